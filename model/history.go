@@ -1,0 +1,247 @@
+package model
+
+// History is everything one run recorded: what the clients did and saw, and
+// what was true. It is plain data; package traces reads and writes it, package
+// linearizability judges it.
+//
+// Times are nanoseconds of simulated time since the start of the run.
+// ResourceVersions (RV) are etcd revisions; 0 means "none".
+type History struct {
+	Operations []Operation
+	Streams    []Stream
+	Truth      Truth
+	Faults     []Fault
+	Informers  []Informer
+
+	// Healed is when the last fault had healed and the quiet phase began; End
+	// is when the run ended. Liveness is judged on what lies between.
+	Healed, End int64
+}
+
+// Object is one stored object, reduced to what a watch cache can get wrong.
+// An Object is immutable once it is part of a History.
+type Object struct {
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	// Node is the value of the field spec.nodeName.
+	Node string `json:"node,omitempty"`
+	// Value is the content; the workload never writes the same value twice.
+	Value string `json:"value"`
+	// UID tells two objects apart that had the same name one after the other.
+	UID string `json:"uid,omitempty"`
+	// RV is the revision of the object's last change. In a DELETED event it is
+	// the revision of the deletion, or of the change that left the selector.
+	RV int64 `json:"rv"`
+}
+
+// Scope is the part of a resource that a list or watch asks for. Empty fields
+// mean "any".
+type Scope struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+}
+
+// Selector is a conjunction of equalities on labels and on spec.nodeName.
+type Selector struct {
+	Labels map[string]string `json:"labels,omitempty"`
+	Node   string            `json:"node,omitempty"`
+}
+
+// Kind is what an operation does.
+type Kind string
+
+// The kinds of operation a client can issue.
+const (
+	Create Kind = "create"
+	Update Kind = "update"
+	Delete Kind = "delete"
+	Get    Kind = "get"
+	List   Kind = "list"
+)
+
+// Match is the resourceVersionMatch of a list.
+type Match string
+
+// The values Kubernetes defines for resourceVersionMatch.
+const (
+	MatchUnset        Match = ""
+	MatchExact        Match = "Exact"
+	MatchNotOlderThan Match = "NotOlderThan"
+)
+
+// RVUnset is the RV of a request that names no resourceVersion, as opposed to
+// the explicit resourceVersion "0".
+const RVUnset int64 = -1
+
+// Pending is the Return of an operation whose response never came, and the
+// Closed of a stream that was still open at the end.
+const Pending int64 = -1
+
+// Code classifies how a request failed; empty means it succeeded.
+type Code string
+
+// The failures the specification distinguishes.
+const (
+	OK            Code = ""
+	NotFound      Code = "NotFound"
+	AlreadyExists Code = "AlreadyExists"
+	Conflict      Code = "Conflict"
+	Expired       Code = "Expired"  // 410 Gone
+	TooLarge      Code = "TooLarge" // the RV lies in the future
+	Invalid       Code = "Invalid"  // 400, 422: the request itself is wrong
+	TooMany       Code = "TooMany"  // 429: try again later; nothing happened
+	// Unknown is a timeout, a lost connection or a crashed server: a write may
+	// or may not have taken effect.
+	Unknown Code = "Unknown"
+	// Unavailable means that the server refused before trying: no effect.
+	Unavailable Code = "Unavailable"
+)
+
+// Operation is one request and its response.
+type Operation struct {
+	ID     int    `json:"id"`
+	Client string `json:"client"`
+	Server string `json:"server"`
+	Kind   Kind   `json:"kind"`
+	Call   int64  `json:"call"`
+	Return int64  `json:"return"` // Pending if no response came
+
+	// The request. Object is what a create or update meant to write (its RV is
+	// 0, its UID empty for creates). Precondition is the RV an update or delete
+	// requires the stored object to have, 0 for none.
+	Scope        Scope    `json:"scope"`
+	Selector     Selector `json:"selector"`
+	Object       *Object  `json:"object,omitempty"`
+	Precondition int64    `json:"precondition,omitempty"`
+	RV           int64    `json:"rv"`
+	Match        Match    `json:"match,omitempty"`
+	Limit        int64    `json:"limit,omitempty"`
+	// Continues is the ID of the list operation whose continue token this page
+	// used, 0 for a first page. IDs start at 1.
+	Continues int `json:"continues,omitempty"`
+
+	// The response. ResultRV is the list's RV, or that of the object written or
+	// read; for a delete, the RV of the deletion where the server tells it.
+	Err       Code     `json:"err,omitempty"`
+	Message   string   `json:"message,omitempty"`
+	ResultRV  int64    `json:"resultRV,omitempty"`
+	Objects   []Object `json:"objects,omitempty"`
+	HasMore   bool     `json:"hasMore,omitempty"`   // a continue token came back
+	Remaining int64    `json:"remaining,omitempty"` // remainingItemCount, -1 if absent
+}
+
+// Stream is one watch: the request, and all that arrived on it.
+type Stream struct {
+	ID     int    `json:"id"`
+	Client string `json:"client"`
+	Server string `json:"server"`
+	Call   int64  `json:"call"`
+	Return int64  `json:"return"`
+
+	Scope    Scope    `json:"scope"`
+	Selector Selector `json:"selector"`
+	RV       int64    `json:"rv"`
+	// Bookmarks is allowWatchBookmarks; InitialEvents is sendInitialEvents.
+	Bookmarks     bool `json:"bookmarks,omitempty"`
+	InitialEvents bool `json:"initialEvents,omitempty"`
+	// Resumes is the ID of the operation or stream this one continues from, as
+	// the list-watch protocol has it; 0 for none.
+	ResumesStream int `json:"resumesStream,omitempty"`
+	ResumesList   int `json:"resumesList,omitempty"`
+	// Consumer describes who reads: fast, slow, hiccuping, stalled.
+	Consumer string `json:"consumer,omitempty"`
+
+	// Err is why the watch could not be opened, if it could not.
+	Err     Code   `json:"err,omitempty"`
+	Message string `json:"message,omitempty"`
+
+	Events []Event `json:"-"`
+
+	// Closed is when the stream ended, Pending if it was open at the end of the
+	// run, and Reason why, as far as the client knows.
+	Closed int64       `json:"closed"`
+	Reason CloseReason `json:"reason,omitempty"`
+}
+
+// CloseReason is what a client knows of why its stream ended.
+type CloseReason string
+
+// The ways a stream ends, seen from the client.
+const (
+	ClosedByClient CloseReason = "client"     // it cancelled
+	ClosedByServer CloseReason = "server"     // an orderly end of stream
+	ClosedByError  CloseReason = "error"      // after an ERROR event
+	ClosedByReset  CloseReason = "connection" // the connection or the server died
+)
+
+// EventType is the type of a watch event.
+type EventType string
+
+// The event types of metav1.WatchEvent.
+const (
+	Added    EventType = "ADDED"
+	Modified EventType = "MODIFIED"
+	Deleted  EventType = "DELETED"
+	Bookmark EventType = "BOOKMARK"
+	Error    EventType = "ERROR"
+)
+
+// Event is one watch event as a client received it.
+type Event struct {
+	Stream int       `json:"stream"`
+	Time   int64     `json:"time"`
+	Type   EventType `json:"type"`
+	RV     int64     `json:"rv"`
+	Object *Object   `json:"object,omitempty"`
+	// InitialEnd marks the bookmark annotated k8s.io/initial-events-end.
+	InitialEnd bool   `json:"initialEnd,omitempty"`
+	Err        Code   `json:"err,omitempty"`
+	Message    string `json:"message,omitempty"`
+}
+
+// Truth is what etcd committed, read from etcd's own log and never from the
+// cache under test.
+type Truth struct {
+	// Changes are the committed changes of the watched resource, in order of RV.
+	Changes []Change
+	// Compactions are in the order in which they were committed.
+	Compactions []Compaction
+	// Revision is the last revision etcd committed, whatever it changed.
+	Revision int64
+}
+
+// Change is one committed change to one object.
+type Change struct {
+	RV      int64 `json:"rv"`
+	Deleted bool  `json:"deleted,omitempty"`
+	// Object is the new state; for a deletion, the last one.
+	Object Object `json:"object"`
+}
+
+// Compaction is one committed compaction: history at and below RV is gone,
+// but for the state at RV itself.
+type Compaction struct {
+	RV int64 `json:"rv"`
+	// Time is when the compaction was requested at the earliest, in simulated
+	// nanoseconds; Pending if unknown.
+	Time int64 `json:"time"`
+}
+
+// Fault is one fault that fired.
+type Fault struct {
+	Name  string `json:"name"`
+	Begin int64  `json:"begin"`
+	End   int64  `json:"end"`
+	Note  string `json:"note,omitempty"`
+}
+
+// Informer is the content of a client-go informer's store at the end of a run.
+type Informer struct {
+	Client  string   `json:"client"`
+	Server  string   `json:"server"`
+	Scope   Scope    `json:"scope"`
+	Objects []Object `json:"objects"`
+	// LastSyncRV is the RV the informer says it has reached.
+	LastSyncRV int64 `json:"lastSyncRV"`
+}
