@@ -1,0 +1,15 @@
+// Package model answers one question: what must a client of a watch cache see,
+// given what etcd committed?
+//
+// It is the specification the oracle judges histories by, written as pure
+// functions over plain types:
+//
+//   - history.go: what a run records, and the requests clients make
+//   - key.go: the identity of an object, and the order etcd keeps keys in
+//   - store.go: the state of the resource at any revision
+//   - watch.go: what a watch is owed
+//   - compaction.go: what etcd has discarded, and what it refuses because of it
+//
+// The package has no goroutines and no clock, and imports nothing of the
+// project.
+package model

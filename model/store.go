@@ -1,0 +1,164 @@
+package model
+
+import (
+	"math"
+	"slices"
+)
+
+// Forever is the Until of a version that was never superseded.
+const Forever int64 = math.MaxInt64
+
+// Version is what one change made of an object. It is the object's current
+// version at every revision in [RV, Until).
+type Version struct {
+	RV    int64
+	Until int64
+	// Object carries RV as its own; nil if the change was a deletion.
+	Object *Object
+}
+
+// Store is the content of a resource over all of etcd's history. It answers
+// what was stored at any revision. It is immutable and safe for concurrent use.
+//
+// Building one is linear in the number of changes, but for sorting the keys.
+type Store struct {
+	steps    []step
+	keys     []Key
+	versions map[Key][]Version
+}
+
+// step is one change with what a watch needs to know of it.
+type step struct {
+	rv   int64
+	key  Key
+	prev *Object // nil if the object did not exist
+	next *Object // nil if the change is a deletion
+	last *Object // prev at rv, as a DELETED event carries it; nil if prev is
+}
+
+// NewStore builds the store that the truth's changes make, one by one, out of an
+// empty one. The changes must be in strictly increasing order of RV.
+//
+// The RV of a stored object is that of its change, whatever Change.Object.RV
+// says, and the last state of a deleted object is that of the change before the
+// deletion.
+func NewStore(truth *Truth) *Store {
+	s := &Store{
+		steps:    make([]step, 0, len(truth.Changes)),
+		versions: make(map[Key][]Version),
+	}
+	// Pointers into objects are handed out, so it must never grow: each change
+	// adds at most two.
+	objects := make([]Object, 0, 2*len(truth.Changes))
+	at := func(o *Object, rv int64) *Object {
+		objects = append(objects, *o)
+		objects[len(objects)-1].RV = rv
+		return &objects[len(objects)-1]
+	}
+	for i := range truth.Changes {
+		change := &truth.Changes[i]
+		current := step{rv: change.RV, key: change.Object.Key()}
+		versions, known := s.versions[current.key]
+		if !known {
+			s.keys = append(s.keys, current.key)
+		} else {
+			before := &versions[len(versions)-1]
+			before.Until = change.RV
+			current.prev = before.Object
+		}
+		if current.prev != nil {
+			current.last = at(current.prev, change.RV)
+		}
+		if !change.Deleted {
+			current.next = at(&change.Object, change.RV)
+		}
+		s.steps = append(s.steps, current)
+		s.versions[current.key] = append(versions, Version{RV: change.RV, Until: Forever, Object: current.next})
+	}
+	slices.SortFunc(s.keys, Key.Compare)
+	return s
+}
+
+// Keys returns every key that ever existed, in etcd's order.
+func (s *Store) Keys() []Key { return s.keys }
+
+// Versions returns all versions of an object in order of RV, deletions included.
+func (s *Store) Versions(key Key) []Version { return s.versions[key] }
+
+// VersionAt returns the version of an object that was current at rv, which may
+// be a deletion; false if nothing had ever been written under key by then.
+func (s *Store) VersionAt(key Key, rv int64) (Version, bool) {
+	return versionAt(s.versions[key], rv)
+}
+
+func versionAt(versions []Version, rv int64) (Version, bool) {
+	after, exact := slices.BinarySearchFunc(versions, rv, func(v Version, rv int64) int { return compareRV(v.RV, rv) })
+	if exact {
+		return versions[after], true
+	}
+	if after == 0 {
+		return Version{}, false
+	}
+	return versions[after-1], true
+}
+
+// Object returns the object stored under key at rv, nil if there was none.
+func (s *Store) Object(key Key, rv int64) *Object {
+	version, _ := s.VersionAt(key, rv)
+	return version.Object
+}
+
+// List returns the objects within scope that matched the selector at rv, in
+// etcd's order of keys.
+func (s *Store) List(scope Scope, selector Selector, rv int64) []*Object {
+	var objects []*Object
+	for _, key := range s.keys {
+		if !scope.Contains(key) {
+			continue
+		}
+		if object := s.Object(key, rv); object != nil && selector.Matches(object) {
+			objects = append(objects, object)
+		}
+	}
+	return objects
+}
+
+// KeyOf returns the key of the object that the change at rv changed, false if
+// none was changed at that revision.
+func (s *Store) KeyOf(rv int64) (Key, bool) {
+	i := s.after(rv - 1)
+	if i == len(s.steps) || s.steps[i].rv != rv {
+		return Key{}, false
+	}
+	return s.steps[i].key, true
+}
+
+// CountChanges returns how many changes have an RV in (from, to].
+func (s *Store) CountChanges(from, to int64) int { return max(0, s.after(to)-s.after(from)) }
+
+// LastRV returns the RV of the last change, 0 if there is none.
+func (s *Store) LastRV() int64 {
+	if len(s.steps) == 0 {
+		return 0
+	}
+	return s.steps[len(s.steps)-1].rv
+}
+
+// after returns the index of the first step with an RV above rv.
+func (s *Store) after(rv int64) int {
+	i, exact := slices.BinarySearchFunc(s.steps, rv, func(st step, rv int64) int { return compareRV(st.rv, rv) })
+	if exact {
+		i++
+	}
+	return i
+}
+
+func compareRV(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

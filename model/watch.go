@@ -1,0 +1,64 @@
+package model
+
+// Contains reports whether an object with this key is within the scope.
+func (s Scope) Contains(key Key) bool {
+	return (s.Namespace == "" || s.Namespace == key.Namespace) && (s.Name == "" || s.Name == key.Name)
+}
+
+// Empty reports whether the selector matches everything.
+func (s Selector) Empty() bool { return len(s.Labels) == 0 && s.Node == "" }
+
+// Matches reports whether the object satisfies every condition of the selector.
+// No object at all satisfies none.
+func (s Selector) Matches(object *Object) bool {
+	if object == nil || (s.Node != "" && s.Node != object.Node) {
+		return false
+	}
+	for name, value := range s.Labels {
+		if got, ok := object.Labels[name]; !ok || got != value {
+			return false
+		}
+	}
+	return true
+}
+
+// Transition is one event that a watch is owed, apart from its initial block.
+type Transition struct {
+	Type EventType
+	// RV is the revision of the change.
+	RV int64
+	// Object is what the event carries. Its RV is always the transition's.
+	Object *Object
+}
+
+// Owed returns what a watch over scope and selector is owed for the changes in
+// (from, to], in order.
+//
+// An event's type follows from whether the object matched the selector before
+// the change and whether it does after it, not from what the writer did: an
+// update that makes an object match is ADDED, one that makes it match no more is
+// DELETED. A DELETED event carries the last state that matched, at the RV of the
+// change that ended it.
+func (s *Store) Owed(scope Scope, selector Selector, from, to int64) []Transition {
+	first, end := s.after(from), s.after(to)
+	if first >= end {
+		return nil
+	}
+	owed := make([]Transition, 0, end-first)
+	for i := first; i < end; i++ {
+		change := &s.steps[i]
+		if !scope.Contains(change.key) {
+			continue
+		}
+		before, after := selector.Matches(change.prev), selector.Matches(change.next)
+		switch {
+		case !before && after:
+			owed = append(owed, Transition{Type: Added, RV: change.rv, Object: change.next})
+		case before && after:
+			owed = append(owed, Transition{Type: Modified, RV: change.rv, Object: change.next})
+		case before && !after:
+			owed = append(owed, Transition{Type: Deleted, RV: change.rv, Object: change.last})
+		}
+	}
+	return owed
+}
