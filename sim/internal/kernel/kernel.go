@@ -1,0 +1,74 @@
+// Package kernel is the thin seam between package sim and the edited runtime:
+// the same types and functions in every build, so that everything compiles with
+// the stock toolchain too. Without the overlay Available is false, and the
+// functions panic.
+package kernel
+
+import "unsafe"
+
+// Params is what a run is started with. The edited runtime declares the same
+// struct; keep both alike.
+type Params struct {
+	SchedSeed    uint64
+	CodeSeed     uint64
+	MaxDecisions uint64
+	MaxTime      int64 // nanoseconds of simulated time
+	YieldMean    uint32
+	StallOneIn   uint32
+	StallMin     int64 // nanoseconds
+	StallMax     int64
+	BreakAt      uint64
+
+	Replay    unsafe.Pointer
+	ReplayLen int
+	Record    unsafe.Pointer
+	RecordCap int
+	Log       unsafe.Pointer
+	LogCap    int
+	CollectAt uint64
+	_         [8]uint64
+}
+
+// Counters is what a run reports. The edited runtime declares the same struct.
+type Counters struct {
+	Hash       uint64
+	Decisions  uint64
+	Points     uint64
+	Yields     uint64
+	Stalls     uint64
+	Switches   uint64
+	Randoms    uint64
+	Now        int64 // nanoseconds since the run began
+	Stop       uint32
+	Diverged   uint32
+	TapeFull   uint32
+	Foreign    uint32
+	Replayed   int
+	Recorded   int
+	Goroutines uint64
+	Logged     int
+	Identities uint64
+	_          [4]uint64
+}
+
+// Why a run stopped, as Counters.Stop tells.
+const (
+	StopNone      = 0
+	StopDecisions = 1
+	StopTime      = 2
+	StopDeadlock  = 3
+	StopAsked     = 4
+)
+
+// GroupMax is how many process groups one run can have.
+const GroupMax = 1 << 12
+
+// Goroutine is one goroutine of the current run.
+type Goroutine struct {
+	ID      uint64 // order of creation within the run, from 1
+	GoID    uint64 // as a stack trace shows it
+	Group   uint32
+	Stalled bool
+	Locks   int32
+	Reason  string // why it waits
+}

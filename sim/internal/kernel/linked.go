@@ -1,0 +1,102 @@
+//go:build watchsim
+
+package kernel
+
+import (
+	"context"
+	"net"
+	_ "unsafe" // for go:linkname
+)
+
+// Available reports whether this binary was built with the toolchain overlay.
+const Available = true
+
+// Run runs f and everything it starts as one simulation.
+func Run(params *Params, counters *Counters, f func()) { run(params, counters, f) }
+
+// Forget ends the access to the last run's goroutines.
+func Forget() { forget() }
+
+// SetGroup moves the calling goroutine to a process group and returns its old one.
+func SetGroup(g uint32) uint32 { return setGroup(g) }
+
+// Group returns the calling goroutine's process group.
+func Group() uint32 { return group() }
+
+// SetQuiet switches yields and stalls off or on.
+func SetQuiet(quiet bool) { setQuiet(quiet) }
+
+// Decide is one decision between n alternatives, n at least 1.
+func Decide(n uint32) uint32 { return decide(n) }
+
+// Mix adds a number to the running hash.
+func Mix(x uint64) { mix(x) }
+
+// Count reads the counters of the current run.
+func Count(counters *Counters) { count(counters) }
+
+// Kill makes sure that no goroutine or timer of a group ever runs again.
+func Kill(group uint32) { kill(group) }
+
+// Fragile counts the goroutines of a group that hold or queue for a lock in a
+// way that would leave it locked for ever if they stopped now.
+func Fragile(group uint32, all bool) int { return fragile(group, all) }
+
+// Alive counts the goroutines of a group that are left.
+func Alive(group uint32) int { return alive(group) }
+
+// List fills list with the goroutines of the current run and returns how many
+// there are, which may be more than list holds.
+func List(list []Goroutine) int { return listAll(list) }
+
+// SetNetwork says who answers the dials and listens of simulated goroutines.
+func SetNetwork(
+	dial func(ctx context.Context, network, address string) (net.Conn, error),
+	listen func(ctx context.Context, network, address string) (net.Listener, error),
+) {
+	setNetwork(dial, listen)
+}
+
+// The edited runtime and package net push these by go:linkname.
+
+//go:linkname run
+func run(params *Params, counters *Counters, f func())
+
+//go:linkname forget
+func forget()
+
+//go:linkname setGroup
+func setGroup(g uint32) uint32
+
+//go:linkname group
+func group() uint32
+
+//go:linkname setQuiet
+func setQuiet(quiet bool)
+
+//go:linkname decide
+func decide(n uint32) uint32
+
+//go:linkname mix
+func mix(x uint64)
+
+//go:linkname count
+func count(counters *Counters)
+
+//go:linkname kill
+func kill(group uint32)
+
+//go:linkname fragile
+func fragile(group uint32, all bool) int
+
+//go:linkname alive
+func alive(group uint32) int
+
+//go:linkname listAll
+func listAll(list []Goroutine) int
+
+//go:linkname setNetwork
+func setNetwork(
+	dial func(ctx context.Context, network, address string) (net.Conn, error),
+	listen func(ctx context.Context, network, address string) (net.Listener, error),
+)

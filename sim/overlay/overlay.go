@@ -1,0 +1,199 @@
+// Package overlay makes the edited copies of Go's own files that turn the
+// installed toolchain into a deterministic one, and the JSON file that
+// "go build -overlay" reads. Nothing of Go's sources is kept in the repository:
+// the copies are made from the GOROOT that will build them.
+package overlay
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+//go:embed files/runtime_sim.go.txt
+var runtimeSim string
+
+//go:embed files/runtime_sim_maps.go.txt
+var runtimeSimMaps string
+
+//go:embed files/net_sim.go.txt
+var netSim string
+
+// newFiles are added to Go's own packages, by their path below GOROOT/src.
+var newFiles = map[string]string{
+	"runtime/watchsim.go":      runtimeSim,
+	"runtime/watchsim_maps.go": runtimeSimMaps,
+	"net/watchsim.go":          netSim,
+}
+
+// BuildTag is the build tag that goes with the overlay: it selects the files
+// that call into the edited runtime.
+const BuildTag = "watchsim"
+
+// supportedRelease is the release of Go that the edits were written for.
+const supportedRelease = "go1.26"
+
+// ErrUnsupportedGo means that the installed Go is of a release the edits were
+// not written for.
+var ErrUnsupportedGo = errors.New("this release of Go is not supported yet")
+
+// ErrAnchor means that a place to edit was not found exactly once.
+var ErrAnchor = errors.New("an anchor of the toolchain overlay does not occur exactly once")
+
+// Patch is an edit of one file outside of Go's own, such as a deliberately
+// damaged copy of a dependency's source. Path is the file it replaces.
+type Patch struct {
+	Path        string
+	Anchor      string
+	Replacement string
+}
+
+// Toolchain is an installed Go.
+type Toolchain struct {
+	Version string // as "go env GOVERSION" prints it
+	Root    string // GOROOT
+}
+
+// Installed asks the go command on the PATH what it is.
+func Installed() (Toolchain, error) {
+	out, err := exec.Command("go", "env", "GOVERSION", "GOROOT").Output()
+	if err != nil {
+		return Toolchain{}, fmt.Errorf("expected a go command on the PATH, found: %w; install Go 1.26", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) != 2 {
+		return Toolchain{}, fmt.Errorf("expected GOVERSION and GOROOT from go env, found %q", out)
+	}
+	return Toolchain{Version: strings.TrimSpace(lines[0]), Root: strings.TrimSpace(lines[1])}, nil
+}
+
+// Supported reports whether the edits were written for this release.
+func (t Toolchain) Supported() error {
+	if t.Version == supportedRelease || strings.HasPrefix(t.Version, supportedRelease+".") {
+		return nil
+	}
+	return fmt.Errorf("%w: expected %s or %s.x, found %s; install a Go 1.26 release or set GOTOOLCHAIN",
+		ErrUnsupportedGo, supportedRelease, supportedRelease, t.Version)
+}
+
+// Write makes the edited copies in dir and returns the path of the overlay
+// file. It changes no file whose content stays the same, so that the go
+// command's cache stays warm. dir is made if need be.
+func Write(toolchain Toolchain, dir string, patches ...Patch) (string, error) {
+	if err := toolchain.Supported(); err != nil {
+		return "", err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	all := make([]Patch, 0, len(goEdits)+len(patches))
+	for _, e := range goEdits {
+		all = append(all, Patch{filepath.Join(toolchain.Root, "src", filepath.FromSlash(e.file)), e.anchor, e.replacement})
+	}
+	all = append(all, patches...)
+
+	contents, err := apply(toolchain.Version, all)
+	if err != nil {
+		return "", err
+	}
+	for file, text := range newFiles {
+		contents[filepath.Join(toolchain.Root, "src", filepath.FromSlash(file))] = text
+	}
+
+	replace := make(map[string]string, len(contents))
+	for original, text := range contents {
+		copied := filepath.Join(dir, copyName(toolchain.Root, original))
+		if err := writeIfChanged(copied, text); err != nil {
+			return "", err
+		}
+		replace[original] = copied
+	}
+	listing, err := json.MarshalIndent(map[string]any{"Replace": replace}, "", "\t")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "overlay.json")
+	return path, writeIfChanged(path, string(listing)+"\n")
+}
+
+// apply returns the edited text of every file that has a patch.
+func apply(version string, patches []Patch) (map[string]string, error) {
+	contents := map[string]string{}
+	for _, p := range patches {
+		text, ok := contents[p.Path]
+		if !ok {
+			raw, err := os.ReadFile(p.Path)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %s: expected the file %s, found: %v", ErrAnchor, version, p.Path, err)
+			}
+			text = string(raw)
+		}
+		if n := strings.Count(text, p.Anchor); n != 1 {
+			return nil, fmt.Errorf("%w: %s: expected it once in %s, found it %d times; the code has likely moved; anchor:\n%s",
+				ErrAnchor, version, p.Path, n, p.Anchor)
+		}
+		contents[p.Path] = strings.Replace(text, p.Anchor, p.Replacement, 1)
+	}
+	return contents, nil
+}
+
+// copyName is where a copy lies below the overlay's folder: one flat name, so
+// that files of one name in different packages do not meet.
+func copyName(root, original string) string {
+	name := strings.TrimPrefix(original, filepath.Join(root, "src")+string(filepath.Separator))
+	name = strings.TrimPrefix(name, string(filepath.Separator))
+	return strings.NewReplacer("/", "_", "\\", "_", ":", "_", "@", "_").Replace(name)
+}
+
+func writeIfChanged(path, text string) error {
+	if old, err := os.ReadFile(path); err == nil && string(old) == text {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	// A second build that runs at the same time must never see half a file.
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".overlay-*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.WriteString(text)
+	if closeErr := temporary.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Chmod(temporary.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temporary.Name())
+	}
+	return err
+}
+
+// Files names the files of Go that the overlay edits, below GOROOT/src, in
+// alphabetical order.
+func Files() []string {
+	seen := map[string]bool{}
+	for file := range newFiles {
+		seen[file] = true
+	}
+	for _, e := range goEdits {
+		seen[e.file] = true
+	}
+	files := make([]string, 0, len(seen))
+	for file := range seen {
+		files = append(files, file)
+	}
+	sort.Strings(files)
+	return files
+}

@@ -1,0 +1,27 @@
+// Command write makes the toolchain overlay in a folder and prints the path of
+// its JSON file. The Makefile runs it before every build.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/watchsim/watchsim/sim/overlay"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintf(os.Stderr, "expected one argument, the folder to write to, found %d\n", len(os.Args)-1)
+		os.Exit(2)
+	}
+	toolchain, err := overlay.Installed()
+	if err == nil {
+		var path string
+		if path, err = overlay.Write(toolchain, os.Args[1]); err == nil {
+			fmt.Println(path)
+			return
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(2)
+}
