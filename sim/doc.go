@@ -1,0 +1,15 @@
+// Package sim is the deterministic world: one seed in, the same run out.
+//
+// [Run] runs a function, and every goroutine that it starts directly or not, on
+// a simulated clock and under a scheduler whose every decision follows from a
+// [Source]: a seed, or a recorded tape. The code that runs is ordinary Go and
+// does not know it; the Go runtime it was built with does (package overlay).
+//
+//   - config.go: what a run is given: source, limits, intensity of the schedule.
+//   - world.go: Run, and what a running simulation offers.
+//   - source.go: where decisions come from.
+//   - process.go: groups of goroutines that crash together.
+//   - random.go: named random streams.
+//   - result.go: how a run ended, and what it leaves to look at.
+//   - simtest: helpers for tests that simulate.
+package sim

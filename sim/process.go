@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"testing/synctest"
+	"time"
+
+	"github.com/watchsim/watchsim/sim/internal/kernel"
+)
+
+// ErrProcessLimit means that a run has started more processes than it may.
+var ErrProcessLimit = errors.New("a run may start no more processes")
+
+// Process is a group of goroutines that live and die together, on a host of the
+// simulated network that has the process' name. A restarted process is a new
+// Process of the same name.
+type Process struct {
+	world *World
+	name  string
+	group uint32
+	dead  bool
+	gone  chan struct{}
+}
+
+// Process makes a process without goroutines.
+func (w *World) Process(name string) *Process {
+	if len(w.groups) == kernel.GroupMax {
+		panic(fmt.Errorf("%w: the limit is %d", ErrProcessLimit, kernel.GroupMax))
+	}
+	p := &Process{world: w, name: name, group: uint32(len(w.groups)), gone: make(chan struct{})}
+	w.groups = append(w.groups, p)
+	return p
+}
+
+// Name is the process' name, which is its host's too.
+func (p *Process) Name() string { return p.name }
+
+// Go starts a goroutine in the process. It does nothing once the process has
+// crashed.
+func (p *Process) Go(f func()) {
+	if p.dead {
+		return
+	}
+	go func() {
+		kernel.SetGroup(p.group)
+		f()
+	}()
+}
+
+// Do runs f in the process and waits for it. It reports false if the process
+// crashed before f was done.
+func (p *Process) Do(f func()) bool {
+	done := make(chan struct{})
+	p.Go(func() {
+		defer close(done)
+		f()
+	})
+	select {
+	case <-done:
+		return true
+	case <-p.gone:
+		return false
+	}
+}
+
+// Gone is closed when the process has crashed.
+func (p *Process) Gone() <-chan struct{} { return p.gone }
+
+// Goroutines is the number of goroutines the process has. It is meaningful
+// when nothing else runs, after [World.Settle] for instance.
+func (p *Process) Goroutines() int { return kernel.Alive(p.group) }
+
+// Crash ends the process at the next instant at which every goroutine waits:
+// none of its goroutines ever runs again, its timers never fire, its listeners
+// close and its connections reset. It must be called from another process.
+//
+// All processes share one address space, so that one of them could take a lock
+// with it that belongs to all, such as a metrics registry's. The crash
+// therefore waits while a goroutine of the process is stalled with a lock held
+// or queues for one, but not longer than Limits.CrashDelay.
+func (p *Process) Crash() {
+	deadline := time.Now().Add(p.world.config.Limits.CrashDelay)
+	for {
+		synctest.Wait()
+		if p.dead {
+			return
+		}
+		if kernel.Fragile(p.group, false) == 0 || !time.Now().Before(deadline) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	p.dead = true
+	kernel.Kill(p.group)
+	close(p.gone)
+	p.world.network.CrashHost(p.name)
+}

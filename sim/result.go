@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"fmt"
+	"runtime"
+	"sort"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/watchsim/watchsim/sim/internal/kernel"
+)
+
+// Stop is why a run ended.
+type Stop string
+
+// The ways a run ends. Only Completed is a run that can pass.
+const (
+	Completed      Stop = "completed"
+	DecisionBudget Stop = "the budget of scheduling decisions is used up (a livelock?)"
+	TimeBudget     Stop = "the budget of simulated time is used up (a wait that never ends?)"
+	Deadlock       Stop = "deadlock: every goroutine waits and no timer is pending"
+	Breakpoint     Stop = "the breakpoint was reached"
+)
+
+var stops = map[uint32]Stop{
+	kernel.StopNone:      Completed,
+	kernel.StopDecisions: DecisionBudget,
+	kernel.StopTime:      TimeBudget,
+	kernel.StopDeadlock:  Deadlock,
+	kernel.StopAsked:     Breakpoint,
+}
+
+// Result is how a run ended, and what it leaves to look at.
+type Result struct {
+	Stop Stop
+	// Hash is the running hash over every decision, random draw that shows in
+	// one, goroutine switch and step of the clock. Two runs with one hash are
+	// the same run.
+	Hash uint64
+	// Decisions counts scheduling decisions, Switches goroutine switches,
+	// Points synchronisation points passed, Yields and Stalls what happened at them.
+	Decisions, Switches, Points, Yields, Stalls uint64
+	// Simulated and Wall are the time the run took on the two clocks.
+	Simulated, Wall time.Duration
+	// Goroutines is how many the run created.
+	Goroutines uint64
+	// Leftover are the goroutines that had not ended, by process.
+	Leftover []Leftover
+	// Stacks shows where every goroutine of the run was, for every Stop but
+	// Completed.
+	Stacks string
+	// Diverged means that a tape did not fit the run. Uncontrolled counts how
+	// often a goroutine ran without being picked, which must not happen.
+	Diverged     bool
+	Uncontrolled uint32
+	// Tape is the recorded tape; TapeFull means that it is cut short.
+	Tape     []byte
+	TapeFull bool
+	// Hashes is the running hash after each decision, if it was asked for.
+	Hashes []uint64
+}
+
+// Leftover counts the goroutines that one process had at the end.
+type Leftover struct {
+	Process    string
+	Crashed    bool
+	Goroutines int
+}
+
+// recording is the memory that the kernel writes to, outside of the collected
+// heap: pages that are not used cost nothing.
+type recording struct {
+	tape   []byte
+	hashes []uint64
+}
+
+func record(p *kernel.Params, config Config) recording {
+	var r recording
+	if config.Record {
+		r.tape = scratch(config.Limits.TapeBytes)
+		p.Record = unsafe.Pointer(unsafe.SliceData(r.tape))
+		p.RecordCap = len(r.tape)
+	}
+	if config.LogHashes > 0 {
+		r.hashes = make([]uint64, config.LogHashes)
+		p.Log = unsafe.Pointer(unsafe.SliceData(r.hashes))
+		p.LogCap = len(r.hashes)
+	}
+	return r
+}
+
+func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *Result {
+	result := &Result{
+		Stop: stops[c.Stop], Hash: c.Hash,
+		Decisions: c.Decisions, Switches: c.Switches, Points: c.Points, Yields: c.Yields, Stalls: c.Stalls,
+		Simulated: time.Duration(c.Now), Wall: wall, Goroutines: c.Goroutines,
+		Diverged: c.Diverged != 0, Uncontrolled: c.Foreign, TapeFull: c.TapeFull != 0,
+	}
+	if r.tape != nil {
+		result.Tape = append([]byte{}, r.tape[:c.Recorded]...)
+	}
+	result.Hashes = r.hashes[:min(c.Logged, len(r.hashes))]
+
+	goroutines := goroutines()
+	result.Leftover = leftover(w, goroutines)
+	if result.Stop != Completed {
+		result.Stacks = stacks(w, goroutines)
+	}
+	return result
+}
+
+// goroutines lists the run's goroutines in order of creation.
+func goroutines() []kernel.Goroutine {
+	list := make([]kernel.Goroutine, kernel.List(nil))
+	kernel.List(list)
+	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
+	return list
+}
+
+func leftover(w *World, list []kernel.Goroutine) []Leftover {
+	counts := make([]int, len(w.groups))
+	for _, g := range list {
+		counts[g.Group]++
+	}
+	var out []Leftover
+	for i, n := range counts {
+		if n > 0 {
+			out = append(out, Leftover{w.groups[i].name, w.groups[i].dead, n})
+		}
+	}
+	return out
+}
+
+// stackBytes bounds the stack traces of one report.
+const stackBytes = 8 << 20
+
+// stacks renders where each goroutine of the run was.
+func stacks(w *World, list []kernel.Goroutine) string {
+	buffer := make([]byte, stackBytes)
+	all := string(buffer[:runtime.Stack(buffer, true)])
+	traces := map[uint64]string{}
+	for _, trace := range strings.Split(all, "\n\n") {
+		var id uint64
+		if _, err := fmt.Sscanf(trace, "goroutine %d ", &id); err == nil {
+			traces[id] = trace
+		}
+	}
+	var b strings.Builder
+	for _, g := range list {
+		process := w.groups[g.Group]
+		if process.dead {
+			continue
+		}
+		fmt.Fprintf(&b, "[%s #%d", process.name, g.ID)
+		if g.Stalled {
+			b.WriteString(", stalled")
+		}
+		if g.Locks > 0 {
+			fmt.Fprintf(&b, ", holds %d locks", g.Locks)
+		}
+		fmt.Fprintf(&b, "] %s\n\n", traces[g.GoID])
+	}
+	return b.String()
+}

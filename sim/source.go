@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"hash/fnv"
+	"unsafe"
+
+	"github.com/watchsim/watchsim/sim/internal/kernel"
+)
+
+// Source is where the decisions of a run come from. There are two so far: a
+// seed generates them, and a tape repeats them; a search or a shrinker makes
+// tapes of its own.
+type Source interface {
+	// Seed is the number that every named random stream derives from.
+	Seed() uint64
+
+	// load writes the source into the parameters of a run.
+	load(*kernel.Params)
+}
+
+// FromSeed returns the source whose decisions are a function of one number.
+func FromSeed(seed uint64) Source { return seeded(seed) }
+
+type seeded uint64
+
+func (s seeded) Seed() uint64 { return uint64(s) }
+
+func (s seeded) load(p *kernel.Params) {
+	p.SchedSeed = streamSeed(uint64(s), "schedule")
+	p.CodeSeed = streamSeed(uint64(s), "code")
+}
+
+// FromTape returns the source that repeats recorded decisions: one byte each,
+// or 255 and four bytes, least significant first, for a choice of 255 or more.
+// The random streams still derive from the seed. Where the tape ends or offers
+// a choice that is not there, the run goes on with the plainest choice, and
+// Result.Diverged says so.
+func FromTape(seed uint64, tape []byte) Source { return taped{seed, tape} }
+
+type taped struct {
+	seed uint64
+	tape []byte
+}
+
+func (t taped) Seed() uint64 { return t.seed }
+
+func (t taped) load(p *kernel.Params) {
+	seeded(t.seed).load(p)
+	tape := t.tape
+	if len(tape) == 0 {
+		tape = []byte{0}
+	}
+	p.Replay = unsafe.Pointer(unsafe.SliceData(tape))
+	p.ReplayLen = len(t.tape)
+}
+
+// streamSeed derives the seed of a named random stream, so that a new stream
+// does not reshuffle the others.
+func streamSeed(seed uint64, name string) uint64 {
+	h := fnv.New64a()
+	var b [8]byte
+	for i := range b {
+		b[i] = byte(seed >> (8 * i))
+	}
+	h.Write(b[:])
+	h.Write([]byte(name))
+	// FNV alone leaves neighbouring seeds alike in their upper bits.
+	x := h.Sum64()
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
