@@ -1,0 +1,155 @@
+// Package memory is a correct store in a few hundred lines: every revision is
+// kept in memory, every read and watch is computed from it. It is no cacher
+// and no target; it stands in for one where a test needs an API that obeys the
+// specification, and tells the truth about itself.
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// Store is a multi-version store of objects. Its zero value is not usable; see
+// [New]. The lock guards all fields; wake is closed and replaced whenever a
+// watcher may have something new to see.
+type Store struct {
+	// BookmarkPeriod is how often an idle watch gets a bookmark.
+	BookmarkPeriod time.Duration
+	// FutureWait is how long a request for a future RV waits for it.
+	FutureWait time.Duration
+
+	mu          sync.Mutex
+	revision    int64
+	compacted   int64
+	changes     []model.Change
+	versions    map[string][]model.Change // by key, in order of RV
+	keys        []string                  // all keys ever written, sorted
+	compactions []model.Compaction
+	generation  int // streams of earlier generations are broken
+	wake        chan struct{}
+	began       time.Time
+}
+
+// New makes an empty store at revision 1, as etcd begins.
+func New() *Store {
+	return &Store{
+		BookmarkPeriod: time.Second,
+		FutureWait:     3 * time.Second,
+		revision:       1,
+		versions:       map[string][]model.Change{},
+		wake:           make(chan struct{}),
+		began:          time.Now(),
+	}
+}
+
+// Truth is everything that was committed.
+func (s *Store) Truth() model.Truth {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return model.Truth{
+		Changes:     slices.Clone(s.changes),
+		Compactions: slices.Clone(s.compactions),
+		Revision:    s.revision,
+	}
+}
+
+// Compact forgets the history before rv, or before the current revision if rv
+// lies beyond it.
+func (s *Store) Compact(rv int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if rv = min(rv, s.revision); rv > s.compacted {
+		s.compacted = rv
+		s.compactions = append(s.compactions, model.Compaction{RV: rv, Time: int64(time.Since(s.began))})
+		s.wakeLocked()
+	}
+}
+
+// BreakStreams ends all open streams as a lost connection does.
+func (s *Store) BreakStreams() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.generation++
+	s.wakeLocked()
+}
+
+func (s *Store) wakeLocked() {
+	close(s.wake)
+	s.wake = make(chan struct{})
+}
+
+// commitLocked appends one change at the next revision.
+func (s *Store) commitLocked(key string, object model.Object, deleted bool) int64 {
+	s.revision++
+	if !deleted {
+		object.RV = s.revision
+	}
+	change := model.Change{RV: s.revision, Deleted: deleted, Object: object}
+	s.changes = append(s.changes, change)
+	if at, found := slices.BinarySearch(s.keys, key); !found {
+		s.keys = slices.Insert(s.keys, at, key)
+	}
+	s.versions[key] = append(s.versions[key], change)
+	s.wakeLocked()
+	return s.revision
+}
+
+// atLocked is the state of key at rv.
+func (s *Store) atLocked(key string, rv int64) (model.Object, bool) {
+	versions := s.versions[key]
+	for i := len(versions) - 1; i >= 0; i-- {
+		if versions[i].RV <= rv {
+			return versions[i].Object, !versions[i].Deleted
+		}
+	}
+	return model.Object{}, false
+}
+
+// stateLocked is what matches at rv, in order of key, beyond the key after.
+func (s *Store) stateLocked(rv int64, scope model.Scope, selector model.Selector, after string) []model.Object {
+	var state []model.Object
+	for _, key := range s.keys {
+		if key <= after && after != "" {
+			continue
+		}
+		if object, exists := s.atLocked(key, rv); exists && matches(object, scope, selector) {
+			state = append(state, object)
+		}
+	}
+	return state
+}
+
+func keyOf(namespace, name string) string { return namespace + "/" + name }
+
+func matches(object model.Object, scope model.Scope, selector model.Selector) bool {
+	if scope.Namespace != "" && scope.Namespace != object.Namespace ||
+		scope.Name != "" && scope.Name != object.Name ||
+		selector.Node != "" && selector.Node != object.Node {
+		return false
+	}
+	for key, value := range selector.Labels {
+		if object.Labels[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// A continue token is the RV of the list and the last key of the page before.
+func encodeToken(rv int64, key string) string { return fmt.Sprintf("%d %s", rv, key) }
+
+func decodeToken(token string) (rv int64, key string, err error) {
+	number, key, found := strings.Cut(token, " ")
+	if !found {
+		return 0, "", fmt.Errorf("expected a continue token, found %q", token)
+	}
+	if _, err := fmt.Sscanf(number, "%d", &rv); err != nil {
+		return 0, "", fmt.Errorf("expected a revision in a continue token, found %q", token)
+	}
+	return rv, key, nil
+}

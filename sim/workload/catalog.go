@@ -1,0 +1,66 @@
+package workload
+
+import (
+	"math/rand/v2"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// catalog draws what requests are about: keys, objects, scopes and selectors
+// of one configuration.
+type catalog struct{ config Config }
+
+func pick[T any](random *rand.Rand, choices []T) T { return choices[random.IntN(len(choices))] }
+
+// oneIn is true once in n draws.
+func oneIn(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
+
+func (c catalog) key(random *rand.Rand) objectKey {
+	return objectKey{pick(random, c.config.Namespaces), pick(random, c.config.Names)}
+}
+
+// object draws labels and a node for a new state, so that an object enters and
+// leaves selectors as it changes.
+func (c catalog) object(random *rand.Rand, key objectKey, value string) *model.Object {
+	object := &model.Object{Namespace: key.namespace, Name: key.name, Value: value}
+	for _, label := range c.config.Labels {
+		if oneIn(random, 4) {
+			continue
+		}
+		if object.Labels == nil {
+			object.Labels = map[string]string{}
+		}
+		object.Labels[label.Key] = pick(random, label.Values)
+	}
+	if len(c.config.Nodes) > 0 && !oneIn(random, 4) {
+		object.Node = pick(random, c.config.Nodes)
+	}
+	return object
+}
+
+// scope draws all namespaces, one namespace, or one object.
+func (c catalog) scope(random *rand.Rand) model.Scope {
+	switch random.IntN(8) {
+	case 0, 1, 2, 3:
+		return model.Scope{}
+	case 4:
+		key := c.key(random)
+		return model.Scope{Namespace: key.namespace, Name: key.name}
+	default:
+		return model.Scope{Namespace: pick(random, c.config.Namespaces)}
+	}
+}
+
+// selector draws no selector, a label, a node, or both.
+func (c catalog) selector(random *rand.Rand) model.Selector {
+	var selector model.Selector
+	choice := random.IntN(8)
+	if choice >= 5 && len(c.config.Labels) > 0 {
+		label := pick(random, c.config.Labels)
+		selector.Labels = map[string]string{label.Key: pick(random, label.Values)}
+	}
+	if (choice == 4 || choice == 7) && len(c.config.Nodes) > 0 {
+		selector.Node = pick(random, c.config.Nodes)
+	}
+	return selector
+}

@@ -1,0 +1,69 @@
+package workload
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// client is what all kinds of clients have. It belongs to one goroutine.
+type client struct {
+	name      string
+	random    *rand.Rand
+	catalog   catalog
+	knowledge *knowledge
+	servers   []*session
+	began     time.Time
+
+	// alive ends when the run does and takes requests under way with it;
+	// working ends when the run heals: no new requests then from clients that
+	// would disturb the quiet phase.
+	alive, working context.Context
+}
+
+// anyServer draws the server for a request, as a load balancer would.
+func (c *client) anyServer() *session { return pick(c.random, c.servers) }
+
+// do performs op on a server and learns from the response.
+func (c *client) do(server *session, op *model.Operation, token string) (next string) {
+	next = server.do(c.alive, op, token)
+	c.knowledge.seeOperation(op)
+	return next
+}
+
+// listRequest is a list to be read to its last page.
+type listRequest struct {
+	scope    model.Scope
+	selector model.Selector
+	rv       int64
+	match    model.Match
+	limit    int64
+}
+
+// list reads a list page by page. Before each further page, turn says from
+// which server, or nil to give up. It returns the last page asked for, which
+// is incomplete if it has an error or says that there is more, and how many
+// requests were made.
+func (c *client) list(server *session, request listRequest, turn func() *session) (last *model.Operation, requests int) {
+	op := &model.Operation{
+		Kind: model.List, Scope: request.scope, Selector: request.selector,
+		RV: request.rv, Match: request.match, Limit: request.limit,
+	}
+	token := c.do(server, op, "")
+	requests = 1
+	for op.Err == model.OK && token != "" && requests < pagesMost {
+		if server = turn(); server == nil {
+			break
+		}
+		// The token carries the resourceVersion; naming one as well is invalid.
+		op = &model.Operation{
+			Kind: model.List, Scope: request.scope, Selector: request.selector,
+			RV: model.RVUnset, Limit: request.limit, Continues: op.ID,
+		}
+		token = c.do(server, op, token)
+		requests++
+	}
+	return op, requests
+}

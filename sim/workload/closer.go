@@ -1,0 +1,87 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// closer makes the last writes of a run, once faults have healed, so that
+// there is something to deliver in the quiet phase; and it reads them back from
+// every server.
+type closer struct {
+	writer
+	backoff backoff
+}
+
+// finish writes once to every namespace and then lists from every server. It
+// tries each until it succeeds, and reports what did not within its time.
+func (c *closer) finish() error {
+	names := c.catalog.config.Names
+	var problems []error
+	c.within(lastWritesMost, func() {
+		for i, namespace := range c.catalog.config.Namespaces {
+			key := objectKey{namespace, names[i%len(names)]}
+			server := c.servers[i%len(c.servers)]
+			if !c.retry(func() bool { return c.put(server, key) }) {
+				problems = append(problems, fmt.Errorf(
+					"workload: no write to namespace %s through %s succeeded within %v of the healing",
+					namespace, server.server, lastWritesMost))
+			}
+		}
+	})
+	c.within(lastWritesMost, func() {
+		for _, server := range c.servers {
+			if !c.retry(func() bool { return c.listAll(server) }) {
+				problems = append(problems, fmt.Errorf(
+					"workload: no list from %s succeeded within %v of the last writes", server.server, lastWritesMost))
+			}
+		}
+	})
+	return errors.Join(problems...)
+}
+
+// within does a step whose requests end, answered or not, when its time is up.
+func (c *closer) within(most time.Duration, step func()) {
+	alive := c.alive
+	ctx, cancel := context.WithTimeout(alive, most)
+	defer cancel()
+	c.alive = ctx
+	step()
+	c.alive = alive
+}
+
+// put updates the object, or creates it if there is none.
+func (c *closer) put(server *session, key objectKey) bool {
+	op := &model.Operation{
+		Kind: model.Update, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		RV: model.RVUnset, Object: c.newObject(key),
+	}
+	c.do(server, op, "")
+	if op.Err == model.NotFound {
+		op = &model.Operation{Kind: model.Create, Scope: op.Scope, RV: model.RVUnset, Object: c.newObject(key)}
+		c.do(server, op, "")
+	}
+	return op.Err == model.OK
+}
+
+func (c *closer) listAll(server *session) bool {
+	op := &model.Operation{Kind: model.List, RV: model.RVUnset}
+	c.do(server, op, "")
+	return op.Err == model.OK
+}
+
+// retry tries until it works or the time of the step is up.
+func (c *closer) retry(try func() bool) bool {
+	for c.alive.Err() == nil {
+		if try() {
+			c.backoff.succeed()
+			return true
+		}
+		c.backoff.fail(c.alive, c.random)
+	}
+	return false
+}

@@ -1,0 +1,131 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Config says how many clients there are, what they work on, and for how long.
+// Start from [DefaultConfig].
+type Config struct {
+	// Duration is the simulated length of a run, Quiet the part at its end in
+	// which nobody writes and liveness is judged.
+	Duration, Quiet time.Duration
+
+	// Operations is how many requests the writers and readers make together.
+	// Lists of reflectors, watchers and informers come on top.
+	Operations int
+
+	// The number of clients of each kind.
+	Writers, Readers, Reflectors, Watchers, Informers int
+
+	// Namespaces, Names, Nodes and Labels are what objects are made of. Every
+	// name exists in every namespace; few names make for contention.
+	Namespaces, Names, Nodes []string
+	Labels                   []Label
+
+	// Bursts is how many instants of a run draw the requests of several clients
+	// together, so that they race.
+	Bursts int
+
+	// OperationTimeout is how long a client waits for a response, and for a
+	// watch to open.
+	OperationTimeout time.Duration
+
+	// StreamMost is the longest a client keeps a stream it means to cancel.
+	StreamMost time.Duration
+
+	// BackoffFirst and BackoffMost bound how long a client waits after a
+	// failure; the wait doubles in between.
+	BackoffFirst, BackoffMost time.Duration
+}
+
+// Label is a label that objects carry with one of Values, or not at all.
+type Label struct {
+	Key    string
+	Values []string
+}
+
+// The bounds of a workload that no run needs to change.
+const (
+	// lastWritesMost is how long the closer tries to get its writes through,
+	// and then again how long it tries to read them back.
+	lastWritesMost = 10 * time.Second
+	// stopMost is how long Stop waits for clients whose calls were cancelled.
+	stopMost = 10 * time.Second
+	// rememberMost is how many resourceVersions a client remembers.
+	rememberMost = 32
+	// pagesMost is how many pages a client follows before it gives a list up.
+	pagesMost = 64
+)
+
+// DefaultConfig is a run of 60 simulated seconds with about 200 operations.
+func DefaultConfig() Config {
+	return Config{
+		Duration:   60 * time.Second,
+		Quiet:      15 * time.Second,
+		Operations: 200,
+		Writers:    4,
+		Readers:    2,
+		Reflectors: 2,
+		Watchers:   3,
+		Informers:  1,
+		Namespaces: []string{"blue", "green", "red"},
+		Names:      []string{"a", "b", "c", "d"},
+		Nodes:      []string{"node-0", "node-1"},
+		Labels: []Label{
+			{Key: "app", Values: []string{"api", "web"}},
+			{Key: "tier", Values: []string{"back", "front"}},
+		},
+		Bursts:           6,
+		OperationTimeout: 5 * time.Second,
+		StreamMost:       20 * time.Second,
+		BackoffFirst:     100 * time.Millisecond,
+		BackoffMost:      3 * time.Second,
+	}
+}
+
+// Active is how long writers and readers work: the run without its quiet phase.
+func (c Config) Active() time.Duration { return c.Duration - c.Quiet }
+
+// Validate reports everything that makes a Config unusable.
+func (c Config) Validate() error {
+	var problems []error
+	expect := func(ok bool, format string, arguments ...any) {
+		if !ok {
+			problems = append(problems, fmt.Errorf("workload: "+format, arguments...))
+		}
+	}
+	expect(c.Active() > 0, "the duration must exceed the quiet phase; found %v and %v", c.Duration, c.Quiet)
+	expect(c.Operations >= 0, "the number of operations must not be negative; found %d", c.Operations)
+	for _, count := range []int{c.Writers, c.Readers, c.Reflectors, c.Watchers, c.Informers, c.Bursts} {
+		expect(count >= 0, "a number of clients or bursts must not be negative; found %d", count)
+	}
+	expect(len(c.Namespaces) > 0 && len(c.Names) > 0, "objects need at least one namespace and one name")
+	for _, label := range c.Labels {
+		expect(label.Key != "" && len(label.Values) > 0, "a label needs a key and values; found %+v", label)
+	}
+	expect(c.OperationTimeout > 0, "the operation timeout must be positive; found %v", c.OperationTimeout)
+	expect(c.StreamMost > 0, "the longest limited stream must be positive; found %v", c.StreamMost)
+	expect(c.BackoffFirst > 0 && c.BackoffMost >= c.BackoffFirst,
+		"backoff must be positive and grow; found %v to %v", c.BackoffFirst, c.BackoffMost)
+	return errors.Join(problems...)
+}
+
+// Consumers are the names of the clients that read streams, in a fixed order:
+// those that a fault can slow down or stall.
+func (c Config) Consumers() []string {
+	var names []string
+	for _, group := range []struct {
+		kind  string
+		count int
+	}{{"reflector", c.Reflectors}, {"watcher", c.Watchers}, {"informer", c.Informers}} {
+		for i := range group.count {
+			names = append(names, clientName(group.kind, i))
+		}
+	}
+	return names
+}
+
+func clientName(kind string, index int) string { return fmt.Sprintf("%s-%d", kind, index) }

@@ -1,0 +1,98 @@
+package workload
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// futureMost is how far beyond the newest resourceVersion it knows a client
+// asks for one that does not exist yet.
+const futureMost = 5
+
+// objectKey names an object.
+type objectKey struct{ namespace, name string }
+
+// knowledge is what one client has learned from the responses it got, and from
+// nothing else: the source of stale preconditions and of plausible RVs.
+type knowledge struct {
+	objects map[objectKey]model.Object
+	rvs     []int64 // the latest rememberMost seen, ascending, without repetition
+}
+
+func newKnowledge() *knowledge { return &knowledge{objects: map[objectKey]model.Object{}} }
+
+// seeRV remembers a resourceVersion.
+func (k *knowledge) seeRV(rv int64) {
+	if rv <= 0 {
+		return
+	}
+	at, found := slices.BinarySearch(k.rvs, rv)
+	if found {
+		return
+	}
+	k.rvs = slices.Insert(k.rvs, at, rv)
+	if len(k.rvs) > rememberMost {
+		k.rvs = slices.Delete(k.rvs, 0, 1)
+	}
+}
+
+// seeOperation learns from a response.
+func (k *knowledge) seeOperation(op *model.Operation) {
+	if op.Err == model.OK {
+		k.seeRV(op.ResultRV)
+	}
+	if op.Kind == model.List {
+		return
+	}
+	key := objectKey{op.Scope.Namespace, op.Scope.Name}
+	switch op.Err {
+	case model.OK:
+		switch {
+		case op.Kind == model.Delete:
+			delete(k.objects, key)
+		case len(op.Objects) > 0:
+			k.objects[key] = op.Objects[0]
+		case op.Object != nil:
+			object := *op.Object
+			object.RV = op.ResultRV
+			k.objects[key] = object
+		}
+	case model.NotFound:
+		delete(k.objects, key)
+	case model.AlreadyExists, model.Conflict:
+		// It exists, in a state the client has not seen.
+		k.objects[key] = model.Object{Namespace: key.namespace, Name: key.name}
+	}
+}
+
+// newest is the highest RV seen, 0 if none.
+func (k *knowledge) newest() int64 {
+	if len(k.rvs) == 0 {
+		return 0
+	}
+	return k.rvs[len(k.rvs)-1]
+}
+
+// recent draws one of the latest few RVs seen, 0 if there is none.
+func (k *knowledge) recent(random *rand.Rand) int64 {
+	if len(k.rvs) == 0 {
+		return 0
+	}
+	return k.rvs[len(k.rvs)-1-random.IntN(min(4, len(k.rvs)))]
+}
+
+// old draws any of the RVs remembered, 0 if there is none.
+func (k *knowledge) old(random *rand.Rand) int64 {
+	if len(k.rvs) == 0 {
+		return 0
+	}
+	return k.rvs[random.IntN(len(k.rvs))]
+}
+
+// future draws an RV slightly above all seen. By the time it is used it may
+// exist already, which is part of the point.
+func (k *knowledge) future(random *rand.Rand) int64 {
+	return k.newest() + 1 + random.Int64N(futureMost)
+}

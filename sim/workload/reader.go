@@ -1,0 +1,107 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// The habits of a reader that pages through a list.
+const (
+	// pageLimitMost is the largest limit a paging reader asks for.
+	pageLimitMost = 5
+	// pageThinkMost is how long it usually takes between two pages, and
+	// pageDawdleMost how long once in a while: long enough for a compaction to
+	// take the rest of the list away.
+	pageThinkMost  = 100 * time.Millisecond
+	pageDawdleMost = 4 * time.Second
+)
+
+// reader gets and lists at every kind of resourceVersion.
+type reader struct{ client }
+
+func (r *reader) run(schedule []time.Duration) { follow(r.working, r.began, schedule, r.act) }
+
+// act makes one read and returns how many requests it took.
+func (r *reader) act() int {
+	server := r.anyServer()
+	if oneIn(r.random, 3) {
+		return r.get(server)
+	}
+	_, requests := r.list(server, r.drawList(), r.turnPage(server))
+	return requests
+}
+
+func (r *reader) get(server *session) int {
+	key := r.catalog.key(r.random)
+	op := &model.Operation{
+		Kind: model.Get, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		RV: model.RVUnset,
+	}
+	switch choice := r.random.IntN(16); {
+	case choice < 5:
+	case choice < 10:
+		op.RV = 0
+	case choice < 15:
+		op.RV = r.knowledge.recent(r.random)
+	default:
+		op.RV = r.knowledge.future(r.random)
+	}
+	r.do(server, op, "")
+	return 1
+}
+
+// drawList draws a list. Where nothing is known yet that an RV could be taken
+// from, the RV is 0.
+func (r *reader) drawList() listRequest {
+	request := listRequest{
+		scope: r.catalog.scope(r.random), selector: r.catalog.selector(r.random), rv: model.RVUnset,
+	}
+	switch choice := r.random.IntN(16); {
+	case choice < 5:
+	case choice < 8:
+		request.rv = 0
+	case choice < 10:
+		request.rv = r.knowledge.recent(r.random)
+	case choice < 12:
+		request.rv, request.match = r.knowledge.old(r.random), model.MatchNotOlderThan
+	case choice < 14:
+		request.rv = r.knowledge.recent(r.random)
+		request.match = exactly(request.rv)
+	case choice < 15:
+		request.rv = r.knowledge.old(r.random)
+		request.match = exactly(request.rv)
+	default:
+		request.rv, request.match = r.knowledge.future(r.random), model.MatchNotOlderThan
+	}
+	if oneIn(r.random, 2) {
+		request.limit = 1 + r.random.Int64N(pageLimitMost)
+	}
+	return request
+}
+
+// exactly is the match for an exact list; at RV 0, Exact would be invalid.
+func exactly(rv int64) model.Match {
+	if rv == 0 {
+		return model.MatchUnset
+	}
+	return model.MatchExact
+}
+
+// turnPage takes its time between pages and sometimes goes on at another server,
+// which must honour the same token.
+func (r *reader) turnPage(server *session) func() *session {
+	return func() *session {
+		think := pageThinkMost
+		if oneIn(r.random, 10) {
+			think = pageDawdleMost
+		}
+		if !sleep(r.working, drawDuration(r.random, think)) {
+			return nil
+		}
+		if oneIn(r.random, 4) {
+			server = r.anyServer()
+		}
+		return server
+	}
+}

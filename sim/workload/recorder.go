@@ -1,0 +1,126 @@
+package workload
+
+import (
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// recorder collects what the clients did and saw. Operations and streams share
+// one sequence of IDs, given out in order of Call. Once frozen it changes no
+// more: what was under way then stays pending.
+type recorder struct {
+	began time.Time
+
+	mu         sync.Mutex
+	lastID     int
+	frozen     bool
+	operations []*model.Operation
+	streams    []*model.Stream
+	informers  []model.Informer
+}
+
+func newRecorder(began time.Time) *recorder { return &recorder{began: began} }
+
+// now is simulated nanoseconds since the run began.
+func (r *recorder) now() int64 { return int64(time.Since(r.began)) }
+
+// beginOperation gives op an ID and a Call, and keeps a pending copy of it.
+func (r *recorder) beginOperation(op *model.Operation) (record *model.Operation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastID++
+	op.ID, op.Call, op.Return = r.lastID, r.now(), model.Pending
+	record = new(model.Operation)
+	*record = *op
+	if !r.frozen {
+		r.operations = append(r.operations, record)
+	}
+	return record
+}
+
+// endOperation replaces the pending copy by op, which has its response.
+func (r *recorder) endOperation(record, op *model.Operation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	op.Return = r.now()
+	if !r.frozen {
+		*record = *op
+	}
+}
+
+// beginStream gives stream an ID and a Call, and keeps a pending copy of it.
+func (r *recorder) beginStream(stream *model.Stream) (record *model.Stream) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastID++
+	stream.ID, stream.Call = r.lastID, r.now()
+	stream.Return, stream.Closed = model.Pending, model.Pending
+	record = new(model.Stream)
+	*record = *stream
+	if !r.frozen {
+		r.streams = append(r.streams, record)
+	}
+	return record
+}
+
+// openStream records that the watch was opened, or why it could not be.
+func (r *recorder) openStream(record, stream *model.Stream) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	stream.Return = r.now()
+	if stream.Err != model.OK {
+		stream.Closed = stream.Return
+	}
+	if !r.frozen {
+		*record = *stream
+	}
+}
+
+// event records one event. It reports false if the stream has been closed by
+// then: the client must not act on an event that the history lacks.
+func (r *recorder) event(record *model.Stream, event *model.Event) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.frozen || record.Closed != model.Pending {
+		return false
+	}
+	event.Stream, event.Time = record.ID, r.now()
+	record.Events = append(record.Events, *event)
+	return true
+}
+
+// closeStream records the end of a stream; the first reason given stands.
+func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.frozen || record.Closed != model.Pending {
+		return
+	}
+	record.Closed, record.Reason = r.now(), reason
+}
+
+// freeze ends the recording, with the informers' final contents.
+func (r *recorder) freeze(informers []model.Informer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.frozen {
+		r.frozen, r.informers = true, informers
+	}
+}
+
+// fill copies the recording into history, in order of ID.
+func (r *recorder) fill(history *model.History) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	history.Operations = make([]model.Operation, 0, len(r.operations))
+	for _, op := range r.operations {
+		history.Operations = append(history.Operations, *op)
+	}
+	history.Streams = make([]model.Stream, 0, len(r.streams))
+	for _, stream := range r.streams {
+		history.Streams = append(history.Streams, *stream)
+	}
+	history.Informers = r.informers
+}

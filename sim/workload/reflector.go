@@ -1,0 +1,186 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// reflector follows the list-watch protocol as client-go's Reflector does: it
+// lists, watches from the list's RV with bookmarks, resumes from the last RV
+// it saw when a stream ends, and lists again when that RV has expired. It may
+// instead begin with a streaming list (sendInitialEvents).
+type reflector struct {
+	client
+	consumer *consumer
+	pace     pace
+	backoff  backoff
+
+	server *session
+	// roams is whether it may go to another server after a failure, as behind a
+	// load balancer. Only one that stays may expect never to go back in time.
+	roams bool
+	// streams is whether it begins with a streaming list.
+	streams  bool
+	scope    model.Scope
+	selector model.Selector
+	limit    int64
+
+	// rv is the last RV seen, 0 before the first list. unavailable is whether
+	// the server could not serve a list at rv, so that the next one must be a
+	// most-recent one.
+	rv          int64
+	unavailable bool
+	// lastList and lastStream are the IDs of what the next stream resumes.
+	lastList, lastStream int
+}
+
+// drawHabits draws what stays the same for a reflector's whole life.
+func (f *reflector) drawHabits() {
+	f.pace = drawPace(f.random, false)
+	f.server = f.anyServer()
+	f.roams = oneIn(f.random, 4)
+	f.streams = oneIn(f.random, 3)
+	f.scope = f.catalog.scope(f.random)
+	f.selector = f.catalog.selector(f.random)
+	if oneIn(f.random, 3) {
+		f.limit = 1 + f.random.Int64N(pageLimitMost)
+	}
+}
+
+func (f *reflector) run() {
+	for f.alive.Err() == nil {
+		var ok bool
+		if f.streams {
+			ok = f.streamList()
+		} else {
+			ok = f.listAll()
+		}
+		for ok {
+			ok = f.resume()
+		}
+		if !f.backoff.fail(f.alive, f.random) {
+			return
+		}
+		if f.roams {
+			f.server = f.anyServer()
+		}
+	}
+}
+
+// listAll reads the whole list, so that a watch can start from its RV.
+func (f *reflector) listAll() bool {
+	request := listRequest{scope: f.scope, selector: f.selector, rv: f.rv, limit: f.limit}
+	switch {
+	case f.unavailable:
+		request.rv = model.RVUnset
+	case f.rv > 0:
+		// Not going back in time needs an RV at least as new as the last one.
+		// With a limit, the RV must be matched by name, or it means an exact one.
+		request.match = model.MatchNotOlderThan
+	}
+	last, _ := f.list(f.server, request, func() *session {
+		if f.alive.Err() != nil {
+			return nil
+		}
+		return f.server
+	})
+	switch last.Err {
+	case model.OK:
+		if last.HasMore {
+			return false
+		}
+		f.rv, f.unavailable = last.ResultRV, false
+		f.lastList, f.lastStream = last.ID, 0
+		return true
+	case model.Expired, model.TooLarge:
+		f.unavailable = true
+	}
+	return false
+}
+
+// streamList begins with a stream that brings the state first. Once the state
+// is complete the same stream goes on as a watch.
+func (f *reflector) streamList() bool {
+	request := model.Stream{RV: f.rv, Bookmarks: true, InitialEvents: true}
+	if f.rv == 0 || f.unavailable {
+		request.RV = model.RVUnset
+	}
+	f.lastList, f.lastStream = 0, 0
+	return f.watch(request)
+}
+
+// resume watches from the last RV seen. It returns false when a new list is
+// called for.
+func (f *reflector) resume() bool {
+	return f.watch(model.Stream{RV: f.rv, Bookmarks: true})
+}
+
+// watch opens a stream and reads it to its end. It returns whether the next
+// one can resume from what this one brought, having backed off if this one
+// failed.
+func (f *reflector) watch(request model.Stream) (resumable bool) {
+	initial := request.InitialEvents
+	request.Scope, request.Selector = f.scope, f.selector
+	if request.ResumesStream = f.lastStream; f.lastStream == 0 {
+		request.ResumesList = f.lastList
+	}
+	request.Consumer = f.consumer.begin(f.pace)
+	// Some streams are ended by the client, as a server ends them by timeout.
+	length := f.drawLength()
+	stream := f.server.watch(f.alive, &request, f.consumer)
+	if stream == nil {
+		switch request.Err {
+		case model.Expired, model.TooLarge:
+			f.unavailable = initial
+			return false
+		}
+		return !initial && f.backoff.fail(f.alive, f.random)
+	}
+	release := stream.stopAfter(length)
+	defer release()
+
+	syncing := initial // the initial state is not complete yet
+	expired := false   // an ERROR event said so
+	for {
+		event, reason, ok := stream.Next()
+		switch {
+		case !ok:
+			return f.ended(reason, syncing, expired)
+		case event.Type == model.Error:
+			expired = event.Err == model.Expired || event.Err == model.TooLarge
+		case syncing && !event.InitialEnd:
+			// Synthetic events carry the RVs of objects, not that of the stream.
+		default:
+			syncing = false
+			f.rv, f.lastStream, f.unavailable = event.RV, request.ID, false
+			f.backoff.succeed()
+		}
+	}
+}
+
+// ended decides how to go on after the end of a stream, and returns whether the
+// next one can resume.
+func (f *reflector) ended(reason model.CloseReason, syncing, expired bool) (resumable bool) {
+	switch {
+	case syncing:
+		f.unavailable = f.unavailable || expired
+		return false
+	case expired:
+		return false
+	case reason == model.ClosedByServer || reason == model.ClosedByClient:
+		// An orderly end needs no backoff, but a pause keeps a server that ends
+		// every stream at once from being asked in a tight loop.
+		return sleep(f.alive, f.backoff.first)
+	default:
+		return f.backoff.fail(f.alive, f.random)
+	}
+}
+
+// drawLength draws how long to keep a stream, 0 for as long as it lasts.
+func (f *reflector) drawLength() time.Duration {
+	if oneIn(f.random, 2) {
+		return 0
+	}
+	return drawDuration(f.random, f.catalog.config.StreamMost)
+}

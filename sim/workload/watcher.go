@@ -1,0 +1,91 @@
+package workload
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// thinkMost is how long a watcher waits between two streams.
+const thinkMost = 2 * time.Second
+
+// watcher opens streams that start anywhere, one after the other, each with a
+// scope, a selector and a pace of its own.
+type watcher struct {
+	client
+	consumer *consumer
+	backoff  backoff
+}
+
+func (w *watcher) run() {
+	for sleep(w.alive, drawDuration(w.random, thinkMost)) {
+		if w.watch(w.anyServer()) {
+			w.backoff.succeed()
+		} else if !w.backoff.fail(w.alive, w.random) {
+			return
+		}
+	}
+}
+
+// watch opens one stream and reads it to its end. It returns whether the
+// stream could be opened.
+func (w *watcher) watch(server *session) bool {
+	request := w.drawRequest(server)
+	request.Consumer = w.consumer.begin(drawPace(w.random, true))
+	// A quarter of the streams are kept for as long as they last.
+	var length time.Duration
+	if !oneIn(w.random, 4) {
+		length = drawDuration(w.random, w.catalog.config.StreamMost)
+	}
+	stream := server.watch(w.alive, &request, w.consumer)
+	if stream == nil {
+		return false
+	}
+	release := stream.stopAfter(length)
+	defer release()
+	for {
+		event, _, ok := stream.Next()
+		if !ok {
+			return true
+		}
+		w.knowledge.seeRV(event.RV)
+	}
+}
+
+// drawRequest draws where a stream starts and what it asks for.
+func (w *watcher) drawRequest(server *session) model.Stream {
+	request := model.Stream{
+		Scope: w.catalog.scope(w.random), Selector: w.catalog.selector(w.random),
+		RV: model.RVUnset, Bookmarks: oneIn(w.random, 2),
+	}
+	switch choice := w.random.IntN(16); {
+	case choice < 2:
+	case choice < 5:
+		request.RV = 0
+	case choice < 8:
+		request.RV = w.knownRV(server, w.knowledge.recent)
+	case choice < 11:
+		request.RV = w.knownRV(server, w.knowledge.old)
+	case choice < 12:
+		request.RV = w.knownRV(server, w.knowledge.future)
+	default:
+		request.InitialEvents, request.Bookmarks = true, true
+		switch w.random.IntN(4) {
+		case 0:
+			request.RV = 0
+		case 1:
+			request.RV = w.knownRV(server, w.knowledge.recent)
+		}
+	}
+	return request
+}
+
+// knownRV draws an RV from what the watcher has seen, listing first if it has
+// seen none yet.
+func (w *watcher) knownRV(server *session, draw func(*rand.Rand) int64) int64 {
+	if w.knowledge.newest() == 0 {
+		w.do(server, &model.Operation{Kind: model.List}, "")
+	}
+	return draw(w.random)
+}

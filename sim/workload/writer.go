@@ -1,0 +1,102 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// modifyMost is how long a writer takes between reading an object and writing
+// it back.
+const modifyMost = 50 * time.Millisecond
+
+// writer creates, updates and deletes objects, one request at a time.
+type writer struct {
+	client
+	values int // how many values it has written
+}
+
+func (w *writer) run(schedule []time.Duration) { follow(w.working, w.began, schedule, w.act) }
+
+// act makes one change, or tries to, and returns how many requests that took.
+func (w *writer) act() int {
+	server, key := w.anyServer(), w.catalog.key(w.random)
+	known, exists := w.knowledge.objects[key]
+	if oneIn(w.random, 8) {
+		// Now and then a writer is wrong about what exists.
+		exists = !exists
+	}
+	if !exists {
+		if oneIn(w.random, 2) {
+			return w.readModifyWrite(server, key)
+		}
+		return w.create(server, key)
+	}
+	switch choice := w.random.IntN(10); {
+	case choice < 3:
+		return w.update(server, key, "", 0)
+	case choice < 5:
+		return w.update(server, key, known.UID, known.RV)
+	case choice < 7:
+		return w.readModifyWrite(server, key)
+	case choice < 9:
+		return w.delete(server, key, 0)
+	default:
+		return w.delete(server, key, known.RV)
+	}
+}
+
+// newObject draws a state with a value that nobody else ever writes.
+func (w *writer) newObject(key objectKey) *model.Object {
+	w.values++
+	return w.catalog.object(w.random, key, fmt.Sprintf("%s-%d", w.name, w.values))
+}
+
+func (w *writer) create(server *session, key objectKey) int {
+	w.do(server, &model.Operation{
+		Kind: model.Create, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		RV: model.RVUnset, Object: w.newObject(key),
+	}, "")
+	return 1
+}
+
+// update writes a new state, whatever is stored (precondition 0) or only over
+// the state with that RV.
+func (w *writer) update(server *session, key objectKey, uid string, precondition int64) int {
+	object := w.newObject(key)
+	object.UID = uid
+	w.do(server, &model.Operation{
+		Kind: model.Update, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		RV: model.RVUnset, Object: object, Precondition: precondition,
+	}, "")
+	return 1
+}
+
+func (w *writer) delete(server *session, key objectKey, precondition int64) int {
+	w.do(server, &model.Operation{
+		Kind: model.Delete, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		RV: model.RVUnset, Precondition: precondition,
+	}, "")
+	return 1
+}
+
+// readModifyWrite reads the object, from the cache in half of the cases and
+// possibly stale then, and writes it back if nobody else did meanwhile.
+func (w *writer) readModifyWrite(server *session, key objectKey) int {
+	read := &model.Operation{
+		Kind: model.Get, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		RV: model.RVUnset,
+	}
+	if oneIn(w.random, 2) {
+		read.RV = 0
+	}
+	w.do(server, read, "")
+	if read.Err != model.OK || len(read.Objects) == 0 {
+		return 1
+	}
+	if !sleep(w.working, drawDuration(w.random, modifyMost)) {
+		return 1
+	}
+	return 1 + w.update(w.anyServer(), key, read.Objects[0].UID, read.Objects[0].RV)
+}
