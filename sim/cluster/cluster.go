@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/etcd"
+	"github.com/watchsim/watchsim/sim/simnet"
+	"github.com/watchsim/watchsim/sim/target"
+)
+
+// Config says what a cluster consists of.
+type Config struct {
+	// Dir is where the members keep their data, a folder that exists. Relative
+	// is better: the path is then the same in every process.
+	Dir string
+	// Members and Servers are how many etcd members and API servers there are.
+	Members, Servers int
+	// Target makes the API servers.
+	Target target.Target
+	// EventBytes is the size on the wire of one watch event. It decides how many
+	// events fit between the cacher and a client that does not read.
+	EventBytes int
+	// BookmarkPeriod is how often an idle watch gets a bookmark.
+	BookmarkPeriod time.Duration
+	// ProgressNotify is how often etcd tells an idle watch of its progress.
+	ProgressNotify time.Duration
+}
+
+// bootMost bounds how long a member or an API server may take to come up.
+const bootMost = 60 * time.Second
+
+// Cluster is a running cluster. Its methods are for goroutines of the world's
+// first process, those that inject faults among them.
+type Cluster struct {
+	world   *sim.World
+	config  Config
+	members []*Member
+	servers []*Server
+	mail    *mailbox
+}
+
+// Start boots the members, then the API servers.
+func Start(world *sim.World, config Config) (*Cluster, error) {
+	c := &Cluster{world: world, config: config, mail: newMailbox()}
+	for i := range config.Members {
+		c.members = append(c.members, &Member{cluster: c, name: fmt.Sprintf("etcd-%d", i)})
+	}
+	booted := make(chan error, config.Members)
+	for _, member := range c.members {
+		go func() { booted <- member.Start() }()
+	}
+	for range c.members {
+		if err := <-booted; err != nil {
+			return nil, err
+		}
+	}
+	for i := range config.Servers {
+		server := &Server{cluster: c, name: fmt.Sprintf("apiserver-%d", i)}
+		c.servers = append(c.servers, server)
+		if err := server.Start(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Network is the network that connects everything.
+func (c *Cluster) Network() *simnet.Network { return c.world.Network() }
+
+// Members are the etcd members, in a fixed order.
+func (c *Cluster) Members() []*Member { return c.members }
+
+// Servers are the API servers, in a fixed order.
+func (c *Cluster) Servers() []*Server { return c.servers }
+
+// MemberNames names the etcd members.
+func MemberNames(count int) []string { return names("etcd", count) }
+
+// ServerNames names the API servers.
+func ServerNames(count int) []string { return names("apiserver", count) }
+
+func names(kind string, count int) []string {
+	list := make([]string, count)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s-%d", kind, i)
+	}
+	return list
+}
+
+// Leader is the member that leads, nil if none does.
+func (c *Cluster) Leader() *Member {
+	for _, member := range c.members {
+		leads := false
+		member.do(func(m *etcd.Member) { leads = m.IsLeader() })
+		if leads {
+			return member
+		}
+	}
+	return nil
+}
+
+// ErrNoMember means that no member could do what was asked of it.
+var ErrNoMember = errors.New("no etcd member is up and leads")
+
+// Revision is the newest revision that any running member has applied.
+func (c *Cluster) Revision() int64 {
+	var newest int64
+	for _, member := range c.members {
+		member.do(func(m *etcd.Member) { newest = max(newest, m.Revision()) })
+	}
+	return newest
+}
+
+// Compact discards history below revision, through the leader.
+func (c *Cluster) Compact(ctx context.Context, revision int64) error {
+	leader := c.Leader()
+	if leader == nil {
+		return ErrNoMember
+	}
+	err := ErrNoMember
+	leader.do(func(m *etcd.Member) { err = m.Compact(ctx, revision) })
+	return err
+}
+
+// Truth reads what the cluster committed, from the members' own logs. It is to
+// be called when the run is over, outside of the simulation.
+func (c *Cluster) Truth() (model.Truth, error) {
+	var dirs []string
+	for _, member := range c.members {
+		dirs = append(dirs, member.dir())
+	}
+	return etcd.Truth(dirs, c.config.Target.Prefix(), c.config.Target.Decode)
+}
+
+// Erase frees the disk space that the members' files take. Goroutines of
+// members that still run must not run again.
+func (c *Cluster) Erase() error {
+	var problems []error
+	for _, member := range c.members {
+		for life := 1; life <= member.life; life++ {
+			problems = append(problems, erase(filepath.Join(c.config.Dir, member.folder(life))))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,8 @@
+// Package cluster assembles what runs inside a world: etcd members, API servers
+// around the cacher under test, and the connections of clients to them.
+//
+//   - cluster.go: the cluster as a whole.
+//   - member.go: one etcd member through restarts and crashes.
+//   - server.go: one API server through restarts and crashes.
+//   - wire.go, serve.go, dial.go: how clients and API servers talk.
+package cluster

@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/etcd"
+)
+
+// Member is one etcd member through all its lives. Each life is a process of
+// its own; a life that follows a crash has a folder of its own too, because the
+// goroutines of the crashed one hold the locks of theirs for ever.
+type Member struct {
+	cluster *Cluster
+	name    string
+	life    int // the folder's number, from 1
+	process *sim.Process
+	running *etcd.Member
+}
+
+// ErrState means that a member or server is not in the state that the request
+// presumes, such as stopping one that is down.
+var ErrState = errors.New("it is not in the state this presumes")
+
+// Name is the member's name, which is its host's too.
+func (m *Member) Name() string { return m.name }
+
+// Up reports whether the member runs.
+func (m *Member) Up() bool { return m.running != nil }
+
+// Start boots the member from its files and waits until it has joined the
+// cluster, or for as long as a boot may take: a member that finds no quorum
+// stays up and goes on trying.
+func (m *Member) Start() error {
+	if m.process != nil {
+		return fmt.Errorf("start %s: %w: it is up", m.name, ErrState)
+	}
+	if m.life == 0 {
+		m.life = 1
+	}
+	process := m.cluster.world.Process(m.name)
+	m.process = process
+	var running *etcd.Member
+	var err error
+	process.Do(func() {
+		running, err = etcd.Start(etcd.Config{
+			Name:           m.name,
+			Dir:            m.dir(),
+			Cluster:        MemberNames(m.cluster.config.Members),
+			ProgressNotify: m.cluster.config.ProgressNotify,
+		})
+	})
+	if running == nil && err == nil {
+		return fmt.Errorf("start %s: %w: it crashed while it booted", m.name, ErrState)
+	}
+	if err != nil {
+		m.process = nil
+		return fmt.Errorf("start %s: %w", m.name, err)
+	}
+	m.running = running
+	select {
+	case <-running.Ready():
+	case <-process.Gone():
+	case <-time.After(bootMost):
+	}
+	return nil
+}
+
+// Stop shuts the member down in an orderly way.
+func (m *Member) Stop() error {
+	running := m.running
+	if running == nil {
+		return fmt.Errorf("stop %s: %w: it is down", m.name, ErrState)
+	}
+	m.running = nil
+	if m.process.Do(running.Stop) {
+		m.process = nil
+	}
+	return nil
+}
+
+// Crash ends the member at once and keeps its files as they are at this moment.
+func (m *Member) Crash() error {
+	if m.process == nil {
+		return fmt.Errorf("crash %s: %w: it is down", m.name, ErrState)
+	}
+	process := m.process
+	process.Crash()
+	m.process, m.running = nil, nil
+	from := m.dir()
+	m.life++
+	return etcd.CopyDir(from, m.dir())
+}
+
+// MoveLeader hands leadership from this member, which must lead, to another.
+func (m *Member) MoveLeader(ctx context.Context, to string) error {
+	err := fmt.Errorf("move leadership from %s: %w: it is down", m.name, ErrState)
+	m.do(func(running *etcd.Member) { err = running.MoveLeader(ctx, to) })
+	return err
+}
+
+// do runs f in the member's process, if the member is up.
+func (m *Member) do(f func(*etcd.Member)) {
+	if running := m.running; running != nil {
+		m.process.Do(func() { f(running) })
+	}
+}
+
+func (m *Member) folder(life int) string { return fmt.Sprintf("%s.%d", m.name, life) }
+
+func (m *Member) dir() string { return filepath.Join(m.cluster.config.Dir, m.folder(m.life)) }
+
+// erase removes a folder. Its files are emptied first, because a member that
+// never stopped keeps them open, and with them the space they take.
+func erase(dir string) error {
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		return os.Truncate(path, 0)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}

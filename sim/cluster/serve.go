@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/target"
+)
+
+// What goes over the wire. The receiver of a pointer owns what it points to.
+type (
+	request struct {
+		operation *model.Operation
+		stream    *model.Stream // instead of an operation: open a watch
+		token     string
+	}
+	response struct {
+		operation *model.Operation
+		stream    *model.Stream
+		token     string
+	}
+	delivery struct {
+		event model.Event
+		end   model.CloseReason // instead of an event: the stream is over
+	}
+)
+
+// requestTimeout is how long a server works on one request, as kube-apiserver's
+// --request-timeout has it.
+const requestTimeout = 60 * time.Second
+
+// requestBytes is the size on the wire of a request or response.
+const requestBytes = 256
+
+// handler is the serving half of an API server: what stands between the network
+// and the target.
+type handler struct {
+	server     target.Server
+	mail       *mailbox
+	eventBytes int
+}
+
+func (h *handler) accept(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go h.serve(&wire{conn, h.mail})
+	}
+}
+
+// serve answers the requests of one connection. The end of the connection
+// cancels what is under way.
+func (h *handler) serve(w *wire) {
+	defer w.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for {
+		message, err := w.receive()
+		if err != nil {
+			return
+		}
+		request := message.(request)
+		if request.stream != nil {
+			go h.watch(ctx, w, request.stream)
+			continue
+		}
+		go h.do(ctx, w, request)
+	}
+}
+
+func (h *handler) do(ctx context.Context, w *wire, request request) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	token := h.server.Do(ctx, request.operation, request.token)
+	// A client that has gone notices nothing of a failure to answer.
+	_ = w.send(response{operation: request.operation, token: token}, requestBytes)
+}
+
+// watch forwards one stream until either side ends it.
+func (h *handler) watch(ctx context.Context, w *wire, stream *model.Stream) {
+	watch := h.server.Watch(ctx, stream)
+	if err := w.send(response{stream: stream}, requestBytes); err != nil || watch == nil {
+		if watch != nil {
+			watch.Stop()
+		}
+		return
+	}
+	defer w.Close()
+	defer context.AfterFunc(ctx, watch.Stop)()
+	for {
+		event, reason, ok := watch.Next()
+		if !ok {
+			_ = w.send(delivery{end: reason}, requestBytes)
+			return
+		}
+		if err := w.send(delivery{event: event}, h.eventBytes); err != nil {
+			watch.Stop()
+			return
+		}
+	}
+}
