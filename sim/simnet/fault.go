@@ -1,0 +1,168 @@
+package simnet
+
+import "slices"
+
+// Partition stops everything between two hosts, both ways: what is under way,
+// what is written from now on, and dials. TCP sends it all again, so nothing is
+// lost: it arrives in order once the partition has healed, at TCP's next
+// retransmission.
+func (n *Network) Partition(a, b string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.partitionLocked(a, b)
+	n.partitionLocked(b, a)
+}
+
+// PartitionOneWay is Partition for what goes from one host to another alone.
+// Dials fail in both directions, since they need the way back as well.
+func (n *Network) PartitionOneWay(from, to string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.partitionLocked(from, to)
+}
+
+func (n *Network) partitionLocked(from, to string) {
+	l, now := n.linkLocked(n.hostLocked(from), n.hostLocked(to)), n.now()
+	l.partitioned, l.freeAt = true, min(l.freeAt, now)
+	for _, s := range n.streamsLocked(l) {
+		n.stats.SegmentsHeld += s.stop(now)
+	}
+}
+
+// BlackHole loses what goes from one host to another, what is under way
+// included. A stream that has lost a byte delivers nothing behind it, ever,
+// healed or not: its bytes pile up until its writer has no room, unless the
+// connection is closed or reset. A connection that sent nothing meanwhile, and
+// one made after healing, works.
+func (n *Network) BlackHole(from, to string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l, now := n.linkLocked(n.hostLocked(from), n.hostLocked(to)), n.now()
+	l.blackHole, l.freeAt = true, min(l.freeAt, now)
+	for _, s := range n.streamsLocked(l) {
+		s.lose(now)
+	}
+}
+
+// Heal ends every partition and black hole between two hosts, in both directions.
+func (n *Network) Heal(a, b string) {
+	n.mu.Lock()
+	first, second := n.hostLocked(a), n.hostLocked(b)
+	now := n.now()
+	wake := n.healLocked(n.linkLocked(first, second), now, nil)
+	wake = n.healLocked(n.linkLocked(second, first), now, wake)
+	n.unlock(wake)
+}
+
+// HealAll heals all links. Latencies, bandwidths and refusing hosts stay as
+// they are.
+func (n *Network) HealAll() {
+	n.mu.Lock()
+	now := n.now()
+	var wake []*waitPoint
+	for _, l := range n.linkOrder {
+		wake = n.healLocked(l, now, wake)
+	}
+	n.unlock(wake)
+}
+
+func (n *Network) healLocked(l *link, now int64, wake []*waitPoint) []*waitPoint {
+	if !l.blocked() {
+		return wake
+	}
+	l.partitioned, l.blackHole = false, false
+	for _, s := range n.streamsLocked(l) {
+		wake = s.resume(now, wake)
+	}
+	return wake
+}
+
+// ResetLink resets all connections between two hosts, whoever dialed: as if
+// something between them had sent a reset to either end. What has arrived can
+// still be read; what was under way is gone.
+func (n *Network) ResetLink(a, b string) {
+	n.mu.Lock()
+	now := n.now()
+	var wake []*waitPoint
+	for _, c := range n.conns {
+		if joins(c, a, b) || joins(c, b, a) {
+			n.stats.Resets++
+			for _, s := range [...]*stream{c.out, c.in} {
+				s.stop(now)
+				s.lost = true
+				s.rst = notice{sent: true, at: now}
+				wake = s.wakeReset(now, wake)
+			}
+		}
+	}
+	n.unlock(wake)
+}
+
+// joins reports whether c was dialed from one host to another.
+func joins(c *Conn, from, to string) bool { return c.host.name == from && c.peer.host.name == to }
+
+// Refuse makes a host refuse all dials, or accept them again. Connections that
+// exist are not touched.
+func (n *Network) Refuse(host string, refuse bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hostLocked(host).refusing = refuse
+}
+
+// CrashHost ends everything of a host at once: nobody listens any more, and
+// its connections are reset, which a peer learns after the link's latency, and
+// no earlier than what was under way; across a partition, once it has healed.
+//
+// The host's goroutines are not woken, so nothing here depends on their ever
+// running again. The host may listen and dial anew at once.
+func (n *Network) CrashHost(host string) {
+	n.mu.Lock()
+	n.stats.Crashes++
+	h, now := n.hostLocked(host), n.now()
+	for _, l := range slices.Clone(h.listeners) {
+		l.accepts.abandoned = true
+		l.closeLocked()
+	}
+	var dead []*Conn
+	for _, c := range n.conns {
+		if c.host == h || c.peer.host == h {
+			n.stats.Resets++
+		}
+		for _, end := range [...]*Conn{c, c.peer} {
+			if end.host == h {
+				end.in.reads.abandoned, end.out.writes.abandoned = true, true
+				dead = append(dead, end)
+			}
+		}
+	}
+	// Only now, so that no end is woken whose turn is still to come.
+	var wake []*waitPoint
+	for _, end := range dead {
+		wake = n.dropLocked(end, now, wake)
+	}
+	n.unlock(wake)
+}
+
+// dropLocked ends one end of a connection as the death of its kernel does:
+// what waited to be sent again never is.
+func (n *Network) dropLocked(c *Conn, now int64, wake []*waitPoint) []*waitPoint {
+	c.closed = true
+	c.in.receiver = gone
+	c.out.lost = c.out.lost || c.out.unscheduled > 0
+	wake = c.out.reset(now, now, wake)
+	n.forgetLocked(c)
+	return wake
+}
+
+// streamsLocked returns the live streams on a link, in order of creation.
+func (n *Network) streamsLocked(l *link) []*stream {
+	var streams []*stream
+	for _, c := range n.conns {
+		for _, s := range [...]*stream{c.out, c.in} {
+			if s.link == l {
+				streams = append(streams, s)
+			}
+		}
+	}
+	return streams
+}

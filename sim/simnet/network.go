@@ -1,0 +1,169 @@
+package simnet
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Config sets up a network. The zero Config is a network without latency.
+type Config struct {
+	// Rand returns the random stream of the given name. It is called once for
+	// each link, as "network/from>to", when the link is first used; what
+	// happens on one link therefore draws nothing from another's stream. It
+	// runs with the network's lock held: it must not block, nor call the
+	// network. If nil, the streams depend on nothing but their names.
+	Rand func(name string) *rand.Rand
+
+	// Default are the properties of every link until they are set otherwise,
+	// save those from a host to itself: a loopback has neither latency nor a
+	// limit of bandwidth unless [Network.SetLink] says so.
+	Default Link
+
+	// RetransmitMax bounds the time between two retransmissions, and with it
+	// how long after healing held data stays away. If 0, it is Linux' 120 s.
+	RetransmitMax time.Duration
+}
+
+// Network is a set of hosts and the links between them. Hosts and links come
+// into being when they are first named. Every method may be called at any time
+// and from any goroutine of the bubble in which the network was made.
+type Network struct {
+	config Config
+	epoch  time.Time // instants are nanoseconds since then
+
+	mu        sync.Mutex // guards everything below, and all that hangs on it
+	hosts     map[string]*host
+	links     map[direction]*link
+	linkOrder []*link               // links, in order of creation
+	endpoints map[endpoint]*service // every address anybody ever listened on
+	conns     []*Conn               // the dialing ends of live connections, in order of creation
+	stats     Stats
+}
+
+// host is what the network knows of a machine.
+type host struct {
+	name      string
+	lastPort  int // of the ports given out, see assignPort
+	refusing  bool
+	listeners []*Listener // in order of creation
+}
+
+// direction names a link.
+type direction struct{ from, to *host }
+
+// endpoint is an address one can dial. Each network is a name space of its own.
+type endpoint struct{ network, address string }
+
+// service is who listens on an endpoint. It outlives its listener, so that a
+// dial to a host that is down still takes the way to that host.
+type service struct {
+	host     *host
+	listener *Listener // nil if nobody listens any more
+}
+
+// Stats counts what happened on a network since it was made.
+type Stats struct {
+	Dials        int // calls of DialContext
+	Connections  int // dials that succeeded
+	Refused      int // dials that failed with ECONNREFUSED
+	TimedOut     int // dials that gave up, by their context or by DialTimeout
+	Resets       int // connections reset by a fault or by a crash
+	Crashes      int // calls of CrashHost
+	Sent         int64
+	Delivered    int64 // bytes read; Sent counts bytes that Write took
+	SegmentsHeld int   // segments a partition delayed
+	SegmentsLost int   // segments that went into a black hole
+}
+
+// New makes a network without hosts.
+func New(config Config) *Network {
+	if config.Rand == nil {
+		config.Rand = randByName
+	}
+	if config.RetransmitMax == 0 {
+		config.RetransmitMax = 120 * time.Second
+	}
+	return &Network{
+		config:    config,
+		epoch:     time.Now(),
+		hosts:     map[string]*host{},
+		links:     map[direction]*link{},
+		endpoints: map[endpoint]*service{},
+	}
+}
+
+// Stats returns what has been counted so far.
+func (n *Network) Stats() Stats {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.stats
+}
+
+// now is the current instant.
+func (n *Network) now() int64 { return int64(time.Since(n.epoch)) }
+
+// hostLocked returns the host of that name.
+func (n *Network) hostLocked(name string) *host {
+	h := n.hosts[name]
+	if h == nil {
+		h = &host{name: name, lastPort: firstPort - 1}
+		n.hosts[name] = h
+	}
+	return h
+}
+
+// linkLocked returns the link from one host to another.
+func (n *Network) linkLocked(from, to *host) *link {
+	l := n.links[direction{from, to}]
+	if l == nil {
+		l = &link{from: from, to: to, rand: n.config.Rand("network/" + from.name + ">" + to.name)}
+		if from != to {
+			l.Link = n.config.Default
+		}
+		n.links[direction{from, to}] = l
+		n.linkOrder = append(n.linkOrder, l)
+	}
+	return l
+}
+
+// connectLocked makes a connection and returns its dialing and its accepting end.
+func (n *Network) connectLocked(from, to *host, local, remote net.Addr) (dialing, accepting *Conn) {
+	forth, back := newStream(n, n.linkLocked(from, to)), newStream(n, n.linkLocked(to, from))
+	forth.reverse, back.reverse = back, forth
+	dialing = &Conn{network: n, host: from, local: local, remote: remote, in: back, out: forth}
+	accepting = &Conn{network: n, host: to, local: remote, remote: local, in: forth, out: back}
+	dialing.peer, accepting.peer = accepting, dialing
+	n.conns = append(n.conns, dialing)
+	n.stats.Connections++
+	return dialing, accepting
+}
+
+// forgetLocked drops a connection that neither end uses any more.
+func (n *Network) forgetLocked(c *Conn) {
+	if !c.closed || !c.peer.closed {
+		return
+	}
+	n.conns = slices.DeleteFunc(n.conns, func(d *Conn) bool { return d == c || d == c.peer })
+}
+
+// firstPort is the first number that stands in for port 0 on each host.
+const firstPort = 30000
+
+// assignPort returns the host's next free number for ":0" and for the local
+// address of a dial. Each host counts alone, so that one more connection of one
+// host renames nothing on another.
+func (h *host) assignPort() string {
+	h.lastPort++
+	return strconv.Itoa(h.lastPort)
+}
+
+func randByName(name string) *rand.Rand {
+	hash := fnv.New64a()
+	hash.Write([]byte(name))
+	return rand.New(rand.NewPCG(hash.Sum64(), 0))
+}

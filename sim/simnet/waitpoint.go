@@ -1,0 +1,115 @@
+package simnet
+
+import (
+	"math"
+	"time"
+)
+
+// never is the instant that does not come.
+const never = math.MaxInt64
+
+// waitPoint is where the calls of one kind wait: the Reads of an end of a
+// connection, its Writes, the Accepts of a listener. The network's lock guards
+// all fields; signal is sent on without it.
+//
+// At most one waiting call is woken at a time. A call that was woken and
+// returns wakes the next, so that no news is lost on calls that do not need it.
+type waitPoint struct {
+	signal   chan struct{} // one token: look again
+	waiting  int
+	deadline int64
+
+	// The timer is made by the first call that needs one. Whoever has news for
+	// a later instant sets it on the waiting call's behalf, which spares waking
+	// that call just to go back to sleep.
+	timer *time.Timer
+	armed int64 // when the timer fires, never if it does not
+	timed bool  // a waiting call watches the timer
+
+	// abandoned means that the waiting calls belong to a crashed host.
+	abandoned bool
+}
+
+func newWaitPoint() waitPoint {
+	return waitPoint{signal: make(chan struct{}, 1), deadline: never, armed: never}
+}
+
+// wakeAt sees to it that a waiting call looks again at an instant. It returns
+// wake, with the wait point added if that instant has come.
+func (w *waitPoint) wakeAt(at, now int64, wake []*waitPoint) []*waitPoint {
+	switch {
+	case w.waiting == 0 || w.abandoned || at == never:
+	case at <= now || !w.timed:
+		return append(wake, w)
+	case at < w.armed:
+		w.arm(at, now)
+	}
+	return wake
+}
+
+// passOn wakes the next waiting call, if there is one.
+func (w *waitPoint) passOn(wake []*waitPoint) []*waitPoint {
+	if w.waiting > 0 && !w.abandoned {
+		wake = append(wake, w)
+	}
+	return wake
+}
+
+// arm sets the timer to an instant, or stops it if that is never.
+func (w *waitPoint) arm(at, now int64) {
+	if w.timer == nil {
+		w.timer = time.NewTimer(time.Hour)
+		w.timer.Stop()
+	}
+	if at == w.armed {
+		return
+	}
+	w.armed = at
+	if at == never {
+		w.timer.Stop()
+		return
+	}
+	w.timer.Reset(time.Duration(at - now))
+}
+
+// expired reports whether the deadline has passed.
+func (w *waitPoint) expired(now int64) bool { return w.deadline <= now }
+
+// waitLocked unlocks the network, wakes whom it must, and returns with the
+// network locked again when there may be news, at the given instant or the
+// deadline at the latest. If timed, news that lies in the future may come in
+// meanwhile.
+func (n *Network) waitLocked(w *waitPoint, until, now int64, timed bool, wake []*waitPoint) {
+	until = min(until, w.deadline)
+	w.waiting++
+	if !timed && until == never {
+		n.unlock(wake)
+		<-w.signal
+		n.mu.Lock()
+	} else {
+		w.arm(until, now)
+		w.timed = true
+		fired := w.timer.C
+		n.unlock(wake)
+		select {
+		case <-w.signal:
+			n.mu.Lock()
+		case <-fired:
+			n.mu.Lock()
+			w.armed = never
+		}
+		w.timed = false
+	}
+	w.waiting--
+}
+
+// unlock unlocks the network and wakes a call at each of the wait points.
+func (n *Network) unlock(wake []*waitPoint) {
+	n.mu.Unlock()
+	for _, w := range wake {
+		select {
+		case w.signal <- struct{}{}:
+		default: // A token is there already.
+		}
+	}
+}
