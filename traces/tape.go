@@ -1,0 +1,89 @@
+package traces
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// tapeFormat and tapeVersion identify a tape file.
+const (
+	tapeFormat  = "watchsim.tape"
+	tapeVersion = 1
+)
+
+// ErrTape means that a file is not a usable tape.
+var ErrTape = errors.New("not a usable tape")
+
+// tapeHeader is the first line of a tape file. The decisions follow as bytes.
+type tapeHeader struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	Seed    uint64 `json:"seed"`
+	Bytes   int    `json:"bytes"`
+	SHA256  string `json:"sha256"`
+}
+
+// Tape is the scheduling decisions of one run, as package sim records them, and
+// the seed its random streams derive from.
+type Tape struct {
+	Seed      uint64
+	Decisions []byte
+}
+
+// WriteTape writes a tape: one line of JSON, then the decisions.
+func WriteTape(w io.Writer, tape Tape) error {
+	sum := sha256.Sum256(tape.Decisions)
+	header, err := json.Marshal(tapeHeader{tapeFormat, tapeVersion, tape.Seed, len(tape.Decisions), hex.EncodeToString(sum[:])})
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(append(header, '\n')); err != nil {
+		return err
+	}
+	_, err = w.Write(tape.Decisions)
+	return err
+}
+
+// ReadTape reads what WriteTape wrote. Its errors wrap ErrTape and say what was
+// expected and found.
+func ReadTape(r io.Reader) (Tape, error) {
+	in := bufio.NewReader(r)
+	line, err := in.ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Tape{}, fmt.Errorf("%w: %w", ErrTape, err)
+	}
+	var header tapeHeader
+	if json.Unmarshal(bytes.TrimSpace(line), &header) != nil || header.Format != tapeFormat {
+		return Tape{}, fmt.Errorf("%w: expected a first line with the format %q, found %q", ErrTape, tapeFormat, abbreviate(line))
+	}
+	if header.Version != tapeVersion {
+		return Tape{}, fmt.Errorf("%w: expected version %d, found version %d; use the watchsim that wrote it", ErrTape, tapeVersion, header.Version)
+	}
+	decisions, err := io.ReadAll(in)
+	if err != nil {
+		return Tape{}, fmt.Errorf("%w: %w", ErrTape, err)
+	}
+	if len(decisions) != header.Bytes {
+		return Tape{}, fmt.Errorf("%w: expected %d bytes of decisions, found %d; the file is truncated or was appended to", ErrTape, header.Bytes, len(decisions))
+	}
+	if sum := sha256.Sum256(decisions); hex.EncodeToString(sum[:]) != header.SHA256 {
+		return Tape{}, fmt.Errorf("%w: expected decisions with the checksum %.12s…, found another; the file is damaged", ErrTape, header.SHA256)
+	}
+	return Tape{Seed: header.Seed, Decisions: decisions}, nil
+}
+
+// abbreviate shortens foreign content for an error message.
+func abbreviate(line []byte) string {
+	const most = 60
+	line = bytes.TrimSpace(line)
+	if len(line) > most {
+		return string(line[:most]) + "…"
+	}
+	return string(line)
+}
