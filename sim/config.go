@@ -21,8 +21,9 @@ type Config struct {
 	// LogHashes keeps the running hash after each of the first so many
 	// decisions in Result.Hashes, to find where two runs part.
 	LogHashes int
-	// BreakAt ends the run at that decision, counted from 1, with the stacks of
-	// all goroutines in the result. 0 means never.
+	// BreakAt ends the run when the scheduler is next asked after that decision,
+	// counted from 1, with the stacks of all goroutines in the result. 0 means
+	// never.
 	BreakAt uint64
 	// Network sets up the simulated network; its random streams are the world's.
 	Network simnet.Config

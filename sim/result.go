@@ -163,3 +163,18 @@ func stacks(w *World, list []kernel.Goroutine) string {
 	}
 	return b.String()
 }
+
+// FirstDifference compares the running hashes of two runs and returns the index
+// of the first decision after which they differ, -1 if there is none. The
+// decision itself is number index+1, as Config.BreakAt counts.
+func FirstDifference(a, b []uint64) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	if len(a) != len(b) {
+		return min(len(a), len(b))
+	}
+	return -1
+}

@@ -148,6 +148,15 @@ var bubbleEdits = []edit{
 	after("runtime/synctest.go", "	lockInit(&bubble.timers.mu, lockRankTimers)\n", `	simBegin(bubble)
 `, "a simulation is a bubble with a flag"),
 
+	after("runtime/synctest.go", `	lock(&bubble.mu)
+	bubble.active++
+	for {
+		unlock(&bubble.mu)
+`, `		if bubble.sim {
+			simCollect(gp)
+		}
+`, "garbage is collected while every goroutine waits"),
+
 	replace("runtime/synctest.go", `		next := bubble.timers.wakeTime()
 		if next == 0 {
 			break
@@ -363,12 +372,18 @@ var mapEdits = []edit{
 	return mix(m5^8, mix(a^hashkey[1], a^seed^hashkey[0]))
 `, `	a := r8(p)
 	if seed>>48 == simSeedTag {
-		a = simIdentity(a, seed)
-	} else if (seed^c0)>>48 == simSeedTag {
-		a = simIdentity(a, seed^c0) // by way of an interface
+		a, seed = simIdentity(a, seed), simPlainSeed(seed)
+	} else if (seed^c0)>>48 == simSeedTag { // by way of an interface
+		a, seed = simIdentity(a, seed^c0), simPlainSeed(seed)
 	}
 	return mix(m5^8, mix(a^hashkey[1], a^seed^hashkey[0]))
 `, "pointers are hashed by identity"),
+
+	after("runtime/hash64.go", "func memhash32Fallback(p unsafe.Pointer, seed uintptr) uintptr {\n", `	seed = simPlainSeed(seed)
+`, "other keys of a map of interfaces are hashed alike in every run"),
+
+	after("runtime/hash64.go", "func memhashFallback(p unsafe.Pointer, seed, s uintptr) uintptr {\n", `	seed = simPlainSeed(seed)
+`, "other keys of a map of interfaces are hashed alike in every run"),
 
 	replace("internal/runtime/maps/map.go", `	m.seed = uintptr(rand())
 

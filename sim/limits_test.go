@@ -1,0 +1,92 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simtest"
+)
+
+func waitsForNobody(c chan int) { <-c }
+
+func TestDeadlockIsReportedWithStacks(t *testing.T) {
+	result := simtest.Try(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+		c := make(chan int)
+		w.Process("stuck").Go(func() { waitsForNobody(c) })
+		waitsForNobody(c)
+	})
+	require.Equal(t, sim.Deadlock, result.Stop)
+	require.Contains(t, result.Stacks, "[world #1]")
+	require.Contains(t, result.Stacks, "[stuck #2]")
+	require.Contains(t, result.Stacks, "sim_test.waitsForNobody")
+}
+
+func TestLivelockEndsAtTheBudgetOfDecisions(t *testing.T) {
+	limits := sim.Limits{Decisions: 10_000}
+	result := simtest.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(w *sim.World) {
+		ping, pong := make(chan int), make(chan int)
+		for range 2 {
+			go func() {
+				for v := range ping {
+					pong <- v
+				}
+			}()
+			go func() {
+				for v := range pong {
+					ping <- v
+				}
+			}()
+		}
+		ping <- 1
+		ping <- 2
+		select {}
+	})
+	require.Equal(t, sim.DecisionBudget, result.Stop)
+	require.EqualValues(t, 10_000, result.Decisions)
+	require.Contains(t, result.Stacks, "TestLivelockEnds")
+}
+
+func TestWaitWithoutEndEndsAtTheBudgetOfTime(t *testing.T) {
+	limits := sim.Limits{Simulated: time.Minute}
+	result := simtest.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(w *sim.World) {
+		go func() {
+			for range time.Tick(time.Second) {
+				continue
+			}
+		}()
+		waitsForNobody(make(chan int))
+	})
+	require.Equal(t, sim.TimeBudget, result.Stop)
+	require.Equal(t, time.Minute, result.Simulated)
+	require.Contains(t, result.Stacks, "sim_test.waitsForNobody")
+}
+
+func TestLeftoverGoroutinesAreReported(t *testing.T) {
+	result := simtest.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+		for range 3 {
+			w.Process("untidy").Go(func() { waitsForNobody(make(chan int)) })
+		}
+		w.Process("tidy").Do(func() {})
+	})
+	require.Equal(t, []sim.Leftover{{"untidy", false, 1}, {"untidy", false, 1}, {"untidy", false, 1}}, result.Leftover)
+}
+
+// TestARunAfterAnAbandonedOne shows that a run that was cut short leaves
+// nothing behind that the next one notices.
+func TestARunAfterAnAbandonedOne(t *testing.T) {
+	before, _ := run(t, sim.FromSeed(3), false)
+	simtest.Try(t, sim.Config{Source: sim.FromSeed(3), Schedule: sim.DefaultSchedule, BreakAt: 77}, func(w *sim.World) { jumble(w) })
+	after, _ := run(t, sim.FromSeed(3), false)
+	require.Equal(t, before.Hash, after.Hash)
+}
+
+func TestTapeLimitIsReported(t *testing.T) {
+	result := simtest.Run(t, sim.Config{
+		Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule, Record: true, Limits: sim.Limits{TapeBytes: 64},
+	}, func(w *sim.World) { jumble(w) })
+	require.True(t, result.TapeFull)
+	require.LessOrEqual(t, len(result.Tape), 64)
+}

@@ -1,0 +1,186 @@
+package sim_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simtest"
+)
+
+func TestMain(m *testing.M) {
+	if sim.Available() == nil {
+		// The first run of a process initialises what is initialised lazily.
+		_, _ = sim.Run(sim.Config{Source: sim.FromSeed(0), Schedule: sim.DefaultSchedule}, func(w *sim.World) { jumble(w) })
+	}
+	os.Exit(m.Run())
+}
+
+// jumble does a little of everything whose outcome an ordinary Go program
+// leaves to chance, and returns a transcript.
+func jumble(w *sim.World) string {
+	var mu sync.Mutex
+	var transcript []string
+	say := func(format string, arguments ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		transcript = append(transcript, fmt.Sprintf(format, arguments...))
+	}
+	var group sync.WaitGroup
+	shared := make(chan int)
+	pointers := map[*int]int{}
+	for i := range 20 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			mu.Lock()
+			pointers[new(int)] = i
+			mu.Unlock()
+			select {
+			case shared <- i:
+				say("%d sent", i)
+			case v := <-shared:
+				say("%d received %d", i, v)
+			case <-time.After(time.Duration(mathrand.Intn(100)) * time.Millisecond):
+				say("%d timed out at %v", i, w.Now())
+			}
+		}()
+	}
+	group.Wait()
+	anything := map[any]int{}
+	for p, i := range pointers {
+		say("pointer %d", i)
+		anything[p], anything[i], anything[fmt.Sprint(i)] = i, i, i
+	}
+	for _, i := range anything {
+		say("any %d", i)
+	}
+	var secret [4]byte
+	_, _ = rand.Read(secret[:])
+	say("secret %x", secret)
+	w.Settle()
+	return fmt.Sprint(transcript)
+}
+
+func run(t testing.TB, source sim.Source, record bool) (*sim.Result, string) {
+	var transcript string
+	result := simtest.Run(t, sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: record, LogHashes: 1 << 16},
+		func(w *sim.World) { transcript = jumble(w) })
+	require.Zero(t, result.Uncontrolled)
+	return result, transcript
+}
+
+func TestOneSeedIsOneRun(t *testing.T) {
+	hashes := map[uint64]bool{}
+	for seed := range uint64(50) {
+		first, said := run(t, sim.FromSeed(seed), false)
+		// What the process did before must not matter: leave garbage of some
+		// size behind, and let the collector move what comes next elsewhere.
+		garbage := make([][]byte, seed)
+		for i := range garbage {
+			garbage[i] = make([]byte, 100+i*int(seed%7))
+		}
+		runtime.GC()
+		second, saidAgain := run(t, sim.FromSeed(seed), false)
+		require.Equal(t, said, saidAgain, "seed %d", seed)
+		require.Equal(t, first.Hash, second.Hash, "seed %d", seed)
+		require.Equal(t, first.Simulated, second.Simulated)
+		hashes[first.Hash] = true
+	}
+	require.Len(t, hashes, 50, "different seeds are different runs")
+}
+
+func TestOrderOfRunsDoesNotMatter(t *testing.T) {
+	const seeds = 200
+	var forwards, backwards [seeds]uint64
+	for seed := range seeds {
+		result, _ := run(t, sim.FromSeed(uint64(seed)), false)
+		forwards[seed] = result.Hash
+	}
+	for seed := seeds - 1; seed >= 0; seed-- {
+		result, _ := run(t, sim.FromSeed(uint64(seed)), false)
+		backwards[seed] = result.Hash
+	}
+	require.Equal(t, forwards, backwards)
+}
+
+func TestTapeReplays(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		number := rapid.Uint64().Draw(r, "seed")
+		recorded, said := run(t, sim.FromSeed(number), true)
+		require.NotEmpty(t, recorded.Tape)
+		replayed, saidAgain := run(t, sim.FromTape(number, recorded.Tape), true)
+		require.False(t, replayed.Diverged)
+		require.Equal(t, recorded.Hash, replayed.Hash)
+		require.Equal(t, recorded.Tape, replayed.Tape)
+		require.Equal(t, said, saidAgain)
+	})
+}
+
+func TestTapeThatDoesNotFitIsNoticed(t *testing.T) {
+	recorded, _ := run(t, sim.FromSeed(1), true)
+	short, _ := run(t, sim.FromTape(1, recorded.Tape[:len(recorded.Tape)/2]), false)
+	require.True(t, short.Diverged)
+
+	foreign, _ := run(t, sim.FromTape(1, append([]byte{254, 254, 254}, recorded.Tape...)), false)
+	require.True(t, foreign.Diverged)
+}
+
+func TestHashesTellWhereTwoRunsPart(t *testing.T) {
+	one, _ := run(t, sim.FromSeed(1), true)
+	tape := append([]byte{}, one.Tape...)
+	const changed = 40
+	tape[changed]++
+	other, _ := run(t, sim.FromTape(1, tape), false)
+	require.EqualValues(t, changed, sim.FirstDifference(one.Hashes, other.Hashes))
+	require.Equal(t, -1, sim.FirstDifference(one.Hashes, one.Hashes))
+}
+
+func TestBreakpointShowsStacks(t *testing.T) {
+	result := simtest.Try(t, sim.Config{Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule, BreakAt: 30},
+		func(w *sim.World) { jumble(w) })
+	require.Equal(t, sim.Breakpoint, result.Stop)
+	require.InDelta(t, 30, result.Decisions, 3, "the run ends when the scheduler is next asked")
+	require.Contains(t, result.Stacks, "sim_test.jumble")
+}
+
+func TestStallLetsATimerOvertake(t *testing.T) {
+	overtaken := func(schedule sim.Schedule) (count int) {
+		for seed := range uint64(300) {
+			simtest.Run(t, sim.Config{Source: sim.FromSeed(seed), Schedule: schedule}, func(w *sim.World) {
+				fired := make(chan struct{})
+				done := make(chan bool, 1)
+				time.AfterFunc(time.Second, func() { close(fired) })
+				go func() {
+					var mu sync.Mutex
+					mu.Lock() // a stall may happen here
+					mu.Unlock()
+					select {
+					case <-fired:
+						done <- true
+					default:
+						done <- false
+					}
+				}()
+				if <-done {
+					count++
+				}
+				w.Settle()
+			})
+		}
+		return count
+	}
+	without := sim.Schedule{YieldEvery: 2}
+	with := sim.Schedule{YieldEvery: 2, StallOneIn: 4, StallMin: time.Millisecond, StallMax: 3 * time.Second}
+	require.Zero(t, overtaken(without), "the clock moves only when everything waits")
+	require.NotZero(t, overtaken(with))
+}
