@@ -1,0 +1,81 @@
+package linearizability
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// write is a client's write that took effect, and the RV of its change.
+type write struct {
+	op *model.Operation
+	rv int64
+	// acknowledged is whether the client was told, at op.Return.
+	acknowledged bool
+}
+
+// bounds says what etcd's revision can have been at a simulated time. A history
+// holds no commit times, but a write took effect after it was called and, if it
+// was acknowledged, before it returned.
+type bounds struct {
+	returns  []moment // by time ascending; rv is the highest up to there
+	calls    []moment // by time ascending; rv is the lowest from there on
+	revision int64
+}
+
+type moment struct {
+	time int64
+	rv   int64
+	op   *model.Operation
+}
+
+func newBounds(writes []write, revision int64) bounds {
+	b := bounds{revision: revision}
+	for _, w := range writes {
+		if w.acknowledged {
+			b.returns = append(b.returns, moment{time: w.op.Return, rv: w.rv, op: w.op})
+		}
+		b.calls = append(b.calls, moment{time: w.op.Call, rv: w.rv, op: w.op})
+	}
+	byTime := func(a, b moment) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.rv, b.rv)) }
+	slices.SortFunc(b.returns, byTime)
+	slices.SortFunc(b.calls, byTime)
+	for i := 1; i < len(b.returns); i++ {
+		if b.returns[i].rv < b.returns[i-1].rv {
+			b.returns[i].rv, b.returns[i].op = b.returns[i-1].rv, b.returns[i-1].op
+		}
+	}
+	for i := len(b.calls) - 2; i >= 0; i-- {
+		if b.calls[i].rv > b.calls[i+1].rv {
+			b.calls[i].rv, b.calls[i].op = b.calls[i+1].rv, b.calls[i+1].op
+		}
+	}
+	return b
+}
+
+// atLeast returns the highest RV that had been acknowledged before time, and the
+// write it belongs to; 0 and nil if there is none. A write that returned at that
+// very instant does not count: intervals are closed, so it is concurrent.
+func (b bounds) atLeast(time int64) (int64, *model.Operation) {
+	i, _ := slices.BinarySearchFunc(b.returns, time, func(m moment, time int64) int { return cmp.Compare(m.time, time) })
+	if i == 0 {
+		return 0, nil
+	}
+	return b.returns[i-1].rv, b.returns[i-1].op
+}
+
+// atMost returns the highest revision etcd can have reached by time: whatever
+// was called after it has a higher one.
+func (b bounds) atMost(time int64) int64 {
+	i, _ := slices.BinarySearchFunc(b.calls, time, func(m moment, time int64) int {
+		if m.time <= time {
+			return -1
+		}
+		return 1
+	})
+	if i == len(b.calls) {
+		return b.revision
+	}
+	return min(b.revision, b.calls[i].rv-1)
+}

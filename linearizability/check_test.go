@@ -1,0 +1,88 @@
+package linearizability_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// lenient asks for no minimum, so that short histories can pass.
+func lenient() linearizability.Config {
+	config := linearizability.DefaultConfig()
+	config.Minimum = linearizability.Counts{}
+	return config
+}
+
+func TestCorrectHistoriesPass(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		history := generate(rapidChooser{t}, rapid.IntRange(1, 120).Draw(t, "steps"))
+		verdict := linearizability.Check(history, lenient())
+		require.NoError(t, verdict.Err())
+		require.Equal(t, linearizability.Passed, verdict.Outcome, verdict.Reason)
+	})
+}
+
+// TestManyCorrectHistoriesPass covers more ground than rapid can in the time.
+func TestManyCorrectHistoriesPass(t *testing.T) {
+	var total linearizability.Counts
+	for seed := range uint64(300) {
+		history := generate(randomChooser{rand.New(rand.NewPCG(seed, 1))}, 400)
+		verdict := linearizability.Check(history, lenient())
+		require.NoError(t, verdict.Err(), "seed %d", seed)
+		total.Blocks += verdict.Counts.Blocks
+		total.Refused += verdict.Counts.Refused
+		total.Pages += verdict.Counts.Pages
+		total.Delivered += verdict.Counts.Delivered
+		total.UnknownWrites += verdict.Counts.UnknownWrites
+	}
+	require.Greater(t, total.Blocks, 100)
+	require.Greater(t, total.Refused, 100)
+	require.Greater(t, total.Pages, 100)
+	require.Greater(t, total.Delivered, 100)
+	require.Greater(t, total.UnknownWrites, 100)
+}
+
+func BenchmarkCheck(b *testing.B) {
+	history := benchmarkHistory()
+	config := lenient()
+	counts := linearizability.Check(history, config).Counts
+	b.ReportAllocs()
+	for b.Loop() {
+		if verdict := linearizability.Check(history, config); verdict.Outcome != linearizability.Passed {
+			b.Fatal(verdict.Err())
+		}
+	}
+	b.ReportMetric(float64(len(history.Operations)), "operations")
+	b.ReportMetric(float64(counts.Streams), "streams")
+	b.ReportMetric(float64(counts.Events), "events")
+}
+
+// benchmarkHistory is what a run of 60 simulated seconds records: some 200
+// operations and 3,000 events.
+func benchmarkHistory() *model.History {
+	w := newWorld(randomChooser{rand.New(rand.NewPCG(7, 7))})
+	for len(w.h.Operations) < 200 {
+		w.now += step
+		switch w.below(12) {
+		case 0, 1, 2, 3, 4, 5, 6:
+			w.write()
+		case 7:
+			w.get()
+		case 8:
+			w.list()
+		case 9:
+			if len(w.h.Streams) < 60 {
+				w.open()
+			}
+		default:
+			w.deliver()
+		}
+	}
+	w.rest()
+	return &w.h
+}

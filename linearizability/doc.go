@@ -1,0 +1,25 @@
+// Package linearizability answers one question: does a recorded history obey
+// the model?
+//
+// [Check] judges a [model.History] and returns a [Verdict] with every guarantee
+// that was broken, each with a witness of its own. The guarantees are the
+// exported [Guarantee] values of guarantees.go.
+//
+// A rule reports only what no correct server can have done, whatever the faults.
+// Where the history cannot tell, the rule is silent, and says so in the comment
+// on it. Which rule is where:
+//
+//   - revision.go: Revision, without which there is no order to judge by
+//   - register.go, claims.go: Linearizable and Preconditions, by porcupine
+//   - gets.go: single reads that name a resourceVersion
+//   - lists.go, pages.go: Exact-state, Most-recent, Not-older-than, Exact, Any, Paged
+//   - refusals.go: Expired and TooLarge
+//   - block.go: Initial and InitialEnd
+//   - stream.go: Ordered, Unique, Reliable, Typed, Faithful, Scoped, Bookmarked, LastError
+//   - liveness.go: Delivered and Converged
+//   - bounds.go: what clients' calls and returns say of etcd's revision over time
+//
+// The checks are linear in practice: a resourceVersion orders everything, so most
+// of them sort and scan. Only the order of operations on one object, where real
+// time and unknown outcomes decide, is left to search.
+package linearizability

@@ -1,0 +1,113 @@
+package linearizability
+
+import (
+	"fmt"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// page is where a page stands in its list.
+type page struct {
+	// first is the first page: it has the scope, the selector and the RV that
+	// hold for all.
+	first *model.Operation
+	// rv is that of the pages before, 0 for a first page and after a
+	// continuation that had expired: the client then goes on with the newest
+	// state, from the same key.
+	rv int64
+	// after is the key of the last object on the pages before.
+	after    model.Key
+	hasAfter bool
+}
+
+// rest returns those objects of a whole list that come after the pages before.
+func (p page) rest(whole []*model.Object) []*model.Object {
+	if !p.hasAfter {
+		return whole
+	}
+	for i, object := range whole {
+		if p.after.Compare(object.Key()) < 0 {
+			return whole[i:]
+		}
+	}
+	return nil
+}
+
+// pages finds the page before each page.
+type pages struct {
+	byID  map[int]*model.Operation
+	limit int
+}
+
+func (c *checker) newPages() pages {
+	p := pages{byID: map[int]*model.Operation{}}
+	for i := range c.history.Operations {
+		if op := &c.history.Operations[i]; op.Kind == model.List {
+			p.byID[op.ID] = op
+		}
+	}
+	p.limit = len(p.byID)
+	return p
+}
+
+// of returns where a page stands, and false if a page before it is unknown.
+func (p pages) of(op *model.Operation) (page, bool) {
+	result := page{first: op}
+	expired := false
+	// The limit guards against continuations that go round in a circle.
+	for range p.limit {
+		if result.first.Continues == 0 {
+			return result, true
+		}
+		before := p.byID[result.first.Continues]
+		if before == nil {
+			return page{}, false
+		}
+		if before.Err == model.Expired {
+			expired = true
+		} else if result.rv == 0 && !expired {
+			result.rv = before.ResultRV
+		}
+		if n := len(before.Objects); n > 0 && !result.hasAfter {
+			result.after, result.hasAfter = before.Objects[n-1].Key(), true
+		}
+		result.first = before
+	}
+	return page{}, false
+}
+
+// checkPageRV judges whether a continuation is at the RV of the pages before it.
+func (c *checker) checkPageRV(op *model.Operation, p page) {
+	if p.rv == 0 {
+		if rv, before := c.bounds.atLeast(op.Call); op.ResultRV < rv {
+			c.violate(MostRecent, Witness{Client: op.Client, Operations: []*model.Operation{op, before}, RVs: []int64{op.ResultRV, rv}},
+				fmt.Sprintf("%s goes on after an expired continuation at RV %d, but %s had returned with RV %d before",
+					describeOperation(op), op.ResultRV, describeOperation(before), rv))
+		}
+		return
+	}
+	if op.ResultRV != p.rv {
+		c.violate(Paged, Witness{Client: op.Client, Operations: []*model.Operation{op, p.first}, RVs: []int64{p.rv, op.ResultRV}},
+			fmt.Sprintf("%s is at RV %d, but the pages before it are at RV %d", describeOperation(op), op.ResultRV, p.rv))
+	}
+}
+
+// checkPageShape judges a page's size and its count of what is left. Kubernetes
+// leaves the count out where there is a selector, and ignores the limit of a
+// list at RV 0 that the cache serves.
+func (c *checker) checkPageShape(op *model.Operation, left int) {
+	switch {
+	case op.HasMore && op.Limit <= 0:
+		c.violate(Paged, witnessOf(op, op.ResultRV),
+			fmt.Sprintf("%s has no limit, but a continue token came back", describeOperation(op)))
+	case op.HasMore && int64(len(op.Objects)) > op.Limit:
+		c.violate(Paged, witnessOf(op, op.ResultRV),
+			fmt.Sprintf("%s returned %d items", describeOperation(op), len(op.Objects)))
+	case op.HasMore && op.Remaining >= 0 && op.Remaining != int64(left):
+		c.violate(Paged, witnessOf(op, op.ResultRV),
+			fmt.Sprintf("%s says that %d items remain, but %d do", describeOperation(op), op.Remaining, left))
+	case !op.HasMore && op.Remaining > 0:
+		c.violate(Paged, witnessOf(op, op.ResultRV),
+			fmt.Sprintf("%s says that %d items remain, but gave no continue token", describeOperation(op), op.Remaining))
+	}
+}

@@ -1,0 +1,278 @@
+package linearizability
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// checkRegisters judges Linearizable and Preconditions: porcupine searches, for
+// each object, an order of its calls that real time allows and that makes the
+// versions etcd committed, one after the other. As nearly every write names the
+// version it makes, there is next to nothing to search.
+func (c *checker) checkRegisters(all claims) {
+	c.checkRealTime(all.writes)
+	var operations []porcupine.Operation
+	partitions := make([][]porcupine.Operation, 0, len(all.registers))
+	for _, r := range all.registers {
+		if len(r.calls) == 0 {
+			continue
+		}
+		first := len(operations)
+		for _, call := range r.calls {
+			operations = append(operations, porcupine.Operation{Input: call, Call: call.begin, Return: call.end})
+		}
+		partitions = append(partitions, operations[first:len(operations):len(operations)])
+	}
+	specification := registerModel
+	specification.Partition = func([]porcupine.Operation) [][]porcupine.Operation { return partitions }
+	switch porcupine.CheckOperationsTimeout(specification, operations, c.config.SearchTimeout) {
+	case porcupine.Ok:
+		return
+	case porcupine.Unknown:
+		c.undecidedSearch()
+	case porcupine.Illegal:
+		for _, r := range all.registers {
+			c.explainRegister(r)
+		}
+	}
+}
+
+func (c *checker) undecidedSearch() {
+	c.undecided(fmt.Sprintf("the search for a linearization took longer than SearchTimeout, %s", c.config.SearchTimeout))
+}
+
+// checkRealTime judges the order of writes to different objects, which the
+// search for each object alone does not see.
+func (c *checker) checkRealTime(writes []write) {
+	for _, w := range writes {
+		rv, before := c.bounds.atLeast(w.op.Call)
+		if rv <= w.rv || keyOf(before) == keyOf(w.op) {
+			continue
+		}
+		c.violate(Linearizable, Witness{Client: w.op.Client, Operations: []*model.Operation{w.op, before}, RVs: []int64{w.rv, rv}},
+			fmt.Sprintf("%s took effect at RV %d, below RV %d of %s, which had returned before",
+				describeOperation(w.op), w.rv, rv, describeOperation(before)))
+	}
+}
+
+// registerModel is one object as porcupine sees it. Its state is the number of
+// versions made so far.
+var registerModel = porcupine.Model{
+	Init: func() any { return 0 },
+	Step: func(state, input, _ any) (bool, any) {
+		made, call := state.(int), input.(*call)
+		ok, next := call.step(made)
+		if next == made {
+			return ok, state // spares boxing the same number again
+		}
+		return ok, next
+	},
+	Hash: func(state any) uint64 { return uint64(state.(int)) * 0x9e3779b97f4a7c15 },
+}
+
+// step reports whether the call can take effect when made versions have been
+// made, and how many there are after it.
+func (c *call) step(made int) (bool, int) {
+	versions := c.register.versions
+	var current *model.Object
+	if made > 0 {
+		current = versions[made-1].Object
+	}
+	switch c.effect {
+	case observes:
+		return c.agrees(current), made
+	case makesVersion:
+		return c.version == made && c.allowed(current), made + 1
+	default:
+		if made < len(versions) && versions[made].Object == nil && !c.register.claimed[made] && c.allowed(current) {
+			return true, made + 1
+		}
+		// One that had no effect may as well be last: it tells nothing of the
+		// state, and nothing has to come after it. Trying it nowhere else spares
+		// the search.
+		return c.effect == mayDelete && made == len(versions), made
+	}
+}
+
+// allowed reports whether a write that succeeded was allowed to, given the
+// object's state before it.
+func (c *call) allowed(current *model.Object) bool {
+	if c.op == nil {
+		return true
+	}
+	if c.op.Kind == model.Create {
+		return current == nil
+	}
+	return current != nil && (c.op.Precondition == 0 || c.op.Precondition == current.RV)
+}
+
+// agrees reports whether a response that tells the object's state agrees with it.
+func (c *call) agrees(current *model.Object) bool {
+	switch c.op.Err {
+	case model.NotFound:
+		return current == nil
+	case model.AlreadyExists:
+		return current != nil
+	case model.Conflict:
+		// Without a precondition the race was lost to another write, which the
+		// state does not show.
+		return c.op.Precondition == 0 || (current != nil && c.op.Precondition != current.RV)
+	}
+	if current == nil || (c.op.ResultRV != 0 && c.op.ResultRV != current.RV) {
+		return false
+	}
+	return len(c.op.Objects) == 0 || c.op.Objects[0].Equal(current)
+}
+
+// explainRegister finds the calls that cannot be put in order, one by one, and
+// reports each.
+func (c *checker) explainRegister(r *register) {
+	calls := slices.Clone(r.calls)
+	for range r.calls {
+		culprit, result := c.firstImpossible(calls)
+		switch {
+		case result == porcupine.Unknown:
+			c.undecidedSearch()
+			return
+		case result == porcupine.Ok:
+			return
+		case culprit < 0:
+			c.reportUnexplained(r, calls)
+			return
+		}
+		c.reportImpossible(r, calls[culprit])
+		if calls[culprit].effect == observes {
+			calls = slices.Delete(calls, culprit, culprit+1)
+			continue
+		}
+		// The version is there whoever made it, so that the calls after it can
+		// be judged.
+		given := *calls[culprit]
+		given.op, given.begin, given.end = nil, math.MinInt64, math.MaxInt64
+		calls[culprit] = &given
+	}
+}
+
+// firstImpossible returns the index of the call whose return makes the calls
+// impossible to order: with only those that returned before it, they are not.
+// It is -1 if they are impossible even without real time.
+func (c *checker) firstImpossible(calls []*call) (int, porcupine.CheckResult) {
+	byReturn := make([]int, len(calls))
+	for i := range calls {
+		byReturn[i] = i
+	}
+	slices.SortStableFunc(byReturn, func(a, b int) int { return cmp.Compare(calls[a].end, calls[b].end) })
+
+	worst := porcupine.Ok
+	possible := func(returned int) bool {
+		result := c.search(calls, byReturn[:returned])
+		if result == porcupine.Unknown {
+			worst = result
+		}
+		return result == porcupine.Ok
+	}
+	if possible(len(calls)) || worst == porcupine.Unknown {
+		return -1, worst
+	}
+	low, high := -1, len(calls) // possible(low), not possible(high); -1 is never tried
+	for high-low > 1 {
+		if middle := (low + high + 1) / 2; possible(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+		if worst == porcupine.Unknown {
+			return -1, worst
+		}
+	}
+	if high == 0 {
+		return -1, porcupine.Illegal
+	}
+	return byReturn[high-1], porcupine.Illegal
+}
+
+// search looks for an order of all writes and of those reads that are among the
+// returned calls. A call that has not returned may take effect at any later time.
+func (c *checker) search(calls []*call, returned []int) porcupine.CheckResult {
+	done := make([]bool, len(calls))
+	for _, i := range returned {
+		done[i] = true
+	}
+	operations := make([]porcupine.Operation, 0, len(calls))
+	for i, call := range calls {
+		operation := porcupine.Operation{Input: call, Call: call.begin, Return: call.end}
+		if !done[i] {
+			if call.effect == observes {
+				continue
+			}
+			operation.Return = math.MaxInt64
+		}
+		operations = append(operations, operation)
+	}
+	return porcupine.CheckOperationsTimeout(registerModel, operations, c.config.SearchTimeout)
+}
+
+// reportImpossible reports a call, with the last write to the object that had
+// returned before it.
+func (c *checker) reportImpossible(r *register, culprit *call) {
+	op := culprit.op
+	witness := Witness{Client: op.Client, Operations: []*model.Operation{op}}
+	text := fmt.Sprintf("%s returned %s, which no order of the calls on the object allows", describeOperation(op), describeOutcome(op))
+	last := -1
+	for _, call := range r.calls {
+		if call.op != nil && call.effect == makesVersion && call.end < culprit.begin && call.version > last && call != culprit {
+			last = call.version
+			witness.Operations = []*model.Operation{op, call.op}
+		}
+	}
+	if last >= 0 {
+		before := r.versions[last]
+		witness.RVs = append(witness.RVs, before.RV)
+		text += fmt.Sprintf("; the last write that had returned before is %s, which made RV %d", describeOperation(witness.Operations[1]), before.RV)
+	}
+	if culprit.effect == makesVersion {
+		witness.RVs = append(witness.RVs, r.versions[culprit.version].RV)
+	}
+	guarantee := Linearizable
+	if culprit.effect == observes && isWrite(op) {
+		guarantee = Preconditions
+	}
+	c.violate(guarantee, witness, text)
+}
+
+// reportUnexplained reports calls that cannot have made the committed versions
+// in any order, whatever the times: a write was applied to a state that its
+// kind or precondition excludes.
+func (c *checker) reportUnexplained(r *register, calls []*call) {
+	reported := false
+	for _, call := range calls {
+		if call.effect != makesVersion || call.op == nil {
+			continue
+		}
+		var before *model.Object
+		state := "no object"
+		if call.version > 0 {
+			before = r.versions[call.version-1].Object
+		}
+		if call.allowed(before) {
+			continue
+		}
+		if before != nil {
+			state = fmt.Sprintf("an object at RV %d", before.RV)
+		}
+		reported = true
+		c.violate(Preconditions, witnessOf(call.op, r.versions[call.version].RV),
+			fmt.Sprintf("%s took effect at RV %d although there was %s", describeOperation(call.op), r.versions[call.version].RV, state))
+	}
+	if !reported {
+		c.violate(Linearizable, witnessOf(calls[0].op),
+			fmt.Sprintf("the writes to %s, the first being %s, cannot have made the versions that etcd committed",
+				keyOf(r.calls[0].op), describeOperation(r.calls[0].op)))
+	}
+}
