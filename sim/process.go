@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -19,12 +20,14 @@ type Process struct {
 	world *World
 	name  string
 	group uint32
-	dead  bool
+	dead  atomic.Bool
 	gone  chan struct{}
 }
 
 // Process makes a process without goroutines.
 func (w *World) Process(name string) *Process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if len(w.groups) == kernel.GroupMax {
 		panic(fmt.Errorf("%w: the limit is %d", ErrProcessLimit, kernel.GroupMax))
 	}
@@ -39,7 +42,7 @@ func (p *Process) Name() string { return p.name }
 // Go starts a goroutine in the process. It does nothing once the process has
 // crashed.
 func (p *Process) Go(f func()) {
-	if p.dead {
+	if p.dead.Load() {
 		return
 	}
 	go func() {
@@ -80,10 +83,13 @@ func (p *Process) Goroutines() int { return kernel.Alive(p.group) }
 // therefore waits while a goroutine of the process is stalled with a lock held
 // or queues for one, but not longer than Limits.CrashDelay.
 func (p *Process) Crash() {
+	// Only one goroutine at a time can wait for all others.
+	p.world.crashing.Lock()
+	defer p.world.crashing.Unlock()
 	deadline := time.Now().Add(p.world.config.Limits.CrashDelay)
 	for {
 		synctest.Wait()
-		if p.dead {
+		if p.dead.Load() {
 			return
 		}
 		if kernel.Fragile(p.group, false) == 0 || !time.Now().Before(deadline) {
@@ -91,7 +97,7 @@ func (p *Process) Crash() {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	p.dead = true
+	p.dead.Store(true)
 	kernel.Kill(p.group)
 	close(p.gone)
 	p.world.network.CrashHost(p.name)

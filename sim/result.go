@@ -126,7 +126,7 @@ func leftover(w *World, list []kernel.Goroutine) []Leftover {
 	var out []Leftover
 	for i, n := range counts {
 		if n > 0 {
-			out = append(out, Leftover{w.groups[i].name, w.groups[i].dead, n})
+			out = append(out, Leftover{w.groups[i].name, w.groups[i].dead.Load(), n})
 		}
 	}
 	return out
@@ -149,7 +149,7 @@ func stacks(w *World, list []kernel.Goroutine) string {
 	var b strings.Builder
 	for _, g := range list {
 		process := w.groups[g.Group]
-		if process.dead {
+		if process.dead.Load() {
 			continue
 		}
 		fmt.Fprintf(&b, "[%s #%d", process.name, g.ID)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/watchsim/watchsim/sim/internal/kernel"
@@ -25,8 +26,11 @@ var (
 type World struct {
 	config  Config
 	network *simnet.Network
-	groups  []*Process
 	begin   time.Time
+
+	mu       sync.Mutex // guards groups
+	groups   []*Process // by number
+	crashing sync.Mutex
 }
 
 // Available reports, with ErrNoOverlay, whether this binary can simulate.
@@ -119,7 +123,11 @@ func (w *World) Settle() {
 }
 
 // current is the process of the calling goroutine.
-func (w *World) current() *Process { return w.groups[kernel.Group()] }
+func (w *World) current() *Process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.groups[kernel.Group()]
+}
 
 func (w *World) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return w.network.DialContext(ctx, w.current().name, network, address)

@@ -23,6 +23,8 @@ type Config struct {
 	Members, Servers int
 	// Target makes the API servers.
 	Target target.Target
+	// Latency is what the network adds to everything sent when nothing is wrong.
+	Latency simnet.Latency
 	// EventBytes is the size on the wire of one watch event. It decides how many
 	// events fit between the cacher and a client that does not read.
 	EventBytes int
@@ -91,6 +93,15 @@ func names(kind string, count int) []string {
 		list[i] = fmt.Sprintf("%s-%d", kind, i)
 	}
 	return list
+}
+
+// endpoints are the members' client URLs.
+func (c *Cluster) endpoints() []string {
+	var urls []string
+	for _, name := range MemberNames(c.config.Members) {
+		urls = append(urls, etcd.ClientURL(name))
+	}
+	return urls
 }
 
 // Leader is the member that leads, nil if none does.

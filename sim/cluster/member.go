@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/watchsim/watchsim/sim"
@@ -19,9 +20,11 @@ import (
 type Member struct {
 	cluster *Cluster
 	name    string
-	life    int // the folder's number, from 1
-	process *sim.Process
-	running *etcd.Member
+
+	mu      sync.Mutex   // guards what follows; never held while anything waits
+	life    int          // the folder's number, from 1
+	process *sim.Process // nil while the member is down
+	running *etcd.Member // nil while it does not serve
 }
 
 // ErrState means that a member or server is not in the state that the request
@@ -32,20 +35,20 @@ var ErrState = errors.New("it is not in the state this presumes")
 func (m *Member) Name() string { return m.name }
 
 // Up reports whether the member runs.
-func (m *Member) Up() bool { return m.running != nil }
+func (m *Member) Up() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.running != nil
+}
 
 // Start boots the member from its files and waits until it has joined the
 // cluster, or for as long as a boot may take: a member that finds no quorum
 // stays up and goes on trying.
 func (m *Member) Start() error {
-	if m.process != nil {
+	process := m.cluster.world.Process(m.name)
+	if !m.enter(process) {
 		return fmt.Errorf("start %s: %w: it is up", m.name, ErrState)
 	}
-	if m.life == 0 {
-		m.life = 1
-	}
-	process := m.cluster.world.Process(m.name)
-	m.process = process
 	var running *etcd.Member
 	var err error
 	process.Do(func() {
@@ -60,10 +63,14 @@ func (m *Member) Start() error {
 		return fmt.Errorf("start %s: %w: it crashed while it booted", m.name, ErrState)
 	}
 	if err != nil {
-		m.process = nil
+		m.leave(process)
 		return fmt.Errorf("start %s: %w", m.name, err)
 	}
-	m.running = running
+	m.mu.Lock()
+	if m.process == process {
+		m.running = running
+	}
+	m.mu.Unlock()
 	select {
 	case <-running.Ready():
 	case <-process.Gone():
@@ -74,28 +81,56 @@ func (m *Member) Start() error {
 
 // Stop shuts the member down in an orderly way.
 func (m *Member) Stop() error {
-	running := m.running
+	m.mu.Lock()
+	process, running := m.process, m.running
+	m.running = nil
+	m.mu.Unlock()
 	if running == nil {
 		return fmt.Errorf("stop %s: %w: it is down", m.name, ErrState)
 	}
-	m.running = nil
-	if m.process.Do(running.Stop) {
-		m.process = nil
+	if process.Do(running.Stop) {
+		m.leave(process)
 	}
 	return nil
 }
 
 // Crash ends the member at once and keeps its files as they are at this moment.
 func (m *Member) Crash() error {
-	if m.process == nil {
+	m.mu.Lock()
+	process := m.process
+	m.mu.Unlock()
+	if process == nil {
 		return fmt.Errorf("crash %s: %w: it is down", m.name, ErrState)
 	}
-	process := m.process
 	process.Crash()
-	m.process, m.running = nil, nil
 	from := m.dir()
+	m.mu.Lock()
 	m.life++
-	return etcd.CopyDir(from, m.dir())
+	m.mu.Unlock()
+	err := etcd.CopyDir(from, m.dir())
+	m.leave(process)
+	return err
+}
+
+// enter makes process the member's, unless it has one.
+func (m *Member) enter(process *sim.Process) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process != nil {
+		return false
+	}
+	m.process = process
+	m.life = max(m.life, 1)
+	return true
+}
+
+// leave forgets the member's process.
+func (m *Member) leave(process *sim.Process) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process == process {
+		m.process, m.running = nil, nil
+	}
 }
 
 // MoveLeader hands leadership from this member, which must lead, to another.
@@ -107,14 +142,21 @@ func (m *Member) MoveLeader(ctx context.Context, to string) error {
 
 // do runs f in the member's process, if the member is up.
 func (m *Member) do(f func(*etcd.Member)) {
-	if running := m.running; running != nil {
-		m.process.Do(func() { f(running) })
+	m.mu.Lock()
+	process, running := m.process, m.running
+	m.mu.Unlock()
+	if running != nil {
+		process.Do(func() { f(running) })
 	}
 }
 
 func (m *Member) folder(life int) string { return fmt.Sprintf("%s.%d", m.name, life) }
 
-func (m *Member) dir() string { return filepath.Join(m.cluster.config.Dir, m.folder(m.life)) }
+func (m *Member) dir() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return filepath.Join(m.cluster.config.Dir, m.folder(m.life))
+}
 
 // erase removes a folder. Its files are emptied first, because a member that
 // never stopped keeps them open, and with them the space they take.

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"net"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -38,23 +40,55 @@ const requestBytes = 256
 // and the target.
 type handler struct {
 	server     target.Server
+	listener   net.Listener
 	mail       *mailbox
 	eventBytes int
+
+	mu     sync.Mutex
+	wires  []*wire // open connections, in order of their opening
+	closed bool
 }
 
-func (h *handler) accept(listener net.Listener) {
+func (h *handler) accept() {
 	for {
-		conn, err := listener.Accept()
+		conn, err := h.listener.Accept()
 		if err != nil {
 			return
 		}
-		go h.serve(&wire{conn, h.mail})
+		w := &wire{conn, h.mail}
+		h.mu.Lock()
+		if h.closed {
+			h.mu.Unlock()
+			conn.Close()
+			return
+		}
+		h.wires = append(h.wires, w)
+		h.mu.Unlock()
+		go h.serve(w)
 	}
+}
+
+// close ends all connections: what clients keep open would hold the handlers.
+func (h *handler) close() {
+	h.mu.Lock()
+	h.closed = true
+	wires := slices.Clone(h.wires)
+	h.mu.Unlock()
+	for _, w := range wires {
+		w.Close()
+	}
+}
+
+func (h *handler) forget(w *wire) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wires = slices.DeleteFunc(h.wires, func(other *wire) bool { return other == w })
 }
 
 // serve answers the requests of one connection. The end of the connection
 // cancels what is under way.
 func (h *handler) serve(w *wire) {
+	defer h.forget(w)
 	defer w.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

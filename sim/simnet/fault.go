@@ -54,6 +54,13 @@ func (n *Network) Heal(a, b string) {
 	n.unlock(wake)
 }
 
+// HealOneWay is Heal for what goes from one host to another alone.
+func (n *Network) HealOneWay(from, to string) {
+	n.mu.Lock()
+	wake := n.healLocked(n.linkLocked(n.hostLocked(from), n.hostLocked(to)), n.now(), nil)
+	n.unlock(wake)
+}
+
 // HealAll heals all links. Latencies, bandwidths and refusing hosts stay as
 // they are.
 func (n *Network) HealAll() {
@@ -86,6 +93,7 @@ func (n *Network) ResetLink(a, b string) {
 	var wake []*waitPoint
 	for _, c := range n.conns {
 		if joins(c, a, b) || joins(c, b, a) {
+			count++
 			n.stats.Resets++
 			for _, s := range [...]*stream{c.out, c.in} {
 				s.stop(now)
@@ -96,6 +104,7 @@ func (n *Network) ResetLink(a, b string) {
 		}
 	}
 	n.unlock(wake)
+	return count
 }
 
 // joins reports whether c was dialed from one host to another.
@@ -150,6 +159,10 @@ func (n *Network) dropLocked(c *Conn, now int64, wake []*waitPoint) []*waitPoint
 	c.in.receiver = gone
 	c.out.lost = c.out.lost || c.out.unscheduled > 0
 	wake = c.out.reset(now, now, wake)
+	if !c.peer.closed {
+		wake = c.out.reads.renew(wake)
+		wake = c.in.writes.renew(wake)
+	}
 	n.forgetLocked(c)
 	return wake
 }

@@ -72,6 +72,13 @@ func (w *waitPoint) arm(at, now int64) {
 	w.timer.Reset(time.Duration(at - now))
 }
 
+// renew makes waiting calls look again, with a new timer. The old one may have
+// been set by a goroutine of a host that has crashed, and then does not fire.
+func (w *waitPoint) renew(wake []*waitPoint) []*waitPoint {
+	w.timer, w.armed, w.timed = nil, never, false
+	return w.passOn(wake)
+}
+
 // expired reports whether the deadline has passed.
 func (w *waitPoint) expired(now int64) bool { return w.deadline <= now }
 

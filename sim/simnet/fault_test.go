@@ -1,0 +1,366 @@
+package simnet
+
+import (
+	"context"
+	"io"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestPartitionHoldsEverythingBackAndHeals(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		mustWrite(t, client, "under way, ")
+		time.Sleep(5 * ms)
+		n.Partition("client", "server")
+		mustWrite(t, client, "written meanwhile")
+		mustWrite(t, server, "and back")
+		requireSilence(t, server, 20*time.Second)
+		requireSilence(t, client, 20*time.Second)
+
+		begin := time.Now()
+		n.Heal("server", "client")
+		requireRead(t, server, "under way, written meanwhile")
+		requireRead(t, client, "and back")
+		// 40 s after the first loss TCP has waited 0.2+0.4+...+25.6 = 51 s for
+		// its next attempt.
+		require.Equal(t, 11*time.Second, time.Since(begin).Round(time.Second))
+		require.Equal(t, 3, n.Stats().SegmentsHeld)
+	})
+}
+
+func TestPartitionWakesReadersThatWait(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.Partition("client", "server")
+		mustWrite(t, client, "x")
+		go func() {
+			time.Sleep(100 * ms)
+			n.HealAll()
+		}()
+		require.Equal(t, retransmitMin+10*ms, elapsed(func() { requireRead(t, server, "x") }))
+	})
+}
+
+func TestPartitionOfAnIdleConnectionLeavesNoTrace(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.Partition("client", "server")
+		time.Sleep(time.Hour)
+		n.Heal("client", "server")
+		mustWrite(t, client, "x")
+		require.Equal(t, 10*ms, elapsed(func() { requireRead(t, server, "x") }))
+	})
+}
+
+func TestPartitionLeavesWhatHasArrived(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		mustWrite(t, client, "arrived")
+		time.Sleep(10 * ms)
+		n.Partition("client", "server")
+		requireRead(t, server, "arrived")
+	})
+}
+
+func TestPartitionConcernsNobodyElse(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		listener, err := n.Listen("server", "tcp", ":1")
+		require.NoError(t, err)
+		defer listener.Close()
+		other, server := dialAndAccept(t, n, "other", listener)
+		n.Partition("client", "server")
+		mustWrite(t, other, "x")
+		require.Equal(t, 10*ms, elapsed(func() { requireRead(t, server, "x") }))
+	})
+}
+
+func TestPartitionFillsTheBuffer(t *testing.T) {
+	inBubble(t, Config{}, func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.Partition("client", "server")
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			count, err := client.Write(make([]byte, 2*StreamBuffer))
+			assert.NoError(t, err)
+			assert.Equal(t, 2*StreamBuffer, count)
+		})
+		synctest.Wait()
+		require.EqualValues(t, StreamBuffer, n.Stats().Sent)
+		n.HealAll()
+		_, err := io.ReadFull(server, make([]byte, 2*StreamBuffer))
+		require.NoError(t, err)
+		wait.Wait()
+	})
+}
+
+func TestPartitionOneWay(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.PartitionOneWay("client", "server")
+		mustWrite(t, client, "held")
+		mustWrite(t, server, "passes")
+		require.Equal(t, 10*ms, elapsed(func() { requireRead(t, client, "passes") }))
+		requireSilence(t, server, time.Minute)
+		n.Heal("client", "server")
+		requireRead(t, server, "held")
+	})
+}
+
+func TestPartitionHoldsTheEndOfAStream(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		mustWrite(t, client, "bye")
+		require.NoError(t, client.Close())
+		n.Partition("client", "server")
+		requireSilence(t, server, time.Minute)
+		n.Heal("client", "server")
+		rest, err := io.ReadAll(server)
+		require.NoError(t, err)
+		require.Equal(t, "bye", string(rest))
+	})
+}
+
+func TestRetransmissionsAreNeverFurtherApartThanConfigured(t *testing.T) {
+	config := latency(10 * ms)
+	config.RetransmitMax = 2 * time.Second
+	inBubble(t, config, func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.Partition("client", "server")
+		mustWrite(t, client, "x")
+		time.Sleep(time.Hour)
+		n.Heal("client", "server")
+		require.LessOrEqual(t, elapsed(func() { requireRead(t, server, "x") }), 2*time.Second+10*ms)
+	})
+}
+
+func TestBlackHoleLosesForEver(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		mustWrite(t, client, "arrived")
+		time.Sleep(10 * ms)
+		n.BlackHole("client", "server")
+		requireRead(t, server, "arrived")
+		mustWrite(t, client, "lost")
+		mustWrite(t, server, "passes")
+		requireRead(t, client, "passes")
+		n.Heal("client", "server")
+		mustWrite(t, client, "behind the hole")
+		requireSilence(t, server, time.Hour)
+		require.Equal(t, 2, n.Stats().SegmentsLost)
+
+		// The FIN is behind the hole too; only a reset gets through.
+		require.NoError(t, client.CloseWrite())
+		requireSilence(t, server, time.Hour)
+		n.ResetLink("client", "server")
+		requireReadError(t, server, syscall.ECONNRESET)
+	})
+}
+
+func TestBlackHoleTakesWhatIsUnderWay(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		mustWrite(t, client, "lost")
+		time.Sleep(5 * ms)
+		n.BlackHole("client", "server")
+		n.Heal("client", "server")
+		requireSilence(t, server, time.Hour)
+	})
+}
+
+func TestBlackHoleTakesTheEndOfAStream(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.BlackHole("client", "server")
+		require.NoError(t, client.Close())
+		n.Heal("client", "server")
+		requireSilence(t, server, time.Hour)
+		// What the server sends finds nobody and is answered with a reset.
+		mustWrite(t, server, "x")
+		require.Equal(t, 20*ms, elapsed(func() { requireReadError(t, server, syscall.ECONNRESET) }))
+	})
+}
+
+func TestBlackHoleSparesIdleAndNewConnections(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.BlackHole("client", "server")
+		n.Heal("client", "server")
+		mustWrite(t, client, "idle")
+		requireRead(t, server, "idle")
+		client, server = connect(t, n)
+		mustWrite(t, client, "new")
+		requireRead(t, server, "new")
+	})
+}
+
+func TestResetLink(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		listener, err := n.Listen("server", "tcp", ":1")
+		require.NoError(t, err)
+		defer listener.Close()
+		other, otherServer := dialAndAccept(t, n, "other", listener)
+
+		mustWrite(t, server, "arrived")
+		time.Sleep(10 * ms)
+		mustWrite(t, server, "under way")
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			_, err := server.Read(make([]byte, 1))
+			assert.ErrorIs(t, err, syscall.ECONNRESET)
+		})
+		wait.Go(func() {
+			_, err := server.Write(make([]byte, 2*StreamBuffer))
+			assert.ErrorIs(t, err, syscall.ECONNRESET)
+		})
+		synctest.Wait()
+		n.ResetLink("server", "client")
+		wait.Wait()
+		requireRead(t, client, "arrived")
+		requireReadError(t, client, syscall.ECONNRESET)
+		requireWriteError(t, client, syscall.ECONNRESET)
+		require.Equal(t, 1, n.Stats().Resets)
+
+		mustWrite(t, other, "untouched")
+		requireRead(t, otherServer, "untouched")
+	})
+}
+
+func TestCrashHost(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		listener, err := n.Listen("server", "tcp", ":1")
+		require.NoError(t, err)
+		client, server := dialAndAccept(t, n, "client", listener)
+		waiting, err := n.DialContext(t.Context(), "client", "tcp", "server:1")
+		require.NoError(t, err)
+		defer waiting.Close()
+
+		mustWrite(t, server, "under way")
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			_, err := client.Write(make([]byte, 2*StreamBuffer))
+			assert.ErrorIs(t, err, syscall.ECONNRESET)
+		})
+		synctest.Wait()
+		n.CrashHost("server")
+		require.Equal(t, 10*ms, elapsed(func() {
+			requireRead(t, client, "under way")
+			requireReadError(t, client, syscall.ECONNRESET)
+			wait.Wait()
+		}))
+		requireWriteError(t, client, syscall.ECONNRESET)
+		requireReadError(t, waiting, syscall.ECONNRESET)
+		require.Equal(t, 2, n.Stats().Resets)
+
+		require.Equal(t, 20*ms, elapsed(func() {
+			_, err = n.DialContext(t.Context(), "client", "tcp", "server:1")
+			require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		}))
+		again, err := n.Listen("server", "tcp", ":1")
+		require.NoError(t, err, "the address is free")
+		defer again.Close()
+		client, server = dialAndAccept(t, n, "client", again)
+		mustWrite(t, client, "back")
+		requireRead(t, server, "back")
+	})
+}
+
+func TestCrashDoesNotWakeTheDead(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		listener, err := n.Listen("server", "tcp", ":1")
+		require.NoError(t, err)
+		client, server := dialAndAccept(t, n, "client", listener)
+		woken := make(chan string, 3)
+		go func() { _, _ = listener.Accept(); woken <- "Accept" }()
+		go func() { _, _ = server.Read(make([]byte, 1)); woken <- "Read" }()
+		go func() { _, _ = server.Write(make([]byte, 2*StreamBuffer)); woken <- "Write" }()
+		synctest.Wait()
+
+		n.CrashHost("server")
+		_, _ = client.Write([]byte("x"))
+		_, _ = io.ReadAll(client)
+		require.NoError(t, client.Close())
+		time.Sleep(time.Hour)
+		require.Empty(t, woken)
+		require.Empty(t, n.conns)
+
+		// In this test the dead must leave the bubble.
+		require.Error(t, listener.Close())
+		require.Error(t, server.Close())
+		for range 3 {
+			<-woken
+		}
+	})
+}
+
+func TestCrashLeavesNoTimerOfTheDead(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		go func() {
+			_, _ = client.Read(make([]byte, 1))
+			_, _ = client.Read(make([]byte, 1))
+		}()
+		synctest.Wait()
+		mustWrite(t, server, "x") // arms the reader's timer
+		before := client.in.reads.timer
+		require.NotNil(t, before)
+		n.CrashHost("server")
+		synctest.Wait()
+		require.NotSame(t, before, client.in.reads.timer)
+	})
+}
+
+func TestCrashBehindAPartition(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.Partition("client", "server")
+		mustWrite(t, server, "dies with its kernel")
+		n.CrashHost("server")
+		requireSilence(t, client, time.Minute)
+		n.Heal("client", "server")
+		requireReadError(t, client, syscall.ECONNRESET)
+	})
+}
+
+func TestCrashOfAHostThatTalksToItself(t *testing.T) {
+	inBubble(t, Config{}, func(t *testing.T, n *Network) {
+		listener, err := n.Listen("server", "tcp", ":1")
+		require.NoError(t, err)
+		dialed, accepted := dialAndAccept(t, n, "server", listener)
+		woken := make(chan string, 2)
+		go func() { _, _ = dialed.Read(make([]byte, 1)); woken <- "dialed" }()
+		go func() { _, _ = accepted.Read(make([]byte, 1)); woken <- "accepted" }()
+		synctest.Wait()
+		n.CrashHost("server")
+		synctest.Wait()
+		require.Empty(t, woken)
+		require.Empty(t, n.conns)
+		_, _ = dialed.Close(), accepted.Close()
+		<-woken
+		<-woken
+	})
+}
+
+func TestRefuse(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		listener, err := n.Listen("server", "tcp", ":1")
+		require.NoError(t, err)
+		defer listener.Close()
+		client, server := dialAndAccept(t, n, "client", listener)
+		n.Refuse("server", true)
+		_, err = n.DialContext(context.Background(), "client", "tcp", "server:1")
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		mustWrite(t, client, "still works")
+		requireRead(t, server, "still works")
+		n.Refuse("server", false)
+		dialAndAccept(t, n, "client", listener)
+		require.Equal(t, 1, n.Stats().Refused)
+	})
+}
