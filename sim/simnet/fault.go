@@ -86,10 +86,11 @@ func (n *Network) healLocked(l *link, now int64, wake []*waitPoint) []*waitPoint
 
 // ResetLink resets all connections between two hosts, whoever dialed: as if
 // something between them had sent a reset to either end. What has arrived can
-// still be read; what was under way is gone.
-func (n *Network) ResetLink(a, b string) {
+// still be read; what was under way is gone. It returns how many there were.
+func (n *Network) ResetLink(a, b string) int {
 	n.mu.Lock()
 	now := n.now()
+	count := 0
 	var wake []*waitPoint
 	for _, c := range n.conns {
 		if joins(c, a, b) || joins(c, b, a) {
