@@ -1,0 +1,36 @@
+// Package traces answers one question: what was recorded?
+//
+// It defines the files a run leaves behind:
+//
+//   - history.jsonl holds a [model.History]: all that clients did and saw, and what
+//     was true. See history.go, and encode.go for its hot path.
+//   - the decision tape holds what the run chose, so that it can be run again. See
+//     tape.go.
+//
+// # The history file
+//
+// The file is JSON Lines. The first line is the [Header]:
+//
+//	{"format":"watchsim.history","version":1,"seed":7,"target":"kubernetes"}
+//
+// Every other line is a record: its kind, and its data in the JSON form of the
+// type in package model.
+//
+//	{"kind":"change","data":{"rv":2,"object":{"namespace":"a","name":"x","value":"v1","uid":"u1","rv":2}}}
+//	{"kind":"compaction","data":{"rv":2,"time":40}}
+//	{"kind":"fault","data":{"name":"partition","begin":5,"end":6}}
+//	{"kind":"operation","data":{"id":1,"client":"c1","server":"s1","kind":"create","call":10,"return":20, ...}}
+//	{"kind":"stream","data":{"id":1,"client":"c1","server":"s1","call":30,"return":31,"rv":-1,"closed":-1, ...}}
+//	{"kind":"event","data":{"stream":1,"time":32,"type":"ADDED","rv":2,"object":{ ... }}}
+//	{"kind":"informer","data":{"client":"i1","server":"s1","scope":{},"objects":[ ... ],"lastSyncRV":2}}
+//	{"kind":"end","data":{"healed":50,"end":60,"revision":3,"records":7}}
+//
+// Times are nanoseconds of simulated time, resourceVersions are etcd revisions.
+// -1 stands for a return or close that never came and for an RV that was not
+// asked for. The events of a stream come after it, in the order in which they
+// arrived. The end record is the last line and counts the records before it, so
+// that a file that was cut short is noticed.
+//
+// A reader ignores fields it does not know, so fields may be added; a change
+// that an old reader would misunderstand takes a new version.
+package traces

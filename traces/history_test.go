@@ -1,0 +1,268 @@
+package traces
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// small is a history with one record of every kind.
+func small() *model.History {
+	object := model.Object{Namespace: "a", Name: "x", Labels: map[string]string{"app": "web", "tier": "1"}, Node: "n1", Value: "v1", UID: "u1", RV: 2}
+	return &model.History{
+		Operations: []model.Operation{{ID: 1, Client: "c1", Server: "s1", Kind: model.Create, Call: 10, Return: 20, Object: &object, ResultRV: 2, Remaining: -1}},
+		Streams: []model.Stream{{ID: 1, Client: "c1", Server: "s1", Call: 30, Return: 31, RV: model.RVUnset, Closed: model.Pending,
+			Events: []model.Event{{Stream: 1, Time: 32, Type: model.Added, RV: 2, Object: &object}}}},
+		Truth:     model.Truth{Changes: []model.Change{{RV: 2, Object: object}}, Compactions: []model.Compaction{{RV: 2, Time: 40}}, Revision: 3},
+		Faults:    []model.Fault{{Name: "partition", Begin: 5, End: 6}},
+		Informers: []model.Informer{{Client: "i1", Server: "s1", Objects: []model.Object{object}, LastSyncRV: 2}},
+		Healed:    50, End: 60,
+	}
+}
+
+func written(t require.TestingT, header Header, h *model.History) string {
+	var out bytes.Buffer
+	require.NoError(t, WriteHistory(&out, header, h))
+	return out.String()
+}
+
+func TestHistoryReadsBackAsWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := rapid.Make[model.History]().Draw(t, "history")
+		for i := range h.Streams {
+			h.Streams[i].ID = i + 1
+			for j := range h.Streams[i].Events {
+				h.Streams[i].Events[j].Stream = i + 1
+			}
+		}
+		normalize(&h)
+		header := Header{Seed: rapid.Uint64().Draw(t, "seed"), Target: rapid.String().Draw(t, "target")}
+		text := written(t, header, &h)
+
+		gotHeader, got, err := ReadHistory(strings.NewReader(text))
+		require.NoError(t, err)
+		header.Format, header.Version = HistoryFormat, HistoryVersion
+		require.Equal(t, header, gotHeader)
+		normalize(got)
+		require.Equal(t, &h, got)
+	})
+}
+
+// normalize makes empty slices and maps nil, which the format does not tell
+// from empty ones.
+func normalize(h *model.History) {
+	object := func(o *model.Object) {
+		if o != nil && len(o.Labels) == 0 {
+			o.Labels = nil
+		}
+	}
+	selector := func(s *model.Selector) {
+		if len(s.Labels) == 0 {
+			s.Labels = nil
+		}
+	}
+	h.Operations, h.Streams, h.Faults, h.Informers = orNil(h.Operations), orNil(h.Streams), orNil(h.Faults), orNil(h.Informers)
+	h.Truth.Changes, h.Truth.Compactions = orNil(h.Truth.Changes), orNil(h.Truth.Compactions)
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		op.Objects = orNil(op.Objects)
+		object(op.Object)
+		selector(&op.Selector)
+		for j := range op.Objects {
+			object(&op.Objects[j])
+		}
+	}
+	for i := range h.Streams {
+		h.Streams[i].Events = orNil(h.Streams[i].Events)
+		selector(&h.Streams[i].Selector)
+		for j := range h.Streams[i].Events {
+			object(h.Streams[i].Events[j].Object)
+		}
+	}
+	for i := range h.Truth.Changes {
+		object(&h.Truth.Changes[i].Object)
+	}
+	for i := range h.Informers {
+		h.Informers[i].Objects = orNil(h.Informers[i].Objects)
+		for j := range h.Informers[i].Objects {
+			object(&h.Informers[i].Objects[j])
+		}
+	}
+}
+
+func orNil[T any](s []T) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	return s
+}
+
+// TestHandEncodingIsThatOfEncodingJSON keeps encode.go in step with the types.
+func TestHandEncodingIsThatOfEncodingJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		change := rapid.Make[model.Change]().Draw(t, "change")
+		event := rapid.Make[model.Event]().Draw(t, "event")
+		h := &model.History{
+			Truth:   model.Truth{Changes: []model.Change{change}},
+			Streams: []model.Stream{{ID: event.Stream, Events: []model.Event{event}}},
+		}
+		lines := strings.Split(written(t, Header{}, h), "\n")
+		for line, value := range map[int]any{1: change, 3: event} {
+			want, err := json.Marshal(value)
+			require.NoError(t, err)
+			var record struct{ Data json.RawMessage }
+			require.NoError(t, json.Unmarshal([]byte(lines[line]), &record))
+			require.Equal(t, string(want), string(record.Data))
+		}
+	})
+}
+
+func TestHistoryOfTheDocumentation(t *testing.T) {
+	require.Equal(t, strings.TrimLeft(`
+{"format":"watchsim.history","version":1,"seed":7,"target":"kubernetes"}
+{"kind":"change","data":{"rv":2,"object":{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2}}}
+{"kind":"compaction","data":{"rv":2,"time":40}}
+{"kind":"fault","data":{"name":"partition","begin":5,"end":6}}
+{"kind":"operation","data":{"id":1,"client":"c1","server":"s1","kind":"create","call":10,"return":20,"scope":{},"selector":{},"object":{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2},"rv":0,"resultRV":2,"remaining":-1}}
+{"kind":"stream","data":{"id":1,"client":"c1","server":"s1","call":30,"return":31,"scope":{},"selector":{},"rv":-1,"closed":-1}}
+{"kind":"event","data":{"stream":1,"time":32,"type":"ADDED","rv":2,"object":{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2}}}
+{"kind":"informer","data":{"client":"i1","server":"s1","scope":{},"objects":[{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2}],"lastSyncRV":2}}
+{"kind":"end","data":{"healed":50,"end":60,"revision":3,"records":7}}
+`, "\n"), written(t, Header{Seed: 7, Target: "kubernetes"}, small()))
+}
+
+func TestUnreadableHistories(t *testing.T) {
+	whole := written(t, Header{}, small())
+	lines := strings.SplitAfter(whole, "\n")
+	replaced := func(line int, with string) string {
+		changed := slices.Clone(lines)
+		changed[line-1] = with
+		return strings.Join(changed, "")
+	}
+	for _, row := range []struct {
+		name, text string
+		is         error
+		says       string
+	}{
+		{"empty", "", ErrNotHistory, "not a watchsim history: the file is empty"},
+		{"another text", "hello\n", ErrNotHistory, "not a watchsim history: line 1 is not a header that names a format"},
+		{"another JSON", `{"a":1}` + "\n", ErrNotHistory, "not a watchsim history: line 1 is not a header that names a format"},
+		{"another format", `{"format":"watchsim.tape","version":1}` + "\n", ErrNotHistory,
+			`not a watchsim history: its format is "watchsim.tape" instead of "watchsim.history"`},
+		{"newer", `{"format":"watchsim.history","version":2}` + "\n", ErrNewerVersion,
+			"the history is of a newer version, 2: this build reads up to version 1"},
+		{"no version", `{"format":"watchsim.history"}` + "\n", ErrNotHistory,
+			"not a watchsim history: it has version 0, but versions start at 1"},
+		{"cut in a line", whole[:len(whole)-10], ErrTruncated, "the history is truncated: line 9 ends in the middle of a record"},
+		{"cut between lines", strings.Join(lines[:8], ""), ErrTruncated, "the history is truncated: it ends after line 8 without an end record"},
+		{"header only", lines[0], ErrTruncated, "the history is truncated: it ends after line 1 without an end record"},
+		{"not JSON", replaced(3, "{oops}\n"), ErrBadRecord,
+			"the history holds a bad record: line 3 is not a JSON record: invalid character 'o' looking for beginning of object key string"},
+		{"unknown kind", replaced(3, `{"kind":"rumour","data":{}}`+"\n"), ErrBadRecord,
+			`the history holds a bad record: line 3 has the unknown kind "rumour"`},
+		{"no data", replaced(3, `{"kind":"fault"}`+"\n"), ErrBadRecord, "the history holds a bad record: line 3 has no data"},
+		{"wrong data", replaced(3, `{"kind":"fault","data":{"begin":"soon"}}`+"\n"), ErrBadRecord,
+			"the history holds a bad record: line 3 has data that does not fit its kind: json: cannot unmarshal string into Go struct field Fault.begin of type int64"},
+		{"event without its stream", replaced(6, ""), ErrBadRecord,
+			"the history holds a bad record: line 6 is an event of stream 1, which no line before it opened"},
+		{"stream twice", replaced(7, lines[5]), ErrBadRecord, "the history holds a bad record: line 7 opens stream 1 a second time"},
+		{"line lost", replaced(3, ""), ErrBadRecord, "the history holds a bad record: line 8 says that 7 records came before it, but 6 did"},
+		{"more after the end", whole + lines[1], ErrBadRecord, "the history holds a bad record: line 10 comes after the end record"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, h, err := ReadHistory(strings.NewReader(row.text))
+			require.Nil(t, h)
+			require.ErrorIs(t, err, row.is)
+			require.EqualError(t, err, row.says)
+		})
+	}
+}
+
+func TestLastNewlineIsOptional(t *testing.T) {
+	_, h, err := ReadHistory(strings.NewReader(strings.TrimSuffix(written(t, Header{}, small()), "\n")))
+	require.NoError(t, err)
+	require.Equal(t, small(), h)
+}
+
+func TestUnknownFieldsAreIgnored(t *testing.T) {
+	text := strings.Replace(written(t, Header{}, small()), `"name":"partition"`, `"name":"partition","colour":"red"`, 1)
+	_, h, err := ReadHistory(strings.NewReader(text))
+	require.NoError(t, err)
+	require.Equal(t, small(), h)
+}
+
+func TestLongLinesAreRead(t *testing.T) {
+	h := small()
+	h.Operations[0].Message = strings.Repeat("long ", 50_000)
+	_, got, err := ReadHistory(strings.NewReader(written(t, Header{}, h)))
+	require.NoError(t, err)
+	require.Equal(t, h, got)
+}
+
+type brokenFile struct{ err error }
+
+func (f brokenFile) Write([]byte) (int, error) { return 0, f.err }
+func (f brokenFile) Read([]byte) (int, error)  { return 0, f.err }
+
+func TestFileErrorsAreReported(t *testing.T) {
+	full := errors.New("no space left on device")
+	require.ErrorIs(t, WriteHistory(brokenFile{full}, Header{}, small()), full)
+	_, _, err := ReadHistory(brokenFile{full})
+	require.ErrorIs(t, err, full)
+}
+
+// large is what a run of 60 simulated seconds records.
+func large() *model.History {
+	h := small()
+	for i := range 200 {
+		op := h.Operations[0]
+		op.ID = i + 1
+		h.Operations = append(h.Operations, op)
+		h.Truth.Changes = append(h.Truth.Changes, model.Change{RV: int64(i + 3), Object: *op.Object})
+	}
+	for i := range 3000 {
+		event := h.Streams[0].Events[0]
+		event.Time, event.RV = int64(i)*1000, int64(i)
+		h.Streams[0].Events = append(h.Streams[0].Events, event)
+	}
+	return h
+}
+
+func BenchmarkWriteHistory(b *testing.B) {
+	h := large()
+	for b.Loop() {
+		if err := WriteHistory(io.Discard, Header{}, h); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkReadHistory(b *testing.B) {
+	text := written(b, Header{}, large())
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, _, err := ReadHistory(strings.NewReader(text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func ExampleWriteHistory() {
+	var out bytes.Buffer
+	err := WriteHistory(&out, Header{Seed: 7, Target: "kubernetes"}, &model.History{End: 60})
+	fmt.Print(out.String(), err)
+	// Output:
+	// {"format":"watchsim.history","version":1,"seed":7,"target":"kubernetes"}
+	// {"kind":"end","data":{"healed":0,"end":60,"revision":0,"records":0}}
+	// <nil>
+}
