@@ -154,7 +154,7 @@ func (s *stream) finish(now int64, wake []*waitPoint) []*waitPoint {
 	s.fin.sent = true
 	s.lost = s.lost || s.link.blackHole
 	switch {
-	case s.lost:
+	case s.lost, s.rst.sent: // It would not arrive; a reset leaves nothing to add.
 	case s.link.partitioned:
 		s.hold(now)
 	default:
