@@ -1,0 +1,287 @@
+package faults
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// The bounds of the engine, in simulated time.
+const (
+	// actionMost is how long one action may take before its context ends.
+	actionMost = 10 * time.Second
+	// healAttemptsMost is how often the engine tries to heal one fault, and
+	// healPause how long it waits in between.
+	healAttemptsMost = 5
+	healPause        = 500 * time.Millisecond
+)
+
+// Report is what became of a plan.
+type Report struct {
+	// Fired are the faults that happened, in order of their beginning.
+	Fired []model.Fault
+	// NotFired are the others, in order of their time.
+	NotFired []NotFired
+	// Counts is how many faults of each kind fired.
+	Counts map[string]int
+}
+
+// NotFired is a fault that did not happen.
+type NotFired struct {
+	Fault Fault
+	// Reason is a clause that says why, such as "etcd-0 is held by etcd-crash".
+	Reason string
+}
+
+// Run carries a plan out on a surface. Times count from began. It returns when
+// the last fault has healed; if ctx ends earlier, it heals at once what still
+// lasts. Faults that cannot happen, such as a crash of what is down already,
+// are reported as not fired. The error is about faults that could not be healed
+// and no others: liveness means nothing after that.
+func Run(ctx context.Context, plan Plan, surface Surface, began time.Time) (Report, error) {
+	e := &engine{surface: surface, began: began, members: surface.Members(), held: map[string]string{}}
+	for _, step := range e.timeline(plan) {
+		switch waited := sleepUntil(ctx, began.Add(step.at)); {
+		case step.ends:
+			// Cut short or not, what began must end.
+			e.finish(ctx, step.entry)
+		case waited:
+			e.start(ctx, step.entry)
+		default:
+			step.entry.reason = "the run ended before its time"
+		}
+	}
+	e.actions.Wait()
+	return e.report()
+}
+
+// engine owns the timeline: one goroutine walks it, and only actions that take
+// simulated time run in goroutines of their own.
+type engine struct {
+	surface Surface
+	began   time.Time
+	members []string
+	entries []*entry
+	actions sync.WaitGroup
+
+	// mu guards held and the outcomes in entries.
+	mu   sync.Mutex
+	held map[string]string // what is acted on, by the name of the kind that does
+}
+
+// entry is one fault and its outcome.
+type entry struct {
+	fault      Fault
+	kind       Kind
+	holding    []string
+	fired      bool
+	begin, end int64
+	note       string
+	reason     string // why it did not fire
+	unhealed   error
+}
+
+// step is the beginning or the end of a fault.
+type step struct {
+	at    time.Duration
+	ends  bool
+	entry *entry
+}
+
+// timeline is all steps in order of time. At equal times ends come first, so
+// that one fault may begin where another one ends.
+func (e *engine) timeline(plan Plan) []step {
+	var steps []step
+	for _, fault := range plan {
+		kind, ok := Lookup(fault.Kind)
+		entry := &entry{fault: fault, kind: kind}
+		e.entries = append(e.entries, entry)
+		switch {
+		case !ok:
+			entry.reason = "there is no such kind of fault"
+			continue
+		case kind.Lasts() && fault.Lasts <= 0:
+			entry.reason = "it does not say for how long"
+			continue
+		}
+		steps = append(steps, step{at: fault.At, entry: entry})
+		if kind.Lasts() {
+			steps = append(steps, step{at: fault.End(), ends: true, entry: entry})
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b step) int {
+		if byTime := cmp.Compare(a.at, b.at); byTime != 0 {
+			return byTime
+		}
+		switch {
+		case a.ends == b.ends:
+			return 0
+		case a.ends:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return steps
+}
+
+// start begins a fault, unless another one holds what it acts on.
+func (e *engine) start(ctx context.Context, entry *entry) {
+	if !e.reserve(entry) {
+		return
+	}
+	if entry.kind.Lasts() || !entry.kind.slow {
+		e.begin(ctx, entry)
+		return
+	}
+	e.actions.Go(func() { e.begin(ctx, entry) })
+}
+
+// reserve marks what the fault acts on as held.
+func (e *engine) reserve(entry *entry) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if least := entry.kind.MembersLeast; len(e.members) < least {
+		entry.reason = fmt.Sprintf("it takes %d etcd members and there are %d", least, len(e.members))
+		return false
+	}
+	holding := entry.kind.holds(entry.fault, e.members)
+	for _, name := range holding {
+		if holder, taken := e.held[name]; taken {
+			entry.reason = name + " is held by " + holder
+			return false
+		}
+	}
+	entry.holding = holding
+	for _, name := range holding {
+		e.held[name] = entry.fault.Kind
+	}
+	return true
+}
+
+func (e *engine) release(entry *entry) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, name := range entry.holding {
+		delete(e.held, name)
+	}
+	entry.holding = nil
+}
+
+// begin makes the fault happen. One that fails is undone, as it may have
+// happened in part.
+func (e *engine) begin(ctx context.Context, entry *entry) {
+	ctx, cancel := context.WithTimeout(ctx, actionMost)
+	defer cancel()
+	began := e.now()
+	note, err := entry.kind.begin(ctx, e.surface, entry.fault)
+	e.mu.Lock()
+	entry.begin, entry.end = began, e.now()
+	if entry.fired = err == nil; entry.fired {
+		entry.note = note
+	} else {
+		entry.reason = oneLine(err)
+	}
+	e.mu.Unlock()
+	switch {
+	case err == nil && entry.kind.Lasts():
+		return // until finish
+	case err != nil && entry.kind.Lasts():
+		e.heal(ctx, entry)
+	default:
+		e.release(entry)
+	}
+}
+
+// finish ends a fault that lasts.
+func (e *engine) finish(ctx context.Context, entry *entry) {
+	if entry.fired {
+		e.heal(ctx, entry)
+	}
+}
+
+// heal ends a fault. Only where that takes time, or has to be tried again, does
+// it use a goroutine of its own.
+func (e *engine) heal(ctx context.Context, entry *entry) {
+	// Healing goes on even if the run is cut short.
+	ctx = context.WithoutCancel(ctx)
+	if !entry.kind.slow && e.tryToHeal(ctx, entry) == nil {
+		e.healed(entry, nil)
+		return
+	}
+	e.actions.Go(func() {
+		err := e.tryToHeal(ctx, entry)
+		for attempts := 1; err != nil && attempts < healAttemptsMost; attempts++ {
+			time.Sleep(healPause)
+			err = e.tryToHeal(ctx, entry)
+		}
+		e.healed(entry, err)
+	})
+}
+
+func (e *engine) tryToHeal(ctx context.Context, entry *entry) error {
+	ctx, cancel := context.WithTimeout(ctx, actionMost)
+	defer cancel()
+	return entry.kind.end(ctx, e.surface, entry.fault)
+}
+
+func (e *engine) healed(entry *entry, err error) {
+	e.mu.Lock()
+	if entry.end = e.now(); err != nil {
+		entry.unhealed = fmt.Errorf("faults: %q could not be healed: %s", entry.fault, oneLine(err))
+	}
+	e.mu.Unlock()
+	e.release(entry)
+}
+
+func (e *engine) report() (Report, error) {
+	report := Report{Counts: map[string]int{}}
+	var problems []error
+	for _, entry := range e.entries {
+		problems = append(problems, entry.unhealed)
+		if !entry.fired {
+			report.NotFired = append(report.NotFired, NotFired{Fault: entry.fault, Reason: entry.reason})
+			continue
+		}
+		report.Counts[entry.fault.Kind]++
+		report.Fired = append(report.Fired, model.Fault{
+			Name: entry.fault.Kind, Begin: entry.begin, End: entry.end,
+			Note: strings.TrimSpace(entry.fault.arguments() + " " + entry.note),
+		})
+	}
+	slices.SortStableFunc(report.Fired, func(a, b model.Fault) int { return cmp.Compare(a.Begin, b.Begin) })
+	slices.SortStableFunc(report.NotFired, func(a, b NotFired) int { return cmp.Compare(a.Fault.At, b.Fault.At) })
+	return report, errors.Join(problems...)
+}
+
+// now is simulated nanoseconds since the run began.
+func (e *engine) now() int64 { return int64(time.Since(e.began)) }
+
+// oneLine is the text of an error that may join several.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// sleepUntil returns false if ctx is done before the time has come.
+func sleepUntil(ctx context.Context, then time.Time) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	wait := time.Until(then)
+	if wait <= 0 {
+		return true
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,111 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func generatorConfig() GeneratorConfig {
+	return GeneratorConfig{Topology: topology(), CountMost: 3, Start: time.Second, HealBy: 45 * time.Second}
+}
+
+// anyConfig draws configurations small and large, with kinds that fit and kinds
+// that do not.
+func anyConfig(t *rapid.T) GeneratorConfig {
+	all := topology()
+	config := GeneratorConfig{
+		Topology: Topology{
+			Members:   all.Members[:rapid.IntRange(0, 3).Draw(t, "members")],
+			Servers:   all.Servers[:rapid.IntRange(0, 2).Draw(t, "servers")],
+			Clients:   all.Clients[:rapid.IntRange(0, 3).Draw(t, "clients")],
+			Consumers: all.Consumers[:rapid.IntRange(0, 2).Draw(t, "consumers")],
+		},
+		Every:     rapid.Bool().Draw(t, "every"),
+		CountMost: rapid.IntRange(0, 5).Draw(t, "count"),
+		Start:     time.Duration(rapid.Int64Range(0, int64(10*time.Second)).Draw(t, "start")),
+	}
+	config.HealBy = config.Start + time.Duration(rapid.Int64Range(0, int64(60*time.Second)).Draw(t, "window"))
+	if rapid.Bool().Draw(t, "restricted") {
+		config.Kinds = rapid.SliceOfDistinct(rapid.SampledFrom([]string{"compaction", "etcd-crash", "quorum-loss", "partition", "slow-consumer"}),
+			rapid.ID[string]).Draw(t, "kinds")
+	}
+	return config
+}
+
+func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		config := anyConfig(t)
+		seed := rapid.Uint64().Draw(t, "seed")
+		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
+		require.NoError(t, err)
+		require.NoError(t, plan.Check(Topology{config.Members, config.Servers, append(slices.Clone(config.Clients), config.Consumers...), config.Consumers}))
+		parsed, err := Parse(plan.String())
+		require.NoError(t, err)
+		require.ElementsMatch(t, plan, parsed)
+		for i, fault := range plan {
+			require.GreaterOrEqual(t, fault.At, config.Start)
+			require.LessOrEqual(t, fault.End(), config.HealBy)
+			if config.Kinds != nil {
+				require.Contains(t, config.Kinds, fault.Kind)
+			}
+			if kind, _ := Lookup(fault.Kind); kind.slow {
+				require.LessOrEqual(t, fault.End()+settleTime, config.HealBy)
+			}
+			for _, other := range plan[i+1:] {
+				require.LessOrEqual(t, fault.At, other.At, "plans are in order of time")
+				require.False(t, config.clash(fault, other), "%v clashes with %v", fault, other)
+			}
+		}
+		again, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
+		require.NoError(t, err)
+		require.Equal(t, plan, again, "a plan is a function of its seed")
+	})
+}
+
+func TestEveryKindCanBeAskedForAtOnce(t *testing.T) {
+	config := generatorConfig()
+	config.Every, config.CountMost = true, 1
+	for seed := range uint64(50) {
+		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
+		require.NoError(t, err)
+		seen := map[string]int{}
+		for _, fault := range plan {
+			seen[fault.Kind]++
+		}
+		for _, kind := range Kinds() {
+			require.Equal(t, 1, seen[kind.Name], "seed %d: %s in\n%v", seed, kind.Name, plan)
+		}
+	}
+}
+
+func TestSwarmPlansDifferInTheirKinds(t *testing.T) {
+	subsets, kindsSeen := map[string]bool{}, map[string]bool{}
+	for seed := range uint64(100) {
+		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), generatorConfig())
+		require.NoError(t, err)
+		require.NotEmpty(t, plan)
+		var subset string
+		for _, kind := range Kinds() {
+			if slices.ContainsFunc(plan, func(fault Fault) bool { return fault.Kind == kind.Name }) {
+				subset += kind.Name + " "
+				kindsSeen[kind.Name] = true
+			}
+		}
+		subsets[subset] = true
+		require.Less(t, len(plan), 3*len(Kinds()))
+	}
+	require.Greater(t, len(subsets), 90)
+	require.Len(t, kindsSeen, len(Kinds()))
+}
+
+func TestGenerateRefusesAnUnknownKind(t *testing.T) {
+	config := generatorConfig()
+	config.Kinds = []string{"earthquake"}
+	_, err := Generate(rand.New(rand.NewPCG(1, 1)), config)
+	require.ErrorContains(t, err, `found "earthquake"`)
+}

@@ -1,0 +1,79 @@
+package faults
+
+import (
+	"context"
+	"slices"
+)
+
+// Kind is something that can go wrong.
+type Kind struct {
+	Name string
+	// Doc says in one sentence what happens, and in another what must survive.
+	Doc string
+	// Parameters are all required, and printed in this order.
+	Parameters []Parameter
+	// MembersLeast is how many etcd members it takes.
+	MembersLeast int
+
+	// begin makes the fault happen; the note says what a plan does not.
+	begin func(context.Context, Surface, Fault) (note string, err error)
+	// end heals a fault that lasts; nil for what is over at once. It must be
+	// harmless where begin failed half-way.
+	end func(context.Context, Surface, Fault) error
+	// slow is whether end, or begin where there is no end, takes simulated time.
+	slow bool
+	// holds are what no two faults may act on at once: a process by its name, or
+	// a property of a link or client.
+	holds func(fault Fault, members []string) []string
+}
+
+// Lasts is whether faults of this kind have a duration.
+func (k Kind) Lasts() bool { return k.end != nil }
+
+// Kinds are all kinds, in a fixed order: new ones come last, so that plans
+// drawn from a seed change as little as possible.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// Lookup finds a kind by its name.
+func Lookup(name string) (Kind, bool) {
+	at := slices.IndexFunc(kinds, func(kind Kind) bool { return kind.Name == name })
+	if at < 0 {
+		return Kind{}, false
+	}
+	return kinds[at], true
+}
+
+// kinds is assigned in init, because printing a fault looks its kind up.
+var kinds []Kind
+
+func init() {
+	kinds = slices.Concat(etcdKinds(), networkKinds(), serverKinds(), consumerKinds())
+}
+
+// Each kind says what it holds in the words of these functions.
+
+func holdsNothing(Fault, []string) []string { return nil }
+
+func holdsMember(fault Fault, _ []string) []string { return []string{fault.Member} }
+
+func holdsServer(fault Fault, _ []string) []string { return []string{fault.Server} }
+
+func holdsAllMembers(_ Fault, members []string) []string { return members }
+
+func holdsBothEnds(fault Fault, _ []string) []string { return []string{fault.From, fault.To} }
+
+func holdsPace(fault Fault, _ []string) []string { return []string{"the pace of " + fault.Client} }
+
+// holdsLink holds both directions, because they heal together.
+func holdsLink(fault Fault, _ []string) []string {
+	return []string{"the link of " + link(fault)}
+}
+
+func holdsLatency(fault Fault, _ []string) []string {
+	return []string{"the latency of " + link(fault)}
+}
+
+// link names the two ends of a link whichever way round they were given.
+func link(fault Fault) string {
+	return min(fault.From, fault.To) + " and " + max(fault.From, fault.To)
+}
