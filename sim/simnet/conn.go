@@ -85,9 +85,15 @@ func (c *Conn) Write(p []byte) (int, error) {
 			if mine {
 				s.writing = false
 			}
-			return written, c.done(&s.writes, wake, "write", err)
+			return written, c.done(&s.turn, wake, "write", err)
 		}
-		n.waitLocked(&s.writes, c.in.rst.at, now, !s.reverse.link.instant(), wake)
+		if mine {
+			n.waitLocked(&s.writes, c.in.rst.at, now, !s.reverse.link.instant(), wake)
+		} else {
+			// Whatever ends the Write that is half done, a deadline for
+			// instance, ends this call in its turn.
+			n.waitLocked(&s.turn, never, now, false, wake)
+		}
 		wake = wake[:0]
 	}
 }

@@ -13,7 +13,8 @@ type stream struct {
 	reverse *stream // the other direction of the same connection
 
 	reads  waitPoint // calls of Read at the receiving end
-	writes waitPoint // calls of Write at the sending end
+	writes waitPoint // the call of Write at the sending end that waits for room
+	turn   waitPoint // those that wait for that one to finish
 
 	bytes       byteQueue
 	segments    segmentQueue
@@ -27,7 +28,7 @@ type stream struct {
 	fin notice // the sender writes no more
 	rst notice // the sender disowns the connection
 
-	writing  bool // a Write that had to wait is half done
+	writing  bool // a Write waits for room, and others for their turn
 	receiver receiver
 }
 
@@ -51,7 +52,7 @@ const (
 
 func newStream(n *Network, l *link) *stream {
 	return &stream{
-		network: n, link: l, reads: newWaitPoint(), writes: newWaitPoint(),
+		network: n, link: l, reads: newWaitPoint(), writes: newWaitPoint(), turn: newWaitPoint(),
 		fin: notice{at: never}, rst: notice{at: never},
 	}
 }
