@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -113,19 +114,28 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
+// Clients are the names of all clients, in a fixed order.
+func (c Config) Clients() []string {
+	return slices.Concat(
+		clientNames("writer", c.Writers), clientNames("reader", c.Readers), c.Consumers(), []string{closerName})
+}
+
 // Consumers are the names of the clients that read streams, in a fixed order:
 // those that a fault can slow down or stall.
 func (c Config) Consumers() []string {
-	var names []string
-	for _, group := range []struct {
-		kind  string
-		count int
-	}{{"reflector", c.Reflectors}, {"watcher", c.Watchers}, {"informer", c.Informers}} {
-		for i := range group.count {
-			names = append(names, clientName(group.kind, i))
-		}
+	return slices.Concat(
+		clientNames("reflector", c.Reflectors), clientNames("watcher", c.Watchers), clientNames("informer", c.Informers))
+}
+
+// closerName is the client that makes the last writes.
+const closerName = "closer"
+
+func clientName(kind string, index int) string { return fmt.Sprintf("%s-%d", kind, index) }
+
+func clientNames(kind string, count int) []string {
+	names := make([]string, count)
+	for i := range names {
+		names[i] = clientName(kind, i)
 	}
 	return names
 }
-
-func clientName(kind string, index int) string { return fmt.Sprintf("%s-%d", kind, index) }

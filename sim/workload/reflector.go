@@ -59,13 +59,19 @@ func (f *reflector) run() {
 		for ok {
 			ok = f.resume()
 		}
-		if !f.backoff.fail(f.alive, f.random) {
+		if !f.fail() {
 			return
 		}
-		if f.roams {
-			f.server = f.anyServer()
-		}
 	}
+}
+
+// fail backs off, and may turn to another server. It returns false when the run
+// is over.
+func (f *reflector) fail() bool {
+	if f.roams {
+		f.server = f.anyServer()
+	}
+	return f.backoff.fail(f.alive, f.random)
 }
 
 // listAll reads the whole list, so that a watch can start from its RV.
@@ -132,10 +138,10 @@ func (f *reflector) watch(request model.Stream) (resumable bool) {
 	if stream == nil {
 		switch request.Err {
 		case model.Expired, model.TooLarge:
-			f.unavailable = initial
+			f.unavailable = f.unavailable || initial
 			return false
 		}
-		return !initial && f.backoff.fail(f.alive, f.random)
+		return !initial && f.fail()
 	}
 	release := stream.stopAfter(length)
 	defer release()
@@ -173,7 +179,7 @@ func (f *reflector) ended(reason model.CloseReason, syncing, expired bool) (resu
 		// every stream at once from being asked in a tight loop.
 		return sleep(f.alive, f.backoff.first)
 	default:
-		return f.backoff.fail(f.alive, f.random)
+		return f.fail()
 	}
 }
 

@@ -51,7 +51,14 @@ func (s *session) watch(ctx context.Context, stream *model.Stream, consumer *con
 	if inner == nil {
 		return nil
 	}
-	return &watch{ctx: ctx, cancel: cancel, inner: inner, record: record, recorder: s.recorder, consumer: consumer}
+	w := &watch{ctx: ctx, inner: inner, record: record, recorder: s.recorder, consumer: consumer}
+	// An open stream need not heed its context, so the end of that stops it.
+	detach := context.AfterFunc(ctx, inner.Stop)
+	w.release = func() {
+		detach()
+		cancel()
+	}
+	return w
 }
 
 // endAfterErrorMost is how long a client waits for the end of a stream on which
@@ -62,7 +69,7 @@ const endAfterErrorMost = time.Second
 // It implements target.Watch.
 type watch struct {
 	ctx      context.Context
-	cancel   context.CancelFunc
+	release  func() // gives back what the context holds
 	inner    target.Watch
 	record   *model.Stream
 	recorder *recorder
@@ -80,7 +87,7 @@ func (w *watch) Next() (model.Event, model.CloseReason, bool) {
 	event, reason, ok := w.inner.Next()
 	if !ok {
 		w.recorder.closeStream(w.record, reason)
-		w.cancel()
+		w.release()
 		return model.Event{}, reason, false
 	}
 	if !w.recorder.event(w.record, &event) {
@@ -96,7 +103,7 @@ func (w *watch) Next() (model.Event, model.CloseReason, bool) {
 // Stop ends the stream on the client's side.
 func (w *watch) Stop() {
 	w.recorder.closeStream(w.record, model.ClosedByClient)
-	w.cancel()
+	w.release()
 	w.inner.Stop()
 }
 

@@ -133,7 +133,7 @@ func (w *Workload) Heal() error {
 			consumer.heal()
 		}
 	}
-	closer := &closer{writer: writer{client: w.client("closer")}, backoff: w.newBackoff()}
+	closer := &closer{writer: writer{client: w.client(closerName)}, backoff: w.newBackoff()}
 	var err error
 	w.start(&w.closing, closer.name, func() { err = closer.finish() })
 	if !w.closing.wait(2*lastWritesMost + stopMost) {

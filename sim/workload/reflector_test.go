@@ -1,0 +1,195 @@
+package workload
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// step is one request of a client: an operation or a stream, not both.
+type step struct {
+	operation *model.Operation
+	stream    *model.Stream
+}
+
+func (s step) id() int {
+	if s.operation != nil {
+		return s.operation.ID
+	}
+	return s.stream.ID
+}
+
+// stepsOf are a client's requests in the order in which it made them.
+func stepsOf(history *model.History, client string) (steps []step) {
+	for i := range history.Operations {
+		if op := &history.Operations[i]; op.Client == client {
+			steps = append(steps, step{operation: op})
+		}
+	}
+	for i := range history.Streams {
+		if stream := &history.Streams[i]; stream.Client == client {
+			steps = append(steps, step{stream: stream})
+		}
+	}
+	slices.SortFunc(steps, func(a, b step) int { return a.id() - b.id() })
+	return steps
+}
+
+// unrestful are histories of several reflectors under unrest, and the names of
+// the reflectors.
+func unrestful(t *testing.T) (histories []model.History, reflectors []string) {
+	t.Helper()
+	config := DefaultConfig()
+	config.Reflectors = 6
+	for seed := range uint64(5) {
+		histories = append(histories, run(t, seed, config, unrest))
+	}
+	return histories, clientNames("reflector", config.Reflectors)
+}
+
+func TestAReflectorResumesFromTheLastRVItSaw(t *testing.T) {
+	histories, reflectors := unrestful(t)
+	var fromLists, fromStreams int
+	for _, history := range histories {
+		for _, client := range reflectors {
+			steps := stepsOf(&history, client)
+			for _, step := range steps {
+				stream := step.stream
+				if stream == nil || stream.InitialEvents {
+					continue
+				}
+				require.True(t, stream.Bookmarks)
+				var source int64
+				for _, earlier := range steps {
+					switch {
+					case earlier.stream != nil && earlier.stream.ID == stream.ResumesStream:
+						source, fromStreams = lastRV(earlier.stream), fromStreams+1
+					case earlier.operation != nil && earlier.operation.ID == stream.ResumesList:
+						source, fromLists = earlier.operation.ResultRV, fromLists+1
+					}
+				}
+				require.Equal(t, source, stream.RV, "%+v", stream)
+			}
+		}
+	}
+	require.Positive(t, fromLists)
+	require.Positive(t, fromStreams)
+}
+
+// lastRV is the RV of the last event that carries one.
+func lastRV(stream *model.Stream) (rv int64) {
+	for _, event := range stream.Events {
+		if event.Type != model.Error {
+			rv = event.RV
+		}
+	}
+	return rv
+}
+
+func TestAReflectorListsAgainAfterExpiry(t *testing.T) {
+	histories, reflectors := unrestful(t)
+	var relists, restreams int
+	for _, history := range histories {
+		for _, client := range reflectors {
+			steps := stepsOf(&history, client)
+			for i, step := range steps[:len(steps)-1] {
+				stream := step.stream
+				if stream == nil || stream.Closed == model.Pending {
+					continue
+				}
+				expired := stream.Err == model.Expired
+				for _, event := range stream.Events {
+					expired = expired || event.Err == model.Expired
+				}
+				if !expired {
+					continue
+				}
+				switch next := steps[i+1]; {
+				case next.operation != nil:
+					require.Equal(t, model.List, next.operation.Kind)
+					require.Zero(t, next.operation.Continues)
+					if next.operation.RV > 0 {
+						require.Equal(t, model.MatchNotOlderThan, next.operation.Match)
+					}
+					relists++
+				default:
+					require.True(t, next.stream.InitialEvents, "%+v", next.stream)
+					restreams++
+				}
+			}
+		}
+	}
+	require.Positive(t, relists)
+	require.Positive(t, restreams)
+}
+
+func TestAReflectorEndsUpWithTheTruth(t *testing.T) {
+	histories, reflectors := unrestful(t)
+	for _, history := range histories {
+		for _, client := range reflectors {
+			state, rv := map[objectKey]model.Object{}, int64(0)
+			var scope model.Scope
+			var selector model.Selector
+			for _, step := range stepsOf(&history, client) {
+				if op := step.operation; op != nil {
+					if op.Err != model.OK {
+						continue
+					}
+					if op.Continues == 0 {
+						clear(state)
+					}
+					for _, object := range op.Objects {
+						state[objectKey{object.Namespace, object.Name}] = object
+					}
+					rv = op.ResultRV
+					continue
+				}
+				scope, selector = step.stream.Scope, step.stream.Selector
+				if step.stream.InitialEvents && len(step.stream.Events) > 0 {
+					clear(state)
+				}
+				for _, event := range step.stream.Events {
+					switch event.Type {
+					case model.Added, model.Modified:
+						state[objectKey{event.Object.Namespace, event.Object.Name}] = *event.Object
+					case model.Deleted:
+						delete(state, objectKey{event.Object.Namespace, event.Object.Name})
+					}
+					if event.Type != model.Error {
+						rv = event.RV
+					}
+				}
+			}
+			require.Equal(t, history.Truth.Revision, rv, client)
+			mirrored := &informer{inner: &mirror{objects: state}}
+			require.Equal(t, stateOf(history.Truth, scope, selector), mirrored.result().Objects, client)
+		}
+	}
+}
+
+func TestOnlyARoamingReflectorChangesItsServer(t *testing.T) {
+	histories, reflectors := unrestful(t)
+	var stay, roam int
+	for _, history := range histories {
+		for _, client := range reflectors {
+			servers := map[string]bool{}
+			for _, step := range stepsOf(&history, client) {
+				if step.operation != nil {
+					servers[step.operation.Server] = true
+				} else {
+					servers[step.stream.Server] = true
+				}
+			}
+			if len(servers) == 1 {
+				stay++
+			} else {
+				roam++
+			}
+		}
+	}
+	require.Greater(t, stay, roam)
+	require.Positive(t, roam)
+}
