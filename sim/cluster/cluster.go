@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -34,7 +35,7 @@ type Config struct {
 	ProgressNotify time.Duration
 }
 
-// bootMost bounds how long a member or an API server may take to come up.
+// bootMost bounds how long the members may take to come up.
 const bootMost = 60 * time.Second
 
 // Cluster is a running cluster. Its methods are for goroutines of the world's
@@ -45,20 +46,24 @@ type Cluster struct {
 	members []*Member
 	servers []*Server
 	mail    *mailbox
+
+	mu          sync.Mutex
+	compactions map[int64]time.Time // when each was first asked for, by revision
 }
 
 // Start boots the members, then the API servers.
 func Start(world *sim.World, config Config) (*Cluster, error) {
-	c := &Cluster{world: world, config: config, mail: newMailbox()}
+	c := &Cluster{world: world, config: config, mail: newMailbox(), compactions: map[int64]time.Time{}}
 	for i := range config.Members {
 		c.members = append(c.members, &Member{cluster: c, name: fmt.Sprintf("etcd-%d", i)})
 	}
-	booted := make(chan error, config.Members)
 	for _, member := range c.members {
-		go func() { booted <- member.Start() }()
+		if err := member.Start(); err != nil {
+			return nil, err
+		}
 	}
-	for range c.members {
-		if err := <-booted; err != nil {
+	for _, member := range c.members {
+		if err := member.await(); err != nil {
 			return nil, err
 		}
 	}
@@ -134,9 +139,26 @@ func (c *Cluster) Compact(ctx context.Context, revision int64) error {
 	if leader == nil {
 		return ErrNoMember
 	}
+	c.mu.Lock()
+	if c.compactions[revision].IsZero() {
+		c.compactions[revision] = time.Now()
+	}
+	c.mu.Unlock()
 	err := ErrNoMember
 	leader.do(func(m *etcd.Member) { err = m.Compact(ctx, revision) })
 	return err
+}
+
+// Compactions tells when each compaction was first asked for, in nanoseconds
+// since began, by its revision.
+func (c *Cluster) Compactions(began time.Time) map[int64]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	times := make(map[int64]int64, len(c.compactions))
+	for revision, at := range c.compactions {
+		times[revision] = int64(at.Sub(began))
+	}
+	return times
 }
 
 // Truth reads what the cluster committed, from the members' own logs. It is to

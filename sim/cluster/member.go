@@ -41,9 +41,8 @@ func (m *Member) Up() bool {
 	return m.running != nil
 }
 
-// Start boots the member from its files and waits until it has joined the
-// cluster, or for as long as a boot may take: a member that finds no quorum
-// stays up and goes on trying.
+// Start boots the member from its files. It does not wait until the member
+// serves clients: one that finds no quorum stays up and goes on trying.
 func (m *Member) Start() error {
 	process := m.cluster.world.Process(m.name)
 	if !m.enter(process) {
@@ -71,12 +70,23 @@ func (m *Member) Start() error {
 		m.running = running
 	}
 	m.mu.Unlock()
+	return nil
+}
+
+// await waits until the member serves clients, or for as long as a boot may take.
+func (m *Member) await() error {
+	m.mu.Lock()
+	running := m.running
+	m.mu.Unlock()
+	if running == nil {
+		return fmt.Errorf("wait for %s: %w: it is down", m.name, ErrState)
+	}
 	select {
 	case <-running.Ready():
-	case <-process.Gone():
+		return nil
 	case <-time.After(bootMost):
+		return fmt.Errorf("wait for %s: it did not serve within %v", m.name, bootMost)
 	}
-	return nil
 }
 
 // Stop shuts the member down in an orderly way.

@@ -86,13 +86,23 @@ func (s *surface) SetLatency(from, to string, delay time.Duration) error {
 	return nil
 }
 
-func (s *surface) Block(from, to string) error {
+func (s *surface) Partition(one, other string) error {
+	s.cluster.Network().Partition(one, other)
+	return nil
+}
+
+func (s *surface) PartitionOneWay(from, to string) error {
 	s.cluster.Network().PartitionOneWay(from, to)
 	return nil
 }
 
-func (s *surface) Unblock(from, to string) error {
-	s.cluster.Network().HealOneWay(from, to)
+func (s *surface) BlackHole(from, to string) error {
+	s.cluster.Network().BlackHole(from, to)
+	return nil
+}
+
+func (s *surface) HealLink(one, other string) error {
+	s.cluster.Network().Heal(one, other)
 	return nil
 }
 

@@ -54,13 +54,6 @@ func (n *Network) Heal(a, b string) {
 	n.unlock(wake)
 }
 
-// HealOneWay is Heal for what goes from one host to another alone.
-func (n *Network) HealOneWay(from, to string) {
-	n.mu.Lock()
-	wake := n.healLocked(n.linkLocked(n.hostLocked(from), n.hostLocked(to)), n.now(), nil)
-	n.unlock(wake)
-}
-
 // HealAll heals all links. Latencies, bandwidths and refusing hosts stay as
 // they are.
 func (n *Network) HealAll() {

@@ -1,0 +1,10 @@
+// Package scenario is one run from beginning to end: it draws a plan of faults,
+// builds the cluster in a world, lets the clients loose on it, reads the truth
+// from etcd's logs, and has the history judged.
+//
+//   - spec.go: what a run is a function of.
+//   - catalogue.go: named settings for specs.
+//   - run.go: the run itself.
+//   - judge.go: what the run and the oracle say together.
+//   - folder.go: the artefacts of a run, and how to read them back.
+package scenario

@@ -1,0 +1,124 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim"
+)
+
+// Verdict is what the run itself and the oracle say together. It is the object
+// that --json prints, one a run.
+type Verdict struct {
+	Seed     uint64 `json:"seed"`
+	Scenario string `json:"scenario"`
+	Target   string `json:"target"`
+	Mutant   string `json:"mutant,omitempty"`
+	// Outcome is passed, failed or inconclusive, and Reason why it is the latter.
+	Outcome linearizability.Outcome `json:"verdict"`
+	Reason  string                  `json:"reason,omitempty"`
+	// Hash is the running hash over all decisions, in hexadecimal.
+	Hash             string         `json:"hash"`
+	Decisions        uint64         `json:"decisions"`
+	SimulatedSeconds float64        `json:"simulated_seconds"`
+	WallSeconds      float64        `json:"wall_seconds"`
+	CheckSeconds     float64        `json:"check_seconds"`
+	Operations       int            `json:"operations"`
+	WatchEvents      int            `json:"watch_events"`
+	Faults           map[string]int `json:"faults"`
+	// NotFired counts planned faults that could not happen.
+	NotFired   int                    `json:"faults_not_fired"`
+	Violations []Violation            `json:"violations"`
+	Counts     linearizability.Counts `json:"counts"`
+	// Leaked is how many goroutines API servers left behind at orderly stops.
+	Leaked int `json:"leaked_goroutines"`
+	// Folder is where the artefacts are, if any were written.
+	Folder string `json:"folder,omitempty"`
+}
+
+// Violation is one broken guarantee.
+type Violation struct {
+	Guarantee string `json:"guarantee"`
+	Text      string `json:"text"`
+}
+
+// minimum is what has to happen in a run lest its verdict be vacuous.
+var minimum = linearizability.Counts{Writes: 5, Gets: 1, Lists: 2, Streams: 3, Events: 10, Changes: 5}
+
+// deliveryBound is how long after healing everything must have arrived: longer
+// than connections stay silent after a partition, and than a reconnecting
+// client backs off.
+const deliveryBound = 12 * time.Second
+
+// Judge checks the history of a run.
+func (r *Run) Judge() Verdict {
+	v := Verdict{
+		Seed: r.Spec.Seed, Scenario: r.Spec.Scenario, Target: r.Spec.Target, Mutant: r.Spec.Mutant,
+		Hash:             fmt.Sprintf("%016x", r.Result.Hash),
+		Decisions:        r.Result.Decisions,
+		SimulatedSeconds: r.Result.Simulated.Seconds(),
+		WallSeconds:      r.Result.Wall.Seconds(),
+		Operations:       len(r.History.Operations),
+		Faults:           r.Faults.Counts,
+		NotFired:         len(r.Faults.NotFired),
+		Violations:       []Violation{},
+		Leaked:           r.Leaked,
+	}
+	if v.Faults == nil {
+		v.Faults = map[string]int{}
+	}
+	for i := range r.History.Streams {
+		v.WatchEvents += len(r.History.Streams[i].Events)
+	}
+	if r.Result.Stop != sim.Completed {
+		v.Outcome, v.Reason = linearizability.Inconclusive, string(r.Result.Stop)
+		if r.Result.Stop == sim.Deadlock {
+			v.Outcome = linearizability.Failed
+			v.Violations = append(v.Violations, Violation{"Completed", string(r.Result.Stop)})
+		}
+		return v
+	}
+
+	config := linearizability.DefaultConfig()
+	config.DeliveryBound = deliveryBound
+	config.Minimum = minimum
+	start := time.Now()
+	found := linearizability.Check(r.History, config)
+	v.CheckSeconds = time.Since(start).Seconds()
+
+	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
+	for _, violation := range found.Violations {
+		v.Violations = append(v.Violations, Violation{violation.Guarantee.Name, violation.Error()})
+	}
+	if reasons := r.doubts(); len(reasons) > 0 {
+		v.Reason = strings.Join(append(reasons, nonEmpty(v.Reason)...), "; ")
+		if v.Outcome == linearizability.Passed {
+			v.Outcome = linearizability.Inconclusive
+		}
+	}
+	return v
+}
+
+// doubts are the reasons why a history without violations proves nothing.
+func (r *Run) doubts() []string {
+	var reasons []string
+	for _, problem := range r.Problems {
+		reasons = append(reasons, problem.Error())
+	}
+	if r.Result.Uncontrolled > 0 {
+		reasons = append(reasons, fmt.Sprintf("%d goroutines ran without having been picked", r.Result.Uncontrolled))
+	}
+	if len(r.Plan) > 0 && len(r.Faults.Fired) == 0 {
+		reasons = append(reasons, "none of the planned faults fired")
+	}
+	return reasons
+}
+
+func nonEmpty(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}

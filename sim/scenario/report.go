@@ -1,0 +1,49 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/linearizability"
+)
+
+// violationsShown is how many violations a report lists; the rest is counted.
+const violationsShown = 8
+
+// Report is the verdict for people: what broke, by what witness, what happened
+// around it, and how to see it again.
+func (r *Run) Report(v Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  seed %d  target %s  scenario %s", strings.ToUpper(string(v.Outcome)), v.Seed, v.Target, v.Scenario)
+	if v.Mutant != "" {
+		fmt.Fprintf(&b, "  mutant %s", v.Mutant)
+	}
+	fmt.Fprintf(&b, "\n  %.0f simulated seconds in %.0f ms, %d operations, %d watch events, %d decisions, hash %s\n",
+		v.SimulatedSeconds, v.WallSeconds*1000, v.Operations, v.WatchEvents, v.Decisions, v.Hash)
+	if v.Reason != "" {
+		fmt.Fprintf(&b, "  %s\n", v.Reason)
+	}
+	for i, violation := range v.Violations {
+		if i == violationsShown {
+			fmt.Fprintf(&b, "  and %d more violations\n", len(v.Violations)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n  %s\n", violation.Text)
+	}
+	if v.Outcome != linearizability.Passed {
+		b.WriteString("\n  faults:\n")
+		for _, fault := range r.Faults.Fired {
+			fmt.Fprintf(&b, "    %8.3fs to %8.3fs  %s %s\n", seconds(fault.Begin), seconds(fault.End), fault.Name, fault.Note)
+		}
+		for _, fault := range r.Faults.NotFired {
+			fmt.Fprintf(&b, "    not fired: %s: %s\n", fault.Fault, fault.Reason)
+		}
+		if len(r.Faults.Fired)+len(r.Faults.NotFired) == 0 {
+			b.WriteString("    none\n")
+		}
+	}
+	return b.String()
+}
+
+func seconds(nanoseconds int64) float64 { return time.Duration(nanoseconds).Seconds() }

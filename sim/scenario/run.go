@@ -1,0 +1,180 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/cluster"
+	"github.com/watchsim/watchsim/sim/simnet"
+	"github.com/watchsim/watchsim/sim/target"
+	"github.com/watchsim/watchsim/sim/workload"
+)
+
+// Options are about a run but do not change it.
+type Options struct {
+	// Dir is an existing folder for the members' data. Relative is better.
+	Dir string
+	// Record keeps the tape.
+	Record bool
+	// Tape is followed instead of the seed's schedule, if it is not nil.
+	Tape []byte
+	// LogHashes and BreakAt are those of sim.Config.
+	LogHashes int
+	BreakAt   uint64
+}
+
+// Run is what one run left behind.
+type Run struct {
+	Spec    Spec
+	Plan    faults.Plan
+	Result  *sim.Result
+	History *model.History
+	Faults  faults.Report
+	// Leaked is how many goroutines API servers left behind at orderly stops.
+	Leaked      int
+	compactions map[int64]int64 // when each was asked for, by revision
+
+	// Problems are what went wrong with the run itself; it is inconclusive then.
+	Problems []error
+}
+
+// Execute runs a spec. The error is about a run that could not be started, or
+// whose truth could not be read; a run that went wrong is in the result.
+func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	plan, err := spec.plan()
+	if err != nil {
+		return nil, err
+	}
+	source := sim.FromSeed(spec.Seed)
+	if options.Tape != nil {
+		source = sim.FromTape(spec.Seed, options.Tape)
+	}
+	r := &Run{Spec: spec, Plan: plan, History: &model.History{}}
+	latency := spec.latency()
+	var ran *cluster.Cluster
+	r.Result, err = sim.Run(sim.Config{
+		Source: source, Limits: spec.limits(), Schedule: spec.schedule(),
+		Record: options.Record, LogHashes: options.LogHashes, BreakAt: options.BreakAt,
+		Network: simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost},
+	}, func(world *sim.World) {
+		ran, err = cluster.Start(world, cluster.Config{
+			Dir: options.Dir, Members: spec.Members, Servers: spec.Servers, Target: made,
+			Latency: latency, EventBytes: spec.eventBytes(),
+			BookmarkPeriod: bookmarkPeriod, ProgressNotify: progressNotify,
+		})
+		if err != nil {
+			r.problem(fmt.Errorf("the cluster did not come up: %w", err))
+			return
+		}
+		r.live(world, ran, made)
+		world.Settle()
+	})
+	if err != nil && r.Result == nil {
+		return nil, err
+	}
+	if ran == nil {
+		return r, nil
+	}
+	return r, errors.Join(r.readTruth(ran), ran.Erase())
+}
+
+const (
+	// bookmarkPeriod is the cacher's own.
+	bookmarkPeriod = time.Minute
+	// progressNotify is what Kubernetes recommends for etcd.
+	progressNotify = 5 * time.Second
+	// retransmitMost is how long after a partition has healed its connections
+	// may stay silent. Linux allows two minutes, which is longer than a run.
+	retransmitMost = 3 * time.Second
+)
+
+// latency is what the network adds to everything sent, drawn for each run.
+func (s Spec) latency() simnet.Latency {
+	random := sim.Stream(s.Seed, "latency")
+	least := time.Duration(random.IntN(1000)) * time.Microsecond
+	return simnet.Latency{
+		Min: least, Max: 2 * least,
+		TailProbability: []float64{0, 0.01, 0.05}[random.IntN(3)], Tail: 200 * time.Millisecond,
+	}
+}
+
+// eventBytes is the size of a watch event on the wire, drawn for each run: large
+// ones let a client that does not read be felt sooner.
+func (s Spec) eventBytes() int {
+	return []int{512, 4 << 10, 32 << 10}[sim.Stream(s.Seed, "event size").IntN(3)]
+}
+
+// live is the life of the run from a cluster that is up to its orderly end.
+func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Target) {
+	began := time.Now()
+	processes := map[string]*sim.Process{}
+	config := r.Spec.workload()
+	clients, err := workload.New(config, workload.Environment{
+		Began:   began,
+		Servers: r.Spec.topology().Servers,
+		Dial:    func(_, server string) target.API { return cluster.Dial(server) },
+		Rand:    world.Rand,
+		Go: func(client string, f func()) {
+			process := processes[client]
+			if process == nil {
+				process = world.Process(client)
+				processes[client] = process
+			}
+			process.Go(f)
+		},
+		NewInformer: made.NewInformer,
+	})
+	if err != nil {
+		r.problem(err)
+		return
+	}
+	clients.Start()
+	report, err := faults.Run(context.Background(), r.Plan, cluster.Surface(clients), began)
+	r.Faults, r.History.Faults = report, report.Fired
+	r.problem(err)
+
+	time.Sleep(time.Until(began.Add(config.Active())))
+	r.History.Healed = int64(time.Since(began))
+	r.problem(clients.Heal())
+	time.Sleep(config.Quiet)
+	r.problem(clients.Stop())
+	r.History.End = int64(time.Since(began))
+	clients.Fill(r.History)
+
+	for _, server := range cluster.Servers() {
+		r.problem(server.Stop())
+		for _, leaked := range server.Leaks() {
+			r.Leaked += leaked
+		}
+	}
+	r.compactions = cluster.Compactions(began)
+}
+
+// readTruth reads what etcd committed, once nothing runs any more.
+func (r *Run) readTruth(cluster *cluster.Cluster) error {
+	truth, err := cluster.Truth()
+	if err != nil {
+		return fmt.Errorf("cannot read the truth from etcd's logs: %w", err)
+	}
+	for i, compaction := range truth.Compactions {
+		if at, known := r.compactions[compaction.RV]; known {
+			truth.Compactions[i].Time = at
+		}
+	}
+	r.History.Truth = truth
+	return nil
+}
+
+func (r *Run) problem(err error) {
+	if err != nil {
+		r.Problems = append(r.Problems, err)
+	}
+}

@@ -1,0 +1,127 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/cluster"
+	"github.com/watchsim/watchsim/sim/workload"
+)
+
+// The limits of a spec.
+const (
+	MembersMost    = 3
+	ServersMost    = 4
+	OperationsMost = 100_000
+	DurationLeast  = 20 * time.Second
+	DurationMost   = 24 * time.Hour
+)
+
+// Spec is what a run is a function of, together with the binary that runs it.
+type Spec struct {
+	Scenario string `json:"scenario"`
+	Target   string `json:"target"`
+	// Mutant is the known bug the binary was built with, empty for none.
+	Mutant string `json:"mutant,omitempty"`
+	Seed   uint64 `json:"seed"`
+	// Members and Servers are how many etcd members and API servers there are.
+	Members int `json:"members"`
+	Servers int `json:"servers"`
+	// Duration is the simulated length of the run, its quiet phase included.
+	Duration time.Duration `json:"duration"`
+	// Operations is how many requests writers and readers make.
+	Operations int `json:"operations"`
+	// Kinds are the kinds of fault a plan is drawn from: nil for all, empty for
+	// none. Every puts each of them into the plan.
+	Kinds []string `json:"kinds"`
+	Every bool     `json:"every,omitempty"`
+	// Plan is the text of a plan to follow instead of one drawn from the seed.
+	Plan string `json:"plan,omitempty"`
+}
+
+// ErrSpec means that a spec describes no possible run.
+var ErrSpec = errors.New("impossible run")
+
+// Validate reports the first thing that makes a spec impossible.
+func (s Spec) Validate() error {
+	switch {
+	case s.Members != 1 && s.Members != MembersMost:
+		return fmt.Errorf("%w: expected 1 or %d etcd members, found %d", ErrSpec, MembersMost, s.Members)
+	case s.Servers < 1 || s.Servers > ServersMost:
+		return fmt.Errorf("%w: expected 1 to %d API servers, found %d", ErrSpec, ServersMost, s.Servers)
+	case s.Duration < DurationLeast || s.Duration > DurationMost:
+		return fmt.Errorf("%w: expected a duration of %v to %v, found %v", ErrSpec, DurationLeast, DurationMost, s.Duration)
+	case s.Operations < 1 || s.Operations > OperationsMost:
+		return fmt.Errorf("%w: expected 1 to %d operations, found %d", ErrSpec, OperationsMost, s.Operations)
+	}
+	plan, err := s.plan()
+	if err != nil {
+		return err
+	}
+	return plan.Check(s.topology())
+}
+
+// workload is what the clients of the run do.
+func (s Spec) workload() workload.Config {
+	config := workload.DefaultConfig()
+	config.Duration, config.Operations = s.Duration, s.Operations
+	return config
+}
+
+func (s Spec) topology() faults.Topology {
+	return faults.Topology{
+		Members:   cluster.MemberNames(s.Members),
+		Servers:   cluster.ServerNames(s.Servers),
+		Consumers: s.workload().Consumers(),
+	}
+}
+
+// faultsStart is when the first fault may begin: the caches are filled by then.
+const faultsStart = 3 * time.Second
+
+// countMost is how many faults of one kind a drawn plan has at most.
+const countMost = 3
+
+// plan is the spec's own plan, or the one that its seed holds.
+func (s Spec) plan() (faults.Plan, error) {
+	if s.Plan != "" {
+		return faults.Parse(s.Plan)
+	}
+	if s.Kinds != nil && len(s.Kinds) == 0 {
+		return nil, nil
+	}
+	return faults.Generate(sim.Stream(s.Seed, "faults"), faults.GeneratorConfig{
+		Topology:  s.topology(),
+		Kinds:     slices.Clone(s.Kinds),
+		Every:     s.Every,
+		CountMost: countMost,
+		Start:     faultsStart,
+		HealBy:    s.workload().Active(),
+	})
+}
+
+// schedule is how unkind the scheduler is in this run. It differs from seed to
+// seed, because a bug that needs much of one thing often needs little of another.
+func (s Spec) schedule() sim.Schedule {
+	random := sim.Stream(s.Seed, "intensity")
+	schedule := sim.DefaultSchedule
+	schedule.YieldEvery = []uint32{8, 20, 60, 200}[random.IntN(4)]
+	schedule.StallOneIn = []uint32{0, 20, 60, 200}[random.IntN(4)]
+	schedule.StallMax = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second}[random.IntN(3)]
+	return schedule
+}
+
+// limits bound the run in proportion to its length.
+func (s Spec) limits() sim.Limits {
+	limits := sim.DefaultLimits
+	limits.Simulated = 3*s.Duration + 5*time.Minute
+	limits.Decisions *= uint64(1 + s.Duration/(5*time.Minute))
+	return limits
+}
+
+// Limits renders every limit in force for a banner.
+func (s Spec) Limits() string { return s.limits().String() }

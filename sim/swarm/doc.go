@@ -1,0 +1,13 @@
+// Package swarm runs many seeds over worker processes.
+//
+// A worker is this binary once more, with one P and a folder of its own. It is
+// warmed up by a run that does not count, works off jobs, and ends after a
+// stated number of runs or when it has grown too large, because a run never
+// frees all of its memory. A failure is confirmed in a fresh worker, which
+// writes the artefacts before it judges.
+//
+//   - job.go: what goes to a worker and what comes back.
+//   - work.go: the worker's side.
+//   - process.go: one worker process, seen from the coordinator.
+//   - swarm.go: the coordinator.
+package swarm

@@ -1,0 +1,32 @@
+package swarm
+
+import "github.com/watchsim/watchsim/sim/scenario"
+
+// Job is one run to be done by a worker.
+type Job struct {
+	Spec scenario.Spec `json:"spec"`
+	// Folder is where the artefacts go, an absolute path; empty for none.
+	Folder string `json:"folder,omitempty"`
+	// Tape is followed instead of the seed's schedule, if it is not empty.
+	Tape []byte `json:"tape,omitempty"`
+	// LogHashes asks for the running hash after each of so many decisions.
+	LogHashes int `json:"logHashes,omitempty"`
+	// BreakAt ends the run at that decision; the answer has the stacks.
+	BreakAt uint64 `json:"breakAt,omitempty"`
+}
+
+// Answer is what a worker says of a job.
+type Answer struct {
+	Verdict scenario.Verdict `json:"verdict"`
+	// Report is the verdict for people.
+	Report string `json:"report"`
+	// Diverged means that the tape did not fit.
+	Diverged bool `json:"diverged,omitempty"`
+	// Hashes and Stacks are there if they were asked for.
+	Hashes []uint64 `json:"hashes,omitempty"`
+	Stacks string   `json:"stacks,omitempty"`
+	// Error is why there is no verdict.
+	Error string `json:"error,omitempty"`
+	// Memory is the worker's resident memory, in bytes.
+	Memory int64 `json:"memory"`
+}

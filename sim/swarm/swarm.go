@@ -1,0 +1,209 @@
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim/scenario"
+)
+
+// Limits bound the workers.
+type Limits struct {
+	// Workers is how many there are at one time.
+	Workers int
+	// Runs is how many runs a worker does before a fresh one takes its place.
+	Runs int
+	// MemoryBytes is the resident memory above which it does so earlier.
+	MemoryBytes int64
+	// Wall is how long one run may take in real time.
+	Wall time.Duration
+}
+
+// DefaultLimits use all cores and keep 2,000 runs under 2 GiB in all.
+func DefaultLimits() Limits {
+	workers := runtime.NumCPU()
+	return Limits{Workers: workers, Runs: 500, MemoryBytes: int64(1800<<20) / int64(max(2, workers)), Wall: 2 * time.Minute}
+}
+
+// String lists the limits for a banner.
+func (l Limits) String() string {
+	return fmt.Sprintf("%d workers, each recycled after %d runs or %d MiB, %v of real time a run",
+		l.Workers, l.Runs, l.MemoryBytes>>20, l.Wall)
+}
+
+// Config says what to run.
+type Config struct {
+	// Binary is this program; workers are started from it.
+	Binary string
+	// Spec is run for every seed from First to Last.
+	Spec        scenario.Spec
+	First, Last uint64
+	// Out is the folder under which failing runs leave their artefacts; KeepAll
+	// makes all runs do so.
+	Out     string
+	KeepAll bool
+	Limits  Limits
+}
+
+// Outcome is one seed's verdict.
+type Outcome struct {
+	Verdict scenario.Verdict
+	Report  string
+	// Err is why there is no verdict. A worker that died is a failure of the
+	// seed: ErrWorkerDied.
+	Err error
+}
+
+// Run runs all seeds and calls each with the outcomes, in no particular order
+// and one at a time, until ctx is done.
+func Run(ctx context.Context, config Config, each func(Outcome)) {
+	seeds := make(chan uint64)
+	outcomes := make(chan Outcome)
+	var workers sync.WaitGroup
+	for range config.Limits.Workers {
+		workers.Go(func() {
+			s := &seat{config: config}
+			defer s.close()
+			for seed := range seeds {
+				outcome, ok := s.run(ctx, seed)
+				if !ok {
+					return
+				}
+				outcomes <- outcome
+			}
+		})
+	}
+	go func() {
+		defer close(seeds)
+		for seed := config.First; ; seed++ {
+			select {
+			case seeds <- seed:
+			case <-ctx.Done():
+				return
+			}
+			if seed == config.Last {
+				return
+			}
+		}
+	}()
+	go func() {
+		workers.Wait()
+		close(outcomes)
+	}()
+	for outcome := range outcomes {
+		each(outcome)
+	}
+}
+
+// Once does one job in a fresh worker.
+func Once(ctx context.Context, binary string, job Job, limits Limits) (Answer, error) {
+	worker, err := startProcess(binary)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer worker.close()
+	defer context.AfterFunc(ctx, worker.kill)()
+	return worker.do(job, limits.Wall)
+}
+
+// seat is where one worker sits after the other.
+type seat struct {
+	config Config
+	worker *process
+}
+
+// run runs one seed. It returns false if ctx ended first.
+func (s *seat) run(ctx context.Context, seed uint64) (Outcome, bool) {
+	spec := s.config.Spec
+	spec.Seed = seed
+	job := Job{Spec: spec}
+	if s.config.KeepAll {
+		folder, err := s.folder(spec)
+		if err != nil {
+			return Outcome{Err: err}, true
+		}
+		job.Folder = folder
+	}
+	answer, err := s.do(ctx, job)
+	switch {
+	case ctx.Err() != nil:
+		return Outcome{}, false
+	case err == nil && answer.Error != "":
+		return Outcome{Err: errors.New(answer.Error)}, true
+	case err == nil && (answer.Verdict.Outcome != linearizability.Failed || job.Folder != ""):
+		return Outcome{Verdict: answer.Verdict, Report: answer.Report}, true
+	}
+	outcome := s.confirm(ctx, spec, answer, err)
+	return outcome, ctx.Err() == nil
+}
+
+// confirm repeats a failure in a fresh worker, which writes the artefacts first.
+func (s *seat) confirm(ctx context.Context, spec scenario.Spec, first Answer, died error) Outcome {
+	folder, err := s.folder(spec)
+	if err != nil {
+		return Outcome{Verdict: first.Verdict, Report: first.Report, Err: err}
+	}
+	second, err := Once(ctx, s.config.Binary, Job{Spec: spec, Folder: folder}, s.config.Limits)
+	switch {
+	case err != nil:
+		return Outcome{Verdict: dead(spec, err), Report: err.Error(), Err: nil}
+	case second.Error != "":
+		return Outcome{Err: errors.New(second.Error)}
+	case died != nil:
+		return Outcome{Verdict: second.Verdict, Report: second.Report,
+			Err: fmt.Errorf("seed %d is not deterministic: a worker died of it, a fresh one did not: %w", spec.Seed, died)}
+	case second.Verdict.Hash != first.Verdict.Hash:
+		return Outcome{Verdict: second.Verdict, Report: second.Report,
+			Err: fmt.Errorf("seed %d is not deterministic: expected the hash %s of the first run, found %s in a fresh process",
+				spec.Seed, first.Verdict.Hash, second.Verdict.Hash)}
+	}
+	return Outcome{Verdict: second.Verdict, Report: second.Report}
+}
+
+// dead is the verdict on a run that kills its worker.
+func dead(spec scenario.Spec, err error) scenario.Verdict {
+	return scenario.Verdict{
+		Seed: spec.Seed, Scenario: spec.Scenario, Target: spec.Target, Mutant: spec.Mutant,
+		Outcome: linearizability.Failed, Faults: map[string]int{},
+		Violations: []scenario.Violation{{Guarantee: "Completed", Text: err.Error()}},
+	}
+}
+
+// do has the worker of this seat do a job, and sends it away when it is due.
+func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
+	if s.worker == nil {
+		worker, err := startProcess(s.config.Binary)
+		if err != nil {
+			return Answer{}, err
+		}
+		s.worker = worker
+	}
+	defer context.AfterFunc(ctx, s.worker.kill)()
+	answer, err := s.worker.do(job, s.config.Limits.Wall)
+	if err != nil || s.worker.runs >= s.config.Limits.Runs || answer.Memory > s.config.Limits.MemoryBytes {
+		s.close()
+	}
+	return answer, err
+}
+
+func (s *seat) close() {
+	if s.worker != nil {
+		s.worker.close()
+		s.worker = nil
+	}
+}
+
+func (s *seat) folder(spec scenario.Spec) (string, error) {
+	folder, err := filepath.Abs(filepath.Join(s.config.Out, spec.Name()))
+	if err != nil {
+		return "", err
+	}
+	return folder, os.MkdirAll(folder, 0o755)
+}

@@ -1,0 +1,174 @@
+package swarm
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/target"
+)
+
+// collectAbove is how much the heap may grow between two collections: the
+// collector is off during runs.
+const collectAbove = 128 << 20
+
+// lineMost bounds a line of the protocol; a tape is the largest part of one.
+const lineMost = 256 << 20
+
+// Work is the life of a worker process: it reads jobs from in, one JSON object
+// a line, and writes an answer to out for each, until in ends.
+func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
+	dir, err := os.MkdirTemp(scratchDir(), "watchsim-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	// Paths relative to a folder of its own are the same in every worker.
+	if err := os.Chdir(dir); err != nil {
+		return err
+	}
+	debug.SetGCPercent(-1)
+	w := &worker{targets: targets, warm: map[string]bool{}}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), lineMost)
+	answers := json.NewEncoder(out)
+	for lines.Scan() {
+		var job Job
+		if err := json.Unmarshal(lines.Bytes(), &job); err != nil {
+			return fmt.Errorf("expected a job as JSON: %w", err)
+		}
+		answer := w.do(job)
+		w.collect()
+		answer.Memory = residentBytes()
+		if err := answers.Encode(answer); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// worker does one job after another. runs numbers the folders of their data.
+type worker struct {
+	targets func(name string) (target.Target, error)
+	warm    map[string]bool
+	after   uint64 // size of the heap after the last collection
+}
+
+// dataDir is where the members of a run keep their files. It has the same name
+// in every run.
+const dataDir = "data"
+
+func (w *worker) do(job Job) Answer {
+	made, err := w.targets(job.Spec.Target)
+	if err != nil {
+		return Answer{Error: err.Error()}
+	}
+	if err := w.warmUp(job.Spec.Target, made); err != nil {
+		return Answer{Error: "warming up: " + err.Error()}
+	}
+	run, err := w.execute(job.Spec, made, scenario.Options{
+		Record: job.Folder != "", Tape: job.Tape, LogHashes: job.LogHashes, BreakAt: job.BreakAt,
+	})
+	if err != nil {
+		return Answer{Error: err.Error()}
+	}
+	if job.Folder != "" {
+		if err := run.Write(job.Folder, runtime.Version()); err != nil {
+			return Answer{Error: err.Error()}
+		}
+	}
+	verdict := run.Judge()
+	verdict.Folder = job.Folder
+	report := run.Report(verdict)
+	if job.Folder != "" {
+		if err := verdict.WriteVerdict(job.Folder, report); err != nil {
+			return Answer{Error: err.Error()}
+		}
+	}
+	return Answer{
+		Verdict: verdict, Report: report, Diverged: run.Result.Diverged,
+		Hashes: run.Result.Hashes, Stacks: run.Result.Stacks,
+	}
+}
+
+func (w *worker) execute(spec scenario.Spec, made target.Target, options scenario.Options) (*scenario.Run, error) {
+	options.Dir = dataDir
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return nil, err
+	}
+	run, err := scenario.Execute(spec, made, options)
+	return run, errors.Join(err, os.RemoveAll(dataDir))
+}
+
+// warmSeeds are the runs that do not count. They are rich in faults, so that
+// what is initialised lazily is so before a run that counts.
+var warmSeeds = []uint64{1, 2}
+
+func (w *worker) warmUp(name string, made target.Target) error {
+	if w.warm[name] {
+		return nil
+	}
+	w.warm[name] = true
+	spec, err := scenario.Named("storm")
+	if err != nil {
+		return err
+	}
+	spec.Target = name
+	for _, seed := range warmSeeds {
+		spec.Seed = seed
+		if _, err := w.execute(spec, made, scenario.Options{}); err != nil {
+			return err
+		}
+	}
+	w.collect()
+	return nil
+}
+
+// collect collects garbage if the heap has grown much since it last did.
+func (w *worker) collect() {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	if stats.HeapAlloc < w.after+collectAbove {
+		return
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	w.after = stats.HeapAlloc
+}
+
+// residentBytes is the process' resident memory, 0 where that is not known.
+func residentBytes() int64 {
+	status, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(status))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}
+
+// scratchDir is where workers keep their members' data: in memory where the
+// system has a place for that.
+func scratchDir() string {
+	const inMemory = "/dev/shm"
+	if info, err := os.Stat(inMemory); err == nil && info.IsDir() {
+		if probe, err := os.CreateTemp(inMemory, "watchsim-probe-"); err == nil {
+			probe.Close()
+			os.Remove(filepath.Join(inMemory, filepath.Base(probe.Name())))
+			return inMemory
+		}
+	}
+	return os.TempDir()
+}
