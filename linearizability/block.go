@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -77,54 +76,6 @@ func (w *walk) arrivesLate(object *model.Object, end int) bool {
 	return false
 }
 
-// readUnmarkedBlock finds where a block without a mark ends. The block says at
-// which RV it was taken by its content alone, and often fits several: an object
-// that was created and deleted again leaves no trace. Any RV will do that fits
-// what came after the block; the highest is taken, which asks the least of the
-// stream afterwards.
-func (w *walk) readUnmarkedBlock() int {
-	events := w.stream.Events
-	data := 0 // the events before the first BOOKMARK or ERROR
-	for data < len(events) && isData(&events[data]) && events[data].Object != nil {
-		data++
-	}
-	defer w.checkMarkMissing()
-
-	objects := make([]*model.Object, data)
-	highest := make([]int64, data+1) // the highest RV among the first events
-	allAdded := 0
-	for i := range objects {
-		objects[i] = events[i].Object
-		highest[i+1] = max(highest[i], events[i].RV)
-		if allAdded == i && events[i].Type == model.Added {
-			allAdded = i + 1
-		}
-	}
-	oldest := w.oldestAsked()
-	if size, ok := w.acceptBlock(objects, highest, allAdded, allAdded, oldest); ok {
-		return size
-	}
-	// A stream that ended within its block is not to be taken for one that
-	// began with an empty state and lost the rest.
-	ended := data == len(events) || events[data].Type == model.Error
-	if ended && allAdded == data && w.isPartialBlock(objects, oldest) {
-		w.partial = true
-		w.start = w.latestAt(data)
-		return data
-	}
-	// Events of the wrong type, or a state that is too old, are let in only if
-	// there is no other way.
-	for _, try := range []struct {
-		largest int
-		oldest  int64
-	}{{allAdded - 1, oldest}, {data, oldest}, {allAdded, 0}} {
-		if size, ok := w.acceptBlock(objects, highest, 0, try.largest, try.oldest); ok {
-			return size
-		}
-	}
-	return w.reportNoState(objects, highest)
-}
-
 // oldestAsked returns the lowest RV that the block may be at. A watch without an
 // RV and without sendInitialEvents should be at the newest, by the documentation,
 // but is not held to it: Kubernetes' cacher serves it from any state it has
@@ -152,114 +103,6 @@ func (w *walk) acceptBlock(objects []*model.Object, highest []int64, smallest, l
 		}
 	}
 	return 0, false
-}
-
-// latestAt returns the highest RV that a block of the given size can have been
-// taken at, going by what came next and when.
-func (w *walk) latestAt(size int) int64 {
-	events := w.stream.Events
-	latest := w.check.history.Truth.Revision
-	if size > 0 {
-		latest = min(latest, w.check.bounds.atMost(events[size-1].Time))
-	}
-	if size == len(events) {
-		if w.stream.Closed != model.Pending {
-			latest = min(latest, w.check.bounds.atMost(w.stream.Closed))
-		}
-		return latest
-	}
-	latest = min(latest, w.check.bounds.atMost(events[size].Time))
-	switch next := &events[size]; {
-	case next.Type == model.Bookmark:
-		latest = min(latest, next.RV)
-	case isData(next):
-		latest = min(latest, next.RV-1)
-	}
-	return latest
-}
-
-// findState returns the highest RV at which the matching state is exactly these
-// objects and that the rest of the stream allows. Objects may be altered: that
-// is for the caller to report.
-func (w *walk) findState(objects []*model.Object, lowest int64) (rv int64, altered []difference, found bool) {
-	latest := w.latestAt(len(objects))
-	if latest < lowest {
-		return 0, nil, false
-	}
-	if altered, found = w.isState(objects, latest); found {
-		return latest, altered, true
-	}
-	owed := w.check.store.Owed(w.stream.Scope, w.stream.Selector, lowest, latest)
-	for i := len(owed) - 1; i >= 0; i-- {
-		if altered, found = w.isState(objects, owed[i].RV-1); found {
-			return owed[i].RV - 1, altered, true
-		}
-	}
-	return 0, nil, false
-}
-
-// isState reports whether these are the objects of the matching state at rv, and
-// which of them are altered.
-func (w *walk) isState(objects []*model.Object, rv int64) ([]difference, bool) {
-	for _, object := range objects {
-		// A cheaper look than the list below, for the many RVs that do not fit.
-		if version, known := w.check.store.VersionAt(object.Key(), rv); !known || version.RV != object.RV {
-			return nil, false
-		}
-	}
-	differences := compareStates(w.check.store.List(w.stream.Scope, w.stream.Selector, rv), objects)
-	for _, d := range differences {
-		if d.flaw != altered {
-			return nil, false
-		}
-	}
-	return differences, true
-}
-
-// isPartialBlock reports whether a stream that ended early had sent only objects
-// that were all current at one RV not below oldest.
-func (w *walk) isPartialBlock(objects []*model.Object, oldest int64) bool {
-	from, until := oldest, int64(math.MaxInt64)
-	seen := map[model.Key]bool{}
-	for _, object := range objects {
-		version, known := w.check.store.VersionAt(object.Key(), object.RV)
-		if !known || seen[object.Key()] || !version.Object.Equal(object) ||
-			!w.stream.Scope.Contains(object.Key()) || !w.stream.Selector.Matches(object) {
-			return false
-		}
-		seen[object.Key()] = true
-		from, until = max(from, version.RV), min(until, version.Until)
-	}
-	return from < until
-}
-
-// guessesTried limits how many ends of a broken block are tried for the report.
-const guessesTried = 8
-
-// reportNoState reports a block that is the state at no RV, by what it lacks at
-// the RV that it comes nearest to.
-func (w *walk) reportNoState(objects []*model.Object, highest []int64) int {
-	best, size := []difference(nil), -1
-	tried := 0
-	for end := len(objects); end >= 0 && tried < guessesTried; end-- {
-		latest := w.latestAt(end)
-		if latest < highest[end] {
-			continue
-		}
-		tried++
-		for _, rv := range []int64{latest, highest[end]} {
-			differences := compareStates(w.check.store.List(w.stream.Scope, w.stream.Selector, rv), objects[:end])
-			if size < 0 || len(differences) < len(best) {
-				best, size, w.start = differences, end, rv
-			}
-		}
-	}
-	if size < 0 {
-		size, w.start = len(objects), highest[len(objects)]
-		best = compareStates(w.check.store.List(w.stream.Scope, w.stream.Selector, w.start), objects)
-	}
-	w.reportBlock(size, best)
-	return size
 }
 
 // reportBlock reports what is wrong with a block of the given number of events,

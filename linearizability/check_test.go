@@ -69,14 +69,14 @@ func benchmarkHistory() *model.History {
 	for len(w.h.Operations) < 200 {
 		w.now += step
 		switch w.below(12) {
-		case 0, 1, 2, 3, 4, 5, 6:
+		case 0, 1, 2, 3, 4, 5:
 			w.write()
-		case 7:
+		case 6:
 			w.get()
-		case 8:
+		case 7:
 			w.list()
-		case 9:
-			if len(w.h.Streams) < 60 {
+		case 8, 9, 10:
+			if len(w.h.Streams) < 120 {
 				w.open()
 			}
 		default:

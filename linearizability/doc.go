@@ -14,7 +14,7 @@
 //   - gets.go: single reads that name a resourceVersion
 //   - lists.go, pages.go: Exact-state, Most-recent, Not-older-than, Exact, Any, Paged
 //   - refusals.go: Expired and TooLarge
-//   - block.go: Initial and InitialEnd
+//   - block.go, unmarked.go: Initial and InitialEnd
 //   - stream.go: Ordered, Unique, Reliable, Typed, Faithful, Scoped, Bookmarked, LastError
 //   - liveness.go: Delivered and Converged
 //   - bounds.go: what clients' calls and returns say of etcd's revision over time

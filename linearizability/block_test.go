@@ -1,0 +1,109 @@
+package linearizability_test
+
+import (
+	"testing"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// The state at RV 10 is a/x at 7, a/y at 4 and b/z at 9.
+func TestMarkedInitialBlock(t *testing.T) {
+	asked := model.Stream{RV: 0, InitialEvents: true, Bookmarks: true}
+	x, y, z := event(model.Added, 7), event(model.Added, 4), event(model.Added, 9)
+	for _, row := range []struct {
+		name    string
+		request model.Stream
+		events  []model.Event
+		broken  guarantees
+	}{
+		{"the state, its end, and what follows", asked, []model.Event{x, y, z, initialEnd(10), event(model.Deleted, 12), bookmark(14)}, nil},
+		{"in any order", asked, []model.Event{z, x, y, initialEnd(10)}, nil},
+		{"an empty state", model.Stream{InitialEvents: true, Bookmarks: true, Scope: model.Scope{Namespace: "c"}}, []model.Event{initialEnd(10)}, nil},
+		{"cut off", asked, []model.Event{x, y}, nil},
+		{"cut off by an error", asked, []model.Event{x, y, failure(model.Unknown)}, nil},
+		{"as new as asked", model.Stream{RV: 10, InitialEvents: true, Bookmarks: true}, []model.Event{x, y, z, initialEnd(10)}, nil},
+		{"refused", asked, []model.Event{failure(model.Unknown)}, nil},
+
+		{"an object missing", asked, []model.Event{x, z, initialEnd(10)}, guarantees{linearizability.Initial}},
+		{"an object deleted before", asked, []model.Event{x, y, z, initialEnd(13)}, guarantees{linearizability.Initial}},
+		{"an older state of an object", asked, []model.Event{event(model.Added, 5), y, z, initialEnd(10)}, guarantees{linearizability.Initial}},
+		{"a newer state of an object", asked, []model.Event{event(model.Added, 15), y, z, initialEnd(10)}, guarantees{linearizability.Initial}},
+		{"MODIFIED", asked, []model.Event{x, event(model.Modified, 4), z, initialEnd(10)}, guarantees{linearizability.Initial}},
+		{"older than asked", model.Stream{RV: 11, InitialEvents: true, Bookmarks: true}, []model.Event{x, y, z, initialEnd(10)},
+			guarantees{linearizability.Initial}},
+		{"an object twice", asked, []model.Event{x, y, z, y, initialEnd(10)}, guarantees{linearizability.Unique}},
+		{"an object again after the end", asked, []model.Event{x, y, z, initialEnd(10), y}, guarantees{linearizability.Unique}},
+		{"another value", asked, []model.Event{x, with(y, func(e *model.Event) { e.Object.Value = "v7" }), z, initialEnd(10)},
+			guarantees{linearizability.Faithful}},
+		{"no object", asked, []model.Event{x, y, z, with(y, func(e *model.Event) { e.Object = nil }), initialEnd(10)},
+			guarantees{linearizability.Faithful}},
+		{"out of scope", model.Stream{InitialEvents: true, Bookmarks: true, Scope: model.Scope{Namespace: "a"}},
+			[]model.Event{x, y, z, initialEnd(10)}, guarantees{linearizability.Scoped}},
+		{"out of the selection", model.Stream{InitialEvents: true, Bookmarks: true, Selector: model.Selector{Labels: db}},
+			[]model.Event{x, y, z, initialEnd(10)}, guarantees{linearizability.Initial}},
+		{"the end too early", asked, []model.Event{x, initialEnd(10), y, z, event(model.Deleted, 12)}, guarantees{linearizability.InitialEnd}},
+		{"two ends", asked, []model.Event{x, y, z, initialEnd(10), initialEnd(11)}, guarantees{linearizability.InitialEnd}},
+		{"no end but a bookmark", asked, []model.Event{x, y, z, bookmark(10)}, guarantees{linearizability.InitialEnd}},
+		{"no end but changes", asked, []model.Event{x, y, z, event(model.Deleted, 12)}, guarantees{linearizability.InitialEnd}},
+		{"an end beyond etcd", asked, []model.Event{event(model.Added, 15), z, initialEnd(30)}, guarantees{linearizability.InitialEnd}},
+		{"a bookmark within the block", asked, []model.Event{x, bookmark(10), y, z, initialEnd(10)}, guarantees{linearizability.Bookmarked}},
+		{"a gap after the end", asked, []model.Event{x, y, z, initialEnd(10), event(model.Modified, 15)}, guarantees{linearizability.Reliable}},
+	} {
+		t.Run(row.name, func(t *testing.T) { judge(t, closedStream(row.request, row.events...), row.broken) })
+	}
+}
+
+func TestUnmarkedInitialBlock(t *testing.T) {
+	any, unset := model.Stream{RV: 0, Bookmarks: true}, model.Stream{RV: model.RVUnset}
+	x, y, z := event(model.Added, 7), event(model.Added, 4), event(model.Added, 9)
+	for _, row := range []struct {
+		name    string
+		request model.Stream
+		events  []model.Event
+		broken  guarantees
+	}{
+		{"the state and what follows", any, []model.Event{x, y, z, event(model.Deleted, 12), event(model.Modified, 15)}, nil},
+		{"RV unset", unset, []model.Event{x, y, z, event(model.Deleted, 12)}, nil},
+		{"an old state", any, []model.Event{event(model.Added, 2), event(model.Added, 4), event(model.Modified, 5)}, nil},
+		{"no state at all yet", any, []model.Event{event(model.Added, 2), event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7)}, nil},
+		{"creations right after the block", any, []model.Event{x, y, z, event(model.Deleted, 12)}, nil},
+		{"a bookmark after the block", any, []model.Event{x, y, z, bookmark(11), event(model.Deleted, 12)}, nil},
+		{"cut off", any, []model.Event{x}, nil},
+		{"a state after a deletion that left no trace", model.Stream{RV: 0, Scope: model.Scope{Name: "y"}}, nil, nil},
+
+		{"an object missing", any, []model.Event{y, z, event(model.Deleted, 12)}, guarantees{linearizability.Initial}},
+		{"states of different times", any, []model.Event{event(model.Added, 2), y, z, event(model.Deleted, 12)}, guarantees{linearizability.Initial}},
+		{"MODIFIED", any, []model.Event{x, event(model.Modified, 4), z, event(model.Deleted, 12)}, guarantees{linearizability.Initial}},
+		{"another value", any, []model.Event{x, with(y, func(e *model.Event) { e.Object.Value = "v7" }), z, event(model.Deleted, 12)},
+			guarantees{linearizability.Faithful}},
+		{"a gap after the block", any, []model.Event{x, y, z, event(model.Modified, 15)}, guarantees{linearizability.Reliable}},
+		{"a bookmark beyond a change", any, []model.Event{x, y, z, bookmark(10), bookmark(13)},
+			guarantees{linearizability.Reliable, linearizability.Bookmarked}},
+		{"older than asked", model.Stream{RV: 13, InitialEvents: true}, []model.Event{x, y, z, event(model.Deleted, 12)},
+			guarantees{linearizability.Initial}},
+	} {
+		t.Run(row.name, func(t *testing.T) { judge(t, closedStream(row.request, row.events...), row.broken) })
+	}
+}
+
+func TestInitialEventsAreAsNewAsAcknowledgedWrites(t *testing.T) {
+	block := []model.Event{event(model.Added, 7), event(model.Added, 4), event(model.Added, 9), initialEnd(10)}
+	for _, row := range []struct {
+		name     string
+		rv       int64
+		returned int64
+		broken   guarantees
+	}{
+		{"the write returned before", model.RVUnset, 800, guarantees{linearizability.Initial}},
+		{"the write returned at that instant", model.RVUnset, 900, nil},
+		{"any state was asked for", 0, 800, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := closedStream(model.Stream{RV: row.rv, InitialEvents: true, Bookmarks: true}, block...)
+			h.Operations = []model.Operation{{ID: 1, Client: "c2", Kind: model.Delete, Scope: model.Scope{Namespace: "a", Name: "y"},
+				Call: 700, Return: row.returned, ResultRV: 12}}
+			judge(t, h, row.broken)
+		})
+	}
+}

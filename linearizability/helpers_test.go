@@ -1,0 +1,117 @@
+package linearizability_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+type guarantees []*linearizability.Guarantee
+
+// judge checks a history and requires that exactly these guarantees are broken.
+func judge(t *testing.T, h *model.History, want guarantees) linearizability.Verdict {
+	t.Helper()
+	verdict := linearizability.Check(h, lenient())
+	var got, names []string
+	for _, violation := range verdict.Violations {
+		require.ErrorIs(t, violation, violation.Guarantee)
+		require.ErrorIs(t, verdict.Err(), violation.Guarantee)
+		require.NotEmpty(t, violation.Text)
+		got = append(got, violation.Guarantee.Name)
+	}
+	for _, guarantee := range want {
+		names = append(names, guarantee.Name)
+	}
+	slices.Sort(got)
+	slices.Sort(names)
+	require.Equal(t, names, slices.Compact(got), "%v", verdict.Err())
+	if len(want) == 0 {
+		require.Equal(t, linearizability.Passed, verdict.Outcome, verdict.Reason)
+	} else {
+		require.Equal(t, linearizability.Failed, verdict.Outcome)
+	}
+	return verdict
+}
+
+var (
+	web = map[string]string{"app": "web"}
+	db  = map[string]string{"app": "db"}
+)
+
+// shortTruth is the truth of the hand-made histories. Revisions in between went
+// to other resources.
+func shortTruth() model.Truth {
+	return model.Truth{Revision: 20, Changes: []model.Change{
+		{RV: 2, Object: model.Object{Namespace: "a", Name: "x", Labels: web, Value: "v2", UID: "u2"}},
+		{RV: 4, Object: model.Object{Namespace: "a", Name: "y", Labels: db, Value: "v4", UID: "u4"}},
+		{RV: 5, Object: model.Object{Namespace: "a", Name: "x", Labels: web, Value: "v5", UID: "u2"}},
+		{RV: 7, Object: model.Object{Namespace: "a", Name: "x", Labels: db, Value: "v7", UID: "u2"}},
+		{RV: 9, Object: model.Object{Namespace: "b", Name: "z", Labels: web, Value: "v9", UID: "u9"}},
+		{RV: 12, Deleted: true, Object: model.Object{Namespace: "a", Name: "y", Labels: db, Value: "v4", UID: "u4"}},
+		{RV: 15, Object: model.Object{Namespace: "a", Name: "x", Labels: web, Value: "v15", UID: "u2"}},
+	}}
+}
+
+// objectAt returns the object that the change at rv wrote, as shortTruth has it.
+func objectAt(rv int64) *model.Object {
+	for _, change := range shortTruth().Changes {
+		if change.RV == rv {
+			object := change.Object
+			object.RV = rv
+			return &object
+		}
+	}
+	panic("shortTruth has no change at that RV")
+}
+
+// event is a correct event of the given type for the change at rv. A selector's
+// DELETED needs the object from the change before: see leave.
+func event(kind model.EventType, rv int64) model.Event {
+	return model.Event{Time: 1000 + rv, Type: kind, RV: rv, Object: objectAt(rv)}
+}
+
+// leave is the DELETED of an object that the change at rv takes out of a
+// selection; before is its last change within it.
+func leave(before, rv int64) model.Event {
+	object := objectAt(before)
+	object.RV = rv
+	return model.Event{Time: 1000 + rv, Type: model.Deleted, RV: rv, Object: object}
+}
+
+func bookmark(rv int64) model.Event {
+	return model.Event{Time: 1000 + rv, Type: model.Bookmark, RV: rv}
+}
+
+func initialEnd(rv int64) model.Event {
+	return model.Event{Time: 1000 + rv, Type: model.Bookmark, RV: rv, InitialEnd: true}
+}
+
+func failure(code model.Code) model.Event {
+	return model.Event{Time: 2000, Type: model.Error, Err: code, Message: "it failed"}
+}
+
+// with returns an event changed in one way.
+func with(e model.Event, change func(*model.Event)) model.Event {
+	if e.Object != nil {
+		object := *e.Object
+		e.Object = &object
+	}
+	change(&e)
+	return e
+}
+
+// closedStream is a stream of client c1 that has ended, so that nothing more is
+// owed to it.
+func closedStream(request model.Stream, events ...model.Event) *model.History {
+	request.ID, request.Client, request.Server = 4, "c1", "s1"
+	request.Call, request.Return, request.Closed = 900, 901, 3000
+	request.Events = events
+	for i := range request.Events {
+		request.Events[i].Stream = request.ID
+	}
+	return &model.History{Truth: shortTruth(), Streams: []model.Stream{request}, Healed: 4000, End: 4000}
+}

@@ -1,0 +1,193 @@
+package linearizability_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// listed is a list with its result: the objects as the changes at these RVs
+// wrote them.
+func listed(request model.Operation, rv int64, objects ...int64) model.Operation {
+	request.Client, request.Server, request.Kind = "c1", "s1", model.List
+	if request.Return == 0 {
+		request.Call, request.Return = 500, 510
+	}
+	request.ResultRV = rv
+	for _, changed := range objects {
+		request.Objects = append(request.Objects, *objectAt(changed))
+	}
+	return request
+}
+
+func listHistory(ops ...model.Operation) *model.History {
+	for i := range ops {
+		if ops[i].ID == 0 {
+			ops[i].ID = i + 1
+		}
+	}
+	return &model.History{Truth: shortTruth(), Operations: ops, Healed: 4000, End: 4000}
+}
+
+// acknowledged is the write that made RV 12, returned at 400; so the newest
+// state a list can be at is known from 400 on.
+func acknowledged() model.Operation {
+	return model.Operation{Client: "c2", Kind: model.Delete, Call: 390, Return: 400, ResultRV: 12, Scope: model.Scope{Namespace: "a", Name: "y"}}
+}
+
+// upcoming is the write that made RV 15, called at 600.
+func upcoming() model.Operation {
+	return model.Operation{Client: "c2", Kind: model.Update, Call: 600, Return: 610, ResultRV: 15, Object: objectAt(15)}
+}
+
+// The state at RV 10 is a/x at 7, a/y at 4 and b/z at 9; at 12 and 13 it is a/x
+// at 7 and b/z at 9.
+func TestLists(t *testing.T) {
+	unset := model.Operation{RV: model.RVUnset}
+	exact, recent := guarantees{linearizability.ExactState}, guarantees{linearizability.MostRecent}
+	for _, row := range []struct {
+		name   string
+		list   model.Operation
+		broken guarantees
+	}{
+		{"most recent", listed(unset, 12, 7, 9), nil},
+		{"most recent, newer than any write returned", listed(unset, 13, 7, 9), nil},
+		{"called when the write returned", listed(model.Operation{RV: model.RVUnset, Call: 400, Return: 410}, 11, 7, 4, 9), nil},
+		{"any", listed(model.Operation{RV: 0}, 4, 2, 4), nil},
+		{"any, with a limit ignored", listed(model.Operation{RV: 0, Limit: 1}, 4, 2, 4), nil},
+		{"not older than", listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 10, 7, 4, 9), nil},
+		{"not older than, by default", listed(model.Operation{RV: 9}, 10, 7, 4, 9), nil},
+		{"not older than, with a limit", listed(model.Operation{RV: 9, Limit: 5, Match: model.MatchNotOlderThan}, 10, 7, 4, 9), nil},
+		{"exact", listed(model.Operation{RV: 4, Match: model.MatchExact}, 4, 2, 4), nil},
+		{"exact, the legacy way", listed(model.Operation{RV: 4, Limit: 5}, 4, 2, 4), nil},
+		{"one object with a limit", listed(model.Operation{RV: 4, Limit: 5, Scope: model.Scope{Namespace: "a", Name: "y"}}, 10, 4), nil},
+		{"selected", listed(model.Operation{RV: 0, Selector: model.Selector{Labels: web}}, 10, 9), nil},
+		{"scoped", listed(model.Operation{RV: 0, Scope: model.Scope{Namespace: "a"}}, 10, 7, 4), nil},
+		{"empty", listed(model.Operation{RV: 0, Scope: model.Scope{Namespace: "c"}}, 10), nil},
+		{"failed", model.Operation{Kind: model.List, Call: 1, Return: 2, Err: model.Unavailable}, nil},
+
+		{"older than a write returned", listed(unset, 11, 7, 4, 9), recent},
+		{"older than asked", listed(model.Operation{RV: 11, Match: model.MatchNotOlderThan}, 10, 7, 4, 9), guarantees{linearizability.NotOlderThan}},
+		{"newer than exactly asked", listed(model.Operation{RV: 9, Match: model.MatchExact}, 10, 7, 4, 9), guarantees{linearizability.Exact}},
+		{"newer than asked the legacy way", listed(model.Operation{RV: 9, Limit: 5}, 10, 7, 4, 9), guarantees{linearizability.Exact}},
+		{"an item missing", listed(unset, 12, 7), exact},
+		{"an item too many", listed(unset, 12, 7, 4, 9), exact},
+		{"an item twice", listed(unset, 12, 7, 9, 9), exact},
+		{"an item newer than the list", listed(unset, 12, 15, 9), exact},
+		{"an item older than the list", listed(unset, 12, 5, 9), exact},
+		{"an item out of scope", listed(model.Operation{RV: 0, Scope: model.Scope{Namespace: "a"}}, 10, 7, 4, 9), exact},
+		{"an item out of the selection", listed(model.Operation{RV: 0, Selector: model.Selector{Labels: web}}, 10, 7, 9), exact},
+		{"an RV of the future", listed(unset, 15, 15, 9), exact},
+		{"no RV", listed(model.Operation{RV: 0}, 0), guarantees{linearizability.Any}},
+		{"an RV that never was", listed(model.Operation{RV: 0}, 21, 15, 9), guarantees{linearizability.Any}},
+	} {
+		t.Run(row.name, func(t *testing.T) { judge(t, listHistory(acknowledged(), row.list, upcoming()), row.broken) })
+	}
+}
+
+func TestListItemContent(t *testing.T) {
+	list := listed(model.Operation{RV: 0}, 10, 7, 4, 9)
+	list.Objects[1].Value = "other"
+	verdict := judge(t, listHistory(list), guarantees{linearizability.ExactState})
+	require.Equal(t, `operation 1 of client c1 on server s1 (list all objects at RV 0, 500ns to 510ns) is not the state at its RV 10: `+
+		`a/y has value "other" instead of "v4"`, verdict.Violations[0].Text)
+}
+
+func TestPages(t *testing.T) {
+	page := func(id, continues int, remaining int64, more bool, rv int64, objects ...int64) model.Operation {
+		op := listed(model.Operation{RV: model.RVUnset, Limit: 1, Continues: continues}, rv, objects...)
+		op.ID, op.Call, op.Return = id, int64(id*100), int64(id*100+10)
+		op.Remaining, op.HasMore = remaining, more
+		return op
+	}
+	expired := func(id, continues int) model.Operation {
+		op := page(id, continues, -1, false, 0)
+		op.Err = model.Expired
+		return op
+	}
+	chain := func(change func(ops []model.Operation)) []model.Operation {
+		ops := []model.Operation{page(1, 0, 2, true, 10, 7), page(2, 1, 1, true, 10, 4), page(3, 2, -1, false, 10, 9)}
+		change(ops)
+		return ops
+	}
+	same := func([]model.Operation) {}
+	paged := guarantees{linearizability.Paged}
+	for _, row := range []struct {
+		name   string
+		ops    []model.Operation
+		broken guarantees
+	}{
+		{"to the end", chain(same), nil},
+		{"given up", chain(same)[:2], nil},
+		{"a page read twice", append(chain(same), page(4, 1, 1, true, 10, 4)), nil},
+		{"no counts", chain(func(ops []model.Operation) { ops[0].Remaining, ops[1].Remaining = -1, -1 }), nil},
+		{"went on with the newest state after expiry", []model.Operation{page(1, 0, 2, true, 10, 7), expired(2, 1), page(3, 2, -1, false, 13, 9)}, nil},
+
+		{"another RV on the second page", []model.Operation{page(1, 0, 2, true, 10, 7), page(2, 1, -1, false, 13, 9)}, paged},
+		{"an item lost between pages", []model.Operation{page(1, 0, 2, true, 10, 7), page(2, 1, -1, false, 10, 9)}, paged},
+		{"an item on two pages", []model.Operation{page(1, 0, 2, true, 10, 7), page(2, 1, -1, true, 10, 7)}, paged},
+		{"ends too early", []model.Operation{page(1, 0, -1, false, 10, 7)}, guarantees{linearizability.ExactState}},
+		{"the last page ends too early", []model.Operation{page(1, 0, 2, true, 10, 7), page(2, 1, -1, false, 10, 4)}, paged},
+		{"counts one too many", chain(func(ops []model.Operation) { ops[0].Remaining = 3 }), paged},
+		{"counts one too few", chain(func(ops []model.Operation) { ops[1].Remaining = 0 }), paged},
+		{"counts a rest but gives no token", chain(func(ops []model.Operation) { ops[2].Remaining = 1 }), paged},
+		{"more than the limit", []model.Operation{page(1, 0, 1, true, 10, 7, 4)}, paged},
+		{"a token without a limit", chain(func(ops []model.Operation) { ops[0].Limit = 0 }), paged},
+		{"another content", chain(func(ops []model.Operation) { ops[1].Objects[0].Value = "other" }), guarantees{linearizability.ExactState}},
+		{"an older state after expiry", []model.Operation{page(1, 0, 2, true, 10, 7),
+			{ID: 2, Client: "c2", Kind: model.Delete, Call: 150, Return: 160, ResultRV: 12, Scope: model.Scope{Namespace: "a", Name: "y"}},
+			expired(3, 1), page(4, 3, -1, false, 10, 4, 9)}, guarantees{linearizability.MostRecent}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := listHistory(row.ops...)
+			h.Truth.Compactions = []model.Compaction{{RV: 11, Time: 150}}
+			judge(t, h, row.broken)
+		})
+	}
+}
+
+func TestPageOfAnUnknownListIsInconclusive(t *testing.T) {
+	op := listed(model.Operation{RV: model.RVUnset, Limit: 1, Continues: 77}, 10, 9)
+	verdict := linearizability.Check(listHistory(op), lenient())
+	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
+	require.Contains(t, verdict.Reason, "continues a list that the history lacks")
+}
+
+func TestGetsThatNameAnRV(t *testing.T) {
+	get := func(rv int64, code model.Code, change int64) model.Operation {
+		op := model.Operation{Client: "c1", Server: "s1", Kind: model.Get, RV: rv, Err: code, Call: 500, Return: 510,
+			Scope: model.Scope{Namespace: "a", Name: "y"}}
+		if change != 0 {
+			op.Objects, op.ResultRV = []model.Object{*objectAt(change)}, change
+		}
+		return op
+	}
+	older, any := guarantees{linearizability.NotOlderThan}, guarantees{linearizability.Any}
+	altered := get(0, model.OK, 4)
+	altered.Objects[0].Value = "other"
+	// a/y is written at RV 4 and deleted at RV 12, which had happened by 400.
+	for _, row := range []struct {
+		name   string
+		get    model.Operation
+		broken guarantees
+	}{
+		{"any, old", get(0, model.OK, 4), nil},
+		{"any, not yet there", get(0, model.NotFound, 0), nil},
+		{"still there", get(11, model.OK, 4), nil},
+		{"gone by now", get(11, model.NotFound, 0), nil},
+		{"gone", get(13, model.NotFound, 0), nil},
+		{"not yet there", get(3, model.NotFound, 0), nil},
+
+		{"superseded", get(12, model.OK, 4), older},
+		{"another content", altered, any},
+		{"another object", get(0, model.OK, 5), any},
+	} {
+		t.Run(row.name, func(t *testing.T) { judge(t, listHistory(acknowledged(), row.get, upcoming()), row.broken) })
+	}
+	early := get(5, model.NotFound, 0)
+	early.Call, early.Return = 100, 110
+	judge(t, listHistory(early, acknowledged()), older)
+}

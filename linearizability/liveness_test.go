@@ -1,0 +1,91 @@
+package linearizability_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
+	all := []model.Event{event(model.Deleted, 12), event(model.Modified, 15)}
+	late := all[:1]
+	const healed, bound = int64(4000), int64(5_000_000_000)
+	for _, row := range []struct {
+		name   string
+		stream model.Stream
+		end    int64
+		ops    []model.Operation
+		judged int
+		broken guarantees
+	}{
+		{"everything", model.Stream{Events: all}, healed + bound, nil, 1, nil},
+		{"a start in the future", model.Stream{RV: 100}, healed + bound, nil, 1, nil},
+		{"no time to catch up", model.Stream{Events: late}, healed + bound - 1, nil, 0, nil},
+		{"opened late", model.Stream{Events: late, Return: healed + 1}, healed + bound, nil, 0, nil},
+		{"writes to the end", model.Stream{Events: late}, healed + bound, []model.Operation{acknowledgedAt(healed + 1)}, 0, nil},
+		{"stalled", model.Stream{Events: late, Consumer: "stalled"}, healed + bound, nil, 0, nil},
+		{"slow", model.Stream{Events: late, Consumer: "slow"}, healed + bound, nil, 0, nil},
+		{"closed", model.Stream{Events: late, Closed: 3900}, healed + bound, nil, 0, nil},
+		{"failed", model.Stream{Events: append(late[:1:1], failure(model.Unknown))}, healed + bound, nil, 0, nil},
+
+		{"one missing", model.Stream{Events: late}, healed + bound, nil, 1, guarantees{linearizability.Delivered}},
+		{"all missing", model.Stream{Consumer: "fast"}, healed + bound, nil, 1, guarantees{linearizability.Delivered}},
+		{"an incomplete block", model.Stream{RV: model.RVUnset, Events: []model.Event{event(model.Added, 15)}}, healed + bound, nil, 1,
+			guarantees{linearizability.Delivered}},
+		{"no end of the initial events", model.Stream{RV: model.RVUnset, InitialEvents: true, Bookmarks: true,
+			Events: []model.Event{event(model.Added, 15), event(model.Added, 9)}}, healed + bound, nil, 1, guarantees{linearizability.InitialEnd}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := closedStream(row.stream, row.stream.Events...)
+			stream := &h.Streams[0]
+			stream.RV = row.stream.RV
+			if stream.RV == 0 {
+				stream.RV = 11
+			}
+			stream.Closed = model.Pending
+			if row.stream.Closed != 0 {
+				stream.Closed = row.stream.Closed
+			}
+			if row.stream.Return != 0 {
+				stream.Return = row.stream.Return
+			}
+			h.Operations, h.Healed, h.End = row.ops, healed, row.end
+			require.Equal(t, row.judged, judge(t, h, row.broken).Counts.Delivered)
+		})
+	}
+}
+
+// acknowledgedAt is a read-only write: it found nothing to delete.
+func acknowledgedAt(returned int64) model.Operation {
+	return model.Operation{ID: 1, Client: "c2", Kind: model.Delete, Call: returned - 1, Return: returned, Err: model.NotFound,
+		Scope: model.Scope{Namespace: "c", Name: "none"}}
+}
+
+func TestInformersConverge(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		scope   model.Scope
+		objects []int64
+		quiet   int64
+		broken  guarantees
+	}{
+		{"everything", model.Scope{}, []int64{15, 9}, 5_000_000_000, nil},
+		{"in any order", model.Scope{}, []int64{9, 15}, 5_000_000_000, nil},
+		{"within its scope", model.Scope{Namespace: "a"}, []int64{15}, 5_000_000_000, nil},
+		{"no time to converge", model.Scope{}, nil, 4_999_999_999, nil},
+		{"one missing", model.Scope{}, []int64{9}, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"a ghost", model.Scope{}, []int64{15, 4, 9}, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"an old state", model.Scope{}, []int64{7, 9}, 5_000_000_000, guarantees{linearizability.Converged}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			informer := model.Informer{Client: "i1", Server: "s1", Scope: row.scope, LastSyncRV: 15}
+			for _, rv := range row.objects {
+				informer.Objects = append(informer.Objects, *objectAt(rv))
+			}
+			judge(t, &model.History{Truth: shortTruth(), Informers: []model.Informer{informer}, End: row.quiet}, row.broken)
+		})
+	}
+}

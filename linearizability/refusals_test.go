@@ -1,0 +1,105 @@
+package linearizability_test
+
+import (
+	"testing"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// refused is a watch that was refused at 510, by its error or by its first event.
+func refused(request model.Stream, code model.Code, asEvent bool) model.Stream {
+	request.ID, request.Client, request.Server = 9, "c1", "s1"
+	request.Call, request.Return, request.Closed = 500, 510, 510
+	if asEvent {
+		request.Events = []model.Event{{Stream: 9, Time: 510, Type: model.Error, Err: code, Message: "refused"}}
+	} else {
+		request.Err = code
+	}
+	return request
+}
+
+// witnessing is another stream of the server, from before the refused watch to a
+// change made after it.
+func witnessing(server string, from int64) model.Stream {
+	events := []model.Event{event(model.Deleted, 12), event(model.Modified, 15)}
+	events[0].Time, events[1].Time = 450, 650
+	return model.Stream{ID: 3, Client: "c3", Server: server, Call: 440, Return: 441, RV: from, Closed: 700, Events: events}
+}
+
+func TestRefusedWatches(t *testing.T) {
+	expired, large := guarantees{linearizability.Expired}, guarantees{linearizability.TooLarge}
+	// By 510 etcd was at 12, 13 or 14.
+	for _, row := range []struct {
+		name    string
+		refused model.Stream
+		other   model.Stream
+		broken  guarantees
+	}{
+		{"from before what the cache may have listed", refused(model.Stream{RV: 13}, model.Expired, false), model.Stream{}, nil},
+		{"as an event", refused(model.Stream{RV: 13}, model.Expired, true), model.Stream{}, nil},
+		{"another server witnesses nothing", refused(model.Stream{RV: 11}, model.Expired, false), witnessing("s2", 11), nil},
+		{"older than what the witness shows", refused(model.Stream{RV: 10}, model.Expired, false), witnessing("s1", 11), nil},
+		{"an RV of the future", refused(model.Stream{RV: 30}, model.TooLarge, false), witnessing("s1", 11), nil},
+		{"an RV that etcd has and the cache may not", refused(model.Stream{RV: 13}, model.TooLarge, true), witnessing("s1", 11), nil},
+		{"initial events that wait", refused(model.Stream{RV: model.RVUnset, InitialEvents: true}, model.TooLarge, true), witnessing("s1", 11), nil},
+
+		{"from etcd's revision", refused(model.Stream{RV: 14}, model.Expired, false), model.Stream{}, expired},
+		{"from the future", refused(model.Stream{RV: 30}, model.Expired, true), model.Stream{}, expired},
+		{"from the current state", refused(model.Stream{RV: 0}, model.Expired, false), model.Stream{}, expired},
+		{"from what a witness shows to be held", refused(model.Stream{RV: 11}, model.Expired, true), witnessing("s1", 11), expired},
+		{"an RV that the server had sent", refused(model.Stream{RV: 12}, model.TooLarge, true), witnessing("s1", 11), large},
+		{"no particular RV", refused(model.Stream{RV: 0}, model.TooLarge, false), model.Stream{}, large},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := listHistory(acknowledged(), upcoming())
+			h.Streams = []model.Stream{row.refused}
+			if row.other.ID != 0 {
+				h.Streams = append(h.Streams, row.other)
+			}
+			judge(t, h, row.broken)
+		})
+	}
+}
+
+func TestRefusedReads(t *testing.T) {
+	expired, large := guarantees{linearizability.Expired}, guarantees{linearizability.TooLarge}
+	refused := func(op model.Operation, code model.Code) model.Operation {
+		op.Client, op.Server, op.Err, op.Call, op.Return = "c1", "s1", code, 500, 510
+		if op.Kind == "" {
+			op.Kind = model.List
+		}
+		return op
+	}
+	get := model.Operation{Kind: model.Get, RV: 12, Scope: model.Scope{Namespace: "a", Name: "y"}}
+	first := listed(model.Operation{ID: 40, RV: 9, Limit: 1, Match: model.MatchExact}, 9, 7)
+	first.HasMore, first.Remaining = true, 2
+	// etcd was compacted at 10, but for the last rows at nothing before 510.
+	for _, row := range []struct {
+		name   string
+		read   model.Operation
+		time   int64
+		broken guarantees
+	}{
+		{"exactly what was compacted", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 505, nil},
+		{"a continuation of what was compacted", refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 505, nil},
+		{"a compaction at an unknown time", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), model.Pending, nil},
+		{"an RV of the future", refused(model.Operation{RV: 30}, model.TooLarge), 505, nil},
+		{"the newest, which the cache may not have", refused(model.Operation{RV: model.RVUnset}, model.TooLarge), 505, nil},
+
+		{"the compacted revision itself", refused(model.Operation{RV: 10, Match: model.MatchExact}, model.Expired), 505, expired},
+		{"compacted only later", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 511, expired},
+		{"a continuation, compacted only later", refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 511, expired},
+		{"the current state", refused(model.Operation{RV: 0}, model.Expired), 505, expired},
+		{"an RV that the server had sent", refused(model.Operation{RV: 12}, model.TooLarge), 505, large},
+		{"a get of an RV that the server had sent", refused(get, model.TooLarge), 505, large},
+		{"any state", refused(model.Operation{RV: 0}, model.TooLarge), 505, large},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := listHistory(first, acknowledged(), row.read, upcoming())
+			h.Truth.Compactions = []model.Compaction{{RV: 10, Time: row.time}}
+			h.Streams = []model.Stream{witnessing("s1", 11)}
+			judge(t, h, row.broken)
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package linearizability_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// on builds operations on one object, a/x.
+func on(kind model.Kind, call, returned int64, change func(*model.Operation)) model.Operation {
+	op := model.Operation{Client: "c1", Server: "s1", Kind: kind, Call: call, Return: returned, RV: model.RVUnset,
+		Scope: model.Scope{Namespace: "a", Name: "x"}}
+	change(&op)
+	return op
+}
+
+func writes(value string, rv int64) func(*model.Operation) {
+	return func(op *model.Operation) {
+		op.Object, op.ResultRV = &model.Object{Namespace: "a", Name: "x", Value: value}, rv
+	}
+}
+
+func writesIf(precondition int64, value string, rv int64) func(*model.Operation) {
+	return func(op *model.Operation) {
+		writes(value, rv)(op)
+		op.Precondition = precondition
+	}
+}
+
+func fails(code model.Code) func(*model.Operation) {
+	return func(op *model.Operation) { op.Err = code }
+}
+
+func writeFails(value string, code model.Code) func(*model.Operation) {
+	return func(op *model.Operation) {
+		writes(value, 0)(op)
+		op.Err = code
+	}
+}
+
+func conflicts(precondition int64) func(*model.Operation) {
+	return func(op *model.Operation) {
+		writes("lost", 0)(op)
+		op.Precondition, op.Err = precondition, model.Conflict
+	}
+}
+
+func deletesAt(rv int64) func(*model.Operation) {
+	return func(op *model.Operation) { op.ResultRV = rv }
+}
+
+func reads(value string, rv int64) func(*model.Operation) {
+	return func(op *model.Operation) {
+		op.ResultRV, op.Objects = rv, []model.Object{{Namespace: "a", Name: "x", Value: value, RV: rv}}
+	}
+}
+
+// registerTruth creates a/x at 2, updates it at 4 and 6, deletes it at 8 and
+// creates it again at 10.
+func registerTruth() model.Truth {
+	object := func(value string) model.Object { return model.Object{Namespace: "a", Name: "x", Value: value} }
+	return model.Truth{Revision: 12, Changes: []model.Change{
+		{RV: 2, Object: object("v2")}, {RV: 4, Object: object("v4")}, {RV: 6, Object: object("v6")},
+		{RV: 8, Deleted: true, Object: object("v6")}, {RV: 10, Object: object("v10")},
+	}}
+}
+
+func TestWritesAndMostRecentReads(t *testing.T) {
+	created := on(model.Create, 10, 20, writes("v2", 2))
+	updated4 := on(model.Update, 30, 40, writes("v4", 4))
+	updated6 := on(model.Update, 50, 60, writes("v6", 6))
+	deleted := on(model.Delete, 70, 80, deletesAt(8))
+	created10 := on(model.Create, 90, 100, writes("v10", 10))
+	lin, pre := guarantees{linearizability.Linearizable}, guarantees{linearizability.Preconditions}
+
+	for _, row := range []struct {
+		name   string
+		ops    []model.Operation
+		broken guarantees
+	}{
+		{"one after the other", []model.Operation{created, updated4, updated6, deleted, created10}, nil},
+		{"all at once, in no order", []model.Operation{
+			on(model.Update, 1, 9, writes("v6", 6)), on(model.Create, 1, 9, writes("v2", 2)), on(model.Delete, 1, 9, deletesAt(8)),
+			on(model.Update, 1, 9, writes("v4", 4)), on(model.Create, 1, 9, writes("v10", 10))}, nil},
+		{"nobody's writes", nil, nil},
+		{"reads", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v2", 2)), on(model.Get, 35, 45, reads("v2", 2)),
+			on(model.Get, 35, 45, reads("v4", 4)), on(model.Get, 1, 5, fails(model.NotFound))}, nil},
+		{"reads of unknown outcome say nothing", []model.Operation{created, on(model.Get, 22, 25, fails(model.Unknown))}, nil},
+		{"preconditions kept", []model.Operation{created, on(model.Update, 30, 40, writesIf(2, "v4", 4)),
+			on(model.Update, 42, 45, conflicts(2))}, nil},
+		{"a deletion without an RV", []model.Operation{updated6, on(model.Delete, 70, 80, deletesAt(0)), created10,
+			on(model.Get, 82, 85, fails(model.NotFound))}, nil},
+		{"an update of unknown outcome that took effect late", []model.Operation{created,
+			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), on(model.Get, 35, 36, reads("v2", 2)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
+		{"an update of unknown outcome that never took effect", []model.Operation{created, on(model.Update, 25, 26, writeFails("v3", model.Unknown))}, nil},
+		{"an update that never returned", []model.Operation{created, on(model.Update, 25, model.Pending, writes("v4", 0)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
+		{"a deletion of unknown outcome that took effect", []model.Operation{updated6, on(model.Delete, 62, 63, fails(model.Unknown)), created10,
+			on(model.Get, 82, 85, fails(model.NotFound))}, nil},
+		{"deletions of unknown outcome, one of which took effect", []model.Operation{created, on(model.Delete, 22, 23, fails(model.Unknown)), updated4,
+			on(model.Delete, 42, 43, fails(model.Unknown)), updated6, on(model.Delete, 62, 63, fails(model.Unknown)), created10}, nil},
+		{"failures that tell the state", []model.Operation{created, on(model.Create, 22, 25, writeFails("no", model.AlreadyExists)), deleted,
+			on(model.Update, 82, 85, writeFails("no", model.NotFound)), on(model.Delete, 82, 85, fails(model.NotFound))}, nil},
+		{"failures that tell nothing", []model.Operation{created, on(model.Update, 22, 25, writeFails("no", model.Unavailable)),
+			on(model.Update, 22, 25, writeFails("no", model.TooMany)), on(model.Update, 22, 25, writeFails("no", model.Conflict))}, nil},
+
+		{"a stale read", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2))}, lin},
+		{"a read of the future", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v4", 4))}, lin},
+		{"a read of nothing", []model.Operation{created, updated4, on(model.Get, 22, 25, fails(model.NotFound))}, lin},
+		{"a read of what was never written", []model.Operation{created, on(model.Get, 22, 25, reads("v3", 2))}, lin},
+		{"reads that go back", []model.Operation{created, on(model.Update, 30, 100, writes("v4", 4)),
+			on(model.Get, 40, 41, reads("v4", 4)), on(model.Get, 50, 51, reads("v2", 2))}, lin},
+		{"writes against real time", []model.Operation{on(model.Update, 10, 20, writes("v6", 6)), on(model.Update, 30, 40, writes("v4", 4))}, lin},
+		{"an acknowledged write lost", []model.Operation{created, on(model.Update, 30, 40, writes("v5", 5))}, lin},
+		{"an acknowledged write at another RV", []model.Operation{created, on(model.Update, 30, 40, writes("v4", 5))}, lin},
+		{"an acknowledged deletion lost", []model.Operation{created, on(model.Delete, 30, 40, deletesAt(3))}, lin},
+		{"one deletion acknowledged twice", []model.Operation{deleted, on(model.Delete, 70, 80, deletesAt(8))}, lin},
+		{"a refused write took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Unavailable))}, lin},
+		{"a conflict took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Conflict))}, pre},
+		{"a deletion of nothing took effect", []model.Operation{updated6, on(model.Delete, 70, 80, fails(model.NotFound)), created10}, pre},
+		{"a precondition ignored", []model.Operation{created, on(model.Update, 30, 40, writesIf(1, "v4", 4))}, pre},
+		{"a create of what exists", []model.Operation{created, on(model.Create, 30, 40, writes("v4", 4))}, pre},
+		{"a conflict where there was none", []model.Operation{created, on(model.Update, 22, 25, conflicts(2)), updated4}, pre},
+		{"AlreadyExists where there is nothing", []model.Operation{on(model.Create, 1, 5, writeFails("no", model.AlreadyExists)), created}, pre},
+		{"NotFound where there is something", []model.Operation{created, on(model.Delete, 22, 25, fails(model.NotFound)), updated4}, pre},
+		{"both a stale read and a lost write", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2)),
+			on(model.Update, 50, 60, writes("v5", 5)), on(model.Update, 45, 46, writeFails("v10", model.Conflict))},
+			guarantees{linearizability.Linearizable, linearizability.Preconditions}},
+	} {
+		t.Run(row.name, func(t *testing.T) { judge(t, registerHistory(row.ops), row.broken) })
+	}
+}
+
+func registerHistory(ops []model.Operation) *model.History {
+	for i := range ops {
+		ops[i].ID = i + 1
+	}
+	return &model.History{Truth: registerTruth(), Operations: ops, Healed: 1000, End: 1000}
+}
+
+func TestEveryStaleReadIsReportedWithTheWriteBeforeIt(t *testing.T) {
+	verdict := judge(t, registerHistory([]model.Operation{
+		on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 30, 40, writes("v4", 4)),
+		on(model.Get, 45, 46, reads("v2", 2)), on(model.Get, 47, 48, reads("v2", 2)),
+	}), guarantees{linearizability.Linearizable})
+	require.Len(t, verdict.Violations, 2)
+	for i, violation := range verdict.Violations {
+		require.Equal(t, 3+i, violation.Witness.Operations[0].ID)
+		require.Equal(t, 2, violation.Witness.Operations[1].ID)
+	}
+	require.Equal(t, "operation 3 of client c1 on server s1 (get a/x at RV unset, 45ns to 46ns) returned RV 2, "+
+		"which no order of the calls on the object allows; the last write that had returned before is "+
+		"operation 2 of client c1 on server s1 (update a/x, 30ns to 40ns), which made RV 4", verdict.Violations[0].Text)
+}
+
+func TestAnUnknownWriteThatTookEffectTwice(t *testing.T) {
+	truth := registerTruth()
+	truth.Changes[2].Object.Value = "v4"
+	judge(t, &model.History{Truth: truth, Operations: []model.Operation{on(model.Update, 30, 40, writeFails("v4", model.Unknown))}},
+		guarantees{linearizability.Linearizable})
+}
+
+func TestAnUnknownDeletionThatTookEffectTwice(t *testing.T) {
+	truth := registerTruth()
+	truth.Changes = append(truth.Changes, model.Change{RV: 11, Deleted: true, Object: truth.Changes[4].Object})
+	judge(t, &model.History{Truth: truth, Operations: []model.Operation{on(model.Delete, 30, 40, fails(model.Unknown))}},
+		guarantees{linearizability.Linearizable})
+}
+
+func TestRealTimeHoldsAcrossObjects(t *testing.T) {
+	truth := model.Truth{Revision: 3, Changes: []model.Change{
+		{RV: 2, Object: model.Object{Name: "x", Value: "v2"}}, {RV: 3, Object: model.Object{Name: "y", Value: "v3"}}}}
+	first := model.Operation{ID: 1, Kind: model.Create, Call: 10, Return: 20, Object: &model.Object{Name: "y", Value: "v3"}, ResultRV: 3}
+	second := model.Operation{ID: 2, Kind: model.Create, Call: 20, Return: 30, Object: &model.Object{Name: "x", Value: "v2"}, ResultRV: 2}
+	judge(t, &model.History{Truth: truth, Operations: []model.Operation{first, second}}, nil)
+	second.Call = 21
+	judge(t, &model.History{Truth: truth, Operations: []model.Operation{first, second}}, guarantees{linearizability.Linearizable})
+}
+
+// TestSearchThatTakesTooLongIsInconclusive gives porcupine no time at all.
+func TestSearchThatTakesTooLongIsInconclusive(t *testing.T) {
+	config := lenient()
+	config.SearchTimeout = time.Nanosecond
+	var ops []model.Operation
+	for range 2000 {
+		ops = append(ops, on(model.Get, 5, 15, fails(model.NotFound)))
+	}
+	verdict := linearizability.Check(registerHistory(append(ops, on(model.Create, 10, 20, writes("v2", 2)))), config)
+	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
+	require.Equal(t, "the search for a linearization took longer than SearchTimeout, 1ns", verdict.Reason)
+}

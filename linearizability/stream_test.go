@@ -1,0 +1,121 @@
+package linearizability_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+func TestStreamFromAnRV(t *testing.T) {
+	from2 := model.Stream{RV: 2, Bookmarks: true}
+	webFrom0 := model.Stream{RV: 1, Selector: model.Selector{Labels: web}}
+	for _, row := range []struct {
+		name    string
+		request model.Stream
+		events  []model.Event
+		broken  guarantees
+	}{
+		{"everything in order", from2, []model.Event{
+			event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9),
+			event(model.Deleted, 12), event(model.Modified, 15)}, nil},
+		{"nothing yet", from2, nil, nil},
+		{"the beginning only", from2, []model.Event{event(model.Added, 4)}, nil},
+		{"bookmarks between, at and after changes, and again", from2, []model.Event{
+			bookmark(2), event(model.Added, 4), bookmark(4), bookmark(4), event(model.Modified, 5), bookmark(6)}, nil},
+		{"a start in the future", model.Stream{RV: 1000}, nil, nil},
+		{"an error at the end", from2, []model.Event{event(model.Added, 4), failure(model.Expired)}, nil},
+		{"enter, stay, leave, enter", webFrom0, []model.Event{
+			event(model.Added, 2), event(model.Modified, 5), leave(5, 7), event(model.Added, 9), event(model.Added, 15)}, nil},
+
+		{"swapped", from2, []model.Event{event(model.Modified, 5), event(model.Added, 4), event(model.Modified, 7)},
+			guarantees{linearizability.Ordered, linearizability.Reliable}},
+		{"twice in a row", from2, []model.Event{event(model.Added, 4), event(model.Added, 4)}, guarantees{linearizability.Unique}},
+		{"twice, later", from2, []model.Event{event(model.Added, 4), event(model.Modified, 5), event(model.Added, 4)},
+			guarantees{linearizability.Unique}},
+		{"at the start", from2, []model.Event{event(model.Added, 2), event(model.Added, 4)}, guarantees{linearizability.Unique}},
+		{"below the start", model.Stream{RV: 6}, []model.Event{event(model.Modified, 5), event(model.Modified, 7)},
+			guarantees{linearizability.Unique}},
+		{"a gap before an event", from2, []model.Event{event(model.Modified, 5)}, guarantees{linearizability.Reliable}},
+		{"a lost deletion", from2, []model.Event{
+			event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9), event(model.Modified, 15)},
+			guarantees{linearizability.Reliable}},
+		{"a gap before a bookmark", from2, []model.Event{bookmark(4)}, guarantees{linearizability.Reliable, linearizability.Bookmarked}},
+		{"a bookmark too early", from2, []model.Event{bookmark(4), event(model.Added, 4)}, guarantees{linearizability.Bookmarked}},
+		{"a bookmark below the one before", from2, []model.Event{event(model.Added, 4), event(model.Modified, 5), bookmark(6), bookmark(5)},
+			guarantees{linearizability.Bookmarked}},
+		{"a bookmark below the event before", from2, []model.Event{event(model.Added, 4), event(model.Modified, 5), bookmark(4)},
+			guarantees{linearizability.Bookmarked}},
+		{"a bookmark below the start", from2, []model.Event{bookmark(1)}, guarantees{linearizability.Bookmarked}},
+		{"a bookmark beyond etcd", from2, []model.Event{bookmark(21), event(model.Added, 4)}, guarantees{linearizability.Bookmarked}},
+		{"an end of initial events nobody asked for", from2, []model.Event{event(model.Added, 4), initialEnd(4)},
+			guarantees{linearizability.InitialEnd}},
+		{"MODIFIED for a create", from2, []model.Event{event(model.Modified, 4)}, guarantees{linearizability.Typed}},
+		{"MODIFIED for what enters", webFrom0, []model.Event{event(model.Modified, 2)}, guarantees{linearizability.Typed}},
+		{"what never matched", webFrom0, []model.Event{event(model.Added, 2), event(model.Added, 4)}, guarantees{linearizability.Typed}},
+		{"MODIFIED with the new object for what leaves", webFrom0, []model.Event{
+			event(model.Added, 2), event(model.Modified, 5), event(model.Modified, 7)},
+			guarantees{linearizability.Typed, linearizability.Faithful}},
+		{"an unknown type", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Type = "CHANGED" })},
+			guarantees{linearizability.Typed}},
+		{"DELETED with the new object for what leaves", webFrom0, []model.Event{
+			event(model.Added, 2), event(model.Modified, 5), event(model.Deleted, 7)}, guarantees{linearizability.Faithful}},
+		{"DELETED at the RV of the last state", webFrom0, []model.Event{
+			event(model.Added, 2), event(model.Modified, 5), with(leave(5, 7), func(e *model.Event) { e.Object.RV = 5 })},
+			guarantees{linearizability.Faithful}},
+		{"another value", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.Value = "v5" })},
+			guarantees{linearizability.Faithful}},
+		{"other labels", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.Labels = web })},
+			guarantees{linearizability.Faithful}},
+		{"another UID", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.UID = "u2" })},
+			guarantees{linearizability.Faithful}},
+		{"another object within scope", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.Name = "z" })},
+			guarantees{linearizability.Faithful}},
+		{"no object", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object = nil })},
+			guarantees{linearizability.Faithful}},
+		{"an RV at which nothing changed", from2, []model.Event{event(model.Added, 4), with(event(model.Modified, 5), func(e *model.Event) { e.RV, e.Object.RV = 6, 6 })},
+			guarantees{linearizability.Faithful}},
+		{"an object of another namespace", model.Stream{RV: 2, Scope: model.Scope{Namespace: "a"}}, []model.Event{
+			event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9)},
+			guarantees{linearizability.Scoped}},
+		{"an object of another name", model.Stream{RV: 2, Scope: model.Scope{Namespace: "a", Name: "x"}}, []model.Event{
+			event(model.Added, 4), event(model.Modified, 5)}, guarantees{linearizability.Scoped}},
+		{"more after an error", from2, []model.Event{event(model.Added, 4), failure(model.Expired), event(model.Modified, 5)},
+			guarantees{linearizability.LastError}},
+		{"an error without a status", from2, []model.Event{{Type: model.Error, Time: 2000}}, guarantees{linearizability.LastError}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			verdict := judge(t, closedStream(row.request, row.events...), row.broken)
+			for _, violation := range verdict.Violations {
+				require.Equal(t, "c1", violation.Witness.Client)
+				require.Equal(t, 4, violation.Witness.Stream)
+			}
+		})
+	}
+}
+
+func TestViolationReadsWell(t *testing.T) {
+	verdict := judge(t, closedStream(model.Stream{RV: 2, Scope: model.Scope{Namespace: "a"}, Selector: model.Selector{Labels: db}},
+		event(model.Added, 7)), guarantees{linearizability.Reliable})
+	require.EqualError(t, verdict.Violations[0], "Reliable: stream 4 of client c1 on server s1 (namespace a, app=db, from RV 2, opened at 900ns): "+
+		"ADDED a/y at RV 4 had not arrived when ADDED a/x at RV 7, received at 1.007µs was "+
+		"(once anything with a resourceVersion has arrived on a stream, every matching change up to it has arrived before)")
+	require.Equal(t, []int64{4}, verdict.Violations[0].Witness.RVs)
+	require.EqualValues(t, 7, verdict.Violations[0].Witness.Events[0].RV)
+}
+
+func TestViolationsOfOneStreamAreLimitedAndCounted(t *testing.T) {
+	h := closedStream(model.Stream{RV: 1}, event(model.Modified, 15))
+	config := lenient()
+	config.ViolationsPerSource = 2
+	verdict := linearizability.Check(h, config)
+	require.Len(t, verdict.Violations, 2)
+	require.Zero(t, verdict.Violations[0].More)
+	require.Equal(t, 4, verdict.Violations[1].More, "six changes are missing")
+	require.ErrorContains(t, verdict.Violations[1], "; and 4 more")
+
+	config.ViolationsPerSource = 0
+	require.Len(t, linearizability.Check(h, config).Violations, 6)
+}

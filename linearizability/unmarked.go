@@ -1,0 +1,184 @@
+package linearizability
+
+import (
+	"math"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// readUnmarkedBlock finds where a block without a mark ends. The block says at
+// which RV it was taken by its content alone, and often fits several: an object
+// that was created and deleted again leaves no trace. Any RV will do that fits
+// what came after the block; the highest is taken, which asks the least of the
+// stream afterwards.
+//
+// Of a correct stream, the ADDED events that it begins with are the state at the
+// RV of the last of them, whether the last few came with the block or after it.
+// Where that does not hold, the stream was cut off within its block, or it is
+// broken and the explanation is taken that finds the least fault with it.
+func (w *walk) readUnmarkedBlock() int {
+	defer w.checkMarkMissing()
+	events := w.stream.Events
+	data, added := 0, 0 // the events before the first BOOKMARK or ERROR, and before any but ADDED
+	for data < len(events) && isData(&events[data]) && events[data].Object != nil {
+		if added == data && events[data].Type == model.Added {
+			added++
+		}
+		data++
+	}
+	objects := make([]*model.Object, data)
+	highest := make([]int64, data+1) // the highest RV among the first events
+	for i := range objects {
+		objects[i] = events[i].Object
+		highest[i+1] = max(highest[i], events[i].RV)
+	}
+	oldest := w.oldestAsked()
+	if rv, altered, found := w.findState(objects[:added], max(oldest, highest[added])); found {
+		return w.takeBlock(blockEnd{size: added, rv: rv, differences: altered})
+	}
+	ended := data == len(events) || events[data].Type == model.Error
+	if ended && added == data && w.isPartialBlock(objects, oldest) {
+		w.partial = true
+		w.start = w.latestAt(data)
+		return data
+	}
+	return w.takeBlock(w.leastFaulty(objects, highest))
+}
+
+// blockEnd is one explanation of a stream: its first events are its block, with
+// these differences from the state at rv.
+type blockEnd struct {
+	size        int
+	rv          int64
+	differences []difference
+}
+
+func (w *walk) takeBlock(b blockEnd) int {
+	w.start = b.rv
+	w.reportBlock(b.size, b.differences)
+	w.checkBlockFreshness()
+	return b.size
+}
+
+// leastFaulty returns the explanation of a broken stream that needs the fewest
+// faults, and of equal ones that with the largest block.
+func (w *walk) leastFaulty(objects []*model.Object, highest []int64) blockEnd {
+	best, fewest := blockEnd{}, -1
+	try := func(size int, rv int64, differences []difference) {
+		if faults := w.faults(size, rv, highest[len(objects)]) + len(differences); fewest < 0 || faults < fewest {
+			best, fewest = blockEnd{size: size, rv: rv, differences: differences}, faults
+		}
+	}
+	// No block is larger than all objects there ever were, but for a double.
+	for size := min(len(objects), len(w.check.store.Keys())+1); size >= 0; size-- {
+		if rv, altered, found := w.findState(objects[:size], highest[size]); found {
+			try(size, rv, altered)
+		}
+		for _, rv := range []int64{max(w.latestAt(size), highest[size]), highest[size]} {
+			try(size, rv, compareStates(w.check.store.List(w.stream.Scope, w.stream.Selector, rv), objects[:size]))
+		}
+	}
+	return best
+}
+
+// faults counts what is wrong with a stream if its block is of the given size
+// and was taken at rv, apart from the block's content: events of the wrong type
+// within it, changes missing after it, and a state older than was asked for.
+func (w *walk) faults(size int, rv, last int64) int {
+	count := 0
+	for i := range w.stream.Events[:size] {
+		if w.stream.Events[i].Type != model.Added {
+			count++
+		}
+	}
+	after := 0
+	for i := range w.stream.Events[size:] {
+		if isData(&w.stream.Events[size+i]) {
+			after++
+		}
+	}
+	count += max(0, len(w.check.store.Owed(w.stream.Scope, w.stream.Selector, rv, last))-after)
+	if rv < w.oldestAsked() {
+		count++
+	}
+	return count
+}
+
+// latestAt returns the highest RV that a block of the given size can have been
+// taken at, going by what came next and when.
+func (w *walk) latestAt(size int) int64 {
+	events := w.stream.Events
+	latest := w.check.history.Truth.Revision
+	if size > 0 {
+		latest = min(latest, w.check.bounds.atMost(events[size-1].Time))
+	}
+	if size == len(events) {
+		if w.stream.Closed != model.Pending {
+			latest = min(latest, w.check.bounds.atMost(w.stream.Closed))
+		}
+		return latest
+	}
+	latest = min(latest, w.check.bounds.atMost(events[size].Time))
+	switch next := &events[size]; {
+	case next.Type == model.Bookmark:
+		latest = min(latest, next.RV)
+	case isData(next):
+		latest = min(latest, next.RV-1)
+	}
+	return latest
+}
+
+// findState returns the highest RV at which the matching state is exactly these
+// objects and that the rest of the stream allows. Objects may be altered: that
+// is for the caller to report.
+func (w *walk) findState(objects []*model.Object, lowest int64) (rv int64, altered []difference, found bool) {
+	latest := w.latestAt(len(objects))
+	if latest < lowest {
+		return 0, nil, false
+	}
+	if altered, found = w.isState(objects, latest); found {
+		return latest, altered, true
+	}
+	owed := w.check.store.Owed(w.stream.Scope, w.stream.Selector, lowest, latest)
+	for i := len(owed) - 1; i >= 0; i-- {
+		if altered, found = w.isState(objects, owed[i].RV-1); found {
+			return owed[i].RV - 1, altered, true
+		}
+	}
+	return 0, nil, false
+}
+
+// isState reports whether these are the objects of the matching state at rv, and
+// which of them are altered.
+func (w *walk) isState(objects []*model.Object, rv int64) ([]difference, bool) {
+	for _, object := range objects {
+		// A cheaper look than the list below, for the many RVs that do not fit.
+		if version, known := w.check.store.VersionAt(object.Key(), rv); !known || version.RV != object.RV {
+			return nil, false
+		}
+	}
+	differences := compareStates(w.check.store.List(w.stream.Scope, w.stream.Selector, rv), objects)
+	for _, d := range differences {
+		if d.flaw != altered {
+			return nil, false
+		}
+	}
+	return differences, true
+}
+
+// isPartialBlock reports whether a stream that ended early had sent only objects
+// that were all current at one RV not below oldest.
+func (w *walk) isPartialBlock(objects []*model.Object, oldest int64) bool {
+	from, until := oldest, int64(math.MaxInt64)
+	seen := map[model.Key]bool{}
+	for _, object := range objects {
+		version, known := w.check.store.VersionAt(object.Key(), object.RV)
+		if !known || seen[object.Key()] || !version.Object.Equal(object) ||
+			!w.stream.Scope.Contains(object.Key()) || !w.stream.Selector.Matches(object) {
+			return false
+		}
+		seen[object.Key()] = true
+		from, until = max(from, version.RV), min(until, version.Until)
+	}
+	return from < until
+}
