@@ -117,3 +117,20 @@ func TestConsumersAreSetByName(t *testing.T) {
 	require.Equal(t, history.Truth.Revision, history.Informers[0].LastSyncRV)
 	require.NotEqual(t, model.Pending, history.Operations[0].Return)
 }
+
+func TestConsumersCatchUpWhenTheRunHeals(t *testing.T) {
+	config := DefaultConfig()
+	history := run(t, 4, config, func(w *Workload, _ *memory.Store) {
+		time.Sleep(10 * time.Second)
+		for _, client := range config.Consumers() {
+			require.NoError(t, w.StallConsumer(client))
+		}
+	})
+	require.Equal(t, history.Truth.Revision, history.Informers[0].LastSyncRV)
+	for _, client := range clientNames("reflector", config.Reflectors) {
+		steps := stepsOf(&history, client)
+		last := steps[len(steps)-1].stream
+		require.NotNil(t, last)
+		require.Equal(t, history.Truth.Revision, lastRV(last))
+	}
+}

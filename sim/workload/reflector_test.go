@@ -3,6 +3,8 @@ package workload
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -192,4 +194,36 @@ func TestOnlyARoamingReflectorChangesItsServer(t *testing.T) {
 	}
 	require.Greater(t, stay, roam)
 	require.Positive(t, roam)
+}
+
+func TestAStreamedStateThatBreaksOffIsNotResumed(t *testing.T) {
+	added := func(rv int64) model.Event { return model.Event{Type: model.Added, RV: rv} }
+	end := model.Event{Type: model.Bookmark, RV: 9, InitialEnd: true}
+	for name, row := range map[string]struct {
+		events    []model.Event
+		resumable bool
+		rv        int64
+	}{
+		"before its first event":        {nil, false, 0},
+		"before its end":                {[]model.Event{added(3), added(7)}, false, 0},
+		"after its end":                 {[]model.Event{added(3), end}, true, 9},
+		"after an event that came next": {[]model.Event{end, added(12)}, true, 12},
+		"by an error before its end":    {[]model.Event{added(3), {Type: model.Error, Err: model.Unknown}}, false, 0},
+		"by expiry after its end":       {[]model.Event{end, {Type: model.Error, Err: model.Expired}}, false, 9},
+		"by an error after its end":     {[]model.Event{end, {Type: model.Error, Err: model.Unknown}}, true, 9},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			api := newScripted(row.events...)
+			time.AfterFunc(time.Minute, api.Stop)
+			random := streams(1)("reflector")
+			f := &reflector{
+				client:   client{random: random, catalog: catalog{DefaultConfig()}, alive: t.Context()},
+				consumer: newConsumer(random), pace: pace{name: Fast},
+				backoff: backoff{first: time.Second, most: time.Second},
+				server:  &session{api: api, recorder: newRecorder(time.Now()), timeout: time.Second},
+			}
+			require.Equal(t, row.resumable, f.streamList(), name)
+			require.Equal(t, row.rv, f.rv, name)
+		})
+	}
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ type scripted struct {
 	opening time.Duration
 	events  chan model.Event
 	stopped chan struct{}
+	once    sync.Once
 }
 
 func newScripted(events ...model.Event) *scripted {
@@ -48,13 +50,7 @@ func (s *scripted) Next() (model.Event, model.CloseReason, bool) {
 	}
 }
 
-func (s *scripted) Stop() {
-	select {
-	case <-s.stopped:
-	default:
-		close(s.stopped)
-	}
-}
+func (s *scripted) Stop() { s.once.Do(func() { close(s.stopped) }) }
 
 // open opens a stream of api and returns its record with it.
 func open(ctx context.Context, api target.API) (*watch, *recorder, *model.Stream) {

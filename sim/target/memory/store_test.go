@@ -87,6 +87,18 @@ func TestListsAtEveryKindOfRV(t *testing.T) {
 	})
 }
 
+func TestCompactionsOnlyGoForward(t *testing.T) {
+	store, _ := fixture(t)
+	for _, rv := range []int64{3, 2, 3, 99, 5} {
+		store.Compact(rv)
+	}
+	var revisions []int64
+	for _, compaction := range store.Truth().Compactions {
+		revisions = append(revisions, compaction.RV)
+	}
+	require.Equal(t, []int64{3, 5}, revisions, "99 lies beyond the current revision, which is 5")
+}
+
 func TestPagesAreOneRVAndExpire(t *testing.T) {
 	store, api := fixture(t)
 	first := model.Operation{Kind: model.List, RV: 4, Match: model.MatchExact, Limit: 1}
