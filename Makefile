@@ -1,21 +1,56 @@
 # Everything that simulates is built with the toolchain overlay: edited copies
-# of the installed Go's own files, made by `make overlay` in build/.
+# of the installed Go's own files, which `make overlay` puts into build/.
 
 OVERLAY  := build/overlay/overlay.json
 SIMFLAGS := -tags watchsim -overlay $(abspath $(OVERLAY))
+SEED     ?= 7
+SEEDS    ?= 1-2000
+
+.DEFAULT_GOAL := help
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: overlay
-overlay: ## make the toolchain overlay
-	@go run ./sim/overlay/write build/overlay >/dev/null
+.PHONY: sim
+sim: build ## run Kubernetes' own cacher for a simulated minute, faults included (SEED=7)
+	bin/simrun --seed $(SEED)
+
+.PHONY: swarm
+swarm: build ## run many seeds over all cores (SEEDS=1-2000)
+	bin/simrun --seeds $(SEEDS)
 
 .PHONY: build
 build: overlay ## build bin/simrun
 	go build $(SIMFLAGS) -o bin/simrun ./cmd/simrun
 
+.PHONY: overlay
+overlay: ## make the toolchain overlay in build/
+	@go run ./sim/overlay/write build/overlay
+
 .PHONY: test
 test: overlay ## run all tests
 	go test $(SIMFLAGS) ./...
+
+.PHONY: race
+race: overlay ## run the tests of the simulation with the race detector
+	go test -race $(SIMFLAGS) ./sim/... ./faults/... ./cmd/...
+
+.PHONY: lint
+lint: overlay ## gofmt, go vet and staticcheck, with and without the overlay
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go build ./... && go vet ./...
+	go vet $(SIMFLAGS) ./...
+	go tool staticcheck ./...
+
+.PHONY: canary
+canary: build ## show that a damaged cacher is caught
+	go test $(SIMFLAGS) -count 1 -run 'TestCanary' ./cmd/simrun
+
+.PHONY: bench
+bench: build ## measure speed, checking, memory and the cost of the scheduler
+	go run ./sim/bench
+
+.PHONY: clean
+clean: ## remove what was built and run
+	rm -rf build bin out
