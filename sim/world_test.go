@@ -163,7 +163,7 @@ func TestStallLetsATimerOvertake(t *testing.T) {
 				go func() {
 					var mu sync.Mutex
 					mu.Lock() // a stall may happen here
-					mu.Unlock()
+					defer mu.Unlock()
 					select {
 					case <-fired:
 						done <- true
