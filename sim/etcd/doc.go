@@ -1,0 +1,15 @@
+// Package etcd runs real etcd members inside the simulating process and reads
+// from their logs what they committed.
+//
+// It answers three questions:
+//   - How is a member booted, stopped, killed and restarted cheaply enough to
+//     do so in every simulated run? See [Start], [Member.Stop] and [CopyDir].
+//   - How does an API server reach its members? See [NewClient].
+//   - What did the cluster commit? See [Truth].
+//
+// A member is etcd's own server, unmodified: raft, write-ahead log, bbolt and
+// gRPC. Only its settings are chosen for short runs on a fast disk. Folders
+// should lie on a memory file system (/dev/shm): bootstrapping calls fsync a
+// few times whatever the settings, which on a disk costs more than all the
+// rest of a boot.
+package etcd

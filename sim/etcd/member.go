@@ -1,0 +1,208 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+const (
+	// segmentBytes is the size of one file of the write-ahead log. Each boot
+	// allocates two of them, so etcd's 64 MB would cost more than a whole run.
+	// A run of 200 writes fills less than one.
+	segmentBytes = 256 << 10
+
+	// quotaBytes bounds the database. It also sizes bbolt's memory map, which
+	// takes 10 GB of address space a member otherwise.
+	quotaBytes = 64 << 20
+
+	// entriesForever is more log entries than a run ever commits. A member
+	// that never snapshots keeps its whole log, which is what Truth reads.
+	entriesForever = 1 << 40
+)
+
+// The defaults of Config: etcd's own for raft, and for progress notifications
+// what kubeadm sets for an etcd behind a watch cache.
+const (
+	DefaultTick           = 100 * time.Millisecond
+	DefaultElection       = time.Second
+	DefaultProgressNotify = 5 * time.Second
+)
+
+// init shrinks the log's segments, which etcd offers as a package variable
+// only. It happens here because members of one process boot concurrently.
+func init() { wal.SegmentSizeBytes = segmentBytes }
+
+// Config says how one member is set up. Name, Dir and Cluster are required.
+type Config struct {
+	// Name is the member's name, one of Cluster.
+	Name string
+	// Dir is the data folder. A member finds what an earlier one left in it; an
+	// empty or missing folder makes it bootstrap.
+	Dir string
+	// Cluster names all members, this one included.
+	Cluster []string
+
+	// Tick is the interval of leader heartbeats and Election the shortest time
+	// without one that starts an election, at least five ticks. Both are rounded
+	// down to milliseconds.
+	Tick, Election time.Duration
+	// ProgressNotify is how often an idle watch that asked for it hears of
+	// progress.
+	ProgressNotify time.Duration
+	// Logger receives what the member logs; nil means nothing. A logger that
+	// fails to write must not block.
+	Logger *zap.Logger
+	// OnFatal is told, on the goroutine concerned, why the member cannot go on;
+	// etcd ends its process there. That goroutine ends when OnFatal returns, the
+	// others are left as they are. Nil means to panic.
+	OnFatal func(reason error)
+}
+
+// ClientURL is where the named member serves clients.
+func ClientURL(name string) string { return "unix://" + name + ":2379" }
+
+// PeerURL is where the named member serves its peers.
+func PeerURL(name string) string { return "unix://" + name + ":2380" }
+
+// Member is one running etcd member.
+//
+// Its methods talk to the server directly, not over the network, so in a
+// simulation they belong to the process the member lives in.
+type Member struct {
+	name   string
+	server *embed.Etcd
+	stop   sync.Once
+}
+
+// errGaveUp is why Start fails where etcd would have ended its process.
+var errGaveUp = errors.New("gave up while booting")
+
+// Start boots a member and returns once it serves its peers. It does not wait
+// for a leader; Ready tells when the member serves clients.
+func Start(config Config) (*Member, error) {
+	settings, err := config.embedded()
+	if err != nil {
+		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)
+	}
+
+	// A member that gives up panics or ends its goroutine. It boots on a goroutine
+	// of its own so as not to take the caller with it.
+	var server *embed.Etcd
+	err = errGaveUp
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if reason := recover(); reason != nil {
+				err = fmt.Errorf("%w: %v", errGaveUp, reason)
+			}
+		}()
+		server, err = embed.StartEtcd(settings)
+	}()
+	<-done
+	if err != nil {
+		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)
+	}
+	return &Member{name: config.Name, server: server}, nil
+}
+
+// embedded translates the configuration into etcd's.
+func (c Config) embedded() (*embed.Config, error) {
+	if c.Tick == 0 {
+		c.Tick = DefaultTick
+	}
+	if c.Election == 0 {
+		c.Election = DefaultElection
+	}
+	if c.ProgressNotify == 0 {
+		c.ProgressNotify = DefaultProgressNotify
+	}
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	if c.OnFatal == nil {
+		c.OnFatal = func(reason error) { panic(fmt.Sprintf("etcd member %q gave up: %v", c.Name, reason)) }
+	}
+
+	client, err := url.Parse(ClientURL(c.Name))
+	if err != nil {
+		return nil, err
+	}
+	peer, err := url.Parse(PeerURL(c.Name))
+	if err != nil {
+		return nil, err
+	}
+	members := make([]string, len(c.Cluster))
+	for i, name := range c.Cluster {
+		members[i] = name + "=" + PeerURL(name)
+	}
+
+	s := embed.NewConfig()
+	s.Name = c.Name
+	s.Dir = c.Dir
+	s.InitialCluster = strings.Join(members, ",")
+	s.ListenClientUrls, s.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
+	s.ListenPeerUrls, s.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
+	s.TickMs = uint(c.Tick.Milliseconds())
+	s.ElectionMs = uint(c.Election.Milliseconds())
+	s.WatchProgressNotifyInterval = c.ProgressNotify
+
+	// Process death is simulated, power failure is not: what was written stays.
+	s.UnsafeNoFsync = true
+	s.QuotaBackendBytes = quotaBytes
+	s.BackendFreelistType = "map"
+	s.SnapshotCount, s.SnapshotCatchUpEntries = entriesForever, entriesForever
+
+	// Background work that no run needs: the REST gateway would keep a gRPC
+	// connection of the member to itself; the others wake up every few seconds
+	// to look for files to purge and for a downgrade.
+	s.EnableGRPCGateway = false
+	s.MaxSnapFiles, s.MaxWalFiles = 0, 0
+	s.DowngradeCheckTime = 0
+
+	s.ZapLoggerBuilder = embed.NewZapLoggerBuilder(c.Logger.WithOptions(zap.WithFatalHook(fatalHook{c.OnFatal})))
+	return s, nil
+}
+
+// Ready is closed once the member has joined the cluster and serves clients.
+func (m *Member) Ready() <-chan struct{} { return m.server.Server.ReadyNotify() }
+
+// Name is the member's name.
+func (m *Member) Name() string { return m.name }
+
+// Stop shuts the member down as SIGTERM does and waits for its goroutines. Open
+// watches hold it up for at most five seconds and two election timeouts, then
+// they are cut. It may be called more than once.
+func (m *Member) Stop() { m.stop.Do(m.server.Close) }
+
+// fatalHook keeps a fatal log message from ending the process, which holds the
+// whole simulated world.
+type fatalHook struct {
+	onFatal func(reason error)
+}
+
+// OnWrite implements zapcore.CheckWriteHook.
+func (h fatalHook) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	h.onFatal(errors.New(entry.Message + describe(fields)))
+	runtime.Goexit()
+}
+
+// describe renders the error among a log message's fields, if there is one.
+func describe(fields []zapcore.Field) string {
+	for _, field := range fields {
+		if err, ok := field.Interface.(error); ok && field.Type == zapcore.ErrorType {
+			return ": " + err.Error()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,52 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/client/pkg/v3/types"
+)
+
+// Revision is the last revision the member has applied.
+func (m *Member) Revision() int64 { return m.server.Server.KV().Rev() }
+
+// IsLeader says whether the member believes it is the leader.
+func (m *Member) IsLeader() bool {
+	return m.server.Server.MemberID() == m.server.Server.Leader()
+}
+
+// Leader is the name of the member this one believes to be the leader, empty
+// if it knows of none.
+func (m *Member) Leader() string {
+	leader := m.server.Server.Cluster().Member(m.server.Server.Leader())
+	if leader == nil {
+		return ""
+	}
+	return leader.Name
+}
+
+// Compact discards history below revision, as kube-apiserver's compactor does
+// every few minutes. It fails with etcd's ErrCompacted or ErrFutureRev where
+// there is nothing to discard.
+func (m *Member) Compact(ctx context.Context, revision int64) error {
+	_, err := m.server.Server.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: revision})
+	return err
+}
+
+// MoveLeader hands leadership to the named member. Only the leader can.
+func (m *Member) MoveLeader(ctx context.Context, to string) error {
+	var target types.ID
+	for _, member := range m.server.Server.Cluster().Members() {
+		if member.Name == to {
+			target = member.ID
+		}
+	}
+	if target == 0 {
+		return fmt.Errorf("move leadership from %s: no member is called %q", m.name, to)
+	}
+	return m.server.Server.MoveLeader(ctx, uint64(m.server.Server.Leader()), uint64(target))
+}
+
+// Defragment rewrites the database file. The member serves nothing meanwhile.
+func (m *Member) Defragment() error { return m.server.Server.Backend().Defrag() }

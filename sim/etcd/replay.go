@@ -1,0 +1,263 @@
+package etcd
+
+import (
+	"fmt"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/lease"
+)
+
+// store is etcd's key-value store reduced to what decides revisions and
+// contents: the current state, leases and the compacted revision. It applies the
+// requests of the log one after the other, as every member does.
+type store struct {
+	revision  int64
+	compacted int64
+	pairs     map[string]pair
+	leases    map[int64]map[string]bool // the keys attached to each lease
+}
+
+// pair is the current state of one key.
+type pair struct {
+	value   []byte
+	created int64
+	changed int64
+	version int64
+	lease   int64
+}
+
+// write is one change to one key.
+type write struct {
+	key     string
+	value   []byte
+	deleted bool
+}
+
+// effect is what one request did. All changes of a request have one revision.
+type effect struct {
+	changes   []write
+	compacted int64 // 0 unless the request compacted the history
+}
+
+// newStore is an empty store. etcd's first write gets revision 2.
+func newStore() *store {
+	return &store{
+		revision:  1,
+		compacted: -1,
+		pairs:     map[string]pair{},
+		leases:    map[int64]map[string]bool{},
+	}
+}
+
+// apply applies one request of the log. A request that etcd answers with an error
+// is in the log as well and has no effect.
+func (s *store) apply(request *etcdserverpb.InternalRaftRequest) (effect, error) {
+	transaction := transaction{store: s, revision: s.revision + 1}
+	switch {
+	case request.Put != nil:
+		if s.admitsPut(request.Put) {
+			transaction.put(request.Put)
+		}
+	case request.DeleteRange != nil:
+		transaction.deleteRange(request.DeleteRange)
+	case request.Txn != nil:
+		operations := s.choose(request.Txn)
+		if s.admits(operations) {
+			transaction.execute(operations)
+		}
+	case request.LeaseRevoke != nil:
+		transaction.revoke(request.LeaseRevoke.ID)
+	case request.LeaseGrant != nil:
+		s.grant(request.LeaseGrant)
+	case request.Compaction != nil:
+		return effect{compacted: s.compact(request.Compaction.Revision)}, nil
+	case !changesNothing(request):
+		return effect{}, fmt.Errorf("the effect of this request is not known: %v", request)
+	}
+	if len(transaction.changes) > 0 {
+		s.revision++
+	}
+	return effect{changes: transaction.changes}, nil
+}
+
+// changesNothing recognises the requests that leave the store and the rules it
+// works by as they are. Alarms, where raised, and authentication change the rules.
+func changesNothing(request *etcdserverpb.InternalRaftRequest) bool {
+	switch {
+	case request.ClusterVersionSet != nil, request.ClusterMemberAttrSet != nil,
+		request.DowngradeInfoSet != nil, request.DowngradeVersionTest != nil,
+		request.Range != nil, request.LeaseCheckpoint != nil, request.AuthStatus != nil:
+		return true
+	case request.Alarm != nil:
+		return request.Alarm.Action != etcdserverpb.AlarmRequest_ACTIVATE
+	default:
+		return false
+	}
+}
+
+// compact discards the history below revision and returns revision, or 0 if
+// that is gone already or still to come.
+func (s *store) compact(revision int64) int64 {
+	if revision <= s.compacted || revision > s.revision {
+		return 0
+	}
+	s.compacted = revision
+	return revision
+}
+
+func (s *store) grant(request *etcdserverpb.LeaseGrantRequest) {
+	if request.ID == 0 || request.TTL > lease.MaxLeaseTTL || s.leases[request.ID] != nil {
+		return
+	}
+	s.leases[request.ID] = map[string]bool{}
+}
+
+// keys are the existing keys of a range, sorted. As in etcd's API, an empty end
+// means the key alone, and a zero byte all keys from key on.
+func (s *store) keys(key, end []byte) []string {
+	from, to := string(key), string(end)
+	if to == "" {
+		if _, ok := s.pairs[from]; ok {
+			return []string{from}
+		}
+		return nil
+	}
+	var found []string
+	for existing := range s.pairs {
+		if existing >= from && (to == "\x00" || existing < to) {
+			found = append(found, existing)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// admitsPut says whether etcd executes a put: its lease must exist, and so must
+// what it means to keep.
+func (s *store) admitsPut(put *etcdserverpb.PutRequest) bool {
+	_, exists := s.pairs[string(put.Key)]
+	return (put.Lease == 0 || s.leases[put.Lease] != nil) &&
+		(exists || !put.IgnoreValue && !put.IgnoreLease)
+}
+
+// admitsRange says whether the revision to read is neither compacted nor to come.
+func (s *store) admitsRange(request *etcdserverpb.RangeRequest) bool {
+	return request.Revision == 0 || request.Revision >= s.compacted && request.Revision <= s.revision
+}
+
+// transaction collects the changes of one request, which all have one revision.
+type transaction struct {
+	store    *store
+	revision int64
+	changes  []write
+}
+
+func (t *transaction) put(put *etcdserverpb.PutRequest) {
+	key := string(put.Key)
+	old, exists := t.store.pairs[key]
+	pair := pair{
+		value:   put.Value,
+		created: t.revision,
+		changed: t.revision,
+		version: old.version + 1,
+		lease:   put.Lease,
+	}
+	if exists {
+		pair.created = old.created
+	}
+	if put.IgnoreValue {
+		pair.value = old.value
+	}
+	if put.IgnoreLease {
+		pair.lease = old.lease
+	}
+	t.store.attach(key, old.lease, pair.lease)
+	t.store.pairs[key] = pair
+	t.changes = append(t.changes, write{key: key, value: pair.value})
+}
+
+func (t *transaction) deleteRange(request *etcdserverpb.DeleteRangeRequest) {
+	for _, key := range t.store.keys(request.Key, request.RangeEnd) {
+		t.delete(key)
+	}
+}
+
+func (t *transaction) delete(key string) {
+	t.store.attach(key, t.store.pairs[key].lease, 0)
+	delete(t.store.pairs, key)
+	t.changes = append(t.changes, write{key: key, deleted: true})
+}
+
+// revoke deletes the keys attached to a lease, in their order.
+func (t *transaction) revoke(lease int64) {
+	var attached []string
+	for key := range t.store.leases[lease] {
+		attached = append(attached, key)
+	}
+	slices.Sort(attached)
+	for _, key := range attached {
+		t.delete(key)
+	}
+	delete(t.store.leases, lease)
+}
+
+// attach moves a key from one lease to another; 0 is none.
+func (s *store) attach(key string, from, to int64) {
+	if from == to {
+		return
+	}
+	if from != 0 {
+		delete(s.leases[from], key)
+	}
+	if to != 0 {
+		s.leases[to][key] = true
+	}
+}
+
+// choose evaluates all comparisons of a transaction, nested ones included,
+// against the state before it, and flattens the branches taken into one list of
+// operations.
+func (s *store) choose(request *etcdserverpb.TxnRequest) []*etcdserverpb.RequestOp {
+	branch := request.Success
+	for _, compare := range request.Compare {
+		if !s.matches(compare) {
+			branch = request.Failure
+			break
+		}
+	}
+	var operations []*etcdserverpb.RequestOp
+	for _, operation := range branch {
+		if nested := operation.GetRequestTxn(); nested != nil {
+			operations = append(operations, s.choose(nested)...)
+		} else {
+			operations = append(operations, operation)
+		}
+	}
+	return operations
+}
+
+// admits says whether etcd executes the operations. It checks all of them
+// against the state before the transaction and refuses all or none.
+func (s *store) admits(operations []*etcdserverpb.RequestOp) bool {
+	for _, operation := range operations {
+		if put := operation.GetRequestPut(); put != nil && !s.admitsPut(put) {
+			return false
+		}
+		if get := operation.GetRequestRange(); get != nil && !s.admitsRange(get) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *transaction) execute(operations []*etcdserverpb.RequestOp) {
+	for _, operation := range operations {
+		switch request := operation.Request.(type) {
+		case *etcdserverpb.RequestOp_RequestPut:
+			t.put(request.RequestPut)
+		case *etcdserverpb.RequestOp_RequestDeleteRange:
+			t.deleteRange(request.RequestDeleteRange)
+		}
+	}
+}
