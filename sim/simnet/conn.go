@@ -40,7 +40,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return count, c.done(&s.reads, wake, "read", nil)
 		}
 		switch {
-		case s.fin.arrived(now) && s.fin.at <= s.rst.at:
+		case s.fin.arrived(now):
 			return 0, c.done(&s.reads, wake, "read", io.EOF)
 		case s.rst.arrived(now):
 			return 0, c.done(&s.reads, wake, "read", os.NewSyscallError("read", syscall.ECONNRESET))

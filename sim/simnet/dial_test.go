@@ -101,6 +101,26 @@ func TestDialIsSentAgainAfterAPartition(t *testing.T) {
 	})
 }
 
+func TestDialSentIntoAPartitionIsLost(t *testing.T) {
+	tests := []struct {
+		from, to string
+		want     time.Duration
+	}{
+		{"client", "server", 1200 * ms}, // sent again after a second
+		{"server", "client", 200 * ms},  // healed before the answer was sent
+	}
+	for _, test := range tests {
+		inBubble(t, latency(100*ms), func(t *testing.T, n *Network) {
+			listener, err := n.Listen("server", "tcp", ":1")
+			require.NoError(t, err)
+			defer listener.Close()
+			n.PartitionOneWay(test.from, test.to)
+			time.AfterFunc(50*ms, n.HealAll)
+			require.Equal(t, test.want, elapsed(func() { dialAndAccept(t, n, "client", listener) }))
+		})
+	}
+}
+
 func TestDialIsStoppedByAPartitionWhileUnderWay(t *testing.T) {
 	inBubble(t, latency(100*ms), func(t *testing.T, n *Network) {
 		listener, err := n.Listen("server", "tcp", ":1")

@@ -123,7 +123,6 @@ func (n *Network) CrashHost(host string) {
 	n.stats.Crashes++
 	h, now := n.hostLocked(host), n.now()
 	for _, l := range slices.Clone(h.listeners) {
-		l.accepts.abandoned = true
 		l.closeLocked()
 	}
 	var dead []*Conn
@@ -150,7 +149,6 @@ func (n *Network) CrashHost(host string) {
 // what waited to be sent again never is.
 func (n *Network) dropLocked(c *Conn, now int64, wake []*waitPoint) []*waitPoint {
 	c.closed = true
-	c.in.receiver = gone
 	c.out.lost = c.out.lost || c.out.unscheduled > 0
 	wake = c.out.reset(now, now, wake)
 	if !c.peer.closed {

@@ -39,12 +39,14 @@ func TestPartitionWakesReadersThatWait(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
 		client, server := connect(t, n)
 		n.Partition("client", "server")
-		mustWrite(t, client, "x")
+		mustWrite(t, client, "first ")
 		go func() {
 			time.Sleep(100 * ms)
+			_, _ = client.Write([]byte("second"))
 			n.HealAll()
 		}()
-		require.Equal(t, retransmitMin+10*ms, elapsed(func() { requireRead(t, server, "x") }))
+		require.Equal(t, retransmitMin+10*ms, elapsed(func() { requireRead(t, server, "first second") }),
+			"the patience of TCP counts from the first loss")
 	})
 }
 
@@ -127,6 +129,51 @@ func TestPartitionHoldsTheEndOfAStream(t *testing.T) {
 	})
 }
 
+func TestPartitionHoldsAReset(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, _ := connect(t, n)
+		n.CrashHost("server")
+		time.Sleep(5 * ms)
+		n.Partition("client", "server")
+		requireSilence(t, client, time.Minute)
+		n.Heal("client", "server")
+		requireReadError(t, client, syscall.ECONNRESET)
+	})
+}
+
+func TestWhatIsSentAgainTakesTheLatencyOfThatTime(t *testing.T) {
+	inBubble(t, latency(time.Hour), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		mustWrite(t, client, "x")
+		n.Partition("client", "server")
+		n.SetLatency("client", "server", Fixed(10*ms))
+		n.Heal("client", "server")
+		require.Equal(t, retransmitMin+10*ms, elapsed(func() { requireRead(t, server, "x") }))
+	})
+}
+
+func TestWhatIsStoppedTakesNoBandwidth(t *testing.T) {
+	faults := map[string]func(*Network){
+		"partition":  func(n *Network) { n.Partition("client", "server") },
+		"black hole": func(n *Network) { n.BlackHole("client", "server") },
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Config{Default: Link{Bandwidth: 1000}}, func(t *testing.T, n *Network) {
+				client, server := connect(t, n)
+				other, otherServer := connect(t, n)
+				mustWrite(t, other, string(make([]byte, 100_000))) // needs 100 s
+				fault(n)
+				require.NoError(t, other.Close())
+				require.NoError(t, otherServer.Close())
+				n.Heal("client", "server")
+				mustWrite(t, client, "x")
+				require.Equal(t, ms, elapsed(func() { requireRead(t, server, "x") }))
+			})
+		})
+	}
+}
+
 func TestRetransmissionsAreNeverFurtherApartThanConfigured(t *testing.T) {
 	config := latency(10 * ms)
 	config.RetransmitMax = 2 * time.Second
@@ -187,6 +234,17 @@ func TestBlackHoleTakesTheEndOfAStream(t *testing.T) {
 	})
 }
 
+func TestBlackHoleTakesAnEndThatIsUnderWay(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		require.NoError(t, client.CloseWrite())
+		time.Sleep(5 * ms)
+		n.BlackHole("client", "server")
+		n.Heal("client", "server")
+		requireSilence(t, server, time.Hour)
+	})
+}
+
 func TestBlackHoleSparesIdleAndNewConnections(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
 		client, server := connect(t, n)
@@ -230,6 +288,30 @@ func TestResetLink(t *testing.T) {
 
 		mustWrite(t, other, "untouched")
 		requireRead(t, otherServer, "untouched")
+	})
+}
+
+func TestResetLinkLeavesNothingToArriveLater(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.Partition("client", "server")
+		mustWrite(t, client, "x")
+		n.ResetLink("client", "server")
+		n.HealAll()
+		time.Sleep(time.Minute)
+		requireReadError(t, server, syscall.ECONNRESET)
+	})
+}
+
+func TestCrashIsKnownNoEarlierThanWhatWasSentBefore(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.SetLatency("server", "client", Fixed(time.Second))
+		mustWrite(t, server, "slow")
+		n.SetLatency("server", "client", Fixed(0))
+		n.CrashHost("server")
+		requireRead(t, client, "slow")
+		requireReadError(t, client, syscall.ECONNRESET)
 	})
 }
 

@@ -81,7 +81,6 @@ func (l *Listener) Accept() (net.Conn, error) {
 func (l *Listener) Close() error {
 	n := l.network
 	n.mu.Lock()
-	l.accepts.abandoned = false
 	if l.closed {
 		n.unlock(l.accepts.passOn(nil))
 		return l.opError("close")

@@ -137,14 +137,10 @@ func (s *stream) discard(wake []*waitPoint) []*waitPoint {
 
 // nextNews is when a Read that found nothing should look again.
 func (s *stream) nextNews() int64 {
-	switch {
-	case !s.segments.empty():
+	if !s.segments.empty() {
 		return min(s.segments.front().arriveAt, s.rst.at)
-	case s.unscheduled > 0:
-		return s.rst.at
-	default:
-		return min(s.fin.at, s.rst.at)
 	}
+	return min(s.fin.at, s.rst.at)
 }
 
 // finish tells the receiving end that no more bytes follow.
@@ -230,7 +226,7 @@ func (s *stream) lose(now int64) {
 // resume sends again what was held, when TCP would have: the longer the
 // partition, the rarer the attempts.
 func (s *stream) resume(now int64, wake []*waitPoint) []*waitPoint {
-	if !s.held || s.link.blocked() {
+	if !s.held {
 		return wake
 	}
 	s.held = false

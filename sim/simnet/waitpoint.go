@@ -26,7 +26,8 @@ type waitPoint struct {
 	armed int64 // when the timer fires, never if it does not
 	timed bool  // a waiting call watches the timer
 
-	// abandoned means that the waiting calls belong to a crashed host.
+	// abandoned means that the waiting calls belong to a crashed host, and are
+	// to be left alone.
 	abandoned bool
 }
 
