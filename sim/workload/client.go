@@ -23,6 +23,16 @@ type client struct {
 	alive, working context.Context
 }
 
+// arrive waits for the client's time: half of the long-lived clients are there
+// from the start, when there is nothing to list yet, and half arrive within the
+// first half of the run. It returns false if the run ended first.
+func (c *client) arrive() bool {
+	if oneIn(c.random, 2) {
+		return true
+	}
+	return sleep(c.alive, drawDuration(c.random, c.catalog.config.Active()/2))
+}
+
 // anyServer draws the server for a request, as a load balancer would.
 func (c *client) anyServer() *session { return pick(c.random, c.servers) }
 

@@ -94,7 +94,11 @@ func (w *Workload) Start() {
 		reflector := &reflector{client: w.newClient("reflector", i), backoff: w.newBackoff()}
 		reflector.consumer = w.newConsumer(&reflector.client)
 		reflector.drawHabits()
-		w.start(&w.followers, reflector.name, reflector.run)
+		w.start(&w.followers, reflector.name, func() {
+			if reflector.arrive() {
+				reflector.run()
+			}
+		})
 	}
 	for i := range w.config.Watchers {
 		watcher := &watcher{client: w.newClient("watcher", i), backoff: w.newBackoff()}
@@ -118,7 +122,11 @@ func (w *Workload) startInformer(client client) {
 		inner: w.environment.NewInformer(observer, scope),
 	}
 	w.informers = append(w.informers, informer)
-	w.start(&w.followers, informer.name, func() { informer.inner.Run(w.alive) })
+	w.start(&w.followers, informer.name, func() {
+		if client.arrive() {
+			informer.inner.Run(w.alive)
+		}
+	})
 }
 
 // Heal ends the working phase once faults have healed. It waits for the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -125,12 +126,16 @@ func world(store *memory.Store, random func(string) *rand.Rand) Environment {
 	}
 }
 
+// window is so small that slow clients fall behind it.
+const window = 12
+
 // run plays a whole run over a fresh store; disturb does what it likes between
 // start and healing.
 func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memory.Store)) (history model.History) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
+		store.Window = window
 		w, err := New(config, world(store, streams(seed)))
 		require.NoError(t, err)
 		began := time.Now()
@@ -150,20 +155,26 @@ func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memo
 	return history
 }
 
-// unrest compacts and breaks streams every few seconds.
+// unrest compacts every few seconds, breaks streams, and makes the cache start
+// anew.
 func unrest(_ *Workload, store *memory.Store) {
-	for range 10 {
+	for i := range 10 {
 		time.Sleep(2 * time.Second)
 		store.Compact(store.Truth().Revision)
 		time.Sleep(2 * time.Second)
-		store.BreakStreams()
+		switch i % 4 {
+		case 1:
+			store.BreakStreams()
+		case 3:
+			store.Reinitialise()
+		}
 	}
 }
 
 func TestARunIssuesEveryKindOfRequest(t *testing.T) {
 	seen := map[string]int{}
 	var operations int
-	const runs = 5
+	const runs = 8
 	for seed := range uint64(runs) {
 		history := run(t, seed, DefaultConfig(), unrest)
 		for _, op := range history.Operations {
@@ -194,6 +205,9 @@ func TestARunIssuesEveryKindOfRequest(t *testing.T) {
 			}
 			seen[string(op.Kind)+" answered "+string(op.Err)]++
 			seen["scope"+shape(op.Scope)]++
+			if op.Continues != 0 {
+				seen["page of "+strings.TrimRight(op.Client, "-0123456789")]++
+			}
 		}
 		for _, stream := range history.Streams {
 			kind := "watch n"
@@ -237,7 +251,7 @@ func TestARunIssuesEveryKindOfRequest(t *testing.T) {
 		"get unset", "get zero", "get n ", "get answered ", "get answered NotFound",
 		"list unset", "list unset limited", "list zero", "list zero limited", "list n Exact", "list n Exact limited",
 		"list n NotOlderThan", "list n ", "list continued limited",
-		"list answered ", "list answered Expired",
+		"list answered ", "list answered Expired", "page of reader", "page of reflector", "page of informer",
 		"scope all", "scope namespace", "scope name", "watch all", "watch namespace", "watch name",
 		"watch unset", "watch zero", "watch n", "watch unset initial", "watch zero initial", "watch n initial",
 		"watch without bookmarks", "watch node", "watch labels",

@@ -1,7 +1,8 @@
-// Package memory is a correct store in a few hundred lines: every revision is
-// kept in memory, every read and watch is computed from it. It is no cacher
-// and no target; it stands in for one where a test needs an API that obeys the
-// specification, and tells the truth about itself.
+// Package memory is a correct store with a correct cache in a few hundred lines:
+// every revision is kept in memory, every read and watch is computed from it,
+// and watches start from the last changes only, as a watch cache's do. It is no
+// cacher and no target; it stands in for one where a test needs an API that
+// obeys the specification, and tells the truth about itself.
 package memory
 
 import (
@@ -20,12 +21,15 @@ import (
 type Store struct {
 	// BookmarkPeriod is how often an idle watch gets a bookmark.
 	BookmarkPeriod time.Duration
+	// Window is how many of the last changes a watch can start from.
+	Window int
 	// FutureWait is how long a request for a future RV waits for it.
 	FutureWait time.Duration
 
 	mu          sync.Mutex
 	revision    int64
 	compacted   int64
+	cachedSince int64 // the cache holds the changes after it, or fewer
 	changes     []model.Change
 	versions    map[string][]model.Change // by key, in order of RV
 	keys        []string                  // all keys ever written, sorted
@@ -39,6 +43,7 @@ type Store struct {
 func New() *Store {
 	return &Store{
 		BookmarkPeriod: time.Second,
+		Window:         100,
 		FutureWait:     3 * time.Second,
 		revision:       1,
 		versions:       map[string][]model.Change{},
@@ -58,15 +63,15 @@ func (s *Store) Truth() model.Truth {
 	}
 }
 
-// Compact forgets the history before rv, or before the current revision if rv
-// lies beyond it.
+// Compact forgets the states before rv, or before the current revision if rv
+// lies beyond it: exact lists and continue tokens from there expire. Watches do
+// not notice, as they are served from the cache.
 func (s *Store) Compact(rv int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if rv = min(rv, s.revision); rv > s.compacted {
 		s.compacted = rv
 		s.compactions = append(s.compactions, model.Compaction{RV: rv, Time: int64(time.Since(s.began))})
-		s.wakeLocked()
 	}
 }
 
@@ -74,8 +79,29 @@ func (s *Store) Compact(rv int64) {
 func (s *Store) BreakStreams() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.breakLocked()
+}
+
+// Reinitialise makes the cache forget the changes it holds and list anew, which
+// ends all open streams too.
+func (s *Store) Reinitialise() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cachedSince = s.revision
+	s.breakLocked()
+}
+
+func (s *Store) breakLocked() {
 	s.generation++
 	s.wakeLocked()
+}
+
+// oldestLocked is the lowest RV that a watch can start from.
+func (s *Store) oldestLocked() int64 {
+	if evicted := len(s.changes) - s.Window; evicted > 0 {
+		return max(s.cachedSince, s.changes[evicted-1].RV)
+	}
+	return s.cachedSince
 }
 
 func (s *Store) wakeLocked() {

@@ -59,6 +59,7 @@ func TestListsAtEveryKindOfRV(t *testing.T) {
 			rv    int64
 			match model.Match
 			limit int64
+			name  string
 			want  model.Code
 			at    int64
 			names string
@@ -69,12 +70,16 @@ func TestListsAtEveryKindOfRV(t *testing.T) {
 			"exact":              {rv: 4, match: model.MatchExact, at: 4, names: "ab"},
 			"exact, compaction":  {rv: 3, match: model.MatchExact, at: 3, names: "ab"},
 			"exact, by limit":    {rv: 4, limit: 1, at: 4, names: "a"},
+			"one, with a limit":  {rv: 4, limit: 1, name: "b", at: 5},
 			"exact, expired":     {rv: 2, match: model.MatchExact, want: model.Expired},
 			"exact, future":      {rv: 6, match: model.MatchExact, want: model.TooLarge},
 			"not older, future":  {rv: 6, match: model.MatchNotOlderThan, want: model.TooLarge},
 			"not older, expired": {rv: 2, match: model.MatchNotOlderThan, at: 5, names: "a"},
 		} {
-			op := model.Operation{Kind: model.List, RV: row.rv, Match: row.match, Limit: row.limit}
+			op := model.Operation{
+				Kind: model.List, RV: row.rv, Match: row.match, Limit: row.limit,
+				Scope: model.Scope{Namespace: "red", Name: row.name},
+			}
 			api.Do(t.Context(), &op, "")
 			require.Equal(t, row.want, op.Err, name)
 			require.Equal(t, row.at, op.ResultRV, name)
@@ -175,11 +180,32 @@ func TestWatchesSendTheTransitionsOfTheirSelector(t *testing.T) {
 			}
 			require.Equal(t, row.want, got, name)
 		}
-		store.Compact(5)
-		_, code := take(t.Context(), api, model.Stream{RV: 4})
-		require.Equal(t, model.Expired, code)
-		_, code = take(t.Context(), api, model.Stream{RV: 5})
-		require.Equal(t, model.OK, code)
+	})
+}
+
+func TestWatchesStartFromWhatTheCacheHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, api := fixture(t)
+		for _, row := range []struct {
+			name    string
+			disturb func()
+			oldest  int64
+		}{
+			{"a compaction goes unnoticed", func() { store.Compact(5) }, 1},
+			{"the window holds two changes", func() { store.Window = 2 }, 3},
+			{"a break leaves the cache as it is", store.BreakStreams, 3},
+			{"the cache begins anew", store.Reinitialise, 5},
+		} {
+			row.disturb()
+			for rv := int64(1); rv <= 5; rv++ {
+				want := model.OK
+				if rv < row.oldest {
+					want = model.Expired
+				}
+				_, code := take(t.Context(), api, model.Stream{RV: rv})
+				require.Equal(t, want, code, "%s: from %d", row.name, rv)
+			}
+		}
 	})
 }
 
@@ -193,7 +219,7 @@ func TestAStreamEndsForTheReasonItHas(t *testing.T) {
 		require.False(t, ok)
 		require.Equal(t, model.ClosedByClient, reason)
 
-		store.Compact(5)
+		store.Window = 0
 		event, _, ok := behind.Next()
 		require.True(t, ok)
 		require.Equal(t, model.Error, event.Type)

@@ -48,8 +48,8 @@ func (a *api) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 			w.initial = append(w.initial, model.Event{Type: model.Bookmark, RV: w.rv, InitialEnd: true})
 		}
 	}
-	if w.rv < s.compacted {
-		stream.Err, stream.Message = model.Expired, fmt.Sprintf("%d is compacted, history begins at %d", w.rv, s.compacted)
+	if oldest := s.oldestLocked(); w.rv < oldest {
+		stream.Err, stream.Message = model.Expired, fmt.Sprintf("too old resource version: %d (%d)", w.rv, oldest)
 		w.cancel()
 		return nil
 	}
@@ -101,9 +101,9 @@ func (w *watch) poll() (event model.Event, reason model.CloseReason, wake <-chan
 	case len(w.initial) > 0:
 		event, w.initial = w.initial[0], w.initial[1:]
 		return event, "", nil
-	case w.rv < s.compacted:
+	case w.rv < s.oldestLocked():
 		w.failed = true
-		return model.Event{Type: model.Error, Err: model.Expired, Message: "the stream fell behind a compaction"}, "", nil
+		return model.Event{Type: model.Error, Err: model.Expired, Message: "the stream fell behind"}, "", nil
 	}
 	next := sort.Search(len(s.changes), func(i int) bool { return s.changes[i].RV > w.rv })
 	for _, change := range s.changes[next:] {
