@@ -183,14 +183,11 @@ var bubbleEdits = []edit{
 
 var timerEdits = []edit{
 	after("runtime/time.go", "	rand    uint32 // randomizes order of timers at same instant; only set when isFake\n",
-		"	simGroup uint32 // the process that armed it\n", ""),
+		"	simGroup uint32 // the process that made it\n", ""),
 
 	replace("runtime/time.go", "			t.rand = cheaprand()\n", `			t.rand = cheaprand()
 			if sim.on {
 				t.rand = uint32(simRandom())
-				if gp := getg().m.curg; gp != nil {
-					t.simGroup = gp.simGroup
-				}
 			}
 `, "timers of one instant fire in an order the seed decides"),
 
@@ -213,7 +210,7 @@ var timerEdits = []edit{
 		getg().simGroup = t.simGroup
 	}
 	f(arg, seq, delay)
-`, "the timers of a crashed process never fire; AfterFunc's goroutine belongs to the process that armed it"),
+`, "the timers of a crashed process never fire; AfterFunc's goroutine belongs to the process that made it"),
 }
 
 var randomEdits = []edit{

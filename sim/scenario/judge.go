@@ -122,3 +122,10 @@ func nonEmpty(s string) []string {
 	}
 	return []string{s}
 }
+
+// OracleLimits renders the limits of the oracle for a banner.
+func OracleLimits() string {
+	config := linearizability.DefaultConfig()
+	return fmt.Sprintf("everything delivered %v after healing; search %v; %d violations of a guarantee shown for each stream or client",
+		deliveryBound, config.SearchTimeout, config.ViolationsPerSource)
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/sim/mutant"
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/selfbuild"
+	"github.com/watchsim/watchsim/sim/swarm"
+)
+
+// runFlags are what the root command takes.
+type runFlags struct {
+	seed, seeds              string
+	scenario, target, mutant string
+	members, servers         int
+	duration                 time.Duration
+	operations               int
+	faults, out              string
+	keepAll, json            bool
+	workers, recycle         int
+}
+
+func (f *runFlags) register(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&f.seed, "seed", "", "run this seed")
+	flags.StringVar(&f.seeds, "seeds", "", "run a range of seeds, such as 1-2000")
+	flags.StringVar(&f.scenario, "scenario", scenario.Catalogue()[0].Name, "the scenario, see `simrun scenarios`")
+	flags.StringVar(&f.target, "target", targets[0].name, "the cacher under test")
+	flags.StringVar(&f.mutant, "mutant", "", "put this known bug into the code under test, see `simrun mutants`")
+	flags.IntVar(&f.members, "etcd-members", 0, "number of etcd members, 1 or 3 (default: the scenario's)")
+	flags.IntVar(&f.servers, "servers", 0, "number of API servers (default: the scenario's)")
+	flags.DurationVar(&f.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
+	flags.IntVar(&f.operations, "operations", 0, "number of reads and writes (default: the scenario's)")
+	flags.StringVar(&f.faults, "faults", "", "all, none, every, kinds such as compaction,reset, or the path of a plan file (default: the scenario's)")
+	flags.StringVar(&f.out, "out", "out", "folder for artefacts")
+	flags.BoolVar(&f.keepAll, "keep-all", false, "keep the artefacts of runs that pass, too")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a run on standard output")
+	limits := swarm.DefaultLimits()
+	flags.IntVar(&f.workers, "workers", limits.Workers, "number of worker processes")
+	flags.IntVar(&f.recycle, "recycle", limits.Runs, "number of runs after which a worker is replaced")
+}
+
+// spec turns the flags into a spec without a seed.
+func (f *runFlags) spec() (scenario.Spec, error) {
+	spec, err := scenario.Named(f.scenario)
+	if err != nil {
+		return spec, err
+	}
+	spec.Target, spec.Mutant = f.target, f.mutant
+	if _, err := findTarget(f.target); err != nil {
+		return spec, err
+	}
+	override(&spec.Members, f.members)
+	override(&spec.Servers, f.servers)
+	override(&spec.Duration, f.duration)
+	override(&spec.Operations, f.operations)
+	return spec, f.chooseFaults(&spec)
+}
+
+func override[T int | time.Duration](field *T, value T) {
+	if value != 0 {
+		*field = value
+	}
+}
+
+// chooseFaults reads --faults: a word, a list of kinds, or a plan file.
+func (f *runFlags) chooseFaults(spec *scenario.Spec) error {
+	switch f.faults {
+	case "":
+		return nil
+	case "all":
+		spec.Kinds, spec.Every = nil, false
+		return nil
+	case "every":
+		spec.Kinds, spec.Every = nil, true
+		return nil
+	case "none":
+		spec.Kinds, spec.Every = []string{}, false
+		return nil
+	}
+	kinds := strings.Split(f.faults, ",")
+	for _, kind := range kinds {
+		if _, known := faults.Lookup(kind); !known {
+			return f.readPlan(spec)
+		}
+	}
+	spec.Kinds, spec.Every = kinds, true
+	return nil
+}
+
+func (f *runFlags) readPlan(spec *scenario.Spec) error {
+	text, err := os.ReadFile(f.faults)
+	if err != nil {
+		return fmt.Errorf("--faults: expected all, none, every, kinds of fault (see `simrun kinds`) or a plan file, found %q: %w", f.faults, err)
+	}
+	if _, err := faults.Parse(string(text)); err != nil {
+		return fmt.Errorf("--faults %s: %w", f.faults, err)
+	}
+	spec.Plan = string(text)
+	return nil
+}
+
+// seedRange reads --seed or --seeds.
+func (f *runFlags) seedRange() (first, last uint64, err error) {
+	switch {
+	case f.seed != "" && f.seeds != "":
+		return 0, 0, fmt.Errorf("expected one of --seed and --seeds, found both")
+	case f.seed != "":
+		first, err = strconv.ParseUint(f.seed, 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("--seed: expected a whole number from 0 to 2^64-1, found %q", f.seed)
+		}
+		return first, first, nil
+	case f.seeds != "":
+		from, to, isRange := strings.Cut(f.seeds, "-")
+		first, err = strconv.ParseUint(from, 10, 64)
+		if err == nil && isRange {
+			last, err = strconv.ParseUint(to, 10, 64)
+		}
+		if err != nil || !isRange || last < first {
+			return 0, 0, fmt.Errorf("--seeds: expected a range of seeds such as 1-2000, its first not above its last, found %q", f.seeds)
+		}
+		return first, last, nil
+	}
+	return 0, 0, fmt.Errorf("expected --seed or --seeds, found neither; try `simrun --seed 7` or `simrun --help`")
+}
+
+// binary is the program that workers are started from: this one, or one with a
+// known bug inside.
+func (f *runFlags) binary() (string, error) { return binaryWith(f.mutant) }
+
+func binaryWith(mutantName string) (string, error) {
+	if mutantName == "" {
+		return os.Executable()
+	}
+	m, err := mutant.Find(mutantName)
+	if err != nil {
+		return "", err
+	}
+	return selfbuild.Build(m)
+}
+
+// limits are the workers'.
+func (f *runFlags) limits() (swarm.Limits, error) {
+	limits := swarm.DefaultLimits()
+	if f.workers < 1 || f.recycle < 1 {
+		return limits, fmt.Errorf("expected at least 1 worker and 1 run each, found --workers %d --recycle %d", f.workers, f.recycle)
+	}
+	limits.Workers, limits.Runs = f.workers, f.recycle
+	return limits, nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"maps"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/sim/mutant"
+	"github.com/watchsim/watchsim/sim/scenario"
+)
+
+func scenariosCommand() *cobra.Command {
+	return listCommand("scenarios", "list the scenarios and targets", func(row func(name, text string)) {
+		for _, entry := range scenario.Catalogue() {
+			row(entry.Name, entry.Summary)
+		}
+		row("", "")
+		for _, t := range targets {
+			row("--target "+t.name, t.summary)
+		}
+	})
+}
+
+func kindsCommand() *cobra.Command {
+	return listCommand("kinds", "list the kinds of fault", func(row func(name, text string)) {
+		for _, kind := range faults.Kinds() {
+			row(kind.Name, kind.Doc)
+		}
+	})
+}
+
+func mutantsCommand() *cobra.Command {
+	return listCommand("mutants", "list the known bugs that can be put into the code under test", func(row func(name, text string)) {
+		for _, m := range mutant.All() {
+			row(m.Name, m.Summary)
+		}
+	})
+}
+
+func listCommand(name, summary string, list func(row func(name, text string))) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: summary, Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
+			list(func(name, text string) { fmt.Fprintf(table, "%s\t%s\n", name, text) })
+			return table.Flush()
+		},
+	}
+}
+
+func sortedKeys(counts map[string]int) []string { return slices.Sorted(maps.Keys(counts)) }

@@ -1,0 +1,16 @@
+// Command simrun runs a Kubernetes watch cache in a deterministic simulation
+// and judges what it did.
+//
+//	simrun --seed 7              one seed: run it, judge it, keep its artefacts
+//	simrun --seeds 1-2000        many seeds over all cores
+//	simrun replay out/FOLDER     the recorded tape again, with the same hash
+//	simrun scenarios             what can be run
+//
+// It exits with 0 if everything passed, 1 if a guarantee was broken, 2 if it
+// was used wrongly or could not do its work, 3 if nothing was broken but
+// something could not be decided.
+package main
+
+import "os"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/swarm"
+)
+
+// replayCommand runs a recorded tape again.
+func replayCommand() *cobra.Command {
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "replay FOLDER",
+		Short: "run a recorded tape again and say whether the hash agrees",
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) != 1 {
+				return fmt.Errorf("expected the folder of one run, found %d arguments", len(arguments))
+			}
+			return nil
+		},
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return replay(command, arguments[0], asJSON)
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "print the verdict as one JSON object on standard output")
+	return command
+}
+
+func replay(command *cobra.Command, folder string, asJSON bool) error {
+	recorded, err := scenario.Load(folder)
+	if err != nil {
+		return err
+	}
+	binary, err := binaryWith(recorded.Spec.Mutant)
+	if err != nil {
+		return err
+	}
+	again, err := filepath.Abs(filepath.Join(folder, "replay"))
+	if err != nil {
+		return err
+	}
+	job := swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape, Folder: again}
+	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
+	if err == nil && answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	if err != nil {
+		return err
+	}
+	out := command.OutOrStdout()
+	if asJSON {
+		if err := json.NewEncoder(out).Encode(answer.Verdict); err != nil {
+			return err
+		}
+		out = command.ErrOrStderr()
+	}
+	fmt.Fprintf(out, "%s\n\n", strings.TrimRight(answer.Report, "\n"))
+	if answer.Verdict.Hash != recorded.Hash {
+		fmt.Fprintf(out, "  the replay differs: expected the hash %s, found %s; the code or the toolchain is not the one that recorded it\n",
+			recorded.Hash, answer.Verdict.Hash)
+		return exit(exitInconclusive)
+	}
+	fmt.Fprintf(out, "  the hash agrees: %s\n  artefacts in %s\n", recorded.Hash, again)
+	switch answer.Verdict.Outcome {
+	case linearizability.Passed:
+		return nil
+	case linearizability.Failed:
+		return exit(exitFailed)
+	default:
+		return exit(exitInconclusive)
+	}
+}

@@ -1,0 +1,90 @@
+// Package selfbuild builds this project's command with the toolchain overlay,
+// for a binary that was built without it, or that needs a known bug inside.
+package selfbuild
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/watchsim/watchsim/sim/mutant"
+	"github.com/watchsim/watchsim/sim/overlay"
+)
+
+// Command is the package that is built.
+const Command = "./cmd/simrun"
+
+// ErrNoSource means that the project's source is not where this binary was
+// built from.
+var ErrNoSource = errors.New("the source of watchsim is not where this binary was built from")
+
+// Source is the folder of the module that this binary was built from.
+func Source() (string, error) {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok || !filepath.IsAbs(file) {
+		return "", fmt.Errorf("%w: it was built with -trimpath; clone the repository and run `make build` there", ErrNoSource)
+	}
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: expected %s, found nothing; clone the repository and run `make build` there", ErrNoSource, root)
+	}
+	return root, nil
+}
+
+// Build builds the command, with mutants applied, into the user's cache folder,
+// and returns the path of the binary. The go command's own cache makes this
+// quick when nothing has changed.
+func Build(mutants ...mutant.Mutant) (string, error) {
+	source, err := Source()
+	if err != nil {
+		return "", err
+	}
+	toolchain, err := overlay.Installed()
+	if err != nil {
+		return "", err
+	}
+	dir, err := cacheDir(source, mutants)
+	if err != nil {
+		return "", err
+	}
+	var patches []overlay.Patch
+	for _, m := range mutants {
+		patch, err := m.Patch(source)
+		if err != nil {
+			return "", err
+		}
+		patches = append(patches, patch)
+	}
+	list, err := overlay.Write(toolchain, filepath.Join(dir, "overlay"), patches...)
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "simrun")
+	build := exec.Command("go", "build", "-tags", overlay.BuildTag, "-overlay", list, "-o", binary, Command)
+	build.Dir = source
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("cannot build %s with the toolchain overlay: %w\n%s", Command, err, out)
+	}
+	return binary, nil
+}
+
+// cacheDir is a folder for one checkout and one set of mutants.
+func cacheDir(source string, mutants []mutant.Mutant) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
+	}
+	name := []string{"plain"}
+	for _, m := range mutants {
+		name = append(name, m.Name)
+	}
+	sum := sha256.Sum256([]byte(source))
+	return filepath.Join(cache, "watchsim", hex.EncodeToString(sum[:6]), strings.Join(name, "+")), nil
+}
