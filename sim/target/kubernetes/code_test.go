@@ -1,0 +1,104 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/storage"
+	storeerr "k8s.io/apiserver/pkg/storage/errors"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+func TestCodeOf(t *testing.T) {
+	failed := errors.New("failed")
+	for name, row := range map[string]struct {
+		err  error
+		want model.Code
+	}{
+		"success": {nil, model.OK},
+
+		// What the storage returns and the registry makes of it.
+		"get, not found":     {storeerr.InterpretGetError(storage.NewKeyNotFoundError("k", 1), podResource, "a"), model.NotFound},
+		"update, not found":  {storeerr.InterpretUpdateError(storage.NewKeyNotFoundError("k", 1), podResource, "a"), model.NotFound},
+		"delete, not found":  {storeerr.InterpretDeleteError(storage.NewKeyNotFoundError("k", 1), podResource, "a"), model.NotFound},
+		"create, exists":     {storeerr.InterpretCreateError(storage.NewKeyExistsError("k", 1), podResource, "a"), model.AlreadyExists},
+		"update, conflict":   {storeerr.InterpretUpdateError(storage.NewResourceVersionConflictsError("k", 1), podResource, "a"), model.Conflict},
+		"update, UID":        {storeerr.InterpretUpdateError(storage.NewInvalidObjError("k", "uid"), podResource, "a"), model.Conflict},
+		"delete, RV":         {storeerr.InterpretDeleteError(storage.NewInvalidObjError("k", "rv"), podResource, "a"), model.Conflict},
+		"create, no answer":  {storeerr.InterpretCreateError(storage.NewUnreachableError("k", 1), podResource, "a"), model.Unknown},
+		"list, timeout":      {storeerr.InterpretListError(storage.NewTimeoutError("k", "late"), podResource), model.Unknown},
+		"get, internal":      {storeerr.InterpretGetError(storage.NewInternalError(failed), podResource, "a"), model.Unknown},
+		"list, future":       {storeerr.InterpretListError(storage.NewTooLargeResourceVersionError(9, 1, 1), podResource), model.TooLarge},
+		"list, future, deep": {fmt.Errorf("list: %w", storage.NewTooLargeResourceVersionError(9, 1, 1)), model.TooLarge},
+
+		// API errors of the layers in between.
+		"expired":           {apierrors.NewResourceExpired("old"), model.Expired},
+		"gone":              {apierrors.NewGone("gone"), model.Expired},
+		"bad request":       {apierrors.NewBadRequest("bad"), model.Invalid},
+		"invalid":           {apierrors.NewInvalid(listOptionsKind, "", nil), model.Invalid},
+		"too many requests": {apierrors.NewTooManyRequests("cache", 1), model.TooMany},
+		"unavailable":       {apierrors.NewServiceUnavailable("stopping"), model.Unavailable},
+		"timeout":           {apierrors.NewTimeoutError("late", 1), model.Unknown},
+		"server timeout":    {apierrors.NewServerTimeout(podResource, "get", 1), model.Unknown},
+		"internal":          {apierrors.NewInternalError(failed), model.Unknown},
+
+		// What reaches the handler as it came from etcd.
+		"etcd has no leader":  {rpctypes.ErrNoLeader, model.Unknown},
+		"etcd timed out":      {rpctypes.ErrTimeout, model.Unknown},
+		"etcd is not there":   {rpctypes.ErrStopped, model.Unknown},
+		"deadline":            {context.DeadlineExceeded, model.Unknown},
+		"cancelled":           {context.Canceled, model.Unknown},
+		"status without code": {apierrors.FromObject(&metav1.Status{Message: "?"}), model.Unknown},
+	} {
+		require.Equal(t, row.want, codeOf(row.err), name)
+	}
+}
+
+// An informer must see the error its server saw: through a response, and through
+// an ERROR event.
+func TestErrorOfIsTheInverseOfCodeOf(t *testing.T) {
+	for _, code := range []model.Code{
+		model.OK, model.NotFound, model.AlreadyExists, model.Conflict, model.Expired,
+		model.TooLarge, model.Invalid, model.TooMany, model.Unknown,
+	} {
+		err := errorOf(code, "message")
+		require.Equal(t, code, codeOf(err), code)
+		if code != model.OK {
+			require.ErrorContains(t, err, "message", code)
+			require.Equal(t, code, codeOf(apierrors.FromObject(statusOf(err))), code)
+		}
+	}
+	require.True(t, utilnet.IsConnectionRefused(errorOf(model.Unavailable, "message")))
+	require.EqualValues(t, http.StatusInternalServerError, statusOf(errorOf(model.Unknown, "message")).Code)
+}
+
+func TestDecode(t *testing.T) {
+	want := model.Object{Namespace: "n", Name: "a", Labels: map[string]string{"app": "x"}, Node: "node-1", Value: "1", UID: "client-1"}
+	value, err := runtime.Encode(podCodec, podOf(&want))
+	require.NoError(t, err)
+	got, err := New().Decode("/registry/pods/n/a", value)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+
+	_, err = New().Decode("/registry/pods/n/a", []byte("no pod"))
+	require.ErrorContains(t, err, "/registry/pods/n/a is not a pod")
+}
+
+func BenchmarkDecode(b *testing.B) {
+	value, err := runtime.Encode(podCodec, podOf(&model.Object{Namespace: "n", Name: "a", Labels: map[string]string{"app": "x"}, Node: "node-1", Value: "1", UID: "client-1"}))
+	require.NoError(b, err)
+	for b.Loop() {
+		_, err := New().Decode("k", value)
+		require.NoError(b, err)
+	}
+}

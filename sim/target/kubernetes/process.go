@@ -1,0 +1,53 @@
+package kubernetes
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/go-logr/logr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/storage"
+	etcdfeature "k8s.io/apiserver/pkg/storage/feature"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+)
+
+// LogTo sends what Kubernetes' libraries log to w, from the next call of New on
+// at the latest. Without it nothing is logged. It must not be called while a
+// server or an informer runs, and w must not block.
+func LogTo(w io.Writer) {
+	prepareProcess()
+	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(w))))
+}
+
+// prepareProcess replaces, once, the state that Kubernetes' libraries keep for
+// the whole process. One process here holds many servers, one run after the
+// other, and none may feel that another one ran before it.
+var prepareProcess = sync.OnceFunc(func() {
+	klog.SetLogger(logr.Discard())
+
+	// The handlers slow down whoever reports errors too fast, by the time of
+	// the last error in the process.
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{
+		func(ctx context.Context, err error, message string, keysAndValues ...any) {
+			klog.FromContext(ctx).Error(err, message, keysAndValues...)
+		},
+	}
+
+	// The checker is false until it has asked etcd for its version, which it
+	// does once for each endpoint in the life of the process.
+	etcdfeature.DefaultFeatureSupportChecker = allFeatures{etcdfeature.NewDefaultFeatureSupportChecker()}
+})
+
+// allFeatures says that etcd supports what the API server wants of it, which is
+// true of the etcd the harness runs. The checker within is never asked.
+type allFeatures struct {
+	etcdfeature.FeatureSupportChecker
+}
+
+// Supports implements feature.FeatureSupportChecker.
+func (allFeatures) Supports(storage.Feature) bool { return true }
+
+// MarkUnsupported implements feature.FeatureSupportChecker.
+func (allFeatures) MarkUnsupported(storage.Feature) {}

@@ -1,0 +1,116 @@
+package kubernetes
+
+import (
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+	"k8s.io/utils/clock"
+
+	"github.com/watchsim/watchsim/sim/etcd"
+)
+
+// The defaults of kube-apiserver's storage: how often it compacts etcd, and for how
+// long the cache keeps events at least.
+const (
+	compactInterval     = 5 * time.Minute
+	eventsHistoryWindow = 75 * time.Second
+)
+
+// server is one API server from the registry down.
+type server struct {
+	// storage is what requests go to: the cache delegator.
+	storage storage.Interface
+	// upstream lies between the cacher and the etcd3 store.
+	upstream *breakableStorage
+
+	stopOnce sync.Once
+	stopped  chan struct{}
+	release  []func() // in the order in which Stop calls them
+}
+
+// startServer wires what kube-apiserver's storage factory and storage decorator
+// wire for one resource. The compactor shares the store's etcd client; there it
+// has one of its own.
+func startServer(endpoints []string) (*server, error) {
+	connected, err := etcd.NewClient(endpoints...)
+	if err != nil {
+		return nil, err
+	}
+	client := withoutEndpoints(connected)
+	compactor := etcd3.NewCompactor(client.Client, compactInterval, clock.RealClock{}, nil)
+
+	versioner := storage.APIObjectVersioner{}
+	store, err := etcd3.New(client, compactor, podCodec, newPod, newPodList, storagePrefix, resourcePrefix,
+		podResource, identity.NewEncryptCheckTransformer(), etcd3.NewDefaultLeaseManagerConfig(),
+		etcd3.NewDefaultDecoder(podCodec, versioner), versioner)
+	if err != nil {
+		compactor.Stop()
+		connected.Close()
+		return nil, err
+	}
+	below := func() {
+		compactor.Stop()
+		store.Close()
+		connected.Close()
+	}
+
+	upstream := newBreakableStorage(store)
+	watchCache, err := cacher.NewCacherFromConfig(cacher.Config{
+		Storage:             upstream,
+		Versioner:           versioner,
+		GroupResource:       podResource,
+		EventsHistoryWindow: eventsHistoryWindow,
+		ResourcePrefix:      resourcePrefix,
+		KeyFunc:             podKey,
+		GetAttrsFunc:        podAttributes,
+		IndexerFuncs:        podTriggers,
+		Indexers:            &podIndexers,
+		NewFunc:             newPod,
+		NewListFunc:         newPodList,
+		Codec:               podCodec,
+	})
+	if err != nil {
+		below()
+		return nil, err
+	}
+	delegator := cacher.NewCacheDelegator(watchCache, upstream)
+	return &server{
+		storage:  delegator,
+		upstream: upstream,
+		stopped:  make(chan struct{}),
+		release:  []func(){delegator.Stop, watchCache.Stop, below},
+	}, nil
+}
+
+// withoutEndpoints is a client over the connections of another that names no
+// endpoints. The store would hand them to a checker that remembers, for the
+// whole process, which ones it knows: a run would depend on those before it.
+func withoutEndpoints(connected *kubernetes.Client) *kubernetes.Client {
+	client := clientv3.NewCtxClient(connected.Ctx())
+	client.KV = etcd3.NewETCDLatencyTracker(connected.KV)
+	client.Lease = connected.Lease
+	client.Watcher = connected.Watcher
+	client.Maintenance = connected.Maintenance
+	wrapped := &kubernetes.Client{Client: client}
+	wrapped.Kubernetes = wrapped
+	return wrapped
+}
+
+// BreakWatch implements target.Server.
+func (s *server) BreakWatch() { s.upstream.breakWatches() }
+
+// Stop implements target.Server.
+func (s *server) Stop() {
+	s.stopOnce.Do(func() {
+		close(s.stopped)
+		for _, release := range s.release {
+			release()
+		}
+	})
+}

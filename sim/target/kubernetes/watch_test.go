@@ -1,0 +1,154 @@
+package kubernetes
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/target"
+)
+
+func (f *fixture) watch(stream model.Stream) target.Watch {
+	f.t.Helper()
+	w := f.server.Watch(f.context(), &stream)
+	require.NotNil(f.t, w, stream.Message)
+	f.t.Cleanup(w.Stop)
+	return w
+}
+
+func (f *fixture) next(w target.Watch) model.Event {
+	f.t.Helper()
+	event, reason, ok := w.Next()
+	require.True(f.t, ok, reason)
+	return event
+}
+
+func (f *fixture) requireEvent(w target.Watch, kind model.EventType, object model.Object) {
+	f.t.Helper()
+	require.Equal(f.t, model.Event{Type: kind, RV: object.RV, Object: &object}, f.next(w))
+}
+
+func TestWatchFollowsTheSelector(t *testing.T) {
+	f := newFixture(t)
+	start := f.create(object("n", "z", "0")).RV
+	byNode := f.watch(model.Stream{RV: start, Selector: model.Selector{Node: "node-1"}})
+	byLabel := f.watch(model.Stream{RV: start, Selector: model.Selector{Labels: map[string]string{"app": "x"}}})
+	byName := f.watch(model.Stream{RV: start, Scope: model.Scope{Namespace: "n", Name: "a"}})
+	elsewhere := f.watch(model.Stream{RV: start, Scope: model.Scope{Namespace: "m"}})
+
+	outside := f.create(object("n", "a", "1"))
+	inside := *object("n", "a", "2")
+	inside.Node, inside.Labels = "node-1", map[string]string{"app": "x"}
+	inside = f.update(&inside)
+	inside2 := inside
+	inside2.Value = "3"
+	inside2 = f.update(&inside2)
+	left := f.update(object("n", "a", "4"))
+	deleted := left
+	deleted.RV = f.delete("n", "a")
+	other := f.create(object("m", "a", "1"))
+
+	gone := inside2
+	gone.RV = left.RV
+	for _, w := range []target.Watch{byNode, byLabel} {
+		f.requireEvent(w, model.Added, inside)
+		f.requireEvent(w, model.Modified, inside2)
+		f.requireEvent(w, model.Deleted, gone)
+	}
+	f.requireEvent(byName, model.Added, outside)
+	f.requireEvent(byName, model.Modified, inside)
+	f.requireEvent(byName, model.Modified, inside2)
+	f.requireEvent(byName, model.Modified, left)
+	f.requireEvent(byName, model.Deleted, deleted)
+	f.requireEvent(elsewhere, model.Added, other)
+}
+
+func TestWatchSendsTheInitialStateAndItsEnd(t *testing.T) {
+	f := newFixture(t)
+	a := f.create(object("n", "a", "1"))
+	b := f.create(object("n", "b", "1"))
+	for _, rv := range []int64{model.RVUnset, 0, b.RV} {
+		w := f.watch(model.Stream{RV: rv, Bookmarks: true, InitialEvents: true})
+		f.requireEvent(w, model.Added, a)
+		f.requireEvent(w, model.Added, b)
+		end := f.next(w)
+		require.Equal(t, model.Event{Type: model.Bookmark, RV: end.RV, InitialEnd: true}, end)
+		require.GreaterOrEqual(t, end.RV, b.RV)
+	}
+
+	// Without a request for bookmarks there is no end of the initial state.
+	w := f.watch(model.Stream{RV: 0})
+	f.requireEvent(w, model.Added, a)
+	f.requireEvent(w, model.Added, b)
+	f.requireEvent(w, model.Added, f.create(object("n", "c", "1")))
+}
+
+func TestWatchFromAnExpiredRV(t *testing.T) {
+	f := newFixture(t)
+	early := f.create(object("n", "a", "1")).RV
+	f.update(object("n", "a", "2"))
+	f.server = f.start() // its history begins here
+	w := f.watch(model.Stream{RV: early})
+	event := f.next(w)
+	require.Equal(t, model.Error, event.Type)
+	require.Equal(t, model.Expired, event.Err, event.Message)
+	_, reason, ok := w.Next()
+	require.False(t, ok)
+	require.Equal(t, model.ClosedByError, reason)
+}
+
+func TestWatchFromAFutureRV(t *testing.T) {
+	f := newFixture(t)
+	rv := f.create(object("n", "a", "1")).RV
+	w := f.watch(model.Stream{RV: rv + 1000, InitialEvents: true, Bookmarks: true})
+	event := f.next(w)
+	require.Equal(t, model.Error, event.Type)
+	require.Equal(t, model.TooLarge, event.Err, event.Message)
+}
+
+func TestWatchWithBadOptions(t *testing.T) {
+	f := newFixture(t)
+	stream := &model.Stream{RV: -2}
+	require.Nil(t, f.server.Watch(f.context(), stream))
+	require.Equal(t, model.Invalid, stream.Err, stream.Message)
+}
+
+func TestStopEndsAWaitingNext(t *testing.T) {
+	f := newFixture(t)
+	rv := f.create(object("n", "a", "1")).RV
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := f.watch(model.Stream{RV: rv})
+	cancelled := f.server.Watch(ctx, &model.Stream{RV: rv})
+	reasons := make(chan model.CloseReason, 2)
+	for _, w := range []target.Watch{stopped, cancelled} {
+		go func() {
+			_, reason, _ := w.Next()
+			reasons <- reason
+		}()
+	}
+	stopped.Stop()
+	stopped.Stop()
+	cancel()
+	require.Equal(t, model.ClosedByClient, <-reasons)
+	require.Equal(t, model.ClosedByClient, <-reasons)
+}
+
+// What a consumer does to an object it got, nobody else sees.
+func TestDeliveredObjectsAreIsolated(t *testing.T) {
+	f := newFixture(t)
+	start := f.create(object("n", "z", "0")).RV
+	first, second := f.watch(model.Stream{RV: start}), f.watch(model.Stream{RV: start})
+	labelled := *object("n", "a", "1")
+	labelled.Labels = map[string]string{"app": "x"}
+	want := f.create(&labelled)
+	f.next(first).Object.Labels["app"] = "changed"
+	require.Equal(t, "x", f.next(second).Object.Labels["app"])
+	scope := model.Scope{Namespace: "n", Name: "a"}
+	for range 2 {
+		got := f.do(model.OK, model.Operation{Kind: model.Get, Scope: scope, RV: want.RV}).Objects[0]
+		require.Equal(t, "x", got.Labels["app"])
+		got.Labels["app"] = "changed"
+	}
+}
