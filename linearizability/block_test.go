@@ -72,11 +72,18 @@ func TestUnmarkedInitialBlock(t *testing.T) {
 		{"cut off", any, []model.Event{x}, nil},
 		{"a state after a deletion that left no trace", model.Stream{RV: 0, Scope: model.Scope{Name: "y"}}, nil, nil},
 
+		{"cut off before anything came, where an older state was empty",
+			model.Stream{RV: 10, InitialEvents: true, Scope: model.Scope{Name: "z"}}, nil, nil},
+
 		{"an object missing", any, []model.Event{y, z, event(model.Deleted, 12)}, guarantees{linearizability.Initial}},
 		{"states of different times", any, []model.Event{event(model.Added, 2), y, z, event(model.Deleted, 12)}, guarantees{linearizability.Initial}},
 		{"MODIFIED", any, []model.Event{x, event(model.Modified, 4), z, event(model.Deleted, 12)}, guarantees{linearizability.Initial}},
 		{"another value", any, []model.Event{x, with(y, func(e *model.Event) { e.Object.Value = "v7" }), z, event(model.Deleted, 12)},
 			guarantees{linearizability.Faithful}},
+		{"cut off, with states of different times", any, []model.Event{event(model.Added, 2), event(model.Added, 9)}, guarantees{linearizability.Initial}},
+		{"cut off, with an object twice", any, []model.Event{x, x}, guarantees{linearizability.Unique, linearizability.Initial}},
+		{"a gap after a block that a deletion preceded", any, []model.Event{x, z, bookmark(18)},
+			guarantees{linearizability.Reliable, linearizability.Bookmarked}},
 		{"a gap after the block", any, []model.Event{x, y, z, event(model.Modified, 15)}, guarantees{linearizability.Reliable}},
 		{"a bookmark beyond a change", any, []model.Event{x, y, z, bookmark(10), bookmark(13)},
 			guarantees{linearizability.Reliable, linearizability.Bookmarked}},

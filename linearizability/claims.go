@@ -82,9 +82,9 @@ func (c *checker) claimWrites() claims {
 
 // claimWrite finds the version a create or update made.
 func (c *checker) claimWrite(r *register, op *model.Operation, all *claims) {
-	version, more := r.find(op.Object.Value, 0)
+	version := r.find(op.Object.Value, 0)
 	if version >= 0 {
-		if again, _ := r.find(op.Object.Value, version+1); more && again >= 0 {
+		if again := r.find(op.Object.Value, version+1); again >= 0 {
 			c.violate(Linearizable, witnessOf(op, r.versions[version].RV, r.versions[again].RV),
 				fmt.Sprintf("%s took effect twice, at RV %d and at RV %d", describeOperation(op),
 					r.versions[version].RV, r.versions[again].RV))
@@ -191,14 +191,14 @@ func (c *checker) claimRest(r *register) {
 }
 
 // find returns the first version from the given one on with this content, -1 if
-// there is none, and whether versions are left after it.
-func (r *register) find(value string, from int) (version int, more bool) {
+// there is none.
+func (r *register) find(value string, from int) int {
 	for version := from; version < len(r.versions); version++ {
 		if object := r.versions[version].Object; object != nil && object.Value == value {
-			return version, version+1 < len(r.versions)
+			return version
 		}
 	}
-	return -1, false
+	return -1
 }
 
 func (r *register) add(c *call) {

@@ -187,6 +187,9 @@ func TestGetsThatNameAnRV(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) { judge(t, listHistory(acknowledged(), row.get, upcoming()), row.broken) })
 	}
+	recreated := on(model.Get, 200, 210, fails(model.NotFound))
+	recreated.RV = 11
+	judge(t, registerHistory([]model.Operation{recreated}), older)
 	early := get(5, model.NotFound, 0)
 	early.Call, early.Return = 100, 110
 	judge(t, listHistory(early, acknowledged()), older)

@@ -97,12 +97,9 @@ func (c *checker) checkPageRV(op *model.Operation, p page) {
 // list at RV 0 that the cache serves.
 func (c *checker) checkPageShape(op *model.Operation, left int) {
 	switch {
-	case op.HasMore && op.Limit <= 0:
-		c.violate(Paged, witnessOf(op, op.ResultRV),
-			fmt.Sprintf("%s has no limit, but a continue token came back", describeOperation(op)))
 	case op.HasMore && int64(len(op.Objects)) > op.Limit:
 		c.violate(Paged, witnessOf(op, op.ResultRV),
-			fmt.Sprintf("%s returned %d items", describeOperation(op), len(op.Objects)))
+			fmt.Sprintf("%s, with a limit of %d, returned %d items and a continue token", describeOperation(op), op.Limit, len(op.Objects)))
 	case op.HasMore && op.Remaining >= 0 && op.Remaining != int64(left):
 		c.violate(Paged, witnessOf(op, op.ResultRV),
 			fmt.Sprintf("%s says that %d items remain, but %d do", describeOperation(op), op.Remaining, left))

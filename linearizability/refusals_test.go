@@ -29,6 +29,8 @@ func witnessing(server string, from int64) model.Stream {
 
 func TestRefusedWatches(t *testing.T) {
 	expired, large := guarantees{linearizability.Expired}, guarantees{linearizability.TooLarge}
+	lateWitness := witnessing("s1", 11)
+	lateWitness.Return = 505
 	// By 510 etcd was at 12, 13 or 14.
 	for _, row := range []struct {
 		name    string
@@ -40,7 +42,9 @@ func TestRefusedWatches(t *testing.T) {
 		{"as an event", refused(model.Stream{RV: 13}, model.Expired, true), model.Stream{}, nil},
 		{"another server witnesses nothing", refused(model.Stream{RV: 11}, model.Expired, false), witnessing("s2", 11), nil},
 		{"older than what the witness shows", refused(model.Stream{RV: 10}, model.Expired, false), witnessing("s1", 11), nil},
+		{"a witness that may have begun after a new list", refused(model.Stream{RV: 11}, model.Expired, false), lateWitness, nil},
 		{"an RV of the future", refused(model.Stream{RV: 30}, model.TooLarge, false), witnessing("s1", 11), nil},
+		{"an RV that another server had sent", refused(model.Stream{RV: 12}, model.TooLarge, true), witnessing("s2", 11), nil},
 		{"an RV that etcd has and the cache may not", refused(model.Stream{RV: 13}, model.TooLarge, true), witnessing("s1", 11), nil},
 		{"initial events that wait", refused(model.Stream{RV: model.RVUnset, InitialEvents: true}, model.TooLarge, true), witnessing("s1", 11), nil},
 
@@ -60,6 +64,17 @@ func TestRefusedWatches(t *testing.T) {
 			judge(t, h, row.broken)
 		})
 	}
+}
+
+// TestRefusedBlockAfterCompaction is a block that a server reads from etcd, and
+// that a compaction overtakes.
+func TestRefusedBlockAfterCompaction(t *testing.T) {
+	h := listHistory(acknowledged(), upcoming())
+	h.Streams = []model.Stream{refused(model.Stream{RV: 0}, model.Expired, false)}
+	h.Truth.Compactions = []model.Compaction{{RV: 13, Time: 505}}
+	judge(t, h, nil)
+	h.Truth.Compactions[0].RV = 12
+	judge(t, h, guarantees{linearizability.Expired})
 }
 
 func TestRefusedReads(t *testing.T) {

@@ -180,6 +180,18 @@ func TestRealTimeHoldsAcrossObjects(t *testing.T) {
 	judge(t, &model.History{Truth: truth, Operations: []model.Operation{first, second}}, guarantees{linearizability.Linearizable})
 }
 
+// TestUnknownDeletionsNeedNoSearch has so many of them that trying each at every
+// place would never end.
+func TestUnknownDeletionsNeedNoSearch(t *testing.T) {
+	ops := []model.Operation{on(model.Create, 10, 20, writes("v2", 2))}
+	for range 40 {
+		ops = append(ops, on(model.Delete, 22, 23, fails(model.Unknown)))
+	}
+	ops = append(ops, on(model.Update, 30, 40, writes("v4", 4)), on(model.Update, 50, 60, writes("v6", 6)),
+		on(model.Get, 62, 63, reads("v6", 6)), on(model.Get, 82, 83, fails(model.NotFound)), on(model.Create, 90, 100, writes("v10", 10)))
+	judge(t, registerHistory(ops), nil)
+}
+
 // TestSearchThatTakesTooLongIsInconclusive gives porcupine no time at all.
 func TestSearchThatTakesTooLongIsInconclusive(t *testing.T) {
 	config := lenient()

@@ -71,9 +71,6 @@ func (w *walk) leastFaulty(objects []*model.Object, highest []int64) blockEnd {
 	}
 	// No block is larger than all objects there ever were, but for a double.
 	for size := min(len(objects), len(w.check.store.Keys())+1); size >= 0; size-- {
-		if rv, altered, found := w.findState(objects[:size], highest[size]); found {
-			try(size, rv, altered)
-		}
 		for _, rv := range []int64{max(w.latestAt(size), highest[size]), highest[size]} {
 			try(size, rv, compareStates(w.check.store.List(w.stream.Scope, w.stream.Selector, rv), objects[:size]))
 		}

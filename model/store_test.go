@@ -12,7 +12,7 @@ import (
 
 func TestKeysSortAsEtcdSortsTheirBytes(t *testing.T) {
 	truth := &model.Truth{}
-	for i, name := range []string{"team/x", "team-a/x", "team/a", "node"} {
+	for i, name := range []string{"team/x", "team-a/x", "teamb/a", "team/a", "node"} {
 		object := model.Object{Name: name}
 		if name != "node" {
 			object.Namespace, object.Name = name[:len(name)-2], name[len(name)-1:]
@@ -23,7 +23,7 @@ func TestKeysSortAsEtcdSortsTheirBytes(t *testing.T) {
 	for _, key := range model.NewStore(truth).Keys() {
 		got = append(got, key.String())
 	}
-	require.Equal(t, []string{"node", "team-a/x", "team/a", "team/x"}, got)
+	require.Equal(t, []string{"node", "team-a/x", "team/a", "team/x", "teamb/a"}, got)
 }
 
 func TestCompactionRefusesWatchesOneBelowReads(t *testing.T) {
