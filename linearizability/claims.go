@@ -18,8 +18,9 @@ type claims struct {
 type register struct {
 	versions []model.Version
 	// claimed tells which versions are known to be the work of one call.
-	claimed []bool
-	calls   []*call
+	claimed   []bool
+	calls     []*call
+	deletions []*model.Operation
 }
 
 // call is one operation as the register sees it.
@@ -44,9 +45,8 @@ const (
 )
 
 // claimWrites finds the change that each write made. Contents are unique, so a
-// create or update is found by its value, whether or not its outcome is known.
-// Deletions have no content: those of unknown outcome or RV are left to the
-// search, which may choose among the deletions nobody else has claimed.
+// create or update is found by its value, whether or not its outcome is known. A
+// deletion has no content: see deletions.go.
 //
 // Changes that no recorded operation made, such as objects that were there
 // before the clients came, are taken as given.
@@ -69,13 +69,18 @@ func (c *checker) claimWrites() claims {
 		case model.Get:
 			r.observe(op)
 		case model.Delete:
-			c.claimDelete(r, op, &all)
+			r.deletions = append(r.deletions, op)
 		default:
 			c.claimWrite(r, op, &all)
 		}
 	}
 	for _, r := range all.registers {
-		c.claimRest(r)
+		c.claimDeletions(r, &all)
+		for version := range r.versions {
+			if !r.claimed[version] && r.versions[version].Object != nil {
+				r.given(version)
+			}
+		}
 	}
 	return all
 }
@@ -89,19 +94,17 @@ func (c *checker) claimWrite(r *register, op *model.Operation, all *claims) {
 				fmt.Sprintf("%s took effect twice, at RV %d and at RV %d", describeOperation(op),
 					r.versions[version].RV, r.versions[again].RV))
 		}
-		r.claimed[version] = true
 	}
 	switch {
 	case unknown(op):
 		if version >= 0 {
-			r.add(&call{op: op, begin: op.Call, end: math.MaxInt64, effect: makesVersion, version: version})
+			r.makes(op, version, math.MaxInt64)
 			all.writes = append(all.writes, write{op: op, rv: r.versions[version].RV})
 		}
 	case op.Err != model.OK:
 		if version >= 0 {
 			c.violate(guaranteeOfFailure(op), witnessOf(op, r.versions[version].RV),
 				fmt.Sprintf("%s returned %s, yet took effect at RV %d", describeOperation(op), op.Err, r.versions[version].RV))
-			r.claimed[version] = false
 		}
 		r.observe(op)
 	case version < 0:
@@ -113,80 +116,8 @@ func (c *checker) claimWrite(r *register, op *model.Operation, all *claims) {
 			c.violate(Linearizable, witnessOf(op, rv),
 				fmt.Sprintf("%s was acknowledged with RV %d, but etcd committed it at RV %d", describeOperation(op), op.ResultRV, rv))
 		}
-		r.add(&call{op: op, begin: op.Call, end: op.Return, effect: makesVersion, version: version})
+		r.makes(op, version, op.Return)
 		all.writes = append(all.writes, write{op: op, rv: rv, acknowledged: true})
-	}
-}
-
-// claimDelete finds the version a delete made, where its RV tells.
-func (c *checker) claimDelete(r *register, op *model.Operation, all *claims) {
-	switch {
-	case unknown(op):
-		r.add(&call{op: op, begin: op.Call, end: math.MaxInt64, effect: mayDelete})
-	case op.Err != model.OK:
-		r.observe(op)
-	case op.ResultRV == 0:
-		r.add(&call{op: op, begin: op.Call, end: op.Return, effect: deletes})
-	default:
-		for version := range r.versions {
-			if r.versions[version].RV == op.ResultRV && r.versions[version].Object == nil && !r.claimed[version] {
-				r.claimed[version] = true
-				r.add(&call{op: op, begin: op.Call, end: op.Return, effect: makesVersion, version: version})
-				all.writes = append(all.writes, write{op: op, rv: op.ResultRV, acknowledged: true})
-				return
-			}
-		}
-		c.violate(Linearizable, witnessOf(op, op.ResultRV),
-			fmt.Sprintf("%s was acknowledged with RV %d, but etcd committed no such deletion, or another delete has claimed it",
-				describeOperation(op), op.ResultRV))
-	}
-}
-
-// claimRest accounts for the versions that no operation claims.
-func (c *checker) claimRest(r *register) {
-	deletions, candidates := 0, 0
-	var refused *model.Operation
-	for _, call := range r.calls {
-		switch {
-		case call.effect == deletes || call.effect == mayDelete:
-			candidates++
-		case call.effect == observes && call.op.Kind == model.Delete:
-			refused = call.op
-		}
-	}
-	last := int64(0)
-	for version := range r.versions {
-		switch {
-		case r.claimed[version]:
-		case r.versions[version].Object == nil:
-			deletions++
-			last = r.versions[version].RV
-		default:
-			r.claimed[version] = true
-			r.add(&call{begin: math.MinInt64, end: math.MaxInt64, effect: makesVersion, version: version})
-		}
-	}
-	if deletions <= candidates {
-		return
-	}
-	for range deletions - candidates {
-		r.add(&call{begin: math.MinInt64, end: math.MaxInt64, effect: mayDelete})
-	}
-	switch {
-	case candidates > 0:
-		op := r.calls[0].op
-		for _, call := range r.calls {
-			if call.effect == mayDelete && call.op != nil {
-				op = call.op
-			}
-		}
-		c.violate(Linearizable, witnessOf(op, last),
-			fmt.Sprintf("%s and %d others can have deleted the object at most %d times, but etcd committed %d such deletions, the last at RV %d",
-				describeOperation(op), candidates-1, candidates, deletions, last))
-	case refused != nil:
-		c.violate(guaranteeOfFailure(refused), witnessOf(refused, last),
-			fmt.Sprintf("%s returned %s, but no other operation can have made the deletion at RV %d",
-				describeOperation(refused), refused.Err, last))
 	}
 }
 
@@ -199,6 +130,18 @@ func (r *register) find(value string, from int) int {
 		}
 	}
 	return -1
+}
+
+// makes adds a call that made a version.
+func (r *register) makes(op *model.Operation, version int, end int64) {
+	r.claimed[version] = true
+	r.add(&call{op: op, begin: op.Call, end: end, effect: makesVersion, version: version})
+}
+
+// given adds a version that no recorded operation made.
+func (r *register) given(version int) {
+	r.claimed[version] = true
+	r.add(&call{begin: math.MinInt64, end: math.MaxInt64, effect: makesVersion, version: version})
 }
 
 func (r *register) add(c *call) {

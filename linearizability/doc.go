@@ -10,7 +10,7 @@
 // on it. Which rule is where:
 //
 //   - revision.go: Revision, without which there is no order to judge by
-//   - register.go, claims.go: Linearizable and Preconditions, by porcupine
+//   - register.go, claims.go, deletions.go: Linearizable and Preconditions, by porcupine
 //   - gets.go: single reads that name a resourceVersion
 //   - lists.go, pages.go: Exact-state, Most-recent, Not-older-than, Exact, Any, Paged
 //   - refusals.go: Expired and TooLarge

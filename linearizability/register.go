@@ -93,9 +93,8 @@ func (c *call) step(made int) (bool, int) {
 		if made < len(versions) && versions[made].Object == nil && !c.register.claimed[made] && c.allowed(current) {
 			return true, made + 1
 		}
-		// One that had no effect may as well be last: it tells nothing of the
-		// state, and nothing has to come after it. Trying it nowhere else spares
-		// the search.
+		// A delete without effect is tried at the end only. It tells nothing of
+		// the state, so no other place is any different.
 		return c.effect == mayDelete && made == len(versions), made
 	}
 }

@@ -1,6 +1,7 @@
 package linearizability_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -47,6 +48,10 @@ func conflicts(precondition int64) func(*model.Operation) {
 		writes("lost", 0)(op)
 		op.Precondition, op.Err = precondition, model.Conflict
 	}
+}
+
+func deletesIf(precondition int64, code model.Code) func(*model.Operation) {
+	return func(op *model.Operation) { op.Precondition, op.Err = precondition, code }
 }
 
 func deletesAt(rv int64) func(*model.Operation) {
@@ -102,6 +107,12 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 			on(model.Get, 82, 85, fails(model.NotFound))}, nil},
 		{"deletions of unknown outcome, one of which took effect", []model.Operation{created, on(model.Delete, 22, 23, fails(model.Unknown)), updated4,
 			on(model.Delete, 42, 43, fails(model.Unknown)), updated6, on(model.Delete, 62, 63, fails(model.Unknown)), created10}, nil},
+		{"a deletion of unknown outcome whose precondition held", []model.Operation{updated6, on(model.Delete, 3, 4, fails(model.Unknown)),
+			on(model.Delete, 62, 63, deletesIf(6, model.Unknown)), created10}, nil},
+		{"a deletion of unknown outcome whose precondition failed", []model.Operation{updated6, on(model.Delete, 62, 63, deletesIf(4, model.Unknown)),
+			on(model.Delete, 70, 80, deletesIf(6, model.OK)), created10}, nil},
+		{"a deletion without an RV after one of unknown outcome", []model.Operation{updated6, on(model.Delete, 62, 63, fails(model.Unknown)),
+			on(model.Delete, 70, 80, deletesAt(0)), created10, on(model.Get, 65, 66, reads("v6", 6))}, nil},
 		{"failures that tell the state", []model.Operation{created, on(model.Create, 22, 25, writeFails("no", model.AlreadyExists)), deleted,
 			on(model.Update, 82, 85, writeFails("no", model.NotFound)), on(model.Delete, 82, 85, fails(model.NotFound))}, nil},
 		{"failures that tell nothing", []model.Operation{created, on(model.Update, 22, 25, writeFails("no", model.Unavailable)),
@@ -118,6 +129,11 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"an acknowledged write at another RV", []model.Operation{created, on(model.Update, 30, 40, writes("v4", 5))}, lin},
 		{"an acknowledged deletion lost", []model.Operation{created, on(model.Delete, 30, 40, deletesAt(3))}, lin},
 		{"one deletion acknowledged twice", []model.Operation{deleted, on(model.Delete, 70, 80, deletesAt(8))}, lin},
+		{"a deletion of unknown outcome that took effect before its call", []model.Operation{updated6, created10,
+			on(model.Delete, 102, 103, fails(model.Unknown))}, lin},
+		{"an acknowledged deletion whose precondition failed", []model.Operation{updated6, on(model.Delete, 70, 80, deletesIf(4, model.OK)), created10}, lin},
+		{"two acknowledged deletions of one object", []model.Operation{updated6, on(model.Delete, 70, 80, deletesAt(0)),
+			on(model.Delete, 70, 80, deletesAt(0)), created10}, lin},
 		{"a refused write took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Unavailable))}, lin},
 		{"a conflict took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Conflict))}, pre},
 		{"a deletion of nothing took effect", []model.Operation{updated6, on(model.Delete, 70, 80, fails(model.NotFound)), created10}, pre},
@@ -180,8 +196,8 @@ func TestRealTimeHoldsAcrossObjects(t *testing.T) {
 	judge(t, &model.History{Truth: truth, Operations: []model.Operation{first, second}}, guarantees{linearizability.Linearizable})
 }
 
-// TestUnknownDeletionsNeedNoSearch has so many of them that trying each at every
-// place would never end.
+// TestUnknownDeletionsNeedNoSearch has so many of them, in a history that cannot
+// be put in order, that trying each at every place would never end.
 func TestUnknownDeletionsNeedNoSearch(t *testing.T) {
 	ops := []model.Operation{on(model.Create, 10, 20, writes("v2", 2))}
 	for range 40 {
@@ -189,7 +205,8 @@ func TestUnknownDeletionsNeedNoSearch(t *testing.T) {
 	}
 	ops = append(ops, on(model.Update, 30, 40, writes("v4", 4)), on(model.Update, 50, 60, writes("v6", 6)),
 		on(model.Get, 62, 63, reads("v6", 6)), on(model.Get, 82, 83, fails(model.NotFound)), on(model.Create, 90, 100, writes("v10", 10)))
-	judge(t, registerHistory(ops), nil)
+	judge(t, registerHistory(slices.Clone(ops)), nil)
+	judge(t, registerHistory(append(ops, on(model.Get, 102, 103, reads("v6", 6)))), guarantees{linearizability.Linearizable})
 }
 
 // TestSearchThatTakesTooLongIsInconclusive gives porcupine no time at all.

@@ -1,0 +1,127 @@
+package linearizability
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// claimDeletions finds the version each delete of an object made. The RV of a
+// deletion tells, where the server gave it. Of the other deletes, those
+// acknowledged must each have made one of the deletions that are left, and what
+// remains is the work of deletes of unknown outcome.
+//
+// Those may take effect at any time after their call. If several can explain a
+// deletion, the one called first can, and the others are taken to have had no
+// effect. Which of the rest made which deletion is left to the search; without
+// narrowing them down, it would grow exponentially with their number.
+func (c *checker) claimDeletions(r *register, all *claims) {
+	var acknowledged, lost, refused []*model.Operation
+	for _, op := range r.deletions {
+		switch {
+		case unknown(op):
+			lost = append(lost, op)
+		case op.Err != model.OK:
+			refused = append(refused, op)
+			r.observe(op)
+		case op.ResultRV != 0:
+			c.claimDeletionByRV(r, op, all)
+		default:
+			acknowledged = append(acknowledged, op)
+		}
+	}
+	left := r.unclaimedDeletions()
+	for _, op := range acknowledged {
+		r.add(&call{op: op, begin: op.Call, end: op.Return, effect: deletes})
+	}
+	needed := len(left) - len(acknowledged)
+	if needed <= 0 {
+		return // all deletes of unknown outcome had no effect
+	}
+	lost, conditional := r.possibleDeletes(lost, left, needed)
+	if len(acknowledged) == 0 && !conditional && len(lost) == needed {
+		for i, op := range lost {
+			r.makes(op, left[i], math.MaxInt64)
+		}
+		return
+	}
+	for _, op := range lost {
+		r.add(&call{op: op, begin: op.Call, end: math.MaxInt64, effect: mayDelete})
+	}
+	if needed > len(lost) {
+		c.reportDeletions(r.versions[left[len(left)-1]].RV, append(lost, acknowledged...), refused)
+		for range needed - len(lost) {
+			r.add(&call{begin: math.MinInt64, end: math.MaxInt64, effect: mayDelete})
+		}
+	}
+}
+
+// possibleDeletes returns those deletes of unknown outcome that may have made one
+// of the deletions left, in order of their calls: as many as are needed, and for
+// each deletion the first whose precondition names the version deleted. It
+// reports whether there are any of the latter.
+func (r *register) possibleDeletes(lost []*model.Operation, left []int, needed int) (possible []*model.Operation, conditional bool) {
+	slices.SortStableFunc(lost, func(a, b *model.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	named := map[int64]bool{} // the RVs of the versions deleted that no delete has named yet
+	for _, version := range left {
+		if version > 0 {
+			named[r.versions[version-1].RV] = true
+		}
+	}
+	for _, op := range lost {
+		switch {
+		case op.Precondition == 0 && needed > 0:
+			needed--
+			possible = append(possible, op)
+		case op.Precondition != 0 && named[op.Precondition]:
+			delete(named, op.Precondition)
+			conditional = true
+			possible = append(possible, op)
+		}
+	}
+	return possible, conditional
+}
+
+// claimDeletionByRV finds the version that an acknowledged deletion names.
+func (c *checker) claimDeletionByRV(r *register, op *model.Operation, all *claims) {
+	for version := range r.versions {
+		if r.versions[version].RV == op.ResultRV && r.versions[version].Object == nil && !r.claimed[version] {
+			r.makes(op, version, op.Return)
+			all.writes = append(all.writes, write{op: op, rv: op.ResultRV, acknowledged: true})
+			return
+		}
+	}
+	c.violate(Linearizable, witnessOf(op, op.ResultRV),
+		fmt.Sprintf("%s was acknowledged with RV %d, but etcd committed no such deletion, or another delete has claimed it",
+			describeOperation(op), op.ResultRV))
+}
+
+func (r *register) unclaimedDeletions() []int {
+	var left []int
+	for version := range r.versions {
+		if !r.claimed[version] && r.versions[version].Object == nil {
+			left = append(left, version)
+		}
+	}
+	return left
+}
+
+// reportDeletions reports that there were more deletions than deletes that can
+// have made them. Where nobody ever tried to delete the object, that is taken as
+// given: something outside the history did.
+func (c *checker) reportDeletions(last int64, possible, refused []*model.Operation) {
+	switch {
+	case len(possible) > 0:
+		op := possible[0]
+		c.violate(Linearizable, witnessOf(op, last),
+			fmt.Sprintf("%s returned %s, and etcd committed more deletions of the object, the last at RV %d, than it and others can have made",
+				describeOperation(op), describeOutcome(op), last))
+	case len(refused) > 0:
+		op := refused[0]
+		c.violate(guaranteeOfFailure(op), witnessOf(op, last),
+			fmt.Sprintf("%s returned %s, but no other operation can have made the deletion at RV %d", describeOperation(op), op.Err, last))
+	}
+}
