@@ -91,20 +91,6 @@ func (w *walk) oldestAsked() int64 {
 	return w.stream.RV
 }
 
-// acceptBlock takes the first events for the block, as many as possible within
-// the given limits, if they are the state at some RV that is not below oldest.
-func (w *walk) acceptBlock(objects []*model.Object, highest []int64, smallest, largest int, oldest int64) (size int, ok bool) {
-	for size := largest; size >= smallest; size-- {
-		if rv, differences, ok := w.findState(objects[:size], max(oldest, highest[size])); ok {
-			w.start = rv
-			w.reportBlock(size, differences)
-			w.checkBlockFreshness()
-			return size, true
-		}
-	}
-	return 0, false
-}
-
 // reportBlock reports what is wrong with a block of the given number of events,
 // given how their objects differ from the state at the stream's start.
 func (w *walk) reportBlock(size int, differences []difference) {

@@ -153,7 +153,7 @@ func (w *world) operation(op model.Operation) *model.Operation {
 func (w *world) write() {
 	key := w.key()
 	stored := w.objects[key]
-	op := w.operation(model.Operation{Server: w.server().name, Scope: model.Scope{Namespace: key.Namespace, Name: key.Name}})
+	op := w.operation(model.Operation{Server: w.server().name, Scope: model.Scope(key)})
 	op.Kind = []model.Kind{model.Create, model.Update, model.Update, model.Delete}[w.below(4)]
 	if stored == nil && w.below(4) > 0 {
 		op.Kind = model.Create
@@ -218,7 +218,7 @@ func (w *world) store() *model.Store { return model.NewStore(&w.h.Truth) }
 func (w *world) get() {
 	key, s := w.key(), w.server()
 	op := w.operation(model.Operation{Kind: model.Get, Server: s.name, RV: model.RVUnset,
-		Scope: model.Scope{Namespace: key.Namespace, Name: key.Name}})
+		Scope: model.Scope(key)})
 	object := w.objects[key]
 	if w.below(2) == 0 {
 		op.RV = int64(w.below(int(s.rv) + 1))

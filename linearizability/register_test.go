@@ -113,6 +113,8 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 			on(model.Delete, 70, 80, deletesIf(6, model.OK)), created10}, nil},
 		{"a deletion without an RV after one of unknown outcome", []model.Operation{updated6, on(model.Delete, 62, 63, fails(model.Unknown)),
 			on(model.Delete, 70, 80, deletesAt(0)), created10, on(model.Get, 65, 66, reads("v6", 6))}, nil},
+		{"deletions of unknown outcome, recorded out of order", []model.Operation{updated6, on(model.Delete, 110, 111, fails(model.Unknown)),
+			on(model.Delete, 62, 63, fails(model.Unknown)), created10}, nil},
 		{"failures that tell the state", []model.Operation{created, on(model.Create, 22, 25, writeFails("no", model.AlreadyExists)), deleted,
 			on(model.Update, 82, 85, writeFails("no", model.NotFound)), on(model.Delete, 82, 85, fails(model.NotFound))}, nil},
 		{"failures that tell nothing", []model.Operation{created, on(model.Update, 22, 25, writeFails("no", model.Unavailable)),
@@ -206,7 +208,27 @@ func TestUnknownDeletionsNeedNoSearch(t *testing.T) {
 	ops = append(ops, on(model.Update, 30, 40, writes("v4", 4)), on(model.Update, 50, 60, writes("v6", 6)),
 		on(model.Get, 62, 63, reads("v6", 6)), on(model.Get, 82, 83, fails(model.NotFound)), on(model.Create, 90, 100, writes("v10", 10)))
 	judge(t, registerHistory(slices.Clone(ops)), nil)
+	for range 40 {
+		ops = append(ops, on(model.Delete, 63, 64, deletesIf(6, model.Unknown)), on(model.Delete, 43, 44, deletesIf(4, model.Unknown)))
+	}
 	judge(t, registerHistory(append(ops, on(model.Get, 102, 103, reads("v6", 6)))), guarantees{linearizability.Linearizable})
+}
+
+// TestUnknownDeletionsKeepTheirPreconditions has two deletions, and the delete
+// that was called first can only have made the second.
+func TestUnknownDeletionsKeepTheirPreconditions(t *testing.T) {
+	h := registerHistory([]model.Operation{on(model.Delete, 1, 2, deletesIf(10, model.Unknown)), on(model.Delete, 62, 63, fails(model.Unknown))})
+	h.Truth.Changes = append(h.Truth.Changes, model.Change{RV: 11, Deleted: true, Object: h.Truth.Changes[4].Object})
+	judge(t, h, nil)
+}
+
+func TestAnImpossibleWriteDoesNotHideAStaleRead(t *testing.T) {
+	verdict := judge(t, registerHistory([]model.Operation{
+		on(model.Update, 10, 20, writes("v6", 6)), on(model.Update, 30, 40, writes("v4", 4)), on(model.Get, 45, 46, reads("v2", 2)),
+	}), guarantees{linearizability.Linearizable})
+	require.Len(t, verdict.Violations, 2, "%v", verdict.Err())
+	require.Equal(t, 1, verdict.Violations[0].Witness.Operations[0].ID)
+	require.Equal(t, 3, verdict.Violations[1].Witness.Operations[0].ID)
 }
 
 // TestSearchThatTakesTooLongIsInconclusive gives porcupine no time at all.
