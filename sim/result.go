@@ -105,7 +105,7 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 	goroutines := goroutines()
 	result.Leftover = leftover(w, goroutines)
 	if result.Stop != Completed {
-		result.Stacks = stacks(w, goroutines)
+		result.Stacks = stacks(w, goroutines, c.Running)
 	}
 	return result
 }
@@ -135,8 +135,9 @@ func leftover(w *World, list []kernel.Goroutine) []Leftover {
 // stackBytes bounds the stack traces of one report.
 const stackBytes = 8 << 20
 
-// stacks renders where each goroutine of the run was.
-func stacks(w *World, list []kernel.Goroutine) string {
+// stacks renders where each goroutine of the run was; running is the one that
+// ran last.
+func stacks(w *World, list []kernel.Goroutine, running uint64) string {
 	buffer := make([]byte, stackBytes)
 	all := string(buffer[:runtime.Stack(buffer, true)])
 	traces := map[uint64]string{}
@@ -153,6 +154,9 @@ func stacks(w *World, list []kernel.Goroutine) string {
 			continue
 		}
 		fmt.Fprintf(&b, "[%s #%d", process.name, g.ID)
+		if g.ID == running {
+			b.WriteString(", ran last")
+		}
 		if g.Stalled {
 			b.WriteString(", stalled")
 		}

@@ -90,7 +90,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 		RunE:          func(command *cobra.Command, _ []string) error { return flags.run(command) },
 	}
 	flags.register(root)
-	root.AddCommand(replayCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
+	root.AddCommand(replayCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
 		Use:    swarm.WorkerArgument,
 		Short:  "work off runs for another simrun",
 		Hidden: true,

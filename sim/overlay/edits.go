@@ -183,11 +183,17 @@ var bubbleEdits = []edit{
 
 var timerEdits = []edit{
 	after("runtime/time.go", "	rand    uint32 // randomizes order of timers at same instant; only set when isFake\n",
-		"	simGroup uint32 // the process that made it\n", ""),
+		"	simGroup uint32 // the process that made it\n	simRand  uint32 // what rand follows from while simulating\n", ""),
 
 	replace("runtime/time.go", "			t.rand = cheaprand()\n", `			t.rand = cheaprand()
 			if sim.on {
-				t.rand = uint32(simRandom())
+				// Not the next random number: select blocks on several timers
+				// in the order of their addresses.
+				if t.simRand == 0 {
+					t.simRand = uint32(getg().simID) // a sleep
+				}
+				t.simRand = t.simRand*0x9e3779b1 + uint32(t.when) | 1
+				t.rand = t.simRand ^ t.simRand>>15
 			}
 `, "timers of one instant fire in an order the seed decides"),
 
@@ -197,6 +203,7 @@ var timerEdits = []edit{
 	t.modify(`, `	if bubble := getg().bubble; bubble != nil {
 		t.isFake = true
 		t.simGroup = getg().simGroup
+		t.simRand = uint32(simRandom())
 		if c != nil {
 			c.bubble = bubble
 		}

@@ -48,7 +48,8 @@ type Counters struct {
 	Goroutines uint64
 	Logged     int
 	Identities uint64
-	_          [4]uint64
+	Running    uint64 // ID of the goroutine that ran last
+	_          [3]uint64
 }
 
 // Why a run stopped, as Counters.Stop tells.
