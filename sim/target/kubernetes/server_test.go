@@ -163,6 +163,7 @@ func ourGoroutines() int {
 	count := 0
 	for stack := range strings.SplitSeq(string(buffer[:runtime.Stack(buffer, true)]), "\n\n") {
 		if strings.Contains(stack, "k8s.io/") || strings.Contains(stack, "etcd/client/v3") ||
+			strings.Contains(stack, "transport.(*http2Client)") ||
 			strings.Contains(stack, "sim/target/kubernetes.(*") {
 			count++
 		}

@@ -77,13 +77,9 @@ func (w *clientWatch) Stop() {
 
 // Next implements target.Watch.
 func (w *clientWatch) Next() (model.Event, model.CloseReason, bool) {
-	select {
-	case event, ok := <-w.inner.ResultChan():
-		if ok {
-			w.failed = w.failed || event.Type == watch.Error
-			return eventOf(event), "", true
-		}
-	case <-w.ctx.Done():
+	if event, ok := <-w.inner.ResultChan(); ok {
+		w.failed = w.failed || event.Type == watch.Error
+		return eventOf(event), "", true
 	}
 	// Releases what the stream holds where it was the server that ended it.
 	reason := w.reason()

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,6 +84,21 @@ func TestWatchSendsTheInitialStateAndItsEnd(t *testing.T) {
 	f.requireEvent(w, model.Added, a)
 	f.requireEvent(w, model.Added, b)
 	f.requireEvent(w, model.Added, f.create(object("n", "c", "1")))
+}
+
+// The cacher sends a last bookmark two seconds before the request's timeout.
+func TestWatchGetsABookmarkBeforeItsTimeout(t *testing.T) {
+	f := newFixture(t)
+	rv := f.create(object("n", "a", "1")).RV
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	w := f.server.Watch(ctx, &model.Stream{RV: rv, Bookmarks: true, Scope: model.Scope{Namespace: "n"}})
+	require.NotNil(t, w)
+	rv = f.create(object("m", "a", "1")).RV // the bookmark passes over it
+	require.Equal(t, model.Event{Type: model.Bookmark, RV: rv}, f.next(w))
+	_, reason, ok := w.Next()
+	require.False(t, ok)
+	require.Equal(t, model.ClosedByServer, reason)
 }
 
 func TestWatchFromAnExpiredRV(t *testing.T) {
