@@ -1,0 +1,75 @@
+package etcd
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+type request = etcdserverpb.InternalRaftRequest
+
+func putRequest(key, value string, lease int64) *request {
+	return &request{Put: &etcdserverpb.PutRequest{Key: []byte(key), Value: []byte(value), Lease: lease}}
+}
+
+// replay applies requests to an empty store and returns the effect of the last.
+func replay(t *testing.T, requests ...*request) (*store, effect) {
+	store := newStore()
+	var last effect
+	for _, request := range requests {
+		var err error
+		last, err = store.apply(request)
+		require.NoError(t, err)
+	}
+	return store, last
+}
+
+// Members must delete the keys of a lease in one order, and a key belongs to the
+// lease of its last put.
+func TestReplayRevokesALeaseInOrder(t *testing.T) {
+	grant := func(id int64) *request { return &request{LeaseGrant: &etcdserverpb.LeaseGrantRequest{ID: id, TTL: 60}} }
+	store, revoked := replay(t, grant(1), grant(2),
+		putRequest("d", "", 1), putRequest("b", "", 1), putRequest("a", "", 1), putRequest("c", "", 1),
+		putRequest("e", "", 1), putRequest("f", "", 1), putRequest("g", "", 1), putRequest("h", "", 2),
+		putRequest("c", "", 2), putRequest("e", "", 0),
+		&request{LeaseRevoke: &etcdserverpb.LeaseRevokeRequest{ID: 1}})
+	require.Equal(t, []write{
+		{key: "a", deleted: true}, {key: "b", deleted: true}, {key: "d", deleted: true},
+		{key: "f", deleted: true}, {key: "g", deleted: true},
+	}, revoked.changes)
+	require.EqualValues(t, 12, store.revision, "ten puts have a revision each, the deletions have one together")
+
+	_, refused := replay(t, grant(1), &request{LeaseRevoke: &etcdserverpb.LeaseRevokeRequest{ID: 1}}, putRequest("a", "", 1))
+	require.Empty(t, refused.changes)
+}
+
+func TestReplayKeepsTheRevisionOfCreation(t *testing.T) {
+	store, _ := replay(t, putRequest("a", "1", 0), putRequest("b", "1", 0), putRequest("a", "2", 0))
+	require.Equal(t, pair{value: []byte("2"), created: 2, changed: 4, version: 2}, store.pairs["a"])
+
+	store, _ = replay(t, putRequest("a", "1", 0),
+		&request{DeleteRange: &etcdserverpb.DeleteRangeRequest{Key: []byte("a")}}, putRequest("a", "2", 0))
+	require.Equal(t, pair{value: []byte("2"), created: 4, changed: 4, version: 1}, store.pairs["a"])
+}
+
+func TestReplayCompacts(t *testing.T) {
+	compact := func(revision int64) *request {
+		return &request{Compaction: &etcdserverpb.CompactionRequest{Revision: revision}}
+	}
+	writes := []*request{putRequest("a", "1", 0), putRequest("a", "2", 0)}
+	for name, row := range map[string]struct {
+		requests []*request
+		want     int64
+	}{
+		"the past":    {[]*request{compact(2)}, 2},
+		"the present": {[]*request{compact(3)}, 3},
+		"the future":  {[]*request{compact(4)}, 0},
+		"again":       {[]*request{compact(2), compact(2)}, 0},
+		"backwards":   {[]*request{compact(3), compact(2)}, 0},
+		"onwards":     {[]*request{compact(2), compact(3)}, 3},
+	} {
+		_, effect := replay(t, append(writes, row.requests...)...)
+		require.Equal(t, row.want, effect.compacted, name)
+	}
+}
