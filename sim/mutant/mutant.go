@@ -6,7 +6,6 @@ package mutant
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -64,18 +63,11 @@ func Find(name string) (Mutant, error) {
 	return Mutant{}, fmt.Errorf("%w: expected one of %s, found %q", ErrUnknown, strings.Join(names, ", "), name)
 }
 
-// Patch finds the mutant's module, as the Go module in dir requires it, and
-// returns the edit of its file.
-func (m Mutant) Patch(dir string) (overlay.Patch, error) {
-	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", m.Module)
-	list.Dir = dir
-	out, err := list.Output()
-	if err != nil {
-		return overlay.Patch{}, fmt.Errorf("mutant %s: expected to find the module %s: %w", m.Name, m.Module, err)
-	}
+// Patch is the edit of the mutant's file in a copy of its module.
+func (m Mutant) Patch(moduleDir string) overlay.Patch {
 	return overlay.Patch{
-		Path:        filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(m.File)),
+		Path:        filepath.Join(moduleDir, filepath.FromSlash(m.File)),
 		Anchor:      m.Anchor,
 		Replacement: m.Replacement,
-	}, nil
+	}
 }
