@@ -44,6 +44,23 @@ func TestReplayRevokesALeaseInOrder(t *testing.T) {
 	require.Empty(t, refused.changes)
 }
 
+// A put may leave the value or the lease as it is, of a key that exists.
+func TestReplayKeepsWhatAPutIgnores(t *testing.T) {
+	grant := &request{LeaseGrant: &etcdserverpb.LeaseGrantRequest{ID: 1, TTL: 60}}
+	ignoreLease := &request{Put: &etcdserverpb.PutRequest{Key: []byte("a"), Value: []byte("2"), IgnoreLease: true}}
+	ignoreValue := &request{Put: &etcdserverpb.PutRequest{Key: []byte("a"), IgnoreValue: true}}
+
+	store, _ := replay(t, grant, putRequest("a", "1", 1), ignoreLease)
+	require.Equal(t, pair{value: []byte("2"), created: 2, changed: 3, version: 2, lease: 1}, store.pairs["a"])
+	store, _ = replay(t, grant, putRequest("a", "1", 1), ignoreValue)
+	require.Equal(t, pair{value: []byte("1"), created: 2, changed: 3, version: 2}, store.pairs["a"])
+	for _, put := range []*request{ignoreLease, ignoreValue} {
+		store, refused := replay(t, put)
+		require.Empty(t, refused.changes)
+		require.EqualValues(t, 1, store.revision)
+	}
+}
+
 func TestReplayKeepsTheRevisionOfCreation(t *testing.T) {
 	store, _ := replay(t, putRequest("a", "1", 0), putRequest("b", "1", 0), putRequest("a", "2", 0))
 	require.Equal(t, pair{value: []byte("2"), created: 2, changed: 4, version: 2}, store.pairs["a"])
