@@ -1,8 +1,8 @@
 # Everything that simulates is built with the toolchain overlay: edited copies
 # of the installed Go's own files, which `make overlay` puts into build/.
 
-OVERLAY  := build/overlay/overlay.json
-SIMFLAGS := -tags watchsim -overlay $(abspath $(OVERLAY))
+OVERLAY  := $(abspath build/overlay)
+SIMFLAGS := -tags watchsim -overlay $(OVERLAY)/overlay.json -modfile $(OVERLAY)/go.mod
 SEED     ?= 7
 SEEDS    ?= 1-2000
 
@@ -26,7 +26,7 @@ build: overlay ## build bin/simrun
 
 .PHONY: overlay
 overlay: ## make the toolchain overlay in build/
-	@go run ./sim/overlay/write build/overlay
+	@go run ./sim/overlay/write build/overlay >/dev/null
 
 .PHONY: test
 test: overlay ## run all tests

@@ -39,6 +39,7 @@ var schedulerEdits = []edit{
 	simGroup   uint32 // process group
 	simLocks   int32  // mutexes held
 	simStalled bool   // asleep at a synchronisation point
+	simAside   int32  // depth of what happens once in a process
 `, "a goroutine knows its process, and a crash which goroutines hold locks"),
 
 	after("runtime/proc.go", "func runqput(pp *p, gp *g, next bool) {\n", `	if simOwns(gp) {
@@ -118,7 +119,7 @@ var schedulerEdits = []edit{
 	for i := range scases {
 		cas := &scases[i]
 `, `	allSynctest := true
-	simSelect, simFirst := simActive(), 0
+	simSelect, simFirst := simActive() && gp.simAside == 0, 0
 	if simSelect {
 		simPoint()
 		if len(scases) > 1 {
@@ -326,6 +327,19 @@ func simUnlocked()
 
 //go:linkname simActive runtime.simActive
 func simActive() bool
+`, ""),
+
+	after("sync/once.go", "func (o *Once) doSlow(f func()) {\n", `	simAside()
+	defer simBack()
+`, "a global is initialised by whichever run comes first, and no run may show it"),
+
+	after("sync/runtime.go", `func fatal(string)
+`, `
+//go:linkname simAside runtime.simAside
+func simAside()
+
+//go:linkname simBack runtime.simBack
+func simBack()
 `, ""),
 
 	after("sync/pool.go", "func (p *Pool) Put(x any) {\n", `	if simActive() {

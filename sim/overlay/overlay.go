@@ -46,10 +46,12 @@ var ErrUnsupportedGo = errors.New("this release of Go is not supported yet")
 // ErrAnchor means that a place to edit was not found exactly once.
 var ErrAnchor = errors.New("an anchor of the toolchain overlay does not occur exactly once")
 
-// Patch is an edit of one file outside of Go's own, such as a deliberately
-// damaged copy of a dependency's source. Path is the file it replaces.
+// Patch is an edit of one file of a module that the project requires, such as
+// a known bug put back into a dependency.
 type Patch struct {
-	Path        string
+	Module string
+	// File is the file's path inside the module.
+	File        string
 	Anchor      string
 	Replacement string
 }
@@ -82,40 +84,78 @@ func (t Toolchain) Supported() error {
 		ErrUnsupportedGo, supportedRelease, supportedRelease, t.Version)
 }
 
-// Write makes the edited copies in dir and returns the path of the overlay
-// file. It changes no file whose content stays the same, so that the go
-// command's cache stays warm. dir is made if need be.
-func Write(toolchain Toolchain, dir string, patches ...Patch) (string, error) {
+// Build is what the go command needs to build with the overlay.
+type Build struct {
+	// Overlay is the JSON file for -overlay.
+	Overlay string
+	// ModFile is the go.mod for -modfile: the project's, but that the modules
+	// with edits are found below the overlay's folder. The go command refuses to
+	// overlay files of its module cache.
+	ModFile string
+}
+
+// Flags are the flags for go build, test and vet.
+func (b Build) Flags() []string {
+	return []string{"-tags", BuildTag, "-overlay", b.Overlay, "-modfile", b.ModFile}
+}
+
+// Write makes the edited copies in dir, which is made if need be, for the
+// project whose go.mod is in source. It changes no file whose content stays the
+// same, so that the go command's cache stays warm.
+func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, error) {
 	if err := toolchain.Supported(); err != nil {
-		return "", err
+		return Build{}, err
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", err
+		return Build{}, err
 	}
-	all := make([]Patch, 0, len(goEdits)+len(patches))
-	for _, e := range goEdits {
-		all = append(all, Patch{filepath.Join(toolchain.Root, "src", filepath.FromSlash(e.file)), e.anchor, e.replacement})
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Build{}, err
 	}
-	all = append(all, patches...)
-
-	contents, err := apply(toolchain.Version, all)
+	patches = append(append([]Patch{}, modulePatches...), patches...)
+	modules, err := linkModules(source, dir, patches)
 	if err != nil {
-		return "", err
+		return Build{}, err
+	}
+	modFile, err := writeModFile(source, dir, modules)
+	if err != nil {
+		return Build{}, err
+	}
+
+	var edits []edit
+	for _, e := range goEdits {
+		e.file = filepath.Join(toolchain.Root, "src", filepath.FromSlash(e.file))
+		edits = append(edits, e)
+	}
+	for _, p := range patches {
+		edits = append(edits, edit{file: filepath.Join(modules[p.Module], filepath.FromSlash(p.File)), anchor: p.Anchor, replacement: p.Replacement})
+	}
+	contents, err := apply(toolchain.Version, edits)
+	if err != nil {
+		return Build{}, err
 	}
 	for file, text := range newFiles {
 		contents[filepath.Join(toolchain.Root, "src", filepath.FromSlash(file))] = text
 	}
+	for _, added := range moduleFiles {
+		contents[filepath.Join(modules[added.module], filepath.FromSlash(added.file))] = added.text
+	}
+	list, err := writeCopies(toolchain.Root, dir, contents)
+	return Build{Overlay: list, ModFile: modFile}, err
+}
 
-	replace := make(map[string]string, len(contents))
+// writeCopies writes the edited files and the list of what they replace.
+func writeCopies(root, dir string, contents map[string]string) (string, error) {
+	replaced := make(map[string]string, len(contents))
 	for original, text := range contents {
-		copied := filepath.Join(dir, copyName(toolchain.Root, original))
+		copied := filepath.Join(dir, copyName(root, dir, original))
 		if err := writeIfChanged(copied, text); err != nil {
 			return "", err
 		}
-		replace[original] = copied
+		replaced[original] = copied
 	}
-	listing, err := json.MarshalIndent(map[string]any{"Replace": replace}, "", "\t")
+	listing, err := json.MarshalIndent(map[string]any{"Replace": replaced}, "", "\t")
 	if err != nil {
 		return "", err
 	}
@@ -123,32 +163,34 @@ func Write(toolchain Toolchain, dir string, patches ...Patch) (string, error) {
 	return path, writeIfChanged(path, string(listing)+"\n")
 }
 
-// apply returns the edited text of every file that has a patch.
-func apply(version string, patches []Patch) (map[string]string, error) {
+// apply returns the edited text of every file that has an edit.
+func apply(version string, edits []edit) (map[string]string, error) {
 	contents := map[string]string{}
-	for _, p := range patches {
-		text, ok := contents[p.Path]
+	for _, e := range edits {
+		text, ok := contents[e.file]
 		if !ok {
-			raw, err := os.ReadFile(p.Path)
+			raw, err := os.ReadFile(e.file)
 			if err != nil {
-				return nil, fmt.Errorf("%w: %s: expected the file %s, found: %v", ErrAnchor, version, p.Path, err)
+				return nil, fmt.Errorf("%w: %s: expected the file %s, found: %v", ErrAnchor, version, e.file, err)
 			}
 			text = string(raw)
 		}
-		if n := strings.Count(text, p.Anchor); n != 1 {
+		if n := strings.Count(text, e.anchor); n != 1 {
 			return nil, fmt.Errorf("%w: %s: expected it once in %s, found it %d times; the code has likely moved; anchor:\n%s",
-				ErrAnchor, version, p.Path, n, p.Anchor)
+				ErrAnchor, version, e.file, n, e.anchor)
 		}
-		contents[p.Path] = strings.Replace(text, p.Anchor, p.Replacement, 1)
+		contents[e.file] = strings.Replace(text, e.anchor, e.replacement, 1)
 	}
 	return contents, nil
 }
 
 // copyName is where a copy lies below the overlay's folder: one flat name, so
 // that files of one name in different packages do not meet.
-func copyName(root, original string) string {
-	name := strings.TrimPrefix(original, filepath.Join(root, "src")+string(filepath.Separator))
-	name = strings.TrimPrefix(name, string(filepath.Separator))
+func copyName(root, dir, original string) string {
+	name := original
+	for _, prefix := range []string{filepath.Join(root, "src"), filepath.Join(dir, modulesDir)} {
+		name = strings.TrimPrefix(name, prefix+string(filepath.Separator))
+	}
 	return strings.NewReplacer("/", "_", "\\", "_", ":", "_", "@", "_").Replace(name)
 }
 

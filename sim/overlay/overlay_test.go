@@ -9,17 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// project is the folder of the project's go.mod.
+const project = "../.."
+
 func TestEveryAnchorOccursOnceInTheInstalledGo(t *testing.T) {
 	toolchain, err := Installed()
 	require.NoError(t, err)
-	path, err := Write(toolchain, t.TempDir())
+	build, err := Write(toolchain, project, t.TempDir())
 	require.NoError(t, err)
 
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(build.Overlay)
 	require.NoError(t, err)
 	var listing struct{ Replace map[string]string }
 	require.NoError(t, json.Unmarshal(text, &listing))
-	require.Len(t, listing.Replace, len(Files()))
+	require.Len(t, listing.Replace, len(Files())+2, "and two files of prometheus")
 	for original, copied := range listing.Replace {
 		require.FileExists(t, copied, original)
 	}
@@ -29,7 +32,7 @@ func TestWritingTwiceChangesNothing(t *testing.T) {
 	toolchain, err := Installed()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	path, err := Write(toolchain, dir)
+	build, err := Write(toolchain, project, dir)
 	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
@@ -38,9 +41,9 @@ func TestWritingTwiceChangesNothing(t *testing.T) {
 		before[file], err = os.Stat(file)
 		require.NoError(t, err)
 	}
-	again, err := Write(toolchain, dir)
+	again, err := Write(toolchain, project, dir)
 	require.NoError(t, err)
-	require.Equal(t, path, again)
+	require.Equal(t, build, again)
 	for file, info := range before {
 		now, err := os.Stat(file)
 		require.NoError(t, err)
@@ -60,7 +63,7 @@ func TestOtherReleasesAreRefused(t *testing.T) {
 		}
 		require.ErrorIs(t, err, ErrUnsupportedGo, version)
 		require.ErrorContains(t, err, "found "+version)
-		_, err = Write(Toolchain{Version: version, Root: "/nowhere"}, t.TempDir())
+		_, err = Write(Toolchain{Version: version, Root: "/nowhere"}, project, t.TempDir())
 		require.ErrorIs(t, err, ErrUnsupportedGo, version)
 	}
 }
@@ -69,17 +72,17 @@ func TestAnchorsMustOccurExactlyOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file.go")
 	require.NoError(t, os.WriteFile(file, []byte("once\ntwice\ntwice\n"), 0o600))
 
-	contents, err := apply("go1.26.8", []Patch{{file, "once", "ONCE"}, {file, "ONCE", "Once"}})
+	contents, err := apply("go1.26.8", []edit{replace(file, "once", "ONCE", ""), replace(file, "ONCE", "Once", "")})
 	require.NoError(t, err)
 	require.Equal(t, "Once\ntwice\ntwice\n", contents[file])
 
 	for anchor, count := range map[string]string{"twice": "2 times", "never": "0 times"} {
-		_, err := apply("go1.26.8", []Patch{{file, anchor, ""}})
+		_, err := apply("go1.26.8", []edit{replace(file, anchor, "", "")})
 		require.ErrorIs(t, err, ErrAnchor)
 		for _, part := range []string{"go1.26.8", file, count, anchor} {
 			require.ErrorContains(t, err, part)
 		}
 	}
-	_, err = apply("go1.26.8", []Patch{{file + ".missing", "once", ""}})
+	_, err = apply("go1.26.8", []edit{replace(file+".missing", "once", "", "")})
 	require.ErrorIs(t, err, ErrAnchor)
 }

@@ -1,10 +1,12 @@
-// Command write makes the toolchain overlay in a folder and prints the path of
-// its JSON file. The Makefile runs it before every build.
+// Command write makes the toolchain overlay in a folder, for the Go module in
+// the current folder, and prints the flags to build with. The Makefile runs it
+// before every build.
 package main
 
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/watchsim/watchsim/sim/overlay"
 )
@@ -16,9 +18,9 @@ func main() {
 	}
 	toolchain, err := overlay.Installed()
 	if err == nil {
-		var path string
-		if path, err = overlay.Write(toolchain, os.Args[1]); err == nil {
-			fmt.Println(path)
+		var build overlay.Build
+		if build, err = overlay.Write(toolchain, ".", os.Args[1]); err == nil {
+			fmt.Println(strings.Join(build.Flags(), " "))
 			return
 		}
 	}

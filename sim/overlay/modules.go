@@ -1,0 +1,121 @@
+package overlay
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// modulePatches are edits of modules that keep state for the whole process,
+// which a run must neither notice nor leave behind.
+var modulePatches = []Patch{
+	{Module: prometheusModule, File: "prometheus/vec.go", Anchor: `func (m *metricMap) getOrCreateMetricWithLabelValues(
+	hash uint64, lvs []string, curry []curriedLabelValue,
+) Metric {
+`, Replacement: `func (m *metricMap) getOrCreateMetricWithLabelValues(
+	hash uint64, lvs []string, curry []curriedLabelValue,
+) Metric {
+	simAside()
+	defer simBack()
+`},
+	{Module: prometheusModule, File: "prometheus/vec.go", Anchor: `func (m *metricMap) getOrCreateMetricWithLabels(
+	hash uint64, labels Labels, curry []curriedLabelValue,
+) Metric {
+`, Replacement: `func (m *metricMap) getOrCreateMetricWithLabels(
+	hash uint64, labels Labels, curry []curriedLabelValue,
+) Metric {
+	simAside()
+	defer simBack()
+`},
+}
+
+const prometheusModule = "github.com/prometheus/client_golang"
+
+// moduleFiles are added to packages of modules.
+var moduleFiles = []struct{ module, file, text string }{
+	{prometheusModule, "prometheus/watchsim.go", `package prometheus
+
+import _ "unsafe" // for go:linkname
+
+//go:linkname simAside runtime.simAside
+func simAside()
+
+//go:linkname simBack runtime.simBack
+func simBack()
+`},
+}
+
+// modulesDir is where the modules with edits are found, below the overlay's folder.
+const modulesDir = "modules"
+
+// linkModules makes a link to each module that has patches, and returns the
+// links by module. The go command overlays files below a link, but none below
+// its module cache.
+func linkModules(source, dir string, patches []Patch) (map[string]string, error) {
+	links := map[string]string{}
+	for _, p := range patches {
+		if links[p.Module] != "" {
+			continue
+		}
+		list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", p.Module)
+		list.Dir = source
+		out, err := list.Output()
+		if err != nil {
+			return nil, fmt.Errorf("expected %s to require the module %s: %w; run `go mod download` there", source, p.Module, err)
+		}
+		link := filepath.Join(dir, modulesDir, strings.NewReplacer("/", "_").Replace(p.Module))
+		if err := relink(strings.TrimSpace(string(out)), link); err != nil {
+			return nil, err
+		}
+		links[p.Module] = link
+	}
+	return links, nil
+}
+
+// relink makes link point to target.
+func relink(target, link string) error {
+	if old, err := os.Readlink(link); err == nil && old == target {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := os.Symlink(target, link)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another build was faster
+	}
+	return err
+}
+
+// writeModFile writes the project's go.mod, with the modules found at their
+// links, and the go.sum that goes with it.
+func writeModFile(source, dir string, links map[string]string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return "", fmt.Errorf("expected a Go module in %s: %w", source, err)
+	}
+	modules := make([]string, 0, len(links))
+	for module := range links {
+		modules = append(modules, module)
+	}
+	sort.Strings(modules)
+	var b strings.Builder
+	b.Write(text)
+	for _, module := range modules {
+		fmt.Fprintf(&b, "\nreplace %s => %q\n", module, links[module])
+	}
+	sums, err := os.ReadFile(filepath.Join(source, "go.sum"))
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "go.mod")
+	return path, errors.Join(writeIfChanged(path, b.String()), writeIfChanged(filepath.Join(dir, "go.sum"), string(sums)))
+}
