@@ -25,6 +25,9 @@ type Config struct {
 	// counted from 1, with the stacks of all goroutines in the result. 0 means
 	// never.
 	BreakAt uint64
+	// TraceLast makes Result.Trace list what happened in the last so many
+	// decisions before BreakAt.
+	TraceLast int
 	// Network sets up the simulated network; its random streams are the world's.
 	Network simnet.Config
 }

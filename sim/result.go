@@ -57,6 +57,8 @@ type Result struct {
 	// Tape is the recorded tape; TapeFull means that it is cut short.
 	Tape     []byte
 	TapeFull bool
+	// Trace lists what happened before BreakAt, one line each, if it was asked for.
+	Trace []string
 	// Hashes is the running hash after each decision, if it was asked for.
 	Hashes []uint64
 }
@@ -73,9 +75,13 @@ type Leftover struct {
 type recording struct {
 	tape   []byte
 	hashes []uint64
+	trace  []kernel.TraceRecord
 }
 
-func record(p *kernel.Params, config Config) recording {
+// traceRecordsMost bounds a trace.
+const traceRecordsMost = 1 << 16
+
+func newRecording(p *kernel.Params, config Config) recording {
 	var r recording
 	if config.Record {
 		r.tape = scratch(config.Limits.TapeBytes)
@@ -86,6 +92,12 @@ func record(p *kernel.Params, config Config) recording {
 		r.hashes = make([]uint64, config.LogHashes)
 		p.Log = unsafe.Pointer(unsafe.SliceData(r.hashes))
 		p.LogCap = len(r.hashes)
+	}
+	if config.TraceLast > 0 && config.BreakAt > 0 {
+		r.trace = make([]kernel.TraceRecord, traceRecordsMost)
+		p.Trace = unsafe.Pointer(unsafe.SliceData(r.trace))
+		p.TraceCap = len(r.trace)
+		p.TraceAt = config.BreakAt - min(config.BreakAt, uint64(config.TraceLast))
 	}
 	return r
 }
@@ -102,6 +114,9 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 	}
 	result.Hashes = r.hashes[:min(c.Logged, len(r.hashes))]
 
+	for _, record := range r.trace[:min(c.Traced, len(r.trace))] {
+		result.Trace = append(result.Trace, describe(record))
+	}
 	goroutines := goroutines()
 	result.Leftover = leftover(w, goroutines)
 	if result.Stop != Completed {
@@ -181,4 +196,26 @@ func FirstDifference(a, b []uint64) int {
 		return min(len(a), len(b))
 	}
 	return -1
+}
+
+// describe renders one record of a trace.
+func describe(record kernel.TraceRecord) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d ", record.Decision)
+	switch record.Kind {
+	case kernel.TracePick:
+		fmt.Fprintf(&b, "goroutine #%d runs", record.What)
+	case kernel.TracePoint:
+		fmt.Fprintf(&b, "goroutine #%d synchronises in", record.What)
+	case kernel.TraceDraw:
+		fmt.Fprintf(&b, "random number %d is drawn in", record.What)
+	case kernel.TraceClock:
+		fmt.Fprintf(&b, "the clock moves to %v", time.Duration(record.What))
+	}
+	for _, pc := range record.Callers {
+		if f := runtime.FuncForPC(pc); f != nil {
+			b.WriteString(" < " + f.Name())
+		}
+	}
+	return b.String()
 }

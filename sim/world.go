@@ -72,7 +72,7 @@ func Run(config Config, f func(*World)) (*Result, error) {
 		BreakAt:      config.BreakAt,
 	}
 	config.Source.load(&params)
-	recording := record(&params, config)
+	recording := newRecording(&params, config)
 
 	// The collector would run at moments that depend on the machine.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))

@@ -6,7 +6,6 @@ package mutant
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/watchsim/watchsim/sim/overlay"
@@ -63,11 +62,7 @@ func Find(name string) (Mutant, error) {
 	return Mutant{}, fmt.Errorf("%w: expected one of %s, found %q", ErrUnknown, strings.Join(names, ", "), name)
 }
 
-// Patch is the edit of the mutant's file in a copy of its module.
-func (m Mutant) Patch(moduleDir string) overlay.Patch {
-	return overlay.Patch{
-		Path:        filepath.Join(moduleDir, filepath.FromSlash(m.File)),
-		Anchor:      m.Anchor,
-		Replacement: m.Replacement,
-	}
+// Patch is the mutant's edit.
+func (m Mutant) Patch() overlay.Patch {
+	return overlay.Patch{Module: m.Module, File: m.File, Anchor: m.Anchor, Replacement: m.Replacement}
 }

@@ -23,9 +23,10 @@ type Options struct {
 	Record bool
 	// Tape is followed instead of the seed's schedule, if it is not nil.
 	Tape []byte
-	// LogHashes and BreakAt are those of sim.Config.
+	// LogHashes, BreakAt and TraceLast are those of sim.Config.
 	LogHashes int
 	BreakAt   uint64
+	TraceLast int
 }
 
 // Run is what one run left behind.
@@ -62,7 +63,7 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	var ran *cluster.Cluster
 	r.Result, err = sim.Run(sim.Config{
 		Source: source, Limits: spec.limits(), Schedule: spec.schedule(),
-		Record: options.Record, LogHashes: options.LogHashes, BreakAt: options.BreakAt,
+		Record: options.Record, LogHashes: options.LogHashes, BreakAt: options.BreakAt, TraceLast: options.TraceLast,
 		Network: simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost},
 	}, func(world *sim.World) {
 		ran, err = cluster.Start(world, cluster.Config{

@@ -54,20 +54,17 @@ func Build(mutants ...mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	modules, err := linkModules(source, dir, mutants)
-	if err != nil {
-		return "", err
-	}
 	var patches []overlay.Patch
 	for _, m := range mutants {
-		patches = append(patches, m.Patch(modules.links[m.Module]))
+		patches = append(patches, m.Patch())
 	}
-	list, err := overlay.Write(toolchain, filepath.Join(dir, "overlay"), patches...)
+	made, err := overlay.Write(toolchain, source, filepath.Join(dir, "overlay"), patches...)
 	if err != nil {
 		return "", err
 	}
 	binary := filepath.Join(dir, "simrun")
-	build := exec.Command("go", "build", "-tags", overlay.BuildTag, "-overlay", list, "-modfile", modules.file, "-o", binary, Command)
+	arguments := append([]string{"build", "-o", binary}, made.Flags()...)
+	build := exec.Command("go", append(arguments, Command)...)
 	build.Dir = source
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot build %s with the toolchain overlay: %w\n%s", Command, err, out)

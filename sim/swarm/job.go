@@ -11,8 +11,10 @@ type Job struct {
 	Tape []byte `json:"tape,omitempty"`
 	// LogHashes asks for the running hash after each of so many decisions.
 	LogHashes int `json:"logHashes,omitempty"`
-	// BreakAt ends the run at that decision; the answer has the stacks.
-	BreakAt uint64 `json:"breakAt,omitempty"`
+	// BreakAt ends the run at that decision; the answer has the stacks, and what
+	// happened in the TraceLast decisions before.
+	BreakAt   uint64 `json:"breakAt,omitempty"`
+	TraceLast int    `json:"traceLast,omitempty"`
 }
 
 // Answer is what a worker says of a job.
@@ -22,8 +24,9 @@ type Answer struct {
 	Report string `json:"report"`
 	// Diverged means that the tape did not fit.
 	Diverged bool `json:"diverged,omitempty"`
-	// Hashes and Stacks are there if they were asked for.
+	// Hashes, Trace and Stacks are there if they were asked for.
 	Hashes []uint64 `json:"hashes,omitempty"`
+	Trace  []string `json:"trace,omitempty"`
 	Stacks string   `json:"stacks,omitempty"`
 	// Error is why there is no verdict.
 	Error string `json:"error,omitempty"`

@@ -94,7 +94,7 @@ func explain(ctx context.Context, config Config, one, other []uint64) error {
 			if spec.Seed != seed {
 				return Job{Spec: spec}
 			}
-			return Job{Spec: spec, LogHashes: hashesLogged, BreakAt: breakAt}
+			return Job{Spec: spec, LogHashes: hashesLogged, BreakAt: breakAt, TraceLast: traceLast}
 		}, func(Answer) {})
 	}
 	a, err := last(one, 0)
@@ -115,8 +115,33 @@ func explain(ctx context.Context, config Config, one, other []uint64) error {
 	if b, err = last(other, uint64(at+1)); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: seed %d, first at decision %d\n--- after seeds %v:\n%s\n--- after seeds %v:\n%s",
-		ErrNotDeterministic, seed, at+1, one[:len(one)-1], different(a.Stacks, b.Stacks), other[:len(other)-1], different(b.Stacks, a.Stacks))
+	from := firstDifferentLine(a.Trace, b.Trace)
+	return fmt.Errorf("%w: seed %d, first at decision %d\n--- after seeds %v:\n%s\n%s\n--- after seeds %v:\n%s\n%s",
+		ErrNotDeterministic, seed, at+1,
+		one[:len(one)-1], excerpt(a.Trace, from), different(a.Stacks, b.Stacks),
+		other[:len(other)-1], excerpt(b.Trace, from), different(b.Stacks, a.Stacks))
+}
+
+// traceLast is how many decisions before the first difference are traced, and
+// traceShown how many lines of that are shown before and after the first one
+// that differs.
+const (
+	traceLast  = 50
+	traceShown = 6
+)
+
+func firstDifferentLine(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+// excerpt is what surrounds the first line that differs.
+func excerpt(trace []string, at int) string {
+	return strings.Join(trace[max(0, at-traceShown):min(len(trace), at+traceShown)], "\n")
 }
 
 // different keeps the goroutines of one listing that the other does not have.

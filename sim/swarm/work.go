@@ -76,7 +76,7 @@ func (w *worker) do(job Job) Answer {
 		return Answer{Error: "warming up: " + err.Error()}
 	}
 	run, err := w.execute(job.Spec, made, scenario.Options{
-		Record: job.Folder != "", Tape: job.Tape, LogHashes: job.LogHashes, BreakAt: job.BreakAt,
+		Record: job.Folder != "", Tape: job.Tape, LogHashes: job.LogHashes, BreakAt: job.BreakAt, TraceLast: job.TraceLast,
 	})
 	if err != nil {
 		return Answer{Error: err.Error()}
@@ -96,7 +96,7 @@ func (w *worker) do(job Job) Answer {
 	}
 	return Answer{
 		Verdict: verdict, Report: report, Diverged: run.Result.Diverged,
-		Hashes: run.Result.Hashes, Stacks: run.Result.Stacks,
+		Hashes: run.Result.Hashes, Trace: run.Result.Trace, Stacks: run.Result.Stacks,
 	}
 }
 

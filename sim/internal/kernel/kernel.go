@@ -26,7 +26,11 @@ type Params struct {
 	Log       unsafe.Pointer
 	LogCap    int
 	CollectAt uint64
-	_         [8]uint64
+
+	Trace    unsafe.Pointer
+	TraceCap int
+	TraceAt  uint64
+	_        [5]uint64
 }
 
 // Counters is what a run reports. The edited runtime declares the same struct.
@@ -49,7 +53,8 @@ type Counters struct {
 	Logged     int
 	Identities uint64
 	Running    uint64 // ID of the goroutine that ran last
-	_          [3]uint64
+	Traced     int
+	_          [2]uint64
 }
 
 // Why a run stopped, as Counters.Stop tells.
@@ -59,6 +64,21 @@ const (
 	StopTime      = 2
 	StopDeadlock  = 3
 	StopAsked     = 4
+)
+
+// TraceRecord is one record of Params.Trace: the number of decisions so far, a
+// kind, what it is about, and callers where the kind has them.
+type TraceRecord struct {
+	Decision, Kind, What uintptr
+	Callers              [13]uintptr
+}
+
+// The kinds of trace record, and what they are about.
+const (
+	TracePick  = 1 // a goroutine was picked: its ID
+	TracePoint = 2 // a synchronisation point was passed: the goroutine's ID
+	TraceDraw  = 3 // a random number was drawn: how many there were so far
+	TraceClock = 4 // the clock moved: nanoseconds since the run began
 )
 
 // GroupMax is how many process groups one run can have.

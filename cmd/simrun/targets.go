@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/watchsim/watchsim/sim/target"
+	"github.com/watchsim/watchsim/sim/target/kubernetes"
+)
+
+// targets are the cachers that can be run; the first is the default.
+var targets = []struct {
+	name, summary string
+	make          func() target.Target
+}{
+	{"kubernetes", "k8s.io/apiserver's etcd3 store and Cacher, unmodified", kubernetes.New},
+}
+
+func findTarget(name string) (target.Target, error) {
+	var names []string
+	for _, t := range targets {
+		if t.name == name {
+			return t.make(), nil
+		}
+		names = append(names, t.name)
+	}
+	return nil, fmt.Errorf("unknown target: expected one of %s, found %q", strings.Join(names, ", "), name)
+}
