@@ -15,11 +15,16 @@ func hasBlock(s *model.Stream) bool {
 // asksForEnd reports whether the end of the block has to be marked.
 func asksForEnd(s *model.Stream) bool { return s.InitialEvents && s.Bookmarks }
 
+// mayMarkEnd reports whether the end of the block may be marked. An API server
+// with WatchList treats a watch with RV 0 or unset that allows bookmarks as one
+// that asks for initial events (SetListOptionsDefaults in apimachinery).
+func mayMarkEnd(s *model.Stream) bool { return s.Bookmarks && hasBlock(s) }
+
 // readBlock judges Initial and InitialEnd. It sets the RV the stream starts from
 // and returns the index of the first event after the block.
 func (w *walk) readBlock() int {
 	w.check.counts.Blocks++
-	if asksForEnd(w.stream) {
+	if mayMarkEnd(w.stream) {
 		for i := range w.stream.Events {
 			if w.stream.Events[i].InitialEnd {
 				w.readMarkedBlock(i)

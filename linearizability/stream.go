@@ -181,7 +181,7 @@ func (w *walk) reportMissing(k, proof int) {
 func (w *walk) readBookmark(i int, event *model.Event) {
 	if event.InitialEnd {
 		why := "a second time"
-		if !asksForEnd(w.stream) {
+		if !mayMarkEnd(w.stream) {
 			why = "without having been asked for"
 		}
 		w.violate(InitialEnd, i, fmt.Sprintf("%s came %s", describeEvent(event), why), event.RV)

@@ -146,6 +146,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	r.History.Healed = int64(time.Since(began))
 	r.problem(clients.Heal())
 	time.Sleep(config.Quiet)
+	clients.Converge()
 	r.problem(clients.Stop())
 	r.History.End = int64(time.Since(began))
 	clients.Fill(r.History)

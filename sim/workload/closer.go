@@ -15,6 +15,8 @@ import (
 type closer struct {
 	writer
 	backoff backoff
+	// last is the RV of the last write to each namespace.
+	last map[string]int64
 }
 
 // finish writes once to every namespace and then lists from every server. It
@@ -64,6 +66,9 @@ func (c *closer) put(server *session, key objectKey) bool {
 	if op.Err == model.NotFound {
 		op = &model.Operation{Kind: model.Create, Scope: op.Scope, RV: model.RVUnset, Object: c.newObject(key)}
 		c.do(server, op, "")
+	}
+	if op.Err == model.OK {
+		c.last[key.namespace] = op.ResultRV
 	}
 	return op.Err == model.OK
 }

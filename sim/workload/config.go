@@ -55,6 +55,10 @@ const (
 	lastWritesMost = 10 * time.Second
 	// stopMost is how long Stop waits for clients whose calls were cancelled.
 	stopMost = 10 * time.Second
+	// convergeMost is how long Converge waits for informers, and convergePause how
+	// often it looks.
+	convergeMost  = 60 * time.Second
+	convergePause = 500 * time.Millisecond
 	// rememberMost is how many resourceVersions a client remembers.
 	rememberMost = 32
 	// pagesMost is how many pages a client follows before it gives a list up.

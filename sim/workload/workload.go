@@ -45,6 +45,7 @@ type Workload struct {
 	workers, followers, closing group
 	consumers                   map[string]*consumer
 	informers                   []*informer
+	lastWrites                  map[string]int64 // the RV of the last write to each namespace
 }
 
 // New prepares a workload without starting it.
@@ -61,7 +62,7 @@ func New(config Config, environment Environment) (*Workload, error) {
 	w := &Workload{
 		config: config, environment: environment,
 		recorder:  newRecorder(environment.Began),
-		consumers: map[string]*consumer{},
+		consumers: map[string]*consumer{}, lastWrites: map[string]int64{},
 	}
 	w.alive, w.endAlive = context.WithCancel(context.Background())
 	w.working, w.endWorking = context.WithCancel(w.alive)
@@ -141,13 +142,37 @@ func (w *Workload) Heal() error {
 			consumer.heal()
 		}
 	}
-	closer := &closer{writer: writer{client: w.client(closerName)}, backoff: w.newBackoff()}
+	closer := &closer{writer: writer{client: w.client(closerName)}, backoff: w.newBackoff(), last: w.lastWrites}
 	var err error
 	w.start(&w.closing, closer.name, func() { err = closer.finish() })
 	if !w.closing.wait(2*lastWritesMost + stopMost) {
 		return errors.New("workload: a last request did not return after its context was done")
 	}
 	return err
+}
+
+// Converge waits until every informer has seen the last writes to its scope, but
+// no longer than an informer may take that has backed off: client-go waits for
+// up to 30 s, and half as long again by chance. Call it after Heal.
+func (w *Workload) Converge() {
+	var latest int64
+	for _, rv := range w.lastWrites {
+		latest = max(latest, rv)
+	}
+	for waited := time.Duration(0); waited < convergeMost; waited += convergePause {
+		behind := false
+		for _, informer := range w.informers {
+			wanted := latest
+			if informer.scope.Namespace != "" {
+				wanted = w.lastWrites[informer.scope.Namespace]
+			}
+			behind = behind || informer.inner.LastSyncRV() < wanted
+		}
+		if !behind {
+			return
+		}
+		time.Sleep(convergePause)
+	}
 }
 
 // Stop ends the recording and then all clients. Streams open at this moment are
