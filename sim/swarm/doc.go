@@ -9,5 +9,7 @@
 //   - job.go: what goes to a worker and what comes back.
 //   - work.go: the worker's side.
 //   - process.go: one worker process, seen from the coordinator.
+//   - complaint.go: what a worker said before it died.
 //   - swarm.go: the coordinator.
+//   - verify.go: whether one seed is one run.
 package swarm

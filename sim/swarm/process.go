@@ -2,14 +2,15 @@ package swarm
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,28 +25,37 @@ const WorkerArgument = "worker"
 // for kill.
 type process struct {
 	command *exec.Cmd
+	dir     string // where it works, and all that it leaves behind if it dies
 	in      io.WriteCloser
 	out     *bufio.Reader
-	errors  *tail
+	errors  *complaint
 	runs    int
 	once    sync.Once
 }
 
 // startProcess starts a worker.
 func startProcess(binary string) (*process, error) {
-	command := exec.Command(binary, WorkerArgument)
+	dir, err := os.MkdirTemp(scratchDir(), fmt.Sprintf("watchsim-%d-", os.Getpid()))
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a folder for a worker: %w", err)
+	}
+	command := exec.Command(binary, WorkerArgument, dir)
 	command.Env = append(os.Environ(), "GOMAXPROCS=1", "GOTRACEBACK=all")
-	in, err := command.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p := &process{command: command, in: in, out: bufio.NewReaderSize(out, 1<<20), errors: &tail{}}
+	p := &process{command: command, dir: dir, errors: &complaint{}}
 	command.Stderr = p.errors
-	return p, command.Start()
+	p.in, err = command.StdinPipe()
+	var out io.Reader
+	if err == nil {
+		out, err = command.StdoutPipe()
+	}
+	if err == nil {
+		p.out = bufio.NewReaderSize(out, 1<<20)
+		err = command.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot start a worker: %w", err), os.RemoveAll(dir))
+	}
+	return p, nil
 }
 
 // do has the worker do a job. A job that takes longer than limit is ended, and
@@ -55,9 +65,9 @@ func (p *process) do(job Job, limit time.Duration) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	timedOut := false
+	var timedOut atomic.Bool
 	watchdog := time.AfterFunc(limit, func() {
-		timedOut = true
+		timedOut.Store(true)
 		p.kill()
 	})
 	defer watchdog.Stop()
@@ -73,46 +83,34 @@ func (p *process) do(job Job, limit time.Duration) (Answer, error) {
 		return answer, nil
 	}
 	p.close()
-	if timedOut {
+	if timedOut.Load() {
 		return Answer{}, fmt.Errorf("%w: seed %d took longer than %v", ErrWorkerDied, job.Spec.Seed, limit)
 	}
 	return Answer{}, fmt.Errorf("%w in seed %d: %s", ErrWorkerDied, job.Spec.Seed, p.errors)
 }
 
-// close lets the worker end and waits for it.
+// close lets the worker end, waits for it, and clears up after it: one that
+// was killed could not.
 func (p *process) close() {
 	p.once.Do(func() {
 		p.in.Close()
 		_ = p.command.Wait()
+		_ = os.RemoveAll(p.dir)
 	})
 }
 
 func (p *process) kill() { _ = p.command.Process.Kill() }
 
-// tail keeps the beginning of what a worker writes to standard error: a panic
-// says what it is about first.
-type tail struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// stderrMost is how much of it is kept.
-const stderrMost = 16 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if room := stderrMost - t.text.Len(); room > 0 {
-		t.text.Write(p[:min(room, len(p))])
+// scratchDir is where workers keep their members' data: in memory where the
+// system has a place for that.
+func scratchDir() string {
+	const inMemory = "/dev/shm"
+	if info, err := os.Stat(inMemory); err == nil && info.IsDir() {
+		if probe, err := os.CreateTemp(inMemory, "watchsim-probe-"); err == nil {
+			probe.Close()
+			os.Remove(filepath.Join(inMemory, filepath.Base(probe.Name())))
+			return inMemory
+		}
 	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.text.Len() == 0 {
-		return "it wrote nothing to standard error"
-	}
-	return t.text.String()
+	return os.TempDir()
 }

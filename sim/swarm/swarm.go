@@ -56,8 +56,9 @@ type Config struct {
 type Outcome struct {
 	Verdict scenario.Verdict
 	Report  string
-	// Err is why there is no verdict. A worker that died is a failure of the
-	// seed: ErrWorkerDied.
+	// Err is what went wrong besides: no verdict, no artefacts, or a seed that
+	// was two different runs, which is ErrNotDeterministic. A worker that died
+	// is none of these but a failure of the seed.
 	Err error
 }
 
@@ -133,36 +134,60 @@ func (s *seat) run(ctx context.Context, seed uint64) (Outcome, bool) {
 	}
 	answer, err := s.do(ctx, job)
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return Outcome{}, false
+	case err != nil && !errors.Is(err, ErrWorkerDied):
+		return Outcome{Err: err}, true
 	case err == nil && answer.Error != "":
 		return Outcome{Err: errors.New(answer.Error)}, true
 	case err == nil && (answer.Verdict.Outcome != linearizability.Failed || job.Folder != ""):
 		return Outcome{Verdict: answer.Verdict, Report: answer.Report}, true
 	}
-	outcome := s.confirm(ctx, spec, answer, err)
-	return outcome, ctx.Err() == nil
+	return s.confirm(ctx, spec, answer, err)
 }
 
-// confirm repeats a failure in a fresh worker, which writes the artefacts first.
-func (s *seat) confirm(ctx context.Context, spec scenario.Spec, first Answer, died error) Outcome {
+// confirm repeats a failure in a fresh worker, which writes the artefacts
+// first. Whatever becomes of that, the failure itself is not lost. It returns
+// false if ctx ended before anything was known.
+func (s *seat) confirm(ctx context.Context, spec scenario.Spec, first Answer, died error) (Outcome, bool) {
+	known := Outcome{Verdict: first.Verdict, Report: first.Report}
+	if died != nil {
+		known = Outcome{Verdict: dead(spec, died), Report: died.Error()}
+	}
 	folder, err := s.folder(spec)
 	if err != nil {
-		return Outcome{Verdict: first.Verdict, Report: first.Report, Err: err}
+		known.Err = err
+		return known, true
 	}
 	second, err := Once(ctx, s.config.Binary, Job{Spec: spec, Folder: folder}, s.config.Limits)
+	if err == nil && second.Error != "" {
+		err = errors.New(second.Error)
+	}
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return known, true
+	case errors.Is(err, ErrWorkerDied):
+		known = Outcome{Verdict: dead(spec, err), Report: err.Error()}
+		known.Verdict.Folder = folder
+		known.Err = known.Verdict.WriteVerdict(folder, known.Report)
+		return known, true
 	case err != nil:
-		return Outcome{Verdict: dead(spec, err), Report: err.Error(), Err: nil}
-	case second.Error != "":
-		return Outcome{Err: errors.New(second.Error)}
+		known.Err = err
+		return known, true
+	}
+	return confirmed(spec, first, died, second), true
+}
+
+// confirmed compares a failure with its repetition.
+func confirmed(spec scenario.Spec, first Answer, died error, second Answer) Outcome {
+	switch {
 	case died != nil:
 		return Outcome{Verdict: second.Verdict, Report: second.Report,
-			Err: fmt.Errorf("seed %d is not deterministic: a worker died of it, a fresh one did not: %w", spec.Seed, died)}
+			Err: fmt.Errorf("%w: seed %d killed its worker, but not a fresh one: %w", ErrNotDeterministic, spec.Seed, died)}
 	case second.Verdict.Hash != first.Verdict.Hash:
 		return Outcome{Verdict: second.Verdict, Report: second.Report,
-			Err: fmt.Errorf("seed %d is not deterministic: expected the hash %s of the first run, found %s in a fresh process",
-				spec.Seed, first.Verdict.Hash, second.Verdict.Hash)}
+			Err: fmt.Errorf("%w: seed %d: expected the hash %s of the first run, found %s in a fresh process",
+				ErrNotDeterministic, spec.Seed, first.Verdict.Hash, second.Verdict.Hash)}
 	}
 	return Outcome{Verdict: second.Verdict, Report: second.Report}
 }

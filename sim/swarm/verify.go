@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
@@ -41,6 +42,40 @@ func Verify(ctx context.Context, config Config) error {
 			continue
 		}
 		return explain(ctx, config, seeds[:i+1], reversed(seeds[i:]))
+	}
+	return nil
+}
+
+// Repeat runs one seed in so many fresh processes, half of them one after the
+// other and half of them all at once, in each other's way. The error names the
+// first decision in which two of them differ, and where each was.
+func Repeat(ctx context.Context, config Config, seed uint64, processes int) error {
+	spec := config.Spec
+	spec.Seed = seed
+	answers := make([]Answer, processes)
+	errs := make([]error, processes)
+	once := func(i int) {
+		answers[i], errs[i] = Once(ctx, config.Binary, Job{Spec: spec}, config.Limits)
+		if errs[i] == nil && answers[i].Error != "" {
+			errs[i] = errors.New(answers[i].Error)
+		}
+	}
+	var crowd sync.WaitGroup
+	for i := range processes {
+		if i < processes/2 {
+			once(i)
+			continue
+		}
+		crowd.Go(func() { once(i) })
+	}
+	crowd.Wait()
+	for i, answer := range answers {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		if answer.Verdict.Hash != answers[0].Verdict.Hash {
+			return explain(ctx, config, []uint64{seed}, []uint64{seed})
+		}
 	}
 	return nil
 }

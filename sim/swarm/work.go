@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -25,14 +24,10 @@ const collectAbove = 128 << 20
 const lineMost = 256 << 20
 
 // Work is the life of a worker process: it reads jobs from in, one JSON object
-// a line, and writes an answer to out for each, until in ends.
-func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
-	dir, err := os.MkdirTemp(scratchDir(), "watchsim-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	// Paths relative to a folder of its own are the same in every worker.
+// a line, and writes an answer to out for each, until in ends. dir is a folder
+// of its own, which whoever started it removes.
+func Work(dir string, in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
+	// Relative paths are the same in every worker.
 	if err := os.Chdir(dir); err != nil {
 		return err
 	}
@@ -56,7 +51,7 @@ func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target,
 	return lines.Err()
 }
 
-// worker does one job after another. runs numbers the folders of their data.
+// worker does one job after another.
 type worker struct {
 	targets func(name string) (target.Target, error)
 	warm    map[string]bool
@@ -102,7 +97,7 @@ func (w *worker) do(job Job) Answer {
 
 func (w *worker) execute(spec scenario.Spec, made target.Target, options scenario.Options) (*scenario.Run, error) {
 	options.Dir = dataDir
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+	if err := os.Mkdir(dataDir, 0o700); err != nil {
 		return nil, err
 	}
 	run, err := scenario.Execute(spec, made, options)
@@ -157,18 +152,4 @@ func residentBytes() int64 {
 	}
 	pages, _ := strconv.ParseInt(fields[1], 10, 64)
 	return pages * int64(os.Getpagesize())
-}
-
-// scratchDir is where workers keep their members' data: in memory where the
-// system has a place for that.
-func scratchDir() string {
-	const inMemory = "/dev/shm"
-	if info, err := os.Stat(inMemory); err == nil && info.IsDir() {
-		if probe, err := os.CreateTemp(inMemory, "watchsim-probe-"); err == nil {
-			probe.Close()
-			os.Remove(filepath.Join(inMemory, filepath.Base(probe.Name())))
-			return inMemory
-		}
-	}
-	return os.TempDir()
 }
