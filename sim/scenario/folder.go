@@ -14,8 +14,8 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// The files of a run's folder. All but verdict and report are written before
-// the run is judged.
+// The files of a run's folder, those that there are. All but verdict and report
+// are written before the run is judged.
 const (
 	runFile     = "run.json"
 	planFile    = "plan.txt"
@@ -54,7 +54,8 @@ func (s Spec) Name() string {
 }
 
 // Write writes everything that the run left behind to a folder, which is made.
-// Each file is complete or absent.
+// All files are written or none: what an earlier run has left in the folder
+// stays whole if there is no room.
 func (r *Run) Write(folder, goVersion string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -73,25 +74,15 @@ func (r *Run) Write(folder, goVersion string) error {
 	if err := traces.WriteHistory(&history, header, r.History); err != nil {
 		return err
 	}
-	files := []struct {
-		name    string
-		content []byte
-	}{
+	return writeAll(folder, []file{
 		{runFile, append(about, '\n')},
 		{planFile, []byte(r.Plan.String())},
 		{tapeFile, tape.Bytes()},
 		{historyFile, history.Bytes()},
 		{stacksFile, []byte(r.Result.Stacks)},
-	}
-	for _, file := range files {
-		if len(file.content) == 0 {
-			continue
-		}
-		if err := writeWhole(filepath.Join(folder, file.name), file.content); err != nil {
-			return err
-		}
-	}
-	return nil
+		{verdictFile, nil}, // an earlier run's
+		{reportFile, nil},
+	})
 }
 
 // WriteVerdict adds what the oracle says, and the report for people.
@@ -100,29 +91,10 @@ func (v Verdict) WriteVerdict(folder, report string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(
-		writeWhole(filepath.Join(folder, verdictFile), append(text, '\n')),
-		writeWhole(filepath.Join(folder, reportFile), []byte(report)),
-	)
-}
-
-// writeWhole writes a file so that it is never seen half-written, even on a
-// disk that is full.
-func writeWhole(path string, content []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(content)
-	err = errors.Join(err, temporary.Close())
-	if err == nil {
-		err = errors.Join(os.Chmod(temporary.Name(), 0o644), os.Rename(temporary.Name(), path))
-	}
-	if err != nil {
-		os.Remove(temporary.Name())
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return nil
+	return writeAll(folder, []file{
+		{verdictFile, append(text, '\n')},
+		{reportFile, []byte(report)},
+	})
 }
 
 // Recorded is a run read back from its folder.
