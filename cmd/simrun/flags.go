@@ -108,6 +108,9 @@ func (f *runFlags) readPlan(spec *scenario.Spec) error {
 	return nil
 }
 
+// seedsMost is how many seeds one range may have.
+const seedsMost = 1_000_000_000
+
 // seedRange reads --seed or --seeds.
 func (f *runFlags) seedRange() (first, last uint64, err error) {
 	switch {
@@ -128,6 +131,9 @@ func (f *runFlags) seedRange() (first, last uint64, err error) {
 		if err != nil || !isRange || last < first {
 			return 0, 0, fmt.Errorf("--seeds: expected a range of seeds such as 1-2000, its first not above its last, found %q", f.seeds)
 		}
+		if last-first >= seedsMost {
+			return 0, 0, fmt.Errorf("--seeds: expected at most %d seeds, found %q", uint64(seedsMost), f.seeds)
+		}
 		return first, last, nil
 	}
 	return 0, 0, fmt.Errorf("expected --seed or --seeds, found neither; try `simrun --seed 7` or `simrun --help`")
@@ -146,6 +152,50 @@ func binaryWith(mutantName string) (string, error) {
 		return "", err
 	}
 	return selfbuild.Build(m)
+}
+
+// config checks all flags, in the order in which a user would, and says what
+// to run.
+func (f *runFlags) config() (swarm.Config, error) {
+	first, last, err := f.seedRange()
+	if err != nil {
+		return swarm.Config{}, err
+	}
+	spec, err := f.spec()
+	if err != nil {
+		return swarm.Config{}, err
+	}
+	spec.Seed = first
+	if err := spec.Validate(); err != nil {
+		return swarm.Config{}, err
+	}
+	limits, err := f.limits()
+	if err != nil {
+		return swarm.Config{}, err
+	}
+	limits.Workers = int(min(uint64(limits.Workers), last-first+1))
+	binary, err := f.binary()
+	return swarm.Config{
+		Binary: binary, Spec: spec, First: first, Last: last,
+		Out: f.out, KeepAll: f.keepAll || first == last, Limits: limits,
+	}, err
+}
+
+// prepareOut makes the folder for artefacts and tries to write there, which is
+// better found out now than after the first failure.
+func (f *runFlags) prepareOut() error {
+	err := os.MkdirAll(f.out, 0o755)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(f.out, ".simrun-*"); err == nil {
+			probe.Close()
+			err = os.Remove(probe.Name())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--out: cannot write to %s: %w", f.out, err)
+	}
+	return nil
 }
 
 // limits are the workers'.

@@ -39,6 +39,9 @@ func replay(command *cobra.Command, folder string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	if _, err := findTarget(recorded.Spec.Target); err != nil {
+		return fmt.Errorf("%s: %w", folder, err)
+	}
 	binary, err := binaryWith(recorded.Spec.Mutant)
 	if err != nil {
 		return err
@@ -63,6 +66,11 @@ func replay(command *cobra.Command, folder string, asJSON bool) error {
 		out = command.ErrOrStderr()
 	}
 	fmt.Fprintf(out, "%s\n\n", strings.TrimRight(answer.Report, "\n"))
+	if answer.Diverged {
+		fmt.Fprintln(out, "  the replay differs: the tape has a choice that the run does not have, or ends before it; "+
+			"the code or the toolchain is not the one that recorded it")
+		return exit(exitInconclusive)
+	}
 	if answer.Verdict.Hash != recorded.Hash {
 		fmt.Fprintf(out, "  the replay differs: expected the hash %s, found %s; the code or the toolchain is not the one that recorded it\n",
 			recorded.Hash, answer.Verdict.Hash)

@@ -48,6 +48,9 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitPassed
 	case errors.As(err, &code):
 		return int(code)
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "simrun: interrupted before there was a verdict")
+		return exitInconclusive
 	default:
 		fmt.Fprintf(stderr, "simrun: %v\n", err)
 		return exitUsage
@@ -91,14 +94,14 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 	}
 	flags.register(root)
 	root.AddCommand(replayCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
-		Use:    swarm.WorkerArgument,
+		Use:    swarm.WorkerArgument + " FOLDER",
 		Short:  "work off runs for another simrun",
 		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
+		Args:   cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
 			// An interrupt is for the coordinator, which ends the workers.
 			signal.Ignore(os.Interrupt)
-			return swarm.Work(stdin, command.OutOrStdout(), findTarget)
+			return swarm.Work(arguments[0], stdin, command.OutOrStdout(), findTarget)
 		},
 	})
 	return root

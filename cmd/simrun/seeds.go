@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,42 +21,27 @@ import (
 
 // run runs one seed or many.
 func (f *runFlags) run(command *cobra.Command) error {
-	first, last, err := f.seedRange()
+	config, err := f.config()
 	if err != nil {
 		return err
 	}
-	spec, err := f.spec()
-	if err != nil {
+	if err := f.prepareOut(); err != nil {
 		return err
 	}
-	spec.Seed = first
-	if err := spec.Validate(); err != nil {
-		return err
-	}
-	limits, err := f.limits()
-	if err != nil {
-		return err
-	}
-	binary, err := f.binary()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
-		return fmt.Errorf("--out: cannot write to %s: %w", f.out, err)
-	}
-	single := first == last
-	config := swarm.Config{
-		Binary: binary, Spec: spec, First: first, Last: last,
-		Out: f.out, KeepAll: f.keepAll || single, Limits: limits,
-	}
-	limits.Workers = int(min(uint64(limits.Workers), last-first+1))
-	config.Limits = limits
 	out, notes := command.OutOrStdout(), command.ErrOrStderr()
 	f.banner(notes, config)
 
-	tally := newTally(f, out, notes, last-first+1)
+	// What goes wrong outside of the runs would go wrong with the next one, too.
+	ctx, abandon := context.WithCancel(command.Context())
+	defer abandon()
+	tally := newTally(f, out, notes, config.Last-config.First+1)
 	start := time.Now()
-	swarm.Run(command.Context(), config, tally.add)
+	swarm.Run(ctx, config, func(outcome swarm.Outcome) {
+		tally.add(outcome)
+		if tally.problem != nil {
+			abandon()
+		}
+	})
 	return tally.finish(command.Context().Err() != nil, time.Since(start))
 }
 
@@ -94,7 +80,11 @@ type tally struct {
 	events, operations                 int
 	simulated, wall, check             float64
 	guarantees                         map[string]int
-	problem                            error
+
+	// undetermined counts seeds that were two different runs; problem is why no
+	// more seeds can be run.
+	undetermined uint64
+	problem      error
 }
 
 func newTally(f *runFlags, out, notes io.Writer, total uint64) *tally {
@@ -113,9 +103,12 @@ func (t *tally) add(outcome swarm.Outcome) {
 		_ = t.bar.Add(1)
 	}
 	v := outcome.Verdict
-	if outcome.Err != nil {
-		t.problem = errors.Join(t.problem, outcome.Err)
+	switch {
+	case errors.Is(outcome.Err, swarm.ErrNotDeterministic):
+		t.undetermined++
 		t.say("%v", outcome.Err)
+	case outcome.Err != nil && t.problem == nil:
+		t.problem = outcome.Err
 	}
 	if v.Outcome == "" {
 		return
@@ -208,12 +201,14 @@ func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
 		}
 	}
 	if interrupted {
-		t.say("interrupted: the seeds that are missing were not run")
+		t.say("  interrupted: the seeds that are missing were not run")
 	}
 	switch {
+	case t.problem != nil:
+		return t.problem
 	case t.failed > 0:
 		return exit(exitFailed)
-	case t.problem != nil:
+	case t.undetermined > 0:
 		return exit(exitUsage)
 	case t.inconclusive > 0 || t.done < t.total:
 		return exit(exitInconclusive)

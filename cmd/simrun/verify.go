@@ -12,28 +12,23 @@ import (
 // verifyCommand checks that seeds are runs.
 func verifyCommand() *cobra.Command {
 	var flags runFlags
+	var processes int
 	command := &cobra.Command{
 		Use:   "verify --seeds A-B",
 		Short: "run seeds in two orders and check that each is one run",
+		Long: "verify runs the seeds forwards in one worker and backwards in another, and the first of them in\n" +
+			"--processes fresh ones, half of these all at once. If a seed was two different runs, it says in\n" +
+			"which decision they part, and where each was then.",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			first, last, err := flags.seedRange()
+			config, err := flags.config()
 			if err != nil {
 				return err
 			}
-			spec, err := flags.spec()
-			if err != nil {
-				return err
+			err = swarm.Verify(command.Context(), config)
+			if err == nil {
+				err = swarm.Repeat(command.Context(), config, config.First, processes)
 			}
-			limits, err := flags.limits()
-			if err != nil {
-				return err
-			}
-			binary, err := flags.binary()
-			if err != nil {
-				return err
-			}
-			err = swarm.Verify(command.Context(), swarm.Config{Binary: binary, Spec: spec, First: first, Last: last, Limits: limits})
 			if errors.Is(err, swarm.ErrNotDeterministic) {
 				fmt.Fprintln(command.OutOrStdout(), err)
 				return exit(exitFailed)
@@ -41,10 +36,12 @@ func verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(command.OutOrStdout(), "seeds %d to %d have one hash each, forwards and backwards\n", first, last)
+			fmt.Fprintf(command.OutOrStdout(), "seeds %d to %d have one hash each, forwards and backwards; seed %d has it in %d fresh processes\n",
+				config.First, config.Last, config.First, processes)
 			return nil
 		},
 	}
 	flags.register(command)
+	command.Flags().IntVar(&processes, "processes", 4, "number of fresh processes for the first seed")
 	return command
 }
