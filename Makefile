@@ -10,7 +10,7 @@ SEEDS    ?= 1-2000
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: sim
 sim: build ## run Kubernetes' own cacher for a simulated minute, faults included (SEED=7)
@@ -46,6 +46,10 @@ lint: overlay ## gofmt, go vet and staticcheck, with and without the overlay
 .PHONY: canary
 canary: build ## show that a damaged cacher is caught
 	go test $(SIMFLAGS) -count 1 -run 'TestCanary' ./cmd/simrun
+
+.PHONY: a01
+a01: build ## hunt a real bug of Kubernetes, k/k 116122, in a cacher without its fix
+	bin/simrun --mutant A01 --scenario reinit --seeds 1-2000
 
 .PHONY: bench
 bench: build ## measure speed, checking, memory and the cost of the scheduler

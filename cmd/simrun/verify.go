@@ -19,7 +19,7 @@ func verifyCommand() *cobra.Command {
 		Long: "verify runs the seeds forwards in one worker and backwards in another, and the first of them in\n" +
 			"--processes fresh ones, half of these all at once. If a seed was two different runs, it says in\n" +
 			"which decision they part, and where each was then.",
-		Args:  cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			config, err := flags.config()
 			if err != nil {

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/traces"
+)
+
+// recordRun leaves the artefacts of a run and returns their folder.
+func recordRun(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out := t.TempDir()
+	code, stdout, stderr := simrun(t, append([]string{"--out", out, "--seed", "7"}, arguments...)...)
+	require.Contains(t, []int{exitPassed, exitFailed}, code, stderr)
+	folders, err := filepath.Glob(filepath.Join(out, "*"))
+	require.NoError(t, err)
+	require.Len(t, folders, 1)
+	require.Contains(t, stdout, "artefacts in "+folders[0])
+	return folders[0]
+}
+
+func TestReplayAgreesOnTheHash(t *testing.T) {
+	for name, row := range map[string]struct {
+		target string
+		code   int
+		says   string
+	}{
+		"passed": {targets[0].name, exitPassed, "PASSED  seed 7"},
+		"failed": {"forgetful", exitFailed, "FAILED  seed 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := recordRun(t, "--target", row.target)
+			code, stdout, stderr := simrun(t, "replay", folder)
+			require.Equal(t, row.code, code, "%s%s", stdout, stderr)
+			require.Contains(t, stdout, row.says)
+			require.Contains(t, stdout, "the hash agrees: ")
+			for _, file := range []string{"tape.bin", "plan.txt", "history.jsonl", "run.json"} {
+				recorded, err := os.ReadFile(filepath.Join(folder, file))
+				require.NoError(t, err)
+				replayed, err := os.ReadFile(filepath.Join(folder, "replay", file))
+				require.NoError(t, err)
+				require.Equal(t, string(recorded), string(replayed), file)
+			}
+		})
+	}
+}
+
+func TestReplayOfAChangedTapeDiffers(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	path := filepath.Join(folder, "tape.bin")
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	tape, err := traces.ReadTape(bytes.NewReader(content))
+	require.NoError(t, err)
+
+	for _, tenth := range []int{1, 5, 9} {
+		changed := traces.Tape{Seed: tape.Seed, Decisions: bytes.Clone(tape.Decisions)}
+		changed.Decisions[len(changed.Decisions)*tenth/10] ^= 1
+		var file bytes.Buffer
+		require.NoError(t, traces.WriteTape(&file, changed))
+		require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))
+
+		code, stdout, stderr := simrun(t, "replay", folder)
+		require.Equal(t, exitInconclusive, code, "%s%s", stdout, stderr)
+		require.Contains(t, stdout, "the replay differs: ")
+	}
+}
+
+func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	replace := func(old, with string) func(string) string {
+		return func(content string) string { return strings.Replace(content, old, with, 1) }
+	}
+	truncate := func(content string) string { return content[:len(content)/2] }
+	foreign := func(string) string { return "#!/bin/sh\necho hello\n" }
+
+	for name, row := range map[string]struct {
+		file   string
+		change func(string) string // nil removes the file
+		says   string
+	}{
+		"no run":          {"run.json", nil, "run.json, found none; give the folder that a run has written"},
+		"foreign run":     {"run.json", foreign, `expected JSON with the format "watchsim.run" in run.json`},
+		"truncated run":   {"run.json", truncate, `expected JSON with the format "watchsim.run" in run.json`},
+		"newer run":       {"run.json", replace(`"version": 1`, `"version": 2`), "expected version 1 in run.json, found version 2"},
+		"unknown target":  {"run.json", replace(`"target": "`, `"target": "un`), "unknown target"},
+		"unknown mutant":  {"run.json", replace(`"seed"`, `"mutant": "B99", "seed"`), "unknown mutant"},
+		"impossible run":  {"run.json", replace(`"members": 1`, `"members": 2`), "expected 1 or 3 etcd members, found 2"},
+		"no plan":         {"plan.txt", nil, "plan.txt, found none"},
+		"foreign plan":    {"plan.txt", func(string) string { return "hello\n" }, "line 1: expected a line to begin with at"},
+		"other plan":      {"plan.txt", func(string) string { return "at 5s etcd-crash member=etcd-2 down=1s\n" }, `found "etcd-2"`},
+		"no tape":         {"tape.bin", nil, "tape.bin, found none"},
+		"foreign tape":    {"tape.bin", foreign, `expected a first line with the format "watchsim.tape"`},
+		"truncated tape":  {"tape.bin", truncate, "the file is truncated"},
+		"damaged tape":    {"tape.bin", func(content string) string { return content[:len(content)-1] + "\xfe" }, "the file is damaged"},
+		"tape of another": {"tape.bin", replace(`"seed":7`, `"seed":8`), "it belongs to another run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := filepath.Join(t.TempDir(), "changed")
+			require.NoError(t, os.CopyFS(changed, os.DirFS(folder)))
+			path := filepath.Join(changed, row.file)
+			content, err := os.ReadFile(path)
+			require.NoError(t, err)
+			if row.change == nil {
+				require.NoError(t, os.Remove(path))
+			} else {
+				require.NotEqual(t, string(content), row.change(string(content)), "the row changes nothing")
+				require.NoError(t, os.WriteFile(path, []byte(row.change(string(content))), 0o600))
+			}
+			code, stdout, stderr := simrun(t, "replay", changed)
+			requireRefused(t, row.says, code, stdout, stderr)
+		})
+	}
+}
