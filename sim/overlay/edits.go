@@ -284,15 +284,17 @@ var syncEdits = []edit{
 	simUnlocked()
 `, "synchronisation point"),
 
-	after("internal/sync/runtime.go", `//go:linkname runtime_nanotime
-func runtime_nanotime() int64
-`, `
-//go:linkname simLocked runtime.simLocked
-func simLocked()
+	replace("internal/sync/hashtriemap.go", "	mu       Mutex // Protects mutation to children and any children that are entry nodes.\n",
+		"	mu       simMutex // Protects mutation to children and any children that are entry nodes.\n",
+		"a sync.Map grows in whichever run comes first, and no run may show it"),
 
-//go:linkname simUnlocked runtime.simUnlocked
-func simUnlocked()
-`, ""),
+	after("internal/sync/hashtriemap.go", "func (ht *HashTrieMap[K, V]) initSlow() {\n", `	simAside()
+	defer simBack()
+`, "a sync.Map is initialised by whichever run comes first, and no run may show it"),
+
+	replace("internal/sync/hashtriemap.go", "	ht.seed = uintptr(runtime_rand())\n",
+		"	ht.seed = simMapSeed(mapType.Key, uintptr(runtime_rand()))\n",
+		"a map's seed says that it hashes pointers by identity"),
 
 	replace("runtime/sema.go", `func internal_sync_nanotime() int64 {
 	return nanotime()

@@ -32,13 +32,30 @@ var modulePatches = []Patch{
 	simAside()
 	defer simBack()
 `},
+	{Module: protobufModule, File: "internal/impl/message.go", Anchor: "func (mi *MessageInfo) initOnce() {\n", Replacement: `func (mi *MessageInfo) initOnce() {
+	simAside()
+	defer simBack()
+`},
+	{Module: protobufModule, File: "internal/filedesc/desc.go", Anchor: "func (fd *File) lazyInitOnce() {\n", Replacement: `func (fd *File) lazyInitOnce() {
+	simAside()
+	defer simBack()
+`},
 }
 
-const prometheusModule = "github.com/prometheus/client_golang"
+const (
+	prometheusModule = "github.com/prometheus/client_golang"
+	protobufModule   = "google.golang.org/protobuf"
+)
 
-// moduleFiles are added to packages of modules.
-var moduleFiles = []struct{ module, file, text string }{
-	{prometheusModule, "prometheus/watchsim.go", `package prometheus
+// asidePackages are the packages of modules whose edits call simAside and simBack.
+var asidePackages = []struct{ module, dir, name string }{
+	{prometheusModule, "prometheus", "prometheus"},
+	{protobufModule, "internal/impl", "impl"},
+	{protobufModule, "internal/filedesc", "filedesc"},
+}
+
+// asideFile is added to each of them.
+const asideFile = `package %s
 
 import _ "unsafe" // for go:linkname
 
@@ -47,8 +64,7 @@ func simAside()
 
 //go:linkname simBack runtime.simBack
 func simBack()
-`},
-}
+`
 
 // modulesDir is where the modules with edits are found, below the overlay's folder.
 const modulesDir = "modules"

@@ -22,14 +22,18 @@ var runtimeSim string
 //go:embed files/runtime_sim_maps.go.txt
 var runtimeSimMaps string
 
+//go:embed files/internal_sync_sim.go.txt
+var internalSyncSim string
+
 //go:embed files/net_sim.go.txt
 var netSim string
 
 // newFiles are added to Go's own packages, by their path below GOROOT/src.
 var newFiles = map[string]string{
-	"runtime/watchsim.go":      runtimeSim,
-	"runtime/watchsim_maps.go": runtimeSimMaps,
-	"net/watchsim.go":          netSim,
+	"runtime/watchsim.go":       runtimeSim,
+	"runtime/watchsim_maps.go":  runtimeSimMaps,
+	"internal/sync/watchsim.go": internalSyncSim,
+	"net/watchsim.go":           netSim,
 }
 
 // BuildTag is the build tag that goes with the overlay: it selects the files
@@ -138,8 +142,8 @@ func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, er
 	for file, text := range newFiles {
 		contents[filepath.Join(toolchain.Root, "src", filepath.FromSlash(file))] = text
 	}
-	for _, added := range moduleFiles {
-		contents[filepath.Join(modules[added.module], filepath.FromSlash(added.file))] = added.text
+	for _, p := range asidePackages {
+		contents[filepath.Join(modules[p.module], filepath.FromSlash(p.dir), "watchsim.go")] = fmt.Sprintf(asideFile, p.name)
 	}
 	list, err := writeCopies(toolchain.Root, dir, contents)
 	return Build{Overlay: list, ModFile: modFile}, err

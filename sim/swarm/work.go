@@ -9,12 +9,17 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/target"
 )
+
+// ProfileVariable names the environment variable with the absolute path of the
+// CPU profile that a worker is to write. Use it with one worker.
+const ProfileVariable = "SIMRUN_CPUPROFILE"
 
 // collectAbove is how much the heap may grow between two collections: the
 // collector is off during runs.
@@ -32,6 +37,17 @@ func Work(dir string, in io.Reader, out io.Writer, targets func(name string) (ta
 		return err
 	}
 	debug.SetGCPercent(-1)
+	if path := os.Getenv(ProfileVariable); path != "" {
+		file, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
 	w := &worker{targets: targets, warm: map[string]bool{}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), lineMost)

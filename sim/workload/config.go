@@ -57,7 +57,7 @@ const (
 	stopMost = 10 * time.Second
 	// convergeMost is how long Converge waits for informers, and convergePause how
 	// often it looks.
-	convergeMost  = 60 * time.Second
+	convergeMost  = 3 * time.Minute
 	convergePause = 500 * time.Millisecond
 	// rememberMost is how many resourceVersions a client remembers.
 	rememberMost = 32

@@ -153,7 +153,8 @@ func (w *Workload) Heal() error {
 
 // Converge waits until every informer has seen the last writes to its scope, but
 // no longer than an informer may take that has backed off: client-go waits for
-// up to 30 s, and half as long again by chance. Call it after Heal.
+// up to 30 s, twice that by chance, and for another time if the first attempt is
+// told to list again. Call it after Heal.
 func (w *Workload) Converge() {
 	var latest int64
 	for _, rv := range w.lastWrites {
