@@ -48,8 +48,8 @@ canary: build ## show that a damaged cacher is caught
 	go test $(SIMFLAGS) -count 1 -run 'TestCanary' ./cmd/simrun
 
 .PHONY: a01
-a01: build ## hunt a real bug of Kubernetes, k/k 116122, in a cacher without its fix
-	bin/simrun --mutant A01 --scenario reinit --seeds 1-2000
+a01: build ## hunt a real bug, k/k 116122, in a cacher without its fix; fails if none is caught
+	bin/simrun --mutant A01 --scenario reinit --seeds 1-2000; test $$? -eq 1
 
 .PHONY: bench
 bench: build ## measure speed, checking, memory and the cost of the scheduler
