@@ -26,10 +26,15 @@ type Limits struct {
 	Wall time.Duration
 }
 
-// DefaultLimits use all cores and keep 2,000 runs under 2 GiB in all.
+// workersMemory is what all workers may take together, in bytes. It leaves room
+// below 2 GiB for the coordinator, the last run of each worker, and the fresh
+// workers that confirm failures.
+const workersMemory = 1500 << 20
+
+// DefaultLimits use all cores and keep any number of runs under 2 GiB in all.
 func DefaultLimits() Limits {
 	workers := runtime.NumCPU()
-	return Limits{Workers: workers, Runs: 500, MemoryBytes: int64(1800<<20) / int64(max(2, workers)), Wall: 2 * time.Minute}
+	return Limits{Workers: workers, Runs: 500, MemoryBytes: workersMemory / int64(max(2, workers)), Wall: 2 * time.Minute}
 }
 
 // String lists the limits for a banner.
