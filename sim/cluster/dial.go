@@ -117,7 +117,7 @@ func (r *remote) open(ctx context.Context) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &wire{conn, r.mail}, nil
+	return &wire{Conn: conn, mail: r.mail}, nil
 }
 
 func (r *remote) keep(w *wire) {

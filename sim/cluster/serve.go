@@ -55,7 +55,7 @@ func (h *handler) accept() {
 		if err != nil {
 			return
 		}
-		w := &wire{conn, h.mail}
+		w := &wire{Conn: conn, mail: h.mail}
 		h.mu.Lock()
 		if h.closed {
 			h.mu.Unlock()

@@ -11,25 +11,31 @@ import (
 // they meet its latency, partitions, resets and full buffers. All processes
 // share one address space: the message itself goes by way of a mailbox, and
 // only its number and as many bytes as it would have taken go over the wire.
+//
+// Each direction is used by one goroutine at a time.
 type wire struct {
 	net.Conn
 	mail *mailbox
+	sent []byte // the last frame that was sent, for the next one
 }
 
 // frameHeader is the number of the message and the number of bytes that follow.
 const frameHeader = 12
 
-// padding is what the bytes of a message look like.
-var padding [64 << 10]byte
+// sizeMost bounds what a message takes on the wire.
+const sizeMost = 64 << 10
 
 // send sends a message that takes about size bytes on the wire. It waits while
 // the connection's buffers are full.
 func (w *wire) send(message any, size int) error {
-	size = min(size, len(padding))
-	frame := make([]byte, frameHeader, frameHeader+size)
+	size = frameHeader + min(size, sizeMost)
+	if len(w.sent) < size {
+		w.sent = make([]byte, size)
+	}
+	frame := w.sent[:size]
 	binary.BigEndian.PutUint64(frame, w.mail.put(message))
-	binary.BigEndian.PutUint32(frame[8:], uint32(size))
-	_, err := w.Write(append(frame, padding[:size]...))
+	binary.BigEndian.PutUint32(frame[8:], uint32(size-frameHeader))
+	_, err := w.Write(frame)
 	return err
 }
 
@@ -39,9 +45,13 @@ func (w *wire) receive() (any, error) {
 	if _, err := io.ReadFull(w.Conn, header[:]); err != nil {
 		return nil, err
 	}
-	body := make([]byte, binary.BigEndian.Uint32(header[8:]))
-	if _, err := io.ReadFull(w.Conn, body); err != nil {
-		return nil, err
+	var skipped [4 << 10]byte
+	for rest := int(binary.BigEndian.Uint32(header[8:])); rest > 0; {
+		n, err := w.Conn.Read(skipped[:min(rest, len(skipped))])
+		if err != nil {
+			return nil, err
+		}
+		rest -= n
 	}
 	return w.mail.take(binary.BigEndian.Uint64(header[:])), nil
 }

@@ -329,6 +329,12 @@ func simUnlocked()
 
 //go:linkname simActive runtime.simActive
 func simActive() bool
+
+//go:linkname simRunNumber runtime.simRunNumber
+func simRunNumber() uint64
+
+// simPoolMax is how many objects a pool keeps while simulating.
+const simPoolMax = 1024
 `, ""),
 
 	after("sync/once.go", "func (o *Once) doSlow(f func()) {\n", `	simAside()
@@ -344,18 +350,39 @@ func simAside()
 func simBack()
 `, ""),
 
+	after("sync/pool.go", `	// New optionally specifies a function to generate
+	// a value when Get would otherwise return nil.
+	// It may not be changed concurrently with calls to Get.
+	New func() any
+`, `
+	simRun  uint64 // the run that simFree is of
+	simFree []any
+`, "a pool's content depends on the collector and on earlier runs; while simulating it is a stack of this run's own"),
+
 	after("sync/pool.go", "func (p *Pool) Put(x any) {\n", `	if simActive() {
+		if run := simRunNumber(); p.simRun != run {
+			p.simRun, p.simFree = run, nil
+		}
+		if x != nil && len(p.simFree) < simPoolMax {
+			p.simFree = append(p.simFree, x)
+		}
 		return
 	}
-`, "a pool's content depends on the collector and on earlier runs"),
+`, "a pool is a stack of this run's own"),
 
 	after("sync/pool.go", "func (p *Pool) Get() any {\n", `	if simActive() {
+		if n := len(p.simFree); n > 0 && p.simRun == simRunNumber() {
+			x := p.simFree[n-1]
+			p.simFree[n-1] = nil
+			p.simFree = p.simFree[:n-1]
+			return x
+		}
 		if p.New != nil {
 			return p.New()
 		}
 		return nil
 	}
-`, "a pool's content depends on the collector and on earlier runs"),
+`, "a pool is a stack of this run's own"),
 }
 
 // outsideEdits replace what a simulated goroutine would reach outside the

@@ -109,8 +109,8 @@ func (s Spec) plan() (faults.Plan, error) {
 func (s Spec) schedule() sim.Schedule {
 	random := sim.Stream(s.Seed, "intensity")
 	schedule := sim.DefaultSchedule
-	schedule.YieldEvery = []uint32{8, 20, 60, 200}[random.IntN(4)]
-	schedule.StallOneIn = []uint32{0, 20, 60, 200}[random.IntN(4)]
+	schedule.YieldEvery = []uint32{20, 60, 200, 600}[random.IntN(4)]
+	schedule.StallOneIn = []uint32{0, 5, 20, 60}[random.IntN(4)]
 	schedule.StallMax = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second}[random.IntN(3)]
 	return schedule
 }

@@ -23,7 +23,7 @@ const ProfileVariable = "SIMRUN_CPUPROFILE"
 
 // collectAbove is how much the heap may grow between two collections: the
 // collector is off during runs.
-const collectAbove = 128 << 20
+const collectAbove = 320 << 20
 
 // lineMost bounds a line of the protocol; a tape is the largest part of one.
 const lineMost = 256 << 20
