@@ -32,7 +32,7 @@ func (c *checker) checkRefusals(walks []*walk) {
 			c.checkWatchExpired(s, answered, walks)
 		case model.TooLarge:
 			c.counts.Refused++
-			if why := c.reached(s.RV, s.InitialEvents, s.Server, s.Call); why != "" {
+			if why := c.reached(s.RV, s.Server, s.Call); why != "" {
 				c.violate(TooLarge, Witness{Client: s.Client, Stream: s.ID, RVs: []int64{s.RV}},
 					fmt.Sprintf("%s was refused as too large, but %s", describeStream(s), why))
 			}
@@ -53,7 +53,7 @@ func (c *checker) checkRefusals(walks []*walk) {
 			if op.Continues != 0 {
 				continue // its RV is the token's, which may come from another server
 			}
-			if why := c.reached(op.RV, true, op.Server, op.Call); why != "" {
+			if why := c.reached(op.RV, op.Server, op.Call); why != "" {
 				c.violate(TooLarge, witnessOf(op, op.RV),
 					fmt.Sprintf("%s was refused as too large, but %s", describeOperation(op), why))
 			}
@@ -152,12 +152,16 @@ func (c *checker) checkReadExpired(op *model.Operation, pages pages) {
 // faults last, so what etcd had committed proves nothing. What proves it is that
 // the server had sent an event of that RV already: no cache goes back behind
 // what it has sent, not even after a restart, as it then lists what etcd has.
-func (c *checker) reached(rv int64, waits bool, server string, called int64) string {
-	switch {
-	case rv == 0 || (rv == model.RVUnset && !waits):
+//
+// A request without an RV may wait for the newest, which the cache may lag
+// behind; a watch does so too where it is treated as one that asks for initial
+// events (SetListOptionsDefaults in apimachinery).
+func (c *checker) reached(rv int64, server string, called int64) string {
+	switch rv {
+	case 0:
 		return "asks for no particular RV"
-	case rv == model.RVUnset:
-		return "" // it waits for the newest, which the cache may lag behind
+	case model.RVUnset:
+		return ""
 	}
 	for i := range c.history.Streams {
 		s := &c.history.Streams[i]

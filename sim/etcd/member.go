@@ -25,6 +25,10 @@ const (
 	// takes 10 GB of address space a member otherwise.
 	quotaBytes = 64 << 20
 
+	// batchInterval is how long the database gathers writes before it commits
+	// them. What a crash finds uncommitted is applied again from the log.
+	batchInterval = time.Second
+
 	// entriesForever is more log entries than a run ever commits. A member
 	// that never snapshots keeps its whole log, which is what Truth reads.
 	entriesForever = 1 << 40
@@ -161,6 +165,7 @@ func (c Config) embedded() (*embed.Config, error) {
 	s.UnsafeNoFsync = true
 	s.QuotaBackendBytes = quotaBytes
 	s.BackendFreelistType = "map"
+	s.BackendBatchInterval = batchInterval
 	s.SnapshotCount, s.SnapshotCatchUpEntries = entriesForever, entriesForever
 
 	// Background work that no run needs: the REST gateway would keep a gRPC

@@ -27,8 +27,8 @@ var catalogue = []Entry{
 		Spec{Members: 3, Servers: 2, Every: true}},
 	{"calm", "nothing goes wrong but the schedule",
 		Spec{Members: 1, Servers: 1, Kinds: []string{}}},
-	{"reinit", "the cache loses its watch on etcd again and again, while watches start",
-		Spec{Members: 1, Servers: 1, Kinds: []string{"watch-break", "compaction", "reset", "etcd-restart"}, Every: true}},
+	{"reinit", "one of two API servers loses its watch on etcd again and again over a slow link, while watches start",
+		Spec{Members: 1, Servers: 2, Watchers: 8, CountMost: 8, Kinds: []string{"watch-break", "latency", "partition-one-way"}, Every: true}},
 }
 
 // Catalogue lists the scenarios in a fixed order; the first is the default.

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,6 +36,12 @@ type Spec struct {
 	Duration time.Duration `json:"duration"`
 	// Operations is how many requests writers and readers make.
 	Operations int `json:"operations"`
+	// Watchers is how many clients start watches of limited length, 0 for the
+	// workload's own number.
+	Watchers int `json:"watchers,omitempty"`
+	// CountMost is how many faults of one kind a drawn plan has at most, 0 for
+	// the usual.
+	CountMost int `json:"countMost,omitempty"`
 	// Kinds are the kinds of fault a plan is drawn from: nil for all, empty for
 	// none. Every puts each of them into the plan.
 	Kinds []string `json:"kinds"`
@@ -69,6 +76,9 @@ func (s Spec) Validate() error {
 func (s Spec) workload() workload.Config {
 	config := workload.DefaultConfig()
 	config.Duration, config.Operations = s.Duration, s.Operations
+	if s.Watchers > 0 {
+		config.Watchers = s.Watchers
+	}
 	return config
 }
 
@@ -83,7 +93,7 @@ func (s Spec) topology() faults.Topology {
 // faultsStart is when the first fault may begin: the caches are filled by then.
 const faultsStart = 3 * time.Second
 
-// countMost is how many faults of one kind a drawn plan has at most.
+// countMost is how many faults of one kind a drawn plan usually has at most.
 const countMost = 3
 
 // plan is the spec's own plan, or the one that its seed holds.
@@ -98,7 +108,7 @@ func (s Spec) plan() (faults.Plan, error) {
 		Topology:  s.topology(),
 		Kinds:     slices.Clone(s.Kinds),
 		Every:     s.Every,
-		CountMost: countMost,
+		CountMost: cmp.Or(s.CountMost, countMost),
 		Start:     faultsStart,
 		HealBy:    s.workload().Active(),
 	})
