@@ -188,13 +188,15 @@ var timerEdits = []edit{
 
 	replace("runtime/time.go", "			t.rand = cheaprand()\n", `			t.rand = cheaprand()
 			if sim.on {
-				// Not the next random number: select blocks on several timers
-				// in the order of their addresses.
-				if t.simRand == 0 {
-					t.simRand = uint32(getg().simID) // a sleep
+				// A function of the timer and its time alone: select blocks on
+				// timers in the order of their addresses, and whether a timer is
+				// added anew depends on the shape of the heap.
+				base := t.simRand
+				if base == 0 {
+					base = uint32(getg().simID) // a sleep
 				}
-				t.simRand = t.simRand*0x9e3779b1 + uint32(t.when) | 1
-				t.rand = t.simRand ^ t.simRand>>15
+				t.rand = (base ^ uint32(t.when) ^ uint32(t.when>>32)) * 0x9e3779b1
+				t.rand ^= t.rand >> 15
 			}
 `, "timers of one instant fire in an order the seed decides"),
 

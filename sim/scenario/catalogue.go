@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/watchsim/watchsim/sim"
 )
 
 // Entry is a named setting for specs.
@@ -27,8 +29,12 @@ var catalogue = []Entry{
 		Spec{Members: 3, Servers: 2, Every: true}},
 	{"calm", "nothing goes wrong but the schedule",
 		Spec{Members: 1, Servers: 1, Kinds: []string{}}},
-	{"reinit", "one of two API servers loses its watch on etcd again and again over a slow link, while watches start",
-		Spec{Members: 1, Servers: 2, Watchers: 8, CountMost: 8, Kinds: []string{"watch-break", "latency", "partition-one-way"}, Every: true}},
+	{"reinit", "API servers lose their watch on etcd again and again behind partitions, while watches start and stall",
+		Spec{
+			Members: 1, Servers: 2, Watchers: 8, CountMost: 8, Every: true,
+			Kinds:    []string{"watch-break", "latency", "partition"},
+			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 8, StallMin: 10 * time.Millisecond, StallMax: 4 * time.Second},
+		}},
 }
 
 // Catalogue lists the scenarios in a fixed order; the first is the default.

@@ -42,6 +42,8 @@ type Spec struct {
 	// CountMost is how many faults of one kind a drawn plan has at most, 0 for
 	// the usual.
 	CountMost int `json:"countMost,omitempty"`
+	// Schedule is how unkind the scheduler is; nil lets each seed decide.
+	Schedule *sim.Schedule `json:"schedule,omitempty"`
 	// Kinds are the kinds of fault a plan is drawn from: nil for all, empty for
 	// none. Every puts each of them into the plan.
 	Kinds []string `json:"kinds"`
@@ -117,6 +119,9 @@ func (s Spec) plan() (faults.Plan, error) {
 // schedule is how unkind the scheduler is in this run. It differs from seed to
 // seed, because a bug that needs much of one thing often needs little of another.
 func (s Spec) schedule() sim.Schedule {
+	if s.Schedule != nil {
+		return *s.Schedule
+	}
 	random := sim.Stream(s.Seed, "intensity")
 	schedule := sim.DefaultSchedule
 	schedule.YieldEvery = []uint32{20, 60, 200, 600}[random.IntN(4)]

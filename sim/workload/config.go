@@ -59,6 +59,8 @@ const (
 	// often it looks.
 	convergeMost  = 3 * time.Minute
 	convergePause = 500 * time.Millisecond
+	// convergeSettle is longer than a goroutine is ever stalled.
+	convergeSettle = 5 * time.Second
 	// rememberMost is how many resourceVersions a client remembers.
 	rememberMost = 32
 	// pagesMost is how many pages a client follows before it gives a list up.

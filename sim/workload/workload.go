@@ -170,6 +170,8 @@ func (w *Workload) Converge() {
 			behind = behind || informer.inner.LastSyncRV() < wanted
 		}
 		if !behind {
+			// What the reflector has seen has still to reach the store.
+			time.Sleep(convergeSettle)
 			return
 		}
 		time.Sleep(convergePause)
