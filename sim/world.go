@@ -107,12 +107,16 @@ func (w *World) Network() *simnet.Network { return w.network }
 // Now is the simulated time since the run began.
 func (w *World) Now() time.Duration { return time.Since(w.begin) }
 
-// Settle switches yields and stalls off for good and waits until no goroutine
+// Calm switches yields and stalls off for good: from now on a goroutine is only
+// ever overtaken by others that are runnable, too.
+func (w *World) Calm() { kernel.SetQuiet(true) }
+
+// Settle calms the world and waits until no goroutine
 // is stalled or queues for a lock, so that whatever still waits does so of its
 // own accord. A run ends with it, so that no lock that outlives the run stays
 // locked.
 func (w *World) Settle() {
-	kernel.SetQuiet(true)
+	w.Calm()
 	time.Sleep(w.config.Schedule.StallMax + time.Millisecond)
 	for range 1000 {
 		if kernel.Fragile(0, true) == 0 {

@@ -33,7 +33,7 @@ var catalogue = []Entry{
 		Spec{
 			Members: 1, Servers: 2, Watchers: 8, CountMost: 8, Every: true,
 			Kinds:    []string{"watch-break", "latency", "partition"},
-			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 8, StallMin: 10 * time.Millisecond, StallMax: 4 * time.Second},
+			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 10 * time.Millisecond, StallMax: 4 * time.Second},
 		}},
 }
 

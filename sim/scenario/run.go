@@ -143,6 +143,8 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	r.problem(err)
 
 	time.Sleep(time.Until(began.Add(config.Active())))
+	// A goroutine that stalls for seconds is as much of a fault as a network that does.
+	world.Calm()
 	r.History.Healed = int64(time.Since(began))
 	r.problem(clients.Heal())
 	time.Sleep(config.Quiet)
