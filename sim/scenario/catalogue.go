@@ -31,9 +31,9 @@ var catalogue = []Entry{
 		Spec{Members: 1, Servers: 1, Kinds: []string{}}},
 	{"reinit", "API servers lose their watch on etcd again and again behind partitions, while watches start and stall",
 		Spec{
-			Members: 1, Servers: 2, Watchers: 8, CountMost: 8, Every: true,
-			Kinds:    []string{"watch-break", "latency", "partition"},
-			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 10 * time.Millisecond, StallMax: 4 * time.Second},
+			Members: 1, Servers: 2, Watchers: 12, CountMost: 14, Every: true,
+			Kinds:    []string{"watch-break", "partition"},
+			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 300 * time.Millisecond, StallMax: 4 * time.Second},
 		}},
 }
 
