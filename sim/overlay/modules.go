@@ -40,11 +40,16 @@ var modulePatches = []Patch{
 	simAside()
 	defer simBack()
 `},
+	{Module: componentBaseModule, File: "featuregate/feature_gate.go", Anchor: "func (f *featureGate) Enabled(key Feature) bool {\n", Replacement: `func (f *featureGate) Enabled(key Feature) bool {
+	simAside()
+	defer simBack()
+`},
 }
 
 const (
-	prometheusModule = "github.com/prometheus/client_golang"
-	protobufModule   = "google.golang.org/protobuf"
+	componentBaseModule = "k8s.io/component-base"
+	prometheusModule    = "github.com/prometheus/client_golang"
+	protobufModule      = "google.golang.org/protobuf"
 )
 
 // asidePackages are the packages of modules whose edits call simAside and simBack.
@@ -52,6 +57,7 @@ var asidePackages = []struct{ module, dir, name string }{
 	{prometheusModule, "prometheus", "prometheus"},
 	{protobufModule, "internal/impl", "impl"},
 	{protobufModule, "internal/filedesc", "filedesc"},
+	{componentBaseModule, "featuregate", "featuregate"},
 }
 
 // asideFile is added to each of them.
