@@ -111,9 +111,18 @@ var schedulerEdits = []edit{
 	after("runtime/chan.go", "func closechan(c *hchan) {\n", `	simPoint()
 `, "synchronisation point"),
 
-	replace("runtime/chan.go", "	if b := getg().bubble; b != nil {\n",
-		"	if b := getg().bubble; b != nil && !b.sim {\n",
-		"a channel that one run made lazily may serve the next"),
+	after("runtime/chan.go", "	bubble   *synctestBubble\n", "	simOrder uintptr // order of creation among simulated channels\n", ""),
+
+	replace("runtime/chan.go", "	if b := getg().bubble; b != nil {\n", `	if simActive() {
+		simChannels++
+		c.simOrder = simChannels
+	} else if b := getg().bubble; b != nil {
+`, "a channel that one run made lazily may serve the next"),
+
+	after("runtime/select.go", "func (c *hchan) sortkey() uintptr {\n", `	if c.simOrder != 0 {
+		return c.simOrder
+	}
+`, "select goes through channels in the order of their creation, not of their addresses"),
 
 	replace("runtime/select.go", `	allSynctest := true
 	for i := range scases {
