@@ -415,8 +415,8 @@ var outsideEdits = []edit{
 // mapEdits make maps keyed by pointers iterate in an order the seed decides.
 // Such a map is hashed by address, and addresses depend on what the process
 // allocated before; while it is simulated, a pointer is hashed by its identity
-// instead: the how-manieth pointer it was to be hashed in this run. Which maps
-// do is written into their seed.
+// instead: when and by whom it was first hashed in this run. Which maps do is
+// written into their seed.
 var mapEdits = []edit{
 	after("runtime/alg.go", "func alginit() {\n", `	if simOutside != 0 {
 		for i := range hashkey {
