@@ -19,8 +19,8 @@ func TestDeadlockIsReportedWithStacks(t *testing.T) {
 		waitsForNobody(c)
 	})
 	require.Equal(t, sim.Deadlock, result.Stop)
-	require.Contains(t, result.Stacks, "[world #1]")
-	require.Contains(t, result.Stacks, "[stuck #2]")
+	require.Contains(t, result.Stacks, "[world #1")
+	require.Contains(t, result.Stacks, "[stuck #2")
 	require.Contains(t, result.Stacks, "sim_test.waitsForNobody")
 }
 
