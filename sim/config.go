@@ -18,16 +18,13 @@ type Config struct {
 	Schedule Schedule
 	// Record keeps the tape of decisions in Result.Tape.
 	Record bool
-	// LogHashes keeps the running hash after each of the first so many
-	// decisions in Result.Hashes, to find where two runs part.
-	LogHashes int
 	// BreakAt ends the run when the scheduler is next asked after that decision,
 	// counted from 1, with the stacks of all goroutines in the result. 0 means
 	// never.
 	BreakAt uint64
-	// TraceLast makes Result.Trace list what happened in the last so many
-	// decisions before BreakAt.
-	TraceLast int
+	// Trace keeps everything that happened in Result.Trace, to find where two
+	// runs part, and why.
+	Trace bool
 	// Network sets up the simulated network; its random streams are the world's.
 	Network simnet.Config
 }

@@ -57,10 +57,8 @@ type Result struct {
 	// Tape is the recorded tape; TapeFull means that it is cut short.
 	Tape     []byte
 	TapeFull bool
-	// Trace lists what happened before BreakAt, one line each, if it was asked for.
-	Trace []string
-	// Hashes is the running hash after each decision, if it was asked for.
-	Hashes []uint64
+	// Trace is everything that happened, if it was asked for.
+	Trace Trace
 }
 
 // Leftover counts the goroutines that one process had at the end.
@@ -73,31 +71,21 @@ type Leftover struct {
 // recording is the memory that the kernel writes to, outside of the collected
 // heap: pages that are not used cost nothing.
 type recording struct {
-	tape   []byte
-	hashes []uint64
-	trace  []kernel.TraceRecord
+	tape  []byte
+	trace Trace
 }
-
-// traceRecordsMost bounds a trace.
-const traceRecordsMost = 1 << 16
 
 func newRecording(p *kernel.Params, config Config) recording {
 	var r recording
 	if config.Record {
-		r.tape = scratch(config.Limits.TapeBytes)
+		r.tape = tapeMemory.reserve(config.Limits.TapeBytes)
 		p.Record = unsafe.Pointer(unsafe.SliceData(r.tape))
 		p.RecordCap = len(r.tape)
 	}
-	if config.LogHashes > 0 {
-		r.hashes = make([]uint64, config.LogHashes)
-		p.Log = unsafe.Pointer(unsafe.SliceData(r.hashes))
-		p.LogCap = len(r.hashes)
-	}
-	if config.TraceLast > 0 && config.BreakAt > 0 {
-		r.trace = make([]kernel.TraceRecord, traceRecordsMost)
+	if config.Trace {
+		r.trace = newTrace()
 		p.Trace = unsafe.Pointer(unsafe.SliceData(r.trace))
 		p.TraceCap = len(r.trace)
-		p.TraceAt = config.BreakAt - min(config.BreakAt, uint64(config.TraceLast))
 	}
 	return r
 }
@@ -112,11 +100,7 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 	if r.tape != nil {
 		result.Tape = append([]byte{}, r.tape[:c.Recorded]...)
 	}
-	result.Hashes = r.hashes[:min(c.Logged, len(r.hashes))]
-
-	for _, record := range r.trace[:min(c.Traced, len(r.trace))] {
-		result.Trace = append(result.Trace, describe(record))
-	}
+	result.Trace = r.trace[:min(c.Traced, len(r.trace))]
 	goroutines := goroutines()
 	result.Leftover = leftover(w, goroutines)
 	if result.Stop != Completed {
@@ -179,43 +163,6 @@ func stacks(w *World, list []kernel.Goroutine, running uint64) string {
 			fmt.Fprintf(&b, ", holds %d locks", g.Locks)
 		}
 		fmt.Fprintf(&b, "] %s\n\n", traces[g.GoID])
-	}
-	return b.String()
-}
-
-// FirstDifference compares the running hashes of two runs and returns the index
-// of the first decision after which they differ, -1 if there is none. The
-// decision itself is number index+1, as Config.BreakAt counts.
-func FirstDifference(a, b []uint64) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	if len(a) != len(b) {
-		return min(len(a), len(b))
-	}
-	return -1
-}
-
-// describe renders one record of a trace.
-func describe(record kernel.TraceRecord) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d ", record.Decision)
-	switch record.Kind {
-	case kernel.TracePick:
-		fmt.Fprintf(&b, "goroutine #%d runs", record.What)
-	case kernel.TracePoint:
-		fmt.Fprintf(&b, "goroutine #%d synchronises in", record.What)
-	case kernel.TraceDraw:
-		fmt.Fprintf(&b, "random number %d is drawn in", record.What)
-	case kernel.TraceClock:
-		fmt.Fprintf(&b, "the clock moves to %v", time.Duration(record.What))
-	}
-	for _, pc := range record.Callers {
-		if f := runtime.FuncForPC(pc); f != nil {
-			b.WriteString(" < " + f.Name())
-		}
 	}
 	return b.String()
 }

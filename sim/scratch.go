@@ -5,18 +5,20 @@ import (
 	"syscall"
 )
 
-var scratchMemory []byte
+// scratch is memory that only a run in progress may use. It is mapped once and
+// not cleared, and pages that are never written cost no memory.
+type scratch struct{ memory []byte }
 
-// scratch returns at least size bytes that only a run in progress may use. They
-// are mapped once and not cleared, and pages that are never written cost no
-// memory.
-func scratch(size int) []byte {
-	if len(scratchMemory) < size {
-		memory, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+var tapeMemory, traceMemory scratch
+
+// reserve returns size bytes, the same in every run.
+func (s *scratch) reserve(size int) []byte {
+	if len(s.memory) < size {
+		memory, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 		if err != nil {
-			panic(fmt.Sprintf("cannot reserve %d bytes for the tape: %v", size, err))
+			panic(fmt.Sprintf("cannot reserve %d bytes of memory for a recording: %v", size, err))
 		}
-		scratchMemory = memory
+		s.memory = memory
 	}
-	return scratchMemory[:size]
+	return s.memory[:size]
 }

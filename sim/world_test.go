@@ -1,8 +1,10 @@
 package sim_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"fmt"
+	"io"
 	mathrand "math/rand"
 	"os"
 	"runtime"
@@ -73,7 +75,7 @@ func jumble(w *sim.World) string {
 
 func run(t testing.TB, source sim.Source, record bool) (*sim.Result, string) {
 	var transcript string
-	result := simtest.Run(t, sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: record, LogHashes: 1 << 16},
+	result := simtest.Run(t, sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: record, Trace: true},
 		func(w *sim.World) { transcript = jumble(w) })
 	require.Zero(t, result.Uncontrolled)
 	return result, transcript
@@ -135,14 +137,34 @@ func TestTapeThatDoesNotFitIsNoticed(t *testing.T) {
 	require.True(t, foreign.Diverged)
 }
 
-func TestHashesTellWhereTwoRunsPart(t *testing.T) {
+func TestTracesTellWhereTwoRunsPart(t *testing.T) {
 	one, _ := run(t, sim.FromSeed(1), true)
 	tape := append([]byte{}, one.Tape...)
+	var first, second, again bytes.Buffer
+	_, err := one.Trace.WriteTo(&first)
+	require.NoError(t, err)
+	_, err = one.Trace.WriteTo(&again)
+	require.NoError(t, err)
+
 	const changed = 40
 	tape[changed]++
 	other, _ := run(t, sim.FromTape(1, tape), false)
-	require.EqualValues(t, changed, sim.FirstDifference(one.Hashes, other.Hashes))
-	require.Equal(t, -1, sim.FirstDifference(one.Hashes, one.Hashes))
+	_, err = other.Trace.WriteTo(&second)
+	require.NoError(t, err)
+
+	found, differ, err := sim.FirstDifference(bytes.NewReader(first.Bytes()), &second)
+	require.NoError(t, err)
+	require.True(t, differ)
+	require.EqualValues(t, changed, found.Decision, "that many decisions came before")
+	require.NotEqual(t, found.A[0], found.B[0])
+	require.Contains(t, found.A[0], "decides for")
+
+	_, differ, err = sim.FirstDifference(bytes.NewReader(first.Bytes()), &again)
+	require.NoError(t, err)
+	require.False(t, differ)
+
+	_, _, err = sim.FirstDifference(bytes.NewReader(first.Bytes()), bytes.NewReader(first.Bytes()[:first.Len()-1]))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
 func TestBreakpointShowsStacks(t *testing.T) {

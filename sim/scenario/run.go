@@ -23,10 +23,9 @@ type Options struct {
 	Record bool
 	// Tape is followed instead of the seed's schedule, if it is not nil.
 	Tape []byte
-	// LogHashes, BreakAt and TraceLast are those of sim.Config.
-	LogHashes int
-	BreakAt   uint64
-	TraceLast int
+	// BreakAt and Trace are those of sim.Config.
+	BreakAt uint64
+	Trace   bool
 }
 
 // Run is what one run left behind.
@@ -63,7 +62,7 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	var ran *cluster.Cluster
 	r.Result, err = sim.Run(sim.Config{
 		Source: source, Limits: spec.limits(), Schedule: spec.schedule(),
-		Record: options.Record, LogHashes: options.LogHashes, BreakAt: options.BreakAt, TraceLast: options.TraceLast,
+		Record: options.Record, BreakAt: options.BreakAt, Trace: options.Trace,
 		Network: simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost},
 	}, func(world *sim.World) {
 		ran, err = cluster.Start(world, cluster.Config{

@@ -9,12 +9,8 @@ type Job struct {
 	Folder string `json:"folder,omitempty"`
 	// Tape is followed instead of the seed's schedule, if it is not empty.
 	Tape []byte `json:"tape,omitempty"`
-	// LogHashes asks for the running hash after each of so many decisions.
-	LogHashes int `json:"logHashes,omitempty"`
-	// BreakAt ends the run at that decision; the answer has the stacks, and what
-	// happened in the TraceLast decisions before.
-	BreakAt   uint64 `json:"breakAt,omitempty"`
-	TraceLast int    `json:"traceLast,omitempty"`
+	// Trace is the file for the trace, an absolute path; empty for none.
+	Trace string `json:"trace,omitempty"`
 }
 
 // Answer is what a worker says of a job.
@@ -24,10 +20,6 @@ type Answer struct {
 	Report string `json:"report"`
 	// Diverged means that the tape did not fit.
 	Diverged bool `json:"diverged,omitempty"`
-	// Hashes, Trace and Stacks are there if they were asked for.
-	Hashes []uint64 `json:"hashes,omitempty"`
-	Trace  []string `json:"trace,omitempty"`
-	Stacks string   `json:"stacks,omitempty"`
 	// Error is why there is no verdict.
 	Error string `json:"error,omitempty"`
 	// Memory is the worker's resident memory, in bytes.

@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"bufio"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/target"
 )
@@ -74,6 +76,17 @@ type worker struct {
 	after   uint64 // size of the heap after the last collection
 }
 
+// writeTrace writes a trace, compressed.
+func writeTrace(path string, trace sim.Trace) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	compressed := gzip.NewWriter(file)
+	_, err = trace.WriteTo(compressed)
+	return errors.Join(err, compressed.Close(), file.Close())
+}
+
 // dataDir is where the members of a run keep their files. It has the same name
 // in every run.
 const dataDir = "data"
@@ -87,7 +100,7 @@ func (w *worker) do(job Job) Answer {
 		return Answer{Error: "warming up: " + err.Error()}
 	}
 	run, err := w.execute(job.Spec, made, scenario.Options{
-		Record: job.Folder != "", Tape: job.Tape, LogHashes: job.LogHashes, BreakAt: job.BreakAt, TraceLast: job.TraceLast,
+		Record: job.Folder != "", Tape: job.Tape, Trace: job.Trace != "",
 	})
 	if err != nil {
 		return Answer{Error: err.Error()}
@@ -105,10 +118,12 @@ func (w *worker) do(job Job) Answer {
 			return Answer{Error: err.Error()}
 		}
 	}
-	return Answer{
-		Verdict: verdict, Report: report, Diverged: run.Result.Diverged,
-		Hashes: run.Result.Hashes, Trace: run.Result.Trace, Stacks: run.Result.Stacks,
+	if job.Trace != "" {
+		if err := writeTrace(job.Trace, run.Result.Trace); err != nil {
+			return Answer{Error: err.Error()}
+		}
 	}
+	return Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged}
 }
 
 func (w *worker) execute(spec scenario.Spec, made target.Target, options scenario.Options) (*scenario.Run, error) {

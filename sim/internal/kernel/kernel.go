@@ -23,14 +23,11 @@ type Params struct {
 	ReplayLen int
 	Record    unsafe.Pointer
 	RecordCap int
-	Log       unsafe.Pointer
-	LogCap    int
 	CollectAt uint64
 
 	Trace    unsafe.Pointer
 	TraceCap int
-	TraceAt  uint64
-	_        [5]uint64
+	_        [8]uint64
 }
 
 // Counters is what a run reports. The edited runtime declares the same struct.
@@ -50,11 +47,10 @@ type Counters struct {
 	Replayed   int
 	Recorded   int
 	Goroutines uint64
-	Logged     int
 	Identities uint64
 	Running    uint64 // ID of the goroutine that ran last
 	Traced     int
-	_          [2]uint64
+	_          [3]uint64
 }
 
 // Why a run stopped, as Counters.Stop tells.
@@ -67,18 +63,19 @@ const (
 )
 
 // TraceRecord is one record of Params.Trace: the number of decisions so far, a
-// kind, what it is about, and callers where the kind has them.
+// kind, what it is about, the nanoseconds since the run began, and callers where
+// the kind has them.
 type TraceRecord struct {
-	Decision, Kind, What uintptr
-	Callers              [13]uintptr
+	Decision, Kind, What, Now uintptr
+	Callers                   [12]uintptr
 }
 
 // The kinds of trace record, and what they are about.
 const (
-	TracePick  = 1 // a goroutine was picked: its ID
-	TracePoint = 2 // a synchronisation point was passed: the goroutine's ID
-	TraceDraw  = 3 // a random number was drawn: how many there were so far
-	TraceClock = 4 // the clock moved: nanoseconds since the run began
+	TracePick   = 1 // a goroutine was picked: its ID
+	TracePoint  = 2 // a synchronisation point was passed: the goroutine's ID
+	TraceDraw   = 3 // a random number was drawn: how many there were so far
+	TraceChoice = 4 // a decision: the number of alternatives in the upper half, and which
 )
 
 // GroupMax is how many process groups one run can have.

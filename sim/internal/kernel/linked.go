@@ -26,15 +26,6 @@ func Group() uint32 { return group() }
 // SetQuiet switches yields and stalls off or on.
 func SetQuiet(quiet bool) { setQuiet(quiet) }
 
-// Decide is one decision between n alternatives, n at least 1.
-func Decide(n uint32) uint32 { return decide(n) }
-
-// Mix adds a number to the running hash.
-func Mix(x uint64) { mix(x) }
-
-// Count reads the counters of the current run.
-func Count(counters *Counters) { count(counters) }
-
 // Kill makes sure that no goroutine or timer of a group ever runs again.
 func Kill(group uint32) { kill(group) }
 
@@ -73,15 +64,6 @@ func group() uint32
 
 //go:linkname setQuiet
 func setQuiet(quiet bool)
-
-//go:linkname decide
-func decide(n uint32) uint32
-
-//go:linkname mix
-func mix(x uint64)
-
-//go:linkname count
-func count(counters *Counters)
 
 //go:linkname kill
 func kill(group uint32)

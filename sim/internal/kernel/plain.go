@@ -28,15 +28,6 @@ func Group() uint32 { panic(Missing) }
 // SetQuiet panics: this build cannot simulate.
 func SetQuiet(bool) { panic(Missing) }
 
-// Decide panics: this build cannot simulate.
-func Decide(uint32) uint32 { panic(Missing) }
-
-// Mix panics: this build cannot simulate.
-func Mix(uint64) { panic(Missing) }
-
-// Count panics: this build cannot simulate.
-func Count(*Counters) { panic(Missing) }
-
 // Kill panics: this build cannot simulate.
 func Kill(uint32) { panic(Missing) }
 

@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/watchsim/watchsim/sim/internal/kernel"
+)
+
+// Trace is everything that happened in a run: goroutines picked, synchronisation
+// points passed, random numbers drawn and decisions taken, with callers. It is
+// valid until the next run starts, and there may be a million records.
+type Trace []kernel.TraceRecord
+
+// traceRecordsMost bounds a trace. What happens after that is not in it.
+const traceRecordsMost = 8 << 20
+
+func newTrace() Trace {
+	const size = unsafe.Sizeof(kernel.TraceRecord{})
+	memory := traceMemory.reserve(traceRecordsMost * int(size))
+	return unsafe.Slice((*kernel.TraceRecord)(unsafe.Pointer(unsafe.SliceData(memory))), traceRecordsMost)
+}
+
+// WriteTo writes the trace in a form of its own, which [FirstDifference] reads
+// in any process: every record as five numbers, with the names of the callers
+// where a list of callers comes for the first time.
+func (t Trace) WriteTo(w io.Writer) (int64, error) {
+	out := bufio.NewWriterSize(w, 1<<16)
+	known := map[[12]uintptr]uint64{}
+	var written int64
+	var buffer []byte
+	var decision, now uintptr
+	for i := range t {
+		record := &t[i]
+		callers, again := known[record.Callers]
+		if !again {
+			callers = uint64(len(known))
+			known[record.Callers] = callers
+		}
+		buffer = binary.AppendUvarint(buffer[:0], uint64(record.Kind))
+		buffer = binary.AppendUvarint(buffer, uint64(record.Decision-decision))
+		buffer = binary.AppendUvarint(buffer, uint64(record.Now-now))
+		buffer = binary.AppendUvarint(buffer, uint64(record.What))
+		buffer = binary.AppendUvarint(buffer, callers)
+		if !again {
+			names := callerNames(record.Callers)
+			buffer = binary.AppendUvarint(buffer, uint64(len(names)))
+			buffer = append(buffer, names...)
+		}
+		decision, now = record.Decision, record.Now
+		n, err := out.Write(buffer)
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, out.Flush()
+}
+
+func callerNames(callers [12]uintptr) string {
+	var b strings.Builder
+	for _, pc := range callers {
+		if f := runtime.FuncForPC(pc); f != nil {
+			b.WriteString(" < " + f.Name())
+		}
+	}
+	return b.String()
+}
+
+// traceReader reads what WriteTo wrote.
+type traceReader struct {
+	in       *bufio.Reader
+	callers  []string
+	decision uint64
+	now      time.Duration
+	err      error
+}
+
+// event is a record of a trace that was read.
+type event struct {
+	decision, kind, what uint64
+	now                  time.Duration
+	callers              string
+}
+
+func (r *traceReader) next() (event, bool) {
+	kind := r.number()
+	if r.err != nil {
+		return event{}, false // the end, in between two records
+	}
+	r.decision += r.number()
+	r.now += time.Duration(r.number())
+	e := event{decision: r.decision, now: r.now, kind: kind, what: r.number()}
+	callers := r.number()
+	if callers == uint64(len(r.callers)) && r.err == nil {
+		names := make([]byte, r.number())
+		if r.err == nil {
+			_, r.err = io.ReadFull(r.in, names)
+		}
+		r.callers = append(r.callers, string(names))
+	}
+	if r.err != nil || callers >= uint64(len(r.callers)) {
+		r.err = fmt.Errorf("expected a whole record of a trace: %w", errors.Join(r.err, io.ErrUnexpectedEOF))
+		return event{}, false
+	}
+	e.callers = r.callers[callers]
+	return e, true
+}
+
+func (r *traceReader) number() uint64 {
+	if r.err != nil {
+		return 0
+	}
+	var n uint64
+	n, r.err = binary.ReadUvarint(r.in)
+	return n
+}
+
+// Difference is where the traces of two runs part: what came last in both, what
+// then came in each, and how many decisions there had been.
+type Difference struct {
+	Decision uint64
+	Before   []string
+	A, B     []string
+}
+
+// shown is how many lines of each part a difference has.
+const shown = 8
+
+// FirstDifference reads two traces and returns where they part; ok is false if
+// they do not.
+func FirstDifference(a, b io.Reader) (found Difference, ok bool, err error) {
+	readers := [2]*traceReader{{in: bufio.NewReaderSize(a, 1<<16)}, {in: bufio.NewReaderSize(b, 1<<16)}}
+	var before [shown]event
+	for i := 0; ; i++ {
+		left, more := readers[0].next()
+		right, moreRight := readers[1].next()
+		if more && moreRight && left == right {
+			before[i%shown] = left
+			continue
+		}
+		if !more && !moreRight {
+			return Difference{}, false, readers[0].failure(readers[1])
+		}
+		for j := max(0, i-shown); j < i; j++ {
+			found.Before = append(found.Before, before[j%shown].String())
+		}
+		found.Decision = max(left.decision, right.decision)
+		found.A = readers[0].rest(left, more)
+		found.B = readers[1].rest(right, moreRight)
+		return found, true, readers[0].failure(readers[1])
+	}
+}
+
+// rest returns the lines from an event on.
+func (r *traceReader) rest(first event, more bool) []string {
+	var lines []string
+	for e := first; more && len(lines) < shown; e, more = r.next() {
+		lines = append(lines, e.String())
+	}
+	return lines
+}
+
+// failure is why one of two traces could not be read to its end.
+func (r *traceReader) failure(other *traceReader) error {
+	for _, err := range []error{r.err, other.err} {
+		if err != nil && err != io.EOF {
+			return err
+		}
+	}
+	return nil
+}
+
+// String renders an event in a line.
+func (e event) String() string {
+	what := ""
+	switch e.kind {
+	case kernel.TracePick:
+		what = fmt.Sprintf("goroutine #%d runs", e.what)
+	case kernel.TracePoint:
+		what = fmt.Sprintf("goroutine #%d synchronises in", e.what)
+	case kernel.TraceDraw:
+		what = fmt.Sprintf("random number %d is drawn in", e.what)
+	case kernel.TraceChoice:
+		what = fmt.Sprintf("decides for %d of %d", uint32(e.what), e.what>>32)
+	}
+	return fmt.Sprintf("%d at %v: %s%s", e.decision, e.now, what, e.callers)
+}
