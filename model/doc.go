@@ -7,7 +7,11 @@
 //   - history.go: what a run records, and the requests clients make
 //   - key.go: the identity of an object, and the order etcd keeps keys in
 //   - store.go: the state of the resource at any revision
-//   - watch.go: what a watch is owed
+//   - watch.go: what a watch is owed: scope, selector, and the types of events
+//   - stream.go: what may arrive on one stream, as a state machine
+//   - window.go: which watches a cache can serve, and how it refuses the others
+//   - census.go: what an API server held at a moment
+//   - scribble.go: the mark that a careless consumer leaves on what it got
 //   - compaction.go: what etcd has discarded, and what it refuses because of it
 //
 // The package has no goroutines and no clock, and imports nothing of the

@@ -12,6 +12,7 @@ type History struct {
 	Truth      Truth
 	Faults     []Fault
 	Informers  []Informer
+	Censuses   []Census
 
 	// Healed is when the last fault had healed and the quiet phase began; End
 	// is when the run ended. Liveness is judged on what lies between.
@@ -151,6 +152,9 @@ type Stream struct {
 	ResumesList   int `json:"resumesList,omitempty"`
 	// Consumer describes who reads: fast, slow, hiccuping, stalled.
 	Consumer string `json:"consumer,omitempty"`
+	// Scribbles says that the API server itself writes over each object that the
+	// cache delivers for this stream, once the client's copy has been made.
+	Scribbles bool `json:"scribbles,omitempty"`
 
 	// Err is why the watch could not be opened, if it could not.
 	Err     Code   `json:"err,omitempty"`

@@ -11,7 +11,7 @@
 //
 // The file is JSON Lines. The first line is the [Header]:
 //
-//	{"format":"watchsim.history","version":1,"seed":7,"target":"kubernetes"}
+//	{"format":"watchsim.history","version":2,"seed":7,"target":"kubernetes"}
 //
 // Every other line is a record: its kind, and its data in the JSON form of the
 // type in package model.
@@ -23,7 +23,8 @@
 //	{"kind":"stream","data":{"id":1,"client":"c1","server":"s1","call":30,"return":31,"rv":-1,"closed":-1, ...}}
 //	{"kind":"event","data":{"stream":1,"time":32,"type":"ADDED","rv":2,"object":{ ... }}}
 //	{"kind":"informer","data":{"client":"i1","server":"s1","scope":{},"objects":[ ... ],"lastSyncRV":2}}
-//	{"kind":"end","data":{"healed":50,"end":60,"revision":3,"records":7}}
+//	{"kind":"census","data":{"time":55,"phase":"serving","server":"s1","revision":3,"streams":1,"watchers":1,"etcdWatches":1,"goroutines":40}}
+//	{"kind":"end","data":{"healed":50,"end":60,"revision":3,"records":8}}
 //
 // Times are nanoseconds of simulated time, resourceVersions are etcd revisions.
 // -1 stands for a return or close that never came and for an RV that was not
@@ -32,5 +33,6 @@
 // that a file that was cut short is noticed.
 //
 // A reader ignores fields it does not know, so fields may be added; a change
-// that an old reader would misunderstand takes a new version.
+// that an old reader would misunderstand takes a new version. Version 2 added the
+// census records; files of version 1 are read as having none.
 package traces

@@ -14,7 +14,7 @@ import (
 // The format and the newest version of it that this build writes and reads.
 const (
 	HistoryFormat  = "watchsim.history"
-	HistoryVersion = 1
+	HistoryVersion = 2
 )
 
 // What can be wrong with a history file. The error that wraps one says which
@@ -51,6 +51,7 @@ const (
 	kindStream     = "stream"
 	kindEvent      = "event"
 	kindInformer   = "informer"
+	kindCensus     = "census"
 	kindEnd        = "end"
 )
 
@@ -88,6 +89,9 @@ func WriteHistory(w io.Writer, header Header, h *model.History) error {
 	}
 	for i := range h.Informers {
 		lines.value(kindInformer, &h.Informers[i])
+	}
+	for i := range h.Censuses {
+		lines.value(kindCensus, &h.Censuses[i])
 	}
 	lines.value(kindEnd, end{Healed: h.Healed, End: h.End, Revision: h.Truth.Revision, Records: lines.written - 1})
 	if lines.err != nil {
@@ -178,6 +182,8 @@ func (r *historyReader) record() (last bool, err error) {
 		return false, add(r, &h.Operations, record.Data)
 	case kindInformer:
 		return false, add(r, &h.Informers, record.Data)
+	case kindCensus:
+		return false, add(r, &h.Censuses, record.Data)
 	case kindStream:
 		if err := add(r, &h.Streams, record.Data); err != nil {
 			return false, err

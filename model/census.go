@@ -1,0 +1,38 @@
+package model
+
+// Phase says what the clients were doing when a census was taken.
+type Phase string
+
+// The phases of a run, as a census tells them apart.
+const (
+	// Serving: clients come and go.
+	Serving Phase = "serving"
+	// Left: all clients have left for good, and the server has had time to notice.
+	Left Phase = "left"
+	// Stopped: the server has been stopped in an orderly way, and has had time
+	// for its goroutines to end.
+	Stopped Phase = "stopped"
+)
+
+// Uncounted is a count of a census that nobody could tell.
+const Uncounted = -1
+
+// Census counts what one API server holds at one moment, from the outside
+// wherever that is possible. One that is down is not counted.
+type Census struct {
+	Time   int64  `json:"time"`
+	Phase  Phase  `json:"phase"`
+	Server string `json:"server"`
+	// Revision is the newest that any etcd member had applied; 0 if none was up.
+	Revision int64 `json:"revision"`
+	// Streams is how many client watches the server's front half serves.
+	Streams int `json:"streams"`
+	// Watchers is how many the cache under test says it holds, Uncounted if it
+	// does not say.
+	Watchers int `json:"watchers"`
+	// EtcdWatches is how many watches on the resource etcd's members hold open
+	// for this server.
+	EtcdWatches int `json:"etcdWatches"`
+	// Goroutines is how many the server's process has.
+	Goroutines int `json:"goroutines"`
+}
