@@ -253,12 +253,28 @@ func (e *engine) report() (Report, error) {
 		report.Counts[entry.fault.Kind]++
 		report.Fired = append(report.Fired, model.Fault{
 			Name: entry.fault.Kind, Begin: entry.begin, End: entry.end,
-			Note: strings.TrimSpace(entry.fault.arguments() + " " + entry.note),
+			Note:      strings.TrimSpace(entry.fault.arguments() + " " + entry.note),
+			Processes: e.processes(entry),
 		})
 	}
 	slices.SortStableFunc(report.Fired, func(a, b model.Fault) int { return cmp.Compare(a.Begin, b.Begin) })
 	slices.SortStableFunc(report.NotFired, func(a, b NotFired) int { return cmp.Compare(a.Fault.At, b.Fault.At) })
 	return report, errors.Join(problems...)
+}
+
+// processes are what a fault acted on. What names no process, or takes several
+// etcd members, is done to etcd as a whole.
+func (e *engine) processes(entry *entry) []string {
+	var named []string
+	for _, name := range []string{entry.fault.Member, entry.fault.Server, entry.fault.Client, entry.fault.From, entry.fault.To} {
+		if name != "" {
+			named = append(named, name)
+		}
+	}
+	if len(named) == 0 || entry.kind.MembersLeast > 0 {
+		return e.members
+	}
+	return named
 }
 
 // now is simulated nanoseconds since the run began.

@@ -241,12 +241,15 @@ at 18.5s stalled-consumer client=watcher-0 for=1s
 	require.Len(t, report.Fired, len(Kinds()))
 	require.Equal(t, model.Fault{
 		Name: "etcd-crash", Begin: second, End: 4 * second, Note: "member=etcd-0 down=2s",
+		Processes: []string{"etcd-0"},
 	}, report.Fired[0], "a crash has healed when the member is up again")
 	require.Contains(t, report.Fired, model.Fault{
 		Name: "compaction", Begin: 9 * second, End: 9 * second, Note: "revision=current-3 at revision 97",
+		Processes: []string{"etcd-0", "etcd-1", "etcd-2"},
 	})
 	require.Contains(t, report.Fired, model.Fault{
 		Name: "leader-move", Begin: 12 * second, End: 13 * second, Note: "from etcd-0 to etcd-1",
+		Processes: []string{"etcd-0", "etcd-1", "etcd-2"},
 	})
 }
 

@@ -152,6 +152,9 @@ type Stream struct {
 	ResumesList   int `json:"resumesList,omitempty"`
 	// Consumer describes who reads: fast, slow, hiccuping, stalled.
 	Consumer string `json:"consumer,omitempty"`
+	// Timeout is how long the client asked for the stream to last at most
+	// (timeoutSeconds), in nanoseconds; 0 if it did not say.
+	Timeout int64 `json:"timeout,omitempty"`
 	// Scribbles says that the API server itself writes over each object that the
 	// cache delivers for this stream, once the client's copy has been made.
 	Scribbles bool `json:"scribbles,omitempty"`
@@ -238,6 +241,10 @@ type Fault struct {
 	Begin int64  `json:"begin"`
 	End   int64  `json:"end"`
 	Note  string `json:"note,omitempty"`
+	// Processes are what it acted on: etcd members, API servers and clients, by
+	// the names that operations and streams have for them. None means that it
+	// may have acted on any.
+	Processes []string `json:"processes,omitempty"`
 }
 
 // Informer is the content of a client-go informer's store at the end of a run.

@@ -90,7 +90,11 @@ func (l *listerWatcher) watch(ctx context.Context, options metav1.ListOptions) (
 	}
 	cancel := context.CancelFunc(func() {})
 	if options.TimeoutSeconds != nil {
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(*options.TimeoutSeconds)*time.Second)
+		// The harness' network carries no timeouts: the informer's side ends the
+		// stream, at the time at which a server would.
+		timeout := time.Duration(*options.TimeoutSeconds) * time.Second
+		stream.Timeout = int64(timeout)
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 	}
 	inner := l.api.Watch(ctx, stream)
 	if inner == nil {
