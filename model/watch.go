@@ -46,19 +46,38 @@ func (s *Store) Owed(scope Scope, selector Selector, from, to int64) []Transitio
 	}
 	owed := make([]Transition, 0, end-first)
 	for i := first; i < end; i++ {
-		change := &s.steps[i]
-		if !scope.Contains(change.key) {
-			continue
-		}
-		before, after := selector.Matches(change.prev), selector.Matches(change.next)
-		switch {
-		case !before && after:
-			owed = append(owed, Transition{Type: Added, RV: change.rv, Object: change.next})
-		case before && after:
-			owed = append(owed, Transition{Type: Modified, RV: change.rv, Object: change.next})
-		case before && !after:
-			owed = append(owed, Transition{Type: Deleted, RV: change.rv, Object: change.last})
+		if t, matters := s.steps[i].transition(scope, selector); matters {
+			owed = append(owed, t)
 		}
 	}
 	return owed
+}
+
+// NextOwed returns the first event that a watch over scope and selector is owed
+// after the given RV; false if there is none.
+func (s *Store) NextOwed(scope Scope, selector Selector, after int64) (Transition, bool) {
+	for i := s.after(after); i < len(s.steps); i++ {
+		if t, matters := s.steps[i].transition(scope, selector); matters {
+			return t, true
+		}
+	}
+	return Transition{}, false
+}
+
+// transition returns the event that a change is to a watch over scope and
+// selector; false if it is none.
+func (st *step) transition(scope Scope, selector Selector) (Transition, bool) {
+	if !scope.Contains(st.key) {
+		return Transition{}, false
+	}
+	before, after := selector.Matches(st.prev), selector.Matches(st.next)
+	switch {
+	case !before && after:
+		return Transition{Type: Added, RV: st.rv, Object: st.next}, true
+	case before && after:
+		return Transition{Type: Modified, RV: st.rv, Object: st.next}, true
+	case before && !after:
+		return Transition{Type: Deleted, RV: st.rv, Object: st.last}, true
+	}
+	return Transition{}, false
 }

@@ -1,0 +1,233 @@
+package model
+
+import "slices"
+
+// This file is the specification of a watch: what may arrive on one stream, as
+// a state machine. It reads best from the top.
+//
+// A client asks for a [Watch]. The stream begins in the state [Start] returns,
+// and each event takes it to one of the states that [Step] returns. No state
+// means that the event breaks the specification. At any time the stream may
+// end; [Complete] says whether it then had everything.
+//
+// A resourceVersion orders all changes, so that nearly every step has one
+// outcome. The exception is the RV at which an initial block was taken, which
+// the server does not say until the block is complete, and often not then
+// either: [Step] returns one state for each that is possible.
+
+// Watch is what a client asks for when it opens a watch.
+type Watch struct {
+	Scope    Scope
+	Selector Selector
+	// RV is resourceVersion, RVUnset if the request names none.
+	RV int64
+	// Bookmarks is allowWatchBookmarks, InitialEvents is sendInitialEvents.
+	Bookmarks, InitialEvents bool
+	// Committed is the highest RV that any client had been told of when the
+	// watch was called.
+	Committed int64
+}
+
+// HasBlock reports whether the stream begins with the current state, as ADDED
+// events that stand for no change: the initial block. A watch from RV 0 or from
+// none begins with one, and so does one with sendInitialEvents. Any other begins
+// with the first change after its RV.
+func (w Watch) HasBlock() bool { return w.InitialEvents || w.RV == 0 || w.RV == RVUnset }
+
+// MustMark reports whether the end of the initial block has to be marked, by a
+// bookmark annotated k8s.io/initial-events-end.
+func (w Watch) MustMark() bool { return w.InitialEvents && w.Bookmarks }
+
+// MayMark reports whether the end of the initial block may be marked. An API
+// server with WatchList treats a watch with RV 0 or unset that allows bookmarks
+// as one that asks for initial events (SetListOptionsDefaults in apimachinery).
+func (w Watch) MayMark() bool { return w.HasBlock() && w.Bookmarks }
+
+// Oldest returns the lowest RV at which the initial block may be taken. With
+// sendInitialEvents, that is the RV asked for, or whatever has been committed if
+// none was.
+//
+// A watch without an RV and without sendInitialEvents should be at the newest,
+// by the documentation, but is not held to it: Kubernetes' cacher serves it from
+// any state it has (getWatchCacheResourceVersion calls it the legacy case).
+func (w Watch) Oldest() int64 {
+	switch {
+	case !w.InitialEvents:
+		return 0
+	case w.RV == RVUnset:
+		return w.Committed
+	}
+	return w.RV
+}
+
+// Stage is how far a stream has come.
+type Stage int
+
+// The stages of a stream, in their order. A stream without an initial block goes
+// from Opened to Live.
+const (
+	Opened  Stage = iota // nothing has arrived
+	InBlock              // some of the initial block has arrived
+	Live                 // changes arrive
+	Ended                // ERROR has arrived, and nothing may follow
+)
+
+// StreamState is the state of one stream.
+type StreamState struct {
+	Stage Stage
+	// RV is, in the block, the RV whose state the block is. Of a live stream it
+	// is the position: all that the stream is owed up to there has arrived.
+	RV int64
+	// Sent are the keys of the block that have arrived, in the order of arrival.
+	// It must not be changed.
+	Sent []Key
+}
+
+// Equal reports whether two states allow the same future.
+func (s StreamState) Equal(other StreamState) bool {
+	return s.Stage == other.Stage && s.RV == other.RV && slices.Equal(s.Sent, other.Sent)
+}
+
+// Start returns the state of a stream on which nothing has arrived.
+func Start() StreamState { return StreamState{} }
+
+// Step returns the states that a stream can be in after an event; none if the
+// event is not allowed. Reached is the highest revision that etcd can have been
+// at when the event arrived: nothing arrives before it is committed.
+func Step(store *Store, w Watch, state StreamState, event *Event, reached int64) []StreamState {
+	if state.Stage == Ended {
+		return nil // an ERROR is the last event
+	}
+	switch event.Type {
+	case Error:
+		return fail(w, state, event, reached)
+	case Added, Modified, Deleted:
+		if event.Object == nil || event.Object.RV != event.RV || event.RV > reached {
+			return nil
+		}
+	case Bookmark:
+		// RVs below 1 mean something else: there is no going on from them.
+		if !w.Bookmarks || event.RV < 1 || event.RV > reached {
+			return nil
+		}
+	default:
+		return nil
+	}
+
+	switch {
+	case state.Stage == Live:
+		return stepLive(store, w, state.RV, event)
+	case !w.HasBlock():
+		return stepLive(store, w, w.RV, event)
+	case state.Stage == InBlock:
+		return stepBlock(store, w, state, event, reached)
+	}
+	// The first event shows at which RVs the block can have been taken.
+	var next []StreamState
+	for _, rv := range blockRVs(store, w) {
+		if !w.MustMark() && blockSize(store, w, rv) == 0 {
+			next = append(next, stepLive(store, w, rv, event)...)
+		}
+		next = append(next, stepBlock(store, w, StreamState{Stage: InBlock, RV: rv}, event, reached)...)
+	}
+	return next
+}
+
+// blockRVs returns the RVs at which an initial block can be taken, one for each
+// matching state there ever was since the oldest that was asked for.
+func blockRVs(store *Store, w Watch) []int64 {
+	rvs := []int64{w.Oldest()}
+	for _, t := range store.Owed(w.Scope, w.Selector, w.Oldest(), store.LastRV()) {
+		rvs = append(rvs, t.RV)
+	}
+	return rvs
+}
+
+// stepBlock is a step within the initial block. The block is the state that
+// matches scope and selector at one RV: each object once, as ADDED, in any order.
+//
+// It ends with the mark, where there is one; else with the last of its objects.
+// Only there is it certain that etcd had reached the RV of the block.
+func stepBlock(store *Store, w Watch, state StreamState, event *Event, reached int64) []StreamState {
+	if event.Type == Bookmark {
+		complete := len(state.Sent) == blockSize(store, w, state.RV)
+		if event.InitialEnd && complete && promises(store, w, state.RV, event.RV) {
+			return []StreamState{{Stage: Live, RV: event.RV}}
+		}
+		return nil
+	}
+	key := event.Object.Key()
+	stored := store.Object(key, state.RV)
+	if event.Type != Added || !w.Scope.Contains(key) || !w.Selector.Matches(stored) ||
+		!event.Object.Equal(stored) || slices.Contains(state.Sent, key) {
+		return nil
+	}
+	sent := append(slices.Clip(state.Sent), key)
+	next := []StreamState{{Stage: InBlock, RV: state.RV, Sent: sent}}
+	if !w.MustMark() && state.RV <= reached && len(sent) == blockSize(store, w, state.RV) {
+		next = append(next, StreamState{Stage: Live, RV: state.RV})
+	}
+	return next
+}
+
+// blockSize returns how many objects an initial block taken at rv has.
+func blockSize(store *Store, w Watch, rv int64) int {
+	return len(store.List(w.Scope, w.Selector, rv))
+}
+
+// stepLive is a step of a stream that has everything up to position. The next
+// event is the next one owed, whole and unaltered: nothing is left out, nothing
+// comes twice, and nothing comes early. Or it is a bookmark.
+func stepLive(store *Store, w Watch, position int64, event *Event) []StreamState {
+	if event.Type == Bookmark {
+		if event.InitialEnd || !promises(store, w, position, event.RV) {
+			return nil
+		}
+		return []StreamState{{Stage: Live, RV: event.RV}}
+	}
+	next, owed := store.NextOwed(w.Scope, w.Selector, position)
+	if !owed || event.Type != next.Type || !event.Object.Equal(next.Object) {
+		return nil
+	}
+	return []StreamState{{Stage: Live, RV: event.RV}}
+}
+
+// promises reports whether a stream that has everything up to position may send
+// a bookmark at rv. A bookmark says that everything up to its RV has arrived, so
+// that a client may resume from it. It may repeat the one before.
+func promises(store *Store, w Watch, position, rv int64) bool {
+	next, owed := store.NextOwed(w.Scope, w.Selector, position)
+	return rv >= position && (!owed || next.RV > rv)
+}
+
+// fail is the step of an ERROR. It carries a status. A stream that is open may
+// fail at any time and for any reason; how a server answers a watch that it does
+// not serve at all is for [Window] to say.
+func fail(w Watch, state StreamState, event *Event, reached int64) []StreamState {
+	if event.Err == OK && event.Message == "" {
+		return nil
+	}
+	if state.Stage == Opened && !MayRefuse(w, event.Err, reached) {
+		return nil
+	}
+	return []StreamState{{Stage: Ended}}
+}
+
+// Complete reports whether a stream in this state has everything that it is
+// owed, given the last revision of etcd. One that has failed is owed nothing.
+func Complete(store *Store, w Watch, state StreamState, revision int64) bool {
+	position := state.RV
+	switch {
+	case state.Stage == Ended:
+		return true
+	case state.Stage == InBlock:
+		return false
+	case state.Stage == Opened && !w.HasBlock():
+		position = w.RV
+	case state.Stage == Opened:
+		// An empty state takes no event, unless its end has to be marked.
+		return !w.MustMark() && w.Oldest() <= revision && blockSize(store, w, revision) == 0
+	}
+	_, owed := store.NextOwed(w.Scope, w.Selector, position)
+	return !owed
+}
