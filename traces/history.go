@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -104,21 +105,43 @@ func WriteHistory(w io.Writer, header Header, h *model.History) error {
 }
 
 // ReadHistory reads what [WriteHistory] wrote. Fields it does not know are
-// ignored, kinds of record are not.
+// ignored, kinds of record are not. What it returns need not make sense: see
+// [ReadValidHistory].
 func ReadHistory(r io.Reader) (Header, *model.History, error) {
+	header, reader, err := readHistory(r)
+	if err != nil {
+		return Header{}, nil, err
+	}
+	return header, reader.history, nil
+}
+
+// ReadValidHistory reads a history that anybody may have written, and returns it
+// if it is valid in the sense of [Validate]. Errors name the line.
+func ReadValidHistory(r io.Reader) (Header, *model.History, error) {
+	header, reader, err := readHistory(r)
+	if err == nil {
+		err = validate(reader.history, reader.numbers())
+	}
+	if err != nil {
+		return Header{}, nil, err
+	}
+	return header, reader.history, nil
+}
+
+func readHistory(r io.Reader) (Header, *historyReader, error) {
 	lines := &lineReader{in: bufio.NewReaderSize(r, 1<<16)}
 	header, err := readHeader(lines)
 	if err != nil {
 		return Header{}, nil, err
 	}
-	reader := historyReader{lines: lines, history: &model.History{}, streams: map[int]int{}}
+	reader := &historyReader{lines: lines, history: &model.History{}, streams: map[int]int{}, at: lineNumbers{}, shapes: map[reflect.Type]*shape{}}
 	for {
 		last, err := reader.record()
 		if err != nil {
 			return Header{}, nil, err
 		}
 		if last {
-			return header, reader.history, nil
+			return header, reader, nil
 		}
 	}
 }
@@ -149,9 +172,24 @@ func readHeader(lines *lineReader) (Header, error) {
 // historyReader puts records together.
 type historyReader struct {
 	lines   *lineReader
+	kind    string // of the record that is being read
 	history *model.History
 	// streams maps the ID of a stream to its index in the history.
 	streams map[int]int
+	// at are the lines of the records read, events apart: those are kept for
+	// each stream, by its index.
+	at     lineNumbers
+	events [][]int
+	// shapes are the fields of the types that have been read.
+	shapes map[reflect.Type]*shape
+}
+
+// numbers returns the lines of all records, events in the order of streams.
+func (r *historyReader) numbers() lineNumbers {
+	for _, ofStream := range r.events {
+		r.at[kindEvent] = append(r.at[kindEvent], ofStream...)
+	}
+	return r.at
 }
 
 // record reads one record and reports whether it was the last.
@@ -168,7 +206,11 @@ func (r *historyReader) record() (last bool, err error) {
 		Data json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(line, &record); err != nil {
-		return false, r.bad("is not a JSON record: %v", err)
+		return false, r.bad("is not a JSON record: %s", misfit(err))
+	}
+	r.kind = record.Kind
+	if record.Kind != kindEvent {
+		r.at[record.Kind] = append(r.at[record.Kind], r.lines.number)
 	}
 	h := r.history
 	switch record.Kind {
@@ -193,6 +235,7 @@ func (r *historyReader) record() (last bool, err error) {
 			return false, r.bad("opens stream %d a second time", h.Streams[index].ID)
 		}
 		r.streams[h.Streams[index].ID] = index
+		r.events = append(r.events, nil)
 		return false, nil
 	case kindEvent:
 		return false, r.event(record.Data)
@@ -214,7 +257,17 @@ func (r *historyReader) decode(data []byte, into any) error {
 		return r.bad("has no data")
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return r.bad("has data that does not fit its kind: %v", err)
+		return r.bad("has data that does not fit the kind %s: %s", r.kind, misfit(err))
+	}
+	if data[0] != '{' { // null, which fits everything
+		return r.bad("has data that does not fit the kind %s: expected an object, found %s", r.kind, data)
+	}
+	of := reflect.TypeOf(into)
+	if r.shapes[of] == nil {
+		r.shapes[of] = shapeOf(of)
+	}
+	if field := r.shapes[of].missing(data); field != "" {
+		return r.bad("lacks the field %s, which a record of kind %s needs", field, r.kind)
 	}
 	return nil
 }
@@ -230,6 +283,7 @@ func (r *historyReader) event(data []byte) error {
 	}
 	stream := &r.history.Streams[index]
 	stream.Events = append(stream.Events, event)
+	r.events[index] = append(r.events[index], r.lines.number)
 	return nil
 }
 
@@ -253,7 +307,11 @@ func (r *historyReader) bad(format string, args ...any) error {
 	return fmt.Errorf("%w: line %d %s", ErrBadRecord, r.lines.number, fmt.Sprintf(format, args...))
 }
 
-// lineReader reads lines of any length and counts them.
+// lineMost bounds the length of a line, so that a file of another kind is noticed
+// before it fills the memory. A list of a hundred thousand objects fits.
+const lineMost = 64 << 20
+
+// lineReader reads lines and counts them.
 type lineReader struct {
 	in     *bufio.Reader
 	number int
@@ -265,9 +323,13 @@ func (r *lineReader) next() ([]byte, error) {
 	line, err := r.in.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
 		line = bytes.Clone(line)
-		var rest []byte
-		rest, err = r.in.ReadBytes('\n')
-		line = append(line, rest...)
+		for err == bufio.ErrBufferFull {
+			var rest []byte
+			rest, err = r.in.ReadSlice('\n')
+			if line = append(line, rest...); len(line) > lineMost {
+				return nil, fmt.Errorf("%w: line %d is longer than %d bytes, which is the most that is read", ErrBadRecord, r.number+1, lineMost)
+			}
+		}
 	}
 	if len(line) > 0 {
 		r.number++

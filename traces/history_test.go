@@ -75,6 +75,9 @@ func normalize(h *model.History) {
 	h.Operations, h.Streams, h.Faults, h.Informers = orNil(h.Operations), orNil(h.Streams), orNil(h.Faults), orNil(h.Informers)
 	h.Censuses = orNil(h.Censuses)
 	h.Truth.Changes, h.Truth.Compactions = orNil(h.Truth.Changes), orNil(h.Truth.Compactions)
+	for i := range h.Faults {
+		h.Faults[i].Processes = orNil(h.Faults[i].Processes)
+	}
 	for i := range h.Operations {
 		op := &h.Operations[i]
 		op.Objects = orNil(op.Objects)
@@ -175,7 +178,7 @@ func TestUnreadableHistories(t *testing.T) {
 			`the history holds a bad record: line 3 has the unknown kind "rumour"`},
 		{"no data", replaced(3, `{"kind":"fault"}`+"\n"), ErrBadRecord, "the history holds a bad record: line 3 has no data"},
 		{"wrong data", replaced(3, `{"kind":"fault","data":{"begin":"soon"}}`+"\n"), ErrBadRecord,
-			"the history holds a bad record: line 3 has data that does not fit its kind: json: cannot unmarshal string into Go struct field Fault.begin of type int64"},
+			"the history holds a bad record: line 3 has data that does not fit the kind fault: field begin: expected a whole number of 64 bits, found string"},
 		{"event without its stream", replaced(6, ""), ErrBadRecord,
 			"the history holds a bad record: line 6 is an event of stream 1, which no line before it opened"},
 		{"stream twice", replaced(7, lines[5]), ErrBadRecord, "the history holds a bad record: line 7 opens stream 1 a second time"},

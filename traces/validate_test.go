@@ -1,0 +1,287 @@
+package traces
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// TestInvalidHistories reads the example with one thing wrong about it. Each
+// error says which line, which record and field, what was expected there, and
+// what was found.
+func TestInvalidHistories(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*model.History)
+		says   string
+	}{
+		{"end before the beginning", func(h *model.History) { h.End = -1 },
+			"line 29, the end record, field end: expected a time from 0 on, found -1"},
+		{"healed after the end", func(h *model.History) { h.Healed = h.End + 1 },
+			"line 29, the end record, field healed: expected a time from 0 to the end at 100000000, found 100000001"},
+		{"negative revision", func(h *model.History) { h.Truth.Revision = -7 },
+			"line 29, the end record, field revision: expected etcd's last revision, or 0 if it is unknown, found -7"},
+		{"truth beyond the revision", func(h *model.History) { h.Truth.Revision = 5 },
+			"line 5, the change to default/b, field rv: expected at most 5, the last revision that the end record names, found 6"},
+		{"truth without a revision", func(h *model.History) { h.Truth.Revision = 0 },
+			"line 2, the change to default/a, field rv: expected at most 0, the last revision that the end record names, found 2"},
+		{"truth not increasing", func(h *model.History) { h.Truth.Changes[2].RV = 3 },
+			"line 4, the change to default/a, field rv: expected a revision above 3, that of the change before, found 3"},
+		{"truth with a negative revision", func(h *model.History) { h.Truth.Changes[0].RV = -2 },
+			"line 2, the change to default/a, field rv: expected a revision above 0, that of the change before, found -2"},
+		{"truth without a name", func(h *model.History) { h.Truth.Changes[0].Object.Name = "" },
+			`line 2, the change to default/, field object.name: expected the name of an object, found ""`},
+		{"compaction at nothing", func(h *model.History) { h.Truth.Compactions[0].RV = 0 },
+			"line 6, compaction 1, field rv: expected a revision above 0, that of the compaction before, found 0"},
+		{"compaction beyond the revision", func(h *model.History) { h.Truth.Compactions[0].RV = 8 },
+			"line 6, compaction 1, field rv: expected at most 7, the last revision that the end record names, found 8"},
+		{"compaction after the end", func(h *model.History) { h.Truth.Compactions[0].Time = h.End + 1 },
+			"line 6, compaction 1, field time: expected a time from 0 to the end at 100000000, or -1 if it is unknown, found 100000001"},
+		{"fault without a name", func(h *model.History) { h.Faults[0].Name = "" },
+			`line 7, fault 1, field name: expected the name of a fault, found ""`},
+		{"fault after the end", func(h *model.History) { h.Faults[0].Begin = h.End + 1 },
+			"line 7, fault 1, field begin: expected a time from 0 to the end at 100000000, found 100000001"},
+		{"fault that ends before it begins", func(h *model.History) { h.Faults[0].End = 1 },
+			"line 7, fault 1, field end: expected a time from 50000000, its begin, to the end at 100000000, found 1"},
+
+		{"operation without an id", func(h *model.History) { h.Operations[0].ID = 0 },
+			"line 8, operation 0, field id: expected a number from 1 on, found 0"},
+		{"operation twice", func(h *model.History) { h.Operations[1].ID = 1 },
+			"line 9, operation 1, field id: expected a number that no operation before it has, found 1"},
+		{"operation of nobody", func(h *model.History) { h.Operations[0].Client = "" },
+			`line 8, operation 1, field client: expected the name of a client, found ""`},
+		{"operation to nobody", func(h *model.History) { h.Operations[0].Server = "" },
+			`line 8, operation 1, field server: expected the name of a server, found ""`},
+		{"operation before the beginning", func(h *model.History) { h.Operations[0].Call = -5 },
+			"line 8, operation 1, field call: expected a time from 0 to the end at 100000000, found -5"},
+		{"operation after the end", func(h *model.History) { h.Operations[6].Call = h.End + 1 },
+			"line 14, operation 8, field call: expected a time from 0 to the end at 100000000, found 100000001"},
+		{"return before the call", func(h *model.History) { h.Operations[0].Return = 5 },
+			"line 8, operation 1, field return: expected a time from 1000000, its call, to the end at 100000000, or -1 for never, found 5"},
+		{"return after the end", func(h *model.History) { h.Operations[0].Return = h.End + 1 },
+			"line 8, operation 1, field return: expected a time from 1000000, its call, to the end at 100000000, or -1 for never, found 100000001"},
+		{"unknown kind of operation", func(h *model.History) { h.Operations[0].Kind = "upsert" },
+			`line 8, operation 1, field kind: expected create, update, delete, get or list, found "upsert"`},
+		{"create of nothing", func(h *model.History) { h.Operations[0].Object = nil },
+			`line 8, operation 1, field object: expected the object that the create writes, with its name, found "none"`},
+		{"delete of nothing", func(h *model.History) { h.Operations[6].Scope.Name = "" },
+			`line 14, operation 8, field scope.name: expected the name of the object to delete, found ""`},
+		{"the same value twice", func(h *model.History) { h.Operations[4].Object.Value = "first" },
+			`line 12, operation 6, field object.value: expected a value that no other write of default/a has, such as operation 1, found "first"`},
+		{"unknown match", func(h *model.History) { h.Operations[2].Match = "Roughly" },
+			`line 10, operation 3, field match: expected Exact, NotOlderThan or nothing, found "Roughly"`},
+		{"request of an impossible RV", func(h *model.History) { h.Operations[2].RV = -2 },
+			"line 10, operation 3, field rv: expected a resourceVersion, 0, or -1 for none, found -2"},
+		{"impossible precondition", func(h *model.History) { h.Operations[4].Precondition = -2 },
+			"line 12, operation 6, field precondition: expected a resourceVersion, or 0 for none, found -2"},
+		{"impossible limit", func(h *model.History) { h.Operations[2].Limit = -1 },
+			"line 10, operation 3, field limit: expected the most items of a page, or 0 for no limit, found -1"},
+		{"unknown code", func(h *model.History) { h.Operations[5].Err = "Teapot" },
+			`line 13, operation 7, field err: expected NotFound, AlreadyExists, Conflict, Expired, TooLarge, Invalid, TooMany, Unknown, Unavailable or nothing, found "Teapot"`},
+		{"impossible result", func(h *model.History) { h.Operations[2].ResultRV = -1 },
+			"line 10, operation 3, field resultRV: expected a resourceVersion, or 0 for none, found -1"},
+		{"impossible remaining", func(h *model.History) { h.Operations[2].Remaining = -2 },
+			"line 10, operation 3, field remaining: expected a number of items, or -1 if the server gave none, found -2"},
+		{"item at an impossible RV", func(h *model.History) { h.Operations[3].Objects[0].RV = -3 },
+			"line 11, operation 4, field objects[0].rv: expected a resourceVersion, or 0 for none, found -3"},
+		{"page of an unknown list", func(h *model.History) { h.Operations[3].Continues = 99 },
+			"line 11, operation 4, field continues: expected the id of another list, found 99"},
+		{"page of a create", func(h *model.History) { h.Operations[3].Continues = 1 },
+			"line 11, operation 4, field continues: expected the id of another list, found 1"},
+		{"page of itself", func(h *model.History) { h.Operations[3].Continues = 4 },
+			"line 11, operation 4, field continues: expected the id of another list, found 4"},
+
+		{"stream without an id", func(h *model.History) { number(&h.Streams[3], 0) },
+			"line 26, stream 0, field id: expected a number from 1 on, found 0"},
+		{"stream of nobody", func(h *model.History) { h.Streams[1].Client = "" },
+			`line 21, stream 9, field client: expected the name of a client, found ""`},
+		{"stream to nobody", func(h *model.History) { h.Streams[0].Server = "" },
+			`line 16, stream 5, field server: expected the name of a server, found ""`},
+		{"stream after the end", func(h *model.History) { h.Streams[3].Call = h.End + 1 },
+			"line 26, stream 11, field call: expected a time from 0 to the end at 100000000, found 100000001"},
+		{"stream opened before it was called", func(h *model.History) { h.Streams[0].Return = 5 },
+			"line 16, stream 5, field return: expected a time from 20000000, its call, to the end at 100000000, or -1 for never, found 5"},
+		{"stream closed before it was opened", func(h *model.History) { h.Streams[3].Closed = 66_000_001 },
+			"line 26, stream 11, field closed: expected a time from 69000000, when it was opened, to the end at 100000000, or -1 for never, found 66000001"},
+		{"stream from an impossible RV", func(h *model.History) { h.Streams[0].RV = -2 },
+			"line 16, stream 5, field rv: expected a resourceVersion, 0, or -1 for none, found -2"},
+		{"impossible timeout", func(h *model.History) { h.Streams[0].Timeout = -2 },
+			"line 16, stream 5, field timeout: expected nanoseconds, or 0 for none, found -2"},
+		{"unknown refusal", func(h *model.History) { h.Streams[3].Err = "Teapot" },
+			`line 26, stream 11, field err: expected NotFound, AlreadyExists, Conflict, Expired, TooLarge, Invalid, TooMany, Unknown, Unavailable or nothing, found "Teapot"`},
+		{"refused, and yet with events", func(h *model.History) { h.Streams[0].Err = model.Expired },
+			`line 16, stream 5, field err: expected nothing, as events came, found "Expired"`},
+		{"unknown reason", func(h *model.History) { h.Streams[0].Reason = "boredom" },
+			`line 16, stream 5, field reason: expected client, server, error, connection or nothing, found "boredom"`},
+		{"stream that resumes an unknown one", func(h *model.History) { h.Streams[1].ResumesStream = 99 },
+			"line 21, stream 9, field resumesStream: expected the id of another stream, found 99"},
+		{"stream that resumes itself", func(h *model.History) { h.Streams[1].ResumesStream = 9 },
+			"line 21, stream 9, field resumesStream: expected the id of another stream, found 9"},
+		{"stream that resumes a create", func(h *model.History) { h.Streams[2].ResumesList = 1 },
+			"line 23, stream 10, field resumesList: expected the id of a list, found 1"},
+		{"event before its stream", func(h *model.History) { h.Streams[0].Events[0].Time = 19_999_999 },
+			"line 17, event 1 of stream 5, field time: expected a time from 20000000, the call of its stream, to the end at 100000000, found 19999999"},
+		{"events out of order", func(h *model.History) { h.Streams[0].Events[2].Time = 21_000_000 },
+			"line 19, event 3 of stream 5, field time: expected a time from 22000000, when the event before it came, to the end at 100000000, found 21000000"},
+		{"event after the end", func(h *model.History) { h.Streams[1].Events[0].Time = h.End + 1 },
+			"line 22, event 1 of stream 9, field time: expected a time from 55000000, the call of its stream, to the end at 100000000, found 100000001"},
+		{"event after its stream", func(h *model.History) { h.Streams[0].Events[3].Time = 50_000_001 },
+			"line 20, event 4 of stream 5, field time: expected a time not after its stream closed at 50000000, found 50000001"},
+		{"event without a type", func(h *model.History) { h.Streams[0].Events[0].Type = "" },
+			`line 17, event 1 of stream 5, field type: expected ADDED, MODIFIED, DELETED, BOOKMARK, ERROR, or what else the server sent, found ""`},
+		{"event at an impossible RV", func(h *model.History) { h.Streams[0].Events[0].RV = -1 },
+			"line 17, event 1 of stream 5, field rv: expected a resourceVersion, or 0 for none, found -1"},
+		{"object at an impossible RV", func(h *model.History) { h.Streams[0].Events[0].Object.RV = -1 },
+			"line 17, event 1 of stream 5, field object.rv: expected a resourceVersion, or 0 for none, found -1"},
+		{"event with an unknown code", func(h *model.History) { h.Streams[2].Events[1].Err = "Teapot" },
+			`line 25, event 2 of stream 10, field err: expected NotFound, AlreadyExists, Conflict, Expired, TooLarge, Invalid, TooMany, Unknown, Unavailable or nothing, found "Teapot"`},
+
+		{"informer of nobody", func(h *model.History) { h.Informers[0].Client = "" },
+			`line 27, informer 1, field client: expected the name of a client, found ""`},
+		{"informer on nothing", func(h *model.History) { h.Informers[0].Server = "" },
+			`line 27, informer 1, field server: expected the name of a server, found ""`},
+		{"informer at an impossible RV", func(h *model.History) { h.Informers[0].LastSyncRV = -1 },
+			"line 27, informer 1, field lastSyncRV: expected a resourceVersion, or 0 for none, found -1"},
+		{"informer's object at an impossible RV", func(h *model.History) { h.Informers[0].Objects[0].RV = -1 },
+			"line 27, informer 1, field objects[0].rv: expected a resourceVersion, or 0 for none, found -1"},
+		{"census of an unknown phase", func(h *model.History) { h.Censuses[0].Phase = "lunch" },
+			`line 28, census 1, field phase: expected serving, left or stopped, found "lunch"`},
+		{"census of nothing", func(h *model.History) { h.Censuses[0].Server = "" },
+			`line 28, census 1, field server: expected the name of a server, found ""`},
+		{"census before the beginning", func(h *model.History) { h.Censuses[0].Time = -1 },
+			"line 28, census 1, field time: expected a time from 0 on, found -1"},
+		{"census at an impossible revision", func(h *model.History) { h.Censuses[0].Revision = -1 },
+			"line 28, census 1, field revision: expected etcd's revision, or 0 if it is unknown, found -1"},
+		{"census with an impossible count", func(h *model.History) { h.Censuses[0].Goroutines = -2 },
+			"line 28, census 1, field goroutines: expected a count, or -1 if it is unknown, found -2"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := example()
+			row.change(h)
+			text := written(t, Header{}, h)
+			_, got, err := ReadValidHistory(strings.NewReader(text))
+			require.Nil(t, got)
+			require.ErrorIs(t, err, ErrBadRecord)
+			require.EqualError(t, err, "the history holds a bad record: "+row.says)
+			_, place, _ := strings.Cut(row.says, ", ")
+			require.EqualError(t, Validate(h), "the history holds a bad record: "+place)
+		})
+	}
+}
+
+func number(s *model.Stream, id int) {
+	s.ID = id
+	for i := range s.Events {
+		s.Events[i].Stream = id
+	}
+}
+
+// Of these two the reader takes care before anything is validated.
+func TestValidateSeesWhatFilesCannotHold(t *testing.T) {
+	h := example()
+	number(&h.Streams[1], 5)
+	require.EqualError(t, Validate(h), "the history holds a bad record: stream 5, field id: expected a number that no stream before it has, found 5")
+	h = example()
+	h.Streams[0].Events[1].Stream = 9
+	require.EqualError(t, Validate(h), "the history holds a bad record: event 2 of stream 5, field stream: expected 5, the stream that holds it, found 9")
+}
+
+// TestHistoriesThatLackSomething are valid: the format says what may be unknown.
+func TestHistoriesThatLackSomething(t *testing.T) {
+	for name, change := range map[string]func(*model.History){
+		"no truth":                   func(h *model.History) { h.Truth = model.Truth{} },
+		"a time of compaction":       func(h *model.History) { h.Truth.Compactions[0].Time = model.Pending },
+		"responses":                  func(h *model.History) { h.Operations[0].Return = model.Pending },
+		"the opening of a stream":    func(h *model.History) { h.Streams[3].Return = model.Pending },
+		"reasons":                    func(h *model.History) { h.Streams[0].Reason = "" },
+		"UIDs":                       func(h *model.History) { h.Truth.Changes[0].Object.UID = "" },
+		"everything but the end":     func(h *model.History) { *h = model.History{End: 60} },
+		"an object without its type": func(h *model.History) { h.Streams[0].Events[0].Object = nil },
+		"an unheard-of event":        func(h *model.History) { h.Streams[0].Events[0].Type = "RUMOUR" },
+		"events in the future":       func(h *model.History) { h.Streams[0].Events[0].RV = 1_000_000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := example()
+			change(h)
+			require.NoError(t, Validate(h))
+			_, _, err := ReadValidHistory(strings.NewReader(written(t, Header{}, h)))
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestMissingFields takes every required field out of every record, and puts
+// null in its place.
+func TestMissingFields(t *testing.T) {
+	lines := strings.Split(strings.TrimSpace(written(t, Header{}, example())), "\n")
+	tried := 0
+	for i, line := range lines[1:] {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(line, `{"kind":"`), `"`)
+		s := shapeOf(recordTypes[kind])
+		for field, required := range s.required {
+			if !required {
+				continue
+			}
+			for _, null := range []bool{false, true} {
+				if null && s.lists[field] {
+					continue // null is how an empty list may be written
+				}
+				tried++
+				damaged := slices.Clone(lines)
+				damaged[i+1] = without(t, line, s.names[field], null)
+				_, _, err := ReadValidHistory(strings.NewReader(strings.Join(damaged, "\n")))
+				require.EqualError(t, err, fmt.Sprintf("the history holds a bad record: line %d lacks the field %s, which a record of kind %s needs", i+2, s.names[field], kind))
+			}
+		}
+	}
+	require.Greater(t, tried, 200)
+}
+
+// without takes a field out of a record, or makes it null.
+func without(t *testing.T, line, field string, null bool) string {
+	var record struct {
+		Kind string                     `json:"kind"`
+		Data map[string]json.RawMessage `json:"data"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(line), &record))
+	require.Contains(t, record.Data, field)
+	delete(record.Data, field)
+	if null {
+		record.Data[field] = json.RawMessage("null")
+	}
+	damaged, err := json.Marshal(record)
+	require.NoError(t, err)
+	return string(damaged)
+}
+
+func TestMissingFieldsWithin(t *testing.T) {
+	text := written(t, Header{}, example())
+	for _, row := range []struct{ from, to, says string }{
+		{`{"kind":"change","data":{"rv":2,"object":{"namespace":"default",`, `{"kind":"change","data":{"rv":2,"object":{`, "line 2 lacks the field object.namespace, which a record of kind change needs"},
+		{`"objects":[{"namespace":"default","name":"b","value":"second",`, `"objects":[{"namespace":"default","name":"b",`, "line 11 lacks the field objects[0].value, which a record of kind operation needs"},
+		{`"data":{"rv":4,"time":60000000}`, `"data":null`, "line 6 has data that does not fit the kind compaction: expected an object, found null"},
+		{`"data":{"rv":4,"time":60000000}`, `"data":[]`, "line 6 has data that does not fit the kind compaction: its data: expected an object, found array"},
+		{`"data":{"rv":4,"time":60000000}`, `"data":{"rv":"4","time":60000000}`, "line 6 has data that does not fit the kind compaction: field rv: expected a whole number of 64 bits, found string"},
+		{`"data":{"rv":4,"time":60000000}`, `"data":{"rv":4.5,"time":60000000}`, "line 6 has data that does not fit the kind compaction: field rv: expected a whole number of 64 bits, found number 4.5"},
+		{`"data":{"rv":4,"time":60000000}`, `"data":{"rv":40000000000000000000,"time":60000000}`, "line 6 has data that does not fit the kind compaction: field rv: expected a whole number of 64 bits, found number 40000000000000000000"},
+		{`"data":{"rv":4,"time":60000000}`, `"data":{"RV":4,"time":60000000}`, "line 6 lacks the field rv, which a record of kind compaction needs"},
+		{`{"kind":"compaction",`, `{"kind":7,`, "line 6 is not a JSON record: field kind: expected a string, found number"},
+	} {
+		damaged := strings.Replace(text, row.from, row.to, 1)
+		require.NotEqual(t, text, damaged, row.from)
+		_, _, err := ReadValidHistory(strings.NewReader(damaged))
+		require.EqualError(t, err, "the history holds a bad record: "+row.says)
+	}
+	// A key may be written with escapes, and with space around it.
+	odd := strings.Replace(text, `"data":{"rv":4,"time":60000000}`, `"data" : { "\u0072v" : 4 , "time" : 60000000 }`, 1)
+	require.NotEqual(t, text, odd)
+	_, h, err := ReadValidHistory(strings.NewReader(odd))
+	require.NoError(t, err)
+	require.Equal(t, example(), h)
+}
