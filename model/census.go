@@ -18,7 +18,10 @@ const (
 const Uncounted = -1
 
 // Census counts what one API server holds at one moment, from the outside
-// wherever that is possible. One that is down is not counted.
+// wherever that is possible. One that is down is not counted. All that was
+// counted, Revision included, was so at Time or shortly before. A census of the
+// phases Left and Stopped may come after History.End, when the clients' records
+// end.
 type Census struct {
 	Time   int64  `json:"time"`
 	Phase  Phase  `json:"phase"`

@@ -49,6 +49,7 @@ type Cluster struct {
 
 	mu          sync.Mutex
 	compactions map[int64]time.Time // when each was first asked for, by revision
+	censuses    []counted           // in order of time
 }
 
 // Start boots the members, then the API servers.

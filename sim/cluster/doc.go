@@ -4,5 +4,6 @@
 //   - cluster.go: the cluster as a whole.
 //   - member.go: one etcd member through restarts and crashes.
 //   - server.go: one API server through restarts and crashes.
+//   - census.go: what API servers and etcd hold at a moment.
 //   - wire.go, serve.go, dial.go: how clients and API servers talk.
 package cluster

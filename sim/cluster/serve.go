@@ -44,9 +44,11 @@ type handler struct {
 	mail       *mailbox
 	eventBytes int
 
-	mu     sync.Mutex
-	wires  []*wire // open connections, in order of their opening
-	closed bool
+	mu    sync.Mutex
+	wires []*wire // open connections, in order of their opening
+	// streams is how many watches are being served.
+	streams int
+	closed  bool
 }
 
 func (h *handler) accept() {
@@ -114,6 +116,18 @@ func (h *handler) do(ctx context.Context, w *wire, request request) {
 	_ = w.send(response{operation: request.operation, token: token}, requestBytes)
 }
 
+func (h *handler) addStreams(change int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.streams += change
+}
+
+func (h *handler) openStreams() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.streams
+}
+
 // watch forwards one stream until either side ends it.
 func (h *handler) watch(ctx context.Context, w *wire, stream *model.Stream) {
 	watch := h.server.Watch(ctx, stream)
@@ -123,6 +137,8 @@ func (h *handler) watch(ctx context.Context, w *wire, stream *model.Stream) {
 		}
 		return
 	}
+	h.addStreams(1)
+	defer h.addStreams(-1)
 	defer w.Close()
 	defer context.AfterFunc(ctx, watch.Stop)()
 	for {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/target"
 )
@@ -105,6 +106,7 @@ func (s *Server) Stop() error {
 	}
 	time.Sleep(stopGrace)
 	leaked := process.Goroutines()
+	s.cluster.count(model.Stopped, s.name, process, running)
 	process.Crash()
 	s.mu.Lock()
 	s.leaks = append(s.leaks, leaked)

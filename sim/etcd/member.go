@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"google.golang.org/grpc"
 )
 
 const (
@@ -83,9 +84,10 @@ func PeerURL(name string) string { return "unix://" + name + ":2380" }
 // Its methods talk to the server directly, not over the network, so in a
 // simulation they belong to the process the member lives in.
 type Member struct {
-	name   string
-	server *embed.Etcd
-	stop   sync.Once
+	name    string
+	server  *embed.Etcd
+	watches *watchRegister
+	stop    sync.Once
 }
 
 // errGaveUp is why Start fails where etcd would have ended its process.
@@ -98,6 +100,8 @@ func Start(config Config) (*Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)
 	}
+	watches := newWatchRegister()
+	settings.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.ChainStreamInterceptor(watches.intercept)}
 
 	// A member that gives up panics or ends its goroutine. It boots on a goroutine
 	// of its own so as not to take the caller with it.
@@ -117,7 +121,7 @@ func Start(config Config) (*Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)
 	}
-	return &Member{name: config.Name, server: server}, nil
+	return &Member{name: config.Name, server: server, watches: watches}, nil
 }
 
 // embedded translates the configuration into etcd's.

@@ -34,6 +34,12 @@ func (m *Member) Compact(ctx context.Context, revision int64) error {
 	return err
 }
 
+// Put writes a key without a lease, as any client of etcd could.
+func (m *Member) Put(ctx context.Context, key, value string) error {
+	_, err := m.server.Server.Put(ctx, &etcdserverpb.PutRequest{Key: []byte(key), Value: []byte(value)})
+	return err
+}
+
 // MoveLeader hands leadership to the named member. Only the leader can.
 func (m *Member) MoveLeader(ctx context.Context, to string) error {
 	var target types.ID

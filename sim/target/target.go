@@ -52,6 +52,11 @@ type API interface {
 	Do(ctx context.Context, op *model.Operation, token string) (next string)
 
 	// Watch opens a stream. On failure it fills in Err and Message and returns nil.
+	//
+	// If stream.Scribbles is set, the server writes over each object that its
+	// cache delivers, in place, once the event for the client has been made from
+	// it: a consumer inside the server, before anything is encoded. The marks are
+	// those of model.Scribble with the stream's ID.
 	Watch(ctx context.Context, stream *model.Stream) Watch
 }
 
@@ -76,6 +81,14 @@ type Server interface {
 
 	// Stop shuts the server down in an orderly way and waits for its goroutines.
 	Stop()
+}
+
+// Counter is a [Server] that can tell how many watches its cache holds.
+type Counter interface {
+	Server
+
+	// Watchers is the number of watches that the cache itself has registered.
+	Watchers() int
 }
 
 // Informer is a running client-go informer.

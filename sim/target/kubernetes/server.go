@@ -26,6 +26,8 @@ const (
 type server struct {
 	// storage is what requests go to: the cache delegator.
 	storage storage.Interface
+	// cache is the cacher below the delegator.
+	cache *cacher.Cacher
 	// upstream lies between the cacher and the etcd3 store.
 	upstream *breakableStorage
 
@@ -82,6 +84,7 @@ func startServer(endpoints []string) (*server, error) {
 	delegator := cacher.NewCacheDelegator(watchCache, upstream)
 	return &server{
 		storage:  delegator,
+		cache:    watchCache,
 		upstream: upstream,
 		stopped:  make(chan struct{}),
 		release:  []func(){delegator.Stop, watchCache.Stop, below},

@@ -57,7 +57,11 @@ func (s *server) watch(ctx context.Context, stream *model.Stream) (target.Watch,
 		cancel()
 		return nil, storeerr.InterpretWatchError(err, podResource, "")
 	}
-	return &clientWatch{ctx: ctx, cancel: cancel, inner: inner}, nil
+	w := &clientWatch{ctx: ctx, cancel: cancel, inner: inner}
+	if stream.Scribbles {
+		w.scribbles = stream.ID
+	}
+	return w, nil
 }
 
 // clientWatch is a stream as the client sees it. It holds the request's context:
@@ -67,6 +71,9 @@ type clientWatch struct {
 	cancel context.CancelFunc
 	inner  watch.Interface
 	failed bool // an ERROR event was delivered; used by Next alone
+	// scribbles is the stream in whose name delivered pods are written over, 0
+	// for none.
+	scribbles int
 }
 
 // Stop implements target.Watch.
@@ -79,7 +86,7 @@ func (w *clientWatch) Stop() {
 func (w *clientWatch) Next() (model.Event, model.CloseReason, bool) {
 	if event, ok := <-w.inner.ResultChan(); ok {
 		w.failed = w.failed || event.Type == watch.Error
-		return eventOf(event), "", true
+		return eventOf(event, w.scribbles), "", true
 	}
 	// Releases what the stream holds where it was the server that ended it.
 	reason := w.reason()
@@ -100,8 +107,9 @@ func (w *clientWatch) reason() model.CloseReason {
 	}
 }
 
-// eventOf converts an event of the API.
-func eventOf(event watch.Event) model.Event {
+// eventOf converts an event of the API, and then scribbles on what it was made
+// from if a stream is given.
+func eventOf(event watch.Event, scribbles int) model.Event {
 	converted := model.Event{Type: model.EventType(event.Type)}
 	if event.Type == watch.Error {
 		err := apierrors.FromObject(event.Object)
@@ -120,6 +128,9 @@ func eventOf(event watch.Event) model.Event {
 	}
 	object := objectOf(pod)
 	converted.Object = &object
+	if scribbles != 0 {
+		scribble(pod, scribbles)
+	}
 	return converted
 }
 

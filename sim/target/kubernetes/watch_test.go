@@ -168,3 +168,58 @@ func TestDeliveredObjectsAreIsolated(t *testing.T) {
 		got.Labels["app"] = "changed"
 	}
 }
+
+// TestTheCacherCountsItsWatchers fails when a release renames the fields that
+// the count is read from.
+func TestTheCacherCountsItsWatchers(t *testing.T) {
+	f := newFixture(t)
+	start := f.create(object("n", "a", "1")).RV
+	counter := f.server.(target.Counter)
+	require.Zero(t, counter.Watchers())
+	open := []target.Watch{
+		f.watch(model.Stream{RV: start}),
+		f.watch(model.Stream{RV: start}),
+		f.watch(model.Stream{RV: start, Scope: model.Scope{Namespace: "n"}}),
+		f.watch(model.Stream{RV: start, Selector: model.Selector{Node: "node-1"}}),
+	}
+	require.Equal(t, len(open), counter.Watchers())
+	for i, w := range open {
+		w.Stop()
+		require.Eventually(t, func() bool { return counter.Watchers() == len(open)-i-1 }, patience, time.Millisecond)
+	}
+}
+
+// TestScribblingHarmsNobody is Isolated in small: four streams scribble on
+// everything they get, one does not, and nothing of it is seen, not even by a
+// watch that starts later.
+func TestScribblingHarmsNobody(t *testing.T) {
+	f := newFixture(t)
+	start := f.create(object("n", "z", "0")).RV
+	var watches []target.Watch
+	for id := range 5 {
+		watches = append(watches, f.watch(model.Stream{ID: id, RV: start, Scribbles: id != 0}))
+	}
+	labelled := func(value string) *model.Object {
+		return &model.Object{Namespace: "n", Name: "a", Value: value, Node: "node-1", Labels: map[string]string{"app": "web"}}
+	}
+	added := f.create(labelled("1"))
+	modified := f.update(labelled("2"))
+	deleted := modified
+	deleted.RV = f.delete("n", "a")
+	watches = append(watches, f.watch(model.Stream{ID: 6, RV: start, Scribbles: true}), f.watch(model.Stream{ID: 7, RV: start}))
+	for _, w := range append(watches, f.watch(model.Stream{RV: start})) {
+		f.requireEvent(w, model.Added, added)
+		f.requireEvent(w, model.Modified, modified)
+		f.requireEvent(w, model.Deleted, deleted)
+	}
+}
+
+func TestAScribbleReachesAllThatAPodShares(t *testing.T) {
+	stored := podOf(&model.Object{Name: "a", Value: "v", Labels: map[string]string{"app": "web"}})
+	delivered := *stored // a shallow copy, as a careless cache would deliver
+	scribble(&delivered, 9)
+	seen := objectOf(stored)
+	by, found := model.ScribbledBy(&seen)
+	require.True(t, found)
+	require.Equal(t, 9, by)
+}

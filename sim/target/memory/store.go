@@ -23,6 +23,9 @@ type Store struct {
 	BookmarkPeriod time.Duration
 	// Window is how many of the last changes a watch can start from.
 	Window int
+	// Shares makes the store deliver its own objects instead of copies, which
+	// is wrong: a test can see that it is noticed.
+	Shares bool
 	// FutureWait is how long a request for a future RV waits for it.
 	FutureWait time.Duration
 

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sort"
 	"time"
 
@@ -76,7 +77,7 @@ func (w *watch) Next() (model.Event, model.CloseReason, bool) {
 			return model.Event{}, reason, false
 		}
 		if event.Type != "" {
-			return event, "", true
+			return w.deliver(event), "", true
 		}
 		select {
 		case <-wake:
@@ -85,6 +86,31 @@ func (w *watch) Next() (model.Event, model.CloseReason, bool) {
 			return model.Event{Type: model.Bookmark, RV: w.rv}, "", true
 		}
 	}
+}
+
+// deliver makes the client's copy of an event, and then lets a careless
+// consumer do its worst to what it was made from.
+func (w *watch) deliver(event model.Event) model.Event {
+	if event.Object == nil {
+		return event
+	}
+	delivered := event.Object
+	if !w.store.Shares {
+		delivered = copyOf(delivered)
+	}
+	event.Object = copyOf(delivered)
+	if w.request.Scribbles {
+		w.store.mu.Lock()
+		defer w.store.mu.Unlock()
+		model.ScribbleOver(delivered, w.request.ID)
+	}
+	return event
+}
+
+func copyOf(object *model.Object) *model.Object {
+	clone := *object
+	clone.Labels = maps.Clone(object.Labels)
+	return &clone
 }
 
 // poll returns the next event if there is one, a reason if the stream has

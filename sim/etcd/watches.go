@@ -1,0 +1,121 @@
+package etcd
+
+import (
+	"net"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+)
+
+// watchRegister knows the watches that a member holds open, by what passes
+// through its own gRPC server: no client is asked. etcd's metric for it counts
+// all members of a process together, those that have crashed included.
+//
+// The lock guards streams and each stream's open.
+type watchRegister struct {
+	mu      sync.Mutex
+	streams map[*watchStream]struct{}
+}
+
+// watchStream is one call of etcd's Watch, which carries any number of watches.
+type watchStream struct {
+	grpc.ServerStream
+	register *watchRegister
+	client   string // the host
+
+	asked []string         // the keys of watches not yet created, in order
+	open  map[int64]string // the key of each watch
+}
+
+func newWatchRegister() *watchRegister {
+	return &watchRegister{streams: map[*watchStream]struct{}{}}
+}
+
+// intercept is a gRPC stream interceptor. A watch ends when etcd says that it
+// has canceled it, and with its stream.
+func (r *watchRegister) intercept(server any, inner grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	if info.FullMethod != etcdserverpb.Watch_Watch_FullMethodName {
+		return handle(server, inner)
+	}
+	s := &watchStream{ServerStream: inner, register: r, client: hostOf(inner), open: map[int64]string{}}
+	r.mu.Lock()
+	r.streams[s] = struct{}{}
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.streams, s)
+	}()
+	return handle(server, s)
+}
+
+func hostOf(stream grpc.ServerStream) string {
+	caller, ok := peer.FromContext(stream.Context())
+	if !ok {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(caller.Addr.String())
+	if err != nil {
+		return caller.Addr.String()
+	}
+	return host
+}
+
+// RecvMsg implements grpc.ServerStream. It notes what is asked for: etcd
+// answers in the order of the requests.
+func (s *watchStream) RecvMsg(message any) error {
+	if err := s.ServerStream.RecvMsg(message); err != nil {
+		return err
+	}
+	if request, ok := message.(*etcdserverpb.WatchRequest); ok && request.GetCreateRequest() != nil {
+		s.register.mu.Lock()
+		defer s.register.mu.Unlock()
+		s.asked = append(s.asked, string(request.GetCreateRequest().GetKey()))
+	}
+	return nil
+}
+
+// SendMsg implements grpc.ServerStream. A watch that is refused is created and
+// canceled in one answer.
+func (s *watchStream) SendMsg(message any) error {
+	if answer, ok := message.(*etcdserverpb.WatchResponse); ok && (answer.Created || answer.Canceled) {
+		s.note(answer)
+	}
+	return s.ServerStream.SendMsg(message)
+}
+
+func (s *watchStream) note(answer *etcdserverpb.WatchResponse) {
+	s.register.mu.Lock()
+	defer s.register.mu.Unlock()
+	if answer.Created && len(s.asked) > 0 {
+		s.open[answer.WatchId] = s.asked[0]
+		s.asked = s.asked[1:]
+	}
+	if answer.Canceled {
+		delete(s.open, answer.WatchId)
+	}
+}
+
+// count returns how many watches of a client's on keys with a prefix are open.
+func (r *watchRegister) count(client, prefix string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	total := 0
+	for s := range r.streams {
+		if s.client != client {
+			continue
+		}
+		for _, key := range s.open {
+			if len(key) >= len(prefix) && key[:len(prefix)] == prefix {
+				total++
+			}
+		}
+	}
+	return total
+}
+
+// Watches returns how many watches the member holds open for a host, on keys
+// with the given prefix.
+func (m *Member) Watches(host, prefix string) int { return m.watches.count(host, prefix) }
