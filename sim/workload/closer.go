@@ -10,13 +10,29 @@ import (
 )
 
 // closer makes the last writes of a run, once faults have healed, so that
-// there is something to deliver in the quiet phase; and it reads them back from
-// every server.
+// there is something to deliver in the quiet phase, after a flood of them if there
+// is to be one; and it reads them back from every server.
 type closer struct {
 	writer
 	backoff backoff
 	// last is the RV of the last write to each namespace.
 	last map[string]int64
+}
+
+// flood writes to one object after the other, whether that works or not: a write
+// that is lost is not acknowledged, and nobody waits for it.
+func (c *closer) flood() {
+	config := c.catalog.config
+	if config.Flood == 0 || !sleep(c.alive, config.FloodAfter) {
+		return
+	}
+	for i := range config.Flood {
+		key := objectKey{config.Namespaces[i%len(config.Namespaces)], pick(c.random, config.Names)}
+		c.put(pick(c.random, c.servers), key)
+		if !sleep(c.alive, drawDuration(c.random, config.FloodPause)) {
+			return
+		}
+	}
 }
 
 // finish writes once to every namespace and then lists from every server. It

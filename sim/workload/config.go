@@ -21,6 +21,17 @@ type Config struct {
 	// The number of clients of each kind.
 	Writers, Readers, Reflectors, Watchers, Informers int
 
+	// Sleepers is the number of clients that open one stream after the other and
+	// stop reading each after a few events, to the end of the run: healing does
+	// not wake them.
+	Sleepers int
+
+	// Flood is how many writes follow once faults have healed and FloodAfter has
+	// passed, one every FloodPause at most. They show whether the sleepers hold
+	// anybody up while nothing else is wrong.
+	Flood                  int
+	FloodAfter, FloodPause time.Duration
+
 	// Namespaces, Names, Nodes and Labels are what objects are made of. Every
 	// name exists in every namespace; few names make for contention.
 	Namespaces, Names, Nodes []string
@@ -86,6 +97,8 @@ func DefaultConfig() Config {
 			{Key: "tier", Values: []string{"back", "front"}},
 		},
 		Bursts:           6,
+		FloodAfter:       15 * time.Second,
+		FloodPause:       100 * time.Millisecond,
 		OperationTimeout: 5 * time.Second,
 		StreamMost:       20 * time.Second,
 		BackoffFirst:     100 * time.Millisecond,
@@ -95,6 +108,14 @@ func DefaultConfig() Config {
 
 // Active is how long writers and readers work: the run without its quiet phase.
 func (c Config) Active() time.Duration { return c.Duration - c.Quiet }
+
+// floodMost is how long the flood can take, with requests that time out.
+func (c Config) floodMost() time.Duration {
+	if c.Flood == 0 {
+		return 0
+	}
+	return c.FloodAfter + time.Duration(c.Flood)*(c.FloodPause+c.OperationTimeout)
+}
 
 // Validate reports everything that makes a Config unusable.
 func (c Config) Validate() error {
@@ -106,13 +127,14 @@ func (c Config) Validate() error {
 	}
 	expect(c.Active() > 0, "the duration must exceed the quiet phase; found %v and %v", c.Duration, c.Quiet)
 	expect(c.Operations >= 0, "the number of operations must not be negative; found %d", c.Operations)
-	for _, count := range []int{c.Writers, c.Readers, c.Reflectors, c.Watchers, c.Informers, c.Bursts} {
+	for _, count := range []int{c.Writers, c.Readers, c.Reflectors, c.Watchers, c.Informers, c.Sleepers, c.Flood, c.Bursts} {
 		expect(count >= 0, "a number of clients or bursts must not be negative; found %d", count)
 	}
 	expect(len(c.Namespaces) > 0 && len(c.Names) > 0, "objects need at least one namespace and one name")
 	for _, label := range c.Labels {
 		expect(label.Key != "" && len(label.Values) > 0, "a label needs a key and values; found %+v", label)
 	}
+	expect(c.Flood == 0 || c.FloodPause > 0, "a flood needs a positive pause between its writes; found %v", c.FloodPause)
 	expect(c.OperationTimeout > 0, "the operation timeout must be positive; found %v", c.OperationTimeout)
 	expect(c.StreamMost > 0, "the longest limited stream must be positive; found %v", c.StreamMost)
 	expect(c.BackoffFirst > 0 && c.BackoffMost >= c.BackoffFirst,
@@ -123,7 +145,8 @@ func (c Config) Validate() error {
 // Clients are the names of all clients, in a fixed order.
 func (c Config) Clients() []string {
 	return slices.Concat(
-		clientNames("writer", c.Writers), clientNames("reader", c.Readers), c.Consumers(), []string{closerName})
+		clientNames("writer", c.Writers), clientNames("reader", c.Readers), c.Consumers(),
+		clientNames("sleeper", c.Sleepers), []string{closerName})
 }
 
 // Consumers are the names of the clients that read streams, in a fixed order:

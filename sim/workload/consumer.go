@@ -49,10 +49,15 @@ func drawPace(random *rand.Rand, mayStall bool) pace {
 	case 6:
 		return pace{name: Hiccuping, delay: drawDuration(random, hiccupDelayMost), every: 1 + random.IntN(hiccupEveryMost)}
 	case 7:
-		return pace{name: Stalled, after: random.IntN(stallAfterMost)}
+		return drawSleep(random)
 	default:
 		return pace{name: Fast}
 	}
+}
+
+// drawSleep draws the pace of a sleeper.
+func drawSleep(random *rand.Rand) pace {
+	return pace{name: Stalled, after: random.IntN(stallAfterMost)}
 }
 
 // consumer decides how long its client dawdles before each event. Its own pace

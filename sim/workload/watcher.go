@@ -12,11 +12,20 @@ const thinkMost = 2 * time.Second
 
 // watcher opens streams that start anywhere, one after the other, each with a
 // scope, a selector and a pace of its own.
+//
+// One that sleeps wants everything, stalls on every stream and gives it up soon.
 type watcher struct {
 	client
 	consumer *consumer
 	backoff  backoff
+	sleeps   bool
+	// careless draws which streams scribble on what they get.
+	careless *rand.Rand
 }
+
+// sleepMost is the longest a sleeper keeps a stream: long enough to be in the
+// way, and short enough to be so again and again.
+const sleepMost = 8 * time.Second
 
 func (w *watcher) run() {
 	for sleep(w.alive, drawDuration(w.random, thinkMost)) {
@@ -31,13 +40,17 @@ func (w *watcher) run() {
 // watch opens one stream and reads it to its end. It returns whether the
 // stream could be opened.
 func (w *watcher) watch(server *session) bool {
-	request := w.drawRequest(server)
-	request.Consumer = w.consumer.begin(drawPace(w.random, true))
+	request, pace, length := w.drawRequest(server), drawPace(w.random, true), time.Duration(0)
 	// A quarter of the streams are kept for as long as they last.
-	var length time.Duration
 	if !oneIn(w.random, 4) {
 		length = drawDuration(w.random, w.catalog.config.StreamMost)
 	}
+	if w.sleeps {
+		request.Scope, request.Selector = model.Scope{}, model.Selector{}
+		pace, length = drawSleep(w.random), drawDuration(w.random, sleepMost)
+	}
+	request.Scribbles = oneIn(w.careless, 3)
+	request.Consumer = w.consumer.begin(pace)
 	stream := server.watch(w.alive, &request, w.consumer)
 	if stream == nil {
 		return false

@@ -23,7 +23,8 @@ type Environment struct {
 	// their context is done.
 	Dial func(client, server string) target.API
 	// Rand gives the random stream of that name. The names are
-	// "workload/bursts" and "workload/" with the name of a client.
+	// "workload/bursts", "workload/" with the name of a client, and that with
+	// "/scribbles".
 	Rand func(name string) *rand.Rand
 	// Go runs f in a goroutine of the client's process.
 	Go func(client string, f func())
@@ -102,13 +103,26 @@ func (w *Workload) Start() {
 		})
 	}
 	for i := range w.config.Watchers {
-		watcher := &watcher{client: w.newClient("watcher", i), backoff: w.newBackoff()}
-		watcher.consumer = w.newConsumer(&watcher.client)
+		watcher := w.newWatcher("watcher", i)
+		w.consumers[watcher.name] = watcher.consumer
 		w.start(&w.followers, watcher.name, watcher.run)
+	}
+	for i := range w.config.Sleepers {
+		// Nothing changes a sleeper's pace, so that its consumer is known to nobody.
+		sleeper := w.newWatcher("sleeper", i)
+		sleeper.sleeps = true
+		w.start(&w.followers, sleeper.name, sleeper.run)
 	}
 	for i := range w.config.Informers {
 		w.startInformer(w.newClient("informer", i))
 	}
+}
+
+func (w *Workload) newWatcher(kind string, index int) *watcher {
+	watcher := &watcher{client: w.newClient(kind, index), backoff: w.newBackoff()}
+	watcher.consumer = newConsumer(watcher.random)
+	watcher.careless = w.environment.Rand("workload/" + watcher.name + "/scribbles")
+	return watcher
 }
 
 // startInformer starts an informer of the target at a server of its own.
@@ -131,8 +145,8 @@ func (w *Workload) startInformer(client client) {
 }
 
 // Heal ends the working phase once faults have healed. It waits for the
-// requests under way, lets all consumers catch up, and makes a few last writes
-// through every server. Its error says which of them failed; the run goes on
+// requests under way, lets all consumers catch up, floods the servers with writes
+// if the configuration says so, and makes a few last ones through every server. Its error says which of them failed; the run goes on
 // all the same.
 func (w *Workload) Heal() error {
 	w.endWorking()
@@ -144,8 +158,11 @@ func (w *Workload) Heal() error {
 	}
 	closer := &closer{writer: writer{client: w.client(closerName)}, backoff: w.newBackoff(), last: w.lastWrites}
 	var err error
-	w.start(&w.closing, closer.name, func() { err = closer.finish() })
-	if !w.closing.wait(2*lastWritesMost + stopMost) {
+	w.start(&w.closing, closer.name, func() {
+		closer.flood()
+		err = closer.finish()
+	})
+	if !w.closing.wait(w.config.floodMost() + 2*lastWritesMost + stopMost) {
 		return errors.New("workload: a last request did not return after its context was done")
 	}
 	return err
