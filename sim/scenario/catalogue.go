@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,6 +36,17 @@ var catalogue = []Entry{
 			Kinds:    []string{"watch-break", "partition"},
 			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 300 * time.Millisecond, StallMax: 4 * time.Second},
 		}},
+	{"crowd", "no faults and a kind schedule: clients that stop reading are in the way of a flood of writes",
+		Spec{
+			Members: 1, Servers: 1, Watchers: 6, Sleepers: 8, Flood: 200, EventBytes: 32 << 10,
+			Kinds:    []string{},
+			Schedule: &sim.Schedule{YieldEvery: 200},
+		}},
+	{"idle", "after faults, minutes in which nobody writes but a neighbour: bookmarks alone tell clients how far they are",
+		Spec{
+			Members: 1, Servers: 1, Duration: 150 * time.Second, Quiet: 110 * time.Second,
+			Neighbour: 7 * time.Second,
+		}},
 }
 
 // Catalogue lists the scenarios in a fixed order; the first is the default.
@@ -50,7 +62,7 @@ func Named(name string) (Spec, error) {
 		if entry.Name == name {
 			spec := entry.spec
 			spec.Scenario = name
-			spec.Duration = time.Minute
+			spec.Duration = cmp.Or(spec.Duration, time.Minute)
 			spec.Operations = 200
 			return spec, nil
 		}

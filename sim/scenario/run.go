@@ -91,6 +91,11 @@ const (
 	bookmarkPeriod = time.Minute
 	// progressNotify is what Kubernetes recommends for etcd.
 	progressNotify = 5 * time.Second
+	// censusPeriod is how often it is counted what API servers hold.
+	censusPeriod = 5 * time.Second
+	// leaveGrace is how long after the clients have left nothing of theirs may be
+	// left: the network delivers the ends of their connections in far less.
+	leaveGrace = 2 * time.Second
 	// retransmitMost is how long after a partition has healed its connections
 	// may stay silent. Linux allows two minutes, which is longer than a run.
 	retransmitMost = 3 * time.Second
@@ -109,6 +114,9 @@ func (s Spec) latency() simnet.Latency {
 // eventBytes is the size of a watch event on the wire, drawn for each run: large
 // ones let a client that does not read be felt sooner.
 func (s Spec) eventBytes() int {
+	if s.EventBytes > 0 {
+		return s.EventBytes
+	}
 	return []int{512, 4 << 10, 32 << 10}[sim.Stream(s.Seed, "event size").IntN(3)]
 }
 
@@ -136,6 +144,12 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 		r.problem(err)
 		return
 	}
+	serving, clientsLeft := context.WithCancel(context.Background())
+	defer clientsLeft()
+	go cluster.Count(serving, model.Serving, censusPeriod)
+	if r.Spec.Neighbour > 0 {
+		go cluster.Neighbour(serving, r.Spec.Neighbour)
+	}
 	clients.Start()
 	report, err := faults.Run(context.Background(), r.Plan, cluster.Surface(clients), began)
 	r.Faults, r.History.Faults = report, report.Fired
@@ -152,6 +166,9 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	r.History.End = int64(time.Since(began))
 	clients.Fill(r.History)
 
+	clientsLeft()
+	time.Sleep(leaveGrace)
+	cluster.CountOnce(model.Left)
 	for _, server := range cluster.Servers() {
 		r.problem(server.Stop())
 		for _, leaked := range server.Leaks() {
@@ -159,6 +176,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 		}
 	}
 	r.compactions = cluster.Compactions(began)
+	r.History.Censuses = cluster.Censuses(began)
 }
 
 // readTruth reads what etcd committed, once nothing runs any more.

@@ -34,11 +34,21 @@ type Spec struct {
 	Servers int `json:"servers"`
 	// Duration is the simulated length of the run, its quiet phase included.
 	Duration time.Duration `json:"duration"`
+	// Quiet is how much of it the quiet phase takes, 0 for the workload's own.
+	Quiet time.Duration `json:"quiet,omitempty"`
 	// Operations is how many requests writers and readers make.
 	Operations int `json:"operations"`
 	// Watchers is how many clients start watches of limited length, 0 for the
 	// workload's own number.
 	Watchers int `json:"watchers,omitempty"`
+	// Sleepers is how many clients stall on every stream to the end of the run, and
+	// Flood how many writes they are to hold up once faults have healed.
+	Sleepers int `json:"sleepers,omitempty"`
+	Flood    int `json:"flood,omitempty"`
+	// EventBytes is the size of a watch event on the wire; 0 lets each seed decide.
+	EventBytes int `json:"eventBytes,omitempty"`
+	// Neighbour is how often another resource is written to, 0 for never.
+	Neighbour time.Duration `json:"neighbour,omitempty"`
 	// CountMost is how many faults of one kind a drawn plan has at most, 0 for
 	// the usual.
 	CountMost int `json:"countMost,omitempty"`
@@ -64,6 +74,9 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("%w: expected 1 to %d API servers, found %d", ErrSpec, ServersMost, s.Servers)
 	case s.Duration < DurationLeast || s.Duration > DurationMost:
 		return fmt.Errorf("%w: expected a duration of %v to %v, found %v", ErrSpec, DurationLeast, DurationMost, s.Duration)
+	case s.Duration <= s.workload().Quiet:
+		return fmt.Errorf("%w: expected a duration above %v, which is what the quiet phase of scenario %s takes, found %v",
+			ErrSpec, s.workload().Quiet, s.Scenario, s.Duration)
 	case s.Operations < 1 || s.Operations > OperationsMost:
 		return fmt.Errorf("%w: expected 1 to %d operations, found %d", ErrSpec, OperationsMost, s.Operations)
 	}
@@ -78,6 +91,10 @@ func (s Spec) Validate() error {
 func (s Spec) workload() workload.Config {
 	config := workload.DefaultConfig()
 	config.Duration, config.Operations = s.Duration, s.Operations
+	config.Sleepers, config.Flood = s.Sleepers, s.Flood
+	if s.Quiet > 0 {
+		config.Quiet = s.Quiet
+	}
 	if s.Watchers > 0 {
 		config.Watchers = s.Watchers
 	}
