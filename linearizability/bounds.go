@@ -21,6 +21,7 @@ type write struct {
 type bounds struct {
 	returns  []moment // by time ascending; rv is the highest up to there
 	calls    []moment // by time ascending; rv is the lowest from there on
+	commits  []moment // by rv ascending; time is the latest call up to there
 	revision int64
 }
 
@@ -39,6 +40,11 @@ func newBounds(writes []write, revision int64) bounds {
 		b.calls = append(b.calls, moment{time: w.op.Call, rv: w.rv, op: w.op})
 	}
 	byTime := func(a, b moment) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.rv, b.rv)) }
+	b.commits = slices.Clone(b.calls)
+	slices.SortFunc(b.commits, func(a, b moment) int { return cmp.Compare(a.rv, b.rv) })
+	for i := 1; i < len(b.commits); i++ {
+		b.commits[i].time = max(b.commits[i].time, b.commits[i-1].time)
+	}
 	slices.SortFunc(b.returns, byTime)
 	slices.SortFunc(b.calls, byTime)
 	for i := 1; i < len(b.returns); i++ {
@@ -78,4 +84,17 @@ func (b bounds) atMost(time int64) int64 {
 		return b.revision
 	}
 	return min(b.revision, b.calls[i].rv-1)
+}
+
+// notBefore returns the earliest time at which etcd can have reached a revision:
+// when the last of the writes up to it was called.
+func (b bounds) notBefore(rv int64) int64 {
+	i, exact := slices.BinarySearchFunc(b.commits, rv, func(m moment, rv int64) int { return cmp.Compare(m.rv, rv) })
+	if exact {
+		i++
+	}
+	if i == 0 {
+		return 0
+	}
+	return b.commits[i-1].time
 }

@@ -18,6 +18,16 @@ type Config struct {
 	// Window is the number of changes that a cache holds at least since it last
 	// listed; 0 if that is not known, which makes Expired less sharp.
 	Window int
+	// Backlog is the number of changes that a server holds back at least for a
+	// consumer that does not keep up, before it ends the stream; 0 if that is not
+	// known, which makes Closed less sharp. A bookmark takes the place of a
+	// change, and no stream gets two within BookmarkEvery, but for the one that
+	// marks the end of the initial events and the one before a timeout.
+	Backlog       int
+	BookmarkEvery time.Duration
+	// StreamTimeout is how long a stream lasts at least before a server ends it
+	// for its age, where the client named no timeout.
+	StreamTimeout time.Duration
 	// ViolationsPerSource is how many violations of one guarantee are reported
 	// for one stream or client; the rest is counted in Violation.More.
 	ViolationsPerSource int
@@ -32,7 +42,13 @@ func DefaultConfig() Config {
 		DeliveryBound: 5 * time.Second,
 		// The cacher's event buffer never shrinks below 100 events
 		// (defaultLowerBoundCapacity).
-		Window:              100,
+		Window: 100,
+		// The shortest channel of a cacheWatcher (minWatchChanSize), the cacher's
+		// period (defaultBookmarkFrequency), and kube-apiserver's default of
+		// --min-request-timeout.
+		Backlog:             10,
+		BookmarkEvery:       time.Minute,
+		StreamTimeout:       30 * time.Minute,
 		ViolationsPerSource: 3,
 		Minimum:             Counts{Writes: 1, Events: 1},
 	}
@@ -51,7 +67,12 @@ func Check(history *model.History, config Config) Verdict {
 		c.checkGets()
 		c.checkLists()
 		walks := c.checkStreams()
-		c.checkRefusals(walks)
+		c.gatherEvidence(walks)
+		c.checkRefusals()
+		c.checkUnrefused(walks)
+		c.checkClosed(walks)
+		c.checkResumed(walks)
+		c.checkMonotonic(walks)
 		c.checkInformers()
 	}
 	return c.verdict()
@@ -59,10 +80,13 @@ func Check(history *model.History, config Config) Verdict {
 
 // checker carries what the rules share.
 type checker struct {
-	history    *model.History
-	config     Config
-	store      *model.Store
-	bounds     bounds
+	history *model.History
+	config  Config
+	store   *model.Store
+	bounds  bounds
+	// evidence is by server.
+	evidence   map[string]*evidence
+	observed   []Observation
 	counts     Counts
 	violations []Violation
 	reported   map[source]*report
@@ -102,7 +126,7 @@ func (c *checker) violate(guarantee *Guarantee, witness Witness, text string) {
 func (c *checker) undecided(reason string) { c.reasons = append(c.reasons, reason) }
 
 func (c *checker) verdict() Verdict {
-	v := Verdict{Outcome: Passed, Violations: c.violations, Counts: c.counts}
+	v := Verdict{Outcome: Passed, Violations: c.violations, Observations: c.observed, Counts: c.counts}
 	reasons := c.reasons
 	for _, short := range c.counts.below(c.config.Minimum) {
 		reasons = append(reasons, "the history holds only "+short)
@@ -131,6 +155,9 @@ func (c *checker) count() {
 			continue
 		}
 		c.counts.Streams++
+		if s.Closed != model.Pending {
+			c.counts.Ended++
+		}
 		if s.ResumesStream != 0 || s.ResumesList != 0 {
 			c.counts.Resumed++
 		}

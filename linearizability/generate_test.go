@@ -3,7 +3,6 @@ package linearizability_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"pgregory.net/rapid"
 
@@ -35,6 +34,8 @@ type world struct {
 	objects  map[model.Key]*model.Object
 	servers  []*server
 	streams  []*openStream
+	// followers are the clients that keep to the list-watch protocol.
+	followers []*follower
 }
 
 // server is one cache: what it has seen of etcd, and since when without a gap.
@@ -56,6 +57,7 @@ const step = int64(1_000_000) // one millisecond
 func newWorld(c chooser) *world {
 	w := &world{chooser: c, revision: 1, objects: map[model.Key]*model.Object{}}
 	w.servers = []*server{{name: "s1", rv: 1, listed: 1}, {name: "s2", rv: 1, listed: 1}}
+	w.followers = []*follower{{client: "i0"}, {client: "i1", scope: model.Scope{Namespace: "a"}}}
 	return w
 }
 
@@ -67,7 +69,7 @@ func generate(c chooser, steps int) *model.History {
 	}
 	for range steps {
 		w.now += step
-		switch w.below(12) {
+		switch w.below(14) {
 		case 0, 1, 2, 3:
 			w.write()
 		case 4:
@@ -78,6 +80,8 @@ func generate(c chooser, steps int) *model.History {
 			w.open()
 		case 7:
 			w.disturb()
+		case 8, 9:
+			w.followers[w.below(len(w.followers))].act(w)
 		default:
 			w.deliver()
 		}
@@ -358,6 +362,7 @@ func (w *world) open() {
 		if w.below(12) == 0 { // the connection died within the block
 			stream.Events = stream.Events[:w.below(len(stream.Events)+1)]
 			stream.Closed, stream.Reason = w.now, model.ClosedByReset
+			w.fault("reset", stream.Client, stream.Server)
 			w.h.Streams = append(w.h.Streams, stream)
 			return
 		}
@@ -390,40 +395,9 @@ func (w *world) deliverTo(open *openStream) {
 		stream.Events = append(stream.Events, model.Event{Stream: stream.ID, Time: w.now, Type: t.Type, RV: t.RV, Object: t.Object})
 	}
 	open.cursor = max(open.cursor, open.server.rv)
-	if stream.Bookmarks && open.cursor <= w.revision && w.below(4) == 0 {
+	if stream.Bookmarks && open.cursor <= open.server.rv && w.below(4) == 0 {
 		stream.Events = append(stream.Events, model.Event{Stream: stream.ID, Time: w.now, Type: model.Bookmark, RV: open.cursor})
 	}
-}
-
-// disturb compacts, closes a stream, or has a cache list anew.
-func (w *world) disturb() {
-	switch w.below(4) {
-	case 0, 1:
-		w.compact()
-	case 2:
-		if len(w.streams) > 0 {
-			w.close(w.below(len(w.streams)), w.below(2) == 0)
-		}
-	case 3:
-		s := w.server()
-		w.advance(s, true)
-		s.listed = w.revision
-		for i := len(w.streams) - 1; i >= 0; i-- {
-			if w.streams[i].server == s {
-				w.close(i, false)
-			}
-		}
-	}
-}
-
-func (w *world) close(i int, failed bool) {
-	stream := &w.h.Streams[w.streams[i].index]
-	stream.Closed, stream.Reason = w.now, model.ClosedByServer
-	if failed {
-		stream.Reason = model.ClosedByError
-		stream.Events = append(stream.Events, model.Event{Stream: stream.ID, Time: w.now, Type: model.Error, Err: model.Unknown, Message: "internal error"})
-	}
-	w.streams = slices.Delete(w.streams, i, i+1)
 }
 
 // rest heals the world and lets everyone catch up.
@@ -437,9 +411,9 @@ func (w *world) rest() {
 	for _, open := range w.streams {
 		w.deliverTo(open)
 	}
-	for i, scope := range []model.Scope{{}, {Namespace: "a"}} {
-		informer := model.Informer{Client: fmt.Sprint("i", i), Server: "s1", Scope: scope, LastSyncRV: w.revision}
-		for _, object := range w.store().List(scope, model.Selector{}, w.revision) {
+	for _, f := range w.followers {
+		informer := model.Informer{Client: f.client, Server: "s1", Scope: f.scope, LastSyncRV: w.revision}
+		for _, object := range w.store().List(f.scope, model.Selector{}, w.revision) {
 			informer.Objects = append(informer.Objects, *object)
 		}
 		w.h.Informers = append(w.h.Informers, informer)

@@ -47,18 +47,27 @@ func (c *checker) checkGot(op *model.Operation) {
 // checkAbsent judges a get that found nothing: between the RV asked for and the
 // last revision etcd can have reached by then, the object must have been absent.
 func (c *checker) checkAbsent(op *model.Operation) {
-	latest := c.bounds.atMost(op.Return)
-	version, known := c.store.VersionAt(keyOf(op), op.RV)
+	if version := c.storedFrom(keyOf(op), op.RV, c.bounds.atMost(op.Return)); version != nil {
+		c.violate(guaranteeOfGet(op), witnessOf(op, version.RV),
+			fmt.Sprintf("%s found nothing, but the object written at RV %d was stored from RV %d on", describeOperation(op), version.RV, op.RV))
+	}
+}
+
+// storedFrom returns the version of an object at a revision if the object was
+// stored all the time from there to a later one, nil if it was not.
+func (c *checker) storedFrom(key model.Key, from, to int64) *model.Version {
+	version, known := c.store.VersionAt(key, from)
 	if !known || version.Object == nil {
-		return
+		return nil
 	}
-	for _, later := range c.store.Versions(keyOf(op)) {
-		if later.RV > op.RV && later.RV <= latest && later.Object == nil {
-			return
+	for until := version.Until; until <= to; {
+		later, _ := c.store.VersionAt(key, until)
+		if later.Object == nil {
+			return nil
 		}
+		until = later.Until
 	}
-	c.violate(guaranteeOfGet(op), witnessOf(op, version.RV),
-		fmt.Sprintf("%s found nothing, but the object written at RV %d was stored from RV %d on", describeOperation(op), version.RV, op.RV))
+	return &version
 }
 
 func guaranteeOfGet(op *model.Operation) *Guarantee {

@@ -33,6 +33,13 @@ var (
 	Expired    = &Guarantee{"Expired", "410 Gone answers a resourceVersion that is no longer held, and no other"}
 	TooLarge   = &Guarantee{"TooLarge", "the too-large error answers a resourceVersion that the server has not reached, and no other"}
 	LastError  = &Guarantee{"LastError", "an ERROR event carries a status and is the last event of its stream"}
+	Closed     = &Guarantee{"Closed", "a stream ends only because it was cancelled, timed out, fell behind its budget or lost its connection, or because its server stopped or listed anew"}
+)
+
+// What one client is guaranteed, across its streams and reads.
+var (
+	Resumable = &Guarantee{"Resumable", "the streams of a client that resumes at the last resourceVersion it has seen, or lists anew after 410, make one stream: nothing is lost, repeated or taken back"}
+	Monotonic = &Guarantee{"Monotonic", "a client never sees the state of one server go back in time, nor that of the store where it asks for the newest"}
 )
 
 // What lists and gets guarantee.
@@ -50,3 +57,18 @@ var (
 	Delivered = &Guarantee{"Delivered", "once faults have healed, every open stream has everything up to the last change within a bounded time"}
 	Converged = &Guarantee{"Converged", "once faults have healed, every informer's store equals the truth within a bounded time"}
 )
+
+// Phenomenon is what clients may see although they might not expect it. It
+// breaks no guarantee, so a history that shows one still passes.
+type Phenomenon struct {
+	// Name is what reports and documents call the phenomenon.
+	Name     string
+	sentence string
+}
+
+// String returns the phenomenon as a sentence.
+func (p *Phenomenon) String() string { return p.sentence }
+
+// TimeTravel is kubernetes/kubernetes #59848. No single server has failed where
+// it is seen: resourceVersion 0 asks for any state, and the state was real.
+var TimeTravel = &Phenomenon{"TimeTravel", "a client that asks for any state is shown an older one than it has seen from another server, or from etcd itself"}

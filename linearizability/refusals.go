@@ -16,20 +16,23 @@ func refusalOf(s *model.Stream) model.Code {
 	return s.Err
 }
 
-// checkRefusals judges Expired and TooLarge. A start that should have been
-// refused and was not shows up elsewhere: as a gap of the stream, or as a list
-// that is older than was asked for.
-func (c *checker) checkRefusals(walks []*walk) {
+// answeredAt returns when a client was told that its watch was refused.
+func answeredAt(s *model.Stream) int64 {
+	if s.Err == model.OK && len(s.Events) > 0 {
+		return s.Events[0].Time
+	}
+	return s.Return
+}
+
+// checkRefusals judges refusals for Expired and TooLarge. For those that are
+// missing see unrefused.go.
+func (c *checker) checkRefusals() {
 	for i := range c.history.Streams {
 		s := &c.history.Streams[i]
-		answered := s.Return
-		if s.Err == model.OK && len(s.Events) > 0 {
-			answered = s.Events[0].Time
-		}
 		switch refusalOf(s) {
 		case model.Expired:
 			c.counts.Refused++
-			c.checkWatchExpired(s, answered, walks)
+			c.checkWatchExpired(s, answeredAt(s))
 		case model.TooLarge:
 			c.counts.Refused++
 			if why := c.reached(s.RV, s.Server, s.Call); why != "" {
@@ -68,7 +71,7 @@ func (c *checker) checkRefusals(walks []*walk) {
 // is not above etcd's revision: a start from that revision is always held. More
 // is certain where another stream of the server witnesses that the cache has not
 // listed anew: see heldSince.
-func (c *checker) checkWatchExpired(s *model.Stream, answered int64, walks []*walk) {
+func (c *checker) checkWatchExpired(s *model.Stream, answered int64) {
 	witness := Witness{Client: s.Client, Stream: s.ID, RVs: []int64{s.RV}}
 	if hasBlock(s) {
 		// There is no start to be too old. But a stream may open, fall behind
@@ -89,36 +92,25 @@ func (c *checker) checkWatchExpired(s *model.Stream, answered int64, walks []*wa
 	if c.store.CountChanges(s.RV, latest) >= c.config.Window {
 		return
 	}
-	for _, other := range walks {
-		if event := heldSince(other, s, latest); event != nil {
-			witness.Events = []*model.Event{event}
+	for _, other := range c.evidence[s.Server].begun {
+		if heldSince(other, s, latest) {
+			witness.Events = []*model.Event{other.newest}
 			c.violate(Expired, witness,
 				fmt.Sprintf("%s was refused with 410, but %s began at RV %d before it and still sent %s, so the cache had not listed anew, and it holds the last %d changes",
-					describeStream(s), describeStream(other.stream), other.start, describeEvent(event), c.config.Window))
+					describeStream(s), describeStream(other.stream), other.start, describeEvent(other.newest), c.config.Window))
 			return
 		}
 	}
 }
 
-// heldSince returns an event by which another stream shows that the cache held
-// everything since that stream's start until the refused watch was answered. A
-// cache that lists anew ends all its streams, so a stream that began before the
-// refused watch was called, and that delivered a change committed after it was
-// answered, has seen no new list in between. And as it began at its start, the
-// cache's last list is not above that.
-func heldSince(other *walk, refused *model.Stream, latest int64) *model.Event {
-	s := other.stream
-	if s.Server != refused.Server || s == refused || refusalOf(s) != model.OK || other.partial ||
-		s.RV == model.RVUnset || // some caches pass these on to etcd
-		s.Return == model.Pending || s.Return >= refused.Call || other.start > refused.RV {
-		return nil
-	}
-	for i := len(s.Events) - 1; i >= 0; i-- {
-		if event := &s.Events[i]; isData(event) && event.RV > latest && event.RV > other.start {
-			return event
-		}
-	}
-	return nil
+// heldSince reports whether another stream shows that the cache held everything
+// since that stream's start until the refused watch was answered. A cache that
+// lists anew ends all its streams, so a stream that began before the refused
+// watch was called, and that delivered a change committed after it was answered,
+// has seen no new list in between. And as it began at its start, the cache's last
+// list is not above that.
+func heldSince(other *walk, refused *model.Stream, latest int64) bool {
+	return other.stream.Return < refused.Call && !other.partial && other.start <= refused.RV && newestRV(other) > latest
 }
 
 // checkReadExpired judges a get or list that was refused with 410. What the
@@ -163,20 +155,12 @@ func (c *checker) reached(rv int64, server string, called int64) string {
 	case model.RVUnset:
 		return ""
 	}
-	for i := range c.history.Streams {
-		s := &c.history.Streams[i]
-		if s.Server != server {
-			continue
-		}
-		for j := range s.Events {
-			event := &s.Events[j]
-			if event.Time >= called {
-				break
-			}
-			if isData(event) && event.RV >= rv && event.RV <= c.history.Truth.Revision {
-				return fmt.Sprintf("its server had sent %s to stream %d", describeEvent(event), s.ID)
-			}
-		}
+	e := c.evidence[server]
+	if e == nil {
+		return ""
+	}
+	if last, ok := e.sentBefore(called); ok && last.rv >= rv {
+		return fmt.Sprintf("its server had sent %s to stream %d", describeEvent(last.event), last.walk.stream.ID)
 	}
 	return ""
 }

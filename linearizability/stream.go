@@ -43,6 +43,9 @@ type walk struct {
 	promised []int
 	// high is the RV of the newest event, bookmark that of the newest bookmark.
 	high, bookmark int64
+	// newest is the event with the highest RV among those that the stream was
+	// owed after its start, nil if there is none.
+	newest *model.Event
 }
 
 // isData reports whether an event is about an object's change or state.
@@ -118,7 +121,9 @@ func (w *walk) readEvent(i int, event *model.Event) {
 		w.violate(Ordered, i, fmt.Sprintf("%s came after RV %d", describeEvent(event), w.high), event.RV, w.high)
 	}
 	w.arrived[k] = i + 1
-	w.high = max(w.high, event.RV)
+	if event.RV > w.high {
+		w.high, w.newest = event.RV, event
+	}
 
 	want := &w.owed[k]
 	switch {

@@ -26,6 +26,9 @@ type Verdict struct {
 	// Violations are all that was found, in the order in which rules run and,
 	// within a rule, in the order of the history.
 	Violations []Violation
+	// Observations are what was seen that breaks no guarantee; they have no say
+	// in the outcome.
+	Observations []Observation
 	// Reason says why the verdict is inconclusive, or what a failed verdict
 	// leaves unjudged; empty otherwise.
 	Reason string
@@ -82,6 +85,20 @@ func (v Violation) Error() string {
 // Unwrap returns the guarantee.
 func (v Violation) Unwrap() error { return v.Guarantee }
 
+// Observation is a phenomenon and what shows it.
+type Observation struct {
+	Phenomenon *Phenomenon
+	// Text is as that of a violation.
+	Text    string
+	Witness Witness
+}
+
+// String returns the phenomenon's name, the text, and the phenomenon in a
+// sentence.
+func (o Observation) String() string {
+	return fmt.Sprintf("%s: %s (%s)", o.Phenomenon.Name, o.Text, o.Phenomenon)
+}
+
 // Witness is the least of a history that shows a violation. Its parts point
 // into the history and must not be changed.
 type Witness struct {
@@ -118,6 +135,10 @@ type Counts struct {
 	Faults        int `json:"faults"`
 	Informers     int `json:"informers"` // judged for Converged
 	Delivered     int `json:"delivered"` // open streams judged for Delivered
+	Ended         int `json:"ended"`     // streams that ended, by whatever hand
+	// TimeTravels are reads of any state that showed a client an older one than
+	// it had seen.
+	TimeTravels int `json:"timeTravels"`
 }
 
 // below lists the counts that are lower than the minimum asked for.
@@ -144,6 +165,8 @@ func (c Counts) below(minimum Counts) []string {
 		{"faults", c.Faults, minimum.Faults},
 		{"informers", c.Informers, minimum.Informers},
 		{"streams judged for delivery", c.Delivered, minimum.Delivered},
+		{"streams that ended", c.Ended, minimum.Ended},
+		{"time travels", c.TimeTravels, minimum.TimeTravels},
 	} {
 		if count.got < count.want {
 			short = append(short, fmt.Sprintf("%d %s of at least %d", count.got, count.name, count.want))

@@ -1,0 +1,222 @@
+package linearizability
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// checkClosed judges Closed: whether each stream that ended had a reason to.
+//
+// A stream that its client cancelled needs none, and one that was refused is
+// judged under Expired and TooLarge. Of the others, a connection can only have
+// been cut by a fault, and a server ends a stream because it is old, because its
+// consumer fell behind, or because the server stopped or its cache listed anew.
+// The rule is silent where one of these cannot be ruled out.
+func (c *checker) checkClosed(walks []*walk) {
+	hands := c.hands()
+	for _, w := range walks {
+		s := w.stream
+		if s.Err != model.OK || s.Closed == model.Pending || refusalOf(s) != model.OK {
+			continue
+		}
+		switch {
+		case s.Reason == model.ClosedByServer || s.Reason == model.ClosedByError || endsInError(s):
+			w.checkEnded(hands)
+		case s.Reason == model.ClosedByReset:
+			w.checkCut(hands)
+		}
+	}
+}
+
+// endsInError reports whether the last that came was an ERROR event. The client
+// may have been the one to hang up after it.
+func endsInError(s *model.Stream) bool {
+	return len(s.Events) > 0 && s.Events[len(s.Events)-1].Type == model.Error
+}
+
+// checkEnded judges a stream that its server ended.
+func (w *walk) checkEnded(hands hands) {
+	s := w.stream
+	ended := s.Closed
+	if endsInError(s) {
+		ended = s.Events[len(s.Events)-1].Time
+	}
+	atMostQueued, known := w.queued(ended)
+	if w.isOld(ended) || !known || atMostQueued >= w.check.config.Backlog {
+		return
+	}
+	text := fmt.Sprintf("its server ended it at %s, but at most %d events can have been waiting for its consumer, less than the %d that a server holds back",
+		at(ended), atMostQueued, w.check.config.Backlog)
+	began := s.Call
+	if w.newest != nil {
+		began = max(began, w.check.bounds.notBefore(w.newest.RV))
+	}
+	if other := w.check.evidence[s.Server].survivor(began, ended); other != nil && other != w {
+		witness := w.witness(other.newest.RV)
+		witness.Events = []*model.Event{other.newest}
+		w.check.violate(Closed, witness, fmt.Sprintf("%s: %s; and the server neither stopped nor listed anew, as %s went on and brought %s",
+			describeStream(s), text, describeStream(other.stream), describeEvent(other.newest)))
+		return
+	}
+	if !hands.mayEnd(s.Server, ended) {
+		w.violateBlock(Closed, text+"; and nothing had happened by then that makes a server stop or list anew")
+	}
+}
+
+// isOld reports whether a stream had lasted so long that its server may end it.
+func (w *walk) isOld(ended int64) bool {
+	most := time.Duration(w.stream.Timeout)
+	if most == 0 {
+		most = w.check.config.StreamTimeout
+	}
+	return most > 0 && ended-w.stream.Call >= most.Nanoseconds()
+}
+
+// queued returns how many events can have waited in the server for the stream's
+// consumer at most when the stream ended; false if that is not known.
+//
+// A queue is first in, first out: what was dispatched up to an event that arrived
+// has left it. That is said of events that cannot have been in the cache when the
+// stream opened, as those may come twice: as the stream's first events, and as
+// what the cache was about to dispatch just then, which is dropped only when it
+// is taken out of the queue. Until one of these has come, all counts that had not
+// been dispatched when the stream opened, or has not arrived.
+func (w *walk) queued(ended int64) (count int, known bool) {
+	s, c := w.stream, w.check
+	if c.config.Backlog == 0 {
+		return 0, false
+	}
+	registered := s.Return
+	for i := range s.Events {
+		if s.Events[i].InitialEnd {
+			// A server that gives up a consumer which still waits for the end of the
+			// initial events may deliver what is in the queue first.
+			registered = s.Events[i].Time
+			break
+		}
+	}
+	after := int64(0)
+	if limit := c.bounds.atMost(registered); w.newest != nil && w.newest.RV > limit {
+		after = w.newest.RV
+	} else if dispatched, ok := c.evidence[s.Server].dispatchedBefore(s.Call); ok {
+		after = min(dispatched.rv, w.high)
+	}
+	count = c.store.CountChanges(after, c.bounds.atMost(ended))
+	if s.Bookmarks {
+		if c.config.BookmarkEvery == 0 {
+			return 0, false
+		}
+		count += 3 + int((ended-s.Call)/c.config.BookmarkEvery.Nanoseconds())
+	}
+	return count, true
+}
+
+// checkCut judges a stream whose connection broke. Nothing but a fault between
+// the two ends, or at one of them, breaks a connection.
+func (w *walk) checkCut(hands hands) {
+	s := w.stream
+	if !hands.mayCut(s) {
+		w.violateBlock(Closed, fmt.Sprintf("its connection was lost by %s, but nothing had happened to either end of it or in between", at(s.Closed)))
+	}
+}
+
+// hands are what may have had a hand in the end of a stream: faults and
+// compactions, and who is who among the processes that they name.
+type hands struct {
+	history          *model.History
+	clients, servers map[string]bool
+	// first is when the first thing happened that may have reached every server,
+	// and firstAt that for one server alone; absent if nothing did.
+	first    *int64
+	firstAt  map[string]int64
+	cuts     map[string][]*model.Fault // by one of the ends that it named
+	cutsWide []*model.Fault            // those that name nobody
+}
+
+func (c *checker) hands() hands {
+	h := hands{history: c.history, clients: map[string]bool{}, servers: map[string]bool{},
+		firstAt: map[string]int64{}, cuts: map[string][]*model.Fault{}}
+	for i := range c.history.Operations {
+		h.clients[c.history.Operations[i].Client], h.servers[c.history.Operations[i].Server] = true, true
+	}
+	for i := range c.history.Streams {
+		h.clients[c.history.Streams[i].Client], h.servers[c.history.Streams[i].Server] = true, true
+	}
+	for i := range c.history.Faults {
+		h.add(&c.history.Faults[i])
+	}
+	for _, compaction := range c.history.Truth.Compactions {
+		// A cache whose watch on etcd is behind the compaction has to list anew.
+		h.everywhere(max(0, compaction.Time))
+	}
+	return h
+}
+
+// add sorts a fault by what it can have ended. A server lists anew because of
+// what happens to itself, to etcd, or between the two; of processes that are
+// neither clients nor servers the history says nothing, so they are etcd's.
+func (h *hands) add(fault *model.Fault) {
+	if len(fault.Processes) == 0 {
+		h.everywhere(fault.Begin)
+		h.cutsWide = append(h.cutsWide, fault)
+		return
+	}
+	server := ""
+	several := false
+	for _, name := range fault.Processes {
+		if h.clients[name] || h.servers[name] {
+			h.cuts[name] = append(h.cuts[name], fault)
+		}
+		if h.clients[name] {
+			several = true
+		}
+		if h.servers[name] {
+			several = several || server != ""
+			server = name
+		}
+	}
+	switch {
+	case several:
+		// Something between a client and a server, or between two servers.
+	case server == "":
+		h.everywhere(fault.Begin)
+	default:
+		if first, ok := h.firstAt[server]; !ok || fault.Begin < first {
+			h.firstAt[server] = fault.Begin
+		}
+	}
+}
+
+func (h *hands) everywhere(time int64) {
+	if h.first == nil || time < *h.first {
+		h.first = &time
+	}
+}
+
+// mayEnd reports whether something had happened by the given time that can make a
+// server stop or list anew. There is no saying how long it takes a cache to
+// notice, so it may have happened at any time before.
+func (h *hands) mayEnd(server string, by int64) bool {
+	if h.first != nil && *h.first <= by {
+		return true
+	}
+	first, ok := h.firstAt[server]
+	return ok && first <= by
+}
+
+// mayCut reports whether a fault can have cut the stream's connection: one that
+// lasted at some time while there was a connection, and that names no process
+// but its two ends.
+func (h *hands) mayCut(s *model.Stream) bool {
+	lasted := func(fault *model.Fault) bool { return fault.Begin <= s.Closed && fault.End >= s.Call }
+	ends := func(fault *model.Fault) bool {
+		return lasted(fault) && !slices.ContainsFunc(fault.Processes, func(name string) bool {
+			return name != s.Client && name != s.Server
+		})
+	}
+	return slices.ContainsFunc(h.cutsWide, lasted) ||
+		slices.ContainsFunc(h.cuts[s.Client], ends) || slices.ContainsFunc(h.cuts[s.Server], ends)
+}

@@ -1,0 +1,284 @@
+package linearizability
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// checkMonotonic judges Monotonic: what each client is shown against what it had
+// seen before. Reads that name the state they want, such as a watch from an RV or
+// a list of exactly one, are the client's own wish and are left out.
+//
+// A read of any state (RV 0) and one that is not older than an RV may come from
+// a server's cache. No cache goes back behind what it has sent to a stream, not
+// even when it lists anew, as it then lists what etcd has. That is all: another
+// server may lag behind, and so may a cache behind a list or get that etcd itself
+// answered. An older state is then no failure but TimeTravel, which is what makes
+// a client that comes back after a crash unsafe (kubernetes/kubernetes #59848).
+//
+// A read of the newest state is at least as new as anything that was ever seen.
+func (c *checker) checkMonotonic(walks []*walk) {
+	for _, client := range c.viewers(walks) {
+		client.judge(c)
+	}
+}
+
+// viewer is one client: what it saw, and the reads that may show it something
+// older.
+type viewer struct {
+	looks []look
+	walks []*walk
+	reads []*model.Operation
+	// travels is how many of the client's time travels are told.
+	travels int
+}
+
+// look is a read whose state is for the server to choose, within limits.
+type look struct {
+	call   int64
+	server string
+	asks   freshness
+	op     *model.Operation // a list or get
+	walk   *walk            // instead of op: a stream with an initial block
+}
+
+func (l *look) isGet() bool { return l.op != nil && l.op.Kind == model.Get }
+
+// sight is something that a client saw: an event, or what a read returned.
+type sight struct {
+	rv    int64
+	walk  *walk
+	event *model.Event
+	op    *model.Operation
+}
+
+// viewers gathers what concerns each client that looks at all, in the order in
+// which clients appear.
+func (c *checker) viewers(walks []*walk) []*viewer {
+	var all []*viewer
+	byName := map[string]*viewer{}
+	of := func(client string) *viewer {
+		v := byName[client]
+		if v == nil {
+			v = &viewer{}
+			byName[client] = v
+			all = append(all, v)
+		}
+		return v
+	}
+	for i := range c.history.Operations {
+		op := &c.history.Operations[i]
+		if (op.Kind != model.List && op.Kind != model.Get) || unknown(op) {
+			continue
+		}
+		v := of(op.Client)
+		if op.Err == model.OK {
+			v.reads = append(v.reads, op)
+		}
+		if asks := asksOf(op); asks != exactly && (op.Err == model.OK || op.Err == model.NotFound) {
+			v.looks = append(v.looks, look{call: op.Call, server: op.Server, asks: asks, op: op})
+		}
+	}
+	for _, w := range walks {
+		s := w.stream
+		if s.Err != model.OK {
+			continue
+		}
+		v := of(s.Client)
+		v.walks = append(v.walks, w)
+		if hasBlock(s) && !w.partial && refusalOf(s) == model.OK && len(s.Events) > 0 {
+			v.looks = append(v.looks, look{call: s.Call, server: s.Server, asks: w.asks(), walk: w})
+		}
+	}
+	return slices.DeleteFunc(all, func(v *viewer) bool { return len(v.looks) == 0 })
+}
+
+// asksOf returns what a list or get asks for. A page that continues a list has
+// its state from there.
+func asksOf(op *model.Operation) freshness {
+	switch {
+	case op.Continues != 0:
+		return exactly
+	case op.Kind == model.List:
+		return freshnessOf(op)
+	case op.RV == model.RVUnset:
+		return mostRecent
+	case op.RV == 0:
+		return anyState
+	}
+	return notOlderThan
+}
+
+// asks returns what the initial block of a stream has to be: see oldestAsked.
+func (w *walk) asks() freshness {
+	switch {
+	case w.stream.RV == model.RVUnset && w.stream.InitialEvents:
+		return mostRecent
+	case w.stream.RV <= 0:
+		return anyState
+	}
+	return notOlderThan
+}
+
+// seen is the newest that a client had seen by the time of each of its looks.
+type seen []sight
+
+// note enters a sight at a time before the given look, and those after it.
+func (s seen) note(look int, what sight) {
+	if look < len(s) && what.rv > s[look].rv {
+		s[look] = what
+	}
+}
+
+// accumulate makes each entry the newest of all up to it.
+func (s seen) accumulate() {
+	for i := 1; i < len(s); i++ {
+		s.note(i, s[i-1])
+	}
+}
+
+// judge compares each look with what had been seen before its call.
+func (v *viewer) judge(c *checker) {
+	slices.SortStableFunc(v.looks, func(a, b look) int { return cmp.Compare(a.call, b.call) })
+	anywhere := make(seen, len(v.looks))
+	streamed := map[string]seen{} // by server: what its cache had sent to streams
+	for _, look := range v.looks {
+		if streamed[look.server] == nil {
+			streamed[look.server] = make(seen, len(v.looks))
+		}
+	}
+	for _, op := range v.reads {
+		rv := op.ResultRV
+		if op.Kind == model.Get {
+			rv = objectRV(op)
+		}
+		if rv <= c.bounds.atMost(op.Return) {
+			anywhere.note(v.after(0, op.Return), sight{rv: rv, op: op})
+		}
+	}
+	for _, w := range v.walks {
+		v.noteStream(w, anywhere, streamed[w.stream.Server])
+	}
+	anywhere.accumulate()
+	for server := range streamed {
+		streamed[server].accumulate()
+	}
+	for i := range v.looks {
+		l := &v.looks[i]
+		switch newest := streamed[l.server][i]; {
+		case l.asks == mostRecent && l.isGet() && anywhere[i].op != nil && anywhere[i].op.Kind == model.Get:
+			// Between operations on one object, Linearizable decides.
+		case l.asks == mostRecent && c.shows(l, anywhere[i]):
+			c.violate(Monotonic, l.witness(anywhere[i]), l.contrast(anywhere[i]))
+		case c.shows(l, newest):
+			c.violate(Monotonic, l.witness(newest), l.contrast(newest))
+		case l.asks == anyState && c.shows(l, anywhere[i]):
+			if c.counts.TimeTravels++; v.travels < c.config.ViolationsPerSource || c.config.ViolationsPerSource == 0 {
+				v.travels++
+				c.observed = append(c.observed, Observation{TimeTravel, l.contrast(anywhere[i]), l.witness(anywhere[i])})
+			}
+		}
+	}
+}
+
+// after returns the first look at or above the index from that was called after
+// a time.
+func (v *viewer) after(from int, time int64) int {
+	if from == len(v.looks) || v.looks[from].call > time {
+		return from
+	}
+	i, _ := slices.BinarySearchFunc(v.looks[from:], time, func(l look, time int64) int {
+		if l.call <= time {
+			return -1
+		}
+		return 1
+	})
+	return from + i
+}
+
+// noteStream enters what a stream brought. Only the newest event between two
+// looks matters.
+func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
+	next, newest := 0, sight{walk: w}
+	enter := func() {
+		anywhere.note(next, newest)
+		if streamed != nil && !mayBypassCache(w.stream) {
+			streamed.note(next, newest)
+		}
+	}
+	for i := range w.stream.Events {
+		event := &w.stream.Events[i]
+		if then := v.after(next, event.Time); then != next {
+			enter()
+			next = then
+		}
+		if event.Type != model.Error && event.RV > newest.rv && event.RV <= w.check.history.Truth.Revision {
+			newest.rv, newest.event = event.RV, event
+		}
+	}
+	enter()
+}
+
+// shows reports whether a look shows a state that is certainly older than what
+// had been seen. What had not been committed by the time it was seen is reported
+// as what it is, and proves nothing.
+func (c *checker) shows(l *look, what sight) bool {
+	if what.rv == 0 || (what.event != nil && what.rv > c.bounds.atMost(what.event.Time)) {
+		return false
+	}
+	switch {
+	case l.walk != nil:
+		return l.walk.start < what.rv
+	case l.op.Kind == model.List:
+		return l.op.ResultRV < what.rv
+	case l.op.Err == model.NotFound:
+		return c.storedFrom(keyOf(l.op), what.rv, c.bounds.atMost(l.op.Return)) != nil
+	}
+	version, known := c.store.VersionAt(keyOf(l.op), objectRV(l.op))
+	return known && version.RV == objectRV(l.op) && version.Until <= what.rv
+}
+
+// objectRV returns the RV of the object that a get returned.
+func objectRV(op *model.Operation) int64 {
+	if len(op.Objects) > 0 {
+		return op.Objects[0].RV
+	}
+	return op.ResultRV
+}
+
+// contrast says what the look shows and what had been seen before it.
+func (l *look) contrast(newest sight) string {
+	return l.describe() + " shows an older state than " + newest.describe()
+}
+
+func (l *look) describe() string {
+	if l.walk != nil {
+		return fmt.Sprintf("%s: the initial block, at RV %d,", describeStream(l.walk.stream), l.walk.start)
+	}
+	return fmt.Sprintf("%s, which returned %s,", describeOperation(l.op), describeOutcome(l.op))
+}
+
+func (l *look) witness(newest sight) Witness {
+	witness := Witness{RVs: []int64{newest.rv}}
+	if l.walk != nil {
+		witness.Client, witness.Stream = l.walk.stream.Client, l.walk.stream.ID
+	} else {
+		witness.Client, witness.Operations = l.op.Client, []*model.Operation{l.op}
+	}
+	if newest.event != nil {
+		witness.Events = []*model.Event{newest.event}
+	} else {
+		witness.Operations = append(witness.Operations, newest.op)
+	}
+	return witness
+}
+
+func (s sight) describe() string {
+	if s.event != nil {
+		return fmt.Sprintf("%s, which %s had brought it before", describeEvent(s.event), describeStream(s.walk.stream))
+	}
+	return fmt.Sprintf("RV %d, which %s had returned before", s.rv, describeOperation(s.op))
+}
