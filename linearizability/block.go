@@ -6,19 +6,20 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// hasBlock reports whether a watch begins with the state as synthetic ADDED
-// events.
-func hasBlock(s *model.Stream) bool {
-	return s.InitialEvents || s.RV == 0 || s.RV == model.RVUnset
+// watchOf returns what a stream asked for, but for what had been committed by then.
+func watchOf(s *model.Stream) model.Watch {
+	return model.Watch{Scope: s.Scope, Selector: s.Selector, RV: s.RV, Bookmarks: s.Bookmarks, InitialEvents: s.InitialEvents}
 }
 
-// asksForEnd reports whether the end of the block has to be marked.
-func asksForEnd(s *model.Stream) bool { return s.InitialEvents && s.Bookmarks }
+// hasBlock reports whether a watch begins with the state as synthetic ADDED
+// events.
+func hasBlock(s *model.Stream) bool { return watchOf(s).HasBlock() }
 
-// mayMarkEnd reports whether the end of the block may be marked. An API server
-// with WatchList treats a watch with RV 0 or unset that allows bookmarks as one
-// that asks for initial events (SetListOptionsDefaults in apimachinery).
-func mayMarkEnd(s *model.Stream) bool { return s.Bookmarks && hasBlock(s) }
+// asksForEnd reports whether the end of the block has to be marked.
+func asksForEnd(s *model.Stream) bool { return watchOf(s).MustMark() }
+
+// mayMarkEnd reports whether the end of the block may be marked.
+func mayMarkEnd(s *model.Stream) bool { return watchOf(s).MayMark() }
 
 // readBlock judges Initial and InitialEnd. It sets the RV the stream starts from
 // and returns the index of the first event after the block.
@@ -26,7 +27,7 @@ func (w *walk) readBlock() int {
 	w.check.counts.Blocks++
 	if mayMarkEnd(w.stream) {
 		for i := range w.stream.Events {
-			if w.stream.Events[i].InitialEnd {
+			if e := &w.stream.Events[i]; e.InitialEnd && e.Type == model.Bookmark {
 				w.readMarkedBlock(i)
 				return i + 1
 			}
@@ -42,6 +43,8 @@ func (w *walk) readMarkedBlock(end int) {
 	w.start, w.bookmark = mark.RV, mark.RV
 	if latest := w.check.bounds.atMost(mark.Time); mark.RV > latest {
 		w.violate(InitialEnd, end, fmt.Sprintf("%s, but etcd was at most at revision %d by then", describeEvent(mark), latest), mark.RV)
+	} else if mark.RV < 1 {
+		w.violate(InitialEnd, end, fmt.Sprintf("%s, but no client can resume from there", describeEvent(mark)), mark.RV)
 	}
 	block := make([]*model.Object, 0, end)
 	for i := range w.stream.Events[:end] {
@@ -49,6 +52,8 @@ func (w *walk) readMarkedBlock(end int) {
 		switch {
 		case event.Type == model.Bookmark:
 			w.violate(Bookmarked, i, fmt.Sprintf("%s came before the initial block was complete", describeEvent(event)), event.RV)
+		case event.Type != model.Error && !isData(event):
+			w.violate(Typed, i, fmt.Sprintf("an event of the unknown type %q came at RV %d", event.Type, event.RV), event.RV)
 		case event.Object != nil:
 			block = append(block, event.Object)
 		}
@@ -105,6 +110,8 @@ func (w *walk) reportBlock(size int, differences []difference) {
 		case !isData(event):
 		case event.Object == nil || event.Object.RV != event.RV:
 			w.violate(Faithful, i, fmt.Sprintf("%s carries no object at that RV", describeEvent(event)), event.RV)
+		case event.RV > w.check.bounds.atMost(event.Time):
+			w.reportTooEarly(i, event)
 		case event.Type != model.Added:
 			w.violate(Initial, i, fmt.Sprintf("%s is in the initial block, which holds only ADDED", describeEvent(event)), event.RV)
 		}
@@ -144,6 +151,7 @@ func (w *walk) checkBlockFreshness() {
 		witness.Operations = []*model.Operation{before}
 		text += fmt.Sprintf(": %s had returned with RV %d before", describeOperation(before), rv)
 	}
+	w.broken = true
 	w.check.violate(Initial, witness, text)
 }
 
@@ -155,6 +163,9 @@ func (w *walk) checkMarkMissing() {
 	}
 	for i := range w.stream.Events {
 		event := &w.stream.Events[i]
+		if event.Type == model.Error {
+			return // it may have come before the mark
+		}
 		if event.Type == model.Bookmark || event.Type == model.Modified || event.Type == model.Deleted {
 			w.violate(InitialEnd, i, fmt.Sprintf("%s came, but nothing has marked the end of the initial block", describeEvent(event)), event.RV)
 			return

@@ -12,6 +12,11 @@ type Config struct {
 	// SearchTimeout is how long porcupine may search, in real time. A check that
 	// runs into it is inconclusive. 0 means no limit.
 	SearchTimeout time.Duration
+	// SearchEvents and SearchChanges are how many events a stream, and how many
+	// changes a history may have for its streams to be judged a second time, by
+	// following the specification itself: see search.go. 0 events is none but
+	// empty streams, and below 0 none at all.
+	SearchEvents, SearchChanges int
 	// DeliveryBound is how long, in simulated time, a server may take to deliver
 	// the last change once faults have healed and writes have ended.
 	DeliveryBound time.Duration
@@ -39,6 +44,8 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		SearchTimeout: 10 * time.Second,
+		SearchEvents:  100,
+		SearchChanges: 500,
 		DeliveryBound: 5 * time.Second,
 		// The cacher's event buffer never shrinks below 100 events
 		// (defaultLowerBoundCapacity).
@@ -69,6 +76,7 @@ func Check(history *model.History, config Config) Verdict {
 		walks := c.checkStreams()
 		c.gatherEvidence(walks)
 		c.checkRefusals()
+		c.crossCheck(walks)
 		c.checkUnrefused(walks)
 		c.checkClosed(walks)
 		c.checkResumed(walks)
@@ -93,6 +101,12 @@ type checker struct {
 	reasons    []string
 	// quiet is when the last fault had healed and the last write had ended.
 	quiet int64
+	// selections are what streams are owed, by what they ask for; selected is how
+	// many transitions they hold.
+	selections map[string]*selection
+	selected   int
+	// arrived is the buffer that walks take turns in using.
+	arrived []int
 }
 
 // source is what violations are limited by.

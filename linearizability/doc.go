@@ -17,9 +17,15 @@
 //   - block.go, unmarked.go: Initial and InitialEnd
 //   - stream.go: Ordered, Unique, Reliable, Typed, Faithful, Scoped, Bookmarked, LastError
 //   - liveness.go: Delivered and Converged
+//   - selection.go: what a scope and selector are owed, shared by the streams that ask for it
+//   - search.go: streams again, by porcupine along the state machine of the model
 //   - bounds.go: what clients' calls and returns say of etcd's revision over time
 //
 // The checks are linear in practice: a resourceVersion orders everything, so most
 // of them sort and scan. Only the order of operations on one object, where real
 // time and unknown outcomes decide, is left to search.
+//
+// Streams of small histories are judged twice: by the linear rules, and by a
+// search that follows the specification itself. A disagreement is a mistake in
+// one of the two, and makes the verdict inconclusive.
 package linearizability

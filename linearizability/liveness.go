@@ -51,7 +51,7 @@ func (w *walk) checkDelivered() {
 	}
 	first, count := -1, 0
 	for k := w.proved; k < len(w.owed); k++ {
-		if w.arrived[k] == 0 {
+		if !w.has(k) {
 			if count++; first < 0 {
 				first = k
 			}

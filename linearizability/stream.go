@@ -28,14 +28,20 @@ type walk struct {
 	// start is the RV the stream starts from: the one asked for, or that of the
 	// initial block.
 	start int64
+	// block is how many events the initial block has, with its mark if it has one.
+	block int
 	// partial says that the stream ended within its initial block.
 	partial bool
 	// late are the objects of the block that came after the mark of its end.
 	late map[model.Key]int64
 
-	// owed is everything after start, and arrived tells which event brought it,
-	// 0 if none has: the index of the event plus one.
-	owed    []model.Transition
+	// selection is what the stream asks for, owed all of it after start, which
+	// begins at first.
+	selection *selection
+	owed      []model.Transition
+	first     int
+	// arrived tells which event brought each of owed, 0 if none has: the index of
+	// the event plus one. It ends where nothing has arrived yet.
 	arrived []int
 	// proved is how much of owed is known to have been due by now.
 	proved int
@@ -46,6 +52,8 @@ type walk struct {
 	// newest is the event with the highest RV among those that the stream was
 	// owed after its start, nil if there is none.
 	newest *model.Event
+	// broken says that some guarantee was found broken.
+	broken bool
 }
 
 // isData reports whether an event is about an object's change or state.
@@ -58,20 +66,27 @@ func (w *walk) run() {
 		return
 	}
 	w.start = w.stream.RV
+	w.selection = w.check.selectionOf(w.stream.Scope, w.stream.Selector)
+	w.arrived = w.check.arrived[:0]
+	defer func() { w.check.arrived, w.arrived = w.arrived, nil }()
 	next := 0
 	if refused := len(w.stream.Events) > 0 && w.stream.Events[0].Type == model.Error; hasBlock(w.stream) && !refused {
 		next = w.readBlock()
+		w.block = next
 	}
 	w.high, w.bookmark = w.start, max(w.bookmark, w.start)
 	if !w.partial {
-		w.owed = w.check.store.Owed(w.stream.Scope, w.stream.Selector, w.start, w.check.store.LastRV())
-		w.arrived = make([]int, len(w.owed))
+		w.first = w.selection.after(w.start)
+		w.owed = w.selection.owed[w.first:]
 	}
 	failed := -1
 	for i := range w.stream.Events {
 		event := &w.stream.Events[i]
 		if failed >= 0 {
 			w.violate(LastError, i, fmt.Sprintf("%s came after %s", describeEvent(event), describeEvent(&w.stream.Events[failed])))
+		}
+		if event.InitialEnd && event.Type != model.Bookmark {
+			w.violate(InitialEnd, i, fmt.Sprintf("%s came, but only a bookmark can mark the end", describeEvent(event)), event.RV)
 		}
 		switch {
 		case event.Type == model.Error:
@@ -112,7 +127,7 @@ func (w *walk) readEvent(i int, event *model.Event) {
 	case !owed:
 		w.reportUnowed(i, event)
 		return
-	case w.arrived[k] > 0:
+	case w.has(k):
 		first := &w.stream.Events[w.arrived[k]-1]
 		w.violate(Unique, i, fmt.Sprintf("%s had come already, received at %s", describeEvent(event), at(first.Time)), event.RV)
 		return
@@ -120,9 +135,15 @@ func (w *walk) readEvent(i int, event *model.Event) {
 	if event.RV < w.high {
 		w.violate(Ordered, i, fmt.Sprintf("%s came after RV %d", describeEvent(event), w.high), event.RV, w.high)
 	}
+	for len(w.arrived) <= k {
+		w.arrived = append(w.arrived, 0)
+	}
 	w.arrived[k] = i + 1
 	if event.RV > w.high {
 		w.high, w.newest = event.RV, event
+	}
+	if event.Time < w.selection.earliest[w.first+k] {
+		w.reportTooEarly(i, event)
 	}
 
 	want := &w.owed[k]
@@ -139,11 +160,20 @@ func (w *walk) readEvent(i int, event *model.Event) {
 	}
 
 	for ; w.proved < k; w.proved++ {
-		if w.arrived[w.proved] == 0 {
+		if !w.has(w.proved) {
 			w.reportMissing(w.proved, i)
 		}
 	}
 	w.proved = max(w.proved, k+1)
+}
+
+// has reports whether one of owed has arrived.
+func (w *walk) has(k int) bool { return k < len(w.arrived) && w.arrived[k] > 0 }
+
+// reportTooEarly reports an event that came before its change was committed.
+func (w *walk) reportTooEarly(i int, event *model.Event) {
+	w.violate(Faithful, i, fmt.Sprintf("%s came, but etcd was at most at revision %d by then",
+		describeEvent(event), w.check.bounds.atMost(event.Time)), event.RV)
 }
 
 // isLate reports whether an event belongs to the initial block but came after
@@ -191,8 +221,14 @@ func (w *walk) readBookmark(i int, event *model.Event) {
 		}
 		w.violate(InitialEnd, i, fmt.Sprintf("%s came %s", describeEvent(event), why), event.RV)
 	}
+	if !w.stream.Bookmarks && !event.InitialEnd {
+		w.violate(Bookmarked, i, fmt.Sprintf("%s came without having been asked for", describeEvent(event)), event.RV)
+	}
 	latest := w.check.bounds.atMost(event.Time)
 	switch {
+	case event.RV < 1:
+		w.violate(Bookmarked, i, fmt.Sprintf("%s came, but no client can resume from there", describeEvent(event)), event.RV)
+		return
 	case event.RV > latest:
 		w.violate(Bookmarked, i, fmt.Sprintf("%s came, but etcd was at most at revision %d by then", describeEvent(event), latest), event.RV)
 		return
@@ -203,7 +239,7 @@ func (w *walk) readBookmark(i int, event *model.Event) {
 	w.bookmark = event.RV
 	first, count := -1, 0
 	for ; w.proved < len(w.owed) && w.owed[w.proved].RV <= event.RV; w.proved++ {
-		if w.arrived[w.proved] > 0 {
+		if w.has(w.proved) {
 			continue
 		}
 		if count++; first < 0 {
@@ -221,7 +257,7 @@ func (w *walk) readBookmark(i int, event *model.Event) {
 // delivered.
 func (w *walk) reportPromised() {
 	for _, k := range w.promised {
-		if w.arrived[k] == 0 {
+		if !w.has(k) {
 			w.violateBlock(Reliable, fmt.Sprintf("%s never arrived, but a bookmark beyond it did", describeTransition(&w.owed[k])), w.owed[k].RV)
 		}
 	}
@@ -229,6 +265,7 @@ func (w *walk) reportPromised() {
 
 // violate reports a violation by one event.
 func (w *walk) violate(guarantee *Guarantee, event int, text string, rvs ...int64) {
+	w.broken = true
 	witness := w.witness(rvs...)
 	witness.Events = []*model.Event{&w.stream.Events[event]}
 	w.check.violate(guarantee, witness, describeStream(w.stream)+": "+text)
@@ -236,6 +273,7 @@ func (w *walk) violate(guarantee *Guarantee, event int, text string, rvs ...int6
 
 // violateBlock reports a violation that no single event stands for.
 func (w *walk) violateBlock(guarantee *Guarantee, text string, rvs ...int64) {
+	w.broken = true
 	w.check.violate(guarantee, w.witness(rvs...), describeStream(w.stream)+": "+text)
 }
 

@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/watchsim/watchsim/model"
@@ -55,6 +56,13 @@ type blockEnd struct {
 
 func (w *walk) takeBlock(b blockEnd) int {
 	w.start = b.rv
+	if b.size > 0 {
+		last := &w.stream.Events[b.size-1]
+		if latest := w.check.bounds.atMost(last.Time); b.rv > latest {
+			w.violate(Initial, b.size-1, fmt.Sprintf("the initial block up to %s is the state at RV %d, but etcd was at most at revision %d by then",
+				describeEvent(last), b.rv, latest), b.rv)
+		}
+	}
 	w.reportBlock(b.size, b.differences)
 	w.checkBlockFreshness()
 	return b.size
@@ -94,7 +102,7 @@ func (w *walk) faults(size int, rv, last int64) int {
 			after++
 		}
 	}
-	count += max(0, len(w.check.store.Owed(w.stream.Scope, w.stream.Selector, rv, last))-after)
+	count += max(0, w.selection.count(rv, last)-after)
 	if rv < w.oldestAsked() {
 		count++
 	}
@@ -136,8 +144,8 @@ func (w *walk) findState(objects []*model.Object, lowest int64) (rv int64, alter
 	if altered, found = w.isState(objects, latest); found {
 		return latest, altered, true
 	}
-	owed := w.check.store.Owed(w.stream.Scope, w.stream.Selector, lowest, latest)
-	for i := len(owed) - 1; i >= 0; i-- {
+	owed := w.selection.owed
+	for i := w.selection.after(latest) - 1; i >= 0 && owed[i].RV > lowest; i-- {
 		if altered, found = w.isState(objects, owed[i].RV-1); found {
 			return owed[i].RV - 1, altered, true
 		}
@@ -148,6 +156,9 @@ func (w *walk) findState(objects []*model.Object, lowest int64) (rv int64, alter
 // isState reports whether these are the objects of the matching state at rv, and
 // which of them are altered.
 func (w *walk) isState(objects []*model.Object, rv int64) ([]difference, bool) {
+	if w.selection.sizeAt(rv) != len(objects) {
+		return nil, false
+	}
 	for _, object := range objects {
 		// A cheaper look than the list below, for the many RVs that do not fit.
 		if version, known := w.check.store.VersionAt(object.Key(), rv); !known || version.RV != object.RV {
@@ -168,9 +179,10 @@ func (w *walk) isState(objects []*model.Object, rv int64) ([]difference, bool) {
 func (w *walk) isPartialBlock(objects []*model.Object, oldest int64) bool {
 	from, until := oldest, int64(math.MaxInt64)
 	seen := map[model.Key]bool{}
-	for _, object := range objects {
+	for i, object := range objects {
+		event := &w.stream.Events[i]
 		version, known := w.check.store.VersionAt(object.Key(), object.RV)
-		if !known || seen[object.Key()] || !version.Object.Equal(object) ||
+		if !known || object.RV != event.RV || object.RV > w.check.bounds.atMost(event.Time) || seen[object.Key()] || !version.Object.Equal(object) ||
 			!w.stream.Scope.Contains(object.Key()) || !w.stream.Selector.Matches(object) {
 			return false
 		}

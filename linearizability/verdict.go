@@ -134,6 +134,7 @@ type Counts struct {
 	Compactions   int `json:"compactions"`
 	Faults        int `json:"faults"`
 	Informers     int `json:"informers"` // judged for Converged
+	Searched      int `json:"searched"`  // streams judged by the search as well
 	Delivered     int `json:"delivered"` // open streams judged for Delivered
 	Ended         int `json:"ended"`     // streams that ended, by whatever hand
 	// TimeTravels are reads of any state that showed a client an older one than
@@ -164,6 +165,7 @@ func (c Counts) below(minimum Counts) []string {
 		{"compactions", c.Compactions, minimum.Compactions},
 		{"faults", c.Faults, minimum.Faults},
 		{"informers", c.Informers, minimum.Informers},
+		{"streams judged by the search", c.Searched, minimum.Searched},
 		{"streams judged for delivery", c.Delivered, minimum.Delivered},
 		{"streams that ended", c.Ended, minimum.Ended},
 		{"time travels", c.TimeTravels, minimum.TimeTravels},

@@ -112,15 +112,43 @@ func (s *Store) Object(key Key, rv int64) *Object {
 // etcd's order of keys.
 func (s *Store) List(scope Scope, selector Selector, rv int64) []*Object {
 	var objects []*Object
-	for _, key := range s.keys {
-		if !scope.Contains(key) {
-			continue
-		}
-		if object := s.Object(key, rv); object != nil && selector.Matches(object) {
+	for _, key := range s.keysWithin(scope) {
+		if object := s.Object(key, rv); selector.Matches(object) && scope.Contains(key) {
 			objects = append(objects, object)
 		}
 	}
 	return objects
+}
+
+// Count returns how many objects List returns.
+func (s *Store) Count(scope Scope, selector Selector, rv int64) int {
+	count := 0
+	for _, key := range s.keysWithin(scope) {
+		if selector.Matches(s.Object(key, rv)) && scope.Contains(key) {
+			count++
+		}
+	}
+	return count
+}
+
+// keysWithin returns keys among which are all those within scope. The keys of a
+// namespace stand together, as they share a prefix.
+func (s *Store) keysWithin(scope Scope) []Key {
+	if scope.Namespace == "" {
+		return s.keys
+	}
+	first, exact := slices.BinarySearchFunc(s.keys, Key(scope), Key.Compare)
+	if scope.Name != "" {
+		if exact {
+			return s.keys[first : first+1]
+		}
+		return nil
+	}
+	end := first
+	for end < len(s.keys) && s.keys[end].Namespace == scope.Namespace {
+		end++
+	}
+	return s.keys[first:end]
 }
 
 // KeyOf returns the key of the object that the change at rv changed, false if

@@ -98,6 +98,9 @@ func Step(store *Store, w Watch, state StreamState, event *Event, reached int64)
 	if state.Stage == Ended {
 		return nil // an ERROR is the last event
 	}
+	if event.InitialEnd && event.Type != Bookmark {
+		return nil // only a bookmark marks the end of the initial block
+	}
 	switch event.Type {
 	case Error:
 		return fail(w, state, event, reached)
@@ -172,7 +175,7 @@ func stepBlock(store *Store, w Watch, state StreamState, event *Event, reached i
 
 // blockSize returns how many objects an initial block taken at rv has.
 func blockSize(store *Store, w Watch, rv int64) int {
-	return len(store.List(w.Scope, w.Selector, rv))
+	return store.Count(w.Scope, w.Selector, rv)
 }
 
 // stepLive is a step of a stream that has everything up to position. The next

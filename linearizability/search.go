@@ -1,0 +1,143 @@
+package linearizability
+
+import (
+	"fmt"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// This file judges streams a second time, in another way: porcupine follows the
+// state machine that specifies a watch, model.Step, event by event. The walk of
+// stream.go is what judges, as it is linear and says what is wrong; the search
+// says only whether the specification allows the stream. But it is the
+// specification itself, so the two must agree. Where they do not, the oracle has
+// a mistake, and the verdict is inconclusive unless it is failed anyway.
+
+// happening is one step of a stream as porcupine sees it.
+type happening struct {
+	store *model.Store
+	watch *model.Watch
+	// event is what arrived; nil for the end of the stream.
+	event *model.Event
+	// reached is the highest revision etcd can have been at by then.
+	reached int64
+	// owed says that by the end all must have arrived.
+	owed bool
+}
+
+// streamModel is the specification of a watch as porcupine takes it.
+var streamModel = func() porcupine.Model {
+	specification := porcupine.NondeterministicModel{
+		Init:  func() []any { return []any{model.Start()} },
+		Step:  func(state, input, _ any) []any { return input.(happening).step(state.(model.StreamState)) },
+		Equal: func(a, b any) bool { return a.(model.StreamState).Equal(b.(model.StreamState)) },
+	}
+	return specification.ToModel()
+}()
+
+// step returns the states that a stream can be in after what happened.
+func (h happening) step(state model.StreamState) []any {
+	if h.event == nil {
+		if h.owed && !model.Complete(h.store, *h.watch, state, h.reached) {
+			return nil
+		}
+		return []any{state}
+	}
+	next := model.Step(h.store, *h.watch, state, h.event, h.reached)
+	states := make([]any, len(next))
+	for i := range next {
+		states[i] = next[i]
+	}
+	return states
+}
+
+// happenings returns a stream as porcupine takes it. The order of the events is
+// known: their intervals do not touch. What is left to search for is the RV of
+// the initial block.
+func (w *walk) happenings() []porcupine.Operation {
+	s, bounds := w.stream, w.check.bounds
+	watch := watchOf(s)
+	watch.Committed, _ = bounds.atLeast(s.Call)
+	operations := make([]porcupine.Operation, 0, len(s.Events)+1)
+	add := func(h happening) {
+		h.store, h.watch = w.check.store, &watch
+		at := int64(2 * len(operations))
+		operations = append(operations, porcupine.Operation{Input: h, Call: at, Return: at + 1})
+	}
+	for i := range s.Events {
+		add(happening{event: &s.Events[i], reached: bounds.atMost(s.Events[i].Time)})
+	}
+	add(happening{reached: w.check.history.Truth.Revision, owed: w.judged()})
+	return operations
+}
+
+// searchStreams searches for ways through the specification that all of these
+// streams may have taken.
+func (c *checker) searchStreams(walks ...*walk) porcupine.CheckResult {
+	var operations []porcupine.Operation
+	partitions := make([][]porcupine.Operation, len(walks))
+	for i, w := range walks {
+		partitions[i] = w.happenings()
+		operations = append(operations, partitions[i]...)
+	}
+	specification := streamModel
+	specification.Partition = func([]porcupine.Operation) [][]porcupine.Operation { return partitions }
+	return porcupine.CheckOperationsTimeout(specification, operations, c.config.SearchTimeout)
+}
+
+// crossCheck judges the streams of a history that are not too large by the
+// search as well. See Config.SearchEvents and Config.SearchChanges. It comes
+// before the rules that know of more than one stream.
+func (c *checker) crossCheck(walks []*walk) {
+	if len(c.history.Truth.Changes) > c.config.SearchChanges {
+		return
+	}
+	var sound, broken []*walk
+	for _, w := range walks {
+		switch {
+		case w.stream.Err != model.OK || len(w.stream.Events) > c.config.SearchEvents:
+		case w.broken:
+			broken = append(broken, w)
+		default:
+			sound = append(sound, w)
+		}
+	}
+	// Most histories are sound, and one search is cheaper than many.
+	if c.searchStreams(sound...) == porcupine.Ok {
+		c.counts.Searched += len(sound)
+		sound = nil
+	}
+	for _, w := range append(sound, broken...) {
+		result := c.searchStreams(w)
+		if result == porcupine.Unknown {
+			c.undecidedSearch()
+			return
+		}
+		c.counts.Searched++
+		if found := c.disagreement(w, result == porcupine.Ok); found != "" {
+			c.undecided(fmt.Sprintf("the oracle disagrees with itself about %s: %s", describeStream(w.stream), found))
+		}
+	}
+}
+
+// disagreement says how the walk and the search differ about a stream; empty if
+// they agree. Only one thing may differ: by what other streams received, the
+// rules of refusals.go know better than the specification of one stream whether
+// a server had to serve it.
+func (c *checker) disagreement(w *walk, allowed bool) string {
+	refused := c.reports(Expired, w.stream) || c.reports(TooLarge, w.stream)
+	switch {
+	case allowed && w.broken:
+		return "a guarantee is broken, but the specification allows all that it received"
+	case !allowed && !w.broken && !refused:
+		return "no guarantee is broken, but the specification does not allow what it received"
+	}
+	return ""
+}
+
+// reports reports whether a stream was found to break a guarantee.
+func (c *checker) reports(guarantee *Guarantee, s *model.Stream) bool {
+	return c.reported[source{guarantee: guarantee, client: s.Client, stream: s.ID}] != nil
+}

@@ -1,0 +1,47 @@
+package linearizability
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// TestADisagreementIsInconclusive has walks that have not looked, or have found
+// something where there is nothing.
+func TestADisagreementIsInconclusive(t *testing.T) {
+	object := func(rv int64) model.Object { return model.Object{Name: "x", Value: "v", RV: rv} }
+	history := &model.History{Truth: model.Truth{Revision: 3, Changes: []model.Change{{RV: 2, Object: object(2)}, {RV: 3, Object: object(3)}}}}
+	two, three := object(2), object(3)
+	sound := model.Stream{ID: 1, Client: "c", RV: 1, Closed: 9, Events: []model.Event{
+		{Type: model.Added, RV: 2, Object: &two}, {Type: model.Modified, RV: 3, Object: &three}}}
+	gap := sound
+	gap.Events = gap.Events[1:]
+
+	for _, row := range []struct {
+		name   string
+		stream *model.Stream
+		broken bool
+		reason string
+	}{
+		{"both accept", &sound, false, ""},
+		{"both reject", &gap, true, ""},
+		{"the walk alone accepts", &gap, false, "no guarantee is broken, but the specification does not allow what it received"},
+		{"the search alone accepts", &sound, true, "a guarantee is broken, but the specification allows all that it received"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := &checker{history: history, config: Config{SearchEvents: 10, SearchChanges: 10},
+				store: model.NewStore(&history.Truth), bounds: newBounds(nil, 3)}
+			c.crossCheck([]*walk{{check: c, stream: row.stream, broken: row.broken}})
+			require.Equal(t, 1, c.counts.Searched)
+			verdict := c.verdict()
+			if row.reason == "" {
+				require.Equal(t, Passed, verdict.Outcome)
+				return
+			}
+			require.Equal(t, Inconclusive, verdict.Outcome)
+			require.Contains(t, verdict.Reason, row.reason)
+		})
+	}
+}

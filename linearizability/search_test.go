@@ -1,0 +1,161 @@
+package linearizability_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// searching judges every stream by the search as well, whatever its size.
+func searching() linearizability.Config {
+	config := lenient()
+	config.SearchEvents, config.SearchChanges, config.SearchTimeout = 1<<20, 1<<20, 0
+	return config
+}
+
+// agree requires that walk and search accept the same streams.
+func agree(t require.TestingT, h *model.History) linearizability.Verdict {
+	verdict := linearizability.Check(h, searching())
+	require.NotContains(t, verdict.Reason, "disagrees", "%v", verdict.Err())
+	return verdict
+}
+
+// distort changes one thing about one stream, likely for the worse. Unlike the
+// damages, it keeps clear of nothing: not of blocks without a mark, where what is
+// wrong in one reading is right in another, and not of requests.
+func distort(c chooser, h *model.History) {
+	if len(h.Streams) == 0 {
+		return
+	}
+	s := &h.Streams[c.below(len(h.Streams))]
+	switch c.below(12) {
+	case 0:
+		s.Bookmarks = !s.Bookmarks
+	case 1:
+		s.InitialEvents = !s.InitialEvents
+	case 2:
+		s.RV = int64(c.below(int(h.Truth.Revision)+3)) - 1
+	case 3:
+		s.Scope = []model.Scope{{}, {Namespace: "a"}, {Namespace: "b", Name: "x"}, {Name: "y"}}[c.below(4)]
+	case 4:
+		s.Selector = []model.Selector{{}, {Labels: map[string]string{"app": "web"}}, {Node: "n1"}}[c.below(3)]
+	case 5:
+		s.Closed = []int64{model.Pending, s.Call, h.Healed}[c.below(3)]
+	default:
+		distortEvents(c, h, s)
+	}
+}
+
+func distortEvents(c chooser, h *model.History, s *model.Stream) {
+	rv := func() int64 { return int64(c.below(int(h.Truth.Revision) + 2)) }
+	s.Events = slices.Clone(s.Events)
+	if c.below(3) == 0 || len(s.Events) == 0 {
+		e := model.Event{Stream: s.ID, Type: model.Bookmark, RV: rv(), InitialEnd: c.below(2) == 0, Time: int64(c.below(int(h.Healed)))}
+		if len(h.Truth.Changes) > 0 && c.below(2) == 0 {
+			change := h.Truth.Changes[c.below(len(h.Truth.Changes))]
+			e.Type, e.RV, e.Object, e.InitialEnd = model.Added, change.RV, &change.Object, false
+			e.Object.RV = e.RV
+		}
+		s.Events = slices.Insert(s.Events, c.below(len(s.Events)+1), e)
+		return
+	}
+	i := c.below(len(s.Events))
+	e := &s.Events[i]
+	if e.Object != nil {
+		object := *e.Object
+		e.Object = &object
+	}
+	switch c.below(12) {
+	case 0:
+		s.Events = slices.Delete(s.Events, i, i+1)
+	case 1:
+		s.Events = s.Events[:i]
+	case 2:
+		s.Events = slices.Insert(s.Events, c.below(len(s.Events)+1), *e)
+	case 3:
+		j := c.below(len(s.Events))
+		s.Events[i], s.Events[j] = s.Events[j], s.Events[i]
+	case 4:
+		e.Type = []model.EventType{model.Added, model.Modified, model.Deleted, model.Bookmark, "CHANGED"}[c.below(5)]
+	case 5:
+		e.RV = rv()
+	case 6:
+		e.RV = rv()
+		if e.Object != nil {
+			e.Object.RV = e.RV
+		}
+	case 7:
+		e.Time = int64(c.below(int(h.Healed)))
+	case 8:
+		e.InitialEnd = !e.InitialEnd
+	case 9:
+		*e = model.Event{Stream: s.ID, Time: e.Time, Type: model.Error, Err: []model.Code{model.OK, model.Unknown, model.Expired, model.TooLarge}[c.below(4)]}
+	case 10:
+		if e.Object != nil {
+			e.Object.Value, e.Object.Name = "another", []string{"x", "y", e.Object.Name}[c.below(3)]
+		}
+	case 11:
+		e.Object = nil
+	}
+}
+
+// TestWalkAndSearchAgree is the property that the linear-time rules are held to:
+// on every small history that can be drawn, sound, damaged or distorted, they
+// accept exactly the streams that the specification allows.
+func TestWalkAndSearchAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapidChooser{t}
+		h := generate(c, rapid.IntRange(1, 80).Draw(t, "steps"))
+		for range rapid.IntRange(0, 2).Draw(t, "damages") {
+			rapid.SampledFrom(damages).Draw(t, "damage").inflict(c, h)
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "distortions") {
+			distort(c, h)
+		}
+		agree(t, h)
+	})
+}
+
+// TestWalkAndSearchAgreeOnMany covers more ground than rapid can in the time,
+// and sees to it that both sides of the property are reached.
+func TestWalkAndSearchAgreeOnMany(t *testing.T) {
+	searched, failed, passed := 0, 0, 0
+	for seed := range uint64(1500) {
+		c := randomChooser{rand.New(rand.NewPCG(seed, 3))}
+		h := generate(c, 60)
+		if seed%3 > 0 {
+			damages[c.below(len(damages))].inflict(c, h)
+		}
+		for range c.below(5) {
+			distort(c, h)
+		}
+		verdict := agree(t, h)
+		searched += verdict.Counts.Searched
+		if verdict.Outcome == linearizability.Failed {
+			failed++
+		} else {
+			passed++
+		}
+	}
+	require.Greater(t, searched, 5000)
+	require.Greater(t, failed, 400)
+	require.Greater(t, passed, 100)
+}
+
+// TestALargeStreamIsNotSearched sets each limit just below what there is.
+func TestALargeStreamIsNotSearched(t *testing.T) {
+	h := closedStream(model.Stream{RV: 2}, event(model.Added, 4), event(model.Modified, 5))
+	config := searching()
+	require.Equal(t, 1, linearizability.Check(h, config).Counts.Searched)
+	config.SearchEvents = 1
+	require.Zero(t, linearizability.Check(h, config).Counts.Searched)
+	config = searching()
+	config.SearchChanges = len(h.Truth.Changes) - 1
+	require.Zero(t, linearizability.Check(h, config).Counts.Searched)
+}
