@@ -155,7 +155,7 @@ func TestTracesTellWhereTwoRunsPart(t *testing.T) {
 	found, differ, err := sim.FirstDifference(bytes.NewReader(first.Bytes()), &second)
 	require.NoError(t, err)
 	require.True(t, differ)
-	require.EqualValues(t, changed, found.Decision, "that many decisions came before")
+	require.EqualValues(t, changed+1, found.Decision, "decisions count from 1")
 	require.NotEqual(t, found.A[0], found.B[0])
 	require.Contains(t, found.A[0], "decides for")
 

@@ -23,7 +23,7 @@ func after(file, anchor, text, why string) edit {
 // goEdits is everything the simulation needs of the Go toolchain. Each edit is
 // guarded: it acts only on the goroutines of a running simulation, but for the
 // few that are marked as process-wide.
-var goEdits = concat(schedulerEdits, bubbleEdits, timerEdits, randomEdits, mapEdits, syncEdits, outsideEdits)
+var goEdits = concat(schedulerEdits, bubbleEdits, timerEdits, randomEdits, mapEdits, syncEdits, memoryEdits, outsideEdits)
 
 func concat(groups ...[]edit) []edit {
 	var all []edit
@@ -152,6 +152,30 @@ var schedulerEdits = []edit{
 }
 
 var bubbleEdits = []edit{
+	replace("runtime/synctest.go", `	lock(&bubble.mu)
+	bubble.total += totalDelta
+`, `	if bubble.sim {
+		// There is one P, and nothing preempts what runs on it.
+		bubble.total += totalDelta
+		if wasRunning != isRunning {
+			if isRunning {
+				bubble.running++
+			} else {
+				bubble.running--
+				if raceenabled && newval != _Gdead && newval != _Gdeadextra {
+					racereleasemergeg(gp, bubble.raceaddr())
+				}
+			}
+		}
+		if wake := bubble.maybeWakeLocked(); wake != nil {
+			goready(wake, 0)
+		}
+		return
+	}
+	lock(&bubble.mu)
+	bubble.total += totalDelta
+`, "the bubble of a simulation needs no lock"),
+
 	after("runtime/synctest.go", "	done    bool   // true if main has exited\n",
 		"	sim     bool   // this bubble is a simulation\n", ""),
 
@@ -410,6 +434,37 @@ var outsideEdits = []edit{
 		return simDial(ctx, network, address)
 	}
 `, "dials of simulated goroutines are in the simulated network"),
+}
+
+// memoryEdits let workers use their memory again instead of asking for more.
+var memoryEdits = []edit{
+	replace("runtime/stack.go", "var startingStackSize uint32 = fixedStack\n", "var startingStackSize uint32 = 16 << 10\n",
+		"process-wide: the stacks of servers outgrow 2 KiB at once, and each growth is a copy"),
+
+	replace("runtime/proc.go", "		newg = malg(stackMin)\n		casgstatus(newg, _Gidle, _Gdead)\n		allgadd(newg)", "		newg = malg(int32(startingStackSize))\n		casgstatus(newg, _Gidle, _Gdead)\n		allgadd(newg)",
+		"process-wide: the first stack of a goroutine, too"),
+
+	replace("runtime/proc.go", "	if stksize != uintptr(startingStackSize) {\n", "	if stksize < uintptr(startingStackSize) || stksize > 64<<10 {\n",
+		"process-wide: a stack that has grown serves the next goroutine"),
+
+	replace("runtime/proc.go", "	if gp.stack.lo != 0 && gp.stack.hi-gp.stack.lo != uintptr(startingStackSize) {\n",
+		"	if gp.stack.lo != 0 && gp.stack.hi-gp.stack.lo < uintptr(startingStackSize) {\n",
+		"process-wide: a stack that has grown serves the next goroutine"),
+
+	replace("runtime/mem_linux.go", "	// Disable huge pages if the GODEBUG for it is set.\n	//\n	// Note that", `	if simOutside != 0 {
+		sysHugePageOS(v, n)
+	}
+
+	// Disable huge pages if the GODEBUG for it is set.
+	//
+	// Note that`, "process-wide: huge pages, as a run touches much memory for the first time"),
+
+	after("runtime/mgcscavenge.go", "func gcPaceScavenger(memoryLimit int64, heapGoal, lastHeapGoal uint64) {\n", `	if simOutside != 0 {
+		scavenge.memoryLimitGoal.Store(^uint64(0))
+		scavenge.gcPercentGoal.Store(^uint64(0))
+		return
+	}
+`, "process-wide: what the collector frees is soon used again"),
 }
 
 // mapEdits make maps keyed by pointers iterate in an order the seed decides.

@@ -19,6 +19,9 @@ import (
 //go:embed files/runtime_sim.go.txt
 var runtimeSim string
 
+//go:embed files/runtime_sim_bury.go.txt
+var runtimeSimBury string
+
 //go:embed files/runtime_sim_maps.go.txt
 var runtimeSimMaps string
 
@@ -32,6 +35,7 @@ var netSim string
 var newFiles = map[string]string{
 	"runtime/watchsim.go":       runtimeSim,
 	"runtime/watchsim_maps.go":  runtimeSimMaps,
+	"runtime/watchsim_bury.go":  runtimeSimBury,
 	"internal/sync/watchsim.go": internalSyncSim,
 	"net/watchsim.go":           netSim,
 }

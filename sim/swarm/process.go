@@ -40,10 +40,7 @@ func startProcess(binary string) (*process, error) {
 		return nil, fmt.Errorf("cannot make a folder for a worker: %w", err)
 	}
 	command := exec.Command(binary, WorkerArgument, dir)
-	command.Env = append(os.Environ(), "GOMAXPROCS=1", "GOTRACEBACK=all",
-		// Goroutines start with stacks of the size they come to need: a run makes
-		// many that live shortly.
-		"GODEBUG=adaptivestackstart=1")
+	command.Env = append(os.Environ(), "GOMAXPROCS=1", "GOTRACEBACK=all")
 	p := &process{command: command, dir: dir, errors: &complaint{}}
 	command.Stderr = p.errors
 	p.in, err = command.StdinPipe()
