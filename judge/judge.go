@@ -1,0 +1,142 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
+)
+
+// Config sets the limits of a judgement.
+type Config struct {
+	Oracle linearizability.Config
+	// RunMinimum is what the history from a run's folder must hold lest it be
+	// vacuous. Other histories have Oracle.Minimum.
+	RunMinimum linearizability.Counts
+}
+
+// explainedMost is how many violations of one history are explained. The rest
+// has its sentence alone.
+const explainedMost = 100
+
+// Verdict is what the oracle says of one file. It is the object that
+// `simrun check --json` prints, one a file.
+type Verdict struct {
+	File string `json:"file"`
+	// Error says in a sentence why the file could not be judged. Nothing below
+	// means anything then.
+	Error string `json:"error,omitempty"`
+
+	Seed       uint64            `json:"seed,omitempty"`
+	Target     string            `json:"target,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+
+	// Outcome is passed, failed or inconclusive, and Reason why it is the latter.
+	Outcome linearizability.Outcome `json:"verdict,omitempty"`
+	Reason  string                  `json:"reason,omitempty"`
+
+	RecordedSeconds float64     `json:"recorded_seconds"`
+	CheckSeconds    float64     `json:"check_seconds"`
+	Operations      int         `json:"operations"`
+	Streams         int         `json:"streams"`
+	WatchEvents     int         `json:"watch_events"`
+	Violations      []Violation `json:"violations"`
+	// Observations are what was seen that breaks no guarantee.
+	Observations []string               `json:"observations,omitempty"`
+	Counts       linearizability.Counts `json:"counts"`
+}
+
+// Violation is one broken guarantee.
+type Violation struct {
+	Guarantee string `json:"guarantee"`
+	Text      string `json:"text"`
+	// Explanation is what happened around it, in paragraphs.
+	Explanation []string `json:"explanation,omitempty"`
+}
+
+// File judges the history at a path: a file, the folder of a run, or [Stdin]. A
+// file that cannot be judged has a verdict with an error.
+func File(path string, stdin io.Reader, config Config) Verdict {
+	s, err := open(path, stdin)
+	if err != nil {
+		return Verdict{File: path, Error: err.Error(), Violations: []Violation{}}
+	}
+	header, history, err := traces.ReadValidHistory(s)
+	if err = errors.Join(err, s.close()); err != nil {
+		return Verdict{File: path, Error: fmt.Sprintf("%s: %v", s.name, err), Violations: []Violation{}}
+	}
+	oracle := config.Oracle
+	if s.ofRun {
+		oracle.Minimum = config.RunMinimum
+	}
+	v := History(history, oracle)
+	v.File, v.Seed, v.Target, v.Attributes = s.name, header.Seed, header.Target, header.Attributes
+	return v
+}
+
+// History judges a valid history and explains what it finds.
+func History(history *model.History, config linearizability.Config) Verdict {
+	v := Verdict{
+		RecordedSeconds: time.Duration(history.End).Seconds(),
+		Operations:      len(history.Operations),
+		Streams:         len(history.Streams),
+		Violations:      []Violation{},
+	}
+	for i := range history.Streams {
+		v.WatchEvents += len(history.Streams[i].Events)
+	}
+	if history.Truth.Revision == 0 {
+		// etcd begins at revision 1, so nobody has looked.
+		v.Outcome, v.Reason = linearizability.Inconclusive, "the history does not say what etcd committed, and everything is judged by that"
+		return v
+	}
+	start := time.Now()
+	found := linearizability.Check(history, config)
+	v.CheckSeconds = time.Since(start).Seconds()
+	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
+	for _, observation := range found.Observations {
+		v.Observations = append(v.Observations, observation.String())
+	}
+	if len(found.Violations) == 0 {
+		return v
+	}
+	explainer := explain.New(history)
+	for i, violation := range found.Violations {
+		entry := Violation{Guarantee: violation.Guarantee.Name, Text: violation.Error()}
+		if i < explainedMost {
+			entry.Explanation = explainer.Explain(violation)
+		}
+		v.Violations = append(v.Violations, entry)
+	}
+	return v
+}
+
+// Standing orders verdicts from good to bad.
+type Standing int
+
+// The standings. A file that could not be read is the worst: nobody knows what
+// it holds.
+const (
+	Sound      Standing = iota // it passed
+	Doubtful                   // inconclusive
+	Broken                     // a guarantee was
+	Unreadable                 // or it makes no sense
+)
+
+// Standing returns how bad a verdict is.
+func (v Verdict) Standing() Standing {
+	switch {
+	case v.Error != "":
+		return Unreadable
+	case v.Outcome == linearizability.Failed:
+		return Broken
+	case v.Outcome == linearizability.Passed:
+		return Sound
+	}
+	return Doubtful
+}

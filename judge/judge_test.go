@@ -1,0 +1,204 @@
+package judge
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/traces"
+)
+
+const exampleFile = "../traces/testdata/history.jsonl"
+
+func config() Config {
+	oracle := linearizability.DefaultConfig()
+	return Config{Oracle: oracle, RunMinimum: oracle.Minimum}
+}
+
+func example(t testing.TB) string {
+	text, err := os.ReadFile(exampleFile)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// wrong is the example with one event that carries what was never stored.
+func wrong(t testing.TB) string {
+	text := strings.Replace(example(t), `"type":"MODIFIED","rv":5,"object":{"namespace":"default","name":"a"`, `"type":"MODIFIED","rv":5,"object":{"namespace":"default","name":"q"`, 1)
+	require.NotEqual(t, example(t), text)
+	return text
+}
+
+// unknown is the example without what etcd committed.
+func unknown(t testing.TB) string {
+	var kept []string
+	for line := range strings.Lines(example(t)) {
+		if !strings.Contains(line, `"kind":"change"`) && !strings.Contains(line, `"kind":"compaction"`) {
+			kept = append(kept, line)
+		}
+	}
+	text := strings.Join(kept, "")
+	return strings.Replace(text, `"revision":7,"records":28`, `"revision":0,"records":23`, 1)
+}
+
+func fromStdin(text string) Verdict { return File(Stdin, strings.NewReader(text), config()) }
+
+func TestVerdicts(t *testing.T) {
+	for _, row := range []struct {
+		name, text string
+		outcome    linearizability.Outcome
+		standing   Standing
+		says       []string
+	}{
+		{"passed", example(t), linearizability.Passed, Sound, []string{
+			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0 recorded seconds judged in ", "8 operations, 4 streams, 8 watch\n"}},
+		{"failed", wrong(t), linearizability.Failed, Broken, []string{
+			"FAILED  standard input\n", "\n  Faithful: stream 5 of client reflector ", "\n    Client reflector opened stream 5 on apiserver-0 at 0.020s for"}},
+		{"no truth", unknown(t), linearizability.Inconclusive, Doubtful, []string{
+			"INCONCLUSIVE  standard input\n", "  the history does not say what etcd committed, and everything is judged by that\n"}},
+		{"vacuous", `{"format":"watchsim.history","version":1}` + "\n" + `{"kind":"end","data":{"healed":0,"end":5,"revision":1,"records":0}}` + "\n",
+			linearizability.Inconclusive, Doubtful, []string{"the history holds only 0 writes of at least 1; the history holds only 0 events of at least 1\n"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			v := fromStdin(row.text)
+			require.Empty(t, v.Error)
+			require.Equal(t, row.outcome, v.Outcome)
+			require.Equal(t, row.standing, v.Standing())
+			for _, says := range row.says {
+				require.Contains(t, v.Report(), says)
+			}
+			for line := range strings.Lines(v.Report()) {
+				require.LessOrEqual(t, len(line)-1, explain.Columns, line)
+			}
+			text, err := json.Marshal(v)
+			require.NoError(t, err)
+			var object map[string]any
+			require.NoError(t, json.Unmarshal(text, &object))
+			require.EqualValues(t, row.outcome, object["verdict"])
+			require.NotContains(t, object, "error")
+			require.Len(t, object["violations"], len(v.Violations))
+		})
+	}
+}
+
+func TestEveryViolationIsExplained(t *testing.T) {
+	v := fromStdin(wrong(t))
+	require.NotEmpty(t, v.Violations)
+	for _, violation := range v.Violations {
+		require.NotEmpty(t, violation.Guarantee)
+		require.Greater(t, len(violation.Explanation), 1)
+	}
+}
+
+// A run's folder has to hold as much as the run had to.
+func TestPlacesThatHistoriesAreIn(t *testing.T) {
+	dir := t.TempDir()
+	write := func(path, text string) string {
+		path = filepath.Join(dir, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	_, err := io.WriteString(zip, example(t))
+	require.NoError(t, errors.Join(err, zip.Close()))
+
+	write("run/history.jsonl", example(t))
+	write("run/run.json", "{}")
+	write("folder/history.jsonl", example(t))
+	write("zipped/history.jsonl.gz", zipped.String())
+	write("run.gz/run.json", "{}")
+	write("run.gz/history.jsonl.gz", zipped.String())
+	strict := config()
+	strict.RunMinimum.Writes = 1000
+	for path, outcome := range map[string]linearizability.Outcome{
+		write("plain", example(t)):              linearizability.Passed,
+		write("any.name", zipped.String()):      linearizability.Passed,
+		filepath.Join(dir, "folder"):            linearizability.Passed,
+		filepath.Join(dir, "zipped"):            linearizability.Passed,
+		filepath.Join(dir, "run"):               linearizability.Inconclusive,
+		filepath.Join(dir, "run.gz"):            linearizability.Inconclusive,
+		filepath.Join(dir, "run/history.jsonl"): linearizability.Passed,
+	} {
+		v := File(path, nil, strict)
+		require.Empty(t, v.Error, path)
+		require.Equal(t, outcome, v.Outcome, "%s: %s", path, v.Reason)
+	}
+}
+
+// TestUnreadableFiles demands one sentence that begins with the path.
+func TestUnreadableFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	_, err := io.WriteString(zip, example(t))
+	require.NoError(t, errors.Join(err, zip.Close()))
+	whole := example(t)
+	for path, says := range map[string]string{
+		filepath.Join(dir, "nowhere"):                                              "expected a history, found that it cannot be read: no such file or directory",
+		filepath.Join(dir, "empty"):                                                "expected the file history.jsonl in the folder, found none; give the folder that a run has written, or the path of a history",
+		write("nothing", ""):                                                       "not a watchsim history: the file is empty",
+		write("text", "hello\n"):                                                   "not a watchsim history: line 1 is not a header that names a format",
+		write("newer", `{"format":"watchsim.history","version":99}`):               "the history is of a newer version, 99: this build reads up to version",
+		write("half", whole[:len(whole)-20]):                                       "the history is truncated: line 30 ends in the middle of a record",
+		write("short", strings.Join(strings.SplitAfter(whole, "\n")[:10], "")):     "the history is truncated: it ends after line 10 without an end record",
+		write("time", strings.Replace(whole, `"return":3000000`, `"return":5`, 1)): "the history holds a bad record: line 8, operation 1, field return: expected a time from 1000000, its call",
+		write("zst", "\x28\xb5\x2f\xfd and so on"):                                 "expected JSON Lines or gzip, found zstd; use `zstd -dc FILE | simrun check -`",
+		write("gz", "\x1f\x8b and so on"):                                          "expected gzip, as its first bytes say, found a broken file: gzip: invalid header",
+		write("half.gz", zipped.String()[:zipped.Len()/2]):                         "unexpected EOF",
+	} {
+		v := File(path, nil, config())
+		require.True(t, strings.HasPrefix(v.Error, path+": "), v.Error)
+		require.Contains(t, v.Error, says)
+		require.NotContains(t, v.Error, "\n")
+		require.Equal(t, Unreadable, v.Standing())
+		require.Empty(t, v.Outcome)
+	}
+}
+
+// FuzzCheck demands that no valid history makes the oracle or an explanation panic.
+func FuzzCheck(f *testing.F) {
+	whole := example(f)
+	f.Add(whole)
+	f.Add(wrong(f))
+	f.Add(unknown(f))
+	for _, damage := range [][2]string{
+		{`"type":"MODIFIED"`, `"type":"DELETED"`}, {`"type":"ADDED"`, `"type":"BOOKMARK"`}, {`"type":"BOOKMARK"`, `"type":"ERROR"`},
+		{`"kind":"update"`, `"kind":"delete"`}, {`"kind":"create"`, `"kind":"get"`}, {`"kind":"list"`, `"kind":"get"`},
+		{`"err":"Expired"`, `"err":"TooLarge"`}, {`"err":"Conflict"`, `"err":"Unknown"`}, {`"closed":50000000`, `"closed":-1`},
+		{`"rv":-1`, `"rv":0`}, {`"rv":5`, `"rv":9223372036854775807`}, {`"resultRV":3`, `"resultRV":9223372036854775807`},
+		{`"objects":[`, `"objects":[{"namespace":"","name":"","value":"","rv":0},`}, {`"initialEnd":true`, `"initialEnd":false`},
+		{`"continues":3`, `"continues":12`}, {`"return":8000000`, `"return":-1`}, {`,"object":{`, `,"label":{`},
+		{`"resumesStream":5`, `"resumesStream":10`}, {`"lastSyncRV":6`, `"lastSyncRV":0`}, {`"remaining":1`, `"remaining":9`},
+		{`"deleted":true`, `"deleted":false`}, {`"server":"apiserver-0"`, `"server":"s"`}, {`"phase":"left"`, `"phase":"stopped"`},
+	} {
+		f.Add(strings.ReplaceAll(whole, damage[0], damage[1]))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		_, history, err := traces.ReadValidHistory(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		limits := config()
+		limits.Oracle.SearchTimeout = 1e9
+		v := History(history, limits.Oracle)
+		require.Contains(t, []linearizability.Outcome{linearizability.Passed, linearizability.Failed, linearizability.Inconclusive}, v.Outcome)
+		require.NotEmpty(t, v.Report())
+	})
+}

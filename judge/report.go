@@ -1,0 +1,43 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/watchsim/watchsim/linearizability/explain"
+)
+
+// violationsShown is how many violations, and how many observations, a
+// report lists; the rest is counted.
+const violationsShown = 8
+
+// Report is the verdict for people, in lines of at most [explain.Columns] but for
+// long paths.
+func (v Verdict) Report() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n", strings.ToUpper(string(v.Outcome)), v.File)
+	about := ""
+	if v.Target != "" {
+		about = fmt.Sprintf("seed %d of target %s; ", v.Seed, v.Target)
+	}
+	fmt.Fprintln(&b, explain.Wrap(2, about+fmt.Sprintf("%.0f recorded seconds judged in %.0f ms, %d operations, %d streams, %d watch events, %d changes in etcd",
+		v.RecordedSeconds, v.CheckSeconds*1000, v.Operations, v.Streams, v.WatchEvents, v.Counts.Changes)))
+	if v.Reason != "" {
+		fmt.Fprintln(&b, explain.Wrap(2, v.Reason))
+	}
+	for i, violation := range v.Violations {
+		if i == violationsShown {
+			fmt.Fprintf(&b, "\n  and %d more violations, which --json lists\n", len(v.Violations)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
+	}
+	for i, observation := range v.Observations {
+		if i == violationsShown {
+			fmt.Fprintf(&b, "\n  and %d more observations, which --json lists\n", len(v.Observations)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n%s", explain.Text("seen, but no violation: "+observation, nil))
+	}
+	return b.String()
+}

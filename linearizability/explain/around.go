@@ -1,0 +1,129 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// What still counts as being around a violation.
+const (
+	// faultsBefore: the effects of a fault outlive it by about this much.
+	faultsBefore = 5 * time.Second
+	// endsBefore is how far back ends of streams are looked for.
+	endsBefore = 10 * time.Second
+	// together is how close the ends of streams must be to have one cause.
+	together = 500 * time.Millisecond
+)
+
+// around says what went on when a violation showed.
+func (e *Explainer) around(when int64, server string) string {
+	sentences := []string{e.faults(when)}
+	if floor := e.compactions(when); floor != "" {
+		sentences = append(sentences, floor)
+	}
+	if server != "" {
+		sentences = append(sentences, e.ends(when, server))
+	}
+	return join(sentences)
+}
+
+// faults names those under way, those that had just ended, or the last of all.
+func (e *Explainer) faults(when int64) string {
+	var during, recent []string
+	var last *model.Fault
+	for i := range e.history.Faults {
+		fault := &e.history.Faults[i]
+		if fault.Begin > when {
+			continue
+		}
+		name := strings.TrimSpace(fault.Name + " " + fault.Note)
+		switch {
+		case fault.End >= when:
+			during = append(during, name+" (since "+at(fault.Begin)+")")
+		case when-fault.End <= int64(faultsBefore):
+			recent = append(recent, name+" (to "+at(fault.End)+")")
+		}
+		if last == nil || fault.End > last.End {
+			last = fault
+		}
+	}
+	text := fmt.Sprintf("At %s ", at(when))
+	switch {
+	case len(e.history.Faults) == 0:
+		return "The history names no faults."
+	case len(during) > 0 && len(recent) > 0:
+		return text + "there was " + list(some(during)) + "; shortly before there had been " + list(some(recent)) + "."
+	case len(during) > 0:
+		return text + "there was " + list(some(during)) + "."
+	case len(recent) > 0:
+		return text + "no fault was under way; shortly before there had been " + list(some(recent)) + "."
+	case last == nil:
+		return text + "there had been no fault yet."
+	}
+	return text + fmt.Sprintf("no fault was under way; the last, %s, had ended at %s.", strings.TrimSpace(last.Name+" "+last.Note), at(last.End))
+}
+
+// compactions names the last one that etcd may have made by then.
+func (e *Explainer) compactions(when int64) string {
+	var last *model.Compaction
+	for i := range e.history.Truth.Compactions {
+		c := &e.history.Truth.Compactions[i]
+		if (c.Time == model.Pending || c.Time <= when) && (last == nil || c.RV > last.RV) {
+			last = c
+		}
+	}
+	switch {
+	case last == nil && len(e.history.Truth.Compactions) > 0:
+		return "etcd had not been compacted yet."
+	case last == nil:
+		return ""
+	case last.Time == model.Pending:
+		return fmt.Sprintf("etcd may have been compacted at RV %d, at an unknown time.", last.RV)
+	}
+	return fmt.Sprintf("etcd's compaction at RV %d had been asked for at %s.", last.RV, at(last.Time))
+}
+
+// ends looks for what a history shows of a cache that lists anew: it ends all its
+// streams at once. A server that stops or crashes does so, too.
+func (e *Explainer) ends(when int64, server string) string {
+	var ended []*model.Stream
+	for i := range e.history.Streams {
+		s := &e.history.Streams[i]
+		if s.Server == server && s.Err == model.OK && s.Closed != model.Pending && s.Reason != model.ClosedByClient &&
+			s.Closed <= when && when-s.Closed <= int64(endsBefore) {
+			ended = append(ended, s)
+		}
+	}
+	if len(ended) == 0 {
+		return fmt.Sprintf("In the %v before, %s ended no stream: nothing shows that its cache listed anew.", endsBefore, server)
+	}
+	slices.SortStableFunc(ended, func(a, b *model.Stream) int { return int(a.Closed - b.Closed) })
+	last := ended[len(ended)-1].Closed
+	batch := slices.DeleteFunc(slices.Clone(ended), func(s *model.Stream) bool { return last-s.Closed > int64(together) })
+	stayed := 0
+	for i := range e.history.Streams {
+		s := &e.history.Streams[i]
+		if s.Server == server && s.Err == model.OK && s.Return != model.Pending && s.Return < batch[0].Closed && (s.Closed == model.Pending || s.Closed > last) {
+			stayed++
+		}
+	}
+	ids := make([]string, len(batch))
+	for i, s := range batch {
+		ids[i] = fmt.Sprint(s.ID)
+	}
+	text := fmt.Sprintf("Streams %s of %s had all ended by %s, by no client's doing", list(some(ids)), server, at(last))
+	if len(ids) == 1 {
+		text = fmt.Sprintf("Stream %s of %s had ended at %s, not by its client's doing", ids[0], server, at(last))
+	}
+	switch {
+	case stayed == 1:
+		return text + ", while 1 other stayed open: the cache had not listed anew then."
+	case stayed > 0:
+		return text + fmt.Sprintf(", while %d others stayed open: the cache had not listed anew then.", stayed)
+	}
+	return text + ", and no other was left: the cache may have listed anew then, or the server have stopped."
+}

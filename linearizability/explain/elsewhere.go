@@ -1,0 +1,118 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// enough is how long another stream must have stayed open after a change for it
+// to say something that the change did not come on it.
+const enough = 5 * time.Second
+
+// others says which of the other streams got the first of the changes concerned:
+// whether one watcher lost it, one server, or all.
+func (e *Explainer) others(s *model.Stream, witness *linearizability.Witness) string {
+	if e.store == nil || s.Err != model.OK {
+		return ""
+	}
+	for _, rv := range witness.RVs {
+		if _, changed := e.store.KeyOf(rv); changed {
+			return e.othersAt(s, rv)
+		}
+	}
+	return ""
+}
+
+func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
+	known := e.knownAt(rv)
+	var got, not []string
+	for i := range e.history.Streams {
+		s := &e.history.Streams[i]
+		if s == stream || s.Err != model.OK || len(e.store.Owed(s.Scope, s.Selector, rv-1, rv)) == 0 {
+			continue
+		}
+		name := fmt.Sprintf("stream %d of client %s on %s", s.ID, s.Client, s.Server)
+		arrived, later := arrival(s, rv)
+		switch {
+		case arrived >= 0:
+			got = append(got, name+" at "+at(s.Events[arrived].Time))
+		case s.Call >= known || (!hasBlock(s) && s.RV >= rv) || s.Return == model.Pending:
+			// It may have started behind the change.
+		case later || s.Closed == model.Pending && e.history.End-known >= int64(enough) || s.Closed-known >= int64(enough):
+			not = append(not, name)
+		}
+	}
+	text := ""
+	if len(got) > 0 {
+		text = fmt.Sprintf("RV %d did come on %s.", rv, list(some(got)))
+	}
+	switch {
+	case len(not) > 0 && text != "":
+		text += fmt.Sprintf(" It did not come on %s.", list(some(not)))
+	case len(not) > 0:
+		text = fmt.Sprintf("RV %d did not come on %s either.", rv, list(some(not)))
+	case text == "":
+		text = fmt.Sprintf("No other stream was open that would have had to get RV %d.", rv)
+	}
+	return text
+}
+
+// arrival returns which event of a stream brought the change at rv, -1 if none
+// did, and whether one with a higher RV came.
+func arrival(s *model.Stream, rv int64) (index int, later bool) {
+	for i := range s.Events {
+		if !isData(&s.Events[i]) {
+			continue
+		}
+		if s.Events[i].RV == rv {
+			return i, later
+		}
+		later = later || s.Events[i].RV > rv
+	}
+	return -1, later
+}
+
+// knownAt returns the earliest time at which anybody showed to know of the change
+// at rv: the call of the write that made it, or the first event that brought it.
+func (e *Explainer) knownAt(rv int64) int64 {
+	known, certain := e.madeAt(rv)
+	if !certain {
+		known = math.MaxInt64
+	}
+	for i := range e.history.Streams {
+		if arrived, _ := arrival(&e.history.Streams[i], rv); arrived >= 0 {
+			known = min(known, e.history.Streams[i].Events[arrived].Time)
+		}
+	}
+	return known
+}
+
+// madeAt returns when the write that made the change at rv was called, false if
+// no recorded write says that it did.
+func (e *Explainer) madeAt(rv int64) (called int64, known bool) {
+	op := e.deletions[rv]
+	if key, changed := e.store.KeyOf(rv); changed {
+		if object := e.store.Object(key, rv); object != nil {
+			op = e.writes[written{key, object.Value}]
+		}
+	}
+	if op == nil {
+		return 0, false
+	}
+	return op.Call, true
+}
+
+// brought says what another stream had brought, where a witness names it.
+func (e *Explainer) brought(stream *model.Stream, witness *linearizability.Witness) string {
+	var facts []string
+	for _, other := range witness.Events {
+		if s, _ := e.streamOf(other); s != nil && s != stream {
+			facts = append(facts, fmt.Sprintf("Stream %d of client %s on %s, opened at %s, brought %s.", s.ID, s.Client, s.Server, at(s.Call), event(other)))
+		}
+	}
+	return join(some(facts))
+}

@@ -1,0 +1,163 @@
+// Package explain answers one question: what happened around a violation?
+//
+// A [linearizability.Violation] says in one sentence what is wrong. An
+// [Explainer] adds what a person would look up in the history next: who asked
+// for what, what the truth was and who wrote it, what arrived instead, whether
+// others saw the same, and which faults, compactions and ends of streams were
+// about. It only ever repeats what the history holds, and says so where the
+// history does not tell.
+//
+//   - explain.go: which paragraphs an explanation has
+//   - stream.go: a watch, what it was owed and what it got
+//   - refusal.go: how far the server of a refused watch had got
+//   - operation.go: requests, and the store that they read and wrote
+//   - informer.go: what became of an informer's watch
+//   - elsewhere.go: what other streams got
+//   - around.go: faults, compactions, and streams that ended together
+//   - words.go: how times and things are put
+//   - render.go, wrap.go: the text for reports, in lines that fit an issue
+package explain
+
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// Explainer explains violations of one history. It does not change it.
+type Explainer struct {
+	history *model.History
+	// store is nil if the truth is out of order, and so no store.
+	store *model.Store
+	// writes finds the operation that wrote a value, deletions the one that was
+	// told the RV of its deletion.
+	writes    map[written]*model.Operation
+	deletions map[int64]*model.Operation
+}
+
+// written is what a write made of an object. Contents are unique.
+type written struct {
+	key   model.Key
+	value string
+}
+
+// New prepares to explain violations that [linearizability.Check] found in a
+// history. That takes as long as a fraction of the check.
+func New(history *model.History) *Explainer {
+	e := &Explainer{history: history, writes: map[written]*model.Operation{}, deletions: map[int64]*model.Operation{}}
+	if inOrder(history.Truth.Changes) {
+		e.store = model.NewStore(&history.Truth)
+	}
+	for i := range history.Operations {
+		op := &history.Operations[i]
+		switch {
+		case (op.Kind == model.Create || op.Kind == model.Update) && op.Object != nil:
+			e.writes[written{op.Object.Key(), op.Object.Value}] = op
+		case op.Kind == model.Delete && op.Err == model.OK && op.ResultRV > 0:
+			e.deletions[op.ResultRV] = op
+		}
+	}
+	return e
+}
+
+func inOrder(changes []model.Change) bool {
+	return slices.IsSortedFunc(changes, func(a, b model.Change) int {
+		if a.RV < b.RV {
+			return -1
+		}
+		return 1 // equal is out of order, too
+	})
+}
+
+// Explain returns the paragraphs that explain a violation: what was asked for,
+// what should have come of it and what came, what others saw, and what went on.
+// Times are simulated, counted from the start of the run.
+func (e *Explainer) Explain(v linearizability.Violation) []string {
+	var paragraphs []string
+	add := func(text string) {
+		if text != "" {
+			paragraphs = append(paragraphs, text)
+		}
+	}
+	witness := &v.Witness
+	stream := e.stream(witness.Stream)
+	switch {
+	case stream != nil:
+		add(e.request(stream))
+		add(e.window(stream))
+		add(e.owedAndGot(stream, witness))
+		add(e.others(stream, witness))
+	case e.informer(v) != nil:
+		add(e.converging(e.informer(v)))
+	case len(witness.Operations) == 0 && e.store == nil:
+		add(e.disorder(witness.RVs))
+	}
+	for i, op := range witness.Operations {
+		if op != nil {
+			add(e.operation(op, i == 0 && stream == nil))
+		}
+	}
+	if len(witness.Operations) > 0 && stream == nil {
+		add(e.stored(witness))
+	}
+	add(e.brought(stream, witness))
+	when, server := e.moment(stream, witness)
+	add(e.around(when, server))
+	return paragraphs
+}
+
+// stream returns the stream with an ID, nil if there is none.
+func (e *Explainer) stream(id int) *model.Stream {
+	for i := range e.history.Streams {
+		if s := &e.history.Streams[i]; id != 0 && s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// streamOf returns the stream that holds an event and its place there.
+func (e *Explainer) streamOf(event *model.Event) (*model.Stream, int) {
+	for i := range e.history.Streams {
+		s := &e.history.Streams[i]
+		for j := range s.Events {
+			if &s.Events[j] == event {
+				return s, j
+			}
+		}
+	}
+	return nil, 0
+}
+
+// moment returns when a violation showed, and on which server.
+func (e *Explainer) moment(stream *model.Stream, witness *linearizability.Witness) (when int64, server string) {
+	when = e.history.End
+	if stream != nil {
+		server = stream.Server
+		if stream.Closed != model.Pending {
+			when = stream.Closed
+		}
+		if i := focus(stream, witness); i >= 0 {
+			when = stream.Events[i].Time
+		}
+	}
+	for _, event := range witness.Events {
+		if of, _ := e.streamOf(event); of != nil && stream == nil && len(witness.Operations) == 0 {
+			return event.Time, of.Server
+		}
+	}
+	if stream == nil && len(witness.Operations) > 0 && witness.Operations[0] != nil {
+		op := witness.Operations[0]
+		when, server = op.Return, op.Server
+		if op.Return == model.Pending {
+			when = op.Call
+		}
+	}
+	for i := range e.history.Informers {
+		if informer := &e.history.Informers[i]; server == "" && informer.Client == witness.Client {
+			server = informer.Server
+		}
+	}
+	return when, server
+}

@@ -1,0 +1,109 @@
+package explain_test
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func check(h *model.History) linearizability.Verdict {
+	config := linearizability.DefaultConfig()
+	config.Minimum = linearizability.Counts{}
+	return linearizability.Check(h, config)
+}
+
+func TestTheStoryItselfIsCorrect(t *testing.T) {
+	verdict := check(story())
+	require.NoError(t, verdict.Err())
+	require.Equal(t, linearizability.Passed, verdict.Outcome, verdict.Reason)
+}
+
+// TestExplanations compares the explanation of one violation of each guarantee
+// with its golden file.
+func TestExplanations(t *testing.T) {
+	for _, twist := range twists {
+		t.Run(twist.guarantee, func(t *testing.T) {
+			h := story()
+			twist.inflict(h)
+			text := ""
+			for _, violation := range check(h).Violations {
+				if violation.Guarantee.Name == twist.guarantee {
+					text = explain.New(h).Render(violation)
+					break
+				}
+			}
+			require.NotEmpty(t, text, "the twist breaks something else")
+			for line := range strings.Lines(text) {
+				require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), explain.Columns)
+			}
+			golden := filepath.Join("testdata", twist.guarantee+".txt")
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(text), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), text, "run the test with -update if the change is meant")
+		})
+	}
+}
+
+// TestEveryGuaranteeHasAnExplanation reads the guarantees out of the source, so
+// that a new one cannot be forgotten.
+func TestEveryGuaranteeHasAnExplanation(t *testing.T) {
+	explained := map[string]bool{}
+	for _, twist := range twists {
+		explained[twist.guarantee] = true
+	}
+	names := guaranteesOfTheSource(t)
+	require.Greater(t, len(names), 20)
+	for _, name := range names {
+		require.True(t, explained[name], "no golden test explains a violation of %s: add a twist to story_test.go", name)
+	}
+}
+
+// guaranteesOfTheSource finds all values &Guarantee{"Name", ...}.
+func guaranteesOfTheSource(t *testing.T) []string {
+	var names []string
+	files, err := filepath.Glob("../*.go")
+	require.NoError(t, err)
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(file, func(node ast.Node) bool {
+			literal, is := node.(*ast.CompositeLit)
+			if !is || len(literal.Elts) == 0 {
+				return true
+			}
+			if of, is := literal.Type.(*ast.Ident); !is || of.Name != "Guarantee" {
+				return true
+			}
+			name, err := strconv.Unquote(literal.Elts[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			names = append(names, name)
+			return true
+		})
+	}
+	return names
+}
+
+func TestWrap(t *testing.T) {
+	long := strings.Repeat("x", 120)
+	require.Equal(t, "  a\n  "+long+"\n  b c", explain.Wrap(2, "a "+long+"  b\nc"))
+	require.Equal(t, "", explain.Wrap(2, " "))
+	require.Equal(t, strings.Repeat("x", 50)+" "+strings.Repeat("y", 49), explain.Wrap(0, strings.Repeat("x", 50)+" "+strings.Repeat("y", 49)))
+	require.Contains(t, explain.Wrap(0, strings.Repeat("x", 50)+" "+strings.Repeat("y", 50)), "\n")
+}

@@ -1,0 +1,147 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// operation says who asked for what and what the answer was. The one at fault
+// is told in full, those it contradicts in short.
+func (e *Explainer) operation(op *model.Operation, atFault bool) string {
+	text := fmt.Sprintf("Client %s called operation %d on %s at %s: %s.", op.Client, op.ID, op.Server, at(op.Call), asked(op))
+	if !atFault {
+		text = fmt.Sprintf("Operation %d of client %s on %s (%s) was %s.", op.ID, op.Client, op.Server, interval(op), asked(op))
+	}
+	return text + " " + answered(op)
+}
+
+// asked says what an operation asks for.
+func asked(op *model.Operation) string {
+	if op.Kind != model.List {
+		text := fmt.Sprintf("%s %s", op.Kind, keyOf(op))
+		if op.Kind == model.Get {
+			text += " at " + requested(op.RV)
+		}
+		if op.Precondition != 0 {
+			text += fmt.Sprintf(" on condition that it is at RV %d", op.Precondition)
+		}
+		return text
+	}
+	text := fmt.Sprintf("list %s at %s", query(op.Scope, op.Selector), requested(op.RV))
+	switch op.Match {
+	case model.MatchExact:
+		text += " exactly"
+	case model.MatchNotOlderThan:
+		text += " or newer"
+	}
+	if op.Limit > 0 {
+		text += fmt.Sprintf(", %d a page", op.Limit)
+	}
+	if op.Continues != 0 {
+		text += fmt.Sprintf(", continuing operation %d", op.Continues)
+	}
+	return text
+}
+
+// answered says what came back.
+func answered(op *model.Operation) string {
+	switch {
+	case op.Return == model.Pending:
+		return "No response ever came."
+	case op.Err == model.Unknown:
+		return fmt.Sprintf("At %s it failed without saying whether it had been done: %s.", at(op.Return), quoted(op.Err, op.Message))
+	case op.Err != model.OK:
+		return fmt.Sprintf("At %s the answer was %s.", at(op.Return), quoted(op.Err, op.Message))
+	}
+	text := fmt.Sprintf("At %s it succeeded", at(op.Return))
+	if op.ResultRV != 0 {
+		text += fmt.Sprintf(" with RV %d", op.ResultRV)
+	}
+	if op.Kind == model.List {
+		text += " and " + count(len(op.Objects), "item")
+		if op.HasMore {
+			text += ", with more to come"
+			if op.Remaining >= 0 {
+				text += fmt.Sprintf(" (%d, it said)", op.Remaining)
+			}
+		}
+	}
+	return text + "."
+}
+
+// stored says what the truth has of what the operation at fault is about: of one
+// object its versions, of a list the changes that the witness names.
+func (e *Explainer) stored(witness *linearizability.Witness) string {
+	op := witness.Operations[0]
+	if e.store == nil || op == nil {
+		return ""
+	}
+	if op.Kind != model.List {
+		return e.versions(keyOf(op), op)
+	}
+	var facts []string
+	seen := map[int64]bool{}
+	for _, rv := range append([]int64{op.ResultRV}, witness.RVs...) {
+		key, changed := e.store.KeyOf(rv)
+		if !changed || seen[rv] {
+			continue
+		}
+		seen[rv] = true
+		facts = append(facts, fmt.Sprintf("RV %d, a change to %s (%s)", rv, key, e.author(rv)))
+	}
+	floor := ""
+	if compacted := e.history.Truth.CompactedBy(op.Return); compacted > 0 {
+		floor = fmt.Sprintf(" etcd had been compacted at RV %d by then, at most.", compacted)
+	}
+	if len(facts) == 0 {
+		return fmt.Sprintf("etcd's last revision was %d.", e.history.Truth.Revision) + floor
+	}
+	return "The truth has " + list(some(facts)) + "." + floor
+}
+
+// versions lists what became of an object around the time of an operation.
+func (e *Explainer) versions(key model.Key, op *model.Operation) string {
+	all := e.store.Versions(key)
+	if len(all) == 0 {
+		return fmt.Sprintf("etcd never stored %s.", key)
+	}
+	// The versions around the newest that can matter to the operation.
+	last := len(all) - 1
+	for last > 0 && op.ResultRV > 0 && all[last-1].RV >= op.ResultRV && len(all)-last < shown {
+		last--
+	}
+	last = min(len(all)-1, last+shown/2)
+	first := max(0, last-shown+1)
+	var parts []string
+	for _, version := range all[first : last+1] {
+		what := "written"
+		if version.Object == nil {
+			what = "deleted"
+		}
+		parts = append(parts, fmt.Sprintf("%s at RV %d (%s)", what, version.RV, e.author(version.RV)))
+	}
+	text := fmt.Sprintf("In etcd, %s was %s", key, list(parts))
+	if rest := len(all) - len(parts); rest > 0 {
+		text += fmt.Sprintf("; %s of it are left out here", count(rest, "other version"))
+	}
+	return text + "."
+}
+
+// disorder says what etcd's log holds around revisions that are out of order.
+func (e *Explainer) disorder(rvs []int64) string {
+	changes := e.history.Truth.Changes
+	for i := range changes {
+		if len(rvs) == 0 || changes[i].RV != rvs[len(rvs)-1] {
+			continue
+		}
+		var parts []string
+		for _, change := range changes[max(0, i-before):min(len(changes), i+2)] {
+			parts = append(parts, fmt.Sprintf("%s at RV %d", change.Object.Key(), change.RV))
+		}
+		return fmt.Sprintf("etcd's log has, in this order, %s. Its last revision is %d. Without an order of revisions nothing else can be judged.",
+			list(parts), e.history.Truth.Revision)
+	}
+	return ""
+}

@@ -1,0 +1,258 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// request says who opened a stream for what, how it began and how it ended.
+func (e *Explainer) request(s *model.Stream) string {
+	text := fmt.Sprintf("Client %s opened stream %d on %s at %s for %s, from %s", s.Client, s.ID, s.Server, at(s.Call),
+		query(s.Scope, s.Selector), requested(s.RV))
+	var with []string
+	if s.InitialEvents {
+		with = append(with, "initial events")
+	}
+	if s.Bookmarks {
+		with = append(with, "bookmarks")
+	}
+	if len(with) > 0 {
+		text += ", with " + list(with)
+	}
+	switch {
+	case s.ResumesStream != 0:
+		text += fmt.Sprintf(", to go on where stream %d had ended", s.ResumesStream) + e.lastOf(s.ResumesStream)
+	case s.ResumesList != 0:
+		text += fmt.Sprintf(", to go on from the list of operation %d", s.ResumesList)
+	}
+	text += "."
+	if s.Consumer != "" && s.Consumer != "fast" {
+		text += fmt.Sprintf(" Its consumer was %s.", s.Consumer)
+	}
+	return text + beginning(s) + ending(s)
+}
+
+// lastOf says what came last on a stream that another goes on from.
+func (e *Explainer) lastOf(id int) string {
+	s := e.stream(id)
+	if s == nil {
+		return ""
+	}
+	for i := len(s.Events) - 1; i >= 0; i-- {
+		if s.Events[i].Type != model.Error {
+			return ", after " + event(&s.Events[i])
+		}
+	}
+	return ", on which nothing had come"
+}
+
+// hasBlock reports whether a stream begins with the state.
+func hasBlock(s *model.Stream) bool { return s.InitialEvents || s.RV == 0 || s.RV == model.RVUnset }
+
+// beginning says what is known of the initial block.
+func beginning(s *model.Stream) string {
+	if s.Err != model.OK || !hasBlock(s) {
+		return ""
+	}
+	added := 0
+	for added < len(s.Events) && s.Events[added].Type == model.Added {
+		added++
+	}
+	if mark := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.InitialEnd }); mark >= 0 {
+		return fmt.Sprintf(" Its initial block, of %s, was marked as complete at RV %d (%s).", count(mark, "event"), s.Events[mark].RV, at(s.Events[mark].Time))
+	}
+	if added == 0 {
+		return " No initial block came."
+	}
+	return fmt.Sprintf(" It began with %s, the last at RV %d (%s); nothing marked where the initial block ends.",
+		count(added, "ADDED event"), s.Events[added-1].RV, at(s.Events[added-1].Time))
+}
+
+// ending says how a stream ended.
+func ending(s *model.Stream) string {
+	switch {
+	case s.Err != model.OK:
+		return fmt.Sprintf(" It was refused at %s with %s.", at(s.Return), quoted(s.Err, s.Message))
+	case s.Closed == model.Pending:
+		return " It was open to the end of the run."
+	}
+	why := map[model.CloseReason]string{
+		model.ClosedByClient: "the client closed it", model.ClosedByServer: "the server ended it",
+		model.ClosedByError: "an ERROR event ended it", model.ClosedByReset: "its connection broke",
+	}[s.Reason]
+	if why == "" {
+		why = "it ended, nobody knows why"
+	}
+	return fmt.Sprintf(" At %s %s.", at(s.Closed), why)
+}
+
+// before is how many events before the one at fault are named.
+const before = 3
+
+// owedAndGot says what the truth at the revisions concerned owes the stream, and
+// what arrived around the event at fault.
+func (e *Explainer) owedAndGot(s *model.Stream, witness *linearizability.Witness) string {
+	text := e.owed(s, witness.RVs)
+	got := e.got(s, witness)
+	if text != "" && got != "" {
+		text += " "
+	}
+	return text + got
+}
+
+// owed says what the truth has at each of some revisions for a stream.
+func (e *Explainer) owed(s *model.Stream, rvs []int64) string {
+	if e.store == nil || s.Err != model.OK {
+		return ""
+	}
+	start, known := startOf(s)
+	var owed, begun, other []string
+	for _, rv := range distinct(rvs) {
+		key, changed := e.store.KeyOf(rv)
+		transitions := e.store.Owed(s.Scope, s.Selector, rv-1, rv)
+		switch {
+		case len(transitions) > 0:
+			what := fmt.Sprintf("%s %s at RV %d (%s)", transitions[0].Type, key, rv, e.author(rv))
+			switch {
+			case known && rv <= start:
+				begun = append(begun, what)
+			case e.afterEnd(s, rv):
+				other = append(other, fmt.Sprintf("%s was made after its end.", what))
+			default:
+				owed = append(owed, what)
+			}
+		case changed:
+			other = append(other, fmt.Sprintf("At RV %d etcd changed %s (%s), which the stream does not select, neither before nor after.", rv, key, e.author(rv)))
+		case rv > e.history.Truth.Revision:
+			other = append(other, fmt.Sprintf("etcd never reached RV %d; its last revision was %d.", rv, e.history.Truth.Revision))
+		default:
+			other = append(other, fmt.Sprintf("At RV %d nothing of the resource changed.", rv))
+		}
+	}
+	var sentences []string
+	if len(begun) > 0 {
+		sentences = append(sentences, fmt.Sprintf("Up to RV %d, after which its changes begin, the truth has %s.", start, list(some(begun))))
+	}
+	if len(owed) > 0 {
+		sentences = append(sentences, "By the truth it was owed "+list(some(owed))+".")
+	}
+	return join(append(sentences, some(other)...))
+}
+
+// afterEnd reports whether a change was certainly made when a stream had ended.
+func (e *Explainer) afterEnd(s *model.Stream, rv int64) bool {
+	if s.Closed == model.Pending {
+		return false
+	}
+	called, _ := e.madeAt(rv)
+	return called > s.Closed
+}
+
+// distinct returns the revisions among some, each once.
+func distinct(rvs []int64) []int64 {
+	var kept []int64
+	for _, rv := range rvs {
+		if rv > 0 && !slices.Contains(kept, rv) {
+			kept = append(kept, rv)
+		}
+	}
+	return kept
+}
+
+// startOf returns the RV that a stream starts after, if it is certain.
+func startOf(s *model.Stream) (int64, bool) {
+	if !hasBlock(s) {
+		return s.RV, true
+	}
+	for i := range s.Events {
+		if s.Events[i].InitialEnd {
+			return s.Events[i].RV, true
+		}
+	}
+	return 0, false
+}
+
+// author says which operation made the change at rv.
+func (e *Explainer) author(rv int64) string {
+	op := e.deletions[rv]
+	changes := e.history.Truth.Changes
+	if i, found := slices.BinarySearchFunc(changes, rv, func(c model.Change, rv int64) int { return int(c.RV - rv) }); found && op == nil {
+		if change := &changes[i]; !change.Deleted {
+			op = e.writes[written{change.Object.Key(), change.Object.Value}]
+		}
+	}
+	if op == nil {
+		return "no recorded operation says that it wrote it"
+	}
+	return fmt.Sprintf("%s by client %s, operation %d, %s", op.Kind, op.Client, op.ID, interval(op))
+}
+
+// got says what came around the events at fault, or at the end if no event is.
+func (e *Explainer) got(s *model.Stream, witness *linearizability.Witness) string {
+	if s.Err != model.OK {
+		return ""
+	}
+	text, fault, last := "", focus(s, witness), len(s.Events)-1
+	if fault >= 0 {
+		last = fault
+	}
+	var events []string
+	for i := max(0, last-before); i <= last; i++ {
+		events = append(events, event(&s.Events[i]))
+	}
+	switch {
+	case len(events) == 0:
+		text = "Nothing arrived on it."
+	case fault < 0:
+		text = "The last that arrived on it: " + list(events) + "."
+	case len(events) == 1:
+		text = "The first that arrived on it was " + events[0] + "."
+	default:
+		text = "It got " + list(events[:len(events)-1]) + ", and then " + events[len(events)-1] + "."
+	}
+	return text + e.lateOrNever(s, witness.RVs, fault)
+}
+
+// focus returns the event of a stream that a violation is about: the one at
+// fault, else the first at one of the revisions concerned, else -1.
+func focus(s *model.Stream, witness *linearizability.Witness) int {
+	for _, event := range witness.Events {
+		for i := range s.Events {
+			if &s.Events[i] == event {
+				return i
+			}
+		}
+	}
+	return slices.IndexFunc(s.Events, func(event model.Event) bool {
+		return isData(&event) && slices.Contains(witness.RVs, event.RV)
+	})
+}
+
+// lateOrNever says of what was owed and had not come before the event at fault
+// whether it came at all.
+func (e *Explainer) lateOrNever(s *model.Stream, rvs []int64, fault int) string {
+	if e.store == nil {
+		return ""
+	}
+	start, known := startOf(s)
+	var sentences []string
+	for _, rv := range distinct(rvs) {
+		if len(e.store.Owed(s.Scope, s.Selector, rv-1, rv)) == 0 || (known && rv <= start && !hasBlock(s)) || e.afterEnd(s, rv) {
+			continue
+		}
+		arrived := slices.IndexFunc(s.Events, func(event model.Event) bool { return event.RV == rv && isData(&event) })
+		switch {
+		case arrived < 0:
+			sentences = append(sentences, fmt.Sprintf("RV %d never came.", rv))
+		case fault >= 0 && arrived > fault:
+			sentences = append(sentences, fmt.Sprintf("RV %d came after that, at %s.", rv, at(s.Events[arrived].Time)))
+		}
+	}
+	if len(sentences) == 0 {
+		return ""
+	}
+	return " " + join(some(sentences))
+}
