@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -42,6 +43,9 @@ type Verdict struct {
 type Violation struct {
 	Guarantee string `json:"guarantee"`
 	Text      string `json:"text"`
+	// Explanation is what happened around it, in paragraphs; only the violations
+	// that a report shows have one.
+	Explanation []string `json:"explanation,omitempty"`
 }
 
 // minimum is what has to happen in a run lest its verdict be vacuous.
@@ -76,22 +80,17 @@ func (r *Run) Judge() Verdict {
 		v.Outcome, v.Reason = linearizability.Inconclusive, string(r.Result.Stop)
 		if r.Result.Stop == sim.Deadlock {
 			v.Outcome = linearizability.Failed
-			v.Violations = append(v.Violations, Violation{"Completed", string(r.Result.Stop)})
+			v.Violations = append(v.Violations, Violation{Guarantee: "Completed", Text: string(r.Result.Stop)})
 		}
 		return v
 	}
 
-	config := linearizability.DefaultConfig()
-	config.DeliveryBound = deliveryBound
-	config.Minimum = minimum
 	start := time.Now()
-	found := linearizability.Check(r.History, config)
+	found := linearizability.Check(r.History, OracleConfig())
 	v.CheckSeconds = time.Since(start).Seconds()
 
 	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
-	for _, violation := range found.Violations {
-		v.Violations = append(v.Violations, Violation{violation.Guarantee.Name, violation.Error()})
-	}
+	v.Violations = append(v.Violations, r.explained(found.Violations)...)
 	if reasons := r.doubts(); len(reasons) > 0 {
 		v.Reason = strings.Join(append(reasons, nonEmpty(v.Reason)...), "; ")
 		if v.Outcome == linearizability.Passed {
@@ -99,6 +98,30 @@ func (r *Run) Judge() Verdict {
 		}
 	}
 	return v
+}
+
+// OracleConfig returns the limits that runs are judged by.
+func OracleConfig() linearizability.Config {
+	config := linearizability.DefaultConfig()
+	config.DeliveryBound = deliveryBound
+	config.Minimum = minimum
+	return config
+}
+
+// explained puts violations into words, the first of them into paragraphs.
+func (r *Run) explained(found []linearizability.Violation) []Violation {
+	if len(found) == 0 {
+		return nil
+	}
+	explainer := explain.New(r.History)
+	violations := make([]Violation, len(found))
+	for i, violation := range found {
+		violations[i] = Violation{Guarantee: violation.Guarantee.Name, Text: violation.Error()}
+		if i < violationsShown {
+			violations[i].Explanation = explainer.Explain(violation)
+		}
+	}
+	return violations
 }
 
 // doubts are the reasons why a history without violations proves nothing.
@@ -125,7 +148,7 @@ func nonEmpty(s string) []string {
 
 // OracleLimits renders the limits of the oracle for a banner.
 func OracleLimits() string {
-	config := linearizability.DefaultConfig()
+	config := OracleConfig()
 	return fmt.Sprintf("everything delivered %v after healing; search %v; %d violations of a guarantee shown for each stream or client",
-		deliveryBound, config.SearchTimeout, config.ViolationsPerSource)
+		config.DeliveryBound, config.SearchTimeout, config.ViolationsPerSource)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/linearizability/explain"
 )
 
 // violationsShown is how many violations a report lists; the rest is counted.
@@ -22,14 +23,14 @@ func (r *Run) Report(v Verdict) string {
 	fmt.Fprintf(&b, "\n  %.0f simulated seconds in %.0f ms, %d operations, %d watch events, %d decisions, hash %s\n",
 		v.SimulatedSeconds, v.WallSeconds*1000, v.Operations, v.WatchEvents, v.Decisions, v.Hash)
 	if v.Reason != "" {
-		fmt.Fprintf(&b, "  %s\n", v.Reason)
+		fmt.Fprintln(&b, explain.Wrap(2, v.Reason))
 	}
 	for i, violation := range v.Violations {
 		if i == violationsShown {
 			fmt.Fprintf(&b, "  and %d more violations\n", len(v.Violations)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s\n", violation.Text)
+		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
 	}
 	if v.Outcome != linearizability.Passed {
 		b.WriteString("\n  faults:\n")
@@ -37,7 +38,7 @@ func (r *Run) Report(v Verdict) string {
 			fmt.Fprintf(&b, "    %8.3fs to %8.3fs  %s %s\n", seconds(fault.Begin), seconds(fault.End), fault.Name, fault.Note)
 		}
 		for _, fault := range r.Faults.NotFired {
-			fmt.Fprintf(&b, "    not fired: %s: %s\n", fault.Fault, fault.Reason)
+			fmt.Fprintln(&b, explain.Wrap(4, fmt.Sprintf("not fired: %s: %s", fault.Fault, fault.Reason)))
 		}
 		if len(r.Faults.Fired)+len(r.Faults.NotFired) == 0 {
 			b.WriteString("    none\n")

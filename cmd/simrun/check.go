@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/judge"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/traces"
+)
+
+// checkCommand judges recorded histories.
+func checkCommand() *cobra.Command {
+	var asJSON, schema bool
+	run := scenario.OracleConfig()
+	config := judge.Config{Oracle: run, RunMinimum: run.Minimum}
+	config.Oracle.Minimum = linearizability.DefaultConfig().Minimum
+	command := &cobra.Command{
+		Use:   "check HISTORY...",
+		Short: "judge recorded histories, whoever recorded them",
+		Long: "check judges recorded histories: files of JSON Lines, also compressed with gzip, the folders of\n" +
+			"runs, or - for standard input. Where they come from does not matter; --schema prints the format\n" +
+			"of a line, and docs/history-format.md describes the rest.\n\n" +
+			"All files are judged, and the exit code is the first of these that is true: 2 a file could not\n" +
+			"be read or makes no sense, 1 one broke a guarantee, 3 one is inconclusive, 0 all passed.",
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) == 0 && !schema {
+				return fmt.Errorf("expected histories to check, found none; try `simrun check out/FOLDER` or `simrun check --schema`")
+			}
+			return nil
+		},
+		RunE: func(command *cobra.Command, paths []string) error {
+			if schema {
+				_, err := io.WriteString(command.OutOrStdout(), traces.Schema)
+				return err
+			}
+			return check(command, paths, config, asJSON)
+		},
+	}
+	flags := command.Flags()
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object a file on standard output")
+	flags.BoolVar(&schema, "schema", false, "print the JSON Schema of a line of a history, and check nothing")
+	flags.DurationVar(&config.Oracle.DeliveryBound, "delivery-bound", config.Oracle.DeliveryBound, "recorded time after healing within which everything must have arrived")
+	flags.DurationVar(&config.Oracle.SearchTimeout, "search-timeout", config.Oracle.SearchTimeout, "real time that a search may take before it is inconclusive, 0 for any")
+	flags.IntVar(&config.Oracle.Window, "window", config.Oracle.Window, "number of changes that a cache holds at least, 0 if that is not known")
+	flags.IntVar(&config.Oracle.ViolationsPerSource, "violations", config.Oracle.ViolationsPerSource, "most violations of a guarantee shown for each stream or client, 0 for all")
+	return command
+}
+
+func check(command *cobra.Command, paths []string, config judge.Config, asJSON bool) error {
+	worst := judge.Sound
+	for i, path := range paths {
+		verdict := judge.File(path, command.InOrStdin(), config)
+		worst = max(worst, verdict.Standing())
+		switch {
+		case asJSON:
+			if err := json.NewEncoder(command.OutOrStdout()).Encode(verdict); err != nil {
+				return err
+			}
+		case verdict.Error == "":
+			if i > 0 {
+				fmt.Fprintln(command.OutOrStdout())
+			}
+			fmt.Fprint(command.OutOrStdout(), verdict.Report())
+		}
+		if verdict.Error != "" {
+			fmt.Fprintf(command.ErrOrStderr(), "simrun: %s\n", verdict.Error)
+		}
+	}
+	return map[judge.Standing]error{
+		judge.Doubtful: exit(exitInconclusive), judge.Broken: exit(exitFailed), judge.Unreadable: exit(exitUsage),
+	}[worst]
+}
