@@ -231,7 +231,7 @@ func (c *checker) shows(l *look, what sight) bool {
 	}
 	switch {
 	case l.walk != nil:
-		return l.walk.start < what.rv
+		return l.walk.start < what.rv && !l.walk.mayBeCutOff(what.rv)
 	case l.op.Kind == model.List:
 		return l.op.ResultRV < what.rv
 	case l.op.Err == model.NotFound:
@@ -239,6 +239,21 @@ func (c *checker) shows(l *look, what sight) bool {
 	}
 	version, known := c.store.VersionAt(keyOf(l.op), objectRV(l.op))
 	return known && version.RV == objectRV(l.op) && version.Until <= what.rv
+}
+
+// mayBeCutOff reports whether the initial block may be the beginning of a newer
+// one, at the given RV or above it: what a stream brought before it ended can
+// look like a whole state that is older.
+func (w *walk) mayBeCutOff(rv int64) bool {
+	events := w.stream.Events
+	if w.block < len(events) && events[w.block].Type != model.Error || w.block > 0 && events[w.block-1].InitialEnd {
+		return false
+	}
+	objects := make([]*model.Object, w.block)
+	for i := range objects {
+		objects[i] = events[i].Object
+	}
+	return w.isPartialBlock(objects, rv)
 }
 
 // objectRV returns the RV of the object that a get returned.

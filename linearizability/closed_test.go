@@ -1,0 +1,172 @@
+package linearizability_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// fault is one that acted on some processes between two times.
+func fault(name string, begin, end int64, processes ...string) model.Fault {
+	return model.Fault{Name: name, Begin: begin, End: end, Processes: processes}
+}
+
+// TestEndsOfStreams is a stream of client c1 on server s1, open from 500 to 550.
+// etcd was at most at revision 14 all that time.
+func TestEndsOfStreams(t *testing.T) {
+	broken := guarantees{linearizability.Closed}
+	server, connection, client := model.ClosedByServer, model.ClosedByReset, model.ClosedByClient
+	late := witnessing("s1", 11)
+	late.Return = 500
+	partial := model.Stream{ID: 3, Client: "c3", Server: "s1", RV: 0, Call: 440, Return: 441, Closed: 700,
+		Events: []model.Event{with(event(model.Added, 15), func(e *model.Event) { e.Time = 650 })}}
+	for _, row := range []struct {
+		name   string
+		stream model.Stream
+		other  model.Stream
+		faults []model.Fault
+		broken guarantees
+	}{
+		{"cancelled", model.Stream{Reason: client}, witnessing("s1", 11), nil, nil},
+		{"for a reason that nobody noted", model.Stream{}, witnessing("s1", 11), nil, nil},
+		{"at its timeout", model.Stream{Reason: server, Timeout: 50}, witnessing("s1", 11), nil, nil},
+		{"after its watch on etcd broke", model.Stream{Reason: server}, model.Stream{},
+			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
+		{"long after etcd was down: the cache may notice late", model.Stream{Reason: server}, model.Stream{},
+			[]model.Fault{fault("etcd-crash", 10, 20, "etcd-0")}, nil},
+		{"after a partition from etcd", model.Stream{Reason: server}, model.Stream{},
+			[]model.Fault{fault("partition", 450, 520, "s1", "etcd-0")}, nil},
+		{"after something of which it is not said what it acted on", model.Stream{Reason: server}, model.Stream{},
+			[]model.Fault{fault("gremlins", 450, 450)}, nil},
+		{"although another server went on", model.Stream{Reason: server}, witnessing("s2", 11),
+			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
+		{"although a stream went on that may have begun after it", model.Stream{Reason: server}, late,
+			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
+		{"although a block came later, of which it is not known when it was taken", model.Stream{Reason: server}, partial,
+			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
+		{"cut by a reset", model.Stream{Reason: connection}, witnessing("s1", 11), []model.Fault{fault("reset", 540, 540, "s1", "c1")}, nil},
+		{"cut by a crash", model.Stream{Reason: connection}, model.Stream{}, []model.Fault{fault("apiserver-crash", 530, 900, "s1")}, nil},
+		{"cut by the client's own end", model.Stream{Reason: connection}, witnessing("s1", 11), []model.Fault{fault("client-crash", 530, 900, "c1")}, nil},
+		{"cut, and noticed late by a slow consumer", model.Stream{Reason: connection, Consumer: "slow"}, model.Stream{},
+			[]model.Fault{fault("black-hole", 400, 505, "c1", "s1")}, nil},
+
+		{"for nothing", model.Stream{Reason: server}, model.Stream{}, nil, broken},
+		{"with an error, for nothing", model.Stream{Reason: model.ClosedByError, Events: []model.Event{
+			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 510 }), with(failure(model.Unknown), func(e *model.Event) { e.Time = 540 }),
+		}}, model.Stream{}, nil, broken},
+		{"with an error, after which the client hung up", model.Stream{Reason: client, Events: []model.Event{
+			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 510 }), with(failure(model.Unknown), func(e *model.Event) { e.Time = 540 }),
+		}}, model.Stream{}, nil, broken},
+		{"before its timeout", model.Stream{Reason: server, Timeout: 51}, model.Stream{}, nil, broken},
+		{"although the cache went on", model.Stream{Reason: server}, witnessing("s1", 11),
+			[]model.Fault{fault("watch-break", 450, 450, "s1")}, broken},
+		{"although the cache went on since the last event", model.Stream{Reason: server, Events: []model.Event{
+			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 510 }),
+		}}, witnessing("s1", 11), []model.Fault{fault("watch-break", 450, 450, "s1")}, broken},
+		{"after a fault of another server", model.Stream{Reason: server}, witnessing("s2", 11),
+			[]model.Fault{fault("watch-break", 450, 450, "s2")}, broken},
+		{"after a fault between its two ends", model.Stream{Reason: server}, model.Stream{},
+			[]model.Fault{fault("partition", 450, 520, "c1", "s1")}, broken},
+		{"after a slow consumer that nothing was waiting for", model.Stream{Reason: server, Consumer: "slow"}, model.Stream{},
+			[]model.Fault{fault("slow-consumer", 450, 900, "c1")}, broken},
+		{"before the fault", model.Stream{Reason: server}, model.Stream{}, []model.Fault{fault("watch-break", 551, 551, "s1")}, broken},
+		{"cut by nothing", model.Stream{Reason: connection}, model.Stream{}, nil, broken},
+		{"cut by a fault between others", model.Stream{Reason: connection}, witnessing("s1", 11),
+			[]model.Fault{fault("reset", 540, 540, "s1", "c3"), fault("reset", 540, 540, "s1", "etcd-0")}, broken},
+		{"cut by a fault that was over before it", model.Stream{Reason: connection}, model.Stream{},
+			[]model.Fault{fault("reset", 499, 499, "s1", "c1")}, broken},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := listHistory(acknowledged(), upcoming())
+			s := row.stream
+			s.ID, s.Client, s.Server, s.RV, s.Call, s.Return, s.Closed = 9, "c1", "s1", 11, 500, 501, 550
+			h.Streams = []model.Stream{s}
+			if row.other.ID != 0 {
+				h.Streams = append(h.Streams, row.other)
+			}
+			h.Faults = row.faults
+			judge(t, h, row.broken)
+		})
+	}
+}
+
+// TestEndAfterACompaction is a cache whose watch on etcd was behind a compaction
+// that no fault tells of: it has to list anew, as API servers compact by
+// themselves.
+func TestEndAfterACompaction(t *testing.T) {
+	h := closedStream(model.Stream{RV: 11, Reason: model.ClosedByServer})
+	judge(t, h, guarantees{linearizability.Closed})
+	h.Truth.Compactions = []model.Compaction{{RV: 3, Time: 2999}}
+	judge(t, h, nil)
+	h.Truth.Compactions[0].Time = 3001
+	judge(t, h, guarantees{linearizability.Closed})
+}
+
+// TestEndOfAConsumerThatFellBehind is a stream that its server ended while a
+// number of changes had been committed that it had not brought.
+func TestEndOfAConsumerThatFellBehind(t *testing.T) {
+	history := func(changes int, stream model.Stream) *model.History {
+		h := &model.History{Healed: 1e12, End: 1e12}
+		for rv := int64(2); rv < int64(changes)+2; rv++ {
+			h.Truth.Changes = append(h.Truth.Changes, model.Change{RV: rv, Object: model.Object{Name: fmt.Sprint("o", rv), Value: "v"}})
+			h.Truth.Revision = rv
+		}
+		stream.ID, stream.Client, stream.Server, stream.RV, stream.Reason, stream.Closed = 1, "c1", "s1", 1, model.ClosedByServer, 5000
+		for i := range stream.Events {
+			stream.Events[i].Object.RV = stream.Events[i].RV
+		}
+		h.Streams = []model.Stream{stream}
+		return h
+	}
+	backlog := linearizability.DefaultConfig().Backlog
+	for _, row := range []struct {
+		name    string
+		changes int
+		stream  model.Stream
+		broken  guarantees
+	}{
+		{"a full queue", backlog, model.Stream{}, nil},
+		{"bookmarks wait as well", backlog - 3, model.Stream{Bookmarks: true}, nil},
+		{"room in the queue", backlog - 1, model.Stream{}, guarantees{linearizability.Closed}},
+		{"room in the queue, bookmarks included", backlog - 4, model.Stream{Bookmarks: true}, guarantees{linearizability.Closed}},
+	} {
+		t.Run(row.name, func(t *testing.T) { judge(t, history(row.changes, row.stream), row.broken) })
+	}
+
+	h := history(backlog-1, model.Stream{})
+	config := lenient()
+	config.Backlog = 0
+	require.NoError(t, linearizability.Check(h, config).Err(), "without a known backlog nobody can tell")
+	h = history(backlog-1, model.Stream{})
+	h.Streams[0].Closed = linearizability.DefaultConfig().StreamTimeout.Nanoseconds()
+	judge(t, h, nil) // a server ends a stream of that age unasked
+}
+
+// TestWhatArrivedHasLeftTheQueue is a stream that brought a change committed
+// after it opened. What was dispatched before that cannot be waiting any more.
+func TestWhatArrivedHasLeftTheQueue(t *testing.T) {
+	history := func(last int64) *model.History {
+		h := &model.History{Healed: 1e12, End: 1e12}
+		stream := model.Stream{ID: 1, Client: "c1", Server: "s1", RV: 1, Call: 5, Return: 6, Closed: 5000, Reason: model.ClosedByServer}
+		for rv := int64(2); rv < 25; rv++ {
+			object := model.Object{Name: fmt.Sprint("o", rv), Value: fmt.Sprint("v", rv)}
+			h.Truth.Changes = append(h.Truth.Changes, model.Change{RV: rv, Object: object})
+			h.Operations = append(h.Operations, model.Operation{ID: int(rv), Client: "c2", Server: "s1", Kind: model.Create, Object: &object,
+				Call: 10 * rv, Return: 10*rv + 5, ResultRV: rv, Scope: model.Scope{Name: object.Name}})
+			if rv <= last {
+				arrived := object
+				arrived.RV = rv
+				stream.Events = append(stream.Events, model.Event{Stream: 1, Time: 10*rv + 9, Type: model.Added, RV: rv, Object: &arrived})
+			}
+		}
+		h.Truth.Revision = 24
+		h.Streams = []model.Stream{stream}
+		return h
+	}
+	judge(t, history(14), nil)
+	judge(t, history(15), guarantees{linearizability.Closed})
+}

@@ -1,0 +1,154 @@
+package linearizability_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// seeing is a stream of a client on a server that brought the changes at 12 and
+// 15, at 350 and 360.
+func seeing(client, server string, from int64) model.Stream {
+	return model.Stream{ID: 20, Client: client, Server: server, Call: 300, Return: 301, RV: from, Closed: 400,
+		Events: []model.Event{
+			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 350 }),
+			with(event(model.Modified, 15), func(e *model.Event) { e.Time = 360 }),
+		}}
+}
+
+// blockAt is a stream of client c1 that begins with the given changes as its
+// block.
+func blockAt(s model.Stream, mark int64, added ...int64) model.Stream {
+	s.ID, s.Client, s.Call, s.Return, s.Closed, s.Bookmarks = 21, "c1", 500, 501, 600, mark > 0
+	if s.Server == "" {
+		s.Server = "s1"
+	}
+	for _, rv := range added {
+		s.Events = append(s.Events, with(event(model.Added, rv), func(e *model.Event) { e.Time = 510 }))
+	}
+	if mark > 0 {
+		s.Events = append(s.Events, with(initialEnd(mark), func(e *model.Event) { e.Time = 510 }))
+	}
+	return s
+}
+
+// TestWhatAClientIsShownLater is a read of client c1 on server s1, after it has
+// seen RV 15 or not.
+func TestWhatAClientIsShownLater(t *testing.T) {
+	broken := guarantees{linearizability.Monotonic}
+	here, elsewhere := seeing("c1", "s1", 11), seeing("c1", "s2", 11)
+	cut := blockAt(model.Stream{RV: 0}, 0, 9)
+	get := func(rv int64, op model.Operation) model.Operation {
+		op.Client, op.Server, op.Kind, op.RV, op.Call, op.Return = "c1", "s1", model.Get, rv, 500, 510
+		if op.Scope.Name == "" {
+			op.Scope = model.Scope{Namespace: "a", Name: "x"}
+		}
+		return op
+	}
+	absent := model.Operation{Err: model.NotFound, Scope: model.Scope{Namespace: "a", Name: "x"}}
+	state7 := model.Operation{ResultRV: 7, Objects: []model.Object{*objectAt(7)}}
+	state15 := model.Operation{ResultRV: 15, Objects: []model.Object{*objectAt(15)}}
+	earlier := listed(model.Operation{RV: model.RVUnset, Call: 300, Return: 310}, 15, 15, 9)
+	atOnce := listed(model.Operation{RV: model.RVUnset, Call: 300, Return: 500}, 15, 15, 9)
+	written := model.Operation{Client: "c1", Server: "s1", Kind: model.Update, Object: objectAt(15), ResultRV: 15, Call: 300, Return: 310}
+	for _, row := range []struct {
+		name    string
+		seen    model.Stream
+		before  model.Operation
+		read    model.Operation
+		block   model.Stream
+		travels int
+		broken  guarantees
+	}{
+		{"a list of any state", here, model.Operation{}, listed(model.Operation{RV: 0}, 15, 15, 9), model.Stream{}, 0, nil},
+		{"exactly an old state, as asked", here, model.Operation{},
+			listed(model.Operation{RV: 9, Match: model.MatchExact}, 9, 7, 4, 9), model.Stream{}, 0, nil},
+		{"a watch from an old RV, as asked", here, model.Operation{}, model.Operation{}, blockAt(model.Stream{RV: 15}, 0), 0, nil},
+		{"another client had seen more", seeing("c2", "s1", 11), model.Operation{},
+			listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, nil},
+		{"not older than an RV, on a server that lags behind another", elsewhere, model.Operation{},
+			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), model.Stream{}, 0, nil},
+		{"an object that had not changed since", here, model.Operation{},
+			get(0, model.Operation{Scope: model.Scope{Namespace: "b", Name: "z"}, ResultRV: 9, Objects: []model.Object{*objectAt(9)}}), model.Stream{}, 0, nil},
+		{"a block that may be the beginning of a newer one", here, model.Operation{}, model.Operation{}, cut, 0, nil},
+		{"an older state from another server", elsewhere, model.Operation{}, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 1, nil},
+		{"an older block from another server", elsewhere, model.Operation{}, model.Operation{},
+			blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 1, nil},
+		{"an older object from another server", elsewhere, model.Operation{}, get(0, state7), model.Stream{}, 1, nil},
+		{"an older state than etcd had shown", model.Stream{}, earlier, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 1, nil},
+		{"an older state than a list that had not returned yet", model.Stream{}, atOnce, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, nil},
+		{"an older state than the client's own write: any state is not its own writes", model.Stream{}, written,
+			listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, nil},
+
+		{"an older list", here, model.Operation{}, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, broken},
+		{"an older list than asked for by far", here, model.Operation{},
+			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), model.Stream{}, 0, broken},
+		{"an older get", here, model.Operation{}, get(0, state7), model.Stream{}, 0, broken},
+		{"an older get than asked for by far", here, model.Operation{}, get(7, state7), model.Stream{}, 0, broken},
+		{"a get that finds nothing any more", here, model.Operation{}, get(12, absent), model.Stream{}, 0,
+			guarantees{linearizability.Monotonic, linearizability.NotOlderThan}},
+		{"an older block", here, model.Operation{}, model.Operation{}, blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 0, broken},
+		{"the newest list, older than seen elsewhere", elsewhere, model.Operation{}, listed(model.Operation{RV: model.RVUnset}, 12, 7, 9), model.Stream{}, 0, broken},
+		{"the newest block, older than listed before", model.Stream{}, earlier, model.Operation{},
+			blockAt(model.Stream{RV: model.RVUnset, InitialEvents: true}, 12, 7, 9), 0, broken},
+		{"the newest get, older than seen elsewhere", elsewhere, model.Operation{}, get(model.RVUnset, state7), model.Stream{}, 0, broken},
+		{"the newest get, as seen elsewhere", elsewhere, model.Operation{}, get(model.RVUnset, state15), model.Stream{}, 0, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var ops []model.Operation
+			for _, op := range []model.Operation{row.before, row.read} {
+				if op.Kind != "" {
+					ops = append(ops, op)
+				}
+			}
+			h := listHistory(ops...)
+			for _, s := range []model.Stream{row.seen, row.block} {
+				if s.ID != 0 {
+					h.Streams = append(h.Streams, s)
+				}
+			}
+			verdict := judge(t, h, row.broken)
+			require.Equal(t, row.travels, verdict.Counts.TimeTravels)
+			require.Len(t, verdict.Observations, row.travels)
+			for _, observation := range verdict.Observations {
+				require.Same(t, linearizability.TimeTravel, observation.Phenomenon)
+				require.Contains(t, observation.String(), "TimeTravel: ")
+				require.Equal(t, []int64{15}, observation.Witness.RVs)
+			}
+		})
+	}
+}
+
+// TestTimeTravelIsToldBriefly is a client that travels in time with each read:
+// all are counted, the first few are told.
+func TestTimeTravelIsToldBriefly(t *testing.T) {
+	var ops []model.Operation
+	for i := range int64(9) {
+		op := listed(model.Operation{RV: 0, Call: 500 + i, Return: 501 + i}, 12, 7, 9)
+		ops = append(ops, op)
+	}
+	h := listHistory(ops...)
+	h.Streams = []model.Stream{seeing("c1", "s2", 11)}
+	verdict := judge(t, h, nil)
+	require.Equal(t, 9, verdict.Counts.TimeTravels)
+	require.Len(t, verdict.Observations, lenient().ViolationsPerSource)
+}
+
+// TestSightsCountFromWhenTheyWereSeen is a stream that brings a change between
+// two reads, of which only the second may not be older.
+func TestSightsCountFromWhenTheyWereSeen(t *testing.T) {
+	for _, row := range []struct {
+		returned int64
+		broken   guarantees
+	}{{350, nil}, {359, nil}, {360, nil}, {361, guarantees{linearizability.Monotonic}}} {
+		t.Run(fmt.Sprint(row.returned), func(t *testing.T) {
+			h := listHistory(listed(model.Operation{RV: 0, Call: row.returned, Return: 700}, 12, 7, 9))
+			h.Streams = []model.Stream{seeing("c1", "s1", 11)}
+			judge(t, h, row.broken)
+		})
+	}
+}

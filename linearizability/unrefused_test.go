@@ -1,0 +1,136 @@
+package linearizability_test
+
+import (
+	"testing"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// TestWatchesThatHadToBeRefused is a stream from an RV that the server is known
+// to hold no more, opened at 520. Another watch had been refused at 510.
+func TestWatchesThatHadToBeRefused(t *testing.T) {
+	expired := guarantees{linearizability.Expired}
+	served := func(server string, rv, call int64, events ...model.Event) model.Stream {
+		s := model.Stream{ID: 10, Client: "c2", Server: server, RV: rv, Call: call, Return: call + 1, Closed: 590, Reason: model.ClosedByClient}
+		for _, e := range events {
+			e.Time = 580
+			s.Events = append(s.Events, e)
+		}
+		return s
+	}
+	gap := []model.Event{event(model.Deleted, 12)} // and not the change at 9
+	whole := []model.Event{event(model.Added, 9), event(model.Deleted, 12)}
+	restarted := fault("apiserver-restart", 450, 460, "s1")
+	for _, row := range []struct {
+		name    string
+		refused model.Stream
+		served  model.Stream
+		faults  []model.Fault
+		broken  guarantees
+	}{
+		{"from above what was refused", refused(model.Stream{RV: 7}, model.Expired, false), served("s1", 8, 520, whole...), nil, nil},
+		{"on another server", refused(model.Stream{RV: 8}, model.Expired, false), served("s2", 8, 520, whole...), nil, nil},
+		{"before the refusal was answered", refused(model.Stream{RV: 8}, model.Expired, false), served("s1", 8, 510, whole...), nil, nil},
+		{"without a start, so that nothing is too old", refused(model.Stream{RV: 8}, model.Expired, false),
+			served("s1", 0, 520, event(model.Added, 7), event(model.Added, 9)), nil, nil},
+		{"ended before anything came, as by a cache that lists anew", refused(model.Stream{RV: 8}, model.Expired, false),
+			served("s1", 8, 520), nil, nil},
+		{"refused for another reason", refused(model.Stream{RV: 8}, model.TooMany, false), served("s1", 8, 520, whole...), nil, nil},
+		{"from what a new cache lists at least", model.Stream{}, served("s1", 12, 520, event(model.Modified, 15)), []model.Fault{restarted}, nil},
+		{"from before a restart of another server", model.Stream{}, served("s2", 8, 520, whole...), []model.Fault{restarted}, nil},
+		{"opened while the server was started anew", model.Stream{}, served("s1", 8, 460, whole...), []model.Fault{restarted}, nil},
+		{"from before a watch broke, which the cache may not have noticed", model.Stream{}, served("s1", 8, 520, whole...),
+			[]model.Fault{fault("watch-break", 450, 460, "s1")}, nil},
+
+		{"from what was refused", refused(model.Stream{RV: 8}, model.Expired, false), served("s1", 8, 520, whole...), nil, expired},
+		{"from below what was refused by an event", refused(model.Stream{RV: 8}, model.Expired, true), served("s1", 7, 520, whole...), nil, expired},
+		{"with a gap", refused(model.Stream{RV: 8}, model.Expired, false), served("s1", 8, 520, gap...), nil,
+			guarantees{linearizability.Expired, linearizability.Reliable}},
+		{"with a bookmark", refused(model.Stream{RV: 8}, model.Expired, false), served("s1", 8, 520, bookmark(8)), nil,
+			guarantees{linearizability.Expired}},
+		{"from before the server was started anew", model.Stream{}, served("s1", 8, 520, whole...), []model.Fault{restarted}, expired},
+		{"with a gap, from before a crash", model.Stream{}, served("s1", 8, 520, gap...),
+			[]model.Fault{fault("apiserver-crash", 450, 460, "s1")}, guarantees{linearizability.Expired, linearizability.Reliable}},
+		{"nothing known, but a gap", model.Stream{}, served("s1", 8, 520, gap...), nil, guarantees{linearizability.Reliable}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := listHistory(acknowledged(), model.Operation{Client: "c2", Kind: model.Update, Call: 600, Return: 610, ResultRV: 15, Object: objectAt(15)})
+			if row.served.RV == 12 {
+				h.Operations[1].Call = 570
+			}
+			for i := range row.served.Events {
+				row.served.Bookmarks = row.served.Bookmarks || row.served.Events[i].Type == model.Bookmark
+			}
+			h.Faults = row.faults
+			h.Streams = []model.Stream{row.served}
+			if row.refused.ID != 0 {
+				h.Streams = append(h.Streams, row.refused)
+			}
+			judge(t, h, row.broken)
+		})
+	}
+}
+
+// TestRequestsFromTheFuture is etcd at revision 14 at most until 600.
+func TestRequestsFromTheFuture(t *testing.T) {
+	large := linearizability.TooLarge
+	get := func(rv int64, code model.Code) model.Operation {
+		op := model.Operation{Client: "c1", Server: "s1", Kind: model.Get, RV: rv, Call: 500, Return: 510,
+			Scope: model.Scope{Namespace: "a", Name: "y"}, Err: model.NotFound}
+		if code == model.OK {
+			op.Scope.Name, op.Err, op.ResultRV, op.Objects = "x", model.OK, 7, []model.Object{*objectAt(7)}
+		}
+		return op
+	}
+	stream := func(s model.Stream, events ...model.Event) model.Stream {
+		s.ID, s.Client, s.Server, s.Call, s.Return, s.Closed, s.Reason = 10, "c1", "s1", 500, 501, 700, model.ClosedByClient
+		for _, e := range events {
+			e.Time = 510
+			s.Events = append(s.Events, e)
+		}
+		return s
+	}
+	added := []model.Event{event(model.Added, 7), event(model.Added, 9)}
+	for _, row := range []struct {
+		name   string
+		op     model.Operation
+		stream model.Stream
+		broken guarantees
+	}{
+		{"a get of what etcd may have", get(14, model.OK), model.Stream{}, nil},
+		{"a get that found nothing there", get(14, model.NotFound), model.Stream{}, nil},
+		{"a watch from the future waits for it", model.Operation{}, stream(model.Stream{RV: 30}), nil},
+		{"initial events that never came", model.Operation{}, stream(model.Stream{RV: 30, InitialEvents: true}), nil},
+		{"a get that got there in time", changed(get(15, model.OK), func(op *model.Operation) {
+			op.Return, op.ResultRV, op.Objects = 620, 15, []model.Object{*objectAt(15)}
+		}), model.Stream{}, nil},
+
+		{"a get from the future", get(30, model.OK), model.Stream{}, guarantees{large, linearizability.NotOlderThan}},
+		{"a get of an object that is still the newest", changed(get(30, model.OK), func(op *model.Operation) {
+			op.Scope, op.ResultRV, op.Objects = model.Scope{Namespace: "b", Name: "z"}, 9, []model.Object{*objectAt(9)}
+		}), model.Stream{}, guarantees{large}},
+		{"a get that found nothing in the future", get(30, model.NotFound), model.Stream{}, guarantees{large}},
+		{"a list from the future", listed(model.Operation{RV: 30, Match: model.MatchNotOlderThan}, 12, 7, 9), model.Stream{},
+			guarantees{large, linearizability.NotOlderThan}},
+		{"initial events from the future", model.Operation{}, stream(model.Stream{RV: 30, InitialEvents: true}, added...),
+			guarantees{large, linearizability.Initial}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := listHistory(acknowledged(), upcoming())
+			if row.op.Kind != "" {
+				h = listHistory(acknowledged(), upcoming(), row.op)
+			}
+			if row.stream.ID != 0 {
+				h.Streams = []model.Stream{row.stream}
+			}
+			judge(t, h, row.broken)
+		})
+	}
+}
+
+// changed returns an operation changed in one way.
+func changed(op model.Operation, change func(*model.Operation)) model.Operation {
+	change(&op)
+	return op
+}
