@@ -33,6 +33,15 @@ type Config struct {
 	// StreamTimeout is how long a stream lasts at least before a server ends it
 	// for its age, where the client named no timeout.
 	StreamTimeout time.Duration
+	// RefreshBound is how long, in simulated time, a stream with bookmarks may know
+	// nothing of a revision that etcd has reached.
+	RefreshBound time.Duration
+	// UnblockedBound is how long, in simulated time, the event of an acknowledged
+	// write may take to a client that reads at once, while another does not read.
+	UnblockedBound time.Duration
+	// SharedMost is how many watches on etcd a server may hold for one resource,
+	// however many clients watch.
+	SharedMost int
 	// ViolationsPerSource is how many violations of one guarantee are reported
 	// for one stream or client; the rest is counted in Violation.More.
 	ViolationsPerSource int
@@ -56,6 +65,9 @@ func DefaultConfig() Config {
 		Backlog:             10,
 		BookmarkEvery:       time.Minute,
 		StreamTimeout:       30 * time.Minute,
+		RefreshBound:        refreshBound,
+		UnblockedBound:      unblockedBound,
+		SharedMost:          1,
 		ViolationsPerSource: 3,
 		Minimum:             Counts{Writes: 1, Events: 1},
 	}
@@ -82,6 +94,11 @@ func Check(history *model.History, config Config) Verdict {
 		c.checkResumed(walks)
 		c.checkMonotonic(walks)
 		c.checkInformers()
+		c.checkIsolated()
+		c.checkRefreshed()
+		c.checkUnblocked(claims.writes)
+		c.checkShared()
+		c.checkReleased()
 	}
 	return c.verdict()
 }
@@ -160,6 +177,7 @@ func (c *checker) count() {
 	h := c.history
 	c.counts.Changes, c.counts.Compactions = len(h.Truth.Changes), len(h.Truth.Compactions)
 	c.counts.Faults = len(h.Faults)
+	c.countRelists()
 	for i := range h.Operations {
 		c.countOperation(&h.Operations[i])
 	}

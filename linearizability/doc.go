@@ -17,6 +17,10 @@
 //   - block.go, unmarked.go: Initial and InitialEnd
 //   - stream.go: Ordered, Unique, Reliable, Typed, Faithful, Scoped, Bookmarked, LastError
 //   - liveness.go: Delivered and Converged
+//   - refreshed.go, unblocked.go: Refreshed and Unblocked
+//   - census.go: Shared and Released
+//   - isolated.go: Isolated
+//   - relists.go: what is counted of clients that begin anew
 //   - selection.go: what a scope and selector are owed, shared by the streams that ask for it
 //   - search.go: streams again, by porcupine along the state machine of the model
 //   - bounds.go: what clients' calls and returns say of etcd's revision over time

@@ -33,6 +33,7 @@ var (
 	Expired    = &Guarantee{"Expired", "410 Gone answers a resourceVersion that is no longer held, and no other"}
 	TooLarge   = &Guarantee{"TooLarge", "the too-large error answers a resourceVersion that the server has not reached, and no other"}
 	LastError  = &Guarantee{"LastError", "an ERROR event carries a status and is the last event of its stream"}
+	Isolated   = &Guarantee{"Isolated", "what one consumer does to a delivered object no other consumer or reader ever sees"}
 	Closed     = &Guarantee{"Closed", "a stream ends only because it was cancelled, timed out, fell behind its budget or lost its connection, or because its server stopped or listed anew"}
 )
 
@@ -56,6 +57,10 @@ var (
 var (
 	Delivered = &Guarantee{"Delivered", "once faults have healed, every open stream has everything up to the last change within a bounded time"}
 	Converged = &Guarantee{"Converged", "once faults have healed, every informer's store equals the truth within a bounded time"}
+	Refreshed = &Guarantee{"Refreshed", "once faults have healed, a stream with bookmarks learns of etcd's progress within the promised period, idle or not"}
+	Unblocked = &Guarantee{"Unblocked", "one slow or stalled consumer delays nobody else beyond the promised budget"}
+	Released  = &Guarantee{"Released", "after clients leave no watch of theirs is left, and after the server has stopped no goroutine and no watch on etcd"}
+	Shared    = &Guarantee{"Shared", "the number of watches on etcd does not grow with the number of client watches"}
 )
 
 // Phenomenon is what clients may see although they might not expect it. It

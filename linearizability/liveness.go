@@ -8,6 +8,7 @@ import (
 
 // consumers that may lawfully lag behind at the end of a run.
 const (
+	fastConsumer    = "fast" // one that may not
 	slowConsumer    = "slow"
 	stalledConsumer = "stalled"
 )

@@ -32,6 +32,7 @@ func (c *checker) checkRefusals() {
 		switch refusalOf(s) {
 		case model.Expired:
 			c.counts.Refused++
+			c.counts.Gone++
 			c.checkWatchExpired(s, answeredAt(s))
 		case model.TooLarge:
 			c.counts.Refused++
@@ -50,6 +51,7 @@ func (c *checker) checkRefusals() {
 		switch {
 		case op.Err == model.Expired:
 			c.counts.Refused++
+			c.counts.Gone++
 			c.checkReadExpired(op, pages)
 		case op.Err == model.TooLarge:
 			c.counts.Refused++

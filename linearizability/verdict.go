@@ -136,6 +136,13 @@ type Counts struct {
 	Informers     int `json:"informers"` // judged for Converged
 	Searched      int `json:"searched"`  // streams judged by the search as well
 	Delivered     int `json:"delivered"` // open streams judged for Delivered
+	Relists       int `json:"relists"`   // times that a client which had watched began anew
+	Gone          int `json:"gone"`      // watches and reads answered 410
+	Refreshed     int `json:"refreshed"` // streams on which a bookmark alone told of progress
+	Unblocked     int `json:"unblocked"` // events that arrived beside a consumer that did not read
+	Shared        int `json:"shared"`    // censuses judged for Shared
+	Released      int `json:"released"`  // servers judged for Released
+	Scribbled     int `json:"scribbled"` // delivered objects that a consumer wrote over
 	Ended         int `json:"ended"`     // streams that ended, by whatever hand
 	// TimeTravels are reads of any state that showed a client an older one than
 	// it had seen.
@@ -167,6 +174,13 @@ func (c Counts) below(minimum Counts) []string {
 		{"informers", c.Informers, minimum.Informers},
 		{"streams judged by the search", c.Searched, minimum.Searched},
 		{"streams judged for delivery", c.Delivered, minimum.Delivered},
+		{"relists", c.Relists, minimum.Relists},
+		{"answers of 410", c.Gone, minimum.Gone},
+		{"streams refreshed by bookmarks alone", c.Refreshed, minimum.Refreshed},
+		{"events beside a consumer that did not read", c.Unblocked, minimum.Unblocked},
+		{"censuses of shared watches", c.Shared, minimum.Shared},
+		{"servers judged for what they released", c.Released, minimum.Released},
+		{"objects scribbled on", c.Scribbled, minimum.Scribbled},
 		{"streams that ended", c.Ended, minimum.Ended},
 		{"time travels", c.TimeTravels, minimum.TimeTravels},
 	} {

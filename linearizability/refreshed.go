@@ -1,0 +1,120 @@
+package linearizability
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// refreshBound is the sum of what Kubernetes' cacher takes: etcd reports its
+// progress every 5 s, and by chance a tenth later; the cacher schedules the
+// bookmarks of a watch every 60 s (defaultBookmarkFrequency) with a grain of 1 s,
+// and looks every 1.25 s at the most. The rest is for the network.
+const refreshBound = 75 * time.Second
+
+// settled is when whatever disturbed the run has been over for the delivery
+// bound, so that caches and connections have recovered.
+func (c *checker) settled() int64 {
+	return c.history.Healed + c.config.DeliveryBound.Nanoseconds()
+}
+
+// milestone is a revision that etcd is known to have reached by a time.
+type milestone struct{ time, rv int64 }
+
+// milestones are what the censuses say of etcd's revision, each at its first
+// sight, in order.
+func (c *checker) milestones() []milestone {
+	var all []milestone
+	for i := range c.history.Censuses {
+		census := &c.history.Censuses[i]
+		all = append(all, milestone{census.Time, census.Revision})
+	}
+	slices.SortStableFunc(all, func(a, b milestone) int { return compareTimes(a.time, b.time) })
+	kept := all[:0]
+	for _, m := range all {
+		if len(kept) == 0 || m.rv > kept[len(kept)-1].rv {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// checkRefreshed judges Refreshed: a client that asked for bookmarks learns of
+// each revision that etcd has reached, by an event or a bookmark at or above it,
+// within the bound. Where events come, they do it; on an idle stream only
+// bookmarks can.
+//
+// The rule begins when the run has settled. It leaves out consumers that do not
+// read in time, streams that end before the bound, and revisions that a stream
+// may have started from: Kubernetes sends no bookmark at the RV that a client is
+// known to have. Without censuses nothing is known of revisions over time, and
+// the rule is silent.
+func (c *checker) checkRefreshed() {
+	milestones := c.milestones()
+	for i := range c.history.Streams {
+		s := &c.history.Streams[i]
+		if s.Bookmarks && s.Err == model.OK && s.Return != model.Pending && readsInTime(s) {
+			c.checkStreamRefreshed(s, milestones)
+		}
+	}
+}
+
+// readsInTime reports whether the stream's consumer takes what arrives, once the
+// run has healed.
+func readsInTime(s *model.Stream) bool {
+	return s.Consumer != slowConsumer && s.Consumer != stalledConsumer
+}
+
+func (c *checker) checkStreamRefreshed(s *model.Stream, milestones []milestone) {
+	closed := s.Closed
+	if closed == model.Pending {
+		closed = c.history.End
+	}
+	// Whatever etcd had reached when the stream was open may be its start.
+	opened, _ := slices.BinarySearchFunc(milestones, s.Return, func(m milestone, time int64) int { return compareTimes(m.time, time) })
+	arrived, idle := 0, false
+	for _, reached := range milestones[min(opened+1, len(milestones)):] {
+		due := max(reached.time, c.settled()) + c.config.RefreshBound.Nanoseconds()
+		if due > closed {
+			break
+		}
+		if reached.rv <= s.RV {
+			continue
+		}
+		for arrived < len(s.Events) && s.Events[arrived].RV < reached.rv {
+			arrived++
+		}
+		if arrived < len(s.Events) && s.Events[arrived].Time <= due {
+			idle = idle || s.Events[arrived].Type == model.Bookmark
+			continue
+		}
+		idle = true
+		c.violate(Refreshed, Witness{Client: s.Client, Stream: s.ID, RVs: []int64{reached.rv}},
+			fmt.Sprintf("%s asked for bookmarks, and etcd was at RV %d at %s, but nothing at or above it had arrived by %s; %s",
+				describeStream(s), reached.rv, at(reached.time), at(due), describeLast(s, arrived)))
+		break
+	}
+	if idle {
+		c.counts.Refreshed++
+	}
+}
+
+// describeLast says what came last before an index.
+func describeLast(s *model.Stream, before int) string {
+	if before == 0 {
+		return "nothing had come at all"
+	}
+	return "the last to come was " + describeEvent(&s.Events[before-1])
+}
+
+func compareTimes(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

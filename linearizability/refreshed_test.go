@@ -1,0 +1,100 @@
+package linearizability_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+const second = int64(time.Second)
+
+// quietHistory is a history of one stream over shortTruth, whose last change is
+// at RV 15 and whose revision goes on to 20, for the rules that begin when the
+// run has settled, 5 s after healing at 1 s. Times are in seconds.
+func quietHistory(stream model.Stream, end int64, events ...model.Event) *model.History {
+	h := closedStream(stream, events...)
+	s := &h.Streams[0]
+	s.Call, s.Return, s.Closed = 2*second, 2*second, model.Pending
+	if stream.Closed != 0 {
+		s.Closed = stream.Closed
+	}
+	h.Healed, h.End = second, end*second
+	return h
+}
+
+// received is an event that came at a second.
+func received(at int64, e model.Event) model.Event {
+	e.Time = at * second
+	return e
+}
+
+func census(at, revision int64) model.Census {
+	return model.Census{Time: at * second, Phase: model.Serving, Server: "s1", Revision: revision}
+}
+
+func TestIdleStreamsAreRefreshed(t *testing.T) {
+	// The stream starts at RV 15, and etcd goes on to 20 at 10 s: due at 85 s.
+	request := model.Stream{RV: 15, Bookmarks: true, Consumer: "fast"}
+	changed := func(change func(*model.Stream)) model.Stream {
+		stream := request
+		change(&stream)
+		return stream
+	}
+	progress := []model.Census{census(2, 15), census(10, 20)}
+	for _, row := range []struct {
+		name     string
+		stream   model.Stream
+		censuses []model.Census
+		end      int64
+		events   []model.Event
+		judged   int
+		broken   guarantees
+	}{
+		{"a bookmark in time", request, progress, 100, []model.Event{received(70, bookmark(20))}, 1, nil},
+		{"at the last moment", request, progress, 100, []model.Event{received(85, bookmark(20))}, 1, nil},
+		{"one for each step", request, append(progress, census(60, 21)), 140, []model.Event{received(70, bookmark(20)), received(130, bookmark(21))}, 1, nil},
+
+		// These look as if a bookmark were missing, and it is not.
+		{"the run ended first", request, progress, 84, nil, 0, nil},
+		{"the stream ended first", changed(func(s *model.Stream) { s.Closed = 84 * second }), progress, 100, nil, 0, nil},
+		{"nobody asked for bookmarks", changed(func(s *model.Stream) { s.Bookmarks = false }), progress, 100, nil, 0, nil},
+		{"nobody read", changed(func(s *model.Stream) { s.Consumer = "stalled" }), progress, 100, nil, 0, nil},
+		{"read too slowly", changed(func(s *model.Stream) { s.Consumer = "slow" }), progress, 100, nil, 0, nil},
+		{"nothing to tell: etcd stood still", request, []model.Census{census(2, 20), census(10, 20)}, 200, nil, 0, nil},
+		{"nothing to tell: the stream began there", request, []model.Census{census(1, 15), census(3, 20)}, 200, nil, 0, nil},
+		{"nothing to tell: it asked for the future", changed(func(s *model.Stream) { s.RV = 20 }), progress, 100, nil, 0, nil},
+		{"no census", request, nil, 200, nil, 0, nil},
+		{"counted out of order", request, []model.Census{census(10, 20), census(2, 15)}, 100, []model.Event{received(70, bookmark(20))}, 1, nil},
+		{"an old bookmark first", request, progress, 100, []model.Event{received(60, bookmark(18)), received(80, bookmark(20))}, 1, nil},
+		// From the settling on, at 6 s, the period begins anew.
+		{"slow to settle", changed(func(s *model.Stream) { s.RV = 9 }), []model.Census{census(2, 15), census(3, 20)}, 100,
+			[]model.Event{received(4, event(model.Deleted, 12)), received(5, event(model.Modified, 15)), received(81, bookmark(20))}, 1, nil},
+
+		{"no bookmark", request, progress, 85, nil, 1, guarantees{linearizability.Refreshed}},
+		{"too late", request, progress, 100, []model.Event{received(86, bookmark(20))}, 1, guarantees{linearizability.Refreshed}},
+		{"an old bookmark alone", request, progress, 100, []model.Event{received(70, bookmark(18))}, 1, guarantees{linearizability.Refreshed}},
+		{"the first and no other", request, append(progress, census(60, 21)), 135, []model.Event{received(70, bookmark(20))}, 1,
+			guarantees{linearizability.Refreshed}},
+		{"no event either", changed(func(s *model.Stream) { s.RV = 12 }), []model.Census{census(2, 12), census(10, 15)}, 85, nil, 1,
+			guarantees{linearizability.Refreshed, linearizability.Delivered}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := quietHistory(row.stream, row.end, row.events...)
+			h.Censuses = row.censuses
+			h.Truth.Revision = 21
+			require.Equal(t, row.judged, judge(t, h, row.broken).Counts.Refreshed)
+		})
+	}
+}
+
+// A stream to which events bring the news is refreshed, and is not counted: it
+// shows nothing of bookmarks.
+func TestEventsRefreshToo(t *testing.T) {
+	h := quietHistory(model.Stream{RV: 12, Bookmarks: true, Consumer: "fast"}, 100, received(10, event(model.Modified, 15)))
+	h.Censuses = []model.Census{census(2, 12), census(10, 15)}
+	require.Zero(t, judge(t, h, nil).Counts.Refreshed)
+}

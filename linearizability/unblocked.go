@@ -1,0 +1,105 @@
+package linearizability
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// unblockedBound is for the network, which takes up to 200 ms a hop. On top of
+// that, blocked watchers may hold up a cacher's dispatch for what its time budget
+// has saved up, 100 ms at the most (maxBudget), which grows by 50 ms a second
+// (refreshPerSecond). Then they are closed.
+const unblockedBound = 2 * time.Second
+
+// idlers knows when streams were open at one server that nobody read, or not in
+// time: the sorted times of their beginnings and ends.
+type idlers struct{ begins, ends []int64 }
+
+// open returns how many were open at a time.
+func (d *idlers) open(time int64) int {
+	begun, _ := slices.BinarySearch(d.begins, time+1)
+	ended, _ := slices.BinarySearch(d.ends, time+1)
+	return begun - ended
+}
+
+// newIdlers finds the streams of slow and stalled consumers, by server.
+func (c *checker) newIdlers() map[string]*idlers {
+	all := map[string]*idlers{}
+	for i := range c.history.Streams {
+		s := &c.history.Streams[i]
+		if s.Err != model.OK || s.Return == model.Pending || readsInTime(s) {
+			continue
+		}
+		d := all[s.Server]
+		if d == nil {
+			d = &idlers{}
+			all[s.Server] = d
+		}
+		d.begins = append(d.begins, s.Return)
+		if s.Closed != model.Pending {
+			d.ends = append(d.ends, s.Closed)
+		}
+	}
+	for _, d := range all {
+		slices.Sort(d.begins)
+		slices.Sort(d.ends)
+	}
+	return all
+}
+
+// checkUnblocked judges Unblocked by the time from the acknowledgement of a write
+// to the arrival of its event at a client that reads at once, while another
+// client of the same server does not read.
+//
+// The rule begins when the run has settled: before that, a delay can be the work
+// of a fault. It speaks of events that arrive. One that never does is for
+// Delivered and Reliable.
+func (c *checker) checkUnblocked(writes []write) {
+	acknowledged := make(map[int64]int64, len(writes))
+	for _, w := range writes {
+		if w.acknowledged && w.op.Return >= c.settled() {
+			acknowledged[w.rv] = w.op.Return
+		}
+	}
+	idlers := c.newIdlers()
+	if len(acknowledged) == 0 || len(idlers) == 0 {
+		return
+	}
+	bound := c.config.UnblockedBound.Nanoseconds()
+	for i := range c.history.Streams {
+		s := &c.history.Streams[i]
+		inTheWay := idlers[s.Server]
+		if inTheWay == nil || s.Consumer != fastConsumer || s.Return == model.Pending {
+			continue
+		}
+		for j := range s.Events {
+			event := &s.Events[j]
+			since, known := acknowledged[event.RV]
+			// What was written before the stream was open may be part of its start.
+			if !known || !isData(event) || since < s.Return || inTheWay.open(since) == 0 {
+				continue
+			}
+			c.counts.Unblocked++
+			if event.Time-since > bound {
+				c.violate(Unblocked, Witness{Client: s.Client, Stream: s.ID, Events: []*model.Event{event}, RVs: []int64{event.RV}},
+					fmt.Sprintf("%s: %s came %s after the write had been acknowledged at %s, when at most %s was allowed; %s",
+						describeStream(s), describeEvent(event), at(event.Time-since), at(since), at(bound), c.describeIdler(s.Server, since)))
+			}
+		}
+	}
+}
+
+// describeIdler names a stream that nobody read at a time.
+func (c *checker) describeIdler(server string, time int64) string {
+	for i := range c.history.Streams {
+		s := &c.history.Streams[i]
+		if s.Server == server && s.Err == model.OK && s.Return != model.Pending && !readsInTime(s) &&
+			s.Return <= time && (s.Closed == model.Pending || s.Closed > time) {
+			return fmt.Sprintf("%s then had a %s consumer", describeStream(s), s.Consumer)
+		}
+	}
+	return "no other stream of the server was in the way"
+}

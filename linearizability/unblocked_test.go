@@ -1,0 +1,87 @@
+package linearizability_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// wrote is the acknowledged update that made the change at RV 15.
+func wrote(returned int64) model.Operation {
+	object := *objectAt(15)
+	object.RV = 0
+	return model.Operation{ID: 1, Client: "w", Server: "s1", Kind: model.Update, Scope: model.Scope{Namespace: "a", Name: "x"},
+		RV: model.RVUnset, Object: &object, Call: returned - second, Return: returned, ResultRV: 15}
+}
+
+func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
+	const written = 20 // seconds, long after the settling at 6 s
+	late := func(delay time.Duration) []model.Event {
+		e := event(model.Modified, 15)
+		e.Time = written*second + delay.Nanoseconds()
+		return []model.Event{e}
+	}
+	reader := model.Stream{RV: 12, Consumer: "fast"}
+	idler := func(change func(*model.Stream)) model.Stream {
+		s := model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending}
+		change(&s)
+		return s
+	}
+	same := func(*model.Stream) {}
+	for _, row := range []struct {
+		name   string
+		reader model.Stream
+		idler  model.Stream
+		write  int64
+		events []model.Event
+		judged int
+		broken guarantees
+	}{
+		{"at once", reader, idler(same), written, late(0), 1, nil},
+		{"before the writer knew", reader, idler(same), written, late(-time.Millisecond), 1, nil},
+		{"within the budget", reader, idler(same), written, late(2 * time.Second), 1, nil},
+		{"beside a slow one", reader, idler(func(s *model.Stream) { s.Consumer = "slow" }), written, late(time.Second), 1, nil},
+
+		// These are late, and no stalled consumer is to blame, or nobody can tell.
+		{"nobody is in the way", reader, idler(func(s *model.Stream) { s.Consumer, s.Closed = "hiccuping", 39*second }), written, late(9 * time.Second), 0, nil},
+		{"in the way of another server", reader, idler(func(s *model.Stream) { s.Server = "s2" }), written, late(9 * time.Second), 0, nil},
+		{"read from another server", model.Stream{RV: 12, Consumer: "fast", Server: "s2"}, idler(same), written, late(9 * time.Second), 0, nil},
+		{"gone before", reader, idler(func(s *model.Stream) { s.Closed = (written - 1) * second }), written, late(9 * time.Second), 0, nil},
+		{"there only after", reader, idler(func(s *model.Stream) { s.Call, s.Return = 21*second, 21*second }), written, late(9 * time.Second), 0, nil},
+		{"the idler never got its stream", reader, idler(func(s *model.Stream) { s.Err = model.Unavailable }), written, late(9 * time.Second), 0, nil},
+		{"the reader dawdles itself", model.Stream{RV: 12, Consumer: "hiccuping"}, idler(same), written, late(9 * time.Second), 0, nil},
+		{"written before the run had settled", reader, idler(same), 5, late(9 * time.Second), 0, nil},
+		{"part of the stream's start", model.Stream{RV: 12, Consumer: "fast", Return: 22 * second}, idler(same), written, late(9 * time.Second), 0, nil},
+
+		{"too late", reader, idler(same), written, late(2*time.Second + 1), 1, guarantees{linearizability.Unblocked}},
+		{"too late beside a slow one", reader, idler(func(s *model.Stream) { s.Consumer = "slow" }), written, late(3 * time.Second), 1,
+			guarantees{linearizability.Unblocked}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := quietHistory(row.reader, 40, row.events...)
+			if row.reader.Server != "" {
+				h.Streams[0].Server = row.reader.Server
+			}
+			if row.reader.Return != 0 {
+				h.Streams[0].Call, h.Streams[0].Return = row.reader.Return, row.reader.Return
+			}
+			h.Streams = append(h.Streams, row.idler)
+			h.Operations = []model.Operation{wrote(row.write * second)}
+			require.Equal(t, row.judged, judge(t, h, row.broken).Counts.Unblocked)
+		})
+	}
+}
+
+func TestTheReportNamesWhoIsInTheWay(t *testing.T) {
+	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(30, event(model.Modified, 15)))
+	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending})
+	h.Operations = []model.Operation{wrote(20 * second)}
+	verdict := judge(t, h, guarantees{linearizability.Unblocked})
+	require.Equal(t, "stream 4 of client c1 on server s1 (all objects, from RV 12, opened at 2s): MODIFIED a/x at RV 15, received at 30s "+
+		"came 10s after the write had been acknowledged at 20s, when at most 2s was allowed; "+
+		"stream 9 of client sleeper on server s1 (all objects, from RV 12, opened at 3s) then had a stalled consumer", verdict.Violations[0].Text)
+}
