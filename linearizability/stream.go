@@ -109,8 +109,35 @@ func (w *walk) run() {
 	}
 }
 
+// isDue reports whether an event is the next of owed, whole and not too early:
+// that is all there is to ask of it, and true of nearly all.
+func (w *walk) isDue(event *model.Event) bool {
+	if w.proved == len(w.owed) || event.Object == nil {
+		return false
+	}
+	want := &w.owed[w.proved]
+	return event.RV == want.RV && event.Type == want.Type && event.Object.Equal(want.Object) &&
+		event.Time >= w.selection.earliest[w.first+w.proved]
+}
+
+// arrive notes which event brought one of owed.
+func (w *walk) arrive(k, i int) {
+	for len(w.arrived) <= k {
+		w.arrived = append(w.arrived, 0)
+	}
+	w.arrived[k] = i + 1
+	if rv := w.owed[k].RV; rv > w.high {
+		w.high, w.newest = rv, &w.stream.Events[i]
+	}
+}
+
 // readEvent judges an event after the initial block.
 func (w *walk) readEvent(i int, event *model.Event) {
+	if w.isDue(event) {
+		w.arrive(w.proved, i)
+		w.proved++
+		return
+	}
 	k, owed := w.find(event.RV)
 	switch {
 	case event.Object == nil:
@@ -135,13 +162,7 @@ func (w *walk) readEvent(i int, event *model.Event) {
 	if event.RV < w.high {
 		w.violate(Ordered, i, fmt.Sprintf("%s came after RV %d", describeEvent(event), w.high), event.RV, w.high)
 	}
-	for len(w.arrived) <= k {
-		w.arrived = append(w.arrived, 0)
-	}
-	w.arrived[k] = i + 1
-	if event.RV > w.high {
-		w.high, w.newest = event.RV, event
-	}
+	w.arrive(k, i)
 	if event.Time < w.selection.earliest[w.first+k] {
 		w.reportTooEarly(i, event)
 	}

@@ -25,6 +25,8 @@ type Store struct {
 	steps    []step
 	keys     []Key
 	versions map[Key][]Version
+	// namespaces are the steps in each namespace, in order: indices into steps.
+	namespaces map[string][]int32
 }
 
 // step is one change with what a watch needs to know of it.
@@ -46,6 +48,8 @@ func NewStore(truth *Truth) *Store {
 	s := &Store{
 		steps:    make([]step, 0, len(truth.Changes)),
 		versions: make(map[Key][]Version),
+
+		namespaces: make(map[string][]int32),
 	}
 	// Pointers into objects are handed out, so it must never grow: each change
 	// adds at most two.
@@ -72,6 +76,7 @@ func NewStore(truth *Truth) *Store {
 		if !change.Deleted {
 			current.next = at(&change.Object, change.RV)
 		}
+		s.namespaces[current.key.Namespace] = append(s.namespaces[current.key.Namespace], int32(i))
 		s.steps = append(s.steps, current)
 		s.versions[current.key] = append(versions, Version{RV: change.RV, Until: Forever, Object: current.next})
 	}

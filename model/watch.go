@@ -1,5 +1,10 @@
 package model
 
+import (
+	"iter"
+	"slices"
+)
+
 // Contains reports whether an object with this key is within the scope.
 func (s Scope) Contains(key Key) bool {
 	return (s.Namespace == "" || s.Namespace == key.Namespace) && (s.Name == "" || s.Name == key.Name)
@@ -40,12 +45,8 @@ type Transition struct {
 // DELETED. A DELETED event carries the last state that matched, at the RV of the
 // change that ended it.
 func (s *Store) Owed(scope Scope, selector Selector, from, to int64) []Transition {
-	first, end := s.after(from), s.after(to)
-	if first >= end {
-		return nil
-	}
-	owed := make([]Transition, 0, end-first)
-	for i := first; i < end; i++ {
+	var owed []Transition
+	for i := range s.stepsWithin(scope, from, to) {
 		if t, matters := s.steps[i].transition(scope, selector); matters {
 			owed = append(owed, t)
 		}
@@ -56,12 +57,29 @@ func (s *Store) Owed(scope Scope, selector Selector, from, to int64) []Transitio
 // NextOwed returns the first event that a watch over scope and selector is owed
 // after the given RV; false if there is none.
 func (s *Store) NextOwed(scope Scope, selector Selector, after int64) (Transition, bool) {
-	for i := s.after(after); i < len(s.steps); i++ {
+	for i := range s.stepsWithin(scope, after, s.LastRV()) {
 		if t, matters := s.steps[i].transition(scope, selector); matters {
 			return t, true
 		}
 	}
 	return Transition{}, false
+}
+
+// stepsWithin goes through steps among which are all those within scope that
+// have an RV in (from, to].
+func (s *Store) stepsWithin(scope Scope, from, to int64) iter.Seq[int] {
+	first, end := s.after(from), s.after(to)
+	return func(yield func(int) bool) {
+		if scope.Namespace == "" {
+			for i := first; i < end && yield(i); i++ {
+			}
+			return
+		}
+		part := s.namespaces[scope.Namespace]
+		next, _ := slices.BinarySearch(part, int32(first))
+		for ; next < len(part) && int(part[next]) < end && yield(int(part[next])); next++ {
+		}
+	}
 }
 
 // transition returns the event that a change is to a watch over scope and
