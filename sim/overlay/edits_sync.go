@@ -1,0 +1,131 @@
+package overlay
+
+// syncEdits make locks synchronisation points, and hide from a run what belongs to
+// the whole process: pools, and what is initialised once.
+var syncEdits = []edit{
+	after("internal/sync/mutex.go", "func (m *Mutex) Lock() {\n", `	simLocked()
+`, "synchronisation point"),
+
+	replace("internal/sync/mutex.go", `	// There may be a goroutine waiting for the mutex, but we are
+	// running now and can try to grab the mutex before that
+	// goroutine wakes up.
+	if !atomic.CompareAndSwapInt32(&m.state, old, old|mutexLocked) {
+		return false
+	}
+`, `	if !atomic.CompareAndSwapInt32(&m.state, old, old|mutexLocked) {
+		return false
+	}
+	simLocked()
+`, "synchronisation point"),
+
+	replace("internal/sync/mutex.go", `	if new != 0 {
+		// Outlined slow path to allow inlining the fast path.
+		// To hide unlockSlow during tracing we skip one extra frame when tracing GoUnblock.
+		m.unlockSlow(new)
+	}
+`, `	if new != 0 {
+		m.unlockSlow(new)
+	}
+	simUnlocked()
+`, "synchronisation point"),
+
+	replace("internal/sync/hashtriemap.go", "	mu       Mutex // Protects mutation to children and any children that are entry nodes.\n",
+		"	mu       simMutex // Protects mutation to children and any children that are entry nodes.\n",
+		"a sync.Map grows in whichever run comes first, and no run may show it"),
+
+	after("internal/sync/hashtriemap.go", "func (ht *HashTrieMap[K, V]) initSlow() {\n", `	simAside()
+	defer simBack()
+`, "a sync.Map is initialised by whichever run comes first, and no run may show it"),
+
+	replace("internal/sync/hashtriemap.go", "	ht.seed = uintptr(runtime_rand())\n",
+		"	ht.seed = simMapSeed(mapType.Key, uintptr(runtime_rand()))\n",
+		"a map's seed says that it hashes pointers by identity"),
+
+	replace("runtime/sema.go", `func internal_sync_nanotime() int64 {
+	return nanotime()
+`, `func internal_sync_nanotime() int64 {
+	if simActive() {
+		return sim.bubble.now
+	}
+	return nanotime()
+`, "whether a mutex starves is decided on the simulated clock"),
+
+	after("sync/rwmutex.go", "func (rw *RWMutex) RLock() {\n", "	simLocked()\n", "synchronisation point"),
+	replace("sync/rwmutex.go", `		rw.rUnlockSlow(r)
+	}
+	if race.Enabled {
+		race.Enable()
+	}
+`, `		rw.rUnlockSlow(r)
+	}
+	if race.Enabled {
+		race.Enable()
+	}
+	simUnlocked()
+`, "synchronisation point"),
+
+	after("sync/runtime.go", `func throw(string)
+`, `
+//go:linkname simLocked runtime.simLocked
+func simLocked()
+
+//go:linkname simUnlocked runtime.simUnlocked
+func simUnlocked()
+
+//go:linkname simActive runtime.simActive
+func simActive() bool
+
+//go:linkname simRunNumber runtime.simRunNumber
+func simRunNumber() uint64
+
+// simPoolMax is how many objects a pool keeps while simulating.
+const simPoolMax = 1024
+`, ""),
+
+	after("sync/once.go", "func (o *Once) doSlow(f func()) {\n", `	simAside()
+	defer simBack()
+`, "a global is initialised by whichever run comes first, and no run may show it"),
+
+	after("sync/runtime.go", `func fatal(string)
+`, `
+//go:linkname simAside runtime.simAside
+func simAside()
+
+//go:linkname simBack runtime.simBack
+func simBack()
+`, ""),
+
+	after("sync/pool.go", `	// New optionally specifies a function to generate
+	// a value when Get would otherwise return nil.
+	// It may not be changed concurrently with calls to Get.
+	New func() any
+`, `
+	simRun  uint64 // the run that simFree is of
+	simFree []any
+`, "a pool's content depends on the collector and on earlier runs; while simulating it is a stack of this run's own"),
+
+	after("sync/pool.go", "func (p *Pool) Put(x any) {\n", `	if simActive() {
+		if run := simRunNumber(); p.simRun != run {
+			p.simRun, p.simFree = run, nil
+		}
+		if x != nil && len(p.simFree) < simPoolMax {
+			p.simFree = append(p.simFree, x)
+		}
+		return
+	}
+`, "a pool is a stack of this run's own"),
+
+	after("sync/pool.go", "func (p *Pool) Get() any {\n", `	if simActive() {
+		if n := len(p.simFree); n > 0 && p.simRun == simRunNumber() {
+			x := p.simFree[n-1]
+			p.simFree[n-1] = nil
+			p.simFree = p.simFree[:n-1]
+			return x
+		}
+		if p.New != nil {
+			return p.New()
+		}
+		return nil
+	}
+`, "a pool is a stack of this run's own"),
+}

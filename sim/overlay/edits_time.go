@@ -1,0 +1,108 @@
+package overlay
+
+// bubbleEdits turn a bubble of testing/synctest into a simulation.
+var bubbleEdits = []edit{
+	replace("runtime/synctest.go", `	lock(&bubble.mu)
+	bubble.total += totalDelta
+`, `	if bubble.sim {
+		// There is one P, and nothing preempts what runs on it.
+		bubble.total += totalDelta
+		if wasRunning != isRunning {
+			if isRunning {
+				bubble.running++
+			} else {
+				bubble.running--
+				if raceenabled && newval != _Gdead && newval != _Gdeadextra {
+					racereleasemergeg(gp, bubble.raceaddr())
+				}
+			}
+		}
+		if wake := bubble.maybeWakeLocked(); wake != nil {
+			goready(wake, 0)
+		}
+		return
+	}
+	lock(&bubble.mu)
+	bubble.total += totalDelta
+`, "the bubble of a simulation needs no lock"),
+
+	after("runtime/synctest.go", "	done    bool   // true if main has exited\n",
+		"	sim     bool   // this bubble is a simulation\n", ""),
+
+	after("runtime/synctest.go", "	lockInit(&bubble.timers.mu, lockRankTimers)\n", `	simBegin(bubble)
+`, "a simulation is a bubble with a flag"),
+
+	after("runtime/synctest.go", `	lock(&bubble.mu)
+	bubble.active++
+	for {
+		unlock(&bubble.mu)
+`, `		if bubble.sim {
+			simCollect(gp)
+		}
+`, "garbage is collected while every goroutine waits"),
+
+	replace("runtime/synctest.go", `		next := bubble.timers.wakeTime()
+		if next == 0 {
+			break
+		}
+`, `		next := bubble.timers.wakeTime()
+		if bubble.sim && simIdle(bubble, next) {
+			break
+		}
+		if next == 0 {
+			break
+		}
+`, "budgets, deadlock, and the end of a run"),
+
+	replace("runtime/synctest.go", "	if total != 1 {\n", "	if total != 1 && !bubble.sim {\n",
+		"leftover goroutines are reported by the harness, not by a panic"),
+
+	replace("runtime/synctest.go", `func synctest_isInBubble() bool {
+	return getg().bubble != nil
+`, `func synctest_isInBubble() bool {
+	b := getg().bubble
+	return b != nil && !b.sim
+`, "a WaitGroup that one run made lazily may serve the next"),
+}
+
+// timerEdits let timers know their process, and order those of one instant.
+var timerEdits = []edit{
+	after("runtime/time.go", "	rand    uint32 // randomizes order of timers at same instant; only set when isFake\n",
+		"	simGroup uint32 // the process that made it\n	simRand  uint32 // what rand follows from while simulating\n", ""),
+
+	replace("runtime/time.go", "			t.rand = cheaprand()\n", `			t.rand = cheaprand()
+			if sim.on {
+				// A function of the timer and its time alone: select blocks on
+				// timers in the order of their addresses, and whether a timer is
+				// added anew depends on the shape of the heap.
+				base := t.simRand
+				if base == 0 {
+					base = uint32(getg().simID) // a sleep
+				}
+				t.rand = (base ^ uint32(t.when) ^ uint32(t.when>>32)) * 0x9e3779b1
+				t.rand ^= t.rand >> 15
+			}
+`, "timers of one instant fire in an order the seed decides"),
+
+	replace("runtime/time.go", `	if bubble := getg().bubble; bubble != nil {
+		t.isFake = true
+	}
+	t.modify(`, `	if bubble := getg().bubble; bubble != nil {
+		t.isFake = true
+		t.simGroup = getg().simGroup
+		t.simRand = uint32(simRandom())
+		if c != nil {
+			c.bubble = bubble
+		}
+	}
+	t.modify(`, "a timer knows its process"),
+
+	replace("runtime/time.go", "	f(arg, seq, delay)\n", `	if bubble != nil && bubble.sim {
+		if sim.dead[t.simGroup] {
+			f = func(any, uintptr, int64) {}
+		}
+		getg().simGroup = t.simGroup
+	}
+	f(arg, seq, delay)
+`, "the timers of a crashed process never fire; AfterFunc's goroutine belongs to the process that made it"),
+}
