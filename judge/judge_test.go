@@ -15,7 +15,6 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
-	"github.com/watchsim/watchsim/traces"
 )
 
 const exampleFile = "../traces/testdata/history.jsonl"
@@ -170,35 +169,4 @@ func TestUnreadableFiles(t *testing.T) {
 		require.Equal(t, Unreadable, v.Standing())
 		require.Empty(t, v.Outcome)
 	}
-}
-
-// FuzzCheck demands that no valid history makes the oracle or an explanation panic.
-func FuzzCheck(f *testing.F) {
-	whole := example(f)
-	f.Add(whole)
-	f.Add(wrong(f))
-	f.Add(unknown(f))
-	for _, damage := range [][2]string{
-		{`"type":"MODIFIED"`, `"type":"DELETED"`}, {`"type":"ADDED"`, `"type":"BOOKMARK"`}, {`"type":"BOOKMARK"`, `"type":"ERROR"`},
-		{`"kind":"update"`, `"kind":"delete"`}, {`"kind":"create"`, `"kind":"get"`}, {`"kind":"list"`, `"kind":"get"`},
-		{`"err":"Expired"`, `"err":"TooLarge"`}, {`"err":"Conflict"`, `"err":"Unknown"`}, {`"closed":50000000`, `"closed":-1`},
-		{`"rv":-1`, `"rv":0`}, {`"rv":5`, `"rv":9223372036854775807`}, {`"resultRV":3`, `"resultRV":9223372036854775807`},
-		{`"objects":[`, `"objects":[{"namespace":"","name":"","value":"","rv":0},`}, {`"initialEnd":true`, `"initialEnd":false`},
-		{`"continues":3`, `"continues":12`}, {`"return":8000000`, `"return":-1`}, {`,"object":{`, `,"label":{`},
-		{`"resumesStream":5`, `"resumesStream":10`}, {`"lastSyncRV":6`, `"lastSyncRV":0`}, {`"remaining":1`, `"remaining":9`},
-		{`"deleted":true`, `"deleted":false`}, {`"server":"apiserver-0"`, `"server":"s"`}, {`"phase":"left"`, `"phase":"stopped"`},
-	} {
-		f.Add(strings.ReplaceAll(whole, damage[0], damage[1]))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		_, history, err := traces.ReadValidHistory(strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		limits := config()
-		limits.Oracle.SearchTimeout = 1e9
-		v := History(history, limits.Oracle)
-		require.Contains(t, []linearizability.Outcome{linearizability.Passed, linearizability.Failed, linearizability.Inconclusive}, v.Outcome)
-		require.NotEmpty(t, v.Report())
-	})
 }

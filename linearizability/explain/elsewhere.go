@@ -14,7 +14,7 @@ import (
 const enough = 5 * time.Second
 
 // others says which of the other streams got the first of the changes concerned:
-// whether one watcher lost it, one server, or all.
+// whether one watcher lost it, or one server, or all.
 func (e *Explainer) others(s *model.Stream, witness *linearizability.Witness) string {
 	if e.store == nil || s.Err != model.OK {
 		return ""
@@ -27,9 +27,12 @@ func (e *Explainer) others(s *model.Stream, witness *linearizability.Witness) st
 	return ""
 }
 
+// othersAt sorts the other streams by what they say of the change at rv. Those
+// that got it as it happened, and those that were open and did not, tell of the
+// dispatch; one that began later got it with the state, which says nothing of it.
 func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 	known := e.knownAt(rv)
-	var got, not []string
+	var live, state, without, ended []string
 	for i := range e.history.Streams {
 		s := &e.history.Streams[i]
 		if s == stream || s.Err != model.OK || len(e.store.Owed(s.Scope, s.Selector, rv-1, rv)) == 0 {
@@ -37,41 +40,45 @@ func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 		}
 		name := fmt.Sprintf("stream %d of client %s on %s", s.ID, s.Client, s.Server)
 		arrived, later := arrival(s, rv)
+		opened := s.Return != model.Pending && s.Return < known && (hasBlock(s) || s.RV < rv)
 		switch {
+		case arrived >= 0 && hasBlock(s) && s.Call >= known:
+			state = append(state, name)
 		case arrived >= 0:
-			got = append(got, name+" at "+at(s.Events[arrived].Time))
-		case s.Call >= known || (!hasBlock(s) && s.RV >= rv) || s.Return == model.Pending:
+			live = append(live, name+" at "+at(s.Events[arrived].Time))
+		case !opened:
 			// It may have started behind the change.
-		case later || s.Closed == model.Pending && e.history.End-known >= int64(enough) || s.Closed-known >= int64(enough):
-			not = append(not, name)
+		case later || (s.Closed == model.Pending && e.history.End-known >= int64(enough)):
+			without = append(without, name)
+		case s.Closed != model.Pending && s.Closed > known:
+			ended = append(ended, fmt.Sprintf("%s (%s)", name, at(s.Closed)))
 		}
 	}
-	text := ""
-	if len(got) > 0 {
-		text = fmt.Sprintf("RV %d did come on %s.", rv, list(some(got)))
+	var sentences []string
+	say := func(format string, streams []string) {
+		if len(streams) > 0 {
+			sentences = append(sentences, fmt.Sprintf(format, rv, list(some(streams))))
+		}
 	}
-	switch {
-	case len(not) > 0 && text != "":
-		text += fmt.Sprintf(" It did not come on %s.", list(some(not)))
-	case len(not) > 0:
-		text = fmt.Sprintf("RV %d did not come on %s either.", rv, list(some(not)))
-	case text == "":
-		text = fmt.Sprintf("No other stream was open that would have had to get RV %d.", rv)
+	say("RV %d did come on %s.", live)
+	say("RV %d did not come on %s either.", without)
+	say("RV %d had not come on %s when that ended.", ended)
+	say("RV %d came with the state on what was opened later: %s.", state)
+	if len(sentences) == 0 {
+		return fmt.Sprintf("No other stream was open that would have had to get RV %d.", rv)
 	}
-	return text
+	return join(sentences)
 }
 
 // arrival returns which event of a stream brought the change at rv, -1 if none
-// did, and whether one with a higher RV came.
+// did, and whether anything with a higher RV came.
 func arrival(s *model.Stream, rv int64) (index int, later bool) {
 	for i := range s.Events {
-		if !isData(&s.Events[i]) {
-			continue
-		}
-		if s.Events[i].RV == rv {
+		event := &s.Events[i]
+		if isData(event) && event.RV == rv {
 			return i, later
 		}
-		later = later || s.Events[i].RV > rv
+		later = later || event.RV > rv
 	}
 	return -1, later
 }
