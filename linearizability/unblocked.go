@@ -75,15 +75,24 @@ func (c *checker) checkUnblocked(writes []write) {
 		if inTheWay == nil || s.Consumer != fastConsumer || s.Return == model.Pending {
 			continue
 		}
+		// A stream may begin with a backlog, which takes its time on the wire. Until
+		// an event has come in time, each is due when the one before it has come.
+		current, before := false, s.Return
 		for j := range s.Events {
 			event := &s.Events[j]
 			since, known := acknowledged[event.RV]
+			due := since
+			if !current {
+				due = max(since, before)
+			}
+			before = event.Time
 			// What was written before the stream was open may be part of its start.
 			if !known || !isData(event) || since < s.Return || inTheWay.open(since) == 0 {
 				continue
 			}
 			c.counts.Unblocked++
-			if event.Time-since > bound {
+			current = current || event.Time-since <= bound
+			if event.Time-due > bound {
 				c.violate(Unblocked, Witness{Client: s.Client, Stream: s.ID, Events: []*model.Event{event}, RVs: []int64{event.RV}},
 					fmt.Sprintf("%s: %s came %s after the write had been acknowledged at %s, when at most %s was allowed; %s",
 						describeStream(s), describeEvent(event), at(event.Time-since), at(since), at(bound), c.describeIdler(s.Server, since)))

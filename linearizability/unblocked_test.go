@@ -76,6 +76,48 @@ func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 	}
 }
 
+// A stream that begins with a backlog may be late for as long as the backlog
+// takes; one that has caught up once may not be late again.
+func TestABacklogTakesItsTime(t *testing.T) {
+	update := func(rv, returned int64) model.Operation {
+		op := wrote(returned * second)
+		object := *objectAt(rv)
+		object.RV = 0
+		op.ID, op.Object, op.ResultRV = int(rv), &object, rv
+		return op
+	}
+	// The first is of the time before the run had settled, and judged by nobody.
+	writes := []model.Operation{update(5, 5), update(7, 18), update(15, 26)}
+	quick := []model.Operation{update(5, 10), update(7, 11), update(15, 12)}
+	read := func(times ...int64) []model.Event {
+		events := []model.Event{event(model.Modified, 5), event(model.Modified, 7), event(model.Modified, 15)}
+		for i := range events {
+			events[i].Time = times[i] * second
+		}
+		return events
+	}
+	for _, row := range []struct {
+		name   string
+		writes []model.Operation
+		events []model.Event
+		broken guarantees
+	}{
+		{"at once", writes, read(6, 18, 26), nil},
+		{"one after the other", writes, read(7, 19, 27), nil},
+		{"late, and on the heels of the backlog", writes, read(20, 21, 28), nil},
+		{"late, after the backlog", writes, read(7, 21, 27), guarantees{linearizability.Unblocked}},
+		{"late again after it had caught up", writes, read(20, 20, 30), guarantees{linearizability.Unblocked}},
+		{"delays that add up", quick, read(10, 13, 15), guarantees{linearizability.Unblocked}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := quietHistory(model.Stream{RV: 4, Consumer: "fast", Scope: model.Scope{Namespace: "a", Name: "x"}}, 40, row.events...)
+			h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending})
+			h.Operations = row.writes
+			judge(t, h, row.broken)
+		})
+	}
+}
+
 func TestTheReportNamesWhoIsInTheWay(t *testing.T) {
 	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(30, event(model.Modified, 15)))
 	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending})

@@ -94,8 +94,10 @@ const (
 	// censusPeriod is how often it is counted what API servers hold.
 	censusPeriod = 5 * time.Second
 	// leaveGrace is how long after the clients have left nothing of theirs may be
-	// left: the network delivers the ends of their connections in far less.
-	leaveGrace = 2 * time.Second
+	// left. The network delivers the ends of their connections in far less, but a
+	// read that waits for Kubernetes' cacher to be fresh leaves a goroutine behind
+	// that sleeps out the 3 s of its blockTimeout (watchCache.waitUntilFreshLocked).
+	leaveGrace = 5 * time.Second
 	// retransmitMost is how long after a partition has healed its connections
 	// may stay silent. Linux allows two minutes, which is longer than a run.
 	retransmitMost = 3 * time.Second
