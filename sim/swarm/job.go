@@ -4,6 +4,9 @@ import "github.com/watchsim/watchsim/sim/scenario"
 
 // Job is one run to be done by a worker.
 type Job struct {
+	// Protocol is that of whoever gives the job; see [ErrProtocol].
+	Protocol string `json:"protocol"`
+
 	Spec scenario.Spec `json:"spec"`
 	// Folder is where the artefacts go, an absolute path; empty for none.
 	Folder string `json:"folder,omitempty"`

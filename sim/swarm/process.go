@@ -61,6 +61,7 @@ func startProcess(binary string) (*process, error) {
 // do has the worker do a job. A job that takes longer than limit is ended, and
 // with it the worker.
 func (p *process) do(job Job, limit time.Duration) (Answer, error) {
+	job.Protocol = protocol
 	line, err := json.Marshal(job)
 	if err != nil {
 		return Answer{}, err

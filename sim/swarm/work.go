@@ -92,6 +92,9 @@ func writeTrace(path string, trace sim.Trace) error {
 const dataDir = "data"
 
 func (w *worker) do(job Job) Answer {
+	if job.Protocol != protocol {
+		return Answer{Error: ErrProtocol.Error()}
+	}
 	made, err := w.targets(job.Spec.Target)
 	if err != nil {
 		return Answer{Error: err.Error()}
