@@ -61,7 +61,7 @@ func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 		}
 	}
 	say("RV %d did come on %s.", live)
-	say("RV %d did not come on %s either.", without)
+	say("RV %d did not come on %s.", without)
 	say("RV %d had not come on %s when that ended.", ended)
 	say("RV %d came with the state on what was opened later: %s.", state)
 	if len(sentences) == 0 {

@@ -13,6 +13,7 @@
 //   - operation.go: requests, and the store that they read and wrote
 //   - informer.go: what became of an informer's watch
 //   - elsewhere.go: what other streams got
+//   - census.go: what a server held, and who scribbled on what
 //   - around.go: faults, compactions, and streams that ended together
 //   - words.go: how times and things are put
 //   - render.go, wrap.go: the text for reports, in lines that fit an issue
@@ -90,6 +91,8 @@ func (e *Explainer) Explain(v linearizability.Violation) []string {
 		add(e.others(stream, witness))
 	case e.informer(v) != nil:
 		add(e.converging(e.informer(v)))
+	case len(witness.Operations) == 0 && e.counted(witness.Client) != "":
+		add(e.counted(witness.Client))
 	case len(witness.Operations) == 0 && e.store == nil:
 		add(e.disorder(witness.RVs))
 	}
@@ -102,6 +105,7 @@ func (e *Explainer) Explain(v linearizability.Violation) []string {
 		add(e.stored(witness))
 	}
 	add(e.brought(stream, witness))
+	add(e.scribblers(v))
 	when, server := e.moment(stream, witness)
 	add(e.around(when, server))
 	return paragraphs
@@ -152,6 +156,11 @@ func (e *Explainer) moment(stream *model.Stream, witness *linearizability.Witnes
 		when, server = op.Return, op.Server
 		if op.Return == model.Pending {
 			when = op.Call
+		}
+	}
+	for i := range e.history.Censuses {
+		if census := &e.history.Censuses[i]; server == "" && stream == nil && census.Server == witness.Client {
+			server = census.Server
 		}
 	}
 	for i := range e.history.Informers {

@@ -123,6 +123,11 @@ func stream(h *model.History, id int) *model.Stream {
 	return &h.Streams[slices.IndexFunc(h.Streams, func(s model.Stream) bool { return s.ID == id })]
 }
 
+// census counts what the story's server holds at a second.
+func census(at int64, phase model.Phase, streams, etcd int) model.Census {
+	return model.Census{Time: at * 1000 * ms, Phase: phase, Server: "apiserver-0", Revision: 13, Streams: streams, Watchers: model.Uncounted, EtcdWatches: etcd, Goroutines: 50}
+}
+
 // twist damages the story so that one guarantee is broken.
 type twist struct {
 	guarantee string
@@ -201,6 +206,38 @@ var twists = []twist{
 	{"Monotonic", func(h *model.History) {
 		op := operation(h, 14)
 		op.Client, op.ResultRV, op.Objects = "watcher-1", 8, operation(h, 13).Objects
+	}},
+	{"Isolated", func(h *model.History) {
+		stream(h, 23).Scribbles = true
+		stream(h, 25).Events[1].Object.Value = model.Scribble(23)
+	}},
+	{"Refreshed", func(h *model.History) {
+		h.End = 120_000 * ms
+		h.Censuses = []model.Census{census(20, model.Serving, 3, 1), census(25, model.Serving, 3, 1)}
+		h.Censuses[0].Revision = 12
+	}},
+	{"Unblocked", func(h *model.History) {
+		x := object("x", web, "v14", 14)
+		meant := x
+		meant.RV, meant.UID = 0, ""
+		h.Truth.Changes, h.Truth.Revision = append(h.Truth.Changes, model.Change{RV: 14, Object: x}), 14
+		h.Operations = append(h.Operations, model.Operation{ID: 15, Client: "writer-0", Server: "apiserver-0", Kind: model.Update,
+			Call: 20_000 * ms, Return: 20_010 * ms, Object: &meant, ResultRV: 14, Remaining: -1})
+		for _, id := range []int{23, 24, 25} {
+			s := stream(h, id)
+			s.Events = append(s.Events, model.Event{Stream: id, Time: 20_012 * ms, Type: model.Modified, RV: 14, Object: &x})
+		}
+		late := stream(h, 25)
+		late.Consumer, late.Events[4].Time = "fast", 25_000*ms
+		h.Streams = append(h.Streams, model.Stream{ID: 26, Client: "sleeper-0", Server: "apiserver-0", Call: 7000 * ms, Return: 7001 * ms, RV: 12,
+			Consumer: "stalled", Closed: model.Pending})
+		h.Informers[0].Objects[0], h.Informers[0].LastSyncRV = x, 14
+	}},
+	{"Shared", func(h *model.History) {
+		h.Censuses = []model.Census{census(9, model.Serving, 3, 1), census(14, model.Serving, 3, 2), census(19, model.Serving, 3, 3)}
+	}},
+	{"Released", func(h *model.History) {
+		h.Censuses = []model.Census{census(25, model.Serving, 3, 1), census(31, model.Left, 1, 1)}
 	}},
 	{"Converged", func(h *model.History) {
 		h.Informers[0].Objects, h.Informers[0].LastSyncRV = h.Informers[0].Objects[:1], 8
