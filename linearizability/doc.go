@@ -13,10 +13,14 @@
 //   - register.go, claims.go, deletions.go: Linearizable and Preconditions, by porcupine
 //   - gets.go: single reads that name a resourceVersion
 //   - lists.go, pages.go: Exact-state, Most-recent, Not-older-than, Exact, Any, Paged
-//   - refusals.go: Expired and TooLarge
+//   - refusals.go, unrefused.go: Expired and TooLarge, for what was refused and for what was not
 //   - block.go, unmarked.go: Initial and InitialEnd
 //   - stream.go: Ordered, Unique, Reliable, Typed, Faithful, Scoped, Bookmarked, LastError
+//   - closed.go: Closed
+//   - resume.go: Resumable
+//   - monotonic.go: Monotonic, and the phenomenon TimeTravel
 //   - liveness.go: Delivered and Converged
+//   - evidence.go: what the streams of one server witness together
 //   - refreshed.go, unblocked.go: Refreshed and Unblocked
 //   - census.go: Shared and Released
 //   - isolated.go: Isolated

@@ -1,0 +1,217 @@
+package linearizability_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// chain is a client that lists at RV 5, watches up to RV 9, and resumes.
+func chain() *model.History {
+	stream := func(id int, rv, call, closed int64, events ...model.Event) model.Stream {
+		s := model.Stream{ID: id, Client: "c1", Server: "s1", RV: rv, Call: call, Return: call + 1, Closed: closed,
+			Reason: model.ClosedByClient, Bookmarks: true}
+		for i, e := range events {
+			e.Time = call + 2 + int64(i)
+			s.Events = append(s.Events, e)
+		}
+		return s
+	}
+	h := listHistory(listed(model.Operation{ID: 1, RV: 5, Match: model.MatchExact, Call: 100, Return: 110}, 5, 5, 4))
+	first := stream(2, 5, 200, 300, event(model.Modified, 7), event(model.Added, 9))
+	first.ResumesList = 1
+	second := stream(3, 9, 400, 500, event(model.Deleted, 12))
+	second.ResumesStream = 2
+	third := stream(4, 12, 600, 700, event(model.Modified, 15), bookmark(17))
+	third.ResumesStream = 3
+	h.Streams = []model.Stream{first, second, third}
+	return h
+}
+
+// reset makes a stream of a chain another one.
+func reset(s *model.Stream, rv int64, events ...model.Event) {
+	s.RV, s.Events = rv, nil
+	for i, e := range events {
+		e.Time = s.Call + 2 + int64(i)
+		s.Events = append(s.Events, e)
+	}
+}
+
+func TestJointsOfStreams(t *testing.T) {
+	resumable := guarantees{linearizability.Resumable}
+	for _, row := range []struct {
+		name   string
+		change func(h *model.History)
+		broken guarantees
+	}{
+		{"as it should be", func(*model.History) {}, nil},
+		{"after a bookmark", func(h *model.History) {
+			h.Streams[1].Events = append(h.Streams[1].Events, with(bookmark(14), func(e *model.Event) { e.Time = 450 }))
+			h.Streams[2].RV = 14
+		}, nil},
+		{"after a stream that brought nothing", func(h *model.History) {
+			reset(&h.Streams[1], 9)
+			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+		}, nil},
+		{"again from the same stream, as the one in between brought nothing", func(h *model.History) {
+			reset(&h.Streams[1], 9)
+			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			h.Streams[2].ResumesStream = 2
+		}, nil},
+		{"on another server, which may have to catch up first", func(h *model.History) { h.Streams[2].Server = "s2" }, nil},
+		{"after an error that is not 410", func(h *model.History) {
+			h.Streams[1].Events = append(h.Streams[1].Events, with(failure(model.Unknown), func(e *model.Event) { e.Time = 450 }))
+			h.Streams[1].Reason, h.Faults = model.ClosedByError, []model.Fault{fault("watch-break", 1, 1, "s1")}
+		}, nil},
+		{"at the moment at which the last event came", func(h *model.History) { h.Streams[1].Events[0].Time = h.Streams[2].Call }, nil},
+		{"after initial events with a marked end", func(h *model.History) {
+			reset(&h.Streams[1], 9, event(model.Added, 9), event(model.Added, 4), event(model.Added, 7), initialEnd(11))
+			h.Streams[1].InitialEvents, h.Streams[1].ResumesStream = true, 0
+			reset(&h.Streams[2], 11, event(model.Deleted, 12))
+		}, nil},
+		{"after a block without a mark, whose order says nothing", func(h *model.History) {
+			reset(&h.Streams[1], 0, event(model.Added, 9), event(model.Added, 4), event(model.Added, 7))
+			h.Streams[1].ResumesStream, h.Streams[1].Bookmarks = 0, false
+			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+		}, nil},
+		{"a watch that nothing says the origin of: its client need not follow the protocol", func(h *model.History) {
+			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			h.Streams[2].ResumesStream = 0
+		}, nil},
+
+		{"above the last RV seen", func(h *model.History) { reset(&h.Streams[2], 15) }, resumable},
+		{"above the last RV seen, over nothing", func(h *model.History) { h.Streams[2].RV = 13 }, resumable},
+		{"below the last RV seen", func(h *model.History) {
+			reset(&h.Streams[2], 9, event(model.Deleted, 12), event(model.Modified, 15))
+		}, resumable},
+		{"below the list's RV", func(h *model.History) {
+			reset(&h.Streams[0], 4, event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9))
+		}, resumable},
+		{"from before what another stream had brought since", func(h *model.History) {
+			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			h.Streams[2].ResumesStream = 2
+		}, resumable},
+		{"a list again that had been continued", func(h *model.History) {
+			reset(&h.Streams[2], 5, event(model.Modified, 7))
+			h.Streams[2].ResumesStream, h.Streams[2].ResumesList = 0, 1
+		}, resumable},
+		{"something else", func(h *model.History) { h.Streams[2].Selector = model.Selector{Node: "n1"}; reset(&h.Streams[2], 12) }, resumable},
+		{"another client's stream", func(h *model.History) { h.Streams[2].Client = "c2" }, resumable},
+		{"after 410 instead of listing", func(h *model.History) {
+			h.Streams[1] = model.Stream{ID: 3, Client: "c1", Server: "s1", RV: 9, Call: 400, Return: 401, Closed: 401, Err: model.Expired, ResumesStream: 2}
+			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			h.Streams[2].ResumesStream, h.Streams[2].Server = 2, "s2"
+		}, resumable},
+		{"after a stream that ended in 410", func(h *model.History) {
+			h.Streams[1].Events = append(h.Streams[1].Events, with(failure(model.Expired), func(e *model.Event) { e.Time = 450 }))
+			h.Streams[1].Reason, h.Faults = model.ClosedByError, []model.Fault{fault("watch-break", 1, 1, "s1")}
+		}, resumable},
+		{"a list that had failed", func(h *model.History) { h.Operations[0].Err, h.Operations[0].Objects = model.TooMany, nil }, resumable},
+		{"a list that had more pages", func(h *model.History) {
+			h.Operations[0].HasMore, h.Operations[0].Limit, h.Operations[0].Remaining = true, 1, 1
+			h.Operations[0].Objects = h.Operations[0].Objects[:1]
+		}, resumable},
+		{"a list before it returned", func(h *model.History) { h.Operations[0].Return = 201 }, resumable},
+		{"nothing, although an informer follows the protocol", func(h *model.History) {
+			h.Streams[2].ResumesStream = 0
+			h.Informers = []model.Informer{{Client: "c1", Server: "s1", Objects: []model.Object{*objectAt(15), *objectAt(9)}}}
+		}, resumable},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := chain()
+			row.change(h)
+			judge(t, h, row.broken)
+		})
+	}
+}
+
+// TestOriginsThatTheHistoryLacks cannot be judged, which is not success.
+func TestOriginsThatTheHistoryLacks(t *testing.T) {
+	h := chain()
+	h.Streams[2].ResumesStream = 99
+	verdict := linearizability.Check(h, lenient())
+	require.NoError(t, verdict.Err())
+	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
+	require.Contains(t, verdict.Reason, "continues a stream that the history lacks")
+	h = chain()
+	h.Streams[0].ResumesList = 99
+	require.Contains(t, linearizability.Check(h, lenient()).Reason, "continues a list that the history lacks")
+}
+
+// TestAWrongResumptionSaysWhatCameOfIt reads the witness.
+func TestAWrongResumptionSaysWhatCameOfIt(t *testing.T) {
+	h := chain()
+	reset(&h.Streams[2], 15)
+	require.ErrorContains(t, judge(t, h, guarantees{linearizability.Resumable}).Err(),
+		"where the last RV seen was 12: 1 events were lost, the first being MODIFIED a/x at RV 15")
+	h = chain()
+	reset(&h.Streams[2], 9, event(model.Deleted, 12), event(model.Modified, 15))
+	require.ErrorContains(t, judge(t, h, guarantees{linearizability.Resumable}).Err(),
+		"where the last RV seen was 12: 1 events came again, the first being DELETED a/y at RV 12")
+}
+
+// TestJoinedStreamsAreTheSpecification is what the rule stands for: what a
+// client that follows the protocol was brought between two lists is, joined,
+// exactly what one stream would have been owed.
+func TestJoinedStreamsAreTheSpecification(t *testing.T) {
+	joints, events := 0, 0
+	for seed := range uint64(100) {
+		h := generate(randomChooser{rand.New(rand.NewPCG(seed, 5))}, 300)
+		require.NoError(t, linearizability.Check(h, lenient()).Err())
+		store := model.NewStore(&h.Truth)
+		for _, client := range []string{"i0", "i1"} {
+			for _, joined := range chainsOf(h, client) {
+				joints += len(joined) - 1
+				var got []model.Transition
+				last := joined[0].RV
+				for _, s := range joined {
+					for i := range s.Events {
+						if e := &s.Events[i]; isChange(e) {
+							got = append(got, model.Transition{Type: e.Type, RV: e.RV, Object: e.Object})
+						}
+						if s.Events[i].Type != model.Error {
+							last = s.Events[i].RV
+						}
+					}
+				}
+				want := store.Owed(joined[0].Scope, joined[0].Selector, joined[0].RV, last)
+				require.Len(t, got, len(want))
+				for i := range want {
+					require.Equal(t, want[i].RV, got[i].RV)
+					require.Equal(t, want[i].Type, got[i].Type)
+					require.True(t, want[i].Object.Equal(got[i].Object))
+				}
+				events += len(got)
+			}
+		}
+	}
+	require.Greater(t, joints, 100)
+	require.Greater(t, events, 300)
+}
+
+// chainsOf returns the streams of a client, those together that continue one list.
+func chainsOf(h *model.History, client string) [][]*model.Stream {
+	var chains [][]*model.Stream
+	for i := range h.Streams {
+		s := &h.Streams[i]
+		if s.Client != client || s.Err != model.OK {
+			continue
+		}
+		at := slices.IndexFunc(chains, func(c []*model.Stream) bool {
+			return slices.ContainsFunc(c, func(other *model.Stream) bool {
+				return s.ResumesStream == other.ID || s.ResumesList != 0 && s.ResumesList == other.ResumesList
+			})
+		})
+		if at < 0 {
+			chains = append(chains, []*model.Stream{s})
+		} else {
+			chains[at] = append(chains[at], s)
+		}
+	}
+	return chains
+}
