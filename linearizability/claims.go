@@ -17,6 +17,9 @@ type claims struct {
 // that wrote or read it.
 type register struct {
 	versions []model.Version
+	// byValue finds the first version with a content, again the second, where
+	// there is one.
+	byValue, again map[string]int
 	// claimed tells which versions are known to be the work of one call.
 	claimed   []bool
 	calls     []*call
@@ -60,8 +63,7 @@ func (c *checker) claimWrites() claims {
 		}
 		r := byKey[keyOf(op)]
 		if r == nil {
-			versions := c.store.Versions(keyOf(op))
-			r = &register{versions: versions, claimed: make([]bool, len(versions))}
+			r = newRegister(c.store.Versions(keyOf(op)))
 			byKey[keyOf(op)] = r
 			all.registers = append(all.registers, r)
 		}
@@ -85,15 +87,34 @@ func (c *checker) claimWrites() claims {
 	return all
 }
 
+func newRegister(versions []model.Version) *register {
+	r := &register{versions: versions, claimed: make([]bool, len(versions)), byValue: make(map[string]int, len(versions))}
+	for version := range versions {
+		object := versions[version].Object
+		if object == nil {
+			continue
+		}
+		if _, known := r.byValue[object.Value]; !known {
+			r.byValue[object.Value] = version
+		} else if _, known := r.again[object.Value]; !known {
+			if r.again == nil {
+				r.again = map[string]int{}
+			}
+			r.again[object.Value] = version
+		}
+	}
+	return r
+}
+
 // claimWrite finds the version a create or update made.
 func (c *checker) claimWrite(r *register, op *model.Operation, all *claims) {
-	version := r.find(op.Object.Value, 0)
-	if version >= 0 {
-		if again := r.find(op.Object.Value, version+1); again >= 0 {
-			c.violate(Linearizable, witnessOf(op, r.versions[version].RV, r.versions[again].RV),
-				fmt.Sprintf("%s took effect twice, at RV %d and at RV %d", describeOperation(op),
-					r.versions[version].RV, r.versions[again].RV))
-		}
+	version, found := r.byValue[op.Object.Value]
+	if !found {
+		version = -1
+	} else if again, twice := r.again[op.Object.Value]; twice {
+		c.violate(Linearizable, witnessOf(op, r.versions[version].RV, r.versions[again].RV),
+			fmt.Sprintf("%s took effect twice, at RV %d and at RV %d", describeOperation(op),
+				r.versions[version].RV, r.versions[again].RV))
 	}
 	switch {
 	case unknown(op):
@@ -119,17 +140,6 @@ func (c *checker) claimWrite(r *register, op *model.Operation, all *claims) {
 		r.makes(op, version, op.Return)
 		all.writes = append(all.writes, write{op: op, rv: rv, acknowledged: true})
 	}
-}
-
-// find returns the first version from the given one on with this content, -1 if
-// there is none.
-func (r *register) find(value string, from int) int {
-	for version := from; version < len(r.versions); version++ {
-		if object := r.versions[version].Object; object != nil && object.Value == value {
-			return version
-		}
-	}
-	return -1
 }
 
 // makes adds a call that made a version.

@@ -87,12 +87,11 @@ func (r *register) possibleDeletes(lost []*model.Operation, left []int, needed i
 
 // claimDeletionByRV finds the version that an acknowledged deletion names.
 func (c *checker) claimDeletionByRV(r *register, op *model.Operation, all *claims) {
-	for version := range r.versions {
-		if r.versions[version].RV == op.ResultRV && r.versions[version].Object == nil && !r.claimed[version] {
-			r.makes(op, version, op.Return)
-			all.writes = append(all.writes, write{op: op, rv: op.ResultRV, acknowledged: true})
-			return
-		}
+	version, found := slices.BinarySearchFunc(r.versions, op.ResultRV, func(v model.Version, rv int64) int { return cmp.Compare(v.RV, rv) })
+	if found && r.versions[version].Object == nil && !r.claimed[version] {
+		r.makes(op, version, op.Return)
+		all.writes = append(all.writes, write{op: op, rv: op.ResultRV, acknowledged: true})
+		return
 	}
 	c.violate(Linearizable, witnessOf(op, op.ResultRV),
 		fmt.Sprintf("%s was acknowledged with RV %d, but etcd committed no such deletion, or another delete has claimed it",

@@ -24,6 +24,9 @@ func (c *checker) checkIsolated() {
 			}
 		}
 	}
+	if len(streams) == 0 {
+		return // nobody leaves marks, and looking for them takes a while
+	}
 	mark := func(object *model.Object) (by string, found bool) {
 		stream, found := model.ScribbledBy(object)
 		if s := streams[stream]; found && s != nil {

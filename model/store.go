@@ -25,8 +25,11 @@ type Store struct {
 	steps    []step
 	keys     []Key
 	versions map[Key][]Version
-	// namespaces are the steps in each namespace, in order: indices into steps.
-	namespaces map[string][]int32
+	// ordered are the versions of each of keys.
+	ordered [][]Version
+	// parts are the steps of each namespace and of each object within one, in
+	// order: indices into steps.
+	parts map[Scope][]int32
 }
 
 // step is one change with what a watch needs to know of it.
@@ -48,8 +51,7 @@ func NewStore(truth *Truth) *Store {
 	s := &Store{
 		steps:    make([]step, 0, len(truth.Changes)),
 		versions: make(map[Key][]Version),
-
-		namespaces: make(map[string][]int32),
+		parts:    make(map[Scope][]int32),
 	}
 	// Pointers into objects are handed out, so it must never grow: each change
 	// adds at most two.
@@ -76,11 +78,19 @@ func NewStore(truth *Truth) *Store {
 		if !change.Deleted {
 			current.next = at(&change.Object, change.RV)
 		}
-		s.namespaces[current.key.Namespace] = append(s.namespaces[current.key.Namespace], int32(i))
+		if current.key.Namespace != "" {
+			for _, part := range [...]Scope{{Namespace: current.key.Namespace}, Scope(current.key)} {
+				s.parts[part] = append(s.parts[part], int32(i))
+			}
+		}
 		s.steps = append(s.steps, current)
 		s.versions[current.key] = append(versions, Version{RV: change.RV, Until: Forever, Object: current.next})
 	}
 	slices.SortFunc(s.keys, Key.Compare)
+	s.ordered = make([][]Version, len(s.keys))
+	for i, key := range s.keys {
+		s.ordered[i] = s.versions[key]
+	}
 	return s
 }
 
@@ -117,9 +127,9 @@ func (s *Store) Object(key Key, rv int64) *Object {
 // etcd's order of keys.
 func (s *Store) List(scope Scope, selector Selector, rv int64) []*Object {
 	var objects []*Object
-	for _, key := range s.keysWithin(scope) {
-		if object := s.Object(key, rv); selector.Matches(object) && scope.Contains(key) {
-			objects = append(objects, object)
+	for i, end := s.keysWithin(scope); i < end; i++ {
+		if version, _ := versionAt(s.ordered[i], rv); selector.Matches(version.Object) && scope.Contains(s.keys[i]) {
+			objects = append(objects, version.Object)
 		}
 	}
 	return objects
@@ -128,32 +138,30 @@ func (s *Store) List(scope Scope, selector Selector, rv int64) []*Object {
 // Count returns how many objects List returns.
 func (s *Store) Count(scope Scope, selector Selector, rv int64) int {
 	count := 0
-	for _, key := range s.keysWithin(scope) {
-		if selector.Matches(s.Object(key, rv)) && scope.Contains(key) {
+	for i, end := s.keysWithin(scope); i < end; i++ {
+		if version, _ := versionAt(s.ordered[i], rv); selector.Matches(version.Object) && scope.Contains(s.keys[i]) {
 			count++
 		}
 	}
 	return count
 }
 
-// keysWithin returns keys among which are all those within scope. The keys of a
-// namespace stand together, as they share a prefix.
-func (s *Store) keysWithin(scope Scope) []Key {
+// keysWithin returns a range of keys among which are all those within scope. The
+// keys of a namespace stand together, as they share a prefix.
+func (s *Store) keysWithin(scope Scope) (first, end int) {
 	if scope.Namespace == "" {
-		return s.keys
+		return 0, len(s.keys)
 	}
 	first, exact := slices.BinarySearchFunc(s.keys, Key(scope), Key.Compare)
 	if scope.Name != "" {
 		if exact {
-			return s.keys[first : first+1]
+			return first, first + 1
 		}
-		return nil
+		return first, first
 	}
-	end := first
-	for end < len(s.keys) && s.keys[end].Namespace == scope.Namespace {
-		end++
+	for end = first; end < len(s.keys) && s.keys[end].Namespace == scope.Namespace; end++ {
 	}
-	return s.keys[first:end]
+	return first, end
 }
 
 // KeyOf returns the key of the object that the change at rv changed, false if

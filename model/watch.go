@@ -75,7 +75,7 @@ func (s *Store) stepsWithin(scope Scope, from, to int64) iter.Seq[int] {
 			}
 			return
 		}
-		part := s.namespaces[scope.Namespace]
+		part := s.parts[scope]
 		next, _ := slices.BinarySearch(part, int32(first))
 		for ; next < len(part) && int(part[next]) < end && yield(int(part[next])); next++ {
 		}
