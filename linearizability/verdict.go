@@ -149,13 +149,15 @@ type Counts struct {
 	TimeTravels int `json:"timeTravels"`
 }
 
-// below lists the counts that are lower than the minimum asked for.
-func (c Counts) below(minimum Counts) []string {
-	var short []string
-	for _, count := range []struct {
-		name      string
-		got, want int
-	}{
+// counted is one count, and the least that was asked for.
+type counted struct {
+	name      string
+	got, want int
+}
+
+// beside lists all counts beside a minimum.
+func (c Counts) beside(minimum Counts) []counted {
+	return []counted{
 		{"writes", c.Writes, minimum.Writes},
 		{"writes with unknown outcome", c.UnknownWrites, minimum.UnknownWrites},
 		{"failed writes", c.FailedWrites, minimum.FailedWrites},
@@ -183,10 +185,33 @@ func (c Counts) below(minimum Counts) []string {
 		{"objects scribbled on", c.Scribbled, minimum.Scribbled},
 		{"streams that ended", c.Ended, minimum.Ended},
 		{"time travels", c.TimeTravels, minimum.TimeTravels},
-	} {
+	}
+}
+
+// below lists the counts that are lower than the minimum asked for.
+func (c Counts) below(minimum Counts) []string {
+	var short []string
+	for _, count := range c.beside(minimum) {
 		if count.got < count.want {
 			short = append(short, fmt.Sprintf("%d %s of at least %d", count.got, count.name, count.want))
 		}
 	}
 	return short
+}
+
+// Against lists what was counted, with the minimum where there is one.
+func (c Counts) Against(minimum Counts) string {
+	var parts []string
+	for _, count := range c.beside(minimum) {
+		switch {
+		case count.want > 0:
+			parts = append(parts, fmt.Sprintf("%d %s (at least %d)", count.got, count.name, count.want))
+		case count.got > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", count.got, count.name))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
 }

@@ -30,9 +30,14 @@ type Verdict struct {
 	WatchEvents      int            `json:"watch_events"`
 	Faults           map[string]int `json:"faults"`
 	// NotFired counts planned faults that could not happen.
-	NotFired   int                    `json:"faults_not_fired"`
-	Violations []Violation            `json:"violations"`
-	Counts     linearizability.Counts `json:"counts"`
+	NotFired int `json:"faults_not_fired"`
+	// Unfired says which those were, and why.
+	Unfired    []Unfired   `json:"not_fired,omitempty"`
+	Violations []Violation `json:"violations"`
+	// Counts is what the history holds, Minimum what it has to hold lest the run
+	// be inconclusive.
+	Counts  linearizability.Counts `json:"counts"`
+	Minimum linearizability.Counts `json:"minimum"`
 	// Leaked is how many goroutines API servers left behind at orderly stops.
 	Leaked int `json:"leaked_goroutines"`
 	// Folder is where the artefacts are, if any were written.
@@ -47,9 +52,6 @@ type Violation struct {
 	// that a report shows have one.
 	Explanation []string `json:"explanation,omitempty"`
 }
-
-// minimum is what has to happen in a run lest its verdict be vacuous.
-var minimum = linearizability.Counts{Writes: 5, Gets: 1, Lists: 2, Streams: 3, Events: 10, Changes: 5}
 
 // deliveryBound is how long after healing everything must have arrived: longer
 // than connections stay silent after a partition, and than a reconnecting
@@ -67,6 +69,8 @@ func (r *Run) Judge() Verdict {
 		Operations:       len(r.History.Operations),
 		Faults:           r.Faults.Counts,
 		NotFired:         len(r.Faults.NotFired),
+		Unfired:          r.unfired(),
+		Minimum:          r.Spec.minimum(),
 		Violations:       []Violation{},
 		Leaked:           r.Leaked,
 	}
@@ -86,7 +90,9 @@ func (r *Run) Judge() Verdict {
 	}
 
 	start := time.Now()
-	found := linearizability.Check(r.History, OracleConfig())
+	config := OracleConfig()
+	config.Minimum = v.Minimum
+	found := linearizability.Check(r.History, config)
 	v.CheckSeconds = time.Since(start).Seconds()
 
 	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
@@ -133,6 +139,7 @@ func (r *Run) doubts() []string {
 	if r.Result.Uncontrolled > 0 {
 		reasons = append(reasons, fmt.Sprintf("%d goroutines ran without having been picked", r.Result.Uncontrolled))
 	}
+	reasons = append(reasons, r.unaccounted()...)
 	if len(r.Plan) > 0 && len(r.Faults.Fired) == 0 {
 		reasons = append(reasons, "none of the planned faults fired")
 	}

@@ -25,6 +25,10 @@ func (r *Run) Report(v Verdict) string {
 	if v.Reason != "" {
 		fmt.Fprintln(&b, explain.Wrap(2, v.Reason))
 	}
+	fmt.Fprintln(&b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
+	if v.Outcome == linearizability.Passed {
+		r.reportUnfired(&b)
+	}
 	for i, violation := range v.Violations {
 		if i == violationsShown {
 			fmt.Fprintf(&b, "  and %d more violations\n", len(v.Violations)-i)
@@ -37,14 +41,19 @@ func (r *Run) Report(v Verdict) string {
 		for _, fault := range r.Faults.Fired {
 			fmt.Fprintf(&b, "    %8.3fs to %8.3fs  %s %s\n", seconds(fault.Begin), seconds(fault.End), fault.Name, fault.Note)
 		}
-		for _, fault := range r.Faults.NotFired {
-			fmt.Fprintln(&b, explain.Wrap(4, fmt.Sprintf("not fired: %s: %s", fault.Fault, fault.Reason)))
-		}
+		r.reportUnfired(&b)
 		if len(r.Faults.Fired)+len(r.Faults.NotFired) == 0 {
 			b.WriteString("    none\n")
 		}
 	}
 	return b.String()
+}
+
+// reportUnfired lists the planned faults that could not happen.
+func (r *Run) reportUnfired(b *strings.Builder) {
+	for _, fault := range r.unfired() {
+		fmt.Fprintln(b, explain.Wrap(4, fmt.Sprintf("not fired: %s: %s", fault.Fault, fault.Reason)))
+	}
 }
 
 func seconds(nanoseconds int64) float64 { return time.Duration(nanoseconds).Seconds() }
