@@ -191,6 +191,7 @@ func TestSchemaRefuses(t *testing.T) {
 	for name, change := range map[string]struct{ from, to string }{
 		"a missing field":      {`"name":"reset",`, ``},
 		"a misspelt field":     {`"limit":1`, `"limits":1`},
+		"a field beside data":  {`{"kind":"change",`, `{"kind":"change","date":1,`},
 		"a wrong type":         {`"begin":50000000`, `"begin":"soon"`},
 		"an unknown kind":      {`"kind":"fault"`, `"kind":"rumour"`},
 		"an unknown operation": {`"kind":"delete"`, `"kind":"destroy"`},
