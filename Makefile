@@ -52,7 +52,7 @@ a01: build ## hunt a real bug, k/k 116122, in a cacher without its fix; fails if
 	bin/simrun --mutant A01 --scenario reinit --seeds 1-2000; test $$? -eq 1
 
 .PHONY: bench
-bench: build ## measure speed, checking, memory and the cost of the scheduler
+bench: build ## measure speed, checking, memory, the scheduler and the oracle
 	go run ./sim/bench
 
 .PHONY: clean

@@ -1,5 +1,6 @@
 // Command bench measures what the project promises: speed, the share of
-// checking, memory, and the cost of the scheduler. `make bench` runs it in the
+// checking, memory, the cost of the scheduler, and the oracle on histories larger
+// than any run's. `make bench` runs it in the
 // project's folder, after bin/simrun has been built.
 //
 //	go run ./sim/bench                       everything
@@ -44,6 +45,7 @@ var parts = []part{
 	{"quorum", func(s settings) ([]row, error) { return speed(s, "quorum", max(1, s.seeds/4), 8) }},
 	{"memory", memory},
 	{"scheduler", scheduler},
+	{"oracle", oracle},
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
