@@ -46,8 +46,8 @@ func FuzzCheck(f *testing.F) {
 
 func judged(t testing.TB, history *model.History) Verdict {
 	limits := config()
-	limits.Oracle.SearchTimeout = 1e9
-	v := History(history, limits.Oracle)
+	limits.SearchTimeout = 1e9
+	v := History(history, limits)
 	require.Contains(t, []linearizability.Outcome{linearizability.Passed, linearizability.Failed, linearizability.Inconclusive}, v.Outcome)
 	require.NotEmpty(t, v.Report())
 	return v

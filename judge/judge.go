@@ -12,14 +12,6 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// Config sets the limits of a judgement.
-type Config struct {
-	Oracle linearizability.Config
-	// RunMinimum is what the history from a run's folder must hold lest it be
-	// vacuous. Other histories have Oracle.Minimum.
-	RunMinimum linearizability.Counts
-}
-
 // explainedMost is how many violations of one history are explained. The rest
 // has its sentence alone.
 const explainedMost = 100
@@ -47,8 +39,11 @@ type Verdict struct {
 	WatchEvents     int         `json:"watch_events"`
 	Violations      []Violation `json:"violations"`
 	// Observations are what was seen that breaks no guarantee.
-	Observations []string               `json:"observations,omitempty"`
-	Counts       linearizability.Counts `json:"counts"`
+	Observations []string `json:"observations,omitempty"`
+	// Counts is what the history holds, Minimum what it has to hold lest it be
+	// inconclusive.
+	Counts  linearizability.Counts `json:"counts"`
+	Minimum linearizability.Counts `json:"minimum"`
 }
 
 // Violation is one broken guarantee.
@@ -60,8 +55,9 @@ type Violation struct {
 }
 
 // File judges the history at a path: a file, the folder of a run, or [Stdin]. A
-// file that cannot be judged has a verdict with an error.
-func File(path string, stdin io.Reader, config Config) Verdict {
+// file that cannot be judged has a verdict with an error. In the folder of a run,
+// the minimum is the one that the run's own verdict names.
+func File(path string, stdin io.Reader, config linearizability.Config) Verdict {
 	s, err := open(path, stdin)
 	if err != nil {
 		return Verdict{File: path, Error: err.Error(), Violations: []Violation{}}
@@ -70,11 +66,10 @@ func File(path string, stdin io.Reader, config Config) Verdict {
 	if err = errors.Join(err, s.close()); err != nil {
 		return Verdict{File: path, Error: fmt.Sprintf("%s: %v", s.name, err), Violations: []Violation{}}
 	}
-	oracle := config.Oracle
-	if s.ofRun {
-		oracle.Minimum = config.RunMinimum
+	if s.minimum != nil {
+		config.Minimum = *s.minimum
 	}
-	v := History(history, oracle)
+	v := History(history, config)
 	v.File, v.Seed, v.Target, v.Attributes = s.name, header.Seed, header.Target, header.Attributes
 	return v
 }
@@ -86,6 +81,7 @@ func History(history *model.History, config linearizability.Config) Verdict {
 		Operations:      len(history.Operations),
 		Streams:         len(history.Streams),
 		Violations:      []Violation{},
+		Minimum:         config.Minimum,
 	}
 	for i := range history.Streams {
 		v.WatchEvents += len(history.Streams[i].Events)

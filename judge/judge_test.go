@@ -19,10 +19,7 @@ import (
 
 const exampleFile = "../traces/testdata/history.jsonl"
 
-func config() Config {
-	oracle := linearizability.DefaultConfig()
-	return Config{Oracle: oracle, RunMinimum: oracle.Minimum}
-}
+func config() linearizability.Config { return linearizability.DefaultConfig() }
 
 func example(t testing.TB) string {
 	text, err := os.ReadFile(exampleFile)
@@ -59,7 +56,7 @@ func TestVerdicts(t *testing.T) {
 		says       []string
 	}{
 		{"passed", example(t), linearizability.Passed, Sound, []string{
-			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0 recorded seconds judged in ", "8 operations, 4 streams, 8 watch\n"}},
+			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0.1 recorded seconds judged in ", "8 operations, 4 streams, 8 watch\n", "\n  in it: "}},
 		{"failed", wrong(t), linearizability.Failed, Broken, []string{
 			"FAILED  standard input\n", "\n  Faithful: stream 5 of client reflector ", "\n    Client reflector opened stream 5 on apiserver-0 at 0.020s for"}},
 		{"no truth", unknown(t), linearizability.Inconclusive, Doubtful, []string{
@@ -113,23 +110,24 @@ func TestPlacesThatHistoriesAreIn(t *testing.T) {
 	require.NoError(t, errors.Join(err, zip.Close()))
 
 	write("run/history.jsonl", example(t))
-	write("run/run.json", "{}")
+	write("run/verdict.json", `{"minimum":{"writes":1000}}`)
 	write("folder/history.jsonl", example(t))
 	write("zipped/history.jsonl.gz", zipped.String())
-	write("run.gz/run.json", "{}")
+	write("run.gz/verdict.json", `{"minimum":{"writes":1000}}`)
+	write("older/history.jsonl", example(t))
+	write("older/verdict.json", `{"verdict":"passed"}`)
 	write("run.gz/history.jsonl.gz", zipped.String())
-	strict := config()
-	strict.RunMinimum.Writes = 1000
 	for path, outcome := range map[string]linearizability.Outcome{
 		write("plain", example(t)):              linearizability.Passed,
 		write("any.name", zipped.String()):      linearizability.Passed,
 		filepath.Join(dir, "folder"):            linearizability.Passed,
+		filepath.Join(dir, "older"):             linearizability.Passed,
 		filepath.Join(dir, "zipped"):            linearizability.Passed,
 		filepath.Join(dir, "run"):               linearizability.Inconclusive,
 		filepath.Join(dir, "run.gz"):            linearizability.Inconclusive,
 		filepath.Join(dir, "run/history.jsonl"): linearizability.Passed,
 	} {
-		v := File(path, nil, strict)
+		v := File(path, nil, config())
 		require.Empty(t, v.Error, path)
 		require.Equal(t, outcome, v.Outcome, "%s: %s", path, v.Reason)
 	}
@@ -149,9 +147,13 @@ func TestUnreadableFiles(t *testing.T) {
 	_, err := io.WriteString(zip, example(t))
 	require.NoError(t, errors.Join(err, zip.Close()))
 	whole := example(t)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "strange"), 0o755))
+	write("strange/history.jsonl", example(t))
+	write("strange/verdict.json", "no")
 	for path, says := range map[string]string{
 		filepath.Join(dir, "nowhere"):                                              "expected a history, found that it cannot be read: no such file or directory",
 		filepath.Join(dir, "empty"):                                                "expected the file history.jsonl in the folder, found none; give the folder that a run has written, or the path of a history",
+		filepath.Join(dir, "strange"):                                              "/verdict.json: expected the verdict of the run as JSON, found something else: invalid character",
 		write("nothing", ""):                                                       "not a watchsim history: the file is empty",
 		write("text", "hello\n"):                                                   "not a watchsim history: line 1 is not a header that names a format",
 		write("newer", `{"format":"watchsim.history","version":99}`):               "the history is of a newer version, 99: this build reads up to version",
@@ -163,7 +165,7 @@ func TestUnreadableFiles(t *testing.T) {
 		write("half.gz", zipped.String()[:zipped.Len()/2]):                         "unexpected EOF",
 	} {
 		v := File(path, nil, config())
-		require.True(t, strings.HasPrefix(v.Error, path+": "), v.Error)
+		require.True(t, strings.HasPrefix(v.Error, path), v.Error)
 		require.Contains(t, v.Error, says)
 		require.NotContains(t, v.Error, "\n")
 		require.Equal(t, Unreadable, v.Standing())

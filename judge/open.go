@@ -4,18 +4,21 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/watchsim/watchsim/linearizability"
 )
 
 // The files that are looked for in a folder.
 const (
 	historyFile = "history.jsonl"
-	runFile     = "run.json"
+	verdictFile = "verdict.json"
 )
 
 // Stdin stands for standard input in place of a path.
@@ -27,8 +30,9 @@ type source struct {
 	close func() error
 	// name is the path of the file itself.
 	name string
-	// ofRun says that the folder of a run holds it.
-	ofRun bool
+	// minimum is what the history has to hold lest it be vacuous, if it lies in
+	// the folder of a run, whose verdict says so.
+	minimum *linearizability.Counts
 }
 
 // open opens a file, the history in a folder, or standard input. What is
@@ -46,8 +50,9 @@ func open(path string, stdin io.Reader) (*source, error) {
 		if s.name, err = historyIn(path); err != nil {
 			return nil, err
 		}
-		_, err := os.Stat(filepath.Join(path, runFile))
-		s.ofRun = err == nil
+		if s.minimum, err = minimumIn(path); err != nil {
+			return nil, err
+		}
 	}
 	file, err := os.Open(s.name)
 	if err != nil {
@@ -68,6 +73,26 @@ func historyIn(folder string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s: expected the file %s in the folder, found none; give the folder that a run has written, or the path of a history", folder, historyFile)
+}
+
+// minimumIn returns the minimum that the verdict in a run's folder names, nil if
+// there is no verdict, or one of before there were minima.
+func minimumIn(folder string) (*linearizability.Counts, error) {
+	path := filepath.Join(folder, verdictFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, plain(path, err)
+	}
+	var verdict struct {
+		Minimum *linearizability.Counts `json:"minimum"`
+	}
+	if err := json.Unmarshal(text, &verdict); err != nil {
+		return nil, fmt.Errorf("%s: expected the verdict of the run as JSON, found something else: %w", path, err)
+	}
+	return verdict.Minimum, nil
 }
 
 // plain puts the path before an error of the operating system, once.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
 )
 
@@ -20,8 +21,11 @@ func (v Verdict) Report() string {
 	if v.Target != "" {
 		about = fmt.Sprintf("seed %d of target %s; ", v.Seed, v.Target)
 	}
-	fmt.Fprintln(&b, explain.Wrap(2, about+fmt.Sprintf("%.0f recorded seconds judged in %.0f ms, %d operations, %d streams, %d watch events, %d changes in etcd",
-		v.RecordedSeconds, v.CheckSeconds*1000, v.Operations, v.Streams, v.WatchEvents, v.Counts.Changes)))
+	fmt.Fprintln(&b, explain.Wrap(2, about+fmt.Sprintf("%.1f recorded seconds judged in %.1f ms, %d operations, %d streams, %d watch events",
+		v.RecordedSeconds, v.CheckSeconds*1000, v.Operations, v.Streams, v.WatchEvents)))
+	if v.Counts != (linearizability.Counts{}) {
+		fmt.Fprintln(&b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
+	}
 	if v.Reason != "" {
 		fmt.Fprintln(&b, explain.Wrap(2, v.Reason))
 	}

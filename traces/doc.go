@@ -3,7 +3,9 @@
 // It defines the files a run leaves behind:
 //
 //   - history.jsonl holds a [model.History]: all that clients did and saw, and what
-//     was true. See history.go, and encode.go for its hot path.
+//     was true. See history.go, and encode.go for its hot path. shape.go finds
+//     fields that are missing, validate.go and validate_operation.go what nobody can
+//     have recorded, and schema holds the JSON Schema of a line.
 //   - the decision tape holds what the run chose, so that it can be run again. See
 //     tape.go.
 //
@@ -31,6 +33,8 @@
 // asked for. The events of a stream come after it, in the order in which they
 // arrived. The end record is the last line and counts the records before it, so
 // that a file that was cut short is noticed.
+//
+// docs/history-format.md says the same for people who write one.
 //
 // A reader ignores fields it does not know, so fields may be added; a change
 // that an old reader would misunderstand takes a new version. Version 2 added the

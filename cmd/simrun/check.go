@@ -16,9 +16,8 @@ import (
 // checkCommand judges recorded histories.
 func checkCommand() *cobra.Command {
 	var asJSON, schema bool
-	run := scenario.OracleConfig()
-	config := judge.Config{Oracle: run, RunMinimum: run.Minimum}
-	config.Oracle.Minimum = linearizability.DefaultConfig().Minimum
+	config := scenario.OracleConfig()
+	config.Minimum = linearizability.DefaultConfig().Minimum
 	command := &cobra.Command{
 		Use:   "check HISTORY...",
 		Short: "judge recorded histories, whoever recorded them",
@@ -44,14 +43,14 @@ func checkCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object a file on standard output")
 	flags.BoolVar(&schema, "schema", false, "print the JSON Schema of a line of a history, and check nothing")
-	flags.DurationVar(&config.Oracle.DeliveryBound, "delivery-bound", config.Oracle.DeliveryBound, "recorded time after healing within which everything must have arrived")
-	flags.DurationVar(&config.Oracle.SearchTimeout, "search-timeout", config.Oracle.SearchTimeout, "real time that a search may take before it is inconclusive, 0 for any")
-	flags.IntVar(&config.Oracle.Window, "window", config.Oracle.Window, "number of changes that a cache holds at least, 0 if that is not known")
-	flags.IntVar(&config.Oracle.ViolationsPerSource, "violations", config.Oracle.ViolationsPerSource, "most violations of a guarantee shown for each stream or client, 0 for all")
+	flags.DurationVar(&config.DeliveryBound, "delivery-bound", config.DeliveryBound, "recorded time after healing within which everything must have arrived")
+	flags.DurationVar(&config.SearchTimeout, "search-timeout", config.SearchTimeout, "real time that a search may take before it is inconclusive, 0 for any")
+	flags.IntVar(&config.Window, "window", config.Window, "number of changes that a cache holds at least, 0 if that is not known")
+	flags.IntVar(&config.ViolationsPerSource, "violations", config.ViolationsPerSource, "most violations of a guarantee shown for each stream or client, 0 for all")
 	return command
 }
 
-func check(command *cobra.Command, paths []string, config judge.Config, asJSON bool) error {
+func check(command *cobra.Command, paths []string, config linearizability.Config, asJSON bool) error {
 	worst := judge.Sound
 	for i, path := range paths {
 		verdict := judge.File(path, command.InOrStdin(), config)
