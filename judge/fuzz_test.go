@@ -66,12 +66,12 @@ func FuzzDamage(f *testing.F) {
 func TestDamagedHistoriesAreJudged(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(example(t)), "\n")
 	outcomes := map[linearizability.Outcome]int{}
-	for seed := range uint64(5000) {
+	for seed := range uint64(2000) {
 		outcomes[damageAndJudge(t, lines, seed, int(seed)%6+1)]++
 	}
-	require.Greater(t, outcomes[linearizability.Failed], 500, "%v", outcomes)
-	require.Greater(t, outcomes[linearizability.Passed], 100, "%v", outcomes)
-	require.Greater(t, outcomes[""], 500, "refused: %v", outcomes)
+	require.Greater(t, outcomes[linearizability.Failed], 200, "%v", outcomes)
+	require.Greater(t, outcomes[linearizability.Passed], 40, "%v", outcomes)
+	require.Greater(t, outcomes[""], 200, "refused: %v", outcomes)
 }
 
 func damageAndJudge(t testing.TB, lines []string, seed uint64, changes int) linearizability.Outcome {

@@ -56,7 +56,7 @@ func TestVerdicts(t *testing.T) {
 		says       []string
 	}{
 		{"passed", example(t), linearizability.Passed, Sound, []string{
-			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0.1 recorded seconds judged in ", "8 operations, 4 streams, 8 watch\n", "\n  in it: "}},
+			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0.1 recorded seconds judged in ", " 8 operations, 4 streams,", "\n  in it: 3 writes (at least 1), "}},
 		{"failed", wrong(t), linearizability.Failed, Broken, []string{
 			"FAILED  standard input\n", "\n  Faithful: stream 5 of client reflector ", "\n    Client reflector opened stream 5 on apiserver-0 at 0.020s for"}},
 		{"no truth", unknown(t), linearizability.Inconclusive, Doubtful, []string{
