@@ -23,9 +23,6 @@ type Store struct {
 	BookmarkPeriod time.Duration
 	// Window is how many of the last changes a watch can start from.
 	Window int
-	// Shares makes the store deliver its own objects instead of copies, which
-	// is wrong: a test can see that it is noticed.
-	Shares bool
 	// FutureWait is how long a request for a future RV waits for it.
 	FutureWait time.Duration
 
@@ -37,6 +34,7 @@ type Store struct {
 	versions    map[string][]model.Change // by key, in order of RV
 	keys        []string                  // all keys ever written, sorted
 	compactions []model.Compaction
+	shares      bool
 	generation  int // streams of earlier generations are broken
 	wake        chan struct{}
 	began       time.Time
@@ -76,6 +74,14 @@ func (s *Store) Compact(rv int64) {
 		s.compacted = rv
 		s.compactions = append(s.compactions, model.Compaction{RV: rv, Time: int64(time.Since(s.began))})
 	}
+}
+
+// Share makes watches deliver the store's own objects instead of copies, which
+// is wrong: a test can see that it is noticed.
+func (s *Store) Share() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shares = true
 }
 
 // BreakStreams ends all open streams as a lost connection does.

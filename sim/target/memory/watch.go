@@ -94,14 +94,14 @@ func (w *watch) deliver(event model.Event) model.Event {
 	if event.Object == nil {
 		return event
 	}
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
 	delivered := event.Object
-	if !w.store.Shares {
+	if !w.store.shares {
 		delivered = copyOf(delivered)
 	}
 	event.Object = copyOf(delivered)
 	if w.request.Scribbles {
-		w.store.mu.Lock()
-		defer w.store.mu.Unlock()
 		model.ScribbleOver(delivered, w.request.ID)
 	}
 	return event
