@@ -34,6 +34,8 @@ type Verdict struct {
 	// Unfired says which those were, and why.
 	Unfired    []Unfired   `json:"not_fired,omitempty"`
 	Violations []Violation `json:"violations"`
+	// Observations are phenomena that break no guarantee, such as time travel.
+	Observations []string `json:"observations,omitempty"`
 	// Counts is what the history holds, Minimum what it has to hold lest the run
 	// be inconclusive.
 	Counts  linearizability.Counts `json:"counts"`
@@ -97,6 +99,9 @@ func (r *Run) Judge() Verdict {
 
 	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
 	v.Violations = append(v.Violations, r.explained(found.Violations)...)
+	for _, observation := range found.Observations {
+		v.Observations = append(v.Observations, observation.String())
+	}
 	if reasons := r.doubts(); len(reasons) > 0 {
 		v.Reason = strings.Join(append(reasons, nonEmpty(v.Reason)...), "; ")
 		if v.Outcome == linearizability.Passed {

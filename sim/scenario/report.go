@@ -36,6 +36,13 @@ func (r *Run) Report(v Verdict) string {
 		}
 		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
 	}
+	for i, observation := range v.Observations {
+		if i == violationsShown {
+			fmt.Fprintf(&b, "\n  and %d more observations\n", len(v.Observations)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n%s\n", explain.Wrap(2, "no failure, but "+observation))
+	}
 	if v.Outcome != linearizability.Passed {
 		b.WriteString("\n  faults:\n")
 		for _, fault := range r.Faults.Fired {
