@@ -49,12 +49,14 @@ func (w *walk) readMarkedBlock(end int) {
 	block := make([]*model.Object, 0, end)
 	for i := range w.stream.Events[:end] {
 		event := &w.stream.Events[i]
-		switch {
-		case event.Type == model.Bookmark:
+		if event.Type == model.Bookmark {
 			w.violate(Bookmarked, i, fmt.Sprintf("%s came before the initial block was complete", describeEvent(event)), event.RV)
-		case event.Type != model.Error && !isData(event):
+			continue
+		}
+		if event.Type != model.Error && !isData(event) {
 			w.violate(Typed, i, fmt.Sprintf("an event of the unknown type %q came at RV %d", event.Type, event.RV), event.RV)
-		case event.Object != nil:
+		}
+		if event.Object != nil {
 			block = append(block, event.Object)
 		}
 	}

@@ -159,3 +159,50 @@ func TestALargeStreamIsNotSearched(t *testing.T) {
 	config.SearchChanges = len(h.Truth.Changes) - 1
 	require.Zero(t, linearizability.Check(h, config).Counts.Searched)
 }
+
+// TestWhatTheSearchHasFound keeps the mistakes of the walk that the search found,
+// each rare enough to be missed by a few hundred draws.
+func TestWhatTheSearchHasFound(t *testing.T) {
+	x, y, z := event(model.Added, 7), event(model.Added, 4), event(model.Added, 9)
+	marked, plain := model.Stream{InitialEvents: true, Bookmarks: true}, model.Stream{RV: 0}
+	written := func(h *model.History) { // so that etcd was at most at 8 by 2000
+		h.Operations = []model.Operation{{ID: 1, Client: "c2", Kind: model.Create, Scope: model.Scope{Namespace: "b", Name: "z"},
+			Object: &model.Object{Namespace: "b", Name: "z", Value: "v9"}, Call: 2001, Return: 2002, ResultRV: 9}}
+	}
+	open := func(h *model.History) { h.Streams[0].Closed, h.End = model.Pending, h.Healed+60_000*step }
+	for _, row := range []struct {
+		name    string
+		history *model.History
+		change  func(*model.History)
+		broken  guarantees
+	}{
+		{"a bookmark nobody asked for", closedStream(model.Stream{RV: 2}, bookmark(3)), nil, guarantees{linearizability.Bookmarked}},
+		{"a mark at no RV", closedStream(model.Stream{InitialEvents: true, Bookmarks: true, Scope: model.Scope{Name: "none"}}, initialEnd(0)), nil,
+			guarantees{linearizability.InitialEnd}},
+		{"a mark on what is no bookmark", closedStream(marked, x, y, with(z, func(e *model.Event) { e.InitialEnd = true })), nil,
+			guarantees{linearizability.InitialEnd}},
+		{"an unknown type in a block", closedStream(marked, x, with(y, func(e *model.Event) { e.Type = "CHANGED" }), z, initialEnd(10)), nil,
+			guarantees{linearizability.Typed}},
+		{"a change before its commit", closedStream(model.Stream{RV: 7}, z), written, guarantees{linearizability.Faithful}},
+		{"a block that is not yet", closedStream(model.Stream{RV: 0, Scope: model.Scope{Namespace: "b"}}, z), written,
+			guarantees{linearizability.Faithful, linearizability.Initial}},
+		{"part of a block with another RV", closedStream(plain, with(x, func(e *model.Event) { e.RV = 5 })), nil,
+			guarantees{linearizability.Initial, linearizability.Faithful}},
+		{"no mark, as the stream had failed", closedStream(marked, x, y, z, failure(model.Unknown)), open, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if row.change != nil {
+				row.change(row.history)
+			}
+			verdict := agree(t, row.history)
+			broken := guarantees{}
+			for _, violation := range verdict.Violations {
+				broken = append(broken, violation.Guarantee)
+			}
+			require.Equal(t, len(row.broken) > 0, len(broken) > 0, "%v", verdict.Err())
+			if len(broken) > 0 {
+				require.Subset(t, row.broken, broken, "%v", verdict.Err())
+			}
+		})
+	}
+}

@@ -1,0 +1,385 @@
+package linearizability_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// This file judges histories a second time from etcd's and Kubernetes' published
+// rules, by code that shares nothing with the oracle but the types of a history:
+// no store, no transitions, no bounds, no state machine. It takes its time. It
+// writes out the whole resource at every revision, and what a stream should have
+// received from every RV that it can have begun at, and compares texts.
+//
+// etcd's guarantees of a watch (etcd.io, "KV API guarantees") and what is made of
+// them where the client is Kubernetes' and not etcd's:
+//
+//   - Ordered, unique, reliable: as published, of the changes after the initial
+//     block. The block is Kubernetes' own, and in no order.
+//   - Atomic: all events of a revision come together. Kubernetes changes one
+//     object in a revision, so there is nothing to come apart.
+//   - Resumable: a watch can be established again after the last revision seen.
+//     That what is left of a stream is then owed again is a property of the
+//     specification (model, TestAStreamResumesAnywhere); whether a cache still
+//     has it is for Expired. etcd loses it only by compaction, a cache also by
+//     dropping the oldest of its window.
+//   - Bookmarkable: progress notifications guarantee all events up to them.
+//     Kubernetes' bookmarks are that; etcd's come to whoever asks, these only to
+//     watches that allow them.
+//
+// And where the published rules say more than the oracle demands:
+//
+//   - A watch without an RV starts at "most recent" in Kubernetes' table. The
+//     cacher serves any state it has, unless initial events are asked for.
+//   - etcd's events carry what was written; a selector's do not. What leaves a
+//     selection is DELETED, with its last state within (API concepts, and
+//     watch.Event).
+type secondOpinion struct {
+	h *model.History
+	// content is the resource at each revision.
+	content []map[string]model.Object
+}
+
+func newSecondOpinion(h *model.History) *secondOpinion {
+	o := &secondOpinion{h: h}
+	now := map[string]model.Object{}
+	for rv := range h.Truth.Revision + 1 {
+		for _, change := range h.Truth.Changes {
+			if change.RV != rv {
+				continue
+			}
+			object := change.Object
+			object.RV = rv
+			name := object.Namespace + "/" + object.Name
+			if delete(now, name); !change.Deleted {
+				now[name] = object
+			}
+		}
+		then := map[string]model.Object{}
+		for name, object := range now {
+			then[name] = object
+		}
+		o.content = append(o.content, then)
+	}
+	return o
+}
+
+// selected is what a query selects at a revision.
+func (o *secondOpinion) selected(scope model.Scope, selector model.Selector, rv int64) map[string]model.Object {
+	found := map[string]model.Object{}
+	for name, object := range o.content[min(max(rv, 0), int64(len(o.content))-1)] {
+		wanted := (scope.Namespace == "" || scope.Namespace == object.Namespace) && (scope.Name == "" || scope.Name == object.Name) &&
+			(selector.Node == "" || selector.Node == object.Node)
+		for label, value := range selector.Labels {
+			if got, there := object.Labels[label]; !there || got != value {
+				wanted = false
+			}
+		}
+		if wanted {
+			found[name] = object
+		}
+	}
+	return found
+}
+
+// text is an object or event in full.
+func text(kind model.EventType, o model.Object) string {
+	return fmt.Sprintf("%s %s/%s@%d %q %q %q %v", kind, o.Namespace, o.Name, o.RV, o.Value, o.UID, o.Node, o.Labels)
+}
+
+// line is an event that is expected.
+type line struct {
+	rv   int64
+	text string
+}
+
+// expected is all that happens to a selection after a revision.
+func (o *secondOpinion) expected(s *model.Stream, after int64) (lines []line) {
+	for rv := max(after, 0) + 1; rv <= o.h.Truth.Revision; rv++ {
+		before, now := o.selected(s.Scope, s.Selector, rv-1), o.selected(s.Scope, s.Selector, rv)
+		for name, object := range now {
+			if last, there := before[name]; !there {
+				lines = append(lines, line{rv, text(model.Added, object)})
+			} else if last.RV != object.RV {
+				lines = append(lines, line{rv, text(model.Modified, object)})
+			}
+		}
+		for name, last := range before {
+			if _, there := now[name]; !there {
+				last.RV = rv
+				lines = append(lines, line{rv, text(model.Deleted, last)})
+			}
+		}
+	}
+	return lines
+}
+
+// commits calls back for every write whose revision is known.
+func (o *secondOpinion) commits(each func(op *model.Operation, rv int64)) {
+	for i := range o.h.Operations {
+		op := &o.h.Operations[i]
+		lost := op.Err == model.Unknown || op.Return == model.Pending
+		if op.Err != model.OK && !lost {
+			continue
+		}
+		for _, change := range o.h.Truth.Changes {
+			same := change.Object.Namespace == op.Scope.Namespace && change.Object.Name == op.Scope.Name
+			wrote := (op.Kind == model.Create || op.Kind == model.Update) && op.Object != nil && !change.Deleted && change.Object.Value == op.Object.Value
+			deleted := op.Kind == model.Delete && !lost && change.Deleted && op.ResultRV == change.RV
+			if same && (wrote || deleted) {
+				each(op, change.RV)
+			}
+		}
+	}
+}
+
+// newest is the highest revision there can have been at a time: whatever was
+// called later has a higher one.
+func (o *secondOpinion) newest(time int64) int64 {
+	newest := o.h.Truth.Revision
+	o.commits(func(op *model.Operation, rv int64) {
+		if op.Call > time {
+			newest = min(newest, rv-1)
+		}
+	})
+	return newest
+}
+
+// acknowledged is the highest revision a client had been told of before a time.
+func (o *secondOpinion) acknowledged(time int64) (highest int64) {
+	o.commits(func(op *model.Operation, rv int64) {
+		if op.Err == model.OK && op.Return != model.Pending && op.Return < time {
+			highest = max(highest, rv)
+		}
+	})
+	return highest
+}
+
+// allows reports whether the stream is as published.
+func (o *secondOpinion) allows(s *model.Stream) bool {
+	events := s.Events
+	failed := slices.IndexFunc(events, func(e model.Event) bool { return e.Type == model.Error })
+	if failed >= 0 {
+		// "ERROR: Object is a *api.Status", and the last event.
+		if e := events[failed]; failed < len(events)-1 || e.InitialEnd || (e.Err == model.OK && e.Message == "") {
+			return false
+		}
+		events = events[:failed]
+	}
+	for _, e := range events {
+		bookmark := e.Type == model.Bookmark
+		switch {
+		case !bookmark && e.Type != model.Added && e.Type != model.Modified && e.Type != model.Deleted,
+			!bookmark && (e.Object == nil || e.Object.RV != e.RV || e.InitialEnd),
+			bookmark && (!s.Bookmarks || e.RV < 1),
+			e.RV > o.newest(e.Time):
+			return false
+		}
+	}
+	open := s.Closed == model.Pending && failed < 0
+	synthetic := s.InitialEvents || s.RV <= 0
+	if !synthetic {
+		return o.follows(s, events, s.RV, open)
+	}
+	if failed == 0 {
+		return true // refused
+	}
+	oldest := int64(0)
+	if s.InitialEvents {
+		if oldest = s.RV; s.RV == model.RVUnset {
+			oldest = o.acknowledged(s.Call)
+		}
+	}
+	if len(events) == 0 && !open {
+		return true // nothing has come yet
+	}
+	for rv := oldest; rv <= max(oldest, o.h.Truth.Revision); rv++ {
+		if o.begins(s, events, rv, open) {
+			return true
+		}
+	}
+	return false
+}
+
+// begins reports whether the stream can have begun with the state at a revision.
+func (o *secondOpinion) begins(s *model.Stream, events []model.Event, rv int64, open bool) bool {
+	block := map[string]bool{}
+	for _, object := range o.selected(s.Scope, s.Selector, rv) {
+		block[text(model.Added, object)] = true
+	}
+	size, seen := len(block), 0
+	for seen < len(events) && seen < size && events[seen].Type != model.Bookmark {
+		line := text(events[seen].Type, *events[seen].Object)
+		if !block[line] {
+			return false
+		}
+		delete(block, line) // each once
+		seen++
+	}
+	mustMark, mayMark := s.InitialEvents && s.Bookmarks, s.Bookmarks
+	switch {
+	case seen < size:
+		return seen == len(events) && !open // cut off
+	case mayMark && seen < len(events) && events[seen].InitialEnd:
+		return events[seen].RV >= rv && o.follows(s, events[seen+1:], events[seen].RV, open) &&
+			!slices.ContainsFunc(o.expected(s, rv), func(l line) bool { return l.rv <= events[seen].RV })
+	case mustMark:
+		return seen == len(events) && !open
+	}
+	// The state was real by the time that the last of it came, if anything had to
+	// be sent at all.
+	last := o.h.Truth.Revision
+	if seen > 0 {
+		last = o.newest(events[seen-1].Time)
+	} else if len(events) > 0 {
+		last = o.newest(events[0].Time)
+	}
+	if rv > last {
+		return seen == len(events) && !open
+	}
+	return o.follows(s, events[seen:], rv, open)
+}
+
+// follows judges what comes after a revision: ordered, unique, reliable and
+// bookmarkable, and complete if the stream was open at the end.
+func (o *secondOpinion) follows(s *model.Stream, events []model.Event, after int64, open bool) bool {
+	expected := o.expected(s, after)
+	sent, position := 0, after
+	for _, e := range events {
+		if e.RV < position || e.InitialEnd {
+			return false // ordered
+		}
+		if e.Type == model.Bookmark {
+			if sent < len(expected) && expected[sent].rv <= e.RV {
+				return false // bookmarkable
+			}
+			position = e.RV
+			continue
+		}
+		if sent == len(expected) || text(e.Type, *e.Object) != expected[sent].text {
+			return false // unique, reliable
+		}
+		position = e.RV
+		sent++
+	}
+	return !open || sent == len(expected)
+}
+
+// allowsList reports whether a list that is not paged is as published, in
+// Kubernetes' table of resourceVersion and resourceVersionMatch.
+func (o *secondOpinion) allowsList(op *model.Operation) bool {
+	if op.ResultRV < 1 || op.ResultRV > o.newest(op.Return) {
+		return false
+	}
+	want := map[string]bool{}
+	for _, object := range o.selected(op.Scope, op.Selector, op.ResultRV) {
+		want[text("", object)] = true
+	}
+	for _, object := range op.Objects {
+		if !want[text("", object)] {
+			return false
+		}
+		delete(want, text("", object))
+	}
+	switch {
+	case len(want) > 0:
+		return false
+	case op.RV == model.RVUnset: // "Most Recent"
+		return op.ResultRV >= o.acknowledged(op.Call)
+	case op.Match == model.MatchExact: // "Exact"
+		return op.ResultRV == op.RV
+	}
+	return op.ResultRV >= op.RV // "Any", "Not older than"
+}
+
+// aboutOneStream are the guarantees that one stream keeps or breaks by itself.
+var aboutOneStream = guarantees{linearizability.Ordered, linearizability.Unique, linearizability.Reliable, linearizability.Typed,
+	linearizability.Faithful, linearizability.Scoped, linearizability.Initial, linearizability.InitialEnd, linearizability.Bookmarked,
+	linearizability.LastError, linearizability.Delivered}
+
+// aboutOneList are those of a list that is not paged.
+var aboutOneList = guarantees{linearizability.ExactState, linearizability.MostRecent, linearizability.NotOlderThan,
+	linearizability.Exact, linearizability.Any, linearizability.Paged}
+
+// compareOpinions requires that the oracle and the second opinion accept the same
+// streams and lists, and returns how many they accepted and rejected.
+func compareOpinions(t require.TestingT, h *model.History) (accepted, rejected int) {
+	config := lenient()
+	config.ViolationsPerSource = 0
+	verdict := linearizability.Check(h, config)
+	streams, lists := map[int]error{}, map[int]error{}
+	for _, violation := range verdict.Violations {
+		if violation.Guarantee == linearizability.Revision {
+			return 0, 0 // without an order there is no opinion
+		}
+		if slices.Contains(aboutOneStream, violation.Guarantee) {
+			streams[violation.Witness.Stream] = violation
+		}
+		if slices.Contains(aboutOneList, violation.Guarantee) && len(violation.Witness.Operations) > 0 {
+			lists[violation.Witness.Operations[0].ID] = violation
+		}
+	}
+	opinion := newSecondOpinion(h)
+	count := func(allowed bool, found error, what string) {
+		require.Equal(t, found == nil, allowed, "%s: the oracle says %v", what, found)
+		if allowed {
+			accepted++
+		} else {
+			rejected++
+		}
+	}
+	for i := range h.Streams {
+		if s := &h.Streams[i]; s.Err == model.OK {
+			count(opinion.allows(s), streams[s.ID], fmt.Sprintf("stream %d", s.ID))
+		}
+	}
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		if op.Kind == model.List && op.Err == model.OK && op.Return != model.Pending && op.Limit == 0 && op.Continues == 0 {
+			count(opinion.allowsList(op), lists[op.ID], fmt.Sprintf("operation %d", op.ID))
+		}
+	}
+	return accepted, rejected
+}
+
+func TestTheSecondOpinionAgrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := rapidChooser{t}
+		h := generate(c, rapid.IntRange(1, 50).Draw(t, "steps"))
+		for range rapid.IntRange(0, 1).Draw(t, "damages") {
+			rapid.SampledFrom(damages).Draw(t, "damage").inflict(c, h)
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "distortions") {
+			distort(c, h)
+		}
+		compareOpinions(t, h)
+	})
+}
+
+// TestTheSecondOpinionAgreesOnMany sees to it that both have much to accept and
+// much to reject.
+func TestTheSecondOpinionAgreesOnMany(t *testing.T) {
+	accepted, rejected := 0, 0
+	for seed := range uint64(1500) {
+		c := randomChooser{rand.New(rand.NewPCG(seed, 4))}
+		h := generate(c, 50)
+		if seed%2 == 0 {
+			damages[c.below(len(damages))].inflict(c, h)
+		}
+		for range c.below(4) {
+			distort(c, h)
+		}
+		a, r := compareOpinions(t, h)
+		accepted, rejected = accepted+a, rejected+r
+	}
+	require.Greater(t, accepted, 5000)
+	require.Greater(t, rejected, 500)
+}
