@@ -22,6 +22,10 @@ func TestEndsOfStreams(t *testing.T) {
 	server, connection, client := model.ClosedByServer, model.ClosedByReset, model.ClosedByClient
 	late := witnessing("s1", 11)
 	late.Return = 500
+	uncached := witnessing("s1", model.RVUnset)
+	for _, rv := range []int64{9, 7, 4} {
+		uncached.Events = append([]model.Event{with(event(model.Added, rv), func(e *model.Event) { e.Time = 445 })}, uncached.Events...)
+	}
 	partial := model.Stream{ID: 3, Client: "c3", Server: "s1", RV: 0, Call: 440, Return: 441, Closed: 700,
 		Events: []model.Event{with(event(model.Added, 15), func(e *model.Event) { e.Time = 650 })}}
 	for _, row := range []struct {
@@ -46,6 +50,8 @@ func TestEndsOfStreams(t *testing.T) {
 			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
 		{"although a stream went on that may have begun after it", model.Stream{Reason: server}, late,
 			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
+		{"although a stream went on that etcd may have fed", model.Stream{Reason: server}, uncached,
+			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
 		{"although a block came later, of which it is not known when it was taken", model.Stream{Reason: server}, partial,
 			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
 		{"cut by a reset", model.Stream{Reason: connection}, witnessing("s1", 11), []model.Fault{fault("reset", 540, 540, "s1", "c1")}, nil},
@@ -61,6 +67,9 @@ func TestEndsOfStreams(t *testing.T) {
 		{"with an error, after which the client hung up", model.Stream{Reason: client, Events: []model.Event{
 			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 510 }), with(failure(model.Unknown), func(e *model.Event) { e.Time = 540 }),
 		}}, model.Stream{}, nil, broken},
+		{"with an error before the fault, after which the client hung up", model.Stream{Reason: client, Events: []model.Event{
+			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 510 }), with(failure(model.Unknown), func(e *model.Event) { e.Time = 540 }),
+		}}, model.Stream{}, []model.Fault{fault("watch-break", 545, 545, "s1")}, broken},
 		{"before its timeout", model.Stream{Reason: server, Timeout: 51}, model.Stream{}, nil, broken},
 		{"although the cache went on", model.Stream{Reason: server}, witnessing("s1", 11),
 			[]model.Fault{fault("watch-break", 450, 450, "s1")}, broken},
@@ -141,6 +150,9 @@ func TestEndOfAConsumerThatFellBehind(t *testing.T) {
 	config := lenient()
 	config.Backlog = 0
 	require.NoError(t, linearizability.Check(h, config).Err(), "without a known backlog nobody can tell")
+	config = lenient()
+	config.BookmarkEvery = 0
+	require.NoError(t, linearizability.Check(history(0, model.Stream{Bookmarks: true}), config).Err(), "nor without knowing about bookmarks")
 	h = history(backlog-1, model.Stream{})
 	h.Streams[0].Closed = linearizability.DefaultConfig().StreamTimeout.Nanoseconds()
 	judge(t, h, nil) // a server ends a stream of that age unasked
@@ -169,4 +181,38 @@ func TestWhatArrivedHasLeftTheQueue(t *testing.T) {
 	}
 	judge(t, history(14), nil)
 	judge(t, history(15), guarantees{linearizability.Closed})
+
+	// A server that gives up a consumer which waits for the end of its initial
+	// events may deliver what is in the queue first.
+	marked := func(time int64) *model.History {
+		h := history(19)
+		s := &h.Streams[0]
+		s.RV, s.InitialEvents, s.Bookmarks = 0, true, true
+		s.Events = append([]model.Event{{Stream: 1, Time: 7, Type: model.Bookmark, RV: 1, InitialEnd: true}}, s.Events...)
+		for i := range s.Events {
+			s.Events[i].Time = max(s.Events[i].Time, time)
+		}
+		return h
+	}
+	judge(t, marked(7), guarantees{linearizability.Closed})
+	judge(t, marked(198), nil)
+}
+
+// TestASurvivorNeedOnlyBeAsOldAsTheLastEvent is a stream that brought a change
+// made at 520, and so cannot have ended before: another one that began at 505
+// and went on shows that the cache did.
+func TestASurvivorNeedOnlyBeAsOldAsTheLastEvent(t *testing.T) {
+	history := func(called int64) *model.History {
+		made := acknowledged()
+		made.Call, made.Return = called, 530
+		h := listHistory(made, upcoming())
+		survivor := witnessing("s1", 11)
+		survivor.Call, survivor.Return, survivor.Events[0].Time = 504, 505, 541
+		h.Streams = []model.Stream{{ID: 9, Client: "c1", Server: "s1", RV: 11, Call: 500, Return: 501, Closed: 550, Reason: model.ClosedByServer,
+			Events: []model.Event{with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 540 })}}, survivor}
+		h.Faults = []model.Fault{fault("watch-break", 450, 450, "s1")}
+		return h
+	}
+	judge(t, history(520), guarantees{linearizability.Closed})
+	judge(t, history(505), nil)
 }

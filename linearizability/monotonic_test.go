@@ -41,7 +41,12 @@ func blockAt(s model.Stream, mark int64, added ...int64) model.Stream {
 func TestWhatAClientIsShownLater(t *testing.T) {
 	broken := guarantees{linearizability.Monotonic}
 	here, elsewhere := seeing("c1", "s1", 11), seeing("c1", "s2", 11)
-	cut := blockAt(model.Stream{RV: 0}, 0, 9)
+	// All that matched before RV 15, and a part of what did from then on.
+	cut := blockAt(model.Stream{RV: 0, Selector: model.Selector{Labels: web}}, 0, 9)
+	uncached := model.Stream{ID: 20, Client: "c1", Server: "s1", Call: 300, Return: 301, RV: model.RVUnset, Closed: 400}
+	for _, rv := range []int64{15, 9} {
+		uncached.Events = append(uncached.Events, with(event(model.Added, rv), func(e *model.Event) { e.Time = 350 }))
+	}
 	get := func(rv int64, op model.Operation) model.Operation {
 		op.Client, op.Server, op.Kind, op.RV, op.Call, op.Return = "c1", "s1", model.Get, rv, 500, 510
 		if op.Scope.Name == "" {
@@ -75,6 +80,8 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 		{"an object that had not changed since", here, model.Operation{},
 			get(0, model.Operation{Scope: model.Scope{Namespace: "b", Name: "z"}, ResultRV: 9, Objects: []model.Object{*objectAt(9)}}), model.Stream{}, 0, nil},
 		{"a block that may be the beginning of a newer one", here, model.Operation{}, model.Operation{}, cut, 0, nil},
+		{"an older state than a watch that may have bypassed the cache", uncached, model.Operation{},
+			listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 1, nil},
 		{"an older state from another server", elsewhere, model.Operation{}, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 1, nil},
 		{"an older block from another server", elsewhere, model.Operation{}, model.Operation{},
 			blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 1, nil},

@@ -134,3 +134,15 @@ func changed(op model.Operation, change func(*model.Operation)) model.Operation 
 	change(&op)
 	return op
 }
+
+// TestTheHighestRefusalCounts is a server that refused an RV, and then a lower
+// one: what lies between is no longer held either.
+func TestTheHighestRefusalCounts(t *testing.T) {
+	h := listHistory(acknowledged(), upcoming())
+	low := refused(model.Stream{RV: 5}, model.Expired, false)
+	low.ID, low.Call, low.Return, low.Closed = 11, 511, 515, 515
+	h.Streams = []model.Stream{refused(model.Stream{RV: 8}, model.Expired, false), low,
+		{ID: 10, Client: "c2", Server: "s1", RV: 7, Call: 520, Return: 521, Closed: 590, Reason: model.ClosedByClient,
+			Events: []model.Event{with(event(model.Added, 9), func(e *model.Event) { e.Time = 580 })}}}
+	judge(t, h, guarantees{linearizability.Expired})
+}
