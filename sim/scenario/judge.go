@@ -161,6 +161,6 @@ func nonEmpty(s string) []string {
 // OracleLimits renders the limits of the oracle for a banner.
 func OracleLimits() string {
 	config := OracleConfig()
-	return fmt.Sprintf("everything delivered %v after healing; search %v; %d violations of a guarantee shown for each stream or client",
-		config.DeliveryBound, config.SearchTimeout, config.ViolationsPerSource)
+	return fmt.Sprintf("everything delivered %v after healing; search %v, of streams up to %d events where there are up to %d changes; %d violations of a guarantee shown for each stream or client",
+		config.DeliveryBound, config.SearchTimeout, config.SearchEvents, config.SearchChanges, config.ViolationsPerSource)
 }
