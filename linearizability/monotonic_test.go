@@ -77,6 +77,8 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 			listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, nil},
 		{"not older than an RV, on a server that lags behind another", elsewhere, model.Operation{},
 			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), model.Stream{}, 0, nil},
+		{"initial events not older than an RV, on a server that lags behind another", elsewhere, model.Operation{}, model.Operation{},
+			blockAt(model.Stream{RV: 9, InitialEvents: true}, 12, 7, 9), 0, nil},
 		{"an object that had not changed since", here, model.Operation{},
 			get(0, model.Operation{Scope: model.Scope{Namespace: "b", Name: "z"}, ResultRV: 9, Objects: []model.Object{*objectAt(9)}}), model.Stream{}, 0, nil},
 		{"a block that may be the beginning of a newer one", here, model.Operation{}, model.Operation{}, cut, 0, nil},
@@ -158,4 +160,12 @@ func TestSightsCountFromWhenTheyWereSeen(t *testing.T) {
 			judge(t, h, row.broken)
 		})
 	}
+}
+
+// TestSightsBetweenTwoChanges is a read between two changes on a stream, which
+// shows a state from before the first.
+func TestSightsBetweenTwoChanges(t *testing.T) {
+	h := listHistory(listed(model.Operation{RV: 0, Call: 355, Return: 700}, 9, 7, 4, 9))
+	h.Streams = []model.Stream{seeing("c1", "s1", 11)}
+	judge(t, h, guarantees{linearizability.Monotonic})
 }

@@ -84,6 +84,17 @@ func TestJointsOfStreams(t *testing.T) {
 			h.Streams[2].ResumesStream = 0
 		}, nil},
 
+		{"while the stream before it still brings something", func(h *model.History) {
+			h.Streams[1].Closed = 660
+			h.Streams[1].Events = append(h.Streams[1].Events, with(bookmark(14), func(e *model.Event) { e.Time = 650 }))
+		}, nil},
+		{"nothing, as an informer may begin with initial events", func(h *model.History) {
+			reset(&h.Streams[1], 9, event(model.Added, 9), event(model.Added, 4), event(model.Added, 7), initialEnd(11))
+			h.Streams[1].InitialEvents, h.Streams[1].ResumesStream = true, 0
+			reset(&h.Streams[2], 11, event(model.Deleted, 12))
+			h.Informers = []model.Informer{{Client: "c1", Server: "s1", Objects: []model.Object{*objectAt(15), *objectAt(9)}}}
+		}, nil},
+
 		{"above the last RV seen", func(h *model.History) { reset(&h.Streams[2], 15) }, resumable},
 		{"above the last RV seen, over nothing", func(h *model.History) { h.Streams[2].RV = 13 }, resumable},
 		{"below the last RV seen", func(h *model.History) {
@@ -101,6 +112,7 @@ func TestJointsOfStreams(t *testing.T) {
 			h.Streams[2].ResumesStream, h.Streams[2].ResumesList = 0, 1
 		}, resumable},
 		{"something else", func(h *model.History) { h.Streams[2].Selector = model.Selector{Node: "n1"}; reset(&h.Streams[2], 12) }, resumable},
+		{"a smaller scope", func(h *model.History) { h.Streams[2].Scope.Namespace = "b"; reset(&h.Streams[2], 12) }, resumable},
 		{"another client's stream", func(h *model.History) { h.Streams[2].Client = "c2" }, resumable},
 		{"after 410 instead of listing", func(h *model.History) {
 			h.Streams[1] = model.Stream{ID: 3, Client: "c1", Server: "s1", RV: 9, Call: 400, Return: 401, Closed: 401, Err: model.Expired, ResumesStream: 2}

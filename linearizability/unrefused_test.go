@@ -40,6 +40,8 @@ func TestWatchesThatHadToBeRefused(t *testing.T) {
 		{"from what a new cache lists at least", model.Stream{}, served("s1", 12, 520, event(model.Modified, 15)), []model.Fault{restarted}, nil},
 		{"from before a restart of another server", model.Stream{}, served("s2", 8, 520, whole...), []model.Fault{restarted}, nil},
 		{"opened while the server was started anew", model.Stream{}, served("s1", 8, 460, whole...), []model.Fault{restarted}, nil},
+		{"from before what was written while the server was down, and may have been listed before it", model.Stream{},
+			served("s1", 8, 520, whole...), []model.Fault{fault("apiserver-crash", 350, 460, "s1")}, nil},
 		{"from before a watch broke, which the cache may not have noticed", model.Stream{}, served("s1", 8, 520, whole...),
 			[]model.Fault{fault("watch-break", 450, 460, "s1")}, nil},
 
