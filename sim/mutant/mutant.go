@@ -22,7 +22,11 @@ type Mutant struct {
 	Anchor, Replacement string
 }
 
-const cacherFile = "pkg/storage/cacher/cacher.go"
+const (
+	cacherFile    = "pkg/storage/cacher/cacher.go"
+	watcherFile   = "pkg/storage/cacher/cache_watcher.go"
+	delegatorFile = "pkg/storage/cacher/delegator.go"
+)
 
 var mutants = []Mutant{
 	{
@@ -41,6 +45,46 @@ var mutants = []Mutant{
 		File:        cacherFile,
 		Anchor:      "		if generation, _, err := c.ready.checkAndReadGeneration(); generation != readyGeneration || err != nil {\n",
 		Replacement: "		if generation, _, _ := c.ready.checkAndReadGeneration(); generation < readyGeneration {\n",
+	},
+	{
+		Name:        "unrefreshed",
+		Summary:     "The cacher sends bookmarks every ten minutes instead of every minute. Seen in the scenario idle.",
+		Module:      "k8s.io/apiserver",
+		File:        watcherFile,
+		Anchor:      "	heartbeatTime := now.Add(bookmarkFrequency)\n",
+		Replacement: "	heartbeatTime := now.Add(10 * bookmarkFrequency)\n",
+	},
+	{
+		Name:        "blocked",
+		Summary:     "The cacher waits five seconds for a watcher that does not read, instead of what its time budget has left. Seen in the scenario crowd.",
+		Module:      "k8s.io/apiserver",
+		File:        cacherFile,
+		Anchor:      "			timeout := c.dispatchTimeoutBudget.takeAvailable()\n",
+		Replacement: "			timeout := c.dispatchTimeoutBudget.takeAvailable() + 5*time.Second\n",
+	},
+	{
+		Name:        "unreleased",
+		Summary:     "The cacher does not forget a watcher that is stopped.",
+		Module:      "k8s.io/apiserver",
+		File:        watcherFile,
+		Anchor:      "func (c *cacheWatcher) Stop() {\n	c.forget(false)\n",
+		Replacement: "func (c *cacheWatcher) Stop() {\n",
+	},
+	{
+		Name:        "unshared",
+		Summary:     "Watches of clients are served by etcd, one for one, instead of by the cacher.",
+		Module:      "k8s.io/apiserver",
+		File:        delegatorFile,
+		Anchor:      "	return c.cacher.Watch(ctx, key, opts)\n",
+		Replacement: "	return c.storage.Watch(ctx, key, opts)\n",
+	},
+	{
+		Name:        "unisolated",
+		Summary:     "The cacher delivers the objects that it holds instead of copies of them.",
+		Module:      "k8s.io/apiserver",
+		File:        watcherFile,
+		Anchor:      "	return object.DeepCopyObject()\n",
+		Replacement: "	return object\n",
 	},
 }
 
