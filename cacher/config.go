@@ -1,0 +1,121 @@
+package cacher
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+)
+
+// Defaults of the fields of Config that have one.
+const (
+	// DefaultEventsHistoryWindow outlasts DefaultBookmarkPeriod, so that a client
+	// can go on from its last bookmark.
+	DefaultEventsHistoryWindow = DefaultBookmarkPeriod + 15*time.Second
+	DefaultBookmarkPeriod      = time.Minute
+	DefaultMinEvents           = 100
+	DefaultMaxEvents           = 100 * 1024
+)
+
+// Config says what a cache holds, over which storage, and how much of it. Its
+// first fields are those of Config in k8s.io/apiserver/pkg/storage/cacher.
+type Config struct {
+	// Storage is what the cache lies over, normally the etcd3 store.
+	Storage storage.Interface
+	// Versioner reads and writes resourceVersions.
+	Versioner storage.Versioner
+	// GroupResource is what is cached, for errors, logs and metrics.
+	GroupResource schema.GroupResource
+	// EventsHistoryWindow is how long events are kept at least, unless MaxEvents
+	// or MaxEventBytes is reached; DefaultEventsHistoryWindow if 0.
+	EventsHistoryWindow time.Duration
+	// ResourcePrefix is the key below which all objects lie. It begins with a slash.
+	ResourcePrefix string
+	// KeyFunc returns the key of an object.
+	KeyFunc func(runtime.Object) (string, error)
+	// GetAttrsFunc returns what label and field selectors look at.
+	GetAttrsFunc func(runtime.Object) (labels.Set, fields.Set, error)
+	// IndexerFuncs names at most one field by whose value watches are grouped: an
+	// event does not even wake a watch that asks for another value.
+	IndexerFuncs storage.IndexerFuncs
+	// Indexers speed up lists; their names are those that
+	// storage.SelectionPredicate.MatcherIndex returns.
+	Indexers *cache.Indexers
+	// NewFunc and NewListFunc return an empty object, and an empty list of them.
+	NewFunc     func() runtime.Object
+	NewListFunc func() runtime.Object
+	// Codec is the codec of Storage. It is only checked to know the objects.
+	Codec runtime.Codec
+	// Clock defaults to the real one.
+	Clock clock.WithTicker
+
+	// MinEvents is how many events are kept however old they are, MaxEvents how
+	// many are kept at most however young; DefaultMinEvents and DefaultMaxEvents
+	// if 0.
+	MinEvents, MaxEvents int
+	// MaxEventBytes bounds the sum of what ObjectSize says of the kept events'
+	// objects, in bytes. 0 is no bound.
+	MaxEventBytes int64
+	// ObjectSize estimates what an object takes, in bytes. It is needed if
+	// MaxEventBytes is set.
+	ObjectSize func(runtime.Object) int64
+	// MaxWatchers is how many watches may be open at once; one more gets a 429.
+	// 0 is no limit.
+	MaxWatchers int
+	// BookmarkPeriod is how often a watch gets a bookmark if it wants them and
+	// nothing else happens; DefaultBookmarkPeriod if 0.
+	BookmarkPeriod time.Duration
+}
+
+// complete fills in the defaults and says what is wrong with the rest.
+func (c Config) complete() (Config, error) {
+	if c.EventsHistoryWindow == 0 {
+		c.EventsHistoryWindow = DefaultEventsHistoryWindow
+	}
+	if c.MinEvents == 0 {
+		c.MinEvents = DefaultMinEvents
+	}
+	if c.MaxEvents == 0 {
+		c.MaxEvents = max(DefaultMaxEvents, c.MinEvents)
+	}
+	if c.BookmarkPeriod == 0 {
+		c.BookmarkPeriod = DefaultBookmarkPeriod
+	}
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	return c, c.check()
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.Storage == nil, c.Versioner == nil, c.KeyFunc == nil, c.GetAttrsFunc == nil, c.NewFunc == nil, c.NewListFunc == nil:
+		return errors.New("expected Storage, Versioner, KeyFunc, GetAttrsFunc, NewFunc and NewListFunc to be set, found nil among them")
+	case !strings.HasPrefix(c.ResourcePrefix, "/") || c.ResourcePrefix == "/":
+		return fmt.Errorf("expected ResourcePrefix to be a path such as /pods, found %q", c.ResourcePrefix)
+	case len(c.IndexerFuncs) > 1:
+		return fmt.Errorf("expected at most one of IndexerFuncs, found %d", len(c.IndexerFuncs))
+	case c.EventsHistoryWindow < c.BookmarkPeriod:
+		return fmt.Errorf("expected EventsHistoryWindow to be at least BookmarkPeriod, %v, found %v: a client could not go on from its last bookmark", c.BookmarkPeriod, c.EventsHistoryWindow)
+	case c.MinEvents < 1 || c.MaxEvents < c.MinEvents:
+		return fmt.Errorf("expected MinEvents of at least 1 and MaxEvents of at least that, found %d and %d", c.MinEvents, c.MaxEvents)
+	case c.MaxEventBytes < 0 || c.MaxWatchers < 0:
+		return fmt.Errorf("expected MaxEventBytes and MaxWatchers not to be negative, found %d and %d", c.MaxEventBytes, c.MaxWatchers)
+	case c.MaxEventBytes > 0 && c.ObjectSize == nil:
+		return errors.New("expected ObjectSize to be set as MaxEventBytes is, found nil")
+	}
+	if c.Codec != nil {
+		if err := runtime.CheckCodec(c.Codec, c.NewFunc()); err != nil {
+			return fmt.Errorf("expected Codec to know what NewFunc returns: %w", err)
+		}
+	}
+	return nil
+}

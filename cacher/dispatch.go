@@ -1,0 +1,74 @@
+package cacher
+
+import "time"
+
+// dispatchSize is how many events are dispatched at once. However many concern a
+// watch, it is woken once.
+const dispatchSize = 256
+
+// bookmarkGrain is how long a bookmark may be late, so that many are sent at once.
+const bookmarkGrain = 250 * time.Millisecond
+
+// dispatcher wakes watches for new events and for bookmarks. It never waits for a
+// watch.
+type dispatcher struct {
+	// news says that there are new events, or that a new watch may be the first
+	// to be due a bookmark.
+	news chan struct{}
+}
+
+func newDispatcher() dispatcher { return dispatcher{news: make(chan struct{}, 1)} }
+
+// notify makes the dispatcher look.
+func (d *dispatcher) notify() {
+	select {
+	case d.news <- struct{}{}:
+	default:
+	}
+}
+
+// dispatch runs until the cache is stopped.
+func (c *Cacher) dispatch() {
+	timer := c.config.Clock.NewTimer(time.Hour)
+	defer timer.Stop()
+	var events [dispatchSize]*event
+	var position uint64 // of the next event to dispatch
+	for {
+		position = c.dispatchNew(position, events[:])
+		now := c.config.Clock.Now()
+		next := c.watchers.sendDue(now, position)
+		// A timer that has fired and was not read from does no harm: the dispatcher
+		// looks once more than it need.
+		if !next.IsZero() {
+			timer.Reset(max(next.Sub(now), bookmarkGrain))
+		}
+		select {
+		case <-c.dispatcher.news:
+		case <-timer.C():
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// dispatchNew wakes watches for all events from a position on, and returns the
+// position after them.
+func (c *Cacher) dispatchNew(position uint64, events []*event) uint64 {
+	for {
+		count, _, held := c.state.read(position, events)
+		if !held {
+			// Events have left the window before they were dispatched. Every watch
+			// looks for itself what it has missed.
+			position = c.state.end()
+			c.watchers.wakeAll(position)
+			continue
+		}
+		if count == 0 {
+			return position
+		}
+		c.watchers.wake(events[:count], position)
+		c.metrics.eventsDispatched(count)
+		position += uint64(count)
+		clear(events[:count])
+	}
+}

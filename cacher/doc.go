@@ -1,0 +1,58 @@
+// Package cacher is a watch cache: it serves the lists, gets and watches of one
+// resource from memory, however many clients there are, at the price of one watch
+// of the storage below. It implements storage.Interface of k8s.io/apiserver over
+// any other storage.Interface, normally the etcd3 store, with the semantics of
+// Kubernetes' own k8s.io/apiserver/pkg/storage/cacher, so that either can take the
+// place of the other.
+//
+// # How it works
+//
+// One watch of the storage feeds an append-only log of immutable events, the
+// window, and an ordered copy-on-write tree of the current objects. Each event
+// knows the state before it, so that a past state follows from a newer one, and
+// what it means to a client that selects: enter, stay or leave.
+//
+// A client's watch is a cursor into the log. It has no buffer of its own, and no
+// send that could make the dispatcher wait: that only wakes the watches that an
+// event may concern, by key and by the value of an indexed field. An idle watch has
+// no goroutine; one runs while there is something to send. A slow consumer delays
+// only itself. When the window has passed its cursor, its stream ends with a 410,
+// and it lists or resumes. A bookmark is the position of a cursor, so it cannot lie.
+//
+// A list is a snapshot of the tree at one resourceVersion, and so is each page of
+// one. A list that has to be most recent asks the storage for its
+// resourceVersion, waits until the cache has reached that, and falls back to the
+// storage if it does not. An event is encoded once for each format, by whoever asks
+// first.
+//
+// # Where to look
+//
+//   - config.go, cacher.go: what a cache is made of; gets and writes
+//   - ingest.go: list and watch of the storage, and beginning anew
+//   - state.go, ready.go: what is known, up to which resourceVersion, and whether
+//     it may be read
+//   - log.go, tree.go, snapshots.go: the window, the objects, past states
+//   - dispatch.go, watchers.go, bookmarks.go: whom to wake
+//   - watch.go, initial.go, watcher.go, filter.go: one watch from request to end
+//   - payload.go: what is delivered, encoded once
+//   - list.go, fresh.go, compact.go: lists, waiting for a resourceVersion, what the
+//     storage has forgotten
+//   - metrics.go: under the names of Kubernetes' cache
+//
+// The lock of state comes before that of watchers, which comes before that of a
+// single watcher.
+//
+// # Kubernetes' test suite
+//
+// suite_test.go runs what Kubernetes' cacher_test.go runs of
+// k8s.io/apiserver/pkg/storage/testing. What is left out is left out there, too:
+//
+//	test                                  why
+//	RunTestListInconsistentContinuation   compacts the store through a hook that only etcd3's tests have
+//	RunTestListResourceVersionMatch       needs a store whose transformer it can see and replace
+//	RunTestGuaranteedUpdate               needs a store whose transformer it can see and replace
+//	RunTestGuaranteedUpdateChecksStoredData  needs a store whose transformer it can see and replace
+//	RunTestTransformationFailure          needs a store whose transformer it can see and replace
+//	RunTestWatchError                     needs a store whose transformer it can see and replace
+//	RunTestWatchContextCancel             expects a watch with a cancelled context to be refused
+package cacher

@@ -1,0 +1,86 @@
+package cacher
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/sharding"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/features"
+	"k8s.io/apiserver/pkg/storage"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+)
+
+// filter is what a watch asks for: a scope and selectors.
+type filter struct {
+	prefix string // the key, and all below it
+	label  labels.Selector
+	field  fields.Selector
+	shard  sharding.Selector // nil for none
+	// selects is false if the scope alone decides.
+	selects bool
+}
+
+func newFilter(prefix string, predicate storage.SelectionPredicate) filter {
+	f := filter{prefix: prefix, label: predicate.Label, field: predicate.Field, selects: !predicate.Empty()}
+	if predicate.ShardSelector != nil && !predicate.ShardSelector.Empty() && utilfeature.DefaultFeatureGate.Enabled(features.ShardedListAndWatch) {
+		f.shard = predicate.ShardSelector
+	}
+	return f
+}
+
+// matches reports whether an object is asked for; nil never is.
+func (f *filter) matches(e *element) bool {
+	if e == nil || !below(e.key, f.prefix) {
+		return false
+	}
+	if !f.selects {
+		return true
+	}
+	if f.shard != nil {
+		matched, err := f.shard.Matches(e.object)
+		if err != nil {
+			utilruntime.HandleError(fmt.Errorf("shard of %s: %w", e.key, err))
+		}
+		if err != nil || !matched {
+			return false
+		}
+	}
+	return (f.label == nil || f.label.Matches(e.labels)) && (f.field == nil || f.field.Matches(e.fields))
+}
+
+// convert turns a change into what a watch with this filter delivers for it,
+// following the transition of what is asked for: in, within, out. It returns false
+// if the watch has no part in the change.
+func (c *Cacher) convert(e *event, f *filter) (watch.Event, bool) {
+	was := f.matches(e.before)
+	is := e.kind != watch.Deleted && f.matches(e.after)
+	switch {
+	case is && was:
+		return watch.Event{Type: watch.Modified, Object: e.shareAfter()}, true
+	case is:
+		return watch.Event{Type: watch.Added, Object: e.shareAfter()}, true
+	case was:
+		return watch.Event{Type: watch.Deleted, Object: c.shareBefore(e)}, true
+	default:
+		return watch.Event{}, false
+	}
+}
+
+func (e *event) shareAfter() runtime.Object {
+	return share(&e.payloads.after, func() runtime.Object { return e.after.object })
+}
+
+// shareBefore is the last state that matched, at the RV at which it no longer did.
+func (c *Cacher) shareBefore(e *event) runtime.Object {
+	return share(&e.payloads.before, func() runtime.Object {
+		left := e.before.object.DeepCopyObject()
+		if err := c.config.Versioner.UpdateObject(left, e.rv); err != nil {
+			utilruntime.HandleError(fmt.Errorf("resourceVersion of %s: %w", e.key, err))
+		}
+		return left
+	})
+}

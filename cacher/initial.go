@@ -1,0 +1,50 @@
+package cacher
+
+import (
+	"fmt"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// initialState is what a watch begins with: the objects as of an RV, and the
+// bookmark after them if it is asked for.
+type initialState struct {
+	tree     *tree
+	rv       uint64
+	bookmark bool
+}
+
+// sendInitial delivers the objects that match, in the order of their keys. It
+// returns false if the watch ended.
+func (w *watcher) sendInitial(initial *initialState) bool {
+	count, open := 0, true
+	initial.tree.ascend(w.filter.prefix, "", func(e *element) bool {
+		if w.filter.matches(e) {
+			open = w.deliver(watch.Event{Type: watch.Added, Object: unshared(e.object)})
+			count++
+		}
+		return open
+	})
+	w.cacher.metrics.initialEvents(count)
+	return open && (!initial.bookmark || w.sendBookmark(initial.rv, true))
+}
+
+// sendBookmark tells the consumer that it has everything up to an RV.
+func (w *watcher) sendBookmark(rv uint64, initialEnd bool) bool {
+	object := w.cacher.config.NewFunc()
+	err := w.cacher.config.Versioner.UpdateObject(object, rv)
+	if err == nil && initialEnd {
+		err = storage.AnnotateInitialEventsEndBookmark(object)
+	}
+	if err != nil {
+		utilruntime.HandleError(fmt.Errorf("bookmark of %s: %w", w.cacher.config.GroupResource, err))
+		return true
+	}
+	if !w.deliver(watch.Event{Type: watch.Bookmark, Object: object}) {
+		return false
+	}
+	w.seen = rv
+	return true
+}

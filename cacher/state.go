@@ -1,0 +1,139 @@
+package cacher
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/clock"
+)
+
+// state is what the cache knows: the objects as of one RV, and the window of the
+// events that led there. Only ingest changes it.
+type state struct {
+	mu sync.RWMutex
+
+	readiness readiness
+	// rv is the RV up to which everything is known. It is at or above the RV of
+	// the last change: the storage also reports progress without change.
+	rv uint64
+	// changed is the RV of the last change, or of the list if there was none since.
+	changed   uint64
+	tree      *tree
+	log       *eventLog
+	snapshots snapshots
+
+	// advanced is closed and replaced when rv has grown or the cache has stopped,
+	// if anybody waits for it.
+	advanced chan struct{}
+	waiting  int
+}
+
+func newState(clock clock.Clock, empty *tree, l limits) *state {
+	return &state{
+		readiness: newReadiness(clock),
+		tree:      empty,
+		log:       newEventLog(l),
+		advanced:  make(chan struct{}),
+	}
+}
+
+// replace begins a new generation of the cache with what a list returned at an RV.
+func (s *state) replace(listed *tree, rv uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tree, s.rv, s.changed = listed, rv, rv
+	s.log.reset(rv)
+	s.snapshots.reset(rv)
+	s.readiness.ready()
+	s.advance()
+}
+
+// unready ends the generation, so that no watch begins in it any more.
+func (s *state) unready(reason error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readiness.pending(reason)
+}
+
+// stop makes every request fail from now on.
+func (s *state) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readiness.stop()
+	s.advance()
+}
+
+// apply takes in one change. The RV of a change lies above all that is known, or
+// equals that of the change before, where one transaction changed several keys.
+// Anything else means that the storage went back in time: then what the cache has
+// told its clients may never have been, and it has to begin anew.
+func (s *state) apply(e *event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.rv < s.rv || e.rv == s.rv && (e.rv != s.changed || s.isLast(e)) {
+		return fmt.Errorf("expected a change above resourceVersion %d, found %s of %s at %d: the storage went back in time", s.rv, e.kind, e.key, e.rv)
+	}
+	if before := s.tree.get(e.key); before != nil {
+		e.before = before
+	}
+	if e.kind == watch.Deleted {
+		s.tree.remove(e.key)
+	} else {
+		s.tree.put(e.after)
+	}
+	s.log.add(e)
+	s.rv, s.changed = e.rv, e.rv
+	s.snapshots.outdated(s.log.floor)
+	s.advance()
+	return nil
+}
+
+// isLast reports whether the change is the one applied last, or there is none.
+func (s *state) isLast(e *event) bool {
+	return s.log.first == s.log.end || s.log.at(s.log.end-1).key == e.key
+}
+
+// progress takes in that there is no further change up to an RV.
+func (s *state) progress(rv uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if rv > s.rv {
+		s.rv = rv
+		s.advance()
+	}
+}
+
+func (s *state) advance() {
+	if s.waiting > 0 {
+		close(s.advanced)
+		s.advanced = make(chan struct{})
+	}
+}
+
+// get returns the current object of a key, nil if there is none, and the RV as of
+// which that holds.
+func (s *state) get(key string) (*element, uint64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tree.get(key), s.rv
+}
+
+// read copies events into batch as eventLog.read does. If they are all there are,
+// rv is the RV up to which the reader then knows everything, otherwise 0.
+func (s *state) read(position uint64, batch []*event) (count int, rv uint64, held bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	count, held = s.log.read(position, batch)
+	if held && position+uint64(count) == s.log.end {
+		rv = s.rv
+	}
+	return count, rv, held
+}
+
+// end returns the position of the next event.
+func (s *state) end() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.log.end
+}

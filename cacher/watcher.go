@@ -1,0 +1,222 @@
+package cacher
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
+	utilflowcontrol "k8s.io/apiserver/pkg/util/flowcontrol"
+)
+
+const (
+	// resultSize is how many events wait for the consumer in the result channel. It
+	// is no buffer against slowness, which is what the log is for: it saves
+	// switches between goroutines.
+	resultSize = 10
+	// readSize is how many events are read from the log at once.
+	readSize = 32
+)
+
+// watcher is one watch: a cursor into the log.
+//
+// A goroutine runs while there is something to send, and owns cursor, seen and
+// result then. Otherwise they belong to whoever holds mu.
+type watcher struct {
+	cacher *Cacher
+	filter filter
+	result chan watch.Event
+	done   chan struct{} // closed when the watch ends
+
+	start uint64 // nothing at or below this RV is delivered
+	seen  uint64 // the highest RV that the consumer knows of
+	// cursor is the position of the next event to look at.
+	cursor uint64
+
+	// The watcher's places among watchers, whose lock guards them.
+	group       *group
+	slot, place int
+
+	bookmarks bookmarkSchedule
+
+	mu      sync.Mutex
+	running bool
+	ended   bool
+	// startsRunning says that there was something to send when the watch was
+	// registered.
+	startsRunning bool
+	// wakeUpTo is the position before which there may be something to send.
+	wakeUpTo    uint64
+	bookmarkDue bool
+	detach      func() bool // releases the context
+}
+
+// ResultChan implements watch.Interface.
+func (w *watcher) ResultChan() <-chan watch.Event { return w.result }
+
+// Stop implements watch.Interface.
+func (w *watcher) Stop() { w.end() }
+
+// end stops sending and closes the result channel, at once if nothing is being
+// sent.
+func (w *watcher) end() {
+	w.mu.Lock()
+	if w.ended {
+		w.mu.Unlock()
+		return
+	}
+	w.ended = true
+	close(w.done)
+	idle, detach := !w.running, w.detach
+	w.mu.Unlock()
+	if detach != nil {
+		detach()
+	}
+	w.cacher.watchers.remove(w)
+	if idle {
+		close(w.result)
+	}
+}
+
+// wake says that the events before a position are there, and that none from where
+// the watcher waits up to the first of them concerns it.
+func (w *watcher) wake(first, end uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wakeUpTo = max(w.wakeUpTo, end)
+	if !w.running && !w.ended {
+		w.cursor = max(w.cursor, first)
+		if w.cursor < end {
+			w.running = true
+			go w.run()
+		}
+	}
+}
+
+// wakeForBookmark asks for a bookmark, once all events there are have been sent.
+// None from where the watcher waits up to the position concerns it.
+func (w *watcher) wakeForBookmark(position uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bookmarkDue = true
+	if !w.running && !w.ended {
+		w.cursor = max(w.cursor, position)
+		w.running = true
+		go w.run()
+	}
+}
+
+// begin sends the initial state, if any, and then what the log has.
+func (w *watcher) begin(ctx context.Context, initial *initialState) {
+	if initial != nil && !w.sendInitial(initial) {
+		close(w.result)
+		return
+	}
+	utilflowcontrol.WatchInitialized(ctx)
+	w.run()
+}
+
+// run sends until there is nothing left to send, or the watch ends.
+func (w *watcher) run() {
+	var batch [readSize]*event
+	for {
+		count, position, held := w.cacher.state.read(w.cursor, batch[:])
+		if !held {
+			w.fellBehind()
+			return
+		}
+		for _, e := range batch[:count] {
+			if !w.send(e) {
+				close(w.result)
+				return
+			}
+		}
+		w.cursor += uint64(count)
+		if position == 0 {
+			continue // there is more
+		}
+		w.mu.Lock()
+		switch {
+		case w.ended:
+			w.mu.Unlock()
+			close(w.result)
+			return
+		case w.wakeUpTo > w.cursor:
+			w.mu.Unlock()
+		case w.bookmarkDue:
+			w.bookmarkDue = false
+			w.mu.Unlock()
+			// Everything up to position has been sent. The RV that the client came with
+			// would tell it nothing.
+			if position > w.start && !w.sendBookmark(position, false) {
+				close(w.result)
+				return
+			}
+		default:
+			w.running = false
+			w.mu.Unlock()
+			return
+		}
+	}
+}
+
+// send delivers an event if it is asked for. It returns false if the watch ended.
+func (w *watcher) send(e *event) bool {
+	if e.rv <= w.start {
+		return true
+	}
+	converted, wanted := w.cacher.convert(e, &w.filter)
+	if !wanted {
+		return true
+	}
+	built := w.cacher.config.Clock.Now()
+	if !w.deliver(converted) {
+		return false
+	}
+	w.seen = e.rv
+	w.cacher.metrics.dispatched(e, built, w.cacher.config.Clock.Now())
+	return true
+}
+
+// deliver waits for the consumer. Once the watch has ended nothing is delivered,
+// so that no event is left out before another.
+func (w *watcher) deliver(e watch.Event) bool {
+	select {
+	case <-w.done:
+		return false
+	default:
+	}
+	select {
+	case w.result <- e:
+		return true
+	case <-w.done:
+		return false
+	}
+}
+
+// fellBehind ends a watch whose events are no longer held, and says so.
+func (w *watcher) fellBehind() {
+	w.cacher.metrics.terminated()
+	err := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: the watch fell behind the events that are kept, at %d", w.seen))
+	w.deliver(watch.Event{Type: watch.Error, Object: &err.ErrStatus})
+	w.end()
+	close(w.result)
+}
+
+// nextBookmark is when the watch gets its next bookmark if that follows now; zero
+// for never. The last one is sent shortly before the deadline.
+func (w *watcher) nextBookmark(now time.Time) time.Time {
+	next := now.Add(w.cacher.config.BookmarkPeriod)
+	if deadline := w.bookmarks.deadline; !deadline.IsZero() {
+		last := deadline.Add(-bookmarkBeforeDeadline)
+		if !last.After(now) {
+			return time.Time{}
+		}
+		if last.Before(next) {
+			next = last
+		}
+	}
+	return next
+}
