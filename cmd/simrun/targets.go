@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchsim/watchsim/sim/target"
+	"github.com/watchsim/watchsim/sim/target/cacher"
 	"github.com/watchsim/watchsim/sim/target/kubernetes"
 )
 
@@ -14,6 +15,7 @@ var targets = []struct {
 	make          func() target.Target
 }{
 	{"kubernetes", "k8s.io/apiserver's etcd3 store and Cacher, unmodified", kubernetes.New},
+	{"cacher", "the project's own watch cache over k8s.io/apiserver's etcd3 store", cacher.New},
 }
 
 func findTarget(name string) (target.Target, error) {

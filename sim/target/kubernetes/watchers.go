@@ -22,6 +22,3 @@ func countWatchers(c *cacher.Cacher) int {
 	}
 	return total
 }
-
-// Watchers implements target.Counter.
-func (s *server) Watchers() int { return countWatchers(s.cache) }

@@ -1,21 +1,14 @@
-package kubernetes
+package conformance
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apiserver/pkg/storage"
-	etcdfeature "k8s.io/apiserver/pkg/storage/feature"
-	"k8s.io/klog/v2"
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/etcd"
@@ -35,10 +28,10 @@ type fixture struct {
 	nextID int
 }
 
-func newFixture(t testing.TB) *fixture {
+func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
 	root := t.TempDir()
 	t.Chdir(root)
-	f := &fixture{t: t, target: New(), dir: filepath.Join(root, "data")}
+	f := &fixture{t: t, target: newTarget(), dir: filepath.Join(root, "data")}
 	var err error
 	f.member, err = etcd.Start(etcd.Config{
 		Name: "etcd-0", Dir: f.dir, Cluster: []string{"etcd-0"},
@@ -113,8 +106,8 @@ func (f *fixture) delete(namespace, name string) int64 {
 	return f.do(model.OK, model.Operation{Kind: model.Delete, Scope: model.Scope{Namespace: namespace, Name: name}}).ResultRV
 }
 
-func TestStopReleasesEverything(t *testing.T) {
-	f := newFixture(t)
+func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	f.create(object("n", "a", "1"))
 	before := ourGoroutines()
 	server := f.start()
@@ -164,15 +157,15 @@ func ourGoroutines() int {
 	for stack := range strings.SplitSeq(string(buffer[:runtime.Stack(buffer, true)]), "\n\n") {
 		if strings.Contains(stack, "k8s.io/") || strings.Contains(stack, "etcd/client/v3") ||
 			strings.Contains(stack, "transport.(*http2Client)") ||
-			strings.Contains(stack, "sim/target/kubernetes.(*") {
+			strings.Contains(stack, "sim/target/apiserver.(*") || strings.Contains(stack, "watchsim/cacher.(*") {
 			count++
 		}
 	}
 	return count
 }
 
-func TestBreakWatchInitialisesTheCacheAgain(t *testing.T) {
-	f := newFixture(t)
+func testBreakWatchInitialisesTheCacheAgain(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	rv := f.create(object("n", "a", "1")).RV
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(patience, cancel)
@@ -199,36 +192,13 @@ func TestBreakWatchInitialisesTheCacheAgain(t *testing.T) {
 	f.waitInitialised(f.server)
 }
 
-func TestStartFailsWithoutEndpoints(t *testing.T) {
-	_, err := New().Start(target.ServerConfig{Name: "apiserver-0"})
+func testStartFailsWithoutEndpoints(t *testing.T, newTarget func() target.Target) {
+	_, err := newTarget().Start(target.ServerConfig{Name: "apiserver-0"})
 	require.ErrorContains(t, err, `"apiserver-0"`)
 }
 
-func TestLogTo(t *testing.T) {
-	var log bytes.Buffer
-	LogTo(&log)
-	defer klog.SetLogger(logr.Discard())
-	klog.Warning("the cache is warm")
-	utilruntime.HandleError(errors.New("the cache is cold"))
-	require.Contains(t, log.String(), "the cache is warm")
-	require.Contains(t, log.String(), "the cache is cold")
-}
-
-// A server that started earlier in the process must not change what a later one
-// does, so none may leave a trace in the libraries' state.
-func TestTheProcessRemembersNoServer(t *testing.T) {
-	newFixture(t)
-	require.Equal(t, allFeatures{etcdfeature.NewDefaultFeatureSupportChecker()}, etcdfeature.DefaultFeatureSupportChecker)
-	require.True(t, etcdfeature.DefaultFeatureSupportChecker.Supports(storage.RequestWatchProgress))
-}
-
-func TestTargetDescribesItself(t *testing.T) {
-	require.Equal(t, "kubernetes", New().Name())
-	require.Equal(t, "/registry/pods/", New().Prefix())
-}
-
-func BenchmarkStart(b *testing.B) {
-	f := newFixture(b)
+func benchmarkStart(b *testing.B, newTarget func() target.Target) {
+	f := newFixture(b, newTarget)
 	for b.Loop() {
 		server, err := f.target.Start(target.ServerConfig{Endpoints: []string{etcd.ClientURL("etcd-0")}})
 		require.NoError(b, err)
@@ -237,8 +207,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-func BenchmarkUpdate(b *testing.B) {
-	f := newFixture(b)
+func benchmarkUpdate(b *testing.B, newTarget func() target.Target) {
+	f := newFixture(b, newTarget)
 	f.create(object("n", "a", "0"))
 	w := f.server.Watch(b.Context(), &model.Stream{RV: 0, Bookmarks: true})
 	for b.Loop() {
@@ -253,8 +223,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-func BenchmarkList(b *testing.B) {
-	f := newFixture(b)
+func benchmarkList(b *testing.B, newTarget func() target.Target) {
+	f := newFixture(b, newTarget)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		f.create(object("n", name, "0"))
 	}

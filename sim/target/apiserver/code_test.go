@@ -1,4 +1,4 @@
-package kubernetes
+package apiserver
 
 import (
 	"context"
@@ -87,11 +87,11 @@ func TestDecode(t *testing.T) {
 	want := model.Object{Namespace: "n", Name: "a", Labels: map[string]string{"app": "x"}, Node: "node-1", Value: "1", UID: "client-1"}
 	value, err := runtime.Encode(podCodec, podOf(&want))
 	require.NoError(t, err)
-	got, err := New().Decode("/registry/pods/n/a", value)
+	got, err := New("test", nil).Decode("/registry/pods/n/a", value)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	_, err = New().Decode("/registry/pods/n/a", []byte("no pod"))
+	_, err = New("test", nil).Decode("/registry/pods/n/a", []byte("no pod"))
 	require.ErrorContains(t, err, "/registry/pods/n/a is not a pod")
 }
 
@@ -99,7 +99,7 @@ func BenchmarkDecode(b *testing.B) {
 	value, err := runtime.Encode(podCodec, podOf(&model.Object{Namespace: "n", Name: "a", Labels: map[string]string{"app": "x"}, Node: "node-1", Value: "1", UID: "client-1"}))
 	require.NoError(b, err)
 	for b.Loop() {
-		_, err := New().Decode("k", value)
+		_, err := New("test", nil).Decode("k", value)
 		require.NoError(b, err)
 	}
 }

@@ -1,4 +1,4 @@
-package kubernetes
+package conformance
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/etcd"
+	"github.com/watchsim/watchsim/sim/target"
 )
 
-func TestWritesAndReads(t *testing.T) {
-	f := newFixture(t)
+func testWritesAndReads(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	scope := model.Scope{Namespace: "n", Name: "a"}
 
 	want := model.Object{Namespace: "n", Name: "a", Labels: map[string]string{"app": "x"}, Node: "node-1", Value: "1"}
@@ -63,8 +64,8 @@ func names(op *model.Operation) []string {
 	return found
 }
 
-func TestListsSelectAndPage(t *testing.T) {
-	f := newFixture(t)
+func testListsSelectAndPage(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	for _, pod := range []model.Object{
 		{Namespace: "m", Name: "a", Value: "1"},
 		{Namespace: "n", Name: "a", Value: "1", Labels: map[string]string{"app": "x"}, Node: "node-1"},
@@ -115,8 +116,8 @@ func TestListsSelectAndPage(t *testing.T) {
 	require.Empty(t, token)
 }
 
-func TestRequestsThatAreRefused(t *testing.T) {
-	f := newFixture(t)
+func testRequestsThatAreRefused(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	f.create(object("n", "a", "1"))
 	rv := f.update(object("n", "a", "2")).RV
 
@@ -144,8 +145,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	require.Equal(t, model.Expired, op.Err, op.Message)
 }
 
-func TestAnOperationWhoseContextEndsIsUnknown(t *testing.T) {
-	f := newFixture(t)
+func testAnOperationWhoseContextEndsIsUnknown(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	f.member.Stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

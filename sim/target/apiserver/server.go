@@ -1,4 +1,4 @@
-package kubernetes
+package apiserver
 
 import (
 	"sync"
@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/watchsim/watchsim/sim/etcd"
+	"github.com/watchsim/watchsim/sim/target"
 )
 
 // The defaults of kube-apiserver's storage: how often it compacts etcd, and for how
@@ -24,11 +25,10 @@ const (
 
 // server is one API server from the registry down.
 type server struct {
-	// storage is what requests go to: the cache delegator.
+	// storage is what requests go to: the cache.
 	storage storage.Interface
-	// cache is the cacher below the delegator.
-	cache *cacher.Cacher
-	// upstream lies between the cacher and the etcd3 store.
+	cache   Cache
+	// upstream lies between the cache and the etcd3 store.
 	upstream *breakableStorage
 
 	stopOnce sync.Once
@@ -39,8 +39,8 @@ type server struct {
 // startServer wires what kube-apiserver's storage factory and storage decorator
 // wire for one resource. The compactor shares the store's etcd client; there it
 // has one of its own.
-func startServer(endpoints []string) (*server, error) {
-	connected, err := etcd.NewClient(endpoints...)
+func startServer(config target.ServerConfig, newCache NewCache) (*server, error) {
+	connected, err := etcd.NewClient(config.Endpoints...)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func startServer(endpoints []string) (*server, error) {
 	}
 
 	upstream := newBreakableStorage(store)
-	watchCache, err := cacher.NewCacherFromConfig(cacher.Config{
+	cache, err := newCache(cacher.Config{
 		Storage:             upstream,
 		Versioner:           versioner,
 		GroupResource:       podResource,
@@ -76,18 +76,17 @@ func startServer(endpoints []string) (*server, error) {
 		NewFunc:             newPod,
 		NewListFunc:         newPodList,
 		Codec:               podCodec,
-	})
+	}, config)
 	if err != nil {
 		below()
 		return nil, err
 	}
-	delegator := cacher.NewCacheDelegator(watchCache, upstream)
 	return &server{
-		storage:  delegator,
-		cache:    watchCache,
+		storage:  cache.Storage,
+		cache:    cache,
 		upstream: upstream,
 		stopped:  make(chan struct{}),
-		release:  []func(){delegator.Stop, watchCache.Stop, below},
+		release:  []func(){cache.Stop, below},
 	}, nil
 }
 
@@ -104,6 +103,9 @@ func withoutEndpoints(connected *kubernetes.Client) *kubernetes.Client {
 	wrapped.Kubernetes = wrapped
 	return wrapped
 }
+
+// Watchers implements target.Counter.
+func (s *server) Watchers() int { return s.cache.Watchers() }
 
 // BreakWatch implements target.Server.
 func (s *server) BreakWatch() { s.upstream.breakWatches() }

@@ -1,4 +1,4 @@
-package kubernetes
+package conformance
 
 import (
 	"context"
@@ -45,9 +45,9 @@ func (a *asked) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	return a.API.Watch(ctx, stream)
 }
 
-func TestInformerFollowsTheServer(t *testing.T) {
+func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) {
 	for _, refuse := range []bool{false, true} {
-		f := newFixture(t)
+		f := newFixture(t, newTarget)
 		a := f.create(object("n", "a", "1"))
 		api := &asked{API: f.server, refuse: refuse}
 		informer := f.target.NewInformer(api, model.Scope{Namespace: "n"})
@@ -86,8 +86,8 @@ func TestInformerFollowsTheServer(t *testing.T) {
 	}
 }
 
-func TestInformerRelistsAfterExpiry(t *testing.T) {
-	f := newFixture(t)
+func testInformerRelistsAfterExpiry(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	want := f.create(object("n", "a", "1"))
 	api := &expiring{asked: asked{API: f.server}}
 	informer := f.target.NewInformer(api, model.Scope{})

@@ -1,4 +1,4 @@
-package kubernetes
+package apiserver
 
 import (
 	corev1 "k8s.io/api/core/v1"

@@ -1,4 +1,4 @@
-package kubernetes
+package conformance
 
 import (
 	"context"
@@ -31,8 +31,8 @@ func (f *fixture) requireEvent(w target.Watch, kind model.EventType, object mode
 	require.Equal(f.t, model.Event{Type: kind, RV: object.RV, Object: &object}, f.next(w))
 }
 
-func TestWatchFollowsTheSelector(t *testing.T) {
-	f := newFixture(t)
+func testWatchFollowsTheSelector(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	start := f.create(object("n", "z", "0")).RV
 	byNode := f.watch(model.Stream{RV: start, Selector: model.Selector{Node: "node-1"}})
 	byLabel := f.watch(model.Stream{RV: start, Selector: model.Selector{Labels: map[string]string{"app": "x"}}})
@@ -66,8 +66,8 @@ func TestWatchFollowsTheSelector(t *testing.T) {
 	f.requireEvent(elsewhere, model.Added, other)
 }
 
-func TestWatchSendsTheInitialStateAndItsEnd(t *testing.T) {
-	f := newFixture(t)
+func testWatchSendsTheInitialStateAndItsEnd(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	a := f.create(object("n", "a", "1"))
 	b := f.create(object("n", "b", "1"))
 	for _, rv := range []int64{model.RVUnset, 0, b.RV} {
@@ -87,8 +87,8 @@ func TestWatchSendsTheInitialStateAndItsEnd(t *testing.T) {
 }
 
 // The cacher sends a last bookmark two seconds before the request's timeout.
-func TestWatchGetsABookmarkBeforeItsTimeout(t *testing.T) {
-	f := newFixture(t)
+func testWatchGetsABookmarkBeforeItsTimeout(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	rv := f.create(object("n", "a", "1")).RV
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
@@ -101,8 +101,8 @@ func TestWatchGetsABookmarkBeforeItsTimeout(t *testing.T) {
 	require.Equal(t, model.ClosedByServer, reason)
 }
 
-func TestWatchFromAnExpiredRV(t *testing.T) {
-	f := newFixture(t)
+func testWatchFromAnExpiredRV(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	early := f.create(object("n", "a", "1")).RV
 	f.update(object("n", "a", "2"))
 	f.server = f.start() // its history begins here
@@ -115,8 +115,8 @@ func TestWatchFromAnExpiredRV(t *testing.T) {
 	require.Equal(t, model.ClosedByError, reason)
 }
 
-func TestWatchFromAFutureRV(t *testing.T) {
-	f := newFixture(t)
+func testWatchFromAFutureRV(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	rv := f.create(object("n", "a", "1")).RV
 	w := f.watch(model.Stream{RV: rv + 1000, InitialEvents: true, Bookmarks: true})
 	event := f.next(w)
@@ -124,15 +124,15 @@ func TestWatchFromAFutureRV(t *testing.T) {
 	require.Equal(t, model.TooLarge, event.Err, event.Message)
 }
 
-func TestWatchWithBadOptions(t *testing.T) {
-	f := newFixture(t)
+func testWatchWithBadOptions(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	stream := &model.Stream{RV: -2}
 	require.Nil(t, f.server.Watch(f.context(), stream))
 	require.Equal(t, model.Invalid, stream.Err, stream.Message)
 }
 
-func TestStopEndsAWaitingNext(t *testing.T) {
-	f := newFixture(t)
+func testStopEndsAWaitingNext(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	rv := f.create(object("n", "a", "1")).RV
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := f.watch(model.Stream{RV: rv})
@@ -152,8 +152,8 @@ func TestStopEndsAWaitingNext(t *testing.T) {
 }
 
 // What a consumer does to an object it got, nobody else sees.
-func TestDeliveredObjectsAreIsolated(t *testing.T) {
-	f := newFixture(t)
+func testDeliveredObjectsAreIsolated(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	start := f.create(object("n", "z", "0")).RV
 	first, second := f.watch(model.Stream{RV: start}), f.watch(model.Stream{RV: start})
 	labelled := *object("n", "a", "1")
@@ -169,10 +169,10 @@ func TestDeliveredObjectsAreIsolated(t *testing.T) {
 	}
 }
 
-// TestTheCacherCountsItsWatchers fails when a release renames the fields that
+// testTheCacherCountsItsWatchers fails when a release renames the fields that
 // the count is read from.
-func TestTheCacherCountsItsWatchers(t *testing.T) {
-	f := newFixture(t)
+func testTheCacherCountsItsWatchers(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	start := f.create(object("n", "a", "1")).RV
 	counter := f.server.(target.Counter)
 	require.Zero(t, counter.Watchers())
@@ -189,11 +189,11 @@ func TestTheCacherCountsItsWatchers(t *testing.T) {
 	}
 }
 
-// TestScribblingHarmsNobody is Isolated in small: four streams scribble on
+// testScribblingHarmsNobody is Isolated in small: four streams scribble on
 // everything they get, one does not, and nothing of it is seen, not even by a
 // watch that starts later.
-func TestScribblingHarmsNobody(t *testing.T) {
-	f := newFixture(t)
+func testScribblingHarmsNobody(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
 	start := f.create(object("n", "z", "0")).RV
 	var watches []target.Watch
 	for id := range 5 {
@@ -212,14 +212,4 @@ func TestScribblingHarmsNobody(t *testing.T) {
 		f.requireEvent(w, model.Modified, modified)
 		f.requireEvent(w, model.Deleted, deleted)
 	}
-}
-
-func TestAScribbleReachesAllThatAPodShares(t *testing.T) {
-	stored := podOf(&model.Object{Name: "a", Value: "v", Labels: map[string]string{"app": "web"}})
-	delivered := *stored // a shallow copy, as a careless cache would deliver
-	scribble(&delivered, 9)
-	seen := objectOf(stored)
-	by, found := model.ScribbledBy(&seen)
-	require.True(t, found)
-	require.Equal(t, 9, by)
 }
