@@ -82,7 +82,7 @@ func TestWhenTheRunHealsOnlyAStalledStreamStaysStalled(t *testing.T) {
 
 func TestConsumersAreSetByName(t *testing.T) {
 	config := DefaultConfig()
-	history := run(t, 2, config, func(w *Workload, _ *memory.Store) {
+	history := run(t, 2, config, func(w *Workload, _ *memory.Store) []model.Fault {
 		require.ErrorContains(t, w.StallConsumer("writer-0"), `found "writer-0"`)
 		for _, client := range config.Consumers() {
 			require.NoError(t, w.StallConsumer(client))
@@ -95,6 +95,7 @@ func TestConsumersAreSetByName(t *testing.T) {
 		for _, client := range config.Consumers() {
 			require.NoError(t, w.HealConsumer(client))
 		}
+		return nil
 	})
 	var slow, healed int
 	for _, stream := range history.Streams {
@@ -120,11 +121,12 @@ func TestConsumersAreSetByName(t *testing.T) {
 
 func TestConsumersCatchUpWhenTheRunHeals(t *testing.T) {
 	config := DefaultConfig()
-	history := run(t, 4, config, func(w *Workload, _ *memory.Store) {
+	history := run(t, 4, config, func(w *Workload, _ *memory.Store) []model.Fault {
 		time.Sleep(10 * time.Second)
 		for _, client := range config.Consumers() {
 			require.NoError(t, w.StallConsumer(client))
 		}
+		return nil
 	})
 	require.Equal(t, history.Truth.Revision, history.Informers[0].LastSyncRV)
 	for _, client := range clientNames("reflector", config.Reflectors) {

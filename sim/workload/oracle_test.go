@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/target/memory"
 )
 
@@ -15,7 +16,7 @@ func TestTheHistoryOfACorrectStorePassesTheOracle(t *testing.T) {
 	judge := linearizability.DefaultConfig()
 	judge.Window = window
 	for seed := range uint64(30) {
-		for name, disturb := range map[string]func(*Workload, *memory.Store){"calm": nil, "unrest": unrest} {
+		for name, disturb := range map[string]func(*Workload, *memory.Store) []model.Fault{"calm": nil, "unrest": unrest} {
 			history := run(t, seed, DefaultConfig(), disturb)
 			verdict := linearizability.Check(&history, judge)
 			require.Equal(t, linearizability.Passed, verdict.Outcome, "seed %d, %s: %+v", seed, name, verdict)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/target/memory"
 )
 
@@ -19,10 +20,11 @@ func TestAStoreThatSharesItsObjectsIsFoundOut(t *testing.T) {
 		shares bool
 	}{{"copies", false}, {"its own", true}} {
 		t.Run(row.name, func(t *testing.T) {
-			history := run(t, 7, DefaultConfig(), func(_ *Workload, store *memory.Store) {
+			history := run(t, 7, DefaultConfig(), func(_ *Workload, store *memory.Store) []model.Fault {
 				if row.shares {
 					store.Share()
 				}
+				return nil
 			})
 			verdict := linearizability.Check(&history, judge)
 			require.Greater(t, verdict.Counts.Scribbled, 10, "consumers have to scribble on something")

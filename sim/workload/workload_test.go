@@ -130,8 +130,8 @@ func world(store *memory.Store, random func(string) *rand.Rand) Environment {
 const window = 12
 
 // run plays a whole run over a fresh store; disturb does what it likes between
-// start and healing.
-func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memory.Store)) (history model.History) {
+// start and healing, and says what that was.
+func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memory.Store) []model.Fault) (history model.History) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -141,7 +141,7 @@ func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memo
 		began := time.Now()
 		w.Start()
 		if disturb != nil {
-			disturb(w, store)
+			history.Faults = disturb(w, store)
 		}
 		time.Sleep(time.Until(began.Add(config.Active())))
 		require.NoError(t, w.Heal())
@@ -157,7 +157,13 @@ func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memo
 
 // unrest compacts every few seconds, breaks streams, and makes the cache start
 // anew.
-func unrest(_ *Workload, store *memory.Store) {
+func unrest(_ *Workload, store *memory.Store) []model.Fault {
+	began := time.Now()
+	var faults []model.Fault
+	fired := func(name string) {
+		now := int64(time.Since(began))
+		faults = append(faults, model.Fault{Name: name, Begin: now, End: now})
+	}
 	for i := range 10 {
 		time.Sleep(2 * time.Second)
 		store.Compact(store.Truth().Revision)
@@ -165,10 +171,13 @@ func unrest(_ *Workload, store *memory.Store) {
 		switch i % 4 {
 		case 1:
 			store.BreakStreams()
+			fired("connections reset")
 		case 3:
 			store.Reinitialise()
+			fired("cache re-initialised")
 		}
 	}
+	return faults
 }
 
 func TestARunIssuesEveryKindOfRequest(t *testing.T) {
