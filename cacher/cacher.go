@@ -25,6 +25,7 @@ type Cacher struct {
 	progress   progressRequests
 	compaction compaction
 	metrics    *recorder
+	watched    int // how many watches of the storage ingest has opened
 	// snapshotting says whether past states are served.
 	snapshotting bool
 
@@ -51,7 +52,7 @@ func New(config Config) (*Cacher, error) {
 		metrics:      newRecorder(config.GroupResource),
 		snapshotting: utilfeature.DefaultFeatureGate.Enabled(features.ListFromCacheSnapshot),
 	}
-	c.progress.cacher = c
+	c.progress.storage, c.progress.clock = config.Storage, config.Clock
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if utilfeature.DefaultFeatureGate.Enabled(features.SizeBasedListCostEstimate) {
 		if err := config.Storage.EnableResourceSizeEstimation(c.keys); err != nil {

@@ -190,7 +190,9 @@ func increaseRV(client *clientv3.Client) storagetesting.IncreaseRVFunc {
 	}
 }
 
-func (f *fixture) increaseRV() storagetesting.IncreaseRVFunc { return increaseRV(f.server.V3Client.Client) }
+func (f *fixture) increaseRV() storagetesting.IncreaseRVFunc {
+	return increaseRV(f.server.V3Client.Client)
+}
 
 // creating is a cache whose creations can be read from it when they return.
 type creating struct{ *Cacher }

@@ -2,12 +2,15 @@ package cacher
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/metadata"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher/delegator"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 )
 
 const (
@@ -70,33 +73,65 @@ func (c *Cacher) waitFresh(ctx context.Context, rv uint64) error {
 
 // progressRequests asks the storage for its progress, for whoever waits, one
 // request at a time and none too soon after another.
+//
+// etcd answers for all watches of a gRPC stream at once. An answer that is given
+// before a watch is opened can arrive after it, and then speaks for that watch too,
+// which may not have delivered anything yet. So each watch of the cache has a
+// stream of its own, which is what the metadata of its context amounts to, and
+// requests are made on that stream alone, and only while the watch is open.
 type progressRequests struct {
-	cacher *Cacher
+	storage storage.Interface
+	clock   clock.Clock
 
 	mu       sync.Mutex
-	inFlight bool
+	watch    context.Context // of the open watch; nil for none
+	inFlight sync.WaitGroup
+	asking   bool
 	last     time.Time
 }
 
+// streamContext is the context for one watch and the requests for its progress.
+func streamContext(ctx context.Context, name string, number int) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "watch-cache", fmt.Sprintf("%s-%d", name, number))
+}
+
+// open lets requests be made for a watch until the function that it returns has
+// returned.
+func (p *progressRequests) open(ctx context.Context) (closed func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watch = ctx
+	return func() {
+		p.mu.Lock()
+		p.watch = nil
+		p.mu.Unlock()
+		cancel()
+		p.inFlight.Wait()
+	}
+}
+
+// request asks now, unless it was asked just before.
 func (p *progressRequests) request() {
 	if !delegator.ConsistentReadSupported() {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.cacher.config.Clock.Now()
-	if p.inFlight || now.Sub(p.last) < progressPeriod {
+	now := p.clock.Now()
+	if p.watch == nil || p.asking || now.Sub(p.last) < progressPeriod {
 		return
 	}
-	p.inFlight, p.last = true, now
+	p.asking, p.last = true, now
+	ctx := p.watch
 	// The request can block while the connection is down, which is not to hold up
 	// a read that will time out.
-	p.cacher.group.Go(func() {
-		if err := p.cacher.config.Storage.RequestWatchProgress(p.cacher.ctx); err != nil {
-			klog.V(4).InfoS("Requesting watch progress failed", "resource", p.cacher.config.GroupResource, "err", err)
+	p.inFlight.Go(func() {
+		if err := p.storage.RequestWatchProgress(ctx); err != nil {
+			klog.V(4).InfoS("Requesting watch progress failed", "err", err)
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.inFlight = false
+		p.asking = false
 	})
 }

@@ -128,7 +128,8 @@ func (c *Cacher) follow() error {
 	failing := c.config.Clock.Now() // since when the watch has done no good
 	for {
 		before, opened := c.state.rv, c.config.Clock.Now()
-		err := c.watchOnce()
+		c.watched++
+		err := c.watchOnce(c.watched)
 		now := c.config.Clock.Now()
 		if c.state.rv > before || now.Sub(opened) > watchRetries {
 			failing, backoff = now, ingestBackoff
@@ -146,9 +147,10 @@ func (c *Cacher) follow() error {
 	}
 }
 
-// watchOnce applies what one watch of the storage delivers until it ends.
-func (c *Cacher) watchOnce() error {
-	ctx, cancel := context.WithCancel(c.ctx)
+// watchOnce applies what one watch of the storage delivers until it ends. number
+// tells it from those before it.
+func (c *Cacher) watchOnce(number int) error {
+	ctx, cancel := context.WithCancel(streamContext(c.ctx, c.config.GroupResource.String(), number))
 	defer cancel()
 	options := storage.ListOptions{
 		ResourceVersion:  fmt.Sprint(c.state.rv),
@@ -163,6 +165,8 @@ func (c *Cacher) watchOnce() error {
 		return asRelist(err)
 	}
 	defer upstream.Stop()
+	closed := c.progress.open(ctx)
+	defer closed()
 	for {
 		select {
 		case <-ctx.Done():
