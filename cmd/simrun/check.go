@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchsim/watchsim/judge"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/judge"
 )
 
 // checkCommand judges recorded histories.

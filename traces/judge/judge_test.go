@@ -17,7 +17,7 @@ import (
 	"github.com/watchsim/watchsim/linearizability/explain"
 )
 
-const exampleFile = "../traces/testdata/history.jsonl"
+const exampleFile = "../testdata/history.jsonl"
 
 func config() linearizability.Config { return linearizability.DefaultConfig() }
 

@@ -13,7 +13,7 @@ import (
 // TestTheDocumentationIsRight judges the history that docs/history-format.md
 // shows, and quotes the sentence that it quotes.
 func TestTheDocumentationIsRight(t *testing.T) {
-	text, err := os.ReadFile("../docs/history-format.md")
+	text, err := os.ReadFile("../../docs/history-format.md")
 	require.NoError(t, err)
 	_, after, found := strings.Cut(string(text), "```json\n")
 	require.True(t, found)
