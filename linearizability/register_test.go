@@ -54,7 +54,8 @@ func deletesIf(precondition int64, code model.Code) func(*model.Operation) {
 	return func(op *model.Operation) { op.Precondition, op.Err = precondition, code }
 }
 
-func deletesAt(rv int64) func(*model.Operation) {
+// withRV is a deletion at an RV, or a read that tells its RV alone.
+func withRV(rv int64) func(*model.Operation) {
 	return func(op *model.Operation) { op.ResultRV = rv }
 }
 
@@ -78,7 +79,7 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 	created := on(model.Create, 10, 20, writes("v2", 2))
 	updated4 := on(model.Update, 30, 40, writes("v4", 4))
 	updated6 := on(model.Update, 50, 60, writes("v6", 6))
-	deleted := on(model.Delete, 70, 80, deletesAt(8))
+	deleted := on(model.Delete, 70, 80, withRV(8))
 	created10 := on(model.Create, 90, 100, writes("v10", 10))
 	lin, pre := guarantees{linearizability.Linearizable}, guarantees{linearizability.Preconditions}
 
@@ -89,15 +90,16 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 	}{
 		{"one after the other", []model.Operation{created, updated4, updated6, deleted, created10}, nil},
 		{"all at once, in no order", []model.Operation{
-			on(model.Update, 1, 9, writes("v6", 6)), on(model.Create, 1, 9, writes("v2", 2)), on(model.Delete, 1, 9, deletesAt(8)),
+			on(model.Update, 1, 9, writes("v6", 6)), on(model.Create, 1, 9, writes("v2", 2)), on(model.Delete, 1, 9, withRV(8)),
 			on(model.Update, 1, 9, writes("v4", 4)), on(model.Create, 1, 9, writes("v10", 10))}, nil},
 		{"nobody's writes", nil, nil},
 		{"reads", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v2", 2)), on(model.Get, 35, 45, reads("v2", 2)),
 			on(model.Get, 35, 45, reads("v4", 4)), on(model.Get, 1, 5, fails(model.NotFound))}, nil},
+		{"reads that tell their RV alone", []model.Operation{created, updated4, on(model.Get, 35, 45, withRV(2)), on(model.Get, 45, 46, withRV(4))}, nil},
 		{"reads of unknown outcome say nothing", []model.Operation{created, on(model.Get, 22, 25, fails(model.Unknown))}, nil},
 		{"preconditions kept", []model.Operation{created, on(model.Update, 30, 40, writesIf(2, "v4", 4)),
 			on(model.Update, 42, 45, conflicts(2))}, nil},
-		{"a deletion without an RV", []model.Operation{updated6, on(model.Delete, 70, 80, deletesAt(0)), created10,
+		{"a deletion without an RV", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(0)), created10,
 			on(model.Get, 82, 85, fails(model.NotFound))}, nil},
 		{"an update of unknown outcome that took effect late", []model.Operation{created,
 			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), on(model.Get, 35, 36, reads("v2", 2)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
@@ -112,7 +114,7 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"a deletion of unknown outcome whose precondition failed", []model.Operation{updated6, on(model.Delete, 62, 63, deletesIf(4, model.Unknown)),
 			on(model.Delete, 70, 80, deletesIf(6, model.OK)), created10}, nil},
 		{"a deletion without an RV after one of unknown outcome", []model.Operation{updated6, on(model.Delete, 62, 63, fails(model.Unknown)),
-			on(model.Delete, 70, 80, deletesAt(0)), created10, on(model.Get, 65, 66, reads("v6", 6))}, nil},
+			on(model.Delete, 70, 80, withRV(0)), created10, on(model.Get, 65, 66, reads("v6", 6))}, nil},
 		{"deletions of unknown outcome, recorded out of order", []model.Operation{updated6, on(model.Delete, 110, 111, fails(model.Unknown)),
 			on(model.Delete, 62, 63, fails(model.Unknown)), created10}, nil},
 		{"failures that tell the state", []model.Operation{created, on(model.Create, 22, 25, writeFails("no", model.AlreadyExists)), deleted,
@@ -121,6 +123,7 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 			on(model.Update, 22, 25, writeFails("no", model.TooMany)), on(model.Update, 22, 25, writeFails("no", model.Conflict))}, nil},
 
 		{"a stale read", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2))}, lin},
+		{"a stale read that tells its RV alone", []model.Operation{created, updated4, on(model.Get, 45, 46, withRV(2))}, lin},
 		{"a read of the future", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v4", 4))}, lin},
 		{"a read of nothing", []model.Operation{created, updated4, on(model.Get, 22, 25, fails(model.NotFound))}, lin},
 		{"a read of what was never written", []model.Operation{created, on(model.Get, 22, 25, reads("v3", 2))}, lin},
@@ -129,13 +132,13 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"writes against real time", []model.Operation{on(model.Update, 10, 20, writes("v6", 6)), on(model.Update, 30, 40, writes("v4", 4))}, lin},
 		{"an acknowledged write lost", []model.Operation{created, on(model.Update, 30, 40, writes("v5", 5))}, lin},
 		{"an acknowledged write at another RV", []model.Operation{created, on(model.Update, 30, 40, writes("v4", 5))}, lin},
-		{"an acknowledged deletion lost", []model.Operation{created, on(model.Delete, 30, 40, deletesAt(3))}, lin},
-		{"one deletion acknowledged twice", []model.Operation{deleted, on(model.Delete, 70, 80, deletesAt(8))}, lin},
+		{"an acknowledged deletion lost", []model.Operation{created, on(model.Delete, 30, 40, withRV(3))}, lin},
+		{"one deletion acknowledged twice", []model.Operation{deleted, on(model.Delete, 70, 80, withRV(8))}, lin},
 		{"a deletion of unknown outcome that took effect before its call", []model.Operation{updated6, created10,
 			on(model.Delete, 102, 103, fails(model.Unknown))}, lin},
 		{"an acknowledged deletion whose precondition failed", []model.Operation{updated6, on(model.Delete, 70, 80, deletesIf(4, model.OK)), created10}, lin},
-		{"two acknowledged deletions of one object", []model.Operation{updated6, on(model.Delete, 70, 80, deletesAt(0)),
-			on(model.Delete, 70, 80, deletesAt(0)), created10}, lin},
+		{"two acknowledged deletions of one object", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(0)),
+			on(model.Delete, 70, 80, withRV(0)), created10}, lin},
 		{"a refused write took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Unavailable))}, lin},
 		{"a conflict took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Conflict))}, pre},
 		{"a deletion of nothing took effect", []model.Operation{updated6, on(model.Delete, 70, 80, fails(model.NotFound)), created10}, pre},

@@ -42,6 +42,8 @@ func TestStreamFromAnRV(t *testing.T) {
 		{"a lost deletion", from2, []model.Event{
 			event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9), event(model.Modified, 15)},
 			guarantees{linearizability.Reliable}},
+		{"a gap right after an event that is wrong in itself", from2, []model.Event{event(model.Modified, 4), event(model.Modified, 7)},
+			guarantees{linearizability.Typed, linearizability.Reliable}},
 		{"a gap before a bookmark", from2, []model.Event{bookmark(4)}, guarantees{linearizability.Reliable, linearizability.Bookmarked}},
 		{"a bookmark too early", from2, []model.Event{bookmark(4), event(model.Added, 4)}, guarantees{linearizability.Bookmarked}},
 		{"a bookmark below the one before", from2, []model.Event{event(model.Added, 4), event(model.Modified, 5), bookmark(6), bookmark(5)},
