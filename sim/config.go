@@ -73,6 +73,10 @@ type Schedule struct {
 	// StallMin and StallMax bound a stall. Every order of magnitude between
 	// them is as likely as every other.
 	StallMin, StallMax time.Duration
+	// FocusOneIn picks one place of the code in so many, by the seed, at which
+	// goroutines stall often; 0 for none. A bug that needs someone to be held up
+	// at one place and nobody elsewhere is found this way.
+	FocusOneIn uint32
 }
 
 // DefaultSchedule yields often and stalls rarely.
@@ -80,6 +84,11 @@ var DefaultSchedule = Schedule{YieldEvery: 20, StallOneIn: 40, StallMin: 100 * t
 
 // String describes the schedule for a banner.
 func (s Schedule) String() string {
+	if s.FocusOneIn > 0 {
+		plain := s
+		plain.FocusOneIn = 0
+		return fmt.Sprintf("%s; one place in %d in focus", plain, s.FocusOneIn)
+	}
 	if s.YieldEvery == 0 {
 		return "no yields"
 	}

@@ -123,6 +123,18 @@ func (r *traceReader) number() uint64 {
 	return n
 }
 
+// PrintTrace writes the trace that it reads as text, a line for each record.
+func PrintTrace(r io.Reader, w io.Writer) error {
+	reader := &traceReader{in: bufio.NewReaderSize(r, 1<<16)}
+	out := bufio.NewWriterSize(w, 1<<16)
+	for e, more := reader.next(); more; e, more = reader.next() {
+		if _, err := fmt.Fprintln(out, e); err != nil {
+			return err
+		}
+	}
+	return errors.Join(reader.failure(reader), out.Flush())
+}
+
 // Difference is where the traces of two runs part: what came last in both, what
 // then came in each, and how many decisions there had been.
 type Difference struct {

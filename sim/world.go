@@ -69,6 +69,8 @@ func Run(config Config, f func(*World)) (*Result, error) {
 		StallMin:     int64(config.Schedule.StallMin),
 		StallMax:     int64(config.Schedule.StallMax),
 		CollectAt:    config.Limits.HeapBytes,
+		FocusOneIn:   uint64(config.Schedule.FocusOneIn),
+		FocusSeed:    Stream(config.Source.Seed(), "focus").Uint64(),
 		BreakAt:      config.BreakAt,
 	}
 	config.Source.load(&params)

@@ -16,10 +16,13 @@ import (
 
 // replayCommand runs a recorded tape again.
 func replayCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, withTrace bool
 	command := &cobra.Command{
 		Use:   "replay FOLDER",
 		Short: "run a recorded tape again and say whether the hash agrees",
+		Long: "replay runs a recorded tape again, writes the artefacts into a folder below, and says whether the hash\n" +
+			"agrees. With --trace it also writes trace.txt there: every goroutine switch, synchronisation point,\n" +
+			"decision and random number, with simulated times and callers, a line each.",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 {
 				return fmt.Errorf("expected the folder of one run, found %d arguments", len(arguments))
@@ -27,14 +30,15 @@ func replayCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return replay(command, arguments[0], asJSON)
+			return replay(command, arguments[0], asJSON, withTrace)
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "print the verdict as one JSON object on standard output")
+	command.Flags().BoolVar(&withTrace, "trace", false, "write down everything that happens; a hundred megabytes are usual")
 	return command
 }
 
-func replay(command *cobra.Command, folder string, asJSON bool) error {
+func replay(command *cobra.Command, folder string, asJSON, withTrace bool) error {
 	recorded, err := scenario.Load(folder)
 	if err != nil {
 		return err
@@ -51,12 +55,20 @@ func replay(command *cobra.Command, folder string, asJSON bool) error {
 		return err
 	}
 	job := swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape, Folder: again}
+	if withTrace {
+		job.Trace = filepath.Join(again, "trace.gz")
+	}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
 	if err == nil && answer.Error != "" {
 		err = errors.New(answer.Error)
 	}
 	if err != nil {
 		return err
+	}
+	if withTrace {
+		if err := swarm.PrintTrace(job.Trace, filepath.Join(again, "trace.txt")); err != nil {
+			return err
+		}
 	}
 	out := command.OutOrStdout()
 	if asJSON {

@@ -51,6 +51,17 @@ func TestReplayAgreesOnTheHash(t *testing.T) {
 	}
 }
 
+func TestReplayWritesDownWhatHappens(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	code, stdout, stderr := simrun(t, "replay", "--trace", folder)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	text, err := os.ReadFile(filepath.Join(folder, "replay", "trace.txt"))
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^[0-9]+ at [0-9.hmµns]+: goroutine #[0-9]+ runs$`, string(text))
+	require.Contains(t, string(text), "cacher.(*Cacher).Watch", "the callers of what synchronises")
+	require.NoFileExists(t, filepath.Join(folder, "replay", "trace.gz"))
+}
+
 func TestReplayOfAChangedTapeDiffers(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	path := filepath.Join(folder, "tape.bin")

@@ -22,6 +22,9 @@ var runtimeSim string
 //go:embed files/runtime_sim_bury.go.txt
 var runtimeSimBury string
 
+//go:embed files/runtime_sim_focus.go.txt
+var runtimeSimFocus string
+
 //go:embed files/runtime_sim_maps.go.txt
 var runtimeSimMaps string
 
@@ -36,6 +39,7 @@ var newFiles = map[string]string{
 	"runtime/watchsim.go":       runtimeSim,
 	"runtime/watchsim_maps.go":  runtimeSimMaps,
 	"runtime/watchsim_bury.go":  runtimeSimBury,
+	"runtime/watchsim_focus.go": runtimeSimFocus,
 	"internal/sync/watchsim.go": internalSyncSim,
 	"net/watchsim.go":           netSim,
 }

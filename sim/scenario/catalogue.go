@@ -40,7 +40,7 @@ var catalogue = []Entry{
 		linearizability.Counts{Writes: 10, Gets: 15, Lists: 18, Streams: 3, Events: 25, Bookmarks: 1, Changes: 14, Delivered: 1, Informers: 1, Shared: 1, Released: 1}},
 	{"reinit", "API servers lose their watch on etcd again and again behind partitions, while watches start and stall",
 		Spec{
-			Members: 1, Servers: 2, Watchers: 12, CountMost: 14, Every: true,
+			Members: 1, Servers: 2, Watchers: 36, CountMost: 14, Every: true,
 			Kinds:    []string{"watch-break", "partition"},
 			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 300 * time.Millisecond, StallMax: 4 * time.Second},
 		},

@@ -144,6 +144,7 @@ func (s Spec) schedule() sim.Schedule {
 	schedule.YieldEvery = []uint32{20, 60, 200, 600}[random.IntN(4)]
 	schedule.StallOneIn = []uint32{0, 5, 20, 60}[random.IntN(4)]
 	schedule.StallMax = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second}[random.IntN(3)]
+	schedule.FocusOneIn = []uint32{0, 0, 100, 400}[random.IntN(4)]
 	return schedule
 }
 

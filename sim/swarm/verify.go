@@ -1,7 +1,6 @@
 package swarm
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -148,23 +147,3 @@ func explain(one, other record) error {
 		ErrNotDeterministic, one.seed, found.Decision,
 		strings.Join(found.Before, "\n"), strings.Join(found.A, "\n"), strings.Join(found.B, "\n"))
 }
-
-// trace is a compressed trace in a file.
-type trace struct {
-	*gzip.Reader
-	file *os.File
-}
-
-func openTrace(path string) (trace, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return trace{}, err
-	}
-	reader, err := gzip.NewReader(file)
-	if err != nil {
-		return trace{}, errors.Join(err, file.Close())
-	}
-	return trace{reader, file}, nil
-}
-
-func (t trace) Close() error { return errors.Join(t.Reader.Close(), t.file.Close()) }

@@ -2,7 +2,6 @@ package swarm
 
 import (
 	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/target"
 )
@@ -74,17 +72,6 @@ type worker struct {
 	targets func(name string) (target.Target, error)
 	warm    map[string]bool
 	after   uint64 // size of the heap after the last collection
-}
-
-// writeTrace writes a trace, compressed.
-func writeTrace(path string, trace sim.Trace) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	compressed := gzip.NewWriter(file)
-	_, err = trace.WriteTo(compressed)
-	return errors.Join(err, compressed.Close(), file.Close())
 }
 
 // dataDir is where the members of a run keep their files. It has the same name

@@ -27,7 +27,10 @@ type Params struct {
 
 	Trace    unsafe.Pointer
 	TraceCap int
-	_        [8]uint64
+
+	FocusSeed  uint64
+	FocusOneIn uint64
+	_          [6]uint64
 }
 
 // Counters is what a run reports. The edited runtime declares the same struct.
