@@ -1,0 +1,81 @@
+// Package decorator puts the watch cache of package cacher into an API server that
+// is built on k8s.io/apiserver: where a genericregistry.Store got its cache from
+// registry.StorageWithCacher(), it gets it from StorageWithCacher here.
+//
+//	options.Decorator = decorator.StorageWithCacher(decorator.Options{})
+package decorator
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/watchsim/watchsim/cacher"
+)
+
+// Options are the settings that resources of an API server share.
+type Options struct {
+	// Sizes are the window sizes of single resources.
+	Sizes Sizes
+	// DefaultSize is the window size of the others, in events;
+	// cacher.DefaultMaxEvents if 0.
+	DefaultSize int
+	// MaxWatchers is how many watches of one resource may be open; 0 is no limit.
+	MaxWatchers int
+}
+
+// StorageWithCacher returns a decorator that puts a cache over the storage of each
+// resource, except for those whose window size is 0.
+func StorageWithCacher(options Options) generic.StorageDecorator {
+	return func(
+		config *storagebackend.ConfigForResource,
+		resourcePrefix string,
+		keyFunc func(runtime.Object) (string, error),
+		newFunc, newListFunc func() runtime.Object,
+		getAttrsFunc storage.AttrFunc,
+		triggers storage.IndexerFuncs,
+		indexers *cache.Indexers,
+	) (storage.Interface, factory.DestroyFunc, error) {
+		below, destroy, err := generic.NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
+		if err != nil {
+			return nil, nil, err
+		}
+		size := options.Sizes.of(config.GroupResource, options.DefaultSize)
+		if size == 0 {
+			return below, destroy, nil
+		}
+		cached, err := cacher.New(cacher.Config{
+			Storage:             below,
+			Versioner:           storage.APIObjectVersioner{},
+			GroupResource:       config.GroupResource,
+			EventsHistoryWindow: config.EventsHistoryWindow,
+			ResourcePrefix:      resourcePrefix,
+			KeyFunc:             keyFunc,
+			GetAttrsFunc:        getAttrsFunc,
+			IndexerFuncs:        triggers,
+			Indexers:            indexers,
+			NewFunc:             newFunc,
+			NewListFunc:         newListFunc,
+			Codec:               config.Codec,
+			MinEvents:           min(size, cacher.DefaultMinEvents),
+			MaxEvents:           size,
+			MaxWatchers:         options.MaxWatchers,
+		})
+		if err != nil {
+			destroy()
+			return nil, nil, err
+		}
+		var once sync.Once
+		return cached, func() {
+			once.Do(func() {
+				cached.Stop()
+				destroy()
+			})
+		}, nil
+	}
+}
