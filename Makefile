@@ -10,7 +10,7 @@ SEEDS    ?= 1-2000
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: sim
 sim: build ## run Kubernetes' own cacher for a simulated minute, faults included (SEED=7)
@@ -50,6 +50,10 @@ canary: build ## show that a damaged cacher is caught
 .PHONY: a01
 a01: build ## hunt a real bug, k/k 116122, in a cacher without its fix; fails if none is caught
 	bin/simrun --mutant A01 --scenario reinit --seeds 1-2000; test $$? -eq 1
+
+.PHONY: mutate-oracle
+mutate-oracle: ## break each rule of the oracle on purpose; fails if no test turns red
+	go run ./linearizability/mutate
 
 .PHONY: bench
 bench: build ## measure speed, checking, memory, the scheduler and the oracle

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// guarantees are the names of all guarantees, and of the phenomena, in the order
+// in which guarantees.go declares them.
+func guarantees(t *testing.T) []string {
+	file, err := parser.ParseFile(token.NewFileSet(), "../guarantees.go", nil, 0)
+	require.NoError(t, err)
+	var names []string
+	ast.Inspect(file, func(node ast.Node) bool {
+		value, ok := node.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		kind, _ := value.Type.(*ast.Ident)
+		if kind != nil && (kind.Name == "Guarantee" || kind.Name == "Phenomenon") {
+			name, err := strconv.Unquote(value.Elts[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			names = append(names, name)
+		}
+		return true
+	})
+	require.Len(t, names, 32, "31 guarantees and TimeTravel; if there are more now, say so here")
+	return names
+}
+
+func TestEachGuaranteeHasAMutant(t *testing.T) {
+	names := guarantees(t)
+	count := map[string]int{}
+	for _, m := range mutants {
+		require.Contains(t, names, m.guarantee)
+		require.LessOrEqual(t, len(m.breaks), 66, "the table would not line up: %s", m.breaks)
+		count[m.guarantee]++
+	}
+	for _, name := range names {
+		require.NotZero(t, count[name], "%s has no mutant", name)
+	}
+	for _, subtle := range []string{"Linearizable", "Reliable", "Bookmarked", "Expired", "Closed", "Resumable", "Monotonic"} {
+		require.GreaterOrEqual(t, count[subtle], 3, subtle)
+	}
+}
+
+// TestMutantsStillFit notices at once when code that a mutant edits has changed.
+func TestMutantsStillFit(t *testing.T) {
+	tried := map[string]bool{}
+	for _, m := range mutants {
+		edited, err := m.apply("..")
+		require.NoError(t, err)
+		require.False(t, tried[edited], "two mutants are the same: %s", m.breaks)
+		tried[edited] = true
+		source, err := os.ReadFile(filepath.Join("..", m.file))
+		require.NoError(t, err)
+		require.NotEqual(t, string(source), edited, m.breaks)
+	}
+}
+
+func TestAnAnchorThatMovedIsLookedFor(t *testing.T) {
+	anchor := "func (c *checker) checkRevision() bool {\n"
+	for _, row := range []struct {
+		name, file, anchor, replacement, message string
+	}{
+		{"to another file", "stream.go", anchor, "", "expected its anchor once in the file, found it 0 times; it has likely moved to revision.go"},
+		{"with its line changed", "stream.go", anchor + "\tno such line\n", "", "its longest line is in revision.go"},
+		{"altogether", "stream.go", "no such code", "", "files that speak of the guarantee are"},
+		{"and its file too", "nowhere.go", anchor, "", "no such file or directory; it has likely moved to revision.go"},
+		{"and is there often", "stream.go", "return\n", "", "found it"},
+		{"and the edit does not parse", "revision.go", anchor, "}", "is no Go any more"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			m := mutant{guarantee: "Revision", file: row.file, anchor: row.anchor, replacement: row.replacement}
+			_, err := m.apply("..")
+			require.ErrorContains(t, err, row.message)
+		})
+	}
+}
+
+func TestOnlyAFailureOfTheTestItselfIsRed(t *testing.T) {
+	failed := exec.Command("false").Run()
+	for _, row := range []struct {
+		name, out string
+		err       error
+		red, why  string
+	}{
+		{"a row", "--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/a_row (0.00s)\n    --- FAIL: TestA/another (0.00s)\nFAIL\n", failed, "TestA/a_row", ""},
+		{"a test without rows", "--- FAIL: TestA (0.00s)\nFAIL\n", failed, "TestA", ""},
+		{"green", "--- PASS: TestA (0.00s)\nPASS\n", nil, "", "TestA stayed green"},
+		{"no such test", "testing: warning: no tests to run\nPASS\n", nil, "", "there is no test TestA"},
+		{"a panic", "--- FAIL: TestA (0.00s)\npanic: index out of range [recovered]\n\ngoroutine 7\n", failed, "", "TestA panicked: index out of range [recovered]"},
+		{"no end", "panic: test timed out after 1m0s\n", failed, "", "TestA panicked: test timed out after 1m0s"},
+		{"a crash", "signal\n", failed, "", "TestA ended with exit status 1"},
+		{"no start", "", os.ErrNotExist, "", "file does not exist"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			result := judge("TestA", row.out, row.err)
+			require.Equal(t, row.red, result.red)
+			require.Equal(t, row.why, result.why)
+		})
+	}
+}
+
+func TestWhatCannotBeTriedIsSaid(t *testing.T) {
+	for _, row := range []struct {
+		args    []string
+		message string
+	}{
+		{[]string{"--only", "Tidy"}, `mutate: expected the name of a guarantee that has mutants, found "Tidy"`},
+		{[]string{"--parallel", "0"}, "mutate: expected at least 1 mutant at a time, found 0"},
+		{[]string{"Closed"}, `mutate: expected flags only, found "Closed"`},
+	} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, notTried, run(t.Context(), row.args, &stdout, &stderr))
+		require.Equal(t, row.message+"\n", stderr.String())
+	}
+}
+
+// TestAMutantThatStaysGreenIsReported breaks one rule, breaks nothing, and breaks
+// the build.
+func TestAMutantThatStaysGreenIsReported(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the oracle's tests four times")
+	}
+	edit := func(replacement string) mutant {
+		return mutant{"Revision", "one of three", "revision.go", "if change.RV <= last {", replacement, "TestRevision"}
+	}
+	var stdout bytes.Buffer
+	green, err := tryAll(t.Context(), []mutant{
+		edit("if change.RV < last {"), edit("if last >= change.RV {"), edit("if change.RV <= lost {"),
+	}, 2, &stdout)
+	require.NoError(t, err)
+	require.Equal(t, 2, green)
+	require.Regexp(t, `(?s)s  TestRevision/a_revision_twice\n.*NONE: TestRevision stayed green\n.*NONE: it does not compile: .*undefined: lost`, stdout.String())
+	require.Contains(t, stdout.String(), "\n1 of 3 mutants of 1 rules turned their test red, in ")
+
+	missing := edit("if change.RV < last {")
+	missing.test = "TestNothing"
+	_, err = tryAll(t.Context(), []mutant{missing}, 1, &stdout)
+	require.EqualError(t, err, "there is no test TestNothing in ./linearizability")
+}
