@@ -39,12 +39,18 @@ func TestManyCorrectHistoriesPass(t *testing.T) {
 		total.Pages += verdict.Counts.Pages
 		total.Delivered += verdict.Counts.Delivered
 		total.UnknownWrites += verdict.Counts.UnknownWrites
+		total.Shared += verdict.Counts.Shared
+		total.Released += verdict.Counts.Released
+		total.Scribbled += verdict.Counts.Scribbled
 	}
 	require.Greater(t, total.Blocks, 100)
 	require.Greater(t, total.Refused, 100)
 	require.Greater(t, total.Pages, 100)
 	require.Greater(t, total.Delivered, 100)
 	require.Greater(t, total.UnknownWrites, 100)
+	require.Greater(t, total.Shared, 100)
+	require.Greater(t, total.Released, 100)
+	require.Greater(t, total.Scribbled, 100)
 }
 
 func BenchmarkCheck(b *testing.B) {

@@ -28,7 +28,7 @@ func pick[T any](c chooser, places []T) (place T, ok bool) {
 }
 
 // damages are all kinds of damage, by what they are done to.
-var damages = slices.Concat(streamDamages, readDamages, storeDamages, refusalDamages, clientDamages)
+var damages = slices.Concat(streamDamages, readDamages, storeDamages, refusalDamages, clientDamages, serverDamages)
 
 func operations(h *model.History, keep func(*model.Operation) bool) []*model.Operation {
 	var kept []*model.Operation

@@ -69,6 +69,9 @@ func generate(c chooser, steps int) *model.History {
 	}
 	for range steps {
 		w.now += step
+		if w.below(20) == 0 {
+			w.countEarly()
+		}
 		switch w.below(14) {
 		case 0, 1, 2, 3:
 			w.write()
@@ -323,7 +326,7 @@ func (w *world) open() {
 	s := w.server()
 	stream := model.Stream{ID: len(w.h.Streams) + 1, Client: fmt.Sprint("c", w.below(3)), Server: s.name,
 		Call: w.now, Return: w.now, Closed: model.Pending, Scope: w.scope(), Selector: w.selector(),
-		Bookmarks: w.below(3) > 0}
+		Bookmarks: w.below(3) > 0, Scribbles: w.below(4) == 0}
 	w.now += step
 	switch w.below(5) {
 	case 0:
@@ -420,4 +423,5 @@ func (w *world) rest() {
 	}
 	w.h.Truth.Revision = w.revision
 	w.h.End = w.now + 60_000*step
+	w.countLate()
 }
