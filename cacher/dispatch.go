@@ -55,20 +55,13 @@ func (c *Cacher) dispatch() {
 // position after them.
 func (c *Cacher) dispatchNew(position uint64, events []*event) uint64 {
 	for {
-		count, _, held := c.state.read(position, events)
-		if !held {
-			// Events have left the window before they were dispatched. Every watch
-			// looks for itself what it has missed.
-			position = c.state.end()
-			c.watchers.wakeAll(position)
-			continue
-		}
+		from, count := c.state.undispatched(position, events)
+		position = from + uint64(count)
 		if count == 0 {
 			return position
 		}
-		c.watchers.wake(events[:count], position)
+		c.watchers.wake(events[:count], from)
 		c.metrics.eventsDispatched(count)
-		position += uint64(count)
 		clear(events[:count])
 	}
 }

@@ -45,6 +45,9 @@ type eventLog struct {
 	ring   []*event // its length is a power of two; position p is at p modulo length
 	// The events are those at positions first to end-1.
 	first, end uint64
+	// dispatched is the position before which all events have been dispatched. Only
+	// these may go: a watch that waits has not looked at the others.
+	dispatched uint64
 	// floor is the RV above which no event is missing.
 	floor uint64
 	bytes int64
@@ -76,7 +79,7 @@ func (l *eventLog) add(e *event) {
 	switch {
 	case size == len(l.ring):
 		l.resize(2 * len(l.ring))
-	case size < len(l.ring)/4:
+	case size > 0 && size < len(l.ring)/4:
 		l.resize(len(l.ring) / 2)
 	}
 	l.ring[l.slot(l.end)] = e
@@ -90,7 +93,7 @@ func (l *eventLog) add(e *event) {
 func (l *eventLog) mustEvict(now time.Time) bool {
 	count := int(l.end - l.first)
 	switch {
-	case count == 0:
+	case count == 0, l.first >= l.dispatched:
 		return false
 	case count >= l.limits.max, l.limits.bytes > 0 && l.bytes > l.limits.bytes:
 		return true

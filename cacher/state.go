@@ -131,9 +131,14 @@ func (s *state) read(position uint64, batch []*event) (count int, rv uint64, hel
 	return count, rv, held
 }
 
-// end returns the position of the next event.
-func (s *state) end() uint64 {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.log.end
+// undispatched is read for the dispatcher, which has dispatched everything before a
+// position. It returns the position of the first event it read: a later one if the
+// window was reset.
+func (s *state) undispatched(position uint64, batch []*event) (from uint64, count int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from = max(position, s.log.first)
+	s.log.dispatched = from
+	count, _ = s.log.read(from, batch)
+	return from, count
 }

@@ -170,16 +170,6 @@ func (w *watchers) wake(events []*event, position uint64) {
 	}
 }
 
-// wakeAll wakes every watch, as it is not known which of the events up to a
-// position concern it.
-func (w *watchers) wakeAll(end uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, each := range w.all {
-		each.wake(0, end)
-	}
-}
-
 // eachKey visits the groups that an event concerns: those of its key and of all
 // that lie above it, each for itself and with the values of the object's fields,
 // before the change and after it.

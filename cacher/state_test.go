@@ -1,0 +1,101 @@
+package cacher
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// A storage that goes back in time is noticed. Several keys may change at one RV.
+func TestApplyRefusesToGoBack(t *testing.T) {
+	for name, row := range map[string]struct {
+		progress uint64 // after a change of a at RV 20
+		key      string
+		rv       uint64
+		accepted bool
+	}{
+		"the next change":                        {0, "b", 21, true},
+		"another key of the same transaction":    {0, "b", 20, true},
+		"the same change again":                  {0, "a", 20, false},
+		"an older change":                        {0, "b", 19, false},
+		"a change after progress":                {30, "b", 31, true},
+		"a change that progress has passed over": {30, "b", 30, false},
+	} {
+		empty := newTree(nil)
+		s := newState(clocktesting.NewFakeClock(time.Now()), empty, limits{age: time.Hour, min: 1, max: 100})
+		s.replace(empty, 10)
+		change := func(key string, rv uint64) error {
+			return s.apply(&event{kind: watch.Added, key: key, rv: rv, after: &element{key: key, object: newTestPod(key)}})
+		}
+		require.NoError(t, change("a", 20))
+		s.progress(row.progress)
+		err := change(row.key, row.rv)
+		if row.accepted {
+			require.NoError(t, err, name)
+			require.Equal(t, row.rv, s.rv, name)
+		} else {
+			require.ErrorContains(t, err, "went back in time", name)
+		}
+	}
+}
+
+// After an error the cache goes on where it was; after one that says that its place
+// is gone, or when the storage goes back, it lists again and ends all watches.
+func TestWhenTheCacheListsAgain(t *testing.T) {
+	for name, row := range map[string]struct {
+		err    error
+		relist bool
+	}{
+		"the place is gone": {apierrors.NewResourceExpired("compacted"), true},
+		"no leader":         {apierrors.NewInternalError(storage.ErrResourceVersionSetOnCreate), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, store := newFakeFixture(t)
+			w := open(t, c, nil)
+			store.send(watch.Added, 2, newTestPod("a"))
+			require.Equal(t, "ADDED a 2", next(t, w))
+			b := newTestPod("b")
+			b.ResourceVersion = "5"
+			var status apierrors.APIStatus
+			require.ErrorAs(t, row.err, &status)
+			store.fail(status.Status(), 7, *b)
+			store.send(watch.Modified, 8, newTestPod("b"))
+			if !row.relist {
+				require.Equal(t, "ADDED b 8", next(t, w))
+				require.Equal(t, 1, store.lists)
+				return
+			}
+			require.Equal(t, "closed", next(t, w))
+			reach(t, c, 8)
+			require.NoError(t, c.Wait(t.Context()))
+			again := open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "0" })
+			require.Equal(t, "ADDED b 8", next(t, again))
+			require.Equal(t, "ERROR 410", next(t, open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "6" })))
+			require.Equal(t, "MODIFIED b 8", next(t, open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "7" })))
+		})
+	}
+}
+
+// A read at an RV that does not come gets the error for the future, and one whose
+// cache is stopped does not wait for that.
+func TestWaitFresh(t *testing.T) {
+	c, store := newFakeFixture(t)
+	get := func(rv string) error {
+		return c.Get(t.Context(), "/pods/n/a", storage.GetOptions{ResourceVersion: rv}, newPod())
+	}
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		store.send(watch.Added, 2, newTestPod("a"))
+	}()
+	require.NoError(t, get("2"))
+	require.True(t, storage.IsTooLargeResourceVersion(get("3")))
+	time.AfterFunc(10*time.Millisecond, c.Stop)
+	start := time.Now()
+	require.Error(t, c.waitFresh(t.Context(), 3))
+	require.Less(t, time.Since(start), freshTimeout)
+}
