@@ -2,6 +2,7 @@ package traces
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -268,8 +269,10 @@ func (v *validation) informers() error {
 	return nil
 }
 
-// censuses may be later than the end: a server is stopped after its clients.
+// censuses may be later than the end: a server is stopped after its clients. They
+// may come in any order, and count servers that no client has asked anything.
 func (v *validation) censuses() error {
+	left := v.clientsLeft()
 	for i := range v.history.Censuses {
 		census := &v.history.Censuses[i]
 		at := place{kindCensus, i, fmt.Sprintf("census %d", i+1)}
@@ -285,6 +288,10 @@ func (v *validation) censuses() error {
 			return v.bad(at, "time", "a time from 0 on", census.Time)
 		case census.Revision < 0:
 			return v.bad(at, "revision", "etcd's revision, or 0 if it is unknown", census.Revision)
+		case v.history.Truth.Revision > 0 && census.Revision > v.history.Truth.Revision:
+			return v.bad(at, "revision", fmt.Sprintf("at most %d, the last revision that the end record names", v.history.Truth.Revision), census.Revision)
+		case census.Phase == model.Serving && census.Time > left:
+			return v.bad(at, "phase", fmt.Sprintf("left or stopped, as by another census all clients had left for good at %d", left), string(census.Phase))
 		}
 		for _, count := range []struct {
 			field string
@@ -296,6 +303,18 @@ func (v *validation) censuses() error {
 		}
 	}
 	return nil
+}
+
+// clientsLeft returns when a census first says that all clients have left for
+// good; later than any time if none says so.
+func (v *validation) clientsLeft() int64 {
+	left := int64(math.MaxInt64)
+	for i := range v.history.Censuses {
+		if census := &v.history.Censuses[i]; census.Phase == model.Left {
+			left = min(left, census.Time)
+		}
+	}
+	return left
 }
 
 func (v *validation) objects(at place, objects []model.Object) error {

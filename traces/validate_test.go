@@ -158,6 +158,13 @@ func TestInvalidHistories(t *testing.T) {
 			"line 29, census 1, field time: expected a time from 0 on, found -1"},
 		{"census at an impossible revision", func(h *model.History) { h.Censuses[0].Revision = -1 },
 			"line 29, census 1, field revision: expected etcd's revision, or 0 if it is unknown, found -1"},
+		{"census beyond the revision", func(h *model.History) { h.Censuses[0].Revision = 8 },
+			"line 29, census 1, field revision: expected at most 7, the last revision that the end record names, found 8"},
+		{"census of clients that have left", func(h *model.History) {
+			again := h.Censuses[0]
+			again.Phase, again.Server, again.Time = model.Serving, "apiserver-1", again.Time+1
+			h.Censuses = append(h.Censuses, again)
+		}, `line 30, census 2, field phase: expected left or stopped, as by another census all clients had left for good at 90000000, found "serving"`},
 		{"census with an impossible count", func(h *model.History) { h.Censuses[0].Goroutines = -2 },
 			"line 29, census 1, field goroutines: expected a count, or -1 if it is unknown, found -2"},
 	} {
@@ -205,6 +212,11 @@ func TestHistoriesThatLackSomething(t *testing.T) {
 		"an object without its type": func(h *model.History) { h.Streams[0].Events[0].Object = nil },
 		"an unheard-of event":        func(h *model.History) { h.Streams[0].Events[0].Type = "RUMOUR" },
 		"events in the future":       func(h *model.History) { h.Streams[0].Events[0].RV = 1_000_000 },
+		"the order of censuses, and clients of one server": func(h *model.History) {
+			h.Censuses = append(h.Censuses,
+				model.Census{Time: h.End + 5, Phase: model.Stopped, Server: "apiserver-9"},
+				model.Census{Time: 1, Phase: model.Serving, Server: "apiserver-9", Revision: 2, Streams: model.Uncounted})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := example()
