@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -89,4 +90,24 @@ func TestTapeLimitIsReported(t *testing.T) {
 	}, func(w *sim.World) { jumble(w) })
 	require.True(t, result.TapeFull)
 	require.LessOrEqual(t, len(result.Tape), 64)
+}
+
+func TestGoingInCirclesTakesTime(t *testing.T) {
+	result := simtest.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
+		var mu sync.Mutex
+		done := false
+		go func() {
+			time.Sleep(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			done = true
+		}()
+		for finished := false; !finished; {
+			mu.Lock()
+			finished = done
+			mu.Unlock()
+		}
+	})
+	require.InDelta(t, 100, result.Spins, 2, "each takes 10 ms")
+	require.GreaterOrEqual(t, result.Simulated, time.Second)
 }

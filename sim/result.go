@@ -41,6 +41,10 @@ type Result struct {
 	// Decisions counts scheduling decisions, Switches goroutine switches,
 	// Points synchronisation points passed, Yields and Stalls what happened at them.
 	Decisions, Switches, Points, Yields, Stalls uint64
+	// Spins counts how often 20,000 synchronisation points were passed at one
+	// instant. Whoever goes round in circles like that is put to sleep for 10 ms,
+	// so that those it waits for can wake up.
+	Spins uint64
 	// Simulated and Wall are the time the run took on the two clocks.
 	Simulated, Wall time.Duration
 	// Goroutines is how many the run created.
@@ -94,7 +98,7 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 	result := &Result{
 		Stop: stops[c.Stop], Hash: c.Hash,
 		Decisions: c.Decisions, Switches: c.Switches, Points: c.Points, Yields: c.Yields, Stalls: c.Stalls,
-		Simulated: time.Duration(c.Now), Wall: wall, Goroutines: c.Goroutines,
+		Spins: c.Spins, Simulated: time.Duration(c.Now), Wall: wall, Goroutines: c.Goroutines,
 		Diverged: c.Diverged != 0, Uncontrolled: c.Foreign, TapeFull: c.TapeFull != 0,
 	}
 	if r.tape != nil {

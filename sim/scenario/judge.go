@@ -42,6 +42,8 @@ type Verdict struct {
 	Minimum linearizability.Counts `json:"minimum"`
 	// Leaked is how many goroutines API servers left behind at orderly stops.
 	Leaked int `json:"leaked_goroutines"`
+	// Spins is how often goroutines that went round in circles were put to sleep.
+	Spins uint64 `json:"spins,omitempty"`
 	// Folder is where the artefacts are, if any were written.
 	Folder string `json:"folder,omitempty"`
 }
@@ -75,6 +77,7 @@ func (r *Run) Judge() Verdict {
 		Minimum:          r.Spec.minimum(),
 		Violations:       []Violation{},
 		Leaked:           r.Leaked,
+		Spins:            r.Result.Spins,
 	}
 	if v.Faults == nil {
 		v.Faults = map[string]int{}

@@ -53,7 +53,8 @@ type Counters struct {
 	Identities uint64
 	Running    uint64 // ID of the goroutine that ran last
 	Traced     int
-	_          [3]uint64
+	Spins      uint64
+	_          [2]uint64
 }
 
 // Why a run stopped, as Counters.Stop tells.
