@@ -29,6 +29,7 @@ type fakeStore struct {
 	rv     uint64
 	events chan watch.Event // of the open watch
 	lists  int
+	broken int // how many more watches fail as soon as they are opened
 }
 
 func newFakeStore() *fakeStore {
@@ -59,6 +60,10 @@ func (f *fakeStore) GetList(_ context.Context, _ string, _ storage.ListOptions, 
 func (f *fakeStore) Watch(context.Context, string, storage.ListOptions) (watch.Interface, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.broken > 0 {
+		f.broken--
+		return failedWatch(errFailing), nil
+	}
 	return ended{result: f.events}, nil
 }
 
@@ -94,6 +99,10 @@ func onNode(name, node string) *example.Pod {
 	return pod
 }
 
+func keyOfPod(object runtime.Object) (string, error) {
+	return storage.NamespaceKeyFunc(podPrefix, object)
+}
+
 // newFakeFixture is a cache over a fake store.
 func newFakeFixture(t testing.TB, options ...func(*setup)) (*Cacher, *fakeStore) {
 	t.Helper()
@@ -103,7 +112,7 @@ func newFakeFixture(t testing.TB, options ...func(*setup)) (*Cacher, *fakeStore)
 		Versioner:      storage.APIObjectVersioner{},
 		GroupResource:  schema.GroupResource{Resource: "pods"},
 		ResourcePrefix: podPrefix,
-		KeyFunc:        func(object runtime.Object) (string, error) { return storage.NamespaceKeyFunc(podPrefix, object) },
+		KeyFunc:        keyOfPod,
 		GetAttrsFunc:   podAttributes,
 		NewFunc:        newPod,
 		NewListFunc:    newPodList,

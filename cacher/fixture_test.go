@@ -113,7 +113,7 @@ func newFixture(t testing.TB, options ...func(*setup)) *fixture {
 			Versioner:      storage.APIObjectVersioner{},
 			GroupResource:  schema.GroupResource{Resource: "pods"},
 			ResourcePrefix: podPrefix,
-			KeyFunc:        func(object runtime.Object) (string, error) { return storage.NamespaceKeyFunc(podPrefix, object) },
+			KeyFunc:        keyOfPod,
 			GetAttrsFunc:   podAttributes,
 			NewFunc:        newPod,
 			NewListFunc:    newPodList,

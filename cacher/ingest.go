@@ -21,6 +21,8 @@ const (
 	// watchRetries is for how long a failing watch is opened again from where it
 	// ended. It lets etcd elect a leader without every client having to come back.
 	watchRetries = 30 * time.Second
+	// answerTimeout is how long the storage may take to show that it is there.
+	answerTimeout = 2 * time.Second
 )
 
 // ingestBackoff is the pause after a generation of the cache that failed, or after
@@ -125,15 +127,16 @@ func (c *Cacher) newElement(object runtime.Object) (*element, error) {
 // is stopped or has to be initialised again.
 func (c *Cacher) follow() error {
 	backoff := ingestBackoff
-	failing := c.config.Clock.Now() // since when the watch has done no good
+	failing, failures := c.config.Clock.Now(), 0 // since when, and how often, the watch has done no good
 	for {
 		before, opened := c.state.rv, c.config.Clock.Now()
 		c.watched++
 		err := c.watchOnce(c.watched)
 		now := c.config.Clock.Now()
 		if c.state.rv > before || now.Sub(opened) > watchRetries {
-			failing, backoff = now, ingestBackoff
+			failing, failures, backoff = now, 0, ingestBackoff
 		}
+		failures++
 		switch {
 		case c.ctx.Err() != nil:
 			return c.ctx.Err()
@@ -141,10 +144,23 @@ func (c *Cacher) follow() error {
 			return err
 		case now.Sub(failing) > watchRetries:
 			return fmt.Errorf("the watch failed for %v: %w", watchRetries, err)
+		case failures > 1 && c.storageAnswers():
+			// It is the event that comes next that cannot be had: the state before a
+			// deletion may have been compacted, or an object cannot be decoded.
+			return fmt.Errorf("the watch fails at resourceVersion %d, though the storage answers: %w", c.state.rv, err)
 		}
 		klog.V(2).InfoS("The watch cache watches again", "resource", c.config.GroupResource, "err", err)
 		c.pause(backoff.Step())
 	}
+}
+
+// storageAnswers reports whether the storage could be listed: for etcd, whether it
+// has a leader.
+func (c *Cacher) storageAnswers() bool {
+	ctx, cancel := context.WithTimeout(c.ctx, answerTimeout)
+	defer cancel()
+	_, err := c.config.Storage.GetCurrentResourceVersion(ctx)
+	return err == nil
 }
 
 // watchOnce applies what one watch of the storage delivers until it ends. number

@@ -52,7 +52,7 @@ func TestWhenTheCacheListsAgain(t *testing.T) {
 		relist bool
 	}{
 		"the place is gone": {apierrors.NewResourceExpired("compacted"), true},
-		"no leader":         {apierrors.NewInternalError(storage.ErrResourceVersionSetOnCreate), false},
+		"no leader":         {apierrors.NewInternalError(errFailing), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, store := newFakeFixture(t)
@@ -79,6 +79,21 @@ func TestWhenTheCacheListsAgain(t *testing.T) {
 			require.Equal(t, "MODIFIED b 8", next(t, open(t, c, func(o *storage.ListOptions) { o.ResourceVersion = "7" })))
 		})
 	}
+}
+
+// Where the watch fails again and again at one place, though the storage answers, the
+// cache lists: else it would hang on the one event that cannot be had.
+func TestAnEventThatCannotBeHadIsListed(t *testing.T) {
+	c, store := newFakeFixture(t)
+	b := newTestPod("b")
+	b.ResourceVersion = "5"
+	store.mu.Lock()
+	store.broken = 1
+	store.mu.Unlock()
+	store.fail(apierrors.NewInternalError(errFailing).Status(), 7, *b)
+	store.send(watch.Modified, 8, newTestPod("b"))
+	reach(t, c, 8)
+	require.Equal(t, 2, store.lists)
 }
 
 // A read at an RV that does not come gets the error for the future, and one whose

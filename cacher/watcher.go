@@ -127,8 +127,11 @@ func (w *watcher) run() {
 			w.fellBehind()
 			return
 		}
+		measured := false
 		for _, e := range batch[:count] {
-			if !w.send(e) {
+			sent, open := w.send(e, !measured)
+			measured = measured || sent
+			if !open {
 				close(w.result)
 				return
 			}
@@ -162,22 +165,31 @@ func (w *watcher) run() {
 	}
 }
 
-// send delivers an event if it is asked for. It returns false if the watch ended.
-func (w *watcher) send(e *event) bool {
+// send delivers an event if it is asked for, and measures how long that took. It
+// reports whether the event was delivered, and whether the watch is still open.
+//
+// Of the events read from the log at once the first that is delivered is measured:
+// looking at the clock and counting would take as long as delivering does.
+func (w *watcher) send(e *event, measure bool) (sent, open bool) {
 	if e.rv <= w.start {
-		return true
+		return false, true
 	}
 	converted, wanted := w.cacher.convert(e, &w.filter)
 	if !wanted {
-		return true
+		return false, true
 	}
-	built := w.cacher.config.Clock.Now()
+	var built time.Time
+	if measure {
+		built = w.cacher.config.Clock.Now()
+	}
 	if !w.deliver(converted) {
-		return false
+		return false, false
 	}
 	w.seen = e.rv
-	w.cacher.metrics.dispatched(e, built, w.cacher.config.Clock.Now())
-	return true
+	if measure {
+		w.cacher.metrics.dispatched(e, built, w.cacher.config.Clock.Now())
+	}
+	return true, true
 }
 
 // deliver waits for the consumer. Once the watch has ended nothing is delivered,
@@ -186,6 +198,11 @@ func (w *watcher) deliver(e watch.Event) bool {
 	select {
 	case <-w.done:
 		return false
+	default:
+	}
+	select { // a send that need not wait is cheaper than a choice of two
+	case w.result <- e:
+		return true
 	default:
 	}
 	select {
