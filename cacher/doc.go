@@ -44,15 +44,14 @@
 //
 // # Kubernetes' test suite
 //
-// suite_test.go runs what Kubernetes' cacher_test.go runs of
-// k8s.io/apiserver/pkg/storage/testing. What is left out is left out there, too:
+// suite_test.go runs all that Kubernetes' cacher_test.go runs of
+// k8s.io/apiserver/pkg/storage/testing, with the feature gates that it sets, and
+// RunTestWatchContextCancel. Left out, here as there, are:
 //
-//	test                                  why
-//	RunTestListInconsistentContinuation   compacts the store through a hook that only etcd3's tests have
-//	RunTestListResourceVersionMatch       needs a store whose transformer it can see and replace
-//	RunTestGuaranteedUpdate               needs a store whose transformer it can see and replace
-//	RunTestGuaranteedUpdateChecksStoredData  needs a store whose transformer it can see and replace
-//	RunTestTransformationFailure          needs a store whose transformer it can see and replace
-//	RunTestWatchError                     needs a store whose transformer it can see and replace
-//	RunTestWatchContextCancel             expects a watch with a cancelled context to be refused
+//	RunTestListInconsistentContinuation      expects pages of a list at RV 0, for which caches ignore limits
+//	RunTestListResourceVersionMatch          replaces the transformer of the etcd3 store through its interface
+//	RunTestGuaranteedUpdate                  the same
+//	RunTestGuaranteedUpdateChecksStoredData  the same
+//	RunTestTransformationFailure             the same
+//	RunTestWatchError                        the same
 package cacher

@@ -202,6 +202,7 @@ func TestMarkConsistent(t *testing.T) {
 func TestSuiteWatch(t *testing.T) {
 	for name, run := range map[string]func(context.Context, *testing.T, storage.Interface){
 		"Watch":                                 storagetesting.RunTestWatch,
+		"WatchContextCancel":                    storagetesting.RunTestWatchContextCancel,
 		"DeleteTriggerWatch":                    storagetesting.RunTestDeleteTriggerWatch,
 		"WatchFromNonZero":                      storagetesting.RunTestWatchFromNonZero,
 		"DelayedWatchDelivery":                  storagetesting.RunTestDelayedWatchDelivery,
