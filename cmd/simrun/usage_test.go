@@ -47,7 +47,7 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 		"range of all numbers":  {"--seeds 0-18446744073709551615", "expected at most 1000000000 seeds"},
 		"unknown target":        {"--seed 1 --target vacuum", `expected one of kubernetes`},
 		"unknown scenario":      {"--seed 1 --scenario doomsday", `expected one of minute`},
-		"unknown mutant":        {"--seed 1 --mutant B99", `expected one of canary, A01, found "B99"`},
+		"unknown mutant":        {"--seed 1 --mutant B99", `expected one of canary, A01, unrefreshed, blocked, unreleased, unshared, unisolated, found "B99"`},
 		"unknown flag":          {"--seed 1 --sede 2", "unknown flag: --sede"},
 		"unknown command":       {"rnu", `unknown command "rnu"`},
 		"two members":           {"--seed 1 --etcd-members 2", "expected 1 or 3 etcd members, found 2"},
