@@ -2,6 +2,7 @@ package cacher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -57,7 +58,10 @@ func (f *fakeStore) GetList(_ context.Context, _ string, _ storage.ListOptions, 
 	return nil
 }
 
-func (f *fakeStore) Watch(context.Context, string, storage.ListOptions) (watch.Interface, error) {
+func (f *fakeStore) Watch(_ context.Context, _ string, options storage.ListOptions) (watch.Interface, error) {
+	if options.SendInitialEvents != nil {
+		return nil, errors.New("the fake store streams no lists")
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken > 0 {
