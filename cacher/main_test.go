@@ -1,0 +1,21 @@
+package cacher
+
+import (
+	"flag"
+	"os"
+	"runtime"
+	"testing"
+)
+
+// TestMain makes the tests' waiting overlap. Kubernetes' suite gives an object a
+// second to live and reads it in parallel subtests, one of which waits for
+// seconds; one after the other, as with one P, the object is gone.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if runtime.GOMAXPROCS(0) < 8 {
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
