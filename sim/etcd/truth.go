@@ -17,8 +17,8 @@ import (
 // selects the keys of the watched resource. decode turns a stored value into an
 // object, whose RV Truth sets.
 //
-// The members must keep their whole logs, as those Start boots do. It is an
-// error if they contradict each other, or hold requests whose effect depends on
+// The members must keep their logs, as those Start boots do, and one of them what
+// a leader sent to another as a snapshot. It is an error if they contradict each other, or hold requests whose effect depends on
 // more than the log says, as under an alarm or with authentication.
 //
 // The times of compactions are unknown here and set to model.Pending.

@@ -356,6 +356,43 @@ func TestSettled(t *testing.T) {
 	}
 }
 
+// after drops the first entries of a log, as if they had come as a snapshot.
+func after(index uint64, log raftLog) raftLog {
+	log.snapshot, log.snapshotTerm = index, log.term(index)
+	log.entries = log.entries[index:]
+	log.commit = max(log.commit, index)
+	return log
+}
+
+func TestSettledWithSnapshots(t *testing.T) {
+	full := logOf(3, 1, 1, 2, 2)
+	for name, row := range map[string]struct {
+		logs []raftLog
+		want int
+	}{
+		"a follower was sent one":            {[]raftLog{full, logOf(3, 1, 1, 2, 2), after(2, full)}, 4},
+		"and nothing since":                  {[]raftLog{full, logOf(3, 1, 1, 2), after(3, logOf(3, 1, 1, 2))}, 3},
+		"its snapshot makes a majority":      {[]raftLog{logOf(0, 1, 1, 2), logOf(0, 1), after(2, logOf(2, 1, 1))}, 2},
+		"and it is the most advanced of all": {[]raftLog{logOf(3, 1, 1, 2), logOf(3, 1, 1, 2), after(3, logOf(3, 1, 1, 2, 3))}, 3},
+	} {
+		entries, err := settled(row.logs)
+		require.NoError(t, err, name)
+		require.Len(t, entries, row.want, name)
+		for i, entry := range entries {
+			require.EqualValues(t, i+1, entry.GetIndex(), name)
+		}
+	}
+
+	_, err := settled([]raftLog{after(2, full), after(2, full), logOf(0, 1)})
+	require.ErrorContains(t, err, "no other log goes from the beginning to there")
+	other := logOf(4, 1, 1, 2, 2)
+	other.entries[3].Data = []byte("other")
+	_, err = settled([]raftLog{full, after(2, other), full})
+	require.ErrorContains(t, err, "disagree on committed entry 4")
+	_, err = settled([]raftLog{full, full, after(3, logOf(3, 1, 1, 3, 3))})
+	require.ErrorContains(t, err, "begins after a snapshot", "of a history that no other member knows")
+}
+
 func TestSettledNoticesDisagreement(t *testing.T) {
 	_, err := settled([]raftLog{logOf(2, 1, 2), logOf(2, 1, 2), logOf(2, 1, 1)})
 	require.ErrorContains(t, err, "disagree on committed entry 2")
