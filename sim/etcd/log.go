@@ -86,12 +86,9 @@ func (l raftLog) term(index uint64) uint64 {
 	return l.entries[index-l.snapshot-1].GetTerm()
 }
 
-// has says whether the member has the entry. By raft's log matching property
-// index and term identify it, and everything before it. A snapshot is of
-// committed entries only, so that it stands for all of them.
-func (l raftLog) has(entry *raftpb.Entry) bool {
-	return entry.GetIndex() < l.snapshot || l.term(entry.GetIndex()) == entry.GetTerm()
-}
+// has says whether the log has the entry, or begins after it. By raft's log
+// matching property index and term identify it, and everything before it.
+func (l raftLog) has(entry *raftpb.Entry) bool { return l.term(entry.GetIndex()) == entry.GetTerm() }
 
 // whole returns the log's entries from the very beginning on, the first of them
 // from another member's log if this one begins after a snapshot.
