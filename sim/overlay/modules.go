@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -84,19 +85,39 @@ func linkModules(source, dir string, patches []Patch) (map[string]string, error)
 		if links[p.Module] != "" {
 			continue
 		}
-		list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", p.Module)
-		list.Dir = source
-		out, err := list.Output()
+		sources, err := moduleDir(source, p.Module)
 		if err != nil {
-			return nil, fmt.Errorf("expected %s to require the module %s: %w; run `go mod download` there", source, p.Module, err)
+			return nil, err
 		}
 		link := filepath.Join(dir, modulesDir, strings.NewReplacer("/", "_").Replace(p.Module))
-		if err := relink(strings.TrimSpace(string(out)), link); err != nil {
+		if err := relink(sources, link); err != nil {
 			return nil, err
 		}
 		links[p.Module] = link
 	}
 	return links, nil
+}
+
+// moduleDir returns the folder of a module that source requires. It downloads the
+// module if need be: the first build on a machine finds an empty module cache,
+// for which `go list -m` reports no folder and no error.
+func moduleDir(source, module string) (string, error) {
+	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+	list.Dir = source
+	out, err := list.Output()
+	if dir := strings.TrimSpace(string(out)); err == nil && dir != "" {
+		return dir, nil
+	}
+	download := exec.Command("go", "mod", "download", "-json", module)
+	download.Dir = source
+	var found struct{ Dir string }
+	if out, err = download.Output(); err == nil {
+		err = json.Unmarshal(out, &found)
+	}
+	if err != nil || found.Dir == "" {
+		return "", fmt.Errorf("expected the module %s, which %s requires, found no copy of it (%v); run `go mod download` there", module, source, err)
+	}
+	return found.Dir, nil
 }
 
 // relink makes link point to target.
