@@ -12,11 +12,9 @@ import (
 
 func TestConfigIsChecked(t *testing.T) {
 	good := func() Config {
-		return Config{
-			Storage: newFakeStore(), Versioner: storage.APIObjectVersioner{}, ResourcePrefix: "/pods",
-			KeyFunc:      func(runtime.Object) (string, error) { return "", nil },
-			GetAttrsFunc: podAttributes, NewFunc: newPod, NewListFunc: newPodList, Codec: podCodec,
-		}
+		config := podConfig(newFakeStore())
+		config.Codec = podCodec
+		return config
 	}
 	completed, err := good().complete()
 	require.NoError(t, err)

@@ -28,7 +28,8 @@
 // # Where to look
 //
 //   - config.go, cacher.go: what a cache is made of; gets and writes
-//   - ingest.go: list and watch of the storage, and beginning anew
+//   - load.go, ingest.go: the objects of the storage, streamed or listed; the watch of
+//     it, and beginning anew
 //   - state.go, ready.go: what is known, up to which resourceVersion, and whether
 //     it may be read
 //   - log.go, tree.go, snapshots.go: the window, the objects, past states

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/apis/example"
 	"k8s.io/apiserver/pkg/storage"
@@ -31,6 +30,11 @@ type fakeStore struct {
 	events chan watch.Event // of the open watch
 	lists  int
 	broken int // how many more watches fail as soon as they are opened
+	// streams says that a watch can begin with the pods, as a list returns them.
+	streams bool
+	watches int
+	// listErrors are what the next lists fail with, nil for success.
+	listErrors []error
 }
 
 func newFakeStore() *fakeStore {
@@ -48,22 +52,43 @@ func (f *fakeStore) GetCurrentResourceVersion(context.Context) (uint64, error) {
 	return f.rv, nil
 }
 
-func (f *fakeStore) GetList(_ context.Context, _ string, _ storage.ListOptions, out runtime.Object) error {
+func (f *fakeStore) GetList(_ context.Context, _ string, options storage.ListOptions, out runtime.Object) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lists++
+	if len(f.listErrors) > 0 {
+		err := f.listErrors[0]
+		f.listErrors = f.listErrors[1:]
+		if err != nil {
+			return err
+		}
+	}
 	list := out.(*example.PodList)
 	list.Items = append(list.Items, f.pods...)
 	list.ResourceVersion = strconv.FormatUint(f.listRV, 10)
+	if limit := int(options.Predicate.Limit); limit > 0 && limit < len(list.Items) && options.Predicate.Continue == "" {
+		list.Items, list.Continue = list.Items[:limit], "more"
+	}
 	return nil
 }
 
 func (f *fakeStore) Watch(_ context.Context, _ string, options storage.ListOptions) (watch.Interface, error) {
-	if options.SendInitialEvents != nil {
-		return nil, errors.New("the fake store streams no lists")
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if options.SendInitialEvents != nil && !f.streams {
+		return nil, errors.New("the fake store streams no lists")
+	}
+	f.watches++
+	if options.SendInitialEvents != nil {
+		for i := range f.pods {
+			f.events <- watch.Event{Type: watch.Added, Object: &f.pods[i]}
+		}
+		last := &example.Pod{ObjectMeta: metav1.ObjectMeta{
+			ResourceVersion: strconv.FormatUint(f.listRV, 10),
+			Annotations:     map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+		}}
+		f.events <- watch.Event{Type: watch.Bookmark, Object: last}
+	}
 	if f.broken > 0 {
 		f.broken--
 		return failedWatch(errFailing), nil
@@ -111,16 +136,7 @@ func keyOfPod(object runtime.Object) (string, error) {
 func newFakeFixture(t testing.TB, options ...func(*setup)) (*Cacher, *fakeStore) {
 	t.Helper()
 	store := newFakeStore()
-	s := setup{config: Config{
-		Storage:        store,
-		Versioner:      storage.APIObjectVersioner{},
-		GroupResource:  schema.GroupResource{Resource: "pods"},
-		ResourcePrefix: podPrefix,
-		KeyFunc:        keyOfPod,
-		GetAttrsFunc:   podAttributes,
-		NewFunc:        newPod,
-		NewListFunc:    newPodList,
-	}}
+	s := setup{config: podConfig(store)}
 	for _, option := range options {
 		option(&s)
 	}
@@ -131,10 +147,15 @@ func newFakeFixture(t testing.TB, options ...func(*setup)) (*Cacher, *fakeStore)
 	return c, store
 }
 
+// allPods asks for all pods at an RV.
+func allPods(rv string) storage.ListOptions {
+	return storage.ListOptions{Predicate: storage.Everything, Recursive: true, ResourceVersion: rv}
+}
+
 // open opens a watch of all pods.
 func open(t testing.TB, c *Cacher, change func(*storage.ListOptions)) watch.Interface {
 	t.Helper()
-	options := storage.ListOptions{Predicate: storage.Everything, Recursive: true, ResourceVersion: "1"}
+	options := allPods("1")
 	options.Predicate.IndexFields = []string{nodeField}
 	if change != nil {
 		change(&options)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/apis/example"
 	examplev1 "k8s.io/apiserver/pkg/apis/example/v1"
 	"k8s.io/apiserver/pkg/storage"
@@ -70,6 +71,20 @@ func podAttributes(object runtime.Object) (labels.Set, fields.Set, error) {
 	}, nil
 }
 
+// podConfig is the configuration of a cache of pods.
+func podConfig(below storage.Interface) Config {
+	return Config{
+		Storage:        below,
+		Versioner:      storage.APIObjectVersioner{},
+		GroupResource:  schema.GroupResource{Resource: "pods"},
+		ResourcePrefix: podPrefix,
+		KeyFunc:        keyOfPod,
+		GetAttrsFunc:   podAttributes,
+		NewFunc:        newPod,
+		NewListFunc:    newPodList,
+	}
+}
+
 // setup is what a test can change about its fixture.
 type setup struct {
 	config      Config
@@ -109,22 +124,14 @@ func newFixture(t testing.TB, options ...func(*setup)) *fixture {
 	s := setup{
 		transformer: identity.NewEncryptCheckTransformer(),
 		codec:       podCodec,
-		config: Config{
-			Versioner:      storage.APIObjectVersioner{},
-			GroupResource:  schema.GroupResource{Resource: "pods"},
-			ResourcePrefix: podPrefix,
-			KeyFunc:        keyOfPod,
-			GetAttrsFunc:   podAttributes,
-			NewFunc:        newPod,
-			NewListFunc:    newPodList,
-		},
+		config:      podConfig(nil),
 	}
 	for _, option := range options {
 		option(&s)
 	}
 	server, store := newStore(t, s.codec, s.transformer)
 	// The first list fails, so that every test goes through initialising again.
-	failing := &storagetesting.StorageInjectingListErrors{Interface: store, Errors: 1}
+	failing := &failingOnce{StorageInjectingListErrors: storagetesting.StorageInjectingListErrors{Interface: store, Errors: 1}}
 	s.config.Storage, s.config.Codec = failing, s.codec
 	cacher, err := New(s.config)
 	require.NoError(t, err)
@@ -132,6 +139,18 @@ func newFixture(t testing.TB, options ...func(*setup)) *fixture {
 	require.Eventually(t, func() bool { consumed, _ := failing.ErrorsConsumed(); return consumed }, patience, time.Millisecond)
 	require.NoError(t, cacher.Wait(t.Context()))
 	return &fixture{Cacher: cacher, server: server, store: failing}
+}
+
+// failingOnce streams no objects before it has failed to list them.
+type failingOnce struct {
+	storagetesting.StorageInjectingListErrors
+}
+
+func (f *failingOnce) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
+	if failed, _ := f.ErrorsConsumed(); !failed && options.SendInitialEvents != nil {
+		return nil, errFailing
+	}
+	return f.StorageInjectingListErrors.Watch(ctx, key, options)
 }
 
 func newStore(t testing.TB, codec runtime.Codec, transformer value.Transformer) (*etcd3testing.EtcdTestServer, storage.Interface) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -16,8 +15,6 @@ import (
 )
 
 const (
-	// listPageSize is how many objects the cache lists at once.
-	listPageSize = 10000
 	// watchRetries is for how long a failing watch is opened again from where it
 	// ended. It lets etcd elect a leader without every client having to come back.
 	watchRetries = 30 * time.Second
@@ -32,17 +29,17 @@ var ingestBackoff = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Ji
 // errRelist says that the storage no longer has the events that come next.
 var errRelist = errors.New("the storage has lost the place of the cache's watch")
 
-// ingest keeps the state up to date until the cache is stopped: list, watch, and
+// ingest keeps the state up to date until the cache is stopped: load, watch, and
 // again from the beginning when the watch has lost its place.
 func (c *Cacher) ingest() {
 	backoff := ingestBackoff
 	for c.ctx.Err() == nil {
 		started := c.config.Clock.Now()
-		err := c.initialise()
+		loaded, err := c.load()
 		if err == nil {
 			c.metrics.initialised(c.config.Clock.Since(started))
 			backoff = ingestBackoff
-			err = c.follow()
+			err = c.follow(loaded)
 		}
 		c.state.unready(err)
 		c.watchers.endAll()
@@ -65,73 +62,16 @@ func (c *Cacher) pause(delay time.Duration) {
 	}
 }
 
-// initialise lists the storage and begins a new generation with that.
-func (c *Cacher) initialise() error {
-	listed := c.state.tree.empty()
-	rv, next := "", ""
-	for {
-		page := c.config.NewListFunc()
-		options := storage.ListOptions{Predicate: storage.Everything, Recursive: true}
-		options.Predicate.Limit, options.Predicate.Continue = listPageSize, next
-		if err := c.config.Storage.GetList(c.ctx, c.config.ResourcePrefix, options, page); err != nil {
-			return fmt.Errorf("list: %w", err)
-		}
-		// The objects are copied out, so that one that stays does not keep its page.
-		objects, err := meta.ExtractListWithAlloc(page)
-		if err != nil {
-			return fmt.Errorf("list: %w", err)
-		}
-		for _, object := range objects {
-			e, err := c.newElement(object)
-			if err != nil {
-				return fmt.Errorf("list: %w", err)
-			}
-			listed.put(e)
-		}
-		accessor, err := meta.ListAccessor(page)
-		if err != nil {
-			return fmt.Errorf("list: %w", err)
-		}
-		rv, next = accessor.GetResourceVersion(), accessor.GetContinue()
-		if next == "" {
-			break
-		}
-	}
-	parsed, err := c.config.Versioner.ParseResourceVersion(rv)
-	if err != nil {
-		return fmt.Errorf("list: %w", err)
-	}
-	c.state.replace(listed, parsed)
-	c.metrics.reached(parsed)
-	klog.V(1).InfoS("The watch cache is initialised", "resource", c.config.GroupResource, "resourceVersion", rv, "objects", listed.objects.Len())
-	return nil
-}
-
-// newElement is what the cache keeps of an object.
-func (c *Cacher) newElement(object runtime.Object) (*element, error) {
-	key, err := c.config.KeyFunc(object)
-	if err != nil {
-		return nil, fmt.Errorf("key of %T: %w", object, err)
-	}
-	labels, fields, err := c.config.GetAttrsFunc(object)
-	if err != nil {
-		return nil, fmt.Errorf("attributes of %s: %w", key, err)
-	}
-	if err := c.state.tree.indexable(object); err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err)
-	}
-	return &element{key: key, object: object, labels: labels, fields: fields}, nil
-}
-
-// follow watches the storage from where the state is. It returns when the cache
-// is stopped or has to be initialised again.
-func (c *Cacher) follow() error {
+// follow watches the storage from where the state is, with the watch that loaded
+// it, if any, until that ends. It returns when the cache is stopped or has to be
+// initialised again.
+func (c *Cacher) follow(loaded *storageWatch) error {
 	backoff := ingestBackoff
 	failing, failures := c.config.Clock.Now(), 0 // since when, and how often, the watch has done no good
 	for {
 		before, opened := c.state.rv, c.config.Clock.Now()
-		c.watched++
-		err := c.watchOnce(c.watched)
+		err := c.watchOnce(loaded)
+		loaded = nil
 		now := c.config.Clock.Now()
 		if c.state.rv > before || now.Sub(opened) > watchRetries {
 			failing, failures, backoff = now, 0, ingestBackoff
@@ -163,37 +103,24 @@ func (c *Cacher) storageAnswers() bool {
 	return err == nil
 }
 
-// watchOnce applies what one watch of the storage delivers until it ends. number
-// tells it from those before it.
-func (c *Cacher) watchOnce(number int) error {
-	ctx, cancel := context.WithCancel(streamContext(c.ctx, c.config.GroupResource.String(), number))
-	defer cancel()
-	options := storage.ListOptions{
-		ResourceVersion:  fmt.Sprint(c.state.rv),
-		Predicate:        storage.Everything,
-		Recursive:        true,
-		ProgressNotify:   true,
-		RecordTimestamps: true,
+// watchOnce applies what one watch of the storage delivers until it ends: the given
+// one, or a new one if that is nil.
+func (c *Cacher) watchOnce(from *storageWatch) (err error) {
+	if from == nil {
+		if from, err = c.openWatch(fmt.Sprint(c.state.rv), false); err != nil {
+			return err
+		}
 	}
-	options.Predicate.AllowWatchBookmarks = true
-	upstream, err := c.config.Storage.Watch(ctx, c.config.ResourcePrefix, options)
-	if err != nil {
-		return asRelist(err)
-	}
-	defer upstream.Stop()
-	closed := c.progress.open(ctx)
+	defer from.close()
+	closed := c.progress.open(from.ctx)
 	defer closed()
 	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case e, open := <-upstream.ResultChan():
-			if !open {
-				return errors.New("the storage ended the watch")
-			}
-			if err := c.take(e); err != nil {
-				return err
-			}
+		incoming, err := from.next()
+		if err != nil {
+			return err
+		}
+		if err := c.take(incoming); err != nil {
+			return err
 		}
 	}
 }
@@ -206,15 +133,21 @@ func asRelist(err error) error {
 	return err
 }
 
+// unwrap returns an object of an event, and when the storage decoded it; zero if it
+// does not say.
+func unwrap(object runtime.Object) (runtime.Object, time.Time) {
+	if recorded, ok := object.(storage.WatchEventWithRecordTime); ok {
+		return recorded.Unwrap(), recorded.RecordTime()
+	}
+	return object, time.Time{}
+}
+
 // take applies one event of the storage.
 func (c *Cacher) take(incoming watch.Event) error {
 	received := c.config.Clock.Now()
-	if incoming.Type == watch.Error {
-		return asRelist(apierrors.FromObject(incoming.Object))
-	}
-	object, stored := incoming.Object, received
-	if recorded, ok := object.(storage.WatchEventWithRecordTime); ok {
-		object, stored = recorded.Unwrap(), recorded.RecordTime()
+	object, stored := unwrap(incoming.Object)
+	if stored.IsZero() {
+		stored = received
 	}
 	rv, err := c.config.Versioner.ObjectResourceVersion(object)
 	if err != nil {
