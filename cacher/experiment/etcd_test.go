@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEtcdEndsWhenItIsStopped(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	etcd, err := startEtcd(t.Context())
+	require.NoError(t, err)
+	require.DirExists(t, etcd.folder)
+	count, err := etcd.watchers(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, count)
+	require.NoError(t, etcd.stop())
+	_, err = cpuTime(etcd.pid())
+	require.Error(t, err, "the process is gone")
+	requireEmpty(t, os.Getenv("TMPDIR"))
+}
+
+// TestEtcdThatDiesEndsTheMeasurement: requests to it would be retried for ever.
+func TestEtcdThatDiesEndsTheMeasurement(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	etcd, err := startEtcd(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := etcd.whileItRuns(t.Context())
+	defer cancel(nil)
+	require.NoError(t, ctx.Err())
+	require.NoError(t, etcd.command.Process.Kill())
+	select {
+	case <-ctx.Done():
+		require.ErrorContains(t, context.Cause(ctx), "etcd ended: signal: killed")
+	case <-time.After(patience):
+		t.Fatal("the context goes on without etcd")
+	}
+	require.ErrorContains(t, etcd.stop(), "killed")
+	requireEmpty(t, os.Getenv("TMPDIR"))
+}
+
+// TestEtcdDoesNotOutliveItsParent: all that a killed parent leaves is the end of
+// its child's input.
+func TestEtcdDoesNotOutliveItsParent(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	etcd, err := startEtcd(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, etcd.stdin.Close())
+	select {
+	case <-etcd.ended:
+	case <-time.After(patience):
+		t.Fatal("etcd goes on")
+	}
+	requireEmpty(t, os.Getenv("TMPDIR"))
+	require.NoError(t, etcd.stop())
+}
+
+func TestEtcdThatCannotStart(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	t.Setenv("TMPDIR", t.TempDir())
+	_, err := startEtcd(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	requireEmpty(t, os.Getenv("TMPDIR"))
+}
+
+// TestProcessesAreMeasuredApart: another process' work is no CPU time of this one.
+func TestProcessesAreMeasuredApart(t *testing.T) {
+	busy := exec.Command("sh", "-c", "while :; do :; done")
+	require.NoError(t, busy.Start())
+	t.Cleanup(func() { busy.Process.Kill(); busy.Wait() })
+	before, err := cpuTime(os.Getpid())
+	require.NoError(t, err)
+	const worked = 100 * time.Millisecond
+	require.Eventually(t, func() bool {
+		used, err := cpuTime(busy.Process.Pid)
+		return err == nil && used > worked
+	}, patience, time.Millisecond)
+	after, err := cpuTime(os.Getpid())
+	require.NoError(t, err)
+	require.Less(t, after-before, worked)
+	bytes, err := residentBytes(busy.Process.Pid)
+	require.NoError(t, err)
+	require.Greater(t, bytes, int64(100_000))
+	own, err := residentBytes(os.Getpid())
+	require.NoError(t, err)
+	require.Greater(t, own, bytes, "a shell is smaller than etcd's and Kubernetes' libraries")
+}
