@@ -1,0 +1,68 @@
+// Package v1 is the API of the example server: widgets, in version v1. Clients
+// import it alone.
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// NodeNameField is the field of a widget that field selectors may name, besides
+// metadata.name and metadata.namespace.
+const NodeNameField = "spec.nodeName"
+
+// Widget is something that runs on a node. It has the fields that a watch cache is
+// about: labels, and a field to select by, as pods have.
+type Widget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec WidgetSpec `json:"spec,omitempty"`
+}
+
+// WidgetSpec is what the owner of a widget asks for.
+type WidgetSpec struct {
+	// NodeName is where the widget runs, empty as long as nobody has decided.
+	NodeName string `json:"nodeName,omitempty"`
+	// Size is how many units the widget is made of. It is not negative.
+	Size int32 `json:"size,omitempty"`
+	// Notes are for people. They make a widget as large as it has to be.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// WidgetList is what a list of widgets answers.
+type WidgetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Widget `json:"items"`
+}
+
+// SwaggerDoc describes the type and its fields in the OpenAPI document.
+func (Widget) SwaggerDoc() map[string]string {
+	return map[string]string{
+		"":     "Widget is something that runs on a node.",
+		"spec": "Spec is what the owner of a widget asks for.",
+	}
+}
+
+// SwaggerDoc describes the type and its fields in the OpenAPI document.
+func (WidgetSpec) SwaggerDoc() map[string]string {
+	return map[string]string{
+		"":         "WidgetSpec is what the owner of a widget asks for.",
+		"nodeName": "NodeName is where the widget runs, empty as long as nobody has decided.",
+		"size":     "Size is how many units the widget is made of. It is not negative.",
+		"notes":    "Notes are for people. They make a widget as large as it has to be.",
+	}
+}
+
+// SwaggerDoc describes the type in the OpenAPI document.
+func (WidgetList) SwaggerDoc() map[string]string {
+	return map[string]string{"": "WidgetList is what a list of widgets answers."}
+}
+
+// OpenAPIModelName is the name of the type in the OpenAPI document.
+func (Widget) OpenAPIModelName() string { return "dev.watchsim.example.v1.Widget" }
+
+// OpenAPIModelName is the name of the type in the OpenAPI document.
+func (WidgetSpec) OpenAPIModelName() string { return "dev.watchsim.example.v1.WidgetSpec" }
+
+// OpenAPIModelName is the name of the type in the OpenAPI document.
+func (WidgetList) OpenAPIModelName() string { return "dev.watchsim.example.v1.WidgetList" }

@@ -1,0 +1,134 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	restclient "k8s.io/client-go/rest"
+
+	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
+	"github.com/watchsim/watchsim/cacher/examples/apiserver/openapi"
+)
+
+// watchGracePeriod is how long a server that stops waits for its watches to end. It
+// also makes it end them at once, not when the clients hang up.
+const watchGracePeriod = 10 * time.Second
+
+// Server is an API server that listens. Run makes it serve.
+type Server struct {
+	generic *genericapiserver.GenericAPIServer
+}
+
+// Run serves as options say until ctx is done, with etcd in the process if they ask
+// for it.
+func Run(ctx context.Context, o *Options) error {
+	o.Complete()
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if o.embedsEtcd() {
+		etcd, err := StartEtcd()
+		if err != nil {
+			return err
+		}
+		defer etcd.Stop()
+		o.Recommended.Etcd.StorageConfig.Transport.ServerList = []string{etcd.Endpoint()}
+	}
+	server, err := New(o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(o.Out, "serving https://%s/apis/%s/%s with watch cache %s\n", server.Address(), v1.GroupVersion, v1.Resource.Resource, o.WatchCache)
+	return server.Run(ctx)
+}
+
+// New returns a server for completed and valid options, with etcd at the addresses
+// that they name.
+func New(o *Options) (*Server, error) {
+	sizes, err := parseSizes(o.WatchCacheSizes)
+	if err != nil {
+		return nil, err
+	}
+	recommended := *o.Recommended
+	if o.Standalone {
+		recommended = withoutKubernetes(recommended)
+	}
+	if err := listen(recommended.SecureServing.SecureServingOptions); err != nil {
+		return nil, err
+	}
+	config := genericapiserver.NewRecommendedConfig(codecs)
+	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	config.ShutdownWatchTerminationGracePeriod = watchGracePeriod
+	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(describe, openapinamer.NewDefinitionNamer(scheme))
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(describe, openapinamer.NewDefinitionNamer(scheme))
+	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = "Widgets", "Widgets"
+	if err := recommended.ApplyTo(config); err != nil {
+		return nil, err
+	}
+	if o.Standalone {
+		admitEverybody(config)
+	}
+	config.RESTOptionsGetter = decorated{config.RESTOptionsGetter, o.WatchCache, sizes}
+	generic, err := config.Complete().New("widgets", genericapiserver.NewEmptyDelegate())
+	if err != nil {
+		return nil, err
+	}
+	widgets, err := newWidgetStore(config.RESTOptionsGetter)
+	if err != nil {
+		return nil, err
+	}
+	group := genericapiserver.NewDefaultAPIGroupInfo(v1.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), codecs)
+	group.VersionedResourcesStorageMap[v1.GroupVersion.Version] = map[string]rest.Storage{v1.Resource.Resource: widgets}
+	if err := generic.InstallAPIGroup(&group); err != nil {
+		widgets.Destroy()
+		return nil, err
+	}
+	return &Server{generic: generic}, nil
+}
+
+// Run serves until ctx is done. Then it ends the watches, answers what it was
+// asked, stops the cache and closes its connections to etcd.
+func (s *Server) Run(ctx context.Context) error {
+	return s.generic.PrepareRun().RunWithContext(ctx)
+}
+
+// Address is the host and port where the server listens.
+func (s *Server) Address() string { return s.generic.SecureServingInfo.Listener.Addr().String() }
+
+// ClientConfig returns how a client in the same process connects, with all rights.
+func (s *Server) ClientConfig() *restclient.Config {
+	return restclient.CopyConfig(s.generic.LoopbackClientConfig)
+}
+
+// describe returns the OpenAPI definitions of widgets, and of what every API server
+// is asked with and answers.
+var describe = openapi.Of(
+	v1.Widget{}, v1.WidgetList{},
+	metav1.APIGroup{}, metav1.APIGroupList{}, metav1.APIResourceList{}, metav1.DeleteOptions{},
+	metav1.Patch{}, metav1.Status{}, metav1.WatchEvent{}, version.Info{},
+)
+
+// listen opens the port of a server, unless options have a listener already, and
+// makes a certificate for it if they have none.
+func listen(options *genericoptions.SecureServingOptions) error {
+	if options.Listener == nil {
+		address := net.JoinHostPort(options.BindAddress.String(), strconv.Itoa(options.BindPort))
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			return fmt.Errorf("expected a free port in --secure-port: %w", err)
+		}
+		options.Listener = listener
+	}
+	return options.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)})
+}
