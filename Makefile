@@ -4,6 +4,7 @@
 OVERLAY  := $(abspath build/overlay)
 SIMFLAGS := -tags watchsim -overlay $(OVERLAY)/overlay.json -modfile $(OVERLAY)/go.mod
 SEED     ?= 7
+TARGET   ?= cacher
 SEEDS    ?= 1-2000
 
 .DEFAULT_GOAL := help
@@ -13,12 +14,12 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: sim
-sim: build ## run Kubernetes' own cacher for a simulated minute, faults included (SEED=7)
-	bin/simrun --seed $(SEED)
+sim: build ## run our cacher for a simulated minute, faults included (SEED=7 TARGET=cacher)
+	bin/simrun --seed $(SEED) --target $(TARGET)
 
 .PHONY: swarm
-swarm: build ## run many seeds over all cores (SEEDS=1-2000)
-	bin/simrun --seeds $(SEEDS)
+swarm: build ## run many seeds over all cores (SEEDS=1-2000 TARGET=cacher)
+	bin/simrun --seeds $(SEEDS) --target $(TARGET)
 
 .PHONY: build
 build: overlay ## build bin/simrun

@@ -17,7 +17,7 @@ const canarySeeds = "1-4"
 
 // The same harness that passes Kubernetes' cacher catches a damaged one.
 func TestCanaryIsCaught(t *testing.T) {
-	code, stdout, stderr := simrun(t, "--seeds", canarySeeds)
+	code, stdout, stderr := simrun(t, "--seeds", canarySeeds, "--target", "kubernetes")
 	require.Equal(t, exitPassed, code, "the cacher is not damaged:\n%s%s", stdout, stderr)
 
 	canary, err := mutant.Find("canary")

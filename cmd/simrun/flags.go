@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strconv"
@@ -33,7 +34,7 @@ func (f *runFlags) register(command *cobra.Command) {
 	flags.StringVar(&f.seed, "seed", "", "run this seed")
 	flags.StringVar(&f.seeds, "seeds", "", "run a range of seeds, such as 1-2000")
 	flags.StringVar(&f.scenario, "scenario", scenario.Catalogue()[0].Name, "the scenario, see `simrun scenarios`")
-	flags.StringVar(&f.target, "target", targets[0].name, "the cacher under test")
+	flags.StringVar(&f.target, "target", "", "the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
 	flags.StringVar(&f.mutant, "mutant", "", "put this known bug into the code under test, see `simrun mutants`")
 	flags.IntVar(&f.members, "etcd-members", 0, "number of etcd members, 1 or 3 (default: the scenario's)")
 	flags.IntVar(&f.servers, "servers", 0, "number of API servers (default: the scenario's)")
@@ -54,15 +55,36 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 	if err != nil {
 		return spec, err
 	}
-	spec.Target, spec.Mutant = f.target, f.mutant
-	if _, err := findTarget(f.target); err != nil {
+	if spec.Target, err = f.chosenTarget(); err != nil {
 		return spec, err
 	}
+	spec.Mutant = f.mutant
 	override(&spec.Members, f.members)
 	override(&spec.Servers, f.servers)
 	override(&spec.Duration, f.duration)
 	override(&spec.Operations, f.operations)
 	return spec, f.chooseFaults(&spec)
+}
+
+// chosenTarget is the cacher asked for, else the one that has the mutant, else
+// the default.
+func (f *runFlags) chosenTarget() (string, error) {
+	owner := ""
+	if f.mutant != "" {
+		m, err := mutant.Find(f.mutant)
+		if err != nil {
+			return "", err
+		}
+		owner = m.Target
+	}
+	chosen := cmp.Or(f.target, owner, targets[0].name)
+	if _, err := findTarget(chosen); err != nil {
+		return "", err
+	}
+	if owner != "" && chosen != owner {
+		return "", fmt.Errorf("--target: expected %s, which has the mutant %s, found %s; leave the flag out", owner, f.mutant, chosen)
+	}
+	return chosen, nil
 }
 
 func override[T int | time.Duration](field *T, value T) {

@@ -9,13 +9,14 @@ import (
 	"github.com/watchsim/watchsim/sim/target/kubernetes"
 )
 
-// targets are the cachers that can be run; the first is the default.
+// targets are the cachers that can be run; the first is the default, but for
+// mutants of another.
 var targets = []struct {
 	name, summary string
 	make          func() target.Target
 }{
-	{"kubernetes", "k8s.io/apiserver's etcd3 store and Cacher, unmodified", kubernetes.New},
 	{"cacher", "the project's own watch cache over k8s.io/apiserver's etcd3 store", cacher.New},
+	{"kubernetes", "k8s.io/apiserver's etcd3 store and Cacher, unmodified", kubernetes.New},
 }
 
 func findTarget(name string) (target.Target, error) {

@@ -1,95 +1,56 @@
 // Package mutant holds known bugs as small edits of the code under test. They
 // are applied to copies, through the toolchain overlay, when a binary is built;
 // the sources themselves stay as they were released.
+//
+//   - mutants_kubernetes.go, mutants_cacher.go, mutants_etcd.go, mutants_clientgo.go:
+//     the bugs, by the code that has them
+//   - mutants_guarantees.go: edits that show a guarantee broken and are no bug of
+//     anybody's
+//   - controls.go: edits that change nothing a guarantee speaks of
+//   - places.go: where an edit goes, and where its code has gone if it does not apply
+//   - hunt: the command that looks for them
 package mutant
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// Mutant is one bug.
+// Mutant is one bug, or one edit that is none.
 type Mutant struct {
 	Name string
 	// Summary says in a sentence what goes wrong.
 	Summary string
+	// Source is where the bug is known from: issues, changes, and the release that
+	// had it. Empty for an edit that is nobody's bug.
+	Source string
+	// Target is the cacher that has the code, empty if every target has it.
+	Target string
 	// Module, File, Anchor and Replacement are the edit. The anchor must occur
 	// exactly once.
 	Module, File        string
 	Anchor, Replacement string
+	// Hunt are the flags for the runs of simrun in which the bug shows soonest.
+	Hunt []string
+	// Equivalent says why the edit is no bug; empty if it is one. Runs of such a
+	// mutant have to pass.
+	Equivalent string
+	// Unseen says why the bug is not expected to be found; empty if it is.
+	Unseen string
+	// Budget is the number of seeds within which the short hunt has to find the
+	// bug, 0 if the short hunt leaves it out. A control gets as many.
+	Budget int
 }
 
-const (
-	cacherFile    = "pkg/storage/cacher/cacher.go"
-	watcherFile   = "pkg/storage/cacher/cache_watcher.go"
-	delegatorFile = "pkg/storage/cacher/delegator.go"
-)
-
-var mutants = []Mutant{
-	{
-		Name:        "canary",
-		Summary:     "The cacher does not dispatch the events whose resourceVersion is a multiple of 23.",
-		Module:      "k8s.io/apiserver",
-		File:        cacherFile,
-		Anchor:      "			if !watcher.nonblockingAdd(event) {\n",
-		Replacement: "			if event.ResourceVersion%23 != 0 && !watcher.nonblockingAdd(event) {\n",
-	},
-	{
-		Name: "A01",
-		Summary: "k/k #116122 without the fix of #116172: a watch that passed the readiness check of one generation of the cache " +
-			"registers in the next, and misses what happened in between.",
-		Module:      "k8s.io/apiserver",
-		File:        cacherFile,
-		Anchor:      "		if generation, _, err := c.ready.checkAndReadGeneration(); generation != readyGeneration || err != nil {\n",
-		Replacement: "		if generation, _, _ := c.ready.checkAndReadGeneration(); generation < readyGeneration {\n",
-	},
-	{
-		Name:        "unrefreshed",
-		Summary:     "The cacher sends bookmarks every ten minutes instead of every minute. Seen in the scenario idle.",
-		Module:      "k8s.io/apiserver",
-		File:        watcherFile,
-		Anchor:      "	heartbeatTime := now.Add(bookmarkFrequency)\n",
-		Replacement: "	heartbeatTime := now.Add(10 * bookmarkFrequency)\n",
-	},
-	{
-		Name:        "blocked",
-		Summary:     "The cacher waits five seconds for a watcher that does not read, instead of what its time budget has left. Seen in the scenario crowd.",
-		Module:      "k8s.io/apiserver",
-		File:        cacherFile,
-		Anchor:      "			timeout := c.dispatchTimeoutBudget.takeAvailable()\n",
-		Replacement: "			timeout := c.dispatchTimeoutBudget.takeAvailable() + 5*time.Second\n",
-	},
-	{
-		Name:        "unreleased",
-		Summary:     "The cacher does not forget a watcher that is stopped.",
-		Module:      "k8s.io/apiserver",
-		File:        watcherFile,
-		Anchor:      "func (c *cacheWatcher) Stop() {\n	c.forget(false)\n",
-		Replacement: "func (c *cacheWatcher) Stop() {\n",
-	},
-	{
-		Name:        "unshared",
-		Summary:     "Watches of clients are served by etcd, one for one, instead of by the cacher.",
-		Module:      "k8s.io/apiserver",
-		File:        delegatorFile,
-		Anchor:      "	return c.cacher.Watch(ctx, key, opts)\n",
-		Replacement: "	return c.storage.Watch(ctx, key, opts)\n",
-	},
-	{
-		Name:        "unisolated",
-		Summary:     "The cacher delivers the objects that it holds instead of copies of them.",
-		Module:      "k8s.io/apiserver",
-		File:        watcherFile,
-		Anchor:      "	return object.DeepCopyObject()\n",
-		Replacement: "	return object\n",
-	},
-}
+// mutants are all there are, in a fixed order.
+var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, clientGoMutants, etcdMutants, cacherMutants, controls)
 
 // All lists the mutants in a fixed order.
-func All() []Mutant { return append([]Mutant{}, mutants...) }
+func All() []Mutant { return slices.Clone(mutants) }
 
 // ErrUnknown means that no mutant has the name that was given.
 var ErrUnknown = errors.New("unknown mutant")
@@ -110,3 +71,6 @@ func Find(name string) (Mutant, error) {
 func (m Mutant) Patch() overlay.Patch {
 	return overlay.Patch{Module: m.Module, File: m.File, Anchor: m.Anchor, Replacement: m.Replacement}
 }
+
+// in are flags of simrun that name a scenario.
+func in(scenario string) []string { return []string{"--scenario", scenario} }

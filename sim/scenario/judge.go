@@ -93,6 +93,10 @@ func (r *Run) Judge() Verdict {
 		}
 		return v
 	}
+	if r.Unreadable != nil {
+		v.Outcome, v.Reason = linearizability.Inconclusive, r.Unreadable.Error()
+		return v
+	}
 
 	start := time.Now()
 	config := OracleConfig()

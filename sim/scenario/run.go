@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -41,10 +40,12 @@ type Run struct {
 
 	// Problems are what went wrong with the run itself; it is inconclusive then.
 	Problems []error
+	// Unreadable says why there is no truth to judge the history by, if there is none.
+	Unreadable error
 }
 
-// Execute runs a spec. The error is about a run that could not be started, or
-// whose truth could not be read; a run that went wrong is in the result.
+// Execute runs a spec. The error is about a run that could not be started or
+// cleaned up after; a run that went wrong is in the result.
 func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -83,7 +84,8 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	if ran == nil {
 		return r, nil
 	}
-	return r, errors.Join(r.readTruth(ran), ran.Erase())
+	r.Unreadable = r.readTruth(ran)
+	return r, ran.Erase()
 }
 
 const (
