@@ -76,26 +76,37 @@ func simBack()
 // modulesDir is where the modules with edits are found, below the overlay's folder.
 const modulesDir = "modules"
 
-// linkModules makes a link to each module that has patches, and returns the
-// links by module. The go command overlays files below a link, but none below
-// its module cache.
-func linkModules(source, dir string, patches []Patch) (map[string]string, error) {
-	links := map[string]string{}
+// mainModule is the project. Its files can be overlaid where they are.
+const mainModule = "github.com/watchsim/watchsim"
+
+// linkModules makes a link to each module that has patches or is to have one, and
+// returns the links by module. The go command overlays files below a link, but
+// none below its module cache.
+func linkModules(source string, links Links, patches []Patch) (map[string]string, error) {
+	wanted := append([]string{}, links.Modules...)
 	for _, p := range patches {
-		if links[p.Module] != "" {
+		wanted = append(wanted, p.Module)
+	}
+	linked := map[string]string{}
+	for _, module := range wanted {
+		if linked[module] != "" {
 			continue
 		}
-		sources, err := moduleDir(source, p.Module)
+		sources, err := moduleDir(source, module)
 		if err != nil {
 			return nil, err
 		}
-		link := filepath.Join(dir, modulesDir, strings.NewReplacer("/", "_").Replace(p.Module))
+		if module == mainModule {
+			linked[module] = sources
+			continue
+		}
+		link := filepath.Join(links.Dir, strings.NewReplacer("/", "_").Replace(module))
 		if err := relink(sources, link); err != nil {
 			return nil, err
 		}
-		links[p.Module] = link
+		linked[module] = link
 	}
-	return links, nil
+	return linked, nil
 }
 
 // moduleDir returns the folder of a module that source requires. It downloads the
@@ -147,7 +158,9 @@ func writeModFile(source, dir string, links map[string]string) (string, error) {
 	}
 	modules := make([]string, 0, len(links))
 	for module := range links {
-		modules = append(modules, module)
+		if module != mainModule {
+			modules = append(modules, module)
+		}
 	}
 	sort.Strings(modules)
 	var b strings.Builder

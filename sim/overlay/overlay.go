@@ -58,8 +58,8 @@ var ErrUnsupportedGo = errors.New("this release of Go is not supported yet")
 // ErrAnchor means that a place to edit was not found exactly once.
 var ErrAnchor = errors.New("an anchor of the toolchain overlay does not occur exactly once")
 
-// Patch is an edit of one file of a module that the project requires, such as
-// a known bug put back into a dependency.
+// Patch is an edit of one file of a module that the project requires, or of the
+// project itself, such as a known bug that is put back.
 type Patch struct {
 	Module string
 	// File is the file's path inside the module.
@@ -111,10 +111,25 @@ func (b Build) Flags() []string {
 	return []string{"-tags", BuildTag, "-overlay", b.Overlay, "-modfile", b.ModFile}
 }
 
+// Links says through which links a build reaches the modules with edits. The go
+// command compiles a package again when its folder has another name. Builds that
+// have their links in common therefore share all that their edits do not touch.
+type Links struct {
+	// Dir is the folder of the links.
+	Dir string
+	// Modules get a link even if no patch is for them.
+	Modules []string
+}
+
 // Write makes the edited copies in dir, which is made if need be, for the
 // project whose go.mod is in source. It changes no file whose content stays the
 // same, so that the go command's cache stays warm.
 func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, error) {
+	return WriteLinked(toolchain, source, dir, Links{Dir: filepath.Join(dir, modulesDir)}, patches...)
+}
+
+// WriteLinked is Write with links that several builds have in common.
+func WriteLinked(toolchain Toolchain, source, dir string, links Links, patches ...Patch) (Build, error) {
 	if err := toolchain.Supported(); err != nil {
 		return Build{}, err
 	}
@@ -122,11 +137,14 @@ func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, er
 	if err != nil {
 		return Build{}, err
 	}
+	if links.Dir, err = filepath.Abs(links.Dir); err != nil {
+		return Build{}, err
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Build{}, err
 	}
 	patches = append(append([]Patch{}, modulePatches...), patches...)
-	modules, err := linkModules(source, dir, patches)
+	modules, err := linkModules(source, links, patches)
 	if err != nil {
 		return Build{}, err
 	}
@@ -153,15 +171,16 @@ func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, er
 	for _, p := range asidePackages {
 		contents[filepath.Join(modules[p.module], filepath.FromSlash(p.dir), "watchsim.go")] = fmt.Sprintf(asideFile, p.name)
 	}
-	list, err := writeCopies(toolchain.Root, dir, contents)
+	list, err := writeCopies([]string{filepath.Join(toolchain.Root, "src"), links.Dir, modules[mainModule]}, dir, contents)
 	return Build{Overlay: list, ModFile: modFile}, err
 }
 
-// writeCopies writes the edited files and the list of what they replace.
-func writeCopies(root, dir string, contents map[string]string) (string, error) {
+// writeCopies writes the edited files, which lie below roots, and the list of what
+// they replace.
+func writeCopies(roots []string, dir string, contents map[string]string) (string, error) {
 	replaced := make(map[string]string, len(contents))
 	for original, text := range contents {
-		copied := filepath.Join(dir, copyName(root, dir, original))
+		copied := filepath.Join(dir, copyName(roots, original))
 		if err := writeIfChanged(copied, text); err != nil {
 			return "", err
 		}
@@ -198,10 +217,10 @@ func apply(version string, edits []edit) (map[string]string, error) {
 
 // copyName is where a copy lies below the overlay's folder: one flat name, so
 // that files of one name in different packages do not meet.
-func copyName(root, dir, original string) string {
+func copyName(roots []string, original string) string {
 	name := original
-	for _, prefix := range []string{filepath.Join(root, "src"), filepath.Join(dir, modulesDir)} {
-		name = strings.TrimPrefix(name, prefix+string(filepath.Separator))
+	for _, root := range roots {
+		name = strings.TrimPrefix(name, root+string(filepath.Separator))
 	}
 	return strings.NewReplacer("/", "_", "\\", "_", ":", "_", "@", "_").Replace(name)
 }

@@ -58,7 +58,8 @@ func Build(mutants ...mutant.Mutant) (string, error) {
 	for _, m := range mutants {
 		patches = append(patches, m.Patch())
 	}
-	made, err := overlay.Write(toolchain, source, filepath.Join(dir, "overlay"), patches...)
+	links := overlay.Links{Dir: filepath.Join(filepath.Dir(dir), "modules"), Modules: mutant.Modules()}
+	made, err := overlay.WriteLinked(toolchain, source, filepath.Join(dir, "overlay"), links, patches...)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,105 @@
+package mutant
+
+// controls are edits that change nothing a guarantee speaks of. An oracle that
+// reports one of them cries wolf.
+var controls = []Mutant{
+	{
+		Name:        "control-order",
+		Summary:     "The cache notes the resourceVersion of an event before the event instead of after it.",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watchCacheFile,
+		Anchor:      "		w.history.updateCache(wcEvent)\n		w.resourceVersion = resourceVersion\n",
+		Replacement: "		w.resourceVersion = resourceVersion\n		w.history.updateCache(wcEvent)\n",
+		Hunt:        in("minute"),
+		Equivalent:  "both happen with the cache's lock held",
+		Budget:      100,
+	},
+	{
+		Name:        "control-last-seen",
+		Summary:     "The dispatcher notes the resourceVersion of an event before dispatching it instead of afterwards.",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "			if event.Type != watch.Bookmark {\n				c.dispatchEvent(&event)\n			}\n			lastProcessedResourceVersion = event.ResourceVersion\n",
+		Replacement: "			lastProcessedResourceVersion = event.ResourceVersion\n			if event.Type != watch.Bookmark {\n				c.dispatchEvent(&event)\n			}\n",
+		Hunt:        in("minute"),
+		Equivalent:  "one goroutine dispatches events and bookmarks, one after the other",
+	},
+	{
+		Name:    "control-deleted-rv",
+		Summary: "The object of a deletion gets its resourceVersion from each watcher instead of once for all.",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    cacherFile,
+		Anchor: `			updateResourceVersion(object, versioner, event.ResourceVersion)
+			event.PrevObject = object
+`,
+		Replacement: `			event.PrevObject = object
+`,
+		Hunt:       in("calm"),
+		Equivalent: "convertToWatchEvent sets it as well, to the same value",
+	},
+	{
+		Name:        "control-relist",
+		Summary:     "The reflector lists from any state instead of one not older than what it had seen.",
+		Target:      "kubernetes",
+		Module:      clientGo,
+		File:        reflectorFile,
+		Anchor:      "		return \"0\"\n	}\n	return r.lastSyncResourceVersion\n",
+		Replacement: "		return \"0\"\n	}\n	return \"0\"\n",
+		Hunt:        []string{"--scenario", "minute", "--faults", "watch-break,reset,compaction"},
+		Equivalent:  "the lister of the cache passes no resourceVersion on, and one server has no state older than what it has shown",
+	},
+	{
+		Name:    "control-created",
+		Summary: "etcd's client asks for a watch by a copy of the request instead of the request.",
+		Module:  etcdClient,
+		File:    clientWatchFile,
+		Anchor: `					initReq: *wreq,
+`,
+		Replacement: `					initReq: func(r watchRequest) watchRequest { return r }(*wreq),
+`,
+		Hunt:       in("minute"),
+		Equivalent: "the request is copied either way",
+	},
+	{
+		Name:        "control-stop",
+		Summary:     "Our cacher does not end its watches once more when it has stopped.",
+		Target:      "cacher",
+		Module:      watchsim,
+		File:        "cacher/cacher.go",
+		Anchor:      "	c.group.Wait()\n	c.watchers.endAll()\n",
+		Replacement: "	c.group.Wait()\n",
+		Hunt:        in("minute"),
+		Equivalent:  "ingest, which has been waited for, ended them, and a stopped cache registers none",
+		Budget:      100,
+	},
+	{
+		Name:    "control-deliver",
+		Summary: "A watch that has ended may deliver one event more if its client has room.",
+		Target:  "cacher",
+		Module:  watchsim,
+		File:    "cacher/watcher.go",
+		Anchor: `	select {
+	case <-w.done:
+		return false
+	default:
+	}
+	select { // a send`,
+		Replacement: `	select { // a send`,
+		Hunt:        in("crowd"),
+		Equivalent:  "a watch delivers nothing more once it has left one event out",
+	},
+	{
+		Name:        "control-old-snapshots",
+		Summary:     "Our cacher keeps the snapshots of the generation before.",
+		Target:      "cacher",
+		Module:      watchsim,
+		File:        "cacher/snapshots.go",
+		Anchor:      "	s.kept, s.from = nil, rv\n",
+		Replacement: "	s.from = rv\n",
+		Hunt:        in("reinit"),
+		Equivalent:  "those below the list are dropped with the next event, and until then none is asked for below it",
+	},
+}

@@ -1,0 +1,19 @@
+package mutant
+
+import "slices"
+
+// The modules that mutants edit.
+const (
+	apiserver  = "k8s.io/apiserver"
+	clientGo   = "k8s.io/client-go"
+	etcdServer = "go.etcd.io/etcd/server/v3"
+	etcdClient = "go.etcd.io/etcd/client/v3"
+	watchsim   = "github.com/watchsim/watchsim"
+)
+
+// Modules lists the modules that mutants edit. A build that reaches all of them
+// through links, whichever mutant it has, shares what the mutant does not touch
+// with every other.
+func Modules() []string {
+	return slices.Clone([]string{apiserver, clientGo, etcdServer, etcdClient, watchsim})
+}

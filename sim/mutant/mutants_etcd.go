@@ -1,0 +1,212 @@
+package mutant
+
+// The files of etcd that mutants edit.
+const (
+	watchableStoreFile = "storage/mvcc/watchable_store.go"
+	watcherGroupFile   = "storage/mvcc/watcher_group.go"
+	keyIndexFile       = "storage/mvcc/key_index.go"
+	kvstoreFile        = "storage/mvcc/kvstore.go"
+	watchServerFile    = "etcdserver/api/v3rpc/watch.go"
+	rangeFile          = "etcdserver/v3_server.go"
+	clientWatchFile    = "watch.go"
+)
+
+// etcdMutants are bugs of etcd's server and of its client.
+var etcdMutants = []Mutant{
+	{
+		Name:    "E01",
+		Summary: "Progress is reported for watches that have not been sent everything yet.",
+		Source:  "etcd-io/etcd #15220, fixed by #15237 in 3.5.8",
+		Module:  etcdServer,
+		File:    watchableStoreFile,
+		Anchor: `		if _, ok := s.synced.watchers[w]; !ok {
+			return false
+		}
+`,
+		Replacement: "",
+		Hunt:        in("reinit"),
+	},
+	{
+		Name:        "E02",
+		Summary:     "A watch that has not had an event gets no progress.",
+		Source:      "etcd-io/etcd #17507, fixed by #17557 in 3.5.13",
+		Module:      etcdServer,
+		File:        watchableStoreFile,
+		Anchor:      "		if rev < w.startRev {\n			return false\n		}\n",
+		Replacement: "		if rev < w.startRev || w.minRev <= w.startRev {\n			return false\n		}\n",
+		Hunt:        in("idle"),
+	},
+	{
+		Name:        "E03",
+		Summary:     "Progress is reported below the revision that a watch begins at.",
+		Source:      "etcd-io/etcd #20221",
+		Module:      etcdServer,
+		File:        watchableStoreFile,
+		Anchor:      "		if rev < w.startRev {\n			return false\n		}\n",
+		Replacement: "",
+		Hunt:        in("quorum"),
+	},
+	{
+		Name:    "E05",
+		Summary: "A watch that is up to date does not note what it was sent, and gets all of it again after its member has taken a snapshot.",
+		Source:  "etcd-io/etcd #15271, fixed by #15492 in 3.5.8",
+		Module:  etcdServer,
+		File:    watchableStoreFile,
+		Anchor: `		w.minRev = rev + 1
+	}
+	s.addVictim(victim)
+`,
+		Replacement: `		if w.victim {
+			w.minRev = rev + 1
+		}
+	}
+	s.addVictim(victim)
+`,
+		Hunt:   in("storm"),
+		Unseen: "missing fault: no member falls so far behind that it is sent a snapshot, as logs are kept for ever",
+	},
+	{
+		Name:    "E06",
+		Summary: "After a break of its connection the client asks again for the revision that the last progress named.",
+		Source:  "etcd-io/etcd #15248, fixed in 3.5.8",
+		Target:  "kubernetes",
+		Module:  etcdClient,
+		File:    clientWatchFile,
+		Anchor: `				nextRev = wr.Header.Revision + 1
+`,
+		Replacement: `				nextRev = wr.Header.Revision
+`,
+		Hunt: in("minute"),
+	},
+	{
+		Name:    "E07",
+		Summary: "A watch that could not be told of a compaction, as its channel was full, is taken past the gap in silence.",
+		Source:  "etcd-io/etcd #17529, fixed in 3.5.13",
+		Module:  etcdServer,
+		File:    watchableStoreFile,
+		Anchor: `		if w.minRev < compactionRev {
+			// Skip`,
+		Replacement: `		if w.minRev < compactionRev && w.victim {
+			// Skip`,
+		Hunt:   in("storm"),
+		Unseen: "missing workload: a stream would have to hold more than a thousand responses when etcd is compacted",
+	},
+	{
+		Name:        "E08",
+		Summary:     "A compaction at the revision of a deletion removes that deletion, which a watch from there is then not told.",
+		Source:      "etcd-io/etcd #18089, fixed by #18274 in 3.5.16",
+		Module:      etcdServer,
+		File:        keyIndexFile,
+		Anchor:      "		if tomb := g.revs[len(g.revs)-1].Main; tomb >= atRev {\n",
+		Replacement: "		if tomb := g.revs[len(g.revs)-1].Main; tomb > atRev {\n",
+		Hunt:        []string{"--scenario", "minute", "--faults", "compaction,partition,watch-break"},
+	},
+	{
+		Name:        "E10",
+		Summary:     "After a crash during a compaction the revision begins again at that of the newest object.",
+		Source:      "etcd-io/etcd #17780, fixed by #17815 in 3.5.14",
+		Module:      etcdServer,
+		File:        kvstoreFile,
+		Anchor:      "		if s.currentRev < scheduledCompact {\n			s.currentRev = scheduledCompact\n		}\n",
+		Replacement: "",
+		Hunt:        []string{"--scenario", "minute", "--faults", "compaction,etcd-crash"},
+	},
+	{
+		Name:    "E11",
+		Summary: "After a restart the revision may lie below the last compaction.",
+		Source:  "etcd-io/etcd #6633, fixed in 3.1",
+		Module:  etcdServer,
+		File:    kvstoreFile,
+		Anchor: `		if s.currentRev < s.compactMainRev {
+			s.currentRev = s.compactMainRev
+		}
+
+		// If the latest revision was a tombstone revision and etcd just compacted
+		// it, but crashed right before persisting the FinishedCompactRevision,
+		// then it would lead to revision decreasing in bbolt db file. In such
+		// a scenario, we should adjust the current revision using the scheduled
+		// compact revision on bootstrap when etcd gets started again.
+		//
+		// See https://github.com/etcd-io/etcd/issues/17780#issuecomment-2061900231
+		if s.currentRev < scheduledCompact {
+			s.currentRev = scheduledCompact
+		}
+`,
+		Replacement: "",
+		Hunt:        []string{"--scenario", "minute", "--faults", "compaction,etcd-crash,etcd-restart"},
+	},
+	{
+		Name:        "stale-range",
+		Summary:     "Reads that are to be linearizable are served by a member without asking the others.",
+		Source:      "etcd-io/etcd #741, before 0.5",
+		Module:      etcdServer,
+		File:        rangeFile,
+		Anchor:      "	if !r.Serializable {\n		err = s.read.LinearizableReadNotify(ctx)\n		trace.Step(\"agreement among raft nodes before linearized reading\")\n",
+		Replacement: "	if !r.Serializable {\n		trace.Step(\"agreement among raft nodes before linearized reading\")\n",
+		Hunt:        in("quorum"),
+	},
+	{
+		Name:    "uncreated",
+		Summary: "Events for a watch that has not been announced to its client yet are thrown away.",
+		Source:  "etcd-io/etcd, the reason for what is pending in sendLoop",
+		Module:  etcdServer,
+		File:    watchServerFile,
+		Anchor: `					wrs := append(pending[wresp.WatchID], wr)
+					pending[wresp.WatchID] = wrs
+					continue
+`,
+		Replacement: `					continue
+`,
+		Hunt: in("reinit"),
+	},
+	{
+		Name:        "synced-early",
+		Summary:     "A watch from the current revision is taken for one that has nothing to catch up with, and misses that revision.",
+		Source:      "etcd-io/etcd, the reason for the comparison in watchableStore.watch",
+		Module:      etcdServer,
+		File:        watchableStoreFile,
+		Anchor:      "	synced := startRev > s.store.currentRev || startRev == 0\n",
+		Replacement: "	synced := startRev >= s.store.currentRev || startRev == 0\n",
+		Hunt:        in("reinit"),
+	},
+	{
+		Name:        "never-synced",
+		Summary:     "A watch that has caught up with the past gets nothing that happens afterwards.",
+		Source:      "etcd-io/etcd #4191",
+		Module:      etcdServer,
+		File:        watchableStoreFile,
+		Anchor:      "				continue\n			}\n			s.synced.add(w)\n		}\n		s.unsynced.delete(w)\n",
+		Replacement: "				continue\n			}\n		}\n		s.unsynced.delete(w)\n		s.synced.watchers.add(w)\n",
+		Hunt:        in("minute"),
+		Budget:      200,
+	},
+	{
+		Name:    "resume-start",
+		Summary: "After a break of its connection the client watches from where the watch once began.",
+		Source:  "etcd-io/etcd, the reason for nextRev in the client",
+		Module:  etcdClient,
+		File:    clientWatchFile,
+		Anchor: `			ws.initReq.rev = nextRev
+
+`,
+		Replacement: `			_ = nextRev
+
+`,
+		Hunt: in("minute"),
+	},
+	{
+		Name:    "resume-now",
+		Summary: "After a break of its connection the client watches from wherever etcd is.",
+		Source:  "etcd-io/etcd, the reason for nextRev in the client",
+		Module:  etcdClient,
+		File:    clientWatchFile,
+		Anchor: `		ws.id = InvalidWatchID
+		w.resuming = append(w.resuming, ws)
+`,
+		Replacement: `		ws.id, ws.initReq.rev = InvalidWatchID, 0
+		w.resuming = append(w.resuming, ws)
+`,
+		Hunt:   in("minute"),
+		Budget: 200,
+	},
+}

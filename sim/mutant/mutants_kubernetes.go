@@ -1,0 +1,502 @@
+package mutant
+
+// The files of k8s.io/apiserver that mutants edit.
+const (
+	cacherFile       = "pkg/storage/cacher/cacher.go"
+	watcherFile      = "pkg/storage/cacher/cache_watcher.go"
+	delegatorFile    = "pkg/storage/cacher/delegator.go"
+	watchCacheFile   = "pkg/storage/cacher/watch_cache.go"
+	historyFile      = "pkg/storage/cacher/watch_cache_history.go"
+	readyFile        = "pkg/storage/cacher/ready.go"
+	btreeFile        = "pkg/storage/cacher/store/store_btree.go"
+	cacheStorageFile = "pkg/storage/cacher/store/watch_cache_storage.go"
+	continueFile     = "pkg/storage/continue.go"
+	etcd3Watcher     = "pkg/storage/etcd3/watcher.go"
+	etcd3Store       = "pkg/storage/etcd3/store.go"
+)
+
+// kubernetesMutants are bugs of Kubernetes' cacher and of the etcd3 store below it.
+// Those of the store name no target: both cachers stand on it.
+var kubernetesMutants = []Mutant{
+	{
+		Name: "A01",
+		Summary: "k/k #116122 without the fix of #116172: a watch that passed the readiness check of one generation of the cache " +
+			"registers in the next, and misses what happened in between.",
+		Source:      "kubernetes/kubernetes #116122, fixed by #116172 in 1.27",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "		if generation, _, err := c.ready.checkAndReadGeneration(); generation != readyGeneration || err != nil {\n",
+		Replacement: "		if generation, _, _ := c.ready.checkAndReadGeneration(); generation < readyGeneration {\n",
+		Hunt:        in("reinit"),
+	},
+	{
+		Name:        "A01-generation",
+		Summary:     "The other half of k/k #116172 is missing: becoming ready begins no new generation, so the check finds nothing.",
+		Source:      "kubernetes/kubernetes #116122, fixed by #116172 in 1.27",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        readyFile,
+		Anchor:      "		r.generation++\n",
+		Replacement: "",
+		Hunt:        in("reinit"),
+	},
+	{
+		Name: "A03",
+		Summary: "A watch that begins with events of the past does not note how far they reached, " +
+			"and gets those that were still being dispatched a second time.",
+		Source: "kubernetes/kubernetes #73845, fixed in 1.14",
+		Target: "kubernetes",
+		Module: apiserver,
+		File:   watcherFile,
+		Anchor: `		if event.ResourceVersion > resourceVersion {
+			resourceVersion = event.ResourceVersion
+		}
+		initEventCount++
+`,
+		Replacement: `		initEventCount++
+`,
+		Hunt: in("reinit"),
+	},
+	{
+		Name: "A03-initial",
+		Summary: "A watch that begins with the current state does not note its resourceVersion, " +
+			"and gets events that the state already has.",
+		Source: "kubernetes/kubernetes #73845, for a state newer than what was asked for",
+		Target: "kubernetes",
+		Module: apiserver,
+		File:   watcherFile,
+		Anchor: `	if cacheInterval.resourceVersion > resourceVersion {
+		resourceVersion = cacheInterval.resourceVersion
+	}
+`,
+		Replacement: "",
+		Hunt:        in("reinit"),
+	},
+	{
+		Name:        "A04",
+		Summary:     "A watch gets every event that is dispatched, whatever resourceVersion it began from.",
+		Source:      "kubernetes/kubernetes #24194, fixed by #24208",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watcherFile,
+		Anchor:      "			if event.ResourceVersion > resourceVersion || (",
+		Replacement: "			if event.ResourceVersion > 0 || (",
+		Hunt:        in("pair"),
+	},
+	{
+		Name: "A06",
+		Summary: "Right after a list the window is taken to reach back one event further than it does: " +
+			"a watch from just before the list is accepted, and misses the change at the list.",
+		Source:      "kubernetes/kubernetes #49956, fixed by #49992 in 1.8",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        historyFile,
+		Anchor:      "		oldest = listResourceVersion + 1\n",
+		Replacement: "		oldest = listResourceVersion\n",
+		Hunt:        in("reinit"),
+	},
+	{
+		Name:        "A07",
+		Summary:     "Once the window has an event, a watch from the resourceVersion of the list is refused with 410 though nothing was lost.",
+		Source:      "kubernetes/kubernetes #68065, fixed in 1.13",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        historyFile,
+		Anchor:      "	case listResourceVersion > 0 && !w.removedEventSinceRelist:\n",
+		Replacement: "	case listResourceVersion > 0 && size == 0:\n",
+		Hunt:        in("reinit"),
+	},
+	{
+		Name:        "A08",
+		Summary:     "A window that is not full is taken for one that never lost an event, which is wrong once it has grown.",
+		Source:      "kubernetes/kubernetes #91415, fixed by #91417 before 1.19",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        historyFile,
+		Anchor:      "	case listResourceVersion > 0 && !w.removedEventSinceRelist:\n",
+		Replacement: "	case listResourceVersion > 0 && !w.isCacheFullLocked():\n",
+		Hunt:        []string{"--scenario", "minute", "--duration", "4m", "--operations", "900"},
+	},
+	{
+		Name:        "A10",
+		Summary:     "DELETED for an object that left the selection carries the new object, not the last one that matched.",
+		Source:      "kubernetes/kubernetes e9e69356, fixed in 1.7.6 and 1.8",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watcherFile,
+		Anchor:      "		oldObj := getMutableObject(event.PrevObject)\n",
+		Replacement: "		oldObj := getMutableObject(event.Object)\n",
+		Hunt:        in("calm"),
+		Budget:      20,
+	},
+	{
+		Name:        "A11",
+		Summary:     "The state before an update is not kept, so that nothing is known to have left a selection or stayed in it.",
+		Source:      "kubernetes/kubernetes #12721",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watchCacheFile,
+		Anchor:      "	if exists {\n		previousElem := ",
+		Replacement: "	if exists && event.Type != watch.Modified {\n		previousElem := ",
+		Hunt:        in("calm"),
+	},
+	{
+		Name:        "A13",
+		Summary:     "The dispatcher looks for watches of one object in a scope that no watch registers in.",
+		Source:      "kubernetes/kubernetes #125133, fixed by #125145 in 1.31, where it befell namespaces",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "			for _, watcher := range c.watchers.allWatchers[namespacedName{namespace: namespace, name: name}] {\n",
+		Replacement: "			for _, watcher := range c.watchers.allWatchers[namespacedName{namespace: name, name: name}] {\n",
+		Hunt:        in("calm"),
+	},
+	{
+		Name: "A14",
+		Summary: "The initial state of a watch that selects one name in all namespaces is looked up under the key of the collection, " +
+			"and comes out empty.",
+		Source:      "kubernetes/kubernetes #127265, a regression of #124692, fixed in 1.32",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watchCacheFile,
+		Anchor:      "	matchesSingle = matchesSingle && !opts.Recursive\n",
+		Replacement: "",
+		Hunt:        in("calm"),
+		Unseen:      "missing workload: no client selects a name without a namespace",
+	},
+	{
+		Name:        "A17",
+		Summary:     "Watches that were due a bookmark are not put back into the queue, and get no other.",
+		Source:      "kubernetes/kubernetes #117014, fixed in 1.28",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "		c.bookmarkWatchers.addWatcherThreadUnsafe(watcher)\n	}\n	c.expiredBookmarkWatchers",
+		Replacement: "	}\n	c.expiredBookmarkWatchers",
+		Hunt:        in("idle"),
+	},
+	{
+		Name:        "A19",
+		Summary:     "A watch with sendInitialEvents does not wait until the cache is as new as was asked for.",
+		Source:      "kubernetes/kubernetes #116302, fixed in 1.27",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "	err = c.waitUntilWatchCacheFreshAndForceAllEvents(ctx, requiredResourceVersion, opts)\n",
+		Replacement: "	err = nil\n",
+		Hunt:        in("minute"),
+		Budget:      100,
+	},
+	{
+		Name:    "A21",
+		Summary: "A watch waits for the cache to become fresh with the lock held that the cache needs for that.",
+		Source:  "kubernetes/kubernetes #117137, fixed in 1.28",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    cacherFile,
+		Anchor:  "	err = c.waitUntilWatchCacheFreshAndForceAllEvents(ctx, requiredResourceVersion, opts)\n",
+		Replacement: `	c.watchCache.RLock()
+	err = c.waitUntilWatchCacheFreshAndForceAllEvents(ctx, requiredResourceVersion, opts)
+	c.watchCache.RUnlock()
+`,
+		Hunt: in("minute"),
+	},
+	{
+		Name:        "A22",
+		Summary:     "After the time budget for slow watchers has run out, the dispatcher waits for a timer that has fired and was read.",
+		Source:      "kubernetes/kubernetes #75547, reverted by #76196",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "			if timer != nil && !timer.Stop() {\n",
+		Replacement: "			timer = c.timer\n			if !timer.Stop() {\n",
+		Hunt:        in("crowd"),
+	},
+	{
+		Name:        "blocked",
+		Summary:     "The cacher waits five seconds for a watcher that does not read, instead of what its time budget has left. Seen in the scenario crowd.",
+		Source:      "kubernetes/kubernetes #16916, fixed by #16947 and #37195: no budget at all",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "			timeout := c.dispatchTimeoutBudget.takeAvailable()\n",
+		Replacement: "			timeout := c.dispatchTimeoutBudget.takeAvailable() + 5*time.Second\n",
+		Hunt:        in("crowd"),
+	},
+	{
+		Name:        "A23",
+		Summary:     "An event that a slow watcher has no room for is dropped, and the watcher goes on.",
+		Source:      "kubernetes/kubernetes #16916, the wrong fix",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watcherFile,
+		Anchor:      "	case <-timer.C:\n		closeFunc()\n		return false\n",
+		Replacement: "	case <-timer.C:\n		return false\n",
+		Hunt:        in("crowd"),
+		Budget:      60,
+	},
+	{
+		Name:        "A26",
+		Summary:     "A cacher that stops leaves its watches open.",
+		Source:      "kubernetes/kubernetes #74105, fixed by #78029 in 1.16",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "		defer cacher.terminateAllWatchers()\n",
+		Replacement: "",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "A31",
+		Summary:     "A snapshot is the live store instead of a clone, and goes on changing.",
+		Source:      "kubernetes/kubernetes #139658, fixed before 1.37",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        btreeFile,
+		Anchor:      "snapshot: indexer.Clone()",
+		Replacement: "snapshot: indexer",
+		Hunt:        in("calm"),
+	},
+	{
+		Name:        "B03",
+		Summary:     "A get that waits for a resourceVersion does not ask etcd for its progress.",
+		Source:      "kubernetes/kubernetes 483da2032, fixed in 1.30",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watchCacheFile,
+		Anchor:      "	err := w.waitUntilFreshLocked(ctx, consistentReadSupported, resourceVersion)\n	if err != nil {\n		return nil, false, 0, err\n	}\n",
+		Replacement: "	err := w.waitUntilFreshLocked(ctx, consistentReadSupported && false, resourceVersion)\n	if err != nil {\n		return nil, false, 0, err\n	}\n",
+		Hunt:        in("idle"),
+	},
+	{
+		Name:        "B06",
+		Summary:     "A later page is the newest state instead of that of the first page.",
+		Source:      "kubernetes/kubernetes #130775, fixed in 1.33",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watchCacheFile,
+		Anchor:      "			if continueRV > 0 {\n",
+		Replacement: "			if continueRV > 0 && continueRV < 0 {\n",
+		Hunt:        in("calm"),
+		Budget:      60,
+	},
+	{
+		Name:    "B08",
+		Summary: "A list that etcd serves in several pieces asks for each at the newest revision.",
+		Source:  "kubernetes/kubernetes #94002, fixed in 1.20",
+		Module:  apiserver,
+		File:    etcd3Store,
+		Anchor: `	return func(yield func(listChunk, error) bool) {
+		for {
+			getResp, err := s.getList(ctx, keyPrefix, opts.Recursive, kubernetes.ListOptions{
+				Revision: withRev,
+`,
+		Replacement: `	asked := withRev
+	return func(yield func(listChunk, error) bool) {
+		for {
+			getResp, err := s.getList(ctx, keyPrefix, opts.Recursive, kubernetes.ListOptions{
+				Revision: asked,
+`,
+		Hunt:   in("minute"),
+		Unseen: "missing workload: a list with a limit and a selector that is to be the newest is served from the cache, and all others name a revision",
+	},
+	{
+		Name: "C01",
+		Summary: "An event of etcd without the state before it, which was compacted, is logged and left out " +
+			"instead of failing the watch.",
+		Source: "kubernetes/kubernetes #76624, fixed by #76675 in 1.15; etcd-io/etcd #10681",
+		Module: apiserver,
+		File:   etcd3Watcher,
+		Anchor: `			if err != nil {
+				logWatchChannelErr(err)
+				// sendError doesn't guarantee that no more items will be put into resultChan.
+`,
+		Replacement: `			if err != nil {
+				logWatchChannelErr(err)
+				continue
+`,
+		Hunt: in("minute"),
+	},
+	{
+		Name:    "deleted-rv",
+		Summary: "DELETED carries the resourceVersion of the last update instead of that of the deletion.",
+		Source:  "kubernetes/kubernetes #58545, fixed by #58547 in 1.10",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    watcherFile,
+		Anchor: `		updateResourceVersion(oldObj, c.versioner, event.ResourceVersion)
+		return &watch.Event{Type: watch.Deleted, Object: oldObj}
+`,
+		Replacement: `		return &watch.Event{Type: watch.Deleted, Object: oldObj}
+`,
+		Hunt: in("calm"),
+	},
+	{
+		Name:    "stopped-watcher",
+		Summary: "A watcher that is stopped while its client does not read waits for the client, for ever.",
+		Source:  "kubernetes/kubernetes #38670",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    watcherFile,
+		Anchor: `		sentAt = c.clock.Now()
+	case <-c.done:
+	}
+`,
+		Replacement: `		sentAt = c.clock.Now()
+	}
+`,
+		Hunt: in("crowd"),
+	},
+	{
+		Name: "undrained",
+		Summary: "A watcher that is stopped decides anew for each event whether to send it, " +
+			"so that it can leave one out and send the next.",
+		Source: "kubernetes/kubernetes, the reason for the first select in sendWatchCacheEvent",
+		Target: "kubernetes",
+		Module: apiserver,
+		File:   watcherFile,
+		Anchor: `	select {
+	case <-c.done:
+		return time.Time{}, time.Time{}
+	default:
+	}
+
+	select {
+	case c.result <- *watchEvent:
+`,
+		Replacement: `	select {
+	case c.result <- *watchEvent:
+`,
+		Hunt: in("crowd"),
+	},
+	{
+		Name:        "dispatch-stop",
+		Summary:     "A watcher is closed while an event is being dispatched to it.",
+		Source:      "kubernetes/kubernetes, the reason for watchersToStop in Cacher",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "	if c.dispatching {\n		c.watchersToStop",
+		Replacement: "	if c.dispatching && c.stopped {\n		c.watchersToStop",
+		Hunt:        in("reinit"),
+	},
+	{
+		Name:        "bookmark-ahead",
+		Summary:     "Bookmarks name what the cache has reached, not what has been dispatched.",
+		Source:      "kubernetes/kubernetes #75474, as its review asked not to",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "				ResourceVersion: lastProcessedResourceVersion,\n",
+		Replacement: "				ResourceVersion: c.watchCache.resourceVersion,\n",
+		Hunt:        in("reinit"),
+	},
+	{
+		Name:    "bookmark-progress",
+		Summary: "Progress that etcd reports is not passed on to the dispatcher, and bookmarks stay where the last event was.",
+		Source:  "kubernetes/kubernetes, KEP-1904",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    watchCacheFile,
+		Anchor: `			Type:            watch.Bookmark,
+			ResourceVersion: rv,
+		}
+		w.config.eventHandler(wcEvent)
+`,
+		Replacement: `			Type:            watch.Bookmark,
+			ResourceVersion: rv,
+		}
+		_ = wcEvent
+`,
+		Hunt: in("idle"),
+	},
+	{
+		Name:    "trigger-previous",
+		Summary: "Watches of one node are told of pods that are on it, and not of those that leave it.",
+		Source:  "kubernetes/kubernetes, the reason for the previous value in triggerValuesThreadUnsafe",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    cacherFile,
+		Anchor: `	if result[0] != prevTriggerValue {
+		result = append(result, prevTriggerValue)
+	}
+`,
+		Replacement: `	_ = prevTriggerValue
+`,
+		Hunt: in("calm"),
+	},
+	{
+		Name:        "survivors",
+		Summary:     "Watches are not ended when the cache is initialised again, and miss what happened in between.",
+		Source:      "kubernetes/kubernetes, the reason for terminateAllWatchers in startCaching",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "	c.terminateAllWatchers()\n	err = c.reflector.ListAndWatch(stopChannel)\n",
+		Replacement: "	err = c.reflector.ListAndWatch(stopChannel)\n",
+		Hunt:        in("reinit"),
+		Budget:      60,
+	},
+	{
+		Name:    "old-snapshots",
+		Summary: "Snapshots of the cache before it was initialised again are kept, and answer for the time in between.",
+		Source:  "kubernetes/kubernetes, KEP-4988",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    cacheStorageFile,
+		Anchor: `		w.snapshots.Reset()
+		if w.snapshottingEnabled.Load() {
+`,
+		Replacement: `		if w.snapshottingEnabled.Load() {
+`,
+		Hunt: in("reinit"),
+	},
+	{
+		Name:        "stale-consistent",
+		Summary:     "A read does not wait until the cache has reached the resourceVersion that it needs.",
+		Source:      "kubernetes/kubernetes, KEP-2340",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watchCacheFile,
+		Anchor:      "	if resourceVersion == 0 || resourceVersion <= w.resourceVersion {\n		return nil\n	}\n",
+		Replacement: "	if resourceVersion == 0 || resourceVersion <= w.resourceVersion || consistentReadSupported {\n		return nil\n	}\n",
+		Hunt:        in("calm"),
+	},
+	{
+		Name:        "extra-page",
+		Summary:     "A list whose limit is reached by its last object says that there is more.",
+		Source:      "kubernetes/kubernetes, the reason for the comparison in GetList",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "				hasMoreListItems = i < len(resp.Items)-1\n",
+		Replacement: "				hasMoreListItems = true\n",
+		Hunt:        in("calm"),
+	},
+	{
+		Name:        "same-key",
+		Summary:     "The next page begins with the last object of the page before.",
+		Source:      "kubernetes/kubernetes, the reason for the zero byte in PrepareContinueToken",
+		Module:      apiserver,
+		File:        continueFile,
+		Anchor:      "EncodeContinue(keyLastItem+\"\\x00\", ",
+		Replacement: "EncodeContinue(keyLastItem, ",
+		Hunt:        in("calm"),
+	},
+	{
+		Name:    "expired-retry",
+		Summary: "The etcd3 store reports a compacted revision as an internal error, which is retried, instead of as 410.",
+		Source:  "kubernetes/kubernetes #123072 with #111387",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    "pkg/storage/etcd3/errors.go",
+		Anchor: `	case err == etcdrpc.ErrCompacted:
+		return errors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
+`,
+		Replacement: `	case err == etcdrpc.ErrCompacted:
+		return err
+`,
+		Hunt: in("minute"),
+	},
+}
