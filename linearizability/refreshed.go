@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -31,7 +32,7 @@ func (c *checker) milestones() []milestone {
 		census := &c.history.Censuses[i]
 		all = append(all, milestone{census.Time, census.Revision})
 	}
-	slices.SortStableFunc(all, func(a, b milestone) int { return compareTimes(a.time, b.time) })
+	slices.SortStableFunc(all, func(a, b milestone) int { return cmp.Compare(a.time, b.time) })
 	kept := all[:0]
 	for _, m := range all {
 		if len(kept) == 0 || m.rv > kept[len(kept)-1].rv {
@@ -73,7 +74,7 @@ func (c *checker) checkStreamRefreshed(s *model.Stream, milestones []milestone) 
 		closed = c.history.End
 	}
 	// Whatever etcd had reached when the stream was open may be its start.
-	opened, _ := slices.BinarySearchFunc(milestones, s.Return, func(m milestone, time int64) int { return compareTimes(m.time, time) })
+	opened, _ := slices.BinarySearchFunc(milestones, s.Return, func(m milestone, time int64) int { return cmp.Compare(m.time, time) })
 	arrived, idle := 0, false
 	for _, reached := range milestones[min(opened+1, len(milestones)):] {
 		due := max(reached.time, c.settled()) + c.config.RefreshBound.Nanoseconds()
@@ -107,14 +108,4 @@ func describeLast(s *model.Stream, before int) string {
 		return "nothing had come at all"
 	}
 	return "the last to come was " + describeEvent(&s.Events[before-1])
-}
-
-func compareTimes(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -105,20 +105,26 @@ func distortEvents(c chooser, h *model.History, s *model.Stream) {
 	}
 }
 
+// drawHistory draws a history of at most so many steps, and damages and distorts
+// it at most so often.
+func drawHistory(t *rapid.T, stepsMost, damagesMost, distortionsMost int) *model.History {
+	c := rapidChooser{t}
+	h := generate(c, rapid.IntRange(1, stepsMost).Draw(t, "steps"))
+	for range rapid.IntRange(0, damagesMost).Draw(t, "damages") {
+		rapid.SampledFrom(damages).Draw(t, "damage").inflict(c, h)
+	}
+	for range rapid.IntRange(0, distortionsMost).Draw(t, "distortions") {
+		distort(c, h)
+	}
+	return h
+}
+
 // TestWalkAndSearchAgree is the property that the linear-time rules are held to:
 // on every small history that can be drawn, sound, damaged or distorted, they
 // accept exactly the streams that the specification allows.
 func TestWalkAndSearchAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := rapidChooser{t}
-		h := generate(c, rapid.IntRange(1, 80).Draw(t, "steps"))
-		for range rapid.IntRange(0, 2).Draw(t, "damages") {
-			rapid.SampledFrom(damages).Draw(t, "damage").inflict(c, h)
-		}
-		for range rapid.IntRange(0, 4).Draw(t, "distortions") {
-			distort(c, h)
-		}
-		agree(t, h)
+		agree(t, drawHistory(t, 80, 2, 4))
 	})
 }
 

@@ -352,15 +352,7 @@ func compareOpinions(t require.TestingT, h *model.History) (accepted, rejected i
 
 func TestTheSecondOpinionAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := rapidChooser{t}
-		h := generate(c, rapid.IntRange(1, 50).Draw(t, "steps"))
-		for range rapid.IntRange(0, 1).Draw(t, "damages") {
-			rapid.SampledFrom(damages).Draw(t, "damage").inflict(c, h)
-		}
-		for range rapid.IntRange(0, 3).Draw(t, "distortions") {
-			distort(c, h)
-		}
-		compareOpinions(t, h)
+		compareOpinions(t, drawHistory(t, 50, 1, 3))
 	})
 }
 

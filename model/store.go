@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -107,7 +108,7 @@ func (s *Store) VersionAt(key Key, rv int64) (Version, bool) {
 }
 
 func versionAt(versions []Version, rv int64) (Version, bool) {
-	after, exact := slices.BinarySearchFunc(versions, rv, func(v Version, rv int64) int { return compareRV(v.RV, rv) })
+	after, exact := slices.BinarySearchFunc(versions, rv, func(v Version, rv int64) int { return cmp.Compare(v.RV, rv) })
 	if exact {
 		return versions[after], true
 	}
@@ -187,19 +188,9 @@ func (s *Store) LastRV() int64 {
 
 // after returns the index of the first step with an RV above rv.
 func (s *Store) after(rv int64) int {
-	i, exact := slices.BinarySearchFunc(s.steps, rv, func(st step, rv int64) int { return compareRV(st.rv, rv) })
+	i, exact := slices.BinarySearchFunc(s.steps, rv, func(st step, rv int64) int { return cmp.Compare(st.rv, rv) })
 	if exact {
 		i++
 	}
 	return i
-}
-
-func compareRV(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
