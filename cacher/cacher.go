@@ -6,12 +6,15 @@ import (
 	"reflect"
 	"sync"
 
+	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher/consistency"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/tracing"
 	"k8s.io/klog/v2"
 )
 
@@ -49,9 +52,9 @@ func New(config Config) (*Cacher, error) {
 		}),
 		watchers:     newWatchers(&config),
 		dispatcher:   newDispatcher(),
-		metrics:      newRecorder(config.GroupResource),
 		snapshotting: utilfeature.DefaultFeatureGate.Enabled(features.ListFromCacheSnapshot),
 	}
+	c.metrics = newRecorder(config.GroupResource, len(c.state.log.ring))
 	c.progress.storage, c.progress.clock = config.Storage, config.Clock
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	if utilfeature.DefaultFeatureGate.Enabled(features.SizeBasedListCostEstimate) {
@@ -90,6 +93,27 @@ func (c *Cacher) Ready() bool { return c.state.checkReady() == nil }
 
 // Watchers returns how many watches are open.
 func (c *Cacher) Watchers() int { return c.watchers.len() }
+
+// Usage is what a cache holds in memory.
+type Usage struct {
+	// Objects are the current ones, Events those of the window. Bytes are what
+	// Config.ObjectSize said of the events' objects, 0 without it.
+	Objects, Events int
+	Bytes           int64
+	// Capacity is how many events the window has room for before it grows.
+	Capacity int
+	// Snapshots are the past states that are kept; each takes what differs from the
+	// next.
+	Snapshots int
+	Watchers  int
+}
+
+// Usage returns what the cache holds now.
+func (c *Cacher) Usage() Usage {
+	used := c.state.usage()
+	used.Watchers = c.watchers.len()
+	return used
+}
 
 // MarkConsistent says whether the cache was found to agree with its storage. While
 // it does not, past states are read from the storage.
@@ -131,6 +155,10 @@ func (c *Cacher) Get(ctx context.Context, key string, options storage.GetOptions
 	if options.ResourceVersion == "" || !c.Ready() {
 		return c.config.Storage.Get(ctx, key, options, out)
 	}
+	ctx, span := tracing.Start(ctx, "cacher.Get",
+		attribute.String("audit-id", audit.GetAuditIDTruncated(ctx)),
+		attribute.String("key", key),
+		attribute.String("resource-version", options.ResourceVersion))
 	rv, err := c.config.Versioner.ParseResourceVersion(options.ResourceVersion)
 	if err != nil {
 		return err
@@ -146,6 +174,7 @@ func (c *Cacher) Get(ctx context.Context, key string, options storage.GetOptions
 	if err := c.waitFresh(ctx, rv); err != nil {
 		return err
 	}
+	defer span.End(traceThreshold) // a read that timed out needs no trace
 	found, readAt := c.state.get(key)
 	switch {
 	case found != nil:
@@ -189,6 +218,8 @@ func (c *Cacher) EnableResourceSizeEstimation(keys storage.KeysFunc) error {
 
 // keys returns the keys of all objects, for estimates of the storage.
 func (c *Cacher) keys(ctx context.Context) ([]string, error) {
+	ctx, span := tracing.Start(ctx, "cacher.keys", attribute.String("audit-id", audit.GetAuditIDTruncated(ctx)))
+	defer span.End(traceThreshold)
 	rv, err := c.config.Storage.GetCurrentResourceVersion(ctx)
 	if err != nil {
 		return nil, err

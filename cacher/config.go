@@ -58,8 +58,8 @@ type Config struct {
 	Clock clock.WithTicker
 
 	// MinEvents is how many events are kept however old they are, MaxEvents how
-	// many are kept at most however young; DefaultMinEvents and DefaultMaxEvents
-	// if 0.
+	// many are kept at most however young. If 0, these are DefaultMinEvents, and
+	// DefaultMaxEvents for each DefaultEventsHistoryWindow that is begun.
 	MinEvents, MaxEvents int
 	// MaxEventBytes bounds the sum of what ObjectSize says of the kept events'
 	// objects, in bytes. 0 is no bound.
@@ -67,6 +67,12 @@ type Config struct {
 	// ObjectSize estimates what an object takes, in bytes. It is needed if
 	// MaxEventBytes is set.
 	ObjectSize func(runtime.Object) int64
+	// SlowConsumerBudget is how far a watch may lag: how long after the cache received
+	// an event the consumer has to have room for it. A watch that lags more is ended,
+	// and its client can go on from the last event it got. What came before the watch
+	// had its initial state counts from then. With 0 only the window ends a slow
+	// consumer's watch.
+	SlowConsumerBudget time.Duration
 	// MaxWatchers is how many watches may be open at once; one more gets a 429.
 	// 0 is no limit.
 	MaxWatchers int
@@ -84,7 +90,9 @@ func (c Config) complete() (Config, error) {
 		c.MinEvents = DefaultMinEvents
 	}
 	if c.MaxEvents == 0 {
-		c.MaxEvents = max(DefaultMaxEvents, c.MinEvents)
+		// A longer history needs more room.
+		histories := (c.EventsHistoryWindow + DefaultEventsHistoryWindow - 1) / DefaultEventsHistoryWindow
+		c.MaxEvents = max(DefaultMaxEvents*max(1, int(histories)), c.MinEvents)
 	}
 	if c.BookmarkPeriod == 0 {
 		c.BookmarkPeriod = DefaultBookmarkPeriod
@@ -107,8 +115,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("expected EventsHistoryWindow to be at least BookmarkPeriod, %v, found %v: a client could not go on from its last bookmark", c.BookmarkPeriod, c.EventsHistoryWindow)
 	case c.MinEvents < 1 || c.MaxEvents < c.MinEvents:
 		return fmt.Errorf("expected MinEvents of at least 1 and MaxEvents of at least that, found %d and %d", c.MinEvents, c.MaxEvents)
-	case c.MaxEventBytes < 0 || c.MaxWatchers < 0:
-		return fmt.Errorf("expected MaxEventBytes and MaxWatchers not to be negative, found %d and %d", c.MaxEventBytes, c.MaxWatchers)
+	case c.MaxEventBytes < 0 || c.MaxWatchers < 0 || c.SlowConsumerBudget < 0:
+		return fmt.Errorf("expected MaxEventBytes, MaxWatchers and SlowConsumerBudget not to be negative, found %d, %d and %v", c.MaxEventBytes, c.MaxWatchers, c.SlowConsumerBudget)
 	case c.MaxEventBytes > 0 && c.ObjectSize == nil:
 		return errors.New("expected ObjectSize to be set as MaxEventBytes is, found nil")
 	}

@@ -35,6 +35,7 @@ func (c *Cacher) dispatch() {
 	var position uint64 // of the next event to dispatch
 	for {
 		position = c.dispatchNew(position, events[:])
+		c.metrics.used(c.state.usage())
 		now := c.config.Clock.Now()
 		next := c.watchers.sendDue(now, position)
 		// A timer that has fired and was not read from does no harm: the dispatcher

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/apis/example"
 	"k8s.io/apiserver/pkg/storage"
+	etcdfeature "k8s.io/apiserver/pkg/storage/feature"
 )
 
 // fakeStore is a storage whose one watch sends what a test says. It has the parts
@@ -115,6 +116,21 @@ func (f *fakeStore) fail(err metav1.Status, rv uint64, pods ...example.Pod) {
 	f.events = make(chan watch.Event, 1<<16)
 	f.rv, f.listRV, f.pods = rv, rv, pods
 	failed <- watch.Event{Type: watch.Error, Object: &err}
+}
+
+// progressing says of the storage that it can tell its progress, which the checker
+// would find out from a client of etcd.
+type progressing struct {
+	etcdfeature.FeatureSupportChecker
+}
+
+func (progressing) Supports(f storage.Feature) bool { return f == storage.RequestWatchProgress }
+
+// withProgress makes lists without an RV be served from the cache until the test ends.
+func withProgress(t testing.TB) {
+	old := etcdfeature.DefaultFeatureSupportChecker
+	etcdfeature.DefaultFeatureSupportChecker = progressing{old}
+	t.Cleanup(func() { etcdfeature.DefaultFeatureSupportChecker = old })
 }
 
 func newTestPod(name string) *example.Pod {

@@ -6,11 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/sharding"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher/metrics"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 )
 
@@ -20,12 +22,14 @@ type filter struct {
 	label  labels.Selector
 	field  fields.Selector
 	shard  sharding.Selector // nil for none
+	// resource is for counting what is not in the shard.
+	resource schema.GroupResource
 	// selects is false if the scope alone decides.
 	selects bool
 }
 
-func newFilter(prefix string, predicate storage.SelectionPredicate) filter {
-	f := filter{prefix: prefix, label: predicate.Label, field: predicate.Field, selects: !predicate.Empty()}
+func newFilter(prefix string, predicate storage.SelectionPredicate, resource schema.GroupResource) filter {
+	f := filter{prefix: prefix, label: predicate.Label, field: predicate.Field, selects: !predicate.Empty(), resource: resource}
 	if predicate.ShardSelector != nil && !predicate.ShardSelector.Empty() && utilfeature.DefaultFeatureGate.Enabled(features.ShardedListAndWatch) {
 		f.shard = predicate.ShardSelector
 	}
@@ -41,11 +45,12 @@ func (f *filter) matches(e *element) bool {
 		return true
 	}
 	if f.shard != nil {
-		matched, err := f.shard.Matches(e.object)
-		if err != nil {
+		switch matched, err := f.shard.Matches(e.object); {
+		case err != nil:
 			utilruntime.HandleError(fmt.Errorf("shard of %s: %w", e.key, err))
-		}
-		if err != nil || !matched {
+			return false
+		case !matched:
+			metrics.RecordWatchFilteredEvent(f.resource)
 			return false
 		}
 	}

@@ -54,35 +54,26 @@ func (c *Cacher) loadStream() (_ *storageWatch, err error) {
 			streaming.close()
 		}
 	}()
-	loaded := c.state.tree.empty()
+	var objects []runtime.Object
 	for {
 		incoming, err := streaming.next()
 		if err != nil {
 			return nil, err
 		}
 		object, _ := unwrap(incoming.Object)
-		switch incoming.Type {
-		case watch.Added:
-			e, err := c.newElement(object)
-			if err != nil {
-				return nil, err
-			}
-			loaded.put(e)
-		case watch.Bookmark:
-			last, err := storage.HasInitialEventsEndBookmarkAnnotation(object)
-			if err != nil {
-				return nil, err
-			}
-			if !last {
-				continue
-			}
+		last, err := storage.HasInitialEventsEndBookmarkAnnotation(object)
+		switch {
+		case err != nil:
+			return nil, err
+		case incoming.Type == watch.Added:
+			objects = append(objects, object)
+		case incoming.Type == watch.Bookmark && last:
 			rv, err := c.config.Versioner.ObjectResourceVersion(object)
 			if err != nil {
 				return nil, err
 			}
-			c.begin(loaded, rv)
-			return streaming, nil
-		default:
+			return streaming, c.begin(objects, rv)
+		case incoming.Type != watch.Bookmark:
 			return nil, fmt.Errorf("expected only objects before the bookmark that ends them, found an event of type %q", incoming.Type)
 		}
 	}
@@ -107,14 +98,6 @@ func (c *Cacher) loadList() error {
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
 	}
-	loaded := c.state.tree.empty()
-	for _, object := range objects {
-		e, err := c.newElement(object)
-		if err != nil {
-			return fmt.Errorf("list: %w", err)
-		}
-		loaded.put(e)
-	}
 	accessor, err := meta.ListAccessor(list)
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
@@ -123,15 +106,23 @@ func (c *Cacher) loadList() error {
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
 	}
-	c.begin(loaded, rv)
-	return nil
+	return c.begin(objects, rv)
 }
 
 // begin makes the objects as of an RV what the cache knows.
-func (c *Cacher) begin(loaded *tree, rv uint64) {
+func (c *Cacher) begin(objects []runtime.Object, rv uint64) error {
+	loaded := c.state.tree.empty()
+	for _, object := range objects {
+		e, err := c.newElement(object)
+		if err != nil {
+			return fmt.Errorf("objects of the storage: %w", err)
+		}
+		loaded.put(e)
+	}
 	c.state.replace(loaded, rv)
 	c.metrics.reached(rv)
-	klog.V(1).InfoS("The watch cache is initialised", "resource", c.config.GroupResource, "resourceVersion", rv, "objects", loaded.objects.Len())
+	klog.V(1).InfoS("The watch cache is initialised", "resource", c.config.GroupResource, "resourceVersion", rv, "objects", len(objects))
+	return nil
 }
 
 // newElement is what the cache keeps of an object.

@@ -1,6 +1,7 @@
 package cacher
 
 import (
+	"math/bits"
 	"sort"
 	"time"
 
@@ -42,7 +43,10 @@ type limits struct {
 // It has no lock; state guards it.
 type eventLog struct {
 	limits limits
-	ring   []*event // its length is a power of two; position p is at p modulo length
+	// Position p is in ring at p modulo its length, which is a power of two, and is
+	// shortest at least.
+	ring     []*event
+	shortest int
 	// The events are those at positions first to end-1.
 	first, end uint64
 	// dispatched is the position before which all events have been dispatched. Only
@@ -54,7 +58,8 @@ type eventLog struct {
 }
 
 func newEventLog(l limits) *eventLog {
-	return &eventLog{limits: l, ring: make([]*event, 1)}
+	shortest := 1 << bits.Len(uint(l.min-1))
+	return &eventLog{limits: l, shortest: shortest, ring: make([]*event, shortest)}
 }
 
 // reset forgets everything: the events that follow are all those above an RV.
@@ -79,7 +84,7 @@ func (l *eventLog) add(e *event) {
 	switch {
 	case size == len(l.ring):
 		l.resize(2 * len(l.ring))
-	case size > 0 && size < len(l.ring)/4:
+	case size < len(l.ring)/4 && len(l.ring) > l.shortest:
 		l.resize(len(l.ring) / 2)
 	}
 	l.ring[l.slot(l.end)] = e

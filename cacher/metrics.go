@@ -2,11 +2,13 @@ package cacher
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/storage/cacher/metrics"
 	compbasemetrics "k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
 )
 
 // recorder reports what one cache does, through the collectors of Kubernetes' own
@@ -20,12 +22,52 @@ type recorder struct {
 	fellBehind     compbasemetrics.CounterMetric
 	latency        *metrics.WatcherMetricsObservers
 	capacity       int
+	watchers       compbasemetrics.GaugeMetric
+	held           []compbasemetrics.GaugeMetric // as heldGauges
 }
 
-func newRecorder(resource schema.GroupResource) *recorder {
+// Kubernetes' cache does not tell what it holds in memory. These do, under names of
+// the same kind. apiserver_registered_watchers was one of Kubernetes' own, and
+// dashboards ask for apiserver_watch_cache_capacity and _stale_total.
+var (
+	heldGauges = []struct {
+		gauge *compbasemetrics.GaugeVec
+		value func(Usage) int64
+	}{
+		{newGauge("watch_cache_objects", "Number of objects in the watch cache."), func(u Usage) int64 { return int64(u.Objects) }},
+		{newGauge("watch_cache_events", "Number of events in the window of the watch cache."), func(u Usage) int64 { return int64(u.Events) }},
+		{newGauge("watch_cache_event_bytes", "Estimated size of the objects of the window's events in bytes."), func(u Usage) int64 { return u.Bytes }},
+		{newGauge("watch_cache_snapshots", "Number of past states that the watch cache keeps."), func(u Usage) int64 { return int64(u.Snapshots) }},
+		{newGauge("watch_cache_capacity", "Number of events for which the window has room before it grows."), func(u Usage) int64 { return int64(u.Capacity) }},
+	}
+	watchersGauge = newGauge("registered_watchers", "Number of open watches of the watch cache.")
+	staleCounter  = compbasemetrics.NewCounterVec(&compbasemetrics.CounterOpts{
+		Namespace: "apiserver", Name: "watch_cache_stale_total", StabilityLevel: compbasemetrics.ALPHA,
+		Help: "Counter of watches that got a 410, as the window no longer had the events that come next.",
+	}, []string{"group", "resource"})
+
+	registerOwn = sync.OnceFunc(func() {
+		legacyregistry.MustRegister(watchersGauge, staleCounter)
+		for _, each := range heldGauges {
+			legacyregistry.MustRegister(each.gauge)
+		}
+	})
+)
+
+func newGauge(name, help string) *compbasemetrics.GaugeVec {
+	return compbasemetrics.NewGaugeVec(&compbasemetrics.GaugeOpts{
+		Namespace: "apiserver", Name: name, Help: help, StabilityLevel: compbasemetrics.ALPHA,
+	}, []string{"group", "resource"})
+}
+
+func newRecorder(resource schema.GroupResource, capacity int) *recorder {
 	metrics.Register()
+	registerOwn()
 	labels := []string{resource.Group, resource.Resource}
-	return &recorder{
+	metrics.WatchCacheCapacity.WithLabelValues(labels...).Set(float64(capacity))
+	r := &recorder{
+		capacity:       capacity,
+		watchers:       watchersGauge.WithLabelValues(labels...),
 		resource:       resource,
 		labels:         labels,
 		eventsReceived: metrics.EventsReceivedCounter.WithLabelValues(labels...),
@@ -33,6 +75,10 @@ func newRecorder(resource schema.GroupResource) *recorder {
 		fellBehind:     metrics.TerminatedWatchersCounter.WithLabelValues(labels...),
 		latency:        metrics.NewWatcherMetricsObservers(resource),
 	}
+	for _, each := range heldGauges {
+		r.held = append(r.held, each.gauge.WithLabelValues(labels...))
+	}
+	return r
 }
 
 func (r *recorder) initialised(took time.Duration) {
@@ -65,6 +111,31 @@ func (r *recorder) dispatched(e *event, built, sent time.Time) {
 	r.latency.ObserveStage(metrics.StageCacheToWatcher, sent.Sub(built))
 	r.latency.ObserveStage(metrics.StageTotal, sent.Sub(e.stored))
 }
+
+// used reports what the cache holds in memory. The dispatcher calls it.
+func (r *recorder) used(u Usage) {
+	for i, each := range heldGauges {
+		r.held[i].Set(float64(each.value(u)))
+	}
+}
+
+// opened and closed count the open watches.
+func (r *recorder) opened(w *watcher) {
+	r.watchers.Inc()
+	if w.filter.shard != nil {
+		metrics.RecordShardedWatchStarted(r.resource)
+	}
+}
+
+func (r *recorder) closed(w *watcher) {
+	r.watchers.Dec()
+	if w.filter.shard != nil {
+		metrics.RecordShardedWatchStopped(r.resource)
+	}
+}
+
+// stale counts a watch that has to begin anew.
+func (r *recorder) stale() { staleCounter.WithLabelValues(r.labels...).Inc() }
 
 func (r *recorder) terminated() { r.fellBehind.Inc() }
 

@@ -111,6 +111,19 @@ func (s *state) advance() {
 	}
 }
 
+// usage is what the state holds in memory.
+func (s *state) usage() Usage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return Usage{
+		Objects:   s.tree.objects.Len(),
+		Events:    int(s.log.end - s.log.first),
+		Bytes:     s.log.bytes,
+		Capacity:  len(s.log.ring),
+		Snapshots: len(s.snapshots.kept),
+	}
+}
+
 // get returns the current object of a key, nil if there is none, and the RV as of
 // which that holds.
 func (s *state) get(key string) (*element, uint64) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,7 +18,6 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	utilflowcontrol "k8s.io/apiserver/pkg/util/flowcontrol"
 	"k8s.io/component-base/tracing"
-	"time"
 )
 
 // traceThreshold is how long a request takes for its trace to be logged.
@@ -54,7 +54,7 @@ func (c *Cacher) Watch(ctx context.Context, key string, options storage.ListOpti
 
 	w := &watcher{
 		cacher: c,
-		filter: newFilter(key, options.Predicate),
+		filter: newFilter(key, options.Predicate, c.config.GroupResource),
 		result: make(chan watch.Event, resultSize),
 		done:   make(chan struct{}),
 	}
@@ -69,6 +69,7 @@ func (c *Cacher) Watch(ctx context.Context, key string, options storage.ListOpti
 	case err != nil:
 		return failedWatch(err), nil
 	}
+	c.metrics.opened(w)
 	w.endWith(ctx)
 	if !w.bookmarks.next.IsZero() {
 		c.dispatcher.notify()
@@ -144,6 +145,7 @@ func (c *Cacher) register(w *watcher, start watchStart, key groupKey) (*initialS
 	case start.rv != 0:
 		position, held := s.log.after(start.rv)
 		if !held {
+			c.metrics.stale()
 			return nil, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", start.rv, s.log.floor))
 		}
 		w.start, w.cursor = start.rv, position

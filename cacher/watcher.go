@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 	utilflowcontrol "k8s.io/apiserver/pkg/util/flowcontrol"
+	"k8s.io/klog/v2"
 )
 
 const (
@@ -34,6 +35,9 @@ type watcher struct {
 	seen  uint64 // the highest RV that the consumer knows of
 	// cursor is the position of the next event to look at.
 	cursor uint64
+	// lagFrom is when the watch had its initial state: no event counts as older for
+	// the budget of slow consumers.
+	lagFrom time.Time
 
 	// The watcher's places among watchers, whose lock guards them.
 	group       *group
@@ -75,6 +79,7 @@ func (w *watcher) end() {
 		detach()
 	}
 	w.cacher.watchers.remove(w)
+	w.cacher.metrics.closed(w)
 	if idle {
 		close(w.result)
 	}
@@ -114,6 +119,7 @@ func (w *watcher) begin(ctx context.Context, initial *initialState) {
 		close(w.result)
 		return
 	}
+	w.lagFrom = w.cacher.config.Clock.Now()
 	utilflowcontrol.WatchInitialized(ctx)
 	w.run()
 }
@@ -182,7 +188,7 @@ func (w *watcher) send(e *event, measure bool) (sent, open bool) {
 	if measure {
 		built = w.cacher.config.Clock.Now()
 	}
-	if !w.deliver(converted) {
+	if !w.deliver(converted, e.received) {
 		return false, false
 	}
 	w.seen = e.rv
@@ -192,9 +198,10 @@ func (w *watcher) send(e *event, measure bool) (sent, open bool) {
 	return true, true
 }
 
-// deliver waits for the consumer. Once the watch has ended nothing is delivered,
-// so that no event is left out before another.
-func (w *watcher) deliver(e watch.Event) bool {
+// deliver waits for the consumer, within the budget for what was received at a time,
+// without end if that is zero. Once the watch has ended nothing is delivered, so
+// that no event is left out before another.
+func (w *watcher) deliver(e watch.Event, received time.Time) bool {
 	select {
 	case <-w.done:
 		return false
@@ -204,6 +211,9 @@ func (w *watcher) deliver(e watch.Event) bool {
 	case w.result <- e:
 		return true
 	default:
+	}
+	if w.cacher.config.SlowConsumerBudget > 0 && !received.IsZero() {
+		return w.deliverWithin(e, received)
 	}
 	select {
 	case w.result <- e:
@@ -216,8 +226,10 @@ func (w *watcher) deliver(e watch.Event) bool {
 // fellBehind ends a watch whose events are no longer held, and says so.
 func (w *watcher) fellBehind() {
 	w.cacher.metrics.terminated()
+	w.cacher.metrics.stale()
+	klog.V(1).InfoS("A watch ends, as it fell behind the window", w.identify()...)
 	err := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: the watch fell behind the events that are kept, at %d", w.seen))
-	w.deliver(watch.Event{Type: watch.Error, Object: &err.ErrStatus})
+	w.deliver(watch.Event{Type: watch.Error, Object: &err.ErrStatus}, time.Time{})
 	w.end()
 	close(w.result)
 }

@@ -7,6 +7,7 @@ package decorator
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -22,9 +23,11 @@ import (
 type Options struct {
 	// Sizes are the window sizes of single resources.
 	Sizes Sizes
-	// DefaultSize is the window size of the others, in events;
-	// cacher.DefaultMaxEvents if 0.
+	// DefaultSize is the window size of the others, in events; if 0, what
+	// cacher.Config has for MaxEvents.
 	DefaultSize int
+	// SlowConsumerBudget is how far a watch may lag, as cacher.Config has it.
+	SlowConsumerBudget time.Duration
 	// MaxWatchers is how many watches of one resource may be open; 0 is no limit.
 	MaxWatchers int
 }
@@ -45,8 +48,11 @@ func StorageWithCacher(options Options) generic.StorageDecorator {
 		if err != nil {
 			return nil, nil, err
 		}
-		size := options.Sizes.of(config.GroupResource, options.DefaultSize)
-		if size == 0 {
+		size, given := options.Sizes[config.GroupResource]
+		switch {
+		case !given:
+			size = options.DefaultSize
+		case size == 0:
 			return below, destroy, nil
 		}
 		cached, err := cacher.New(cacher.Config{
@@ -64,6 +70,7 @@ func StorageWithCacher(options Options) generic.StorageDecorator {
 			Codec:               config.Codec,
 			MinEvents:           min(size, cacher.DefaultMinEvents),
 			MaxEvents:           size,
+			SlowConsumerBudget:  options.SlowConsumerBudget,
 			MaxWatchers:         options.MaxWatchers,
 		})
 		if err != nil {

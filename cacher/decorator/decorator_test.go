@@ -23,14 +23,10 @@ import (
 func TestParseSizes(t *testing.T) {
 	sizes, err := ParseSizes([]string{"pods#1000", "deployments.apps#0"})
 	require.NoError(t, err)
-	for resource, want := range map[schema.GroupResource]int{
+	require.Equal(t, Sizes{
 		{Resource: "pods"}:                       1000,
 		{Group: "apps", Resource: "deployments"}: 0,
-		{Resource: "nodes"}:                      7,
-	} {
-		require.Equal(t, want, sizes.of(resource, 7), resource)
-	}
-	require.Equal(t, cacher.DefaultMaxEvents, sizes.of(schema.GroupResource{Resource: "nodes"}, 0))
+	}, sizes)
 	for _, setting := range []string{"", "pods", "pods#", "pods#x", "pods#-1", "#5", "pods#1#2"} {
 		_, err := ParseSizes([]string{setting})
 		require.ErrorContains(t, err, `found "`+setting+`"`)
@@ -57,6 +53,10 @@ func TestStorageWithCacher(t *testing.T) {
 			storage.DefaultNamespaceScopedAttr, nil, nil)
 		require.NoError(t, err)
 		return decorated, destroy
+	}
+	for _, options := range []Options{{}, {Sizes: Sizes{{Resource: "pods"}: 5}, DefaultSize: -1}} {
+		_, destroy := decorate(options)
+		destroy()
 	}
 	decorated, destroy := decorate(Options{DefaultSize: 10})
 	require.IsType(t, &cacher.Cacher{}, decorated)

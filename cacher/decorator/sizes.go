@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/watchsim/watchsim/cacher"
 )
 
 // Sizes are window sizes by resource: how many events a cache keeps at most. 0
@@ -27,15 +25,4 @@ func ParseSizes(settings []string) (Sizes, error) {
 		sizes[schema.ParseGroupResource(resource)] = size
 	}
 	return sizes, nil
-}
-
-// of returns the size of a resource.
-func (s Sizes) of(resource schema.GroupResource, otherwise int) int {
-	if size, given := s[resource]; given {
-		return size
-	}
-	if otherwise > 0 {
-		return otherwise
-	}
-	return cacher.DefaultMaxEvents
 }
