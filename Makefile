@@ -6,6 +6,7 @@ SIMFLAGS := -tags watchsim -overlay $(OVERLAY)/overlay.json -modfile $(OVERLAY)/
 SEED     ?= 7
 TARGET   ?= cacher
 SEEDS    ?= 1-2000
+TRIALS   ?= 20
 
 .DEFAULT_GOAL := help
 
@@ -55,6 +56,15 @@ a01: build ## hunt a real bug, k/k 116122, in a cacher without its fix; fails if
 .PHONY: mutate-oracle
 mutate-oracle: ## break each rule of the oracle on purpose; fails if no test turns red
 	go run ./linearizability/mutate
+
+.PHONY: mutants
+mutants: ## hunt every known bug that is put back, and write docs/track-record.md (TRIALS=20; goes on where it was)
+	go run ./sim/mutant/hunt --trials $(TRIALS) --results docs/track-record.jsonl --table docs/track-record.md
+
+.PHONY: mutants-ci
+mutants-ci: ## hunt some of them within a budget each; fails if one is lost
+	rm -f out/mutants-ci.jsonl
+	go run ./sim/mutant/hunt --short --results out/mutants-ci.jsonl
 
 .PHONY: bench
 bench: build ## measure speed, checking, memory, the scheduler and the oracle

@@ -1,0 +1,187 @@
+// Command hunt answers one question: in how many seeds does simulation find the
+// bugs that are known?
+//
+// For each mutant it builds simrun with the bug inside, and runs seeds in the
+// scenario that the mutant names until one fails. A failure counts if the same seed
+// passes without the bug. That is repeated for several ranges of seeds; each is a
+// trial. Controls, which are no bugs, must not fail at all.
+//
+//	go run ./sim/mutant/hunt [--only A01,A03] [--trials 20] [--seeds 5000] [--time 10m]
+//
+// Every trial is written to --results as it ends, and is not made again if it is
+// there: an interrupted hunt goes on where it was. With --table the results become a
+// table in Markdown. With --short it hunts the mutants that have a budget, within
+// that budget, and writes no table.
+//
+// The exit code is 0 if every bug that is expected to be found was, and no control
+// failed; 1 if not; 2 if the hunt could not be made.
+//
+//   - trial.go: one trial, and what counts as found
+//   - runs.go: simrun as a process that reports verdicts
+//   - suite.go: what the tests of the edited package say of the edit
+//   - results.go: the file of results
+//   - table.go: the table
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/watchsim/watchsim/sim/mutant"
+	"github.com/watchsim/watchsim/sim/selfbuild"
+)
+
+// The exit codes.
+const (
+	allFound = iota
+	someLost
+	notHunted
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are the flags.
+type options struct {
+	only    string
+	trials  int
+	seeds   int
+	time    time.Duration
+	short   bool
+	suites  bool
+	results string
+	table   string
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("hunt", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.only, "only", "", "hunt these `mutants` alone: names, separated by commas; a name that ends in * stands for all that begin so")
+	flags.IntVar(&o.trials, "trials", 1, "trials for each mutant, each with seeds of its own")
+	flags.IntVar(&o.seeds, "seeds", 5000, "seeds that a trial has at most")
+	flags.DurationVar(&o.time, "time", 10*time.Minute, "time that a trial has at most")
+	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it")
+	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
+	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")
+	flags.StringVar(&o.table, "table", "", "write the results as a table to this `file`")
+	if err := flags.Parse(args); err != nil {
+		return notHunted
+	}
+	if flags.NArg() > 0 || o.trials < 0 || o.seeds < 1 || o.time <= 0 {
+		fmt.Fprintf(stderr, "hunt: expected flags alone, trials of at least 0, and seeds and time above 0, found %q\n", args)
+		return notHunted
+	}
+	chosen, err := choose(o)
+	if err == nil {
+		err = checkEdits(chosen)
+	}
+	var lost []string
+	if err == nil {
+		lost, err = hunt(ctx, o, chosen, stdout)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(stderr, "hunt: %v\n", err)
+		return notHunted
+	case len(lost) > 0:
+		fmt.Fprintf(stdout, "\nlost: %s\n", strings.Join(lost, "; "))
+		return someLost
+	}
+	return allFound
+}
+
+// choose returns the mutants that the flags name.
+func choose(o options) ([]mutant.Mutant, error) {
+	all := mutant.All()
+	if o.only != "" {
+		words := strings.Split(o.only, ",")
+		for _, word := range words {
+			if !slices.ContainsFunc(all, func(m mutant.Mutant) bool { return named(m.Name, word) }) {
+				_, err := mutant.Find(word)
+				return nil, fmt.Errorf("--only: %w", err)
+			}
+		}
+		all = slices.DeleteFunc(all, func(m mutant.Mutant) bool {
+			return !slices.ContainsFunc(words, func(word string) bool { return named(m.Name, word) })
+		})
+	}
+	if o.short {
+		all = slices.DeleteFunc(all, func(m mutant.Mutant) bool { return m.Budget == 0 })
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("expected mutants to hunt, found none with a budget among those that --only names")
+	}
+	return all, nil
+}
+
+func named(name, word string) bool {
+	prefix, isPrefix := strings.CutSuffix(word, "*")
+	return name == word || isPrefix && strings.HasPrefix(name, prefix)
+}
+
+// checkEdits tries all edits before anything is built, as code that has moved is
+// the likeliest mistake.
+func checkEdits(chosen []mutant.Mutant) error {
+	source, err := selfbuild.Source()
+	if err != nil {
+		return err
+	}
+	dirs := map[string]string{}
+	for _, m := range chosen {
+		if dirs[m.Module] == "" {
+			if dirs[m.Module], err = moduleFolder(source, m.Module); err != nil {
+				return err
+			}
+		}
+		if err := m.Check(dirs[m.Module]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hunt makes the trials that are missing and returns what was lost.
+func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writer) (lost []string, err error) {
+	results, err := openResults(o.results)
+	if err != nil {
+		return nil, err
+	}
+	defer results.close()
+	h := &hunter{options: o, results: results, stdout: stdout}
+	for _, m := range chosen {
+		if o.suites {
+			err = h.suite(ctx, m)
+		} else {
+			err = h.mutant(ctx, m)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.table != "" {
+		if err := os.WriteFile(o.table, []byte(table(mutant.All(), results.all)), 0o644); err != nil {
+			return nil, fmt.Errorf("--table: %w", err)
+		}
+	}
+	if !o.suites {
+		for _, m := range chosen {
+			if reason := judge(m, results.trials(m)); reason != "" {
+				lost = append(lost, reason)
+			}
+		}
+	}
+	return lost, nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// verdict is what simrun prints for a run, as far as a hunt looks at it.
+type verdict struct {
+	Seed       uint64 `json:"seed"`
+	Outcome    string `json:"verdict"`
+	Reason     string `json:"reason"`
+	Violations []struct {
+		Guarantee string `json:"guarantee"`
+		Text      string `json:"text"`
+	} `json:"violations"`
+}
+
+// The outcomes of a run.
+const (
+	passed = "passed"
+	failed = "failed"
+)
+
+// guarantees are those that the run broke, each once.
+func (v verdict) guarantees() []string {
+	var names []string
+	for _, violation := range v.Violations {
+		if !slices.Contains(names, violation.Guarantee) {
+			names = append(names, violation.Guarantee)
+		}
+	}
+	return names
+}
+
+// witness is the first line of what the run found.
+func (v verdict) witness() string {
+	if len(v.Violations) == 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(v.Violations[0].Text, "\n")
+	return line
+}
+
+// runSeeds runs simrun with arguments and calls take with each verdict, until take
+// returns false or all seeds are done. It returns the processor time that was used.
+func runSeeds(ctx context.Context, binary string, arguments []string, take func(verdict) (more bool)) (time.Duration, error) {
+	out, err := os.MkdirTemp("", "hunt-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(out)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	simrun := exec.CommandContext(ctx, binary, append(arguments, "--workers", "1", "--json", "--out", out)...)
+	simrun.Cancel = func() error { return simrun.Process.Signal(syscall.SIGINT) }
+	simrun.WaitDelay = time.Minute
+	var complaint strings.Builder
+	simrun.Stderr = &complaint
+	verdicts, err := simrun.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := simrun.Start(); err != nil {
+		return 0, err
+	}
+	lines := bufio.NewScanner(verdicts)
+	lines.Buffer(nil, 64<<20)
+	stopped := false
+	var unread error
+	for lines.Scan() {
+		var v verdict
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			unread = fmt.Errorf("expected a verdict as JSON from %s, found %q: %w", binary, lines.Text(), err)
+			stopped = true
+		} else if !stopped {
+			stopped = !take(v)
+		}
+		if stopped {
+			cancel() // and read on, so that simrun can end
+		}
+	}
+	err = simrun.Wait()
+	used := simrun.ProcessState.UserTime() + simrun.ProcessState.SystemTime()
+	// 1 and 3 are verdicts; 2 is a run that could not be made.
+	var exit *exec.ExitError
+	switch {
+	case unread != nil:
+		return used, unread
+	case stopped || err == nil || ctx.Err() != nil:
+		return used, nil
+	case errors.As(err, &exit) && exit.ExitCode() != 2:
+		return used, nil
+	}
+	return used, fmt.Errorf("%s %s: %w: %s", binary, strings.Join(arguments, " "), err, lastLines(complaint.String()))
+}
+
+// lastLines is the end of a text: why a process gave up.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-5):], "\n")
+}
