@@ -1,0 +1,298 @@
+package server
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
+)
+
+// TestServer asks servers with either cache, and one without, for the same things.
+func TestServer(t *testing.T) {
+	for _, watchCache := range []WatchCache{Watchsim, Kubernetes, Off} {
+		t.Run(string(watchCache), func(t *testing.T) {
+			t.Parallel()
+			s := start(t, watchCache, startEtcd(t), nil)
+			for _, test := range []struct {
+				name string
+				run  func(*testing.T, *apiServer, string)
+				// cached tests what only a cache does.
+				cached bool
+			}{
+				{name: "informer", run: testInformer},
+				{name: "watch", run: testWatch},
+				{name: "list", run: testList},
+				{name: "selectors", run: testSelectors},
+				{name: "initial-events", run: testInitialEvents},
+				{name: "bookmarks", run: testBookmarks, cached: true},
+				{name: "apply", run: testApply},
+				{name: "validation", run: testValidation},
+				{name: "discovery", run: testDiscovery},
+				{name: "metrics", run: testMetrics, cached: true},
+			} {
+				if test.cached && watchCache == Off {
+					continue
+				}
+				t.Run(test.name, func(t *testing.T) {
+					of := *s
+					of.t = t
+					test.run(t, &of, test.name) // each in a namespace of its own
+				})
+			}
+		})
+	}
+}
+
+// testInformer lets an informer of client-go follow a widget from birth to death.
+func testInformer(t *testing.T, s *apiServer, namespace string) {
+	seen := make(chan string, 100)
+	note := func(what string, object any) {
+		widget := object.(*unstructured.Unstructured)
+		seen <- fmt.Sprintf("%s %s generation %d", what, widget.GetName(), widget.GetGeneration())
+	}
+	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(s.dynamic, 0, namespace, nil)
+	informer := factory.ForResource(v1.Resource).Informer()
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { note("added", object) },
+		UpdateFunc: func(_, object any) { note("updated", object) },
+		DeleteFunc: func(object any) { note("deleted", object) },
+	})
+	require.NoError(t, err)
+	s.create(namespace, "old", "", nil)
+	factory.Start(t.Context().Done())
+	factory.WaitForCacheSync(t.Context().Done())
+
+	widget := s.create(namespace, "new", "", nil)
+	widget.Spec.Size = 3
+	widget = s.update(widget)
+	widget.Labels = map[string]string{"colour": "red"}
+	s.remove(s.update(widget))
+	for _, want := range []string{
+		"added old generation 1", "added new generation 1", "updated new generation 2",
+		"updated new generation 2", "deleted new generation 2",
+	} {
+		select {
+		case got := <-seen:
+			require.Equal(t, want, got)
+		case <-time.After(patience):
+			require.Fail(t, "the informer has not seen: "+want)
+		}
+	}
+	require.Equal(t, []string{namespace + "/old"}, informer.GetStore().ListKeys())
+}
+
+// testWatch resumes a watch at a resourceVersion.
+func testWatch(t *testing.T, s *apiServer, namespace string) {
+	first := s.create(namespace, "a", "", nil)
+	second := s.create(namespace, "b", "", nil)
+	first.Spec.Notes = []string{"changed"}
+	changed := s.update(first)
+	s.remove(second)
+
+	w := s.mustWatch(namespace, metav1.ListOptions{ResourceVersion: first.ResourceVersion})
+	requireEvent(t, w, watch.Added, "b", second.ResourceVersion)
+	requireEvent(t, w, watch.Modified, "a", changed.ResourceVersion)
+	deleted := next(t, w)
+	require.Equal(t, watch.Deleted, deleted.Type)
+	require.Greater(t, resourceVersion(t, deleted.Object.(*v1.Widget).ResourceVersion), resourceVersion(t, changed.ResourceVersion))
+}
+
+// testList lists at once and in pages, now and as of a resourceVersion.
+func testList(t *testing.T, s *apiServer, namespace string) {
+	var last *v1.Widget
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		last = s.create(namespace, name, "", nil)
+	}
+	all := []string{"a", "b", "c", "d", "e"}
+
+	latest, err := s.list(namespace, metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Equal(t, all, namesOf(latest))
+	require.GreaterOrEqual(t, resourceVersion(t, latest.ResourceVersion), resourceVersion(t, last.ResourceVersion))
+
+	// What a cache serves at RV 0 may be old, so it is asked until it is not. It
+	// ignores the limit there, and etcd heeds it.
+	require.Eventually(t, func() bool {
+		any, err := s.list(namespace, metav1.ListOptions{ResourceVersion: "0"})
+		require.NoError(t, err)
+		return len(any.Items) == len(all)
+	}, patience, 10*time.Millisecond)
+
+	page, err := s.list(namespace, metav1.ListOptions{Limit: 2})
+	require.NoError(t, err)
+	require.Equal(t, all[:2], namesOf(page))
+	require.Equal(t, int64(3), ptr.Deref(page.RemainingItemCount, -1))
+	s.create(namespace, "f", "", nil) // the pages that follow do not know of it
+	rest, err := s.list(namespace, metav1.ListOptions{Limit: 5, Continue: page.Continue})
+	require.NoError(t, err)
+	require.Equal(t, all[2:], namesOf(rest))
+	require.Equal(t, page.ResourceVersion, rest.ResourceVersion)
+	require.Empty(t, rest.Continue)
+
+	exact, err := s.list(namespace, metav1.ListOptions{ResourceVersion: last.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+	require.NoError(t, err)
+	require.Equal(t, all, namesOf(exact))
+	require.Equal(t, last.ResourceVersion, exact.ResourceVersion)
+}
+
+// testSelectors moves a widget between the selections of watches and lists.
+func testSelectors(t *testing.T, s *apiServer, namespace string) {
+	before := s.create(namespace, "before", "north", map[string]string{"colour": "red"})
+	from := before.ResourceVersion
+	north := s.mustWatch(namespace, metav1.ListOptions{ResourceVersion: from, FieldSelector: "spec.nodeName=north"})
+	south := s.mustWatch(namespace, metav1.ListOptions{ResourceVersion: from, FieldSelector: "spec.nodeName=south"})
+	red := s.mustWatch(namespace, metav1.ListOptions{ResourceVersion: from, LabelSelector: "colour=red"})
+
+	widget := s.create(namespace, "w", "north", map[string]string{"colour": "red"})
+	requireEvent(t, north, watch.Added, "w", widget.ResourceVersion)
+	requireEvent(t, red, watch.Added, "w", widget.ResourceVersion)
+	widget.Spec.NodeName = "south"
+	widget = s.update(widget)
+	requireEvent(t, north, watch.Deleted, "w", widget.ResourceVersion)
+	requireEvent(t, south, watch.Added, "w", widget.ResourceVersion)
+	requireEvent(t, red, watch.Modified, "w", widget.ResourceVersion)
+	widget.Labels = nil
+	widget = s.update(widget)
+	requireEvent(t, south, watch.Modified, "w", widget.ResourceVersion)
+	requireEvent(t, red, watch.Deleted, "w", widget.ResourceVersion)
+
+	for selector, want := range map[string][]string{"spec.nodeName=north": {"before"}, "spec.nodeName=south": {"w"}, "metadata.name=w": {"w"}} {
+		list, err := s.list(namespace, metav1.ListOptions{FieldSelector: selector})
+		require.NoError(t, err)
+		require.Equal(t, want, namesOf(list), selector)
+	}
+	list, err := s.list(namespace, metav1.ListOptions{LabelSelector: "colour=red"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"before"}, namesOf(list))
+	_, err = s.list(namespace, metav1.ListOptions{FieldSelector: "spec.size=1"})
+	require.True(t, apierrors.IsBadRequest(err), "%v", err)
+	require.ErrorContains(t, err, `found "spec.size"`)
+}
+
+// testInitialEvents asks for a list as a stream, which is how informers list.
+func testInitialEvents(t *testing.T, s *apiServer, namespace string) {
+	first := s.create(namespace, "a", "", nil)
+	second := s.create(namespace, "b", "", nil)
+	w := s.mustWatch(namespace, metav1.ListOptions{
+		SendInitialEvents:    ptr.To(true),
+		AllowWatchBookmarks:  true,
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	})
+	requireEvent(t, w, watch.Added, "a", first.ResourceVersion)
+	requireEvent(t, w, watch.Added, "b", second.ResourceVersion)
+	end := next(t, w)
+	require.Equal(t, watch.Bookmark, end.Type)
+	bookmark := end.Object.(*v1.Widget)
+	require.Equal(t, "true", bookmark.Annotations[metav1.InitialEventsAnnotationKey])
+	require.GreaterOrEqual(t, resourceVersion(t, bookmark.ResourceVersion), resourceVersion(t, second.ResourceVersion))
+	third := s.create(namespace, "c", "", nil)
+	requireEvent(t, w, watch.Added, "c", third.ResourceVersion)
+}
+
+// testBookmarks watches a namespace where nothing happens: a bookmark before the end
+// of the stream says from where to go on.
+func testBookmarks(t *testing.T, s *apiServer, namespace string) {
+	elsewhere := s.create("elsewhere", namespace, "", nil)
+	w := s.mustWatch(namespace, metav1.ListOptions{
+		ResourceVersion:     elsewhere.ResourceVersion,
+		AllowWatchBookmarks: true,
+		TimeoutSeconds:      ptr.To[int64](3),
+	})
+	elsewhere.Spec.Size = 1
+	elsewhere = s.update(elsewhere)
+	var reached uint64
+	for event := range w.ResultChan() {
+		require.Equal(t, watch.Bookmark, event.Type)
+		reached = resourceVersion(t, event.Object.(*v1.Widget).ResourceVersion)
+	}
+	require.GreaterOrEqual(t, reached, resourceVersion(t, elsewhere.ResourceVersion))
+}
+
+// testApply applies on the server, for which that needs the OpenAPI definitions.
+func testApply(t *testing.T, s *apiServer, namespace string) {
+	s.create(namespace, "w", "north", nil)
+	apply := `{"apiVersion": "example.watchsim.dev/v1", "kind": "Widget", "spec": {"size": 4}}`
+	widget := &v1.Widget{}
+	require.NoError(t, s.widgets.Patch(types.ApplyPatchType).Namespace(namespace).Resource("widgets").Name("w").
+		Param("fieldManager", "tester").Body([]byte(apply)).Do(t.Context()).Into(widget))
+	require.Equal(t, v1.WidgetSpec{NodeName: "north", Size: 4}, widget.Spec)
+	owners := map[string]string{}
+	for _, entry := range widget.ManagedFields {
+		owners[string(entry.Operation)] = string(entry.FieldsV1.Raw)
+	}
+	require.Equal(t, map[string]string{"Apply": `{"f:spec":{"f:size":{}}}`, "Update": `{"f:spec":{"f:nodeName":{}}}`}, owners)
+}
+
+// testValidation asks for widgets that the server does not accept.
+func testValidation(t *testing.T, s *apiServer, namespace string) {
+	for message, spec := range map[string]v1.WidgetSpec{
+		"spec.size":     {Size: -1},
+		"spec.nodeName": {NodeName: "No Name"},
+	} {
+		widget := &v1.Widget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "w"}, Spec: spec}
+		err := s.widgets.Post().Namespace(namespace).Resource("widgets").Body(widget).Do(t.Context()).Error()
+		require.True(t, apierrors.IsInvalid(err), "%v", err)
+		require.ErrorContains(t, err, message)
+	}
+	widget := s.create(namespace, "w", "", nil)
+	s.update(widget)
+	widget.Spec.Size = 1
+	s.update(widget)
+	err := s.widgets.Put().Namespace(namespace).Resource("widgets").Name("w").Body(widget).Do(t.Context()).Error()
+	require.True(t, apierrors.IsConflict(err), "%v", err)
+}
+
+// testMetrics reads the metrics of the cache. They are counted for the whole
+// process, so they may only have grown.
+func testMetrics(t *testing.T, s *apiServer, namespace string) {
+	received := regexp.MustCompile(`(?m)^apiserver_watch_cache_events_received_total\{group="example.watchsim.dev",resource="widgets"\} (\d+)$`)
+	count := func() uint64 {
+		found := received.FindStringSubmatch(s.get("/metrics"))
+		if found == nil {
+			return 0
+		}
+		return resourceVersion(t, found[1])
+	}
+	before := count()
+	s.create(namespace, "a", "", nil)
+	s.create(namespace, "b", "", nil)
+	require.Eventually(t, func() bool { return count() >= before+2 }, patience, 10*time.Millisecond)
+	require.Regexp(t, `(?m)^apiserver_watch_cache_resource_version\{group="example.watchsim.dev",resource="widgets"\} `, s.get("/metrics"))
+}
+
+// resourceVersion reads a decimal number, as resourceVersions are.
+func resourceVersion(t *testing.T, decimal string) uint64 {
+	t.Helper()
+	number, err := strconv.ParseUint(decimal, 10, 64)
+	require.NoError(t, err)
+	return number
+}
+
+// testDiscovery reads what kubectl reads of a server that it does not know.
+func testDiscovery(t *testing.T, s *apiServer, _ string) {
+	mapper, err := s.restMapper()
+	require.NoError(t, err)
+	mapping, err := mapper.RESTMapping(v1.Kind.GroupKind())
+	require.NoError(t, err)
+	require.Equal(t, v1.Resource, mapping.Resource)
+	require.Equal(t, meta.RESTScopeNameNamespace, mapping.Scope.Name())
+
+	openAPI := s.get("/openapi/v3/apis/example.watchsim.dev/v1")
+	require.Contains(t, openAPI, `"dev.watchsim.example.v1.WidgetSpec"`)
+	require.Contains(t, openAPI, `"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"`)
+	require.Contains(t, s.get("/openapi/v2"), `"dev.watchsim.example.v1.WidgetSpec"`)
+}
