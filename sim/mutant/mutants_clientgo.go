@@ -43,15 +43,11 @@ var clientGoMutants = []Mutant{
 		Anchor: `		return ""
 	}
 	return r.lastSyncResourceVersion
-}
-
-// setIsLastSyncResourceVersionUnavailable`,
+`,
 		Replacement: `		return ""
 	}
 	return "0"
-}
-
-// setIsLastSyncResourceVersionUnavailable`,
+`,
 		Hunt: in("pair"),
 	},
 	{

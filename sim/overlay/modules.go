@@ -92,7 +92,7 @@ func linkModules(source string, links Links, patches []Patch) (map[string]string
 		if linked[module] != "" {
 			continue
 		}
-		sources, err := moduleDir(source, module)
+		sources, err := ModuleDir(source, module)
 		if err != nil {
 			return nil, err
 		}
@@ -109,10 +109,10 @@ func linkModules(source string, links Links, patches []Patch) (map[string]string
 	return linked, nil
 }
 
-// moduleDir returns the folder of a module that source requires. It downloads the
+// ModuleDir returns the folder of a module that source requires. It downloads the
 // module if need be: the first build on a machine finds an empty module cache,
 // for which `go list -m` reports no folder and no error.
-func moduleDir(source, module string) (string, error) {
+func ModuleDir(source, module string) (string, error) {
 	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
 	list.Dir = source
 	out, err := list.Output()

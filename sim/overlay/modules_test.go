@@ -14,20 +14,20 @@ func TestModulesAreDownloadedIfNeeded(t *testing.T) {
 	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	require.NoError(t, err)
 	full := strings.TrimSpace(string(out))
-	_, err = moduleDir("../..", protobufModule)
+	_, err = ModuleDir("../..", protobufModule)
 	require.NoError(t, err)
 
 	empty := t.TempDir()
 	t.Setenv("GOMODCACHE", empty)
 	t.Setenv("GOFLAGS", "-modcacherw") // else the folder could not be removed
 	t.Setenv("GOPROXY", "file://"+filepath.Join(full, "cache", "download"))
-	dir, err := moduleDir("../..", protobufModule)
+	dir, err := ModuleDir("../..", protobufModule)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(dir, empty), dir)
 	require.FileExists(t, filepath.Join(dir, "internal/impl/message.go"))
 
 	t.Setenv("GOMODCACHE", t.TempDir())
 	t.Setenv("GOPROXY", "off")
-	_, err = moduleDir("../..", protobufModule)
+	_, err = ModuleDir("../..", protobufModule)
 	require.ErrorContains(t, err, "run `go mod download`")
 }

@@ -42,6 +42,32 @@ func Source() (string, error) {
 // and returns the path of the binary. The go command's own cache makes this
 // quick when nothing has changed.
 func Build(mutants ...mutant.Mutant) (string, error) {
+	name := []string{"plain"}
+	var patches []overlay.Patch
+	for _, m := range mutants {
+		name = append(name, m.Name)
+		patches = append(patches, m.Patch())
+	}
+	return build(strings.Join(name, "+"), patches)
+}
+
+// BuildSwitched is Build with all of some mutants inside, all of them off:
+// mutant.Variable switches one on. With that, many are hunted for the price of one
+// build.
+func BuildSwitched(mutants []mutant.Mutant) (string, error) {
+	source, err := Source()
+	if err != nil {
+		return "", err
+	}
+	patches, err := mutant.Switched(func(module string) (string, error) { return overlay.ModuleDir(source, module) }, mutants)
+	if err != nil {
+		return "", err
+	}
+	return build("switched", patches)
+}
+
+// build builds the command with edits, under a name in the cache folder.
+func build(name string, patches []overlay.Patch) (string, error) {
 	source, err := Source()
 	if err != nil {
 		return "", err
@@ -50,13 +76,9 @@ func Build(mutants ...mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := cacheDir(source, mutants)
+	dir, err := cacheDir(source, name)
 	if err != nil {
 		return "", err
-	}
-	var patches []overlay.Patch
-	for _, m := range mutants {
-		patches = append(patches, m.Patch())
 	}
 	links := overlay.Links{Dir: filepath.Join(filepath.Dir(dir), "modules"), Modules: mutant.Modules()}
 	made, err := overlay.WriteLinked(toolchain, source, filepath.Join(dir, "overlay"), links, patches...)
@@ -73,16 +95,12 @@ func Build(mutants ...mutant.Mutant) (string, error) {
 	return binary, nil
 }
 
-// cacheDir is a folder for one checkout and one set of mutants.
-func cacheDir(source string, mutants []mutant.Mutant) (string, error) {
+// cacheDir is a folder for one checkout and one kind of build.
+func cacheDir(source, name string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
 	}
-	name := []string{"plain"}
-	for _, m := range mutants {
-		name = append(name, m.Name)
-	}
 	sum := sha256.Sum256([]byte(source))
-	return filepath.Join(cache, "watchsim", hex.EncodeToString(sum[:6]), strings.Join(name, "+")), nil
+	return filepath.Join(cache, "watchsim", hex.EncodeToString(sum[:6]), name), nil
 }

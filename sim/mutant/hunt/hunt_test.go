@@ -36,13 +36,16 @@ line() { printf '{"seed":%s,"verdict":"%s","violations":[{"guarantee":"Reliable"
 	return path
 }
 
-func newHunter(t *testing.T, plain string) *hunter {
+// newHunter is a hunter whose simrun is one script with the bug, and another without.
+func newHunter(t *testing.T, damaged, plain string) *hunter {
 	t.Helper()
 	o := options{trials: 1, seeds: 10, time: time.Minute, results: filepath.Join(t.TempDir(), "hunt.jsonl")}
 	results, err := openResults(o.results)
 	require.NoError(t, err)
 	t.Cleanup(results.close)
-	return &hunter{options: o, results: results, stdout: &bytes.Buffer{}, plain: plain}
+	return &hunter{options: o, results: results, stdout: &bytes.Buffer{}, binary: script(t, `if [ -n "$WATCHSIM_MUTANT" ]; then `+damaged+`
+else `+plain+`
+fi`)}
 }
 
 // failing prints verdicts for the seeds asked for, of which some fail.
@@ -51,8 +54,8 @@ func failing(seeds string) string {
 }
 
 func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {
-	h := newHunter(t, script(t, failing("3")))
-	r, err := h.trial(context.Background(), bug, script(t, failing("3|5|7")), 1, 10)
+	h := newHunter(t, failing("3|5|7"), failing("3"))
+	r, err := h.trial(context.Background(), bug, 1, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, r.Found, "seed 3 fails without the edit, too")
 	require.Equal(t, 5, r.Seeds)
@@ -62,16 +65,16 @@ func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {
 }
 
 func TestTrialsHaveSeedsOfTheirOwn(t *testing.T) {
-	h := newHunter(t, script(t, failing("none")))
-	r, err := h.trial(context.Background(), bug, script(t, failing("1000004")), 2, 10)
+	h := newHunter(t, failing("1000004"), failing("none"))
+	r, err := h.trial(context.Background(), bug, 2, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, 1_000_004, r.Found)
 	require.Equal(t, 4, r.Seeds)
 }
 
 func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
-	h := newHunter(t, "/nowhere")
-	r, err := h.trial(context.Background(), bug, script(t, `for seed in $(seq $first $last); do line $seed inconclusive; done; exit 3`), 1, 10)
+	h := newHunter(t, `for seed in $(seq $first $last); do line $seed inconclusive; done; exit 3`, "false")
+	r, err := h.trial(context.Background(), bug, 1, 10)
 	require.NoError(t, err)
 	require.Zero(t, r.Found)
 	require.Equal(t, 10, r.Seeds)
@@ -80,25 +83,24 @@ func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
 }
 
 func TestATrialThatRunsOutOfTimeSaysHowFarItGot(t *testing.T) {
-	h := newHunter(t, "/nowhere")
+	h := newHunter(t, `line 1 passed; trap 'exit 3' INT; while :; do :; done`, "false")
 	h.options.time = 300 * time.Millisecond
-	r, err := h.trial(context.Background(), bug, script(t, `line 1 passed; trap 'exit 3' INT; while :; do :; done`), 1, 10)
+	r, err := h.trial(context.Background(), bug, 1, 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, r.Seeds)
 	require.Equal(t, 1, r.Budget)
 }
 
 func TestARunThatCannotBeMadeIsAnError(t *testing.T) {
-	h := newHunter(t, "/nowhere")
-	_, err := h.trial(context.Background(), bug, script(t, `echo "no such scenario" >&2; exit 2`), 1, 10)
+	_, err := newHunter(t, `echo "no such scenario" >&2; exit 2`, "false").trial(context.Background(), bug, 1, 10)
 	require.ErrorContains(t, err, "hunting bug")
 	require.ErrorContains(t, err, "no such scenario")
 
-	_, err = h.trial(context.Background(), bug, script(t, `echo nonsense`), 1, 10)
+	_, err = newHunter(t, "echo nonsense", "false").trial(context.Background(), bug, 1, 10)
 	require.ErrorContains(t, err, "expected a verdict as JSON")
 
-	_, err = h.trial(context.Background(), bug, script(t, failing("1")), 1, 10)
-	require.ErrorContains(t, err, "/nowhere", "there is nothing to compare with")
+	_, err = newHunter(t, failing("1"), `echo "cannot compare" >&2; exit 2`).trial(context.Background(), bug, 1, 10)
+	require.ErrorContains(t, err, "cannot compare")
 }
 
 func TestResultsAreReadAgain(t *testing.T) {

@@ -1,9 +1,9 @@
 // Command hunt answers one question: in how many seeds does simulation find the
 // bugs that are known?
 //
-// For each mutant it builds simrun with the bug inside, and runs seeds in the
-// scenario that the mutant names until one fails. A failure counts if the same seed
-// passes without the bug. That is repeated for several ranges of seeds; each is a
+// It builds simrun with all of them inside, each to be switched on by itself. For
+// each mutant it runs seeds in the scenario that the mutant names until one fails. A
+// failure counts if the same seed passes without the bug. That is repeated for several ranges of seeds; each is a
 // trial. Controls, which are no bugs, must not fail at all.
 //
 //	go run ./sim/mutant/hunt [--only A01,A03] [--trials 20] [--seeds 5000] [--time 10m]
@@ -37,6 +37,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/sim/mutant"
+	"github.com/watchsim/watchsim/sim/overlay"
 	"github.com/watchsim/watchsim/sim/selfbuild"
 )
 
@@ -142,7 +143,7 @@ func checkEdits(chosen []mutant.Mutant) error {
 	dirs := map[string]string{}
 	for _, m := range chosen {
 		if dirs[m.Module] == "" {
-			if dirs[m.Module], err = moduleFolder(source, m.Module); err != nil {
+			if dirs[m.Module], err = overlay.ModuleDir(source, m.Module); err != nil {
 				return err
 			}
 		}

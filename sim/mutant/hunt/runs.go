@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/watchsim/watchsim/sim/mutant"
 )
 
 // verdict is what simrun prints for a run, as far as a hunt looks at it.
@@ -51,9 +53,10 @@ func (v verdict) witness() string {
 	return line
 }
 
-// runSeeds runs simrun with arguments and calls take with each verdict, until take
-// returns false or all seeds are done. It returns the processor time that was used.
-func runSeeds(ctx context.Context, binary string, arguments []string, take func(verdict) (more bool)) (time.Duration, error) {
+// runSeeds runs simrun with a mutant on, or none, and calls take with each verdict,
+// until take returns false or all seeds are done. It returns the processor time that
+// was used.
+func runSeeds(ctx context.Context, binary, on string, arguments []string, take func(verdict) (more bool)) (time.Duration, error) {
 	out, err := os.MkdirTemp("", "hunt-")
 	if err != nil {
 		return 0, err
@@ -62,6 +65,7 @@ func runSeeds(ctx context.Context, binary string, arguments []string, take func(
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	simrun := exec.CommandContext(ctx, binary, append(arguments, "--workers", "1", "--json", "--out", out)...)
+	simrun.Env = append(os.Environ(), mutant.Variable+"="+on)
 	simrun.Cancel = func() error { return simrun.Process.Signal(syscall.SIGINT) }
 	simrun.WaitDelay = time.Minute
 	var complaint strings.Builder

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/watchsim/watchsim/sim/mutant"
+	"github.com/watchsim/watchsim/sim/overlay"
 	"github.com/watchsim/watchsim/sim/selfbuild"
 )
 
@@ -43,7 +44,7 @@ func redTests(ctx context.Context, m mutant.Mutant, pkg string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	dir, err := moduleFolder(source, m.Module)
+	dir, err := overlay.ModuleDir(source, m.Module)
 	if err != nil {
 		return nil, err
 	}
@@ -133,15 +134,4 @@ func overlayOnly(source, dir string, m mutant.Mutant) (flags []string, cleanUp f
 		}
 	}
 	return []string{"-overlay", filepath.Join(scratch, "overlay.json"), "-modfile", filepath.Join(scratch, "go.mod")}, cleanUp, nil
-}
-
-// moduleFolder is where a module that the project requires lies.
-func moduleFolder(source, module string) (string, error) {
-	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
-	list.Dir = source
-	out, err := list.Output()
-	if dir := strings.TrimSpace(string(out)); err == nil && dir != "" {
-		return dir, nil
-	}
-	return "", fmt.Errorf("expected the module %s, found no copy of it (%v); run `go mod download`", module, err)
 }

@@ -22,8 +22,8 @@ type hunter struct {
 	options options
 	results *results
 	stdout  io.Writer
-	// plain is simrun without a bug, built when first needed.
-	plain string
+	// binary is simrun with all mutants inside and off, built when first needed.
+	binary string
 }
 
 // mutant makes the trials of one mutant that are missing.
@@ -33,20 +33,14 @@ func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 		trials, seeds = 1, m.Budget
 	}
 	done := h.results.trials(m)
-	binary := ""
 	for trial := 1; trial <= trials; trial++ {
 		if slices.ContainsFunc(done, func(r result) bool { return r.Trial == trial && (r.Found > 0 || r.Budget >= seeds) }) {
 			continue
 		}
-		if binary == "" {
-			began := time.Now()
-			var err error
-			if binary, err = h.build(m); err != nil {
-				return err
-			}
-			fmt.Fprintf(h.stdout, "%-24s built in %.0f s\n", m.Name, time.Since(began).Seconds())
+		if err := h.build(); err != nil {
+			return err
 		}
-		r, err := h.trial(ctx, m, binary, trial, seeds)
+		r, err := h.trial(ctx, m, trial, seeds)
 		if err != nil {
 			return err
 		}
@@ -64,28 +58,30 @@ func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 	return nil
 }
 
-// build builds simrun with a mutant, and without one for comparison.
-func (h *hunter) build(m mutant.Mutant) (string, error) {
-	if h.plain == "" {
-		plain, err := selfbuild.Build()
-		if err != nil {
-			return "", err
-		}
-		h.plain = plain
+// build builds simrun with every mutant inside.
+func (h *hunter) build() error {
+	if h.binary != "" {
+		return nil
 	}
-	return selfbuild.Build(m)
+	fmt.Fprintln(h.stdout, "building simrun with all mutants inside; minutes the first time")
+	began := time.Now()
+	var err error
+	if h.binary, err = selfbuild.BuildSwitched(mutant.All()); err == nil {
+		fmt.Fprintf(h.stdout, "built in %.0f s\n", time.Since(began).Seconds())
+	}
+	return err
 }
 
 // trial runs seeds until one of them shows the bug.
-func (h *hunter) trial(ctx context.Context, m mutant.Mutant, binary string, number, seeds int) (result, error) {
+func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) (result, error) {
 	first := uint64(number-1)*trialSeeds + 1
 	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Hunt: strings.Join(m.Hunt, " "), First: first, Budget: seeds}
 	limited, cancel := context.WithTimeout(ctx, h.options.time)
 	defer cancel()
 	began := time.Now()
 	var unconfirmed error
-	arguments := append(slices.Clone(m.Hunt), "--mutant", m.Name, "--seeds", fmt.Sprintf("%d-%d", first, first+uint64(seeds)-1))
-	used, err := runSeeds(limited, binary, arguments, func(v verdict) bool {
+	seedRange := fmt.Sprintf("%d-%d", first, first+uint64(seeds)-1)
+	used, err := runSeeds(limited, h.binary, m.Name, arguments(m, "--seeds", seedRange), func(v verdict) bool {
 		r.Seeds++
 		switch v.Outcome {
 		case passed:
@@ -122,16 +118,22 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, binary string, numb
 // passesWithout runs a seed that failed without the bug. Released code has bugs of
 // its own, and a failure that needs no edit is none of the edit's.
 func (h *hunter) passesWithout(ctx context.Context, m mutant.Mutant, seed uint64) (bool, error) {
-	arguments := append(slices.Clone(m.Hunt), "--seed", fmt.Sprint(seed))
-	if m.Target != "" {
-		arguments = append(arguments, "--target", m.Target)
-	}
 	passes := false
-	_, err := runSeeds(ctx, h.plain, arguments, func(v verdict) bool {
+	_, err := runSeeds(ctx, h.binary, "", arguments(m, "--seed", fmt.Sprint(seed)), func(v verdict) bool {
 		passes = v.Outcome == passed
 		return true
 	})
 	return passes, err
+}
+
+// arguments are the flags for runs that a mutant is looked for in. The bug is named
+// in the environment: the flag would build a program with that bug alone.
+func arguments(m mutant.Mutant, seeds ...string) []string {
+	flags := append(slices.Clone(m.Hunt), seeds...)
+	if m.Target != "" {
+		flags = append(flags, "--target", m.Target)
+	}
+	return flags
 }
 
 // text says what a trial came to.

@@ -1,0 +1,87 @@
+package mutant
+
+import (
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const switchedSource = `// Package main is edited.
+package main
+
+import "fmt"
+
+type t struct{ n int }
+
+// add adds.
+func (r *t) add(a int, _ string, more ...int) (sum int, err error) {
+	sum = r.n + a
+	for _, m := range more {
+		sum += m
+	}
+	return sum, nil
+}
+
+func (r *t) inc() {
+	r.n++
+}
+
+func main() {
+	r := &t{n: 1}
+	r.inc()
+	sum, _ := r.add(10, "", 100, 1000)
+	fmt.Println(sum)
+}
+`
+
+// One program has all mutants, and does what the one does that is switched on.
+func TestSwitchedMutantsAreOneProgram(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("main.go", switchedSource)
+	edit := func(name, anchor, replacement string) Mutant {
+		return Mutant{Name: name, Module: "example.org/m", File: "main.go", Anchor: anchor, Replacement: replacement}
+	}
+	patches, err := Switched(func(string) (string, error) { return dir, nil }, []Mutant{
+		edit("minus", "		sum += m\n", "		sum -= m\n"),
+		edit("M-ten", "	sum = r.n + a\n", "	sum = r.n\n"),
+		edit("noinc", "	r.n++\n}\n", "}\n"),
+	})
+	require.NoError(t, err)
+	text := switchedSource
+	for _, p := range patches {
+		require.Equal(t, 1, strings.Count(text, p.Anchor), p.Anchor)
+		text = strings.Replace(text, p.Anchor, p.Replacement, 1)
+	}
+	_, err = format.Source([]byte(text))
+	require.NoError(t, err, text)
+	write("main.go", text)
+	write("go.mod", "module example.org/m\n\ngo 1.26\n")
+	binary := filepath.Join(dir, "switched")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Dir = dir
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", out, text)
+	for name, want := range map[string]string{"": "1112", "minus": "-1088", "M-ten": "1102", "noinc": "1111"} {
+		run := exec.Command(binary)
+		run.Env = append(os.Environ(), Variable+"="+name)
+		out, err := run.Output()
+		require.NoError(t, err)
+		require.Equal(t, want, strings.TrimSpace(string(out)), name)
+	}
+
+	_, err = Switched(func(string) (string, error) { return dir, nil }, []Mutant{edit("type", "type t struct{", "type t struct {")})
+	require.ErrorIs(t, err, ErrNotInFunction)
+}
+
+func TestEveryMutantCanBeSwitched(t *testing.T) {
+	_, err := Switched(func(module string) (string, error) { return folder(t, module), nil }, All())
+	require.NoError(t, err)
+}
