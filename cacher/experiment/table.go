@@ -19,7 +19,8 @@ var columns = []struct {
 	{"client CPU ms", "%.1f", func(p point) float64 { return 1000 * p.OpenClientCPUSeconds }},
 	{"a write: etcd CPU ms", "%.1f", etcdMillisPerWrite},
 	{"client CPU ms", "%.1f", func(p point) float64 { return 1000 * p.ClientCPUSeconds / float64(p.Writes) }},
-	{"latency p50 ms", "%.1f", func(p point) float64 { return p.LatencyP50Millis }},
+	{"write p50 ms", "%.1f", func(p point) float64 { return p.WriteP50Millis }},
+	{"event p50 ms", "%.1f", func(p point) float64 { return p.LatencyP50Millis }},
 	{"p99 ms", "%.1f", func(p point) float64 { return p.LatencyP99Millis }},
 }
 
