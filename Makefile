@@ -67,8 +67,12 @@ mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 	go run ./sim/mutant/hunt --short --results out/mutants-ci.jsonl
 
 .PHONY: bench
-bench: build ## measure speed, checking, memory, the scheduler and the oracle
+bench: build bench-cacher ## measure speed, checking, memory, the scheduler and the oracle, and the watch cache
 	go run ./sim/bench
+
+.PHONY: bench-cacher
+bench-cacher: ## measure the watch cache against Kubernetes' own (BENCHFLAGS=-quick)
+	go run ./cacher/bench $(BENCHFLAGS)
 
 .PHONY: experiment
 experiment: ## measure what 10,000 watches cost etcd, with and without a cache

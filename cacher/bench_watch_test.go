@@ -1,0 +1,95 @@
+package cacher
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+)
+
+// BenchmarkIdle measures what an idle watch of everything takes in memory, on the
+// heap and in stacks, the context of its request not counted.
+func BenchmarkIdle(b *testing.B) {
+	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
+		c := cache.start(b, benchConfig(newBenchStore()))
+		var initialised initialisation
+		contexts := requests(b, &initialised)
+		watches := make([]watch.Interface, watchCount)
+		before := memoryInUse()
+		initialised.Add(watchCount)
+		for i, ctx := range contexts {
+			w, err := c.Watch(ctx, podPrefix, everything(i))
+			if err != nil {
+				b.Fatal(err)
+			}
+			watches[i] = w
+		}
+		initialised.Wait()
+		b.ReportMetric(float64(memoryInUse()-before)/watchCount, "B/watch")
+		b.ReportMetric(0, "ns/op")
+		for _, w := range watches {
+			w.Stop()
+		}
+	})
+}
+
+// memoryInUse is what is in use after garbage has been collected, in bytes. The
+// first collection runs finalisers, the second frees what they kept.
+func memoryInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc + stats.StackInuse
+}
+
+// establishedObjects is how many objects a new watch begins with.
+const establishedObjects = 1000
+
+// BenchmarkEstablish opens many watches from resourceVersion 0 at once, as after an
+// API server has started, and waits until each has received all objects.
+func BenchmarkEstablish(b *testing.B) {
+	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
+		store := newBenchStore()
+		for i := range establishedObjects {
+			pod := onNode(fmt.Sprintf("pod-%04d", i), fmt.Sprintf("node-%d", i))
+			pod.ResourceVersion = "1"
+			store.pods = append(store.pods, *pod)
+		}
+		c := cache.start(b, benchConfig(store))
+		for b.Loop() {
+			var clients sync.WaitGroup
+			var failed atomic.Int64
+			for range watchCount {
+				clients.Go(func() {
+					if !receiveInitial(b, c) {
+						failed.Add(1)
+					}
+				})
+			}
+			clients.Wait()
+			if failed.Load() > 0 {
+				b.Fatalf("expected every watch to receive %d objects, found %d that did not", establishedObjects, failed.Load())
+			}
+		}
+	})
+}
+
+// receiveInitial reports whether a watch from resourceVersion 0 gets all objects.
+func receiveInitial(b *testing.B, c storage.Interface) bool {
+	w, err := c.Watch(b.Context(), podPrefix, storage.ListOptions{Predicate: storage.Everything, Recursive: true, ResourceVersion: "0"})
+	if err != nil {
+		return false
+	}
+	defer w.Stop()
+	for range establishedObjects {
+		if e, open := <-w.ResultChan(); !open || e.Type != watch.Added {
+			return false
+		}
+	}
+	return true
+}
