@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
@@ -47,8 +48,10 @@ type etcdProcess struct {
 // serveEtcd is what the etcd process does. It prints its address, and serves until
 // its standard input ends, which it does even if the parent was killed.
 func serveEtcd(folder string) error {
-	signal.Ignore(os.Interrupt) // the terminal interrupts both processes; the parent ends this one
-	defer os.RemoveAll(folder)
+	// The terminal interrupts both processes, and the parent then ends this one. If
+	// the parent was killed, nobody reads what etcd logs when it ends.
+	signal.Ignore(os.Interrupt, syscall.SIGPIPE)
+	defer os.RemoveAll(folder) // the last thing that this process does
 	loopback := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	config := embed.NewConfig()
 	config.Dir = filepath.Join(folder, "data")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -43,20 +44,25 @@ func TestEtcdThatDiesEndsTheMeasurement(t *testing.T) {
 	requireEmpty(t, os.Getenv("TMPDIR"))
 }
 
-// TestEtcdDoesNotOutliveItsParent: all that a killed parent leaves is the end of
-// its child's input.
+// TestEtcdDoesNotOutliveItsParent: a parent that is killed cannot stop it, and all
+// that it leaves is the end of its child's input, with nobody to read its output.
 func TestEtcdDoesNotOutliveItsParent(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	etcd, err := startEtcd(t.Context())
+	t.Setenv(beParent, "yes")
+	binary, err := os.Executable()
 	require.NoError(t, err)
-	require.NoError(t, etcd.stdin.Close())
-	select {
-	case <-etcd.ended:
-	case <-time.After(patience):
-		t.Fatal("etcd goes on")
-	}
-	requireEmpty(t, os.Getenv("TMPDIR"))
-	require.NoError(t, etcd.stop())
+	parent := exec.Command(binary)
+	stdout, err := parent.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, parent.Start())
+	var folder string
+	_, err = fmt.Fscan(stdout, &folder)
+	require.NoError(t, err)
+	require.DirExists(t, folder)
+	require.NoError(t, parent.Process.Kill())
+	require.Error(t, parent.Wait())
+	require.Eventually(t, func() bool { _, err := os.Stat(folder); return os.IsNotExist(err) }, patience, 10*time.Millisecond,
+		"etcd removes its folder when it has ended")
 }
 
 func TestEtcdThatCannotStart(t *testing.T) {

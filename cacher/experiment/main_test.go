@@ -16,13 +16,26 @@ import (
 // patience bounds every wait of these tests. It is far beyond what they take.
 const patience = 30 * time.Second
 
-// TestMain lets the test binary be etcd, as the command itself can.
+// beParent is the environment variable that turns the test binary into a process
+// that starts etcd, prints its folder, and stays.
+const beParent = "WATCHSIM_EXPERIMENT_TEST_PARENT"
+
+// TestMain lets the test binary be other processes. The command itself can be etcd.
 func TestMain(m *testing.M) {
-	if os.Getenv(etcdFolder) != "" {
+	switch {
+	case os.Getenv(etcdFolder) != "":
 		main()
-		return
+	case os.Getenv(beParent) != "":
+		etcd, err := startEtcd(context.Background())
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println(etcd.folder)
+		select {}
+	default:
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
 }
 
 // TestExperiment measures everything once, with few watches.

@@ -74,7 +74,7 @@ func measure(ctx context.Context, v variant, watches int, s settings) (result po
 	for range watches {
 		stuck.Reset(s.Patience)
 		if err := all.open(watching, from); err != nil {
-			return point{}, errors.Join(err, context.Cause(ctx))
+			return point{}, explain(ctx, err)
 		}
 	}
 	stuck.Stop()
@@ -97,7 +97,7 @@ func measure(ctx context.Context, v variant, watches int, s settings) (result po
 	}
 	writes, err := writeAtRate(ctx, writer, all.start, s)
 	if err != nil {
-		return point{}, errors.Join(err, context.Cause(ctx))
+		return point{}, explain(ctx, err)
 	}
 	if _, err := all.delivered.wait(ctx, s.Patience); err != nil {
 		return point{}, err
@@ -113,6 +113,15 @@ func measure(ctx context.Context, v variant, watches int, s settings) (result po
 	all.running.Wait()
 	result.judge(initial, writes, all.all)
 	return result, nil
+}
+
+// explain adds to an error why ctx has ended, if it has.
+func explain(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", cause, err)
 }
 
 // judge fills in what follows from what was written and received.
