@@ -65,6 +65,17 @@ func start(t *testing.T, cache WatchCache, etcd *Etcd, change func(*Options)) *a
 	if change != nil {
 		change(options)
 	}
+	s := &apiServer{t: t}
+	address, stop := launch(t, options)
+	s.stop = stop
+	s.connect(address)
+	return s
+}
+
+// launch runs a server until the test ends or stops it, and returns where it
+// listens.
+func launch(t *testing.T, options *Options) (address string, stop func()) {
+	t.Helper()
 	options.Complete()
 	require.NoError(t, options.Validate())
 	server, err := New(options)
@@ -73,7 +84,7 @@ func start(t *testing.T, cache WatchCache, etcd *Etcd, change func(*Options)) *a
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx) }()
-	s := &apiServer{t: t, stop: sync.OnceFunc(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		select {
 		case err := <-ended:
@@ -81,10 +92,9 @@ func start(t *testing.T, cache WatchCache, etcd *Etcd, change func(*Options)) *a
 		case <-time.After(patience):
 			require.Fail(t, "the server does not end")
 		}
-	})}
-	t.Cleanup(s.stop)
-	s.connect(server.Address())
-	return s
+	})
+	t.Cleanup(stop)
+	return server.Address(), stop
 }
 
 // connect makes the clients, and waits for the server to be ready.

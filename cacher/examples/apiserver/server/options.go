@@ -48,6 +48,7 @@ func NewOptions() *Options {
 	serving := o.Recommended.SecureServing
 	serving.BindAddress = nil // decided by Complete
 	serving.BindPort = 8443
+	serving.Required = false              // 0 is a free port
 	serving.ServerCert.CertDirectory = "" // a certificate that lives in memory
 	return o
 }
@@ -102,6 +103,9 @@ func (o *Options) Validate() error {
 	}
 	if o.embedsEtcd() && len(servers) > 1 {
 		return fmt.Errorf("expected --etcd-servers to be %s or addresses, found both in %s", EmbeddedEtcd, strings.Join(servers, ","))
+	}
+	if port := o.Recommended.SecureServing.BindPort; port < 0 || port > 65535 {
+		return fmt.Errorf("expected --secure-port to be at most 65535, or 0 for a free one, found %d", port)
 	}
 	if _, err := parseSizes(o.WatchCacheSizes); err != nil {
 		return fmt.Errorf("--watch-cache-sizes: %w", err)

@@ -232,7 +232,7 @@ func testApply(t *testing.T, s *apiServer, namespace string) {
 	require.Equal(t, v1.WidgetSpec{NodeName: "north", Size: 4}, widget.Spec)
 	owners := map[string]string{}
 	for _, entry := range widget.ManagedFields {
-		owners[string(entry.Operation)] = string(entry.FieldsV1.Raw)
+		owners[string(entry.Operation)] = entry.FieldsV1.GetRawString()
 	}
 	require.Equal(t, map[string]string{"Apply": `{"f:spec":{"f:size":{}}}`, "Update": `{"f:spec":{"f:nodeName":{}}}`}, owners)
 }
