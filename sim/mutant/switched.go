@@ -115,7 +115,7 @@ func (s *switches) at(from, to token.Pos) string { return s.text[offset(from):of
 func (s *switches) patches(declare bool) []overlay.Patch {
 	var patches []overlay.Patch
 	if declare {
-		patches = append(patches, overlay.Patch{Anchor: "\n" + s.clause, Replacement: "\n" + s.clause + "\nimport switchedOS \"os\"\n"})
+		patches = append(patches, overlay.Patch{Anchor: s.clause, Replacement: s.clause + "\nimport switchedOS \"os\"\n"})
 	}
 	for i, function := range s.functions {
 		p := overlay.Patch{Anchor: s.at(function.Pos(), function.End()) + "\n", Replacement: s.switched(function)}

@@ -82,6 +82,25 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 }
 
 func TestEveryMutantCanBeSwitched(t *testing.T) {
-	_, err := Switched(func(module string) (string, error) { return folder(t, module), nil }, All())
+	dirs := map[string]string{}
+	for _, module := range Modules() {
+		dirs[module] = folder(t, module)
+	}
+	patches, err := Switched(func(module string) (string, error) { return dirs[module], nil }, All())
 	require.NoError(t, err)
+	edited := map[string]string{}
+	for _, p := range patches {
+		path := filepath.Join(dirs[p.Module], p.File)
+		if edited[path] == "" {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			edited[path] = string(text)
+		}
+		require.Equal(t, 1, strings.Count(edited[path], p.Anchor), "%s: %s", path, p.Anchor)
+		edited[path] = strings.Replace(edited[path], p.Anchor, p.Replacement, 1)
+	}
+	for path, text := range edited {
+		_, err := format.Source([]byte(text))
+		require.NoError(t, err, path)
+	}
 }
