@@ -113,6 +113,18 @@ func TestAnInterruptKeepsWhatWasMeasured(t *testing.T) {
 	requireEmpty(t, os.Getenv("TMPDIR"))
 }
 
+// TestPatienceEnds: a watch that cannot be opened does not stop the command for
+// good.
+func TestPatienceEnds(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"-patience", "1ns", "-variants", "etcd-shared", "-watches", "100", "-out", t.TempDir()}, &stdout, &stderr)
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, stderr.String(), "expected each watch to")
+	require.Empty(t, stdout.String(), "nothing was measured")
+	requireEmpty(t, os.Getenv("TMPDIR"))
+}
+
 func requireEmpty(t *testing.T, folder string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)

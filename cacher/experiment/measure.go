@@ -49,70 +49,84 @@ func measure(ctx context.Context, v variant, watches int, s settings) (result po
 	initial := make([]int64, s.Pods)
 	for i := range initial {
 		if initial[i], err = writer.create(ctx, i); err != nil {
-			return point{}, fmt.Errorf("creating pod %d: %w", i, err)
+			return point{}, explain(ctx, fmt.Errorf("creating pod %d: %w", i, err))
 		}
 	}
 	from, err := v.start(ctx, etcd.address, watches, s)
 	if err != nil {
-		return point{}, err
+		return point{}, explain(ctx, err)
 	}
 	defer from.stop()
-	watching, endWatches := context.WithCancel(ctx)
+	watching, endWatches := context.WithCancelCause(ctx)
 	all := newClients(watches, len(initial), s.writes())
-	defer func() { endWatches(); all.running.Wait() }()
+	end := func() { endWatches(nil); all.running.Wait() }
+	defer end()
 	debug.FreeOSMemory() // what earlier measurements left is not collected at the cost of this one
 
 	result = point{Variant: v.name, Watches: watches, Connections: from.connections(), Writes: s.writes()}
-	opening, err := readMeters(etcd)
-	if err != nil {
-		return point{}, err
+	if err := result.open(watching, endWatches, all, from, etcd, s); err != nil {
+		return point{}, explain(watching, err)
 	}
-	stuck := time.AfterFunc(s.Patience, func() {
-		cancel(fmt.Errorf("expected each watch of %s to open within %v, found one that does not", v.name, s.Patience))
-	})
-	defer stuck.Stop()
-	for range watches {
-		stuck.Reset(s.Patience)
-		if err := all.open(watching, from); err != nil {
-			return point{}, explain(ctx, err)
-		}
-	}
-	stuck.Stop()
-	if reached, err := all.opened.wait(ctx, s.Patience); err != nil {
-		return point{}, err
-	} else if !reached {
-		return point{}, fmt.Errorf("expected %d watches of %s to have all pods after %v, found that some do not", watches, v.name, s.Patience)
-	}
-	result.OpenSeconds, result.OpenEtcdCPUSeconds, result.OpenClientCPUSeconds, err = opening.until(etcd)
-	if err != nil {
-		return point{}, err
-	}
-	if result.EtcdWatchers, err = etcd.watchers(ctx); err != nil {
-		return point{}, err
-	}
-
-	writing, err := readMeters(etcd)
-	if err != nil {
-		return point{}, err
-	}
-	writes, err := writeAtRate(ctx, writer, all.start, s)
+	writes, err := result.write(ctx, writer, all, etcd, s)
 	if err != nil {
 		return point{}, explain(ctx, err)
 	}
-	if _, err := all.delivered.wait(ctx, s.Patience); err != nil {
-		return point{}, err
-	}
-	result.WriteSeconds, result.EtcdCPUSeconds, result.ClientCPUSeconds, err = writing.until(etcd)
-	if err != nil {
-		return point{}, err
-	}
-	if result.EtcdResidentBytes, err = residentBytes(etcd.pid()); err != nil {
-		return point{}, err
-	}
-	endWatches()
-	all.running.Wait()
+	end()
 	result.judge(initial, writes, all.all)
 	return result, nil
+}
+
+// open opens all watches, one after another, and waits until each has the pods
+// that are there. If one takes too long, it ends them all.
+func (p *point) open(ctx context.Context, giveUp context.CancelCauseFunc, all *clients, from source, etcd *etcdProcess, s settings) error {
+	before, err := readMeters(etcd)
+	if err != nil {
+		return err
+	}
+	stuck := time.AfterFunc(s.Patience, func() {
+		giveUp(fmt.Errorf("expected each watch to open within %v, found one that does not", s.Patience))
+	})
+	defer stuck.Stop()
+	for range p.Watches {
+		stuck.Reset(s.Patience)
+		if err := all.open(ctx, from); err != nil {
+			return err
+		}
+	}
+	stuck.Stop()
+	reached, err := all.opened.wait(ctx, s.Patience)
+	if err != nil {
+		return err
+	}
+	if !reached {
+		return fmt.Errorf("expected each watch to have all pods after %v, found that some do not", s.Patience)
+	}
+	if p.OpenSeconds, p.OpenEtcdCPUSeconds, p.OpenClientCPUSeconds, err = before.until(etcd); err != nil {
+		return err
+	}
+	p.EtcdWatchers, err = etcd.watchers(ctx)
+	return err
+}
+
+// write writes, and waits until every client has every event, or until there is no
+// more patience.
+func (p *point) write(ctx context.Context, w *writer, all *clients, etcd *etcdProcess, s settings) ([]write, error) {
+	before, err := readMeters(etcd)
+	if err != nil {
+		return nil, err
+	}
+	writes, err := writeAtRate(ctx, w, all.start, s)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := all.delivered.wait(ctx, s.Patience); err != nil {
+		return nil, err
+	}
+	if p.WriteSeconds, p.EtcdCPUSeconds, p.ClientCPUSeconds, err = before.until(etcd); err != nil {
+		return nil, err
+	}
+	p.EtcdResidentBytes, err = residentBytes(etcd.pid())
+	return writes, err
 }
 
 // explain adds to an error why ctx has ended, if it has.
