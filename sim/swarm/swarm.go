@@ -50,6 +50,8 @@ type Config struct {
 	// Spec is run for every seed from First to Last.
 	Spec        scenario.Spec
 	First, Last uint64
+	// Skip says which of these Run leaves out; nil for none.
+	Skip func(seed uint64) bool
 	// Out is the folder under which failing runs leave their artefacts; KeepAll
 	// makes all runs do so.
 	Out     string
@@ -89,10 +91,12 @@ func Run(ctx context.Context, config Config, each func(Outcome)) {
 	go func() {
 		defer close(seeds)
 		for seed := config.First; ; seed++ {
-			select {
-			case seeds <- seed:
-			case <-ctx.Done():
-				return
+			if config.Skip == nil || !config.Skip(seed) {
+				select {
+				case seeds <- seed:
+				case <-ctx.Done():
+					return
+				}
 			}
 			if seed == config.Last {
 				return

@@ -1,0 +1,201 @@
+package campaign
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Merged is the results of a campaign, from the files of its shards.
+type Merged struct {
+	*Summary
+	header Header
+	first  string   // the file that decides which campaign this is
+	files  []string // by shard
+	lines  []line
+}
+
+// line is where a result lies.
+type line struct {
+	seed  uint64
+	shard int
+	at    position
+}
+
+// Merge reads files of results, and those in folders. All must be of one
+// campaign, and none of a shard that another is of. Shards may be missing, and
+// may still be under way.
+func Merge(paths []string) (*Merged, error) {
+	paths, err := expand(paths)
+	if err != nil {
+		return nil, err
+	}
+	var m *Merged
+	for _, path := range paths {
+		header, found, err := readHeader(path)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue
+		}
+		if m == nil {
+			m = newMerged(path, header)
+		}
+		if err := m.add(path, header); err != nil {
+			return nil, err
+		}
+	}
+	if m == nil {
+		return nil, fmt.Errorf("%w: expected results, found nothing in %s yet", ErrResults, strings.Join(paths, ", "))
+	}
+	slices.SortFunc(m.lines, func(a, b line) int { return cmp.Compare(a.seed, b.seed) })
+	m.findMissing()
+	m.finish()
+	return m, nil
+}
+
+func newMerged(path string, header Header) *Merged {
+	files := make([]string, header.Count)
+	header.Shard = Whole
+	return &Merged{Summary: NewSummary(header), header: header, first: path, files: files}
+}
+
+// expand replaces folders by the files of results in them.
+func expand(paths []string) ([]string, error) {
+	var all []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("%w: expected the results of a shard, or a folder with such, found none: %w", ErrResults, err)
+		}
+		if !info.IsDir() {
+			all = append(all, path)
+			continue
+		}
+		found, err := filesIn(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%w: expected files such as %s in %s, found none", ErrResults, Whole.FileName(), path)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func filesIn(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrResults, err)
+	}
+	var found []string
+	for _, entry := range entries {
+		if matches, _ := filepath.Match(filePattern, entry.Name()); matches {
+			found = append(found, filepath.Join(folder, entry.Name()))
+		}
+	}
+	return found, nil
+}
+
+// readHeader reads the first line of a file. It returns false for a file whose
+// shard had no time to write that.
+func readHeader(path string) (header Header, found bool, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return header, false, fmt.Errorf("%w: %w", ErrResults, err)
+	}
+	defer file.Close()
+	first, err := bufio.NewReader(file).ReadBytes('\n')
+	if errors.Is(err, io.EOF) {
+		return header, false, nil
+	}
+	if err != nil {
+		return header, false, fmt.Errorf("%w: %s: %w", ErrResults, path, err)
+	}
+	header, err = parseHeader(path, first)
+	return header, true, err
+}
+
+// add takes the results of one shard in.
+func (m *Merged) add(path string, header Header) error {
+	wanted := m.header
+	wanted.Count = len(m.files)
+	if difference := header.difference(wanted); difference != "" {
+		return fmt.Errorf("%w: %s and %s are of different campaigns: %s", ErrResults, m.first, path, difference)
+	}
+	if other := m.files[header.Index-1]; other != "" {
+		return fmt.Errorf("%w: expected the results of shard %s once, found them in %s and in %s", ErrResults, header.Shard, other, path)
+	}
+	m.files[header.Index-1] = path
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrResults, err)
+	}
+	defer file.Close()
+	_, _, _, err = readResults(path, file, func(result Result, at position) error {
+		m.Add(result, filepath.Dir(path))
+		m.lines = append(m.lines, line{result.Seed, header.Index, at})
+		return nil
+	})
+	return err
+}
+
+// findMissing lists the shards without a file, and the lowest seeds without a
+// result. Lines are sorted.
+func (m *Merged) findMissing() {
+	for i, path := range m.files {
+		if path == "" {
+			m.MissingShards = append(m.MissingShards, i+1)
+		}
+	}
+	next := m.First
+	for _, line := range m.lines {
+		for ; next < line.seed && len(m.MissingSeeds) < SeedsShown; next++ {
+			m.MissingSeeds = append(m.MissingSeeds, next)
+		}
+		next = line.seed + 1
+	}
+	for left := m.Seeds - m.Done - uint64(len(m.MissingSeeds)); left > 0 && len(m.MissingSeeds) < SeedsShown; left-- {
+		m.MissingSeeds = append(m.MissingSeeds, next)
+		next++
+	}
+}
+
+// WriteResults writes the results of all shards as those of the one shard of
+// the whole range, in the order of seeds. The file can be merged, and a
+// campaign of one shard can go on with it.
+func (m *Merged) WriteResults(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	header, err := json.Marshal(m.header)
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(append(header, '\n')); err != nil {
+		return err
+	}
+	open := make([]*os.File, len(m.files))
+	for i, path := range m.files {
+		if path == "" {
+			continue
+		}
+		if open[i], err = os.Open(path); err != nil {
+			return err
+		}
+		defer open[i].Close()
+	}
+	for _, line := range m.lines {
+		if _, err := io.Copy(out, io.NewSectionReader(open[line.shard-1], line.at.offset, line.at.length)); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}

@@ -1,0 +1,112 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ErrShard means that a shard was asked for that cannot be.
+var ErrShard = errors.New("impossible shard")
+
+// ShardsMost is how many shards a campaign may have: what Kubernetes allows an
+// Indexed Job whose indexes fail one by one.
+const ShardsMost = 100_000
+
+// CompletionIndexVariable is the environment variable in which Kubernetes tells
+// a pod of an Indexed Job which one it is, counting from 0.
+const CompletionIndexVariable = "JOB_COMPLETION_INDEX"
+
+// Shard is one of the equal parts of a range of seeds. Its seeds are every
+// Count-th of the range, not a stretch of it. The lowest seeds are therefore
+// done first whatever the number of shards, and a shard that is late or lost
+// thins the range out instead of leaving a hole in it.
+type Shard struct {
+	// Index counts from 1, as people and other test runners do.
+	Index int `json:"shard"`
+	Count int `json:"shards"`
+}
+
+// Whole is the one shard of a range that is not divided.
+var Whole = Shard{Index: 1, Count: 1}
+
+// ChooseShard says which shard a process is to work off. shard is text such as
+// 3/16 and names it. shards is only their number; the index then is
+// completionIndex, what Kubernetes' variable holds. Each is empty or 0 if it
+// was not given.
+func ChooseShard(shard string, shards int, completionIndex string) (Shard, error) {
+	switch {
+	case shard != "" && shards != 0:
+		return Shard{}, fmt.Errorf("%w: expected one of --shard and --shards, found both", ErrShard)
+	case shard != "":
+		chosen, err := parseShard(shard)
+		if err != nil || completionIndex == "" {
+			return chosen, err
+		}
+		return chosen, agree(chosen, completionIndex)
+	case shards < 0 || shards > ShardsMost:
+		return Shard{}, fmt.Errorf("%w: --shards: expected 1 to %d shards, found %d", ErrShard, ShardsMost, shards)
+	case shards == 0 && completionIndex != "":
+		return Shard{}, fmt.Errorf("%w: %s is set, so this is one of several pods: expected their number in --shards, found none", ErrShard, CompletionIndexVariable)
+	case shards == 0:
+		return Whole, nil
+	case completionIndex == "":
+		return Shard{}, fmt.Errorf("%w: --shards %d: expected the environment variable %s, which Kubernetes sets, found none; outside of Kubernetes name the shard, such as --shard 1/%d",
+			ErrShard, shards, CompletionIndexVariable, shards)
+	}
+	index, err := strconv.Atoi(completionIndex)
+	if err != nil || index < 0 || index >= shards {
+		return Shard{}, fmt.Errorf("%w: %s: expected 0 to %d for %d shards, found %q", ErrShard, CompletionIndexVariable, shards-1, shards, completionIndex)
+	}
+	return Shard{Index: index + 1, Count: shards}, nil
+}
+
+func parseShard(text string) (Shard, error) {
+	index, count, cut := strings.Cut(text, "/")
+	i, indexErr := strconv.Atoi(index)
+	n, countErr := strconv.Atoi(count)
+	switch {
+	case !cut || indexErr != nil || countErr != nil:
+		return Shard{}, fmt.Errorf("%w: --shard: expected the shard and their number, such as 3/16, found %q", ErrShard, text)
+	case n < 1 || n > ShardsMost:
+		return Shard{}, fmt.Errorf("%w: --shard: expected 1 to %d shards, found %q", ErrShard, ShardsMost, text)
+	case i < 1 || i > n:
+		return Shard{}, fmt.Errorf("%w: --shard: expected one of 1/%d to %d/%d, counting from 1, found %q", ErrShard, n, n, n, text)
+	}
+	return Shard{Index: i, Count: n}, nil
+}
+
+// agree refuses a shard that is not the pod's: all pods of a Job have the same
+// arguments, and would do the same seeds.
+func agree(shard Shard, completionIndex string) error {
+	if strconv.Itoa(shard.Index-1) != completionIndex {
+		return fmt.Errorf("%w: --shard %s: expected the shard that %s=%s means, counting from 0, found another; give --shards %d instead",
+			ErrShard, shard, CompletionIndexVariable, completionIndex, shard.Count)
+	}
+	return nil
+}
+
+// String is the shard as --shard takes it.
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
+
+// Owns says whether a seed of the range that begins with first is in the shard.
+func (s Shard) Owns(first, seed uint64) bool {
+	return (seed-first)%uint64(s.Count) == uint64(s.Index-1)
+}
+
+// Size is how many seeds of a range are in the shard. The range may not be that
+// of all 2^64 seeds.
+func (s Shard) Size(first, last uint64) uint64 {
+	return (last - first + uint64(s.Count-s.Index) + 1) / uint64(s.Count)
+}
+
+// FileName is what the results of the shard are called. Names of one campaign
+// sort as their shards do.
+func (s Shard) FileName() string {
+	width := len(strconv.Itoa(s.Count))
+	return fmt.Sprintf("shard-%0*d-of-%d.jsonl", width, s.Index, s.Count)
+}
+
+// filePattern matches the names of the results of any shard.
+const filePattern = "shard-*-of-*.jsonl"
