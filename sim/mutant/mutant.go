@@ -7,6 +7,7 @@
 //   - mutants_guarantees.go: edits that show a guarantee broken and are no bug of
 //     anybody's
 //   - controls.go: edits that change nothing a guarantee speaks of
+//   - fixes.go: edits that mend what simulation has found in released code
 //   - places.go: where an edit goes, and where its code has gone if it does not apply
 //   - hunt: the command that looks for them
 package mutant
@@ -47,7 +48,7 @@ type Mutant struct {
 }
 
 // mutants are all there are, in a fixed order.
-var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, clientGoMutants, etcdMutants, cacherMutants, controls)
+var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
 
 // All lists the mutants in a fixed order.
 func All() []Mutant { return slices.Clone(mutants) }

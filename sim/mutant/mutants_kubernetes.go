@@ -389,7 +389,7 @@ var kubernetesMutants = []Mutant{
 		Module:      apiserver,
 		File:        cacherFile,
 		Anchor:      "				ResourceVersion: lastProcessedResourceVersion,\n",
-		Replacement: "				ResourceVersion: c.watchCache.resourceVersion,\n",
+		Replacement: "				ResourceVersion: max(lastProcessedResourceVersion, c.watchCache.resourceVersion),\n",
 		Hunt:        in("reinit"),
 	},
 	{
@@ -471,7 +471,7 @@ var kubernetesMutants = []Mutant{
 		Module:      apiserver,
 		File:        cacherFile,
 		Anchor:      "				hasMoreListItems = i < len(resp.Items)-1\n",
-		Replacement: "				hasMoreListItems = true\n",
+		Replacement: "				hasMoreListItems = i >= 0\n",
 		Hunt:        in("calm"),
 	},
 	{

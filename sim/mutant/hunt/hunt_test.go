@@ -113,6 +113,9 @@ func TestResultsAreReadAgain(t *testing.T) {
 	again, err := openResults(path)
 	require.NoError(t, err)
 	require.Len(t, again.trials(bug), 1)
+	require.NoError(t, again.add(result{Mutant: bug.Name, Key: keyOf(bug), Trial: 1, Seeds: 9}))
+	require.Len(t, again.trials(bug), 1)
+	require.Equal(t, 9, again.trials(bug)[0].Seeds, "the trial as it was made last")
 	again.close()
 
 	edited := bug

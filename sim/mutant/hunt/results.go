@@ -97,11 +97,19 @@ func keyOf(m mutant.Mutant) string {
 // trials are the trials of a mutant as it is now.
 func (r *results) trials(m mutant.Mutant) []result { return trialsOf(r.all, m) }
 
+// trialsOf returns each trial once: as it was made last, if it was made again with
+// more seeds.
 func trialsOf(all []result, m mutant.Mutant) []result {
 	key := keyOf(m)
-	return slices.DeleteFunc(slices.Clone(all), func(one result) bool {
-		return one.Mutant != m.Name || one.Key != key || one.Trial == 0
-	})
+	var trials []result
+	for _, one := range all {
+		if one.Mutant != m.Name || one.Key != key || one.Trial == 0 {
+			continue
+		}
+		trials = slices.DeleteFunc(trials, func(earlier result) bool { return earlier.Trial == one.Trial })
+		trials = append(trials, one)
+	}
+	return trials
 }
 
 // suitesOf are what the suites said of a mutant's edit, whatever runs it is looked
