@@ -81,11 +81,13 @@ func TestProcessesAreMeasuredApart(t *testing.T) {
 	t.Cleanup(func() { busy.Process.Kill(); busy.Wait() })
 	before, err := cpuTime(os.Getpid())
 	require.NoError(t, err)
-	const worked = 100 * time.Millisecond
+	began, err := cpuTime(busy.Process.Pid)
+	require.NoError(t, err)
+	const worked = 200 * time.Millisecond
 	require.Eventually(t, func() bool {
 		used, err := cpuTime(busy.Process.Pid)
-		return err == nil && used > worked
-	}, patience, time.Millisecond)
+		return err == nil && used-began > worked
+	}, patience, 10*time.Millisecond)
 	after, err := cpuTime(os.Getpid())
 	require.NoError(t, err)
 	require.Less(t, after-before, worked)
@@ -94,5 +96,5 @@ func TestProcessesAreMeasuredApart(t *testing.T) {
 	require.Greater(t, bytes, int64(100_000))
 	own, err := residentBytes(os.Getpid())
 	require.NoError(t, err)
-	require.Greater(t, own, bytes, "a shell is smaller than etcd's and Kubernetes' libraries")
+	require.Greater(t, own, 2*bytes, "a shell is smaller than etcd's and Kubernetes' libraries")
 }
