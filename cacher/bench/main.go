@@ -15,6 +15,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -44,10 +45,14 @@ func run(arguments []string, stdout, stderr io.Writer) int {
 	quick := flags.Bool("quick", false, "one round, and without "+upstreamPart+" unless -only names it")
 	flags.IntVar(&s.rounds, "rounds", 0, "number of rounds, instead of each part's own")
 	flags.StringVar(&s.raw, "raw", filepath.Join("build", "bench-cacher.txt"), "the file to keep the raw output in")
-	if flags.Parse(arguments) != nil {
+	err := flags.Parse(arguments)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
 		return 1
 	}
-	err := s.choose(*only, *quick, flags.Args())
+	err = s.choose(*only, *quick, flags.Args())
 	if err == nil {
 		err = bench(s, stdout)
 	}
