@@ -265,10 +265,15 @@ func (s *selection) collect(ctx context.Context, from *tree, key, start string, 
 }
 
 func (s *selection) matches(e *element) bool {
-	matched, err := s.predicate.MatchesSharding(e.object)
-	if err != nil {
-		s.err = fmt.Errorf("shard of %s: %w", e.key, err)
-		return false
+	if s.predicate.ShardSelector != nil {
+		// Without one this would still look up a feature gate for each object.
+		matched, err := s.predicate.MatchesSharding(e.object)
+		if err != nil {
+			s.err = fmt.Errorf("shard of %s: %w", e.key, err)
+		}
+		if err != nil || !matched {
+			return false
+		}
 	}
-	return matched && s.predicate.MatchesObjectAttributes(e.labels, e.fields)
+	return s.predicate.MatchesObjectAttributes(e.labels, e.fields)
 }
