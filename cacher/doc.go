@@ -48,12 +48,6 @@
 //
 // suite_test.go runs all that Kubernetes' cacher_test.go runs of
 // k8s.io/apiserver/pkg/storage/testing, with the feature gates that it sets, and
-// RunTestWatchContextCancel. Left out, here as there, are:
-//
-//	RunTestListInconsistentContinuation      expects pages of a list at RV 0, for which caches ignore limits
-//	RunTestListResourceVersionMatch          replaces the transformer of the etcd3 store through its interface
-//	RunTestGuaranteedUpdate                  the same
-//	RunTestGuaranteedUpdateChecksStoredData  the same
-//	RunTestTransformationFailure             the same
-//	RunTestWatchError                        the same
+// RunTestWatchContextCancel. docs/cacher.md says which tests are left out and why, and
+// compares the two caches feature by feature.
 package cacher

@@ -25,7 +25,7 @@ import (
 )
 
 // The tests of this file are Kubernetes' own, from k8s.io/apiserver/pkg/storage/testing.
-// The package documentation lists those that are left out.
+// docs/cacher.md lists those that are left out.
 
 // noInvariants and noCalls take the place of looks into a store: the cache passes
 // writes on.
