@@ -23,6 +23,16 @@ func newBenchEtcd(b *testing.B) storage.Interface {
 	return store
 }
 
+// createAll writes the pods, several at a time.
+func createAll(b *testing.B, store storage.Interface, data storagetesting.BenchmarkData) {
+	var writers errgroup.Group
+	writers.SetLimit(32)
+	for i, pod := range data.Pods {
+		writers.Go(func() error { return store.Create(b.Context(), data.PodKeys[i], pod, nil, 0) })
+	}
+	require.NoError(b, writers.Wait())
+}
+
 // BenchmarkUpstreamList lists from both caches over one store. They are there before
 // the pods, as the benchmark reads the states at the last hundred writes.
 func BenchmarkUpstreamList(b *testing.B) {
@@ -33,12 +43,7 @@ func BenchmarkUpstreamList(b *testing.B) {
 		forgetSizes(store)
 	}
 	data := upstreamData()
-	var writers errgroup.Group
-	writers.SetLimit(32)
-	for i, pod := range data.Pods {
-		writers.Go(func() error { return store.Create(b.Context(), data.PodKeys[i], pod, nil, 0) })
-	}
-	require.NoError(b, writers.Wait())
+	createAll(b, store, data)
 	for _, indexed := range []bool{true, false} {
 		b.Run(map[bool]string{true: "indexed=true", false: "indexed=false"}[indexed], func(b *testing.B) {
 			eachCache(b, func(b *testing.B, cache cacheUnderTest) {
@@ -63,7 +68,7 @@ func BenchmarkUpstreamStats(b *testing.B) {
 	data := upstreamData()
 	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
 		c := cache.start(b, benchConfig(newBenchEtcd(b), indexed))
-		require.NoError(b, storagetesting.PrecreateBenchmarkPods(b.Context(), c, data))
+		createAll(b, c, data)
 		storagetesting.RunBenchmarkStoreStats(b.Context(), b, c)
 	})
 }

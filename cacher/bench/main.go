@@ -2,10 +2,12 @@
 // figures, their ratio, and what is wanted. `make bench-cacher` runs it in the
 // project's folder.
 //
-//	go run ./cacher/bench                       everything, in about ten minutes
-//	go run ./cacher/bench -quick                one round, without Kubernetes' benchmarks
+//	go run ./cacher/bench                       the table, in less than ten minutes
+//	go run ./cacher/bench -quick                one round, in two minutes
 //	go run ./cacher/bench -only burst,latency   some of it
+//	go run ./cacher/bench -only upstream        Kubernetes' own benchmarks
 //	go run ./cacher/bench -rounds 11            slower and finer
+//	go run ./cacher/bench -again                the table of the last run once more
 //
 // A round is one process that measures both caches, one after the other, for each
 // figure. The figures are the medians of the rounds. The raw output is kept for
@@ -30,6 +32,7 @@ type settings struct {
 	parts  []part
 	rounds int    // of each part; 0 for the part's own
 	raw    string // the file for what the benchmarks print
+	again  bool   // whether raw is there already
 	notes  io.Writer
 }
 
@@ -41,10 +44,11 @@ func run(arguments []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	s := settings{notes: stderr}
-	only := flags.String("only", "", "measure only these, separated by commas: "+strings.Join(names(), ", "))
-	quick := flags.Bool("quick", false, "one round, and without "+upstreamPart+" unless -only names it")
+	only := flags.String("only", "", "measure only these, separated by commas: "+strings.Join(names(), ", ")+"; all but "+upstreamPart+" if empty")
+	quick := flags.Bool("quick", false, "one round")
 	flags.IntVar(&s.rounds, "rounds", 0, "number of rounds, instead of each part's own")
 	flags.StringVar(&s.raw, "raw", filepath.Join("build", "bench-cacher.txt"), "the file to keep the raw output in")
+	flags.BoolVar(&s.again, "again", false, "measure nothing, print the table of what the raw file has")
 	err := flags.Parse(arguments)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -82,7 +86,7 @@ func (s *settings) choose(only string, quick bool, rest []string) error {
 	}
 	if only == "" {
 		for _, p := range parts {
-			if !quick || p.name != upstreamPart {
+			if p.name != upstreamPart {
 				s.parts = append(s.parts, p)
 			}
 		}
@@ -101,11 +105,20 @@ func (s *settings) choose(only string, quick bool, rest []string) error {
 // bench measures and prints one table.
 func bench(s settings, stdout io.Writer) error {
 	before := load()
-	measured, err := measure(s)
+	if !s.again {
+		if err := measure(s); err != nil {
+			return err
+		}
+	}
+	measured, err := read(s.raw)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s, load %s before and %s after\n\n", measured.machine, before, load())
+	fmt.Fprint(stdout, measured.machine)
+	if !s.again {
+		fmt.Fprintf(stdout, ", load %s before and %s after", before, load())
+	}
+	fmt.Fprint(stdout, "\n\n")
 	return printTable(stdout, s.parts, measured)
 }
 

@@ -10,32 +10,27 @@ import (
 	"time"
 )
 
-// measure builds the benchmarks, runs all rounds of all parts, and reads what they
-// print.
-func measure(s settings) (*measurements, error) {
+// measure builds the benchmarks, and runs all rounds of all parts into the raw file.
+func measure(s settings) error {
 	folder, err := os.MkdirTemp("", "bench-cacher-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.RemoveAll(folder)
 	binary := filepath.Join(folder, "cacher.test")
 	build := exec.Command("go", "test", "-c", "-o", binary, "./cacher")
 	build.Stderr = s.notes
 	if err := build.Run(); err != nil {
-		return nil, fmt.Errorf("expected the project's folder, whose ./cacher can be built; go test -c: %w", err)
+		return fmt.Errorf("expected the project's folder, whose ./cacher can be built; go test -c: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(s.raw), 0o777); err != nil {
-		return nil, err
+		return err
 	}
 	raw, err := os.Create(s.raw)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = runRounds(s, binary, raw)
-	if err := errors.Join(err, raw.Close()); err != nil {
-		return nil, err
-	}
-	return read(s.raw)
+	return errors.Join(runRounds(s, binary, raw), raw.Close())
 }
 
 // runRounds runs the rounds of a part one after the other. Both caches are measured in
