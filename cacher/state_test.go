@@ -99,18 +99,30 @@ func TestAnEventThatCannotBeHadIsListed(t *testing.T) {
 // A read at an RV that does not come gets the error for the future, and one whose
 // cache is stopped does not wait for that.
 func TestWaitFresh(t *testing.T) {
-	c, store := newFakeFixture(t)
+	clock := clocktesting.NewFakeClock(time.Now())
+	c, store := newFakeFixture(t, onClock(clock))
 	get := func(rv string) error {
 		return c.Get(t.Context(), "/pods/n/a", storage.GetOptions{ResourceVersion: rv}, newPod())
 	}
-	go func() {
-		time.Sleep(10 * time.Millisecond)
-		store.send(watch.Added, 2, newTestPod("a"))
-	}()
-	require.NoError(t, get("2"))
-	require.True(t, storage.IsTooLargeResourceVersion(get("3")))
-	time.AfterFunc(10*time.Millisecond, c.Stop)
-	start := time.Now()
-	require.Error(t, c.waitFresh(t.Context(), 3))
-	require.Less(t, time.Since(start), freshTimeout)
+	asked := func(rv string) <-chan error {
+		answer := make(chan error, 1)
+		go func() { answer <- get(rv) }()
+		require.Eventually(t, func() bool {
+			c.state.mu.RLock()
+			defer c.state.mu.RUnlock()
+			return c.state.waiting == 1
+		}, patience, time.Millisecond)
+		return answer
+	}
+	reached := asked("2")
+	store.send(watch.Added, 2, newTestPod("a"))
+	require.NoError(t, <-reached)
+	tooLate := asked("3")
+	clock.Step(freshTimeout - 1)
+	require.Empty(t, tooLate)
+	clock.Step(1)
+	require.True(t, storage.IsTooLargeResourceVersion(<-tooLate))
+	stopped := asked("3")
+	c.Stop()
+	require.True(t, apierrors.IsTooManyRequests(<-stopped))
 }
