@@ -25,6 +25,12 @@ var mapEdits = []edit{
 	return mix(m5^8, mix(a^hashkey[1], a^seed^hashkey[0]))
 `, "pointers are hashed by identity"),
 
+	replace("runtime/mgc.go", "		mProf_PostSweep()\n	}\n	releasem(mp)\n", `		mProf_PostSweep()
+	}
+	releasem(mp)
+	simForgetPointers()
+`, "the memory of what was collected is used again"),
+
 	after("runtime/hash64.go", "func memhash32Fallback(p unsafe.Pointer, seed uintptr) uintptr {\n", `	seed = simPlainSeed(seed)
 `, "other keys of a map of interfaces are hashed alike in every run"),
 

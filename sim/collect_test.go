@@ -1,0 +1,47 @@
+package sim_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simtest"
+)
+
+// thing is large enough for the collector to hand its memory out again soon.
+type thing struct {
+	name string
+	_    [1000]byte
+}
+
+// orders fills maps with pointers again and again, as objects come and go, and
+// returns the orders in which they were iterated.
+func orders(t *testing.T, heap uint64) (string, uint64) {
+	var b strings.Builder
+	result := simtest.Run(t, sim.Config{Source: sim.FromSeed(1), Limits: sim.Limits{HeapBytes: heap}}, func(*sim.World) {
+		for round := range 20 {
+			all := map[*thing]bool{}
+			for i := range 100 {
+				all[&thing{name: fmt.Sprint(round, "-", i)}] = true
+			}
+			for one := range all {
+				fmt.Fprintln(&b, one.name)
+			}
+			time.Sleep(time.Second) // here garbage is collected
+		}
+	})
+	return b.String(), result.Hash
+}
+
+// When garbage is collected depends on what the process did before. What is
+// allocated afterwards may lie where something else lay.
+func TestACollectionLeavesNoTrace(t *testing.T) {
+	never, hash := orders(t, 1<<40)
+	always, collected := orders(t, 1<<10)
+	require.Equal(t, never, always)
+	require.Equal(t, hash, collected)
+}
