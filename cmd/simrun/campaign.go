@@ -40,7 +40,9 @@ func campaignCommand() *cobra.Command {
 			"results in --out for each. Started again with the same flags, it does what is still missing.\n" +
 			"Processes share nothing; `simrun merge` puts their files together. In a pod of a Kubernetes Indexed\n" +
 			"Job, give --shards N: which shard it is comes from the variable " + campaign.CompletionIndexVariable + ".\n\n" +
-			"Failures that look alike are one signature; the artefacts of the lowest --keep seeds of each stay.",
+			"Failures that look alike are one signature; the artefacts of the lowest --keep seeds of each stay.\n\n" +
+			"It exits with 1 if a seed of the shard failed, with 3 if one is inconclusive, and with 3 if it was\n" +
+			"interrupted before the shard was complete, whatever has failed until then.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.run(command) },
 	}
@@ -206,8 +208,10 @@ func (s *shardRun) pace() string {
 func (s *shardRun) finish(interrupted bool) error {
 	s.say("\nshard %s: %s", s.header.Shard, s.summary.Report())
 	fmt.Fprintf(s.notes, "%d seeds in %.1f s (%s)\n", s.summary.Done-s.resumed, time.Since(s.began).Seconds(), s.pace())
-	if interrupted {
+	if interrupted && !s.summary.Complete() {
+		// Whatever has failed, the shard has to be started again.
 		fmt.Fprintln(s.notes, "interrupted: the same command goes on with the seeds that are missing")
+		return exit(exitInconclusive)
 	}
 	return summaryExit(s.summary)
 }

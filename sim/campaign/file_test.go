@@ -120,3 +120,18 @@ func TestTwoProcessesNeverWriteToOneFile(t *testing.T) {
 	require.NoError(t, file.Close())
 	require.Empty(t, held(t, folder, h))
 }
+
+func TestResultsHoldNothingOfOneMachineOrSeed(t *testing.T) {
+	folder, h := t.TempDir(), header(6, 1, 2)
+	file, err := campaign.Open(folder, h, func(campaign.Result) {})
+	require.NoError(t, err)
+	result := verdict(1)
+	result.Folder = "/home/somebody/out/cacher-calm-1"
+	require.NoError(t, file.Append(result))
+	require.NoError(t, file.Close())
+	content, err := os.ReadFile(filepath.Join(folder, h.FileName()))
+	require.NoError(t, err)
+	require.NotContains(t, string(content), "somebody")
+	require.Zero(t, h.Spec.Seed)
+	require.Equal(t, "simrun --seed 5 --scenario calm", h.Reproduce(5))
+}
