@@ -12,7 +12,7 @@ TRIALS   ?= 20
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: sim
 sim: build ## run our cacher for a simulated minute, faults included (SEED=7 TARGET=cacher)
@@ -65,6 +65,11 @@ mutants: ## hunt every known bug that is put back, and write docs/track-record.m
 mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 	rm -f out/mutants-ci.jsonl
 	go run ./sim/mutant/hunt --short --results out/mutants-ci.jsonl
+
+.PHONY: campaign-dry-run
+campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kill one of them (SEEDS=1-2000)
+	rm -rf out/dry-run
+	go run ./deploy/dryrun -completions 4 -parallelism 2 -kill 1 -- --seeds=$(SEEDS) --workers=1
 
 .PHONY: bench
 bench: build bench-cacher ## measure speed, checking, memory, the scheduler and the oracle, and the watch cache
