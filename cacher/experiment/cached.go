@@ -69,7 +69,20 @@ func startKubernetes(store storage.Interface) (storage.Interface, waiter, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	return upstream.NewCacheDelegator(c, store), c, nil
+	d := upstream.NewCacheDelegator(c, store)
+	return d, delegated{c, d}, nil
+}
+
+// delegated is Kubernetes' cache and what decides for it when to ask the store.
+// Both have goroutines.
+type delegated struct {
+	*upstream.Cacher
+	delegator *upstream.CacheDelegator
+}
+
+func (d delegated) Stop() {
+	d.delegator.Stop()
+	d.Cacher.Stop()
 }
 
 // connections is one: what the cache reads with.

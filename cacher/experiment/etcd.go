@@ -27,7 +27,7 @@ const (
 	// value is the folder for etcd's data.
 	etcdFolder = "WATCHSIM_EXPERIMENT_ETCD"
 	// etcdPatience bounds starting and stopping etcd, and asking for its metrics.
-	etcdPatience = 30 * time.Second
+	etcdPatience = 2 * time.Minute
 	// watcherMetric is how many watches etcd serves, whoever asked for them.
 	watcherMetric = "etcd_debugging_mvcc_watcher_total"
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 )
 
 // patience bounds every wait of these tests. It is far beyond what they take.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // beParent is the environment variable that turns the test binary into a process
 // that starts etcd, prints its folder, and stays.
@@ -73,6 +74,10 @@ func TestExperiment(t *testing.T) {
 	}
 	require.FileExists(t, filepath.Join(out, plotFile))
 	requireEmpty(t, os.Getenv("TMPDIR"))
+	var goroutines bytes.Buffer
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&goroutines, 1))
+	require.NotContains(t, goroutines.String(), "pkg/storage/cacher", "Kubernetes' cache goes on")
+	require.NotContains(t, goroutines.String(), "watchsim/cacher.", "this cache goes on")
 
 	var again bytes.Buffer
 	redrawn := t.TempDir()
