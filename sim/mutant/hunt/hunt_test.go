@@ -83,12 +83,29 @@ func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
 }
 
 func TestATrialThatRunsOutOfTimeSaysHowFarItGot(t *testing.T) {
-	h := newHunter(t, `line 1 passed; trap 'exit 3' INT; while :; do :; done`, "false")
-	h.options.time = 300 * time.Millisecond
-	r, err := h.trial(context.Background(), bug, 1, 10)
+	h := newHunter(t, failing("none"), "false")
+	h.options.time = time.Nanosecond
+	r, err := h.trial(context.Background(), bug, 1, 2*chunkSeeds)
 	require.NoError(t, err)
-	require.Equal(t, 1, r.Seeds)
-	require.Equal(t, 1, r.Budget)
+	require.Equal(t, chunkSeeds, r.Seeds)
+	require.Equal(t, chunkSeeds, r.Budget)
+}
+
+func TestATrialGoesOnWithTheNextChunk(t *testing.T) {
+	h := newHunter(t, failing("260"), failing("none"))
+	r, err := h.trial(context.Background(), bug, 1, 2*chunkSeeds)
+	require.NoError(t, err)
+	require.EqualValues(t, 260, r.Found)
+	require.Equal(t, 260, r.Seeds)
+	require.Equal(t, 2*chunkSeeds, r.Budget)
+}
+
+func TestARunThatTookTooLongProvesNothing(t *testing.T) {
+	h := newHunter(t, `line $first failed | sed 's/a gap.*more/seed 1 took longer than 2m0s/'`, failing("none"))
+	r, err := h.trial(context.Background(), bug, 1, 1)
+	require.NoError(t, err)
+	require.Zero(t, r.Found)
+	require.Equal(t, 1, r.Inconclusive)
 }
 
 func TestARunThatCannotBeMadeIsAnError(t *testing.T) {
@@ -98,6 +115,9 @@ func TestARunThatCannotBeMadeIsAnError(t *testing.T) {
 
 	_, err = newHunter(t, "echo nonsense", "false").trial(context.Background(), bug, 1, 10)
 	require.ErrorContains(t, err, "expected a verdict as JSON")
+
+	_, err = newHunter(t, "line $first passed", "false").trial(context.Background(), bug, 1, 10)
+	require.ErrorContains(t, err, "expected verdicts on seeds 1 to 10, found 9 less")
 
 	_, err = newHunter(t, failing("1"), `echo "cannot compare" >&2; exit 2`).trial(context.Background(), bug, 1, 10)
 	require.ErrorContains(t, err, "cannot compare")

@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.only, "only", "", "hunt these `mutants` alone: names, separated by commas; a name that ends in * stands for all that begin so")
 	flags.IntVar(&o.trials, "trials", 1, "trials for each mutant, each with seeds of its own")
 	flags.IntVar(&o.seeds, "seeds", 5000, "seeds that a trial has at most")
-	flags.DurationVar(&o.time, "time", 10*time.Minute, "time that a trial has at most")
+	flags.DurationVar(&o.time, "time", 10*time.Minute, "processor time that a trial has, and ends soon after")
 	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it")
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
 	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")

@@ -44,6 +44,12 @@ func (v verdict) guarantees() []string {
 	return names
 }
 
+// tooSlow is true for a run that was given up because real time ran out, which on a
+// loaded machine says nothing about the code.
+func (v verdict) tooSlow() bool {
+	return len(v.Violations) == 1 && strings.Contains(v.Violations[0].Text, "took longer than")
+}
+
 // witness is the first line of what the run found.
 func (v verdict) witness() string {
 	if len(v.Violations) == 0 {

@@ -72,47 +72,61 @@ func (h *hunter) build() error {
 	return err
 }
 
+// chunkSeeds is how many seeds one process of simrun runs. What it used is known when
+// it has ended, so that a trial may go over its time by that much.
+const chunkSeeds = 250
+
 // trial runs seeds until one of them shows the bug.
 func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) (result, error) {
 	first := uint64(number-1)*trialSeeds + 1
-	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Hunt: strings.Join(m.Hunt, " "), First: first, Budget: seeds}
-	limited, cancel := context.WithTimeout(ctx, h.options.time)
-	defer cancel()
+	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Hunt: strings.Join(m.Hunt, " "), First: first}
 	began := time.Now()
-	var unconfirmed error
-	seedRange := fmt.Sprintf("%d-%d", first, first+uint64(seeds)-1)
-	used, err := runSeeds(limited, h.binary, m.Name, arguments(m, "--seeds", seedRange), func(v verdict) bool {
+	var used time.Duration
+	for r.Found == 0 && r.Seeds < seeds && used < h.options.time && ctx.Err() == nil {
+		from := first + uint64(r.Seeds)
+		to := first + uint64(min(r.Seeds+chunkSeeds, seeds)) - 1
+		spent, err := h.chunk(ctx, m, &r, from, to)
+		used += spent
+		if err != nil {
+			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
+		}
+	}
+	r.Seconds, r.Wall, r.Budget = used.Seconds(), time.Since(began).Seconds(), seeds
+	if r.Found == 0 {
+		r.Budget = r.Seeds // fewer, if the time ran out first
+	}
+	return r, nil
+}
+
+// chunk runs some seeds of a trial and notes what came of them.
+func (h *hunter) chunk(ctx context.Context, m mutant.Mutant, r *result, from, to uint64) (time.Duration, error) {
+	var failure error // of the comparison
+	expected := r.Seeds + int(to-from) + 1
+	used, err := runSeeds(ctx, h.binary, m.Name, arguments(m, "--seeds", fmt.Sprintf("%d-%d", from, to)), func(v verdict) bool {
 		r.Seeds++
-		switch v.Outcome {
-		case passed:
+		switch {
+		case v.Outcome == passed:
 			return true
-		case failed:
-		default:
+		case v.Outcome != failed || v.tooSlow():
 			r.Inconclusive++
 			return true
 		}
-		var passes bool
-		if passes, unconfirmed = h.passesWithout(limited, m, v.Seed); unconfirmed != nil {
+		passes, err := h.passesWithout(ctx, m, v.Seed)
+		switch {
+		case err != nil:
+			failure = err
 			return false
-		}
-		if !passes {
+		case !passes:
 			r.Unconfirmed = append(r.Unconfirmed, v.Seed)
 			return true
 		}
 		r.Found, r.Guarantees, r.Witness = v.Seed, v.guarantees(), v.witness()
 		return false
 	})
-	if err == nil {
-		err = unconfirmed
+	if err == nil && failure == nil && r.Found == 0 && r.Seeds < expected && ctx.Err() == nil {
+		err = fmt.Errorf("expected verdicts on seeds %d to %d, found %d less", from, to, expected-r.Seeds)
 	}
-	r.Seconds, r.Wall = used.Seconds(), time.Since(began).Seconds()
-	if r.Found == 0 && r.Seeds < seeds {
-		r.Budget = r.Seeds // the time ran out first
-	}
-	if err != nil && limited.Err() == nil {
-		return r, fmt.Errorf("hunting %s: %w", m.Name, err)
-	}
-	return r, nil
+	return used, errors.Join(err, failure)
 }
 
 // passesWithout runs a seed that failed without the bug. Released code has bugs of
