@@ -43,7 +43,7 @@ func mergedIn(t *testing.T, dir string) (code int, summary, results string) {
 }
 
 // forgetfulCampaign has seeds that fail and seeds that cannot be judged.
-var forgetfulCampaign = strings.Fields("--seeds 1-8 --scenario calm --target forgetful --operations 40 --keep 1")
+var forgetfulCampaign = strings.Fields("--seeds 1-12 --scenario calm --target forgetful --operations 40 --keep 1")
 
 func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
 	undisturbed, divided := t.TempDir(), t.TempDir()
@@ -61,8 +61,8 @@ func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
 
 	c, stdout, notes := campaignIn(t, divided, first...)
 	require.Equal(t, exitFailed, exitCode(t, c.Run()), notes)
-	require.Contains(t, notes.String(), "4 seeds, of which "+strconv.Itoa(whole)+" are done already")
-	require.Equal(t, 4-whole, strings.Count(stdout.String(), `"hash"`), "what was done is not done again")
+	require.Contains(t, notes.String(), "6 seeds, of which "+strconv.Itoa(whole)+" are done already")
+	require.Equal(t, 6-whole, strings.Count(stdout.String(), `"hash"`), "what was done is not done again")
 
 	// The second shard is that of a pod.
 	c, _, notes = campaignIn(t, divided, append(forgetfulCampaign, "--shards", "2")...)
@@ -75,8 +75,8 @@ func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
 	require.Equal(t, wantCode, code)
 	require.Equal(t, wantSummary, summary)
 	require.Equal(t, wantLines, lines)
-	require.Equal(t, 9, strings.Count(lines, "\n"), "a header and 8 seeds")
-	require.Contains(t, summary, `"seeds":8,"done":8,`)
+	require.Equal(t, 13, strings.Count(lines, "\n"), "a header and 12 seeds")
+	require.Contains(t, summary, `"seeds":12,"done":12,`)
 	require.Contains(t, summary, `"reproduce":"simrun --seed `)
 	require.Contains(t, summary, ` --target forgetful --scenario calm --operations 40"`)
 }
