@@ -170,8 +170,10 @@ func TestTheTable(t *testing.T) {
 		result{Mutant: "bug", Key: suiteKeyOf(bug), Suite: "p", Red: []string{"TestA", "TestB", "TestC"}},
 		result{Mutant: "control", Key: keyOf(control), Trial: 1, Seeds: 100},
 		result{Mutant: "unseen", Key: keyOf(unseen), Trial: 1, Seeds: 500})
-	text := table([]mutant.Mutant{bug, unseen, control}, results)
-	require.Contains(t, text, "2 hunted, 1 found")
+	waiting := mutant.Mutant{Name: "waiting", Summary: "Later.", Source: "d #3", Hunt: bug.Hunt}
+	text := table([]mutant.Mutant{bug, unseen, waiting, control}, results)
+	require.Contains(t, text, "2 hunted, 1 found,\nand 1 not hunted yet")
+	require.Contains(t, text, "| waiting | Later. | d #3 | `simrun --mutant waiting ")
 	require.Contains(t, text, "| bug | a\\|b #1 | It breaks. | `f.go` | Ordered, Unique | `simrun --mutant bug --scenario calm --seeds 1-5000` | 4 of 4 | 2, 40 | 2 s | TestA and 2 more |")
 	require.Contains(t, text, "| unseen | Rare. | c #2 | no such fault; 500 seeds of `simrun --mutant unseen --scenario calm --seeds 1-5000` |")
 	require.Contains(t, text, "| control | Same. | it is the same | 100 | 0 |")

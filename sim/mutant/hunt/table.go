@@ -10,9 +10,9 @@ import (
 )
 
 // table renders results as Markdown: the bugs, those that are not found with the
-// reason, and the controls.
+// reason, those that nobody has looked for yet, and the controls.
 func table(all []mutant.Mutant, results []result) string {
-	var bugs, shown, missed, controls []string
+	var bugs, shown, missed, waiting, controls []string
 	hunted, found := 0, 0
 	for _, m := range all {
 		trials := trialsOf(results, m)
@@ -21,7 +21,7 @@ func table(all []mutant.Mutant, results []result) string {
 			controls = append(controls, controlRow(m, trials))
 			continue
 		case len(trials) == 0:
-			missed = append(missed, fmt.Sprintf("| %s | %s | %s | not hunted yet |\n", m.Name, cell(m.Summary), cell(m.Source)))
+			waiting = append(waiting, fmt.Sprintf("| %s | %s | %s | %s |\n", m.Name, cell(m.Summary), cell(m.Source), command(m)))
 			continue
 		}
 		isFound := slices.ContainsFunc(trials, func(r result) bool { return r.Found > 0 })
@@ -38,7 +38,7 @@ func table(all []mutant.Mutant, results []result) string {
 		hunted++
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, preface, hunted, found)
+	fmt.Fprintf(&b, preface, hunted, found, len(waiting))
 	section := func(title, head string, rows []string) {
 		if len(rows) > 0 {
 			columns := strings.Count(head, "|") - 1
@@ -48,6 +48,7 @@ func table(all []mutant.Mutant, results []result) string {
 	bugHead := "| bug | known from | what goes wrong | edit | broken | one command | found | seeds: median, p95 | processor time, median | its package's own tests |"
 	section("Found", bugHead, bugs)
 	section("Not found", "| bug | what goes wrong | known from | why not |", missed)
+	section("Not hunted yet", "| bug | what goes wrong | known from | one command |", waiting)
 	section("Guarantees shown broken", bugHead, shown)
 	section("Controls: edits that are no bug", "| control | edit | why it is no bug | seeds | failures |", controls)
 	return b.String()
@@ -55,10 +56,10 @@ func table(all []mutant.Mutant, results []result) string {
 
 const preface = `# Track record
 
-Bugs that are known, put back by an edit of a line or a few, and hunted by simulation: %d hunted, %d found. A
-detection counts if the same seed passes without the edit. Each trial has seeds of its own; seeds and time are
-those until the detection. Processor time is that of all processes of a trial, on one worker. The last column is
-what the tests of the edited package say, run as its authors run them.
+Bugs that are known, put back by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
+and %d not hunted yet. A detection counts if the same seed passes without the edit. Each trial has seeds of its
+own; seeds and time are those until the detection. Processor time is that of all processes of a trial, on one
+worker. The last column is what the tests of the edited package say, run as its authors run them.
 
 ` + "`make mutants`" + ` hunts them all and writes this page; ` + "`make mutants-ci`" + ` hunts some within a budget and is red when
 one is lost. The edits are in sim/mutant.
