@@ -48,6 +48,14 @@ var schedulerEdits = []edit{
 	}
 `, "no time-slice preemption, and no P taken away in a system call"),
 
+	replace("runtime/proc.go", "		// Take the P. Note: because we have the scan bit, the goroutine\n", `		if sim.on {
+			thread.resume()
+			goto done
+		}
+
+		// Take the P. Note: because we have the scan bit, the goroutine
+`, "the run may have begun while the system had sysmon's thread wait since it came in here"),
+
 	after("runtime/proc.go", "func ready(gp *g, traceskip int, next bool) {\n", `	if simGone(gp) {
 		return
 	}
