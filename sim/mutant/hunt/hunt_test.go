@@ -100,6 +100,18 @@ func TestATrialGoesOnWithTheNextChunk(t *testing.T) {
 	require.Equal(t, 2*chunkSeeds, r.Budget)
 }
 
+func TestARunThatNeverEndsIsTheBugsIfItEndsWithout(t *testing.T) {
+	hangs := `echo '{"seed":1,"verdict":"inconclusive","reason":"the budget of simulated time is used up","violations":[]}'`
+	r, err := newHunter(t, hangs, failing("none")).trial(context.Background(), bug, 1, 1)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, r.Found)
+	require.Equal(t, []string{"(never ends)"}, r.Guarantees)
+
+	r, err = newHunter(t, hangs, hangs).trial(context.Background(), bug, 1, 1)
+	require.NoError(t, err)
+	require.Zero(t, r.Found, "it hangs without the edit, too")
+}
+
 func TestARunThatTookTooLongProvesNothing(t *testing.T) {
 	h := newHunter(t, `line $first failed | sed 's/a gap.*more/seed 1 took longer than 2m0s/'`, failing("none"))
 	r, err := h.trial(context.Background(), bug, 1, 1)

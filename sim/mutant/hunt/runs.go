@@ -36,6 +36,9 @@ const (
 // guarantees are those that the run broke, each once.
 func (v verdict) guarantees() []string {
 	var names []string
+	if v.neverEnds() {
+		names = append(names, "(never ends)")
+	}
 	for _, violation := range v.Violations {
 		if !slices.Contains(names, violation.Guarantee) {
 			names = append(names, violation.Guarantee)
@@ -50,10 +53,17 @@ func (v verdict) tooSlow() bool {
 	return len(v.Violations) == 1 && strings.Contains(v.Violations[0].Text, "took longer than")
 }
 
+// neverEnds is true for a run that used up its simulated time: somebody waits for
+// ever, with the history open. simrun calls that inconclusive, as it cannot tell who
+// is to blame. A hunt can, as the same seed ends without the bug.
+func (v verdict) neverEnds() bool {
+	return v.Outcome != failed && strings.Contains(v.Reason, "simulated time is used up")
+}
+
 // witness is the first line of what the run found.
 func (v verdict) witness() string {
 	if len(v.Violations) == 0 {
-		return ""
+		return v.Reason
 	}
 	line, _, _ := strings.Cut(v.Violations[0].Text, "\n")
 	return line

@@ -107,7 +107,7 @@ func (h *hunter) chunk(ctx context.Context, m mutant.Mutant, r *result, from, to
 		switch {
 		case v.Outcome == passed:
 			return true
-		case v.Outcome != failed || v.tooSlow():
+		case v.tooSlow() || v.Outcome != failed && !v.neverEnds():
 			r.Inconclusive++
 			return true
 		}
