@@ -105,7 +105,7 @@ var kubernetesMutants = []Mutant{
 		File:        historyFile,
 		Anchor:      "	case listResourceVersion > 0 && !w.removedEventSinceRelist:\n",
 		Replacement: "	case listResourceVersion > 0 && size == 0:\n",
-		Hunt:        in("reinit"),
+		Hunt:        in("idle"),
 	},
 	{
 		Name:        "A08",

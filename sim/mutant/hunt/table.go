@@ -59,7 +59,8 @@ const preface = `# Track record
 Bugs that are known, put back by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
 and %d not hunted yet. A detection counts if the same seed passes without the edit. Each trial has seeds of its
 own; seeds and time are those until the detection. Processor time is that of all processes of a trial, on one
-worker. The last column is what the tests of the edited package say, run as its authors run them.
+worker. "(never ends)" is a run that uses up its simulated time, which simrun calls inconclusive. The last column
+is what the tests of the edited package say, run as its authors run them.
 
 ` + "`make mutants`" + ` hunts them all and writes this page; ` + "`make mutants-ci`" + ` hunts some within a budget and is red when
 one is lost. The edits are in sim/mutant.
