@@ -116,7 +116,8 @@ var kubernetesMutants = []Mutant{
 		File:        historyFile,
 		Anchor:      "	case listResourceVersion > 0 && !w.removedEventSinceRelist:\n",
 		Replacement: "	case listResourceVersion > 0 && !w.isCacheFullLocked():\n",
-		Hunt:        []string{"--scenario", "minute", "--duration", "4m", "--operations", "900"},
+		Hunt:        in("crowd"),
+		Unseen:      "missing workload: a burst after a quiet time, on a window that has lost events; runs last for a minute, and the window holds 75 seconds",
 	},
 	{
 		Name:        "A10",
@@ -246,6 +247,7 @@ var kubernetesMutants = []Mutant{
 		Anchor:      "		defer cacher.terminateAllWatchers()\n",
 		Replacement: "",
 		Hunt:        in("minute"),
+		Unseen:      "missing workload: a server that stops ends the requests of its clients itself",
 	},
 	{
 		Name:        "A31",
@@ -316,7 +318,7 @@ var kubernetesMutants = []Mutant{
 				logWatchChannelErr(err)
 				continue
 `,
-		Hunt: in("minute"),
+		Hunt: []string{"--scenario", "minute", "--faults", "compaction,reset,partition"},
 	},
 	{
 		Name:    "deleted-rv",
@@ -368,7 +370,7 @@ var kubernetesMutants = []Mutant{
 		Replacement: `	select {
 	case c.result <- *watchEvent:
 `,
-		Hunt: in("crowd"),
+		Hunt: in("reinit"),
 	},
 	{
 		Name:        "dispatch-stop",
@@ -497,6 +499,6 @@ var kubernetesMutants = []Mutant{
 		Replacement: `	case err == etcdrpc.ErrCompacted:
 		return err
 `,
-		Hunt: in("minute"),
+		Hunt: []string{"--scenario", "minute", "--faults", "compaction,reset,partition"},
 	},
 }
