@@ -112,6 +112,14 @@ func TestARunThatNeverEndsIsTheBugsIfItEndsWithout(t *testing.T) {
 	require.Zero(t, r.Found, "it hangs without the edit, too")
 }
 
+func TestAComparisonThatTookTooLongIsMadeAgain(t *testing.T) {
+	once := filepath.Join(t.TempDir(), "once")
+	plain := `if [ -e ` + once + ` ]; then line 1 passed; else touch ` + once + `; line 1 failed | sed 's/a gap.*more/seed 1 took longer than 2m0s/'; fi`
+	r, err := newHunter(t, failing("1"), plain).trial(context.Background(), bug, 1, 1)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, r.Found)
+}
+
 func TestARunThatTookTooLongProvesNothing(t *testing.T) {
 	h := newHunter(t, `line $first failed | sed 's/a gap.*more/seed 1 took longer than 2m0s/'`, failing("none"))
 	r, err := h.trial(context.Background(), bug, 1, 1)

@@ -129,14 +129,23 @@ func (h *hunter) chunk(ctx context.Context, m mutant.Mutant, r *result, from, to
 	return used, errors.Join(err, failure)
 }
 
+// slowMost is how often a run is tried that real time was too short for.
+const slowMost = 3
+
 // passesWithout runs a seed that failed without the bug. Released code has bugs of
 // its own, and a failure that needs no edit is none of the edit's.
 func (h *hunter) passesWithout(ctx context.Context, m mutant.Mutant, seed uint64) (bool, error) {
-	passes := false
-	_, err := runSeeds(ctx, h.binary, "", arguments(m, "--seed", fmt.Sprint(seed)), func(v verdict) bool {
-		passes = v.Outcome == passed
-		return true
-	})
+	passes, slow := false, true
+	var err error
+	for range slowMost {
+		if !slow || err != nil {
+			break
+		}
+		_, err = runSeeds(ctx, h.binary, "", arguments(m, "--seed", fmt.Sprint(seed)), func(v verdict) bool {
+			passes, slow = v.Outcome == passed, v.tooSlow()
+			return true
+		})
+	}
 	return passes, err
 }
 
