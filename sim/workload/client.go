@@ -12,10 +12,13 @@ import (
 type client struct {
 	name      string
 	random    *rand.Rand
+	numbers   *numbers // what random reads from
 	catalog   catalog
 	knowledge *knowledge
 	servers   []*session
 	began     time.Time
+	part      []Step // the steps to take in a reduced workload, nil in a whole one
+	taken     *Part  // those taken so far
 
 	// alive ends when the run does and takes requests under way with it;
 	// working ends when the run heals: no new requests then from clients that
@@ -27,10 +30,16 @@ type client struct {
 // from the start, when there is nothing to list yet, and half arrive within the
 // first half of the run. It returns false if the run ended first.
 func (c *client) arrive() bool {
-	if oneIn(c.random, 2) {
-		return true
+	if c.part != nil {
+		arrived := false
+		c.takePart(c.alive, func(Step) { arrived = true })
+		return arrived
 	}
-	return sleep(c.alive, drawDuration(c.random, c.catalog.config.Active()/2))
+	var wait time.Duration
+	if !oneIn(c.random, 2) {
+		wait = drawDuration(c.random, c.catalog.config.Active()/2)
+	}
+	return c.begin(c.alive, 1, time.Since(c.began)+wait)
 }
 
 // anyServer draws the server for a request, as a load balancer would.

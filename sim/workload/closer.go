@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -19,29 +20,52 @@ type closer struct {
 	last map[string]int64
 }
 
+// due begins a step of the closer: first come the writes of the flood, then the
+// last writes and then the lists. It returns false if the closer's part lacks it.
+// The time is that of a whole workload.
+func (c *closer) due(number int, at time.Duration) bool {
+	if c.part == nil {
+		c.note(Step{Number: number, At: at, Draws: c.numbers.drawn})
+		return true
+	}
+	i := slices.IndexFunc(c.part, func(step Step) bool { return step.Number == number })
+	if i < 0 {
+		return false
+	}
+	c.numbers.seek(c.part[i].Draws)
+	c.begin(c.alive, number, c.part[i].At)
+	return true
+}
+
 // flood writes to one object after the other, whether that works or not: a write
 // that is lost is not acknowledged, and nobody waits for it.
 func (c *closer) flood() {
-	config := c.catalog.config
-	if config.Flood == 0 || !sleep(c.alive, config.FloodAfter) {
+	config, whole := c.catalog.config, c.part == nil
+	if config.Flood == 0 || whole && !sleep(c.alive, config.FloodAfter) {
 		return
 	}
 	for i := range config.Flood {
-		key := objectKey{config.Namespaces[i%len(config.Namespaces)], pick(c.random, config.Names)}
-		c.put(pick(c.random, c.servers), key)
-		if !sleep(c.alive, drawDuration(c.random, config.FloodPause)) {
+		if c.due(i+1, time.Since(c.began)) {
+			key := objectKey{config.Namespaces[i%len(config.Namespaces)], pick(c.random, config.Names)}
+			c.put(pick(c.random, c.servers), key)
+		}
+		if whole && !sleep(c.alive, drawDuration(c.random, config.FloodPause)) {
 			return
 		}
 	}
 }
 
 // finish writes once to every namespace and then lists from every server. It
-// tries each until it succeeds, and reports what did not within its time.
+// tries each until it succeeds, and reports what did not within its time. Its
+// steps follow one upon the other, however long the flood took.
 func (c *closer) finish() error {
-	names := c.catalog.config.Names
+	config, names := c.catalog.config, c.catalog.config.Names
 	var problems []error
 	c.within(lastWritesMost, func() {
-		for i, namespace := range c.catalog.config.Namespaces {
+		for i, namespace := range config.Namespaces {
+			if !c.due(config.Flood+1+i, 0) {
+				continue
+			}
 			key := objectKey{namespace, names[i%len(names)]}
 			server := c.servers[i%len(c.servers)]
 			if !c.retry(func() bool { return c.put(server, key) }) {
@@ -52,7 +76,10 @@ func (c *closer) finish() error {
 		}
 	})
 	c.within(lastWritesMost, func() {
-		for _, server := range c.servers {
+		for i, server := range c.servers {
+			if !c.due(config.Flood+len(config.Namespaces)+1+i, 0) {
+				continue
+			}
 			if !c.retry(func() bool { return c.listAll(server) }) {
 				problems = append(problems, fmt.Errorf(
 					"workload: no list from %s succeeded within %v of the last writes", server.server, lastWritesMost))

@@ -48,6 +48,10 @@ type Config struct {
 	// StreamMost is the longest a client keeps a stream it means to cancel.
 	StreamMost time.Duration
 
+	// Parts are what is left of a workload that was reduced; nil is all of it, and
+	// clients without a part do nothing.
+	Parts []Part
+
 	// BackoffFirst and BackoffMost bound how long a client waits after a
 	// failure; the wait doubles in between.
 	BackoffFirst, BackoffMost time.Duration
@@ -139,6 +143,9 @@ func (c Config) Validate() error {
 	expect(c.StreamMost > 0, "the longest limited stream must be positive; found %v", c.StreamMost)
 	expect(c.BackoffFirst > 0 && c.BackoffMost >= c.BackoffFirst,
 		"backoff must be positive and grow; found %v to %v", c.BackoffFirst, c.BackoffMost)
+	if len(problems) == 0 {
+		return c.validateParts()
+	}
 	return errors.Join(problems...)
 }
 
@@ -146,7 +153,7 @@ func (c Config) Validate() error {
 func (c Config) Clients() []string {
 	return slices.Concat(
 		clientNames("writer", c.Writers), clientNames("reader", c.Readers), c.Consumers(),
-		clientNames("sleeper", c.Sleepers), []string{closerName})
+		clientNames("sleeper", c.Sleepers), []string{Closer})
 }
 
 // Consumers are the names of the clients that read streams, in a fixed order:
@@ -156,8 +163,8 @@ func (c Config) Consumers() []string {
 		clientNames("reflector", c.Reflectors), clientNames("watcher", c.Watchers), clientNames("informer", c.Informers))
 }
 
-// closerName is the client that makes the last writes.
-const closerName = "closer"
+// Closer is the client that makes the last writes.
+const Closer = "closer"
 
 func clientName(kind string, index int) string { return fmt.Sprintf("%s-%d", kind, index) }
 

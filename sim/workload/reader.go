@@ -20,7 +20,7 @@ const (
 // reader gets and lists at every kind of resourceVersion.
 type reader struct{ client }
 
-func (r *reader) run(schedule []time.Duration) { follow(r.working, r.began, schedule, r.act) }
+func (r *reader) run(schedule []time.Duration) { r.follow(r.working, schedule, r.act) }
 
 // act makes one read and returns how many requests it took.
 func (r *reader) act() int {

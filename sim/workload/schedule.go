@@ -63,9 +63,13 @@ func sleep(ctx context.Context, wait time.Duration) bool {
 // follow calls act at each scheduled instant, or as soon after it as the
 // previous act allows, until ctx is done. An act returns how many requests it
 // made; each beyond the first uses up another instant.
-func follow(ctx context.Context, began time.Time, schedule []time.Duration, act func() int) {
+func (c *client) follow(ctx context.Context, schedule []time.Duration, act func() int) {
+	if c.part != nil {
+		c.takePart(ctx, func(Step) { act() })
+		return
+	}
 	for i := 0; i < len(schedule); {
-		if !sleep(ctx, time.Until(began.Add(schedule[i]))) {
+		if !c.begin(ctx, i+1, schedule[i]) {
 			return
 		}
 		i += max(1, act())

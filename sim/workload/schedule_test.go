@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,9 +41,12 @@ func TestSchedulesSpreadAndBurst(t *testing.T) {
 func TestFollowKeepsToTheScheduleAndItsBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
+		clocked := func() *client {
+			return &client{began: began, numbers: newNumbers(func() *rand.Rand { return streams(1)("client") }), taken: &Part{}}
+		}
 		schedule := []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 9 * time.Second}
 		var acts []time.Duration
-		follow(t.Context(), began, schedule, func() int {
+		clocked().follow(t.Context(), schedule, func() int {
 			acts = append(acts, time.Since(began))
 			switch len(acts) {
 			case 1:
@@ -57,7 +61,7 @@ func TestFollowKeepsToTheScheduleAndItsBudget(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began = time.Now()
-		follow(ctx, began, schedule[1:], func() int { t.Error("acts after the end"); return 1 })
+		clocked().follow(ctx, schedule[1:], func() int { t.Error("acts after the end"); return 1 })
 		require.Equal(t, time.Second, time.Since(began))
 	})
 }

@@ -54,7 +54,7 @@ func TestSleepersStallAndTheFloodComes(t *testing.T) {
 		}
 	}
 	for _, op := range history.Operations {
-		if op.Client == closerName && op.Call >= int64(config.Active()+config.FloodAfter) && op.Object != nil {
+		if op.Client == Closer && op.Call >= int64(config.Active()+config.FloodAfter) && op.Object != nil {
 			writes++
 		}
 	}

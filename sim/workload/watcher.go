@@ -19,8 +19,9 @@ type watcher struct {
 	consumer *consumer
 	backoff  backoff
 	sleeps   bool
-	// careless draws which streams scribble on what they get.
-	careless *rand.Rand
+	// careless draws which streams scribble on what they get, one number each.
+	careless  *rand.Rand
+	scribbles *numbers // what careless reads from
 }
 
 // sleepMost is the longest a sleeper keeps a stream: long enough to be in the
@@ -28,7 +29,18 @@ type watcher struct {
 const sleepMost = 8 * time.Second
 
 func (w *watcher) run() {
-	for sleep(w.alive, drawDuration(w.random, thinkMost)) {
+	if w.part != nil {
+		w.takePart(w.alive, func(step Step) {
+			w.scribbles.seek(step.Number - 1)
+			w.watch(w.anyServer())
+		})
+		return
+	}
+	for number := 1; ; number++ {
+		think := drawDuration(w.random, thinkMost)
+		if !w.begin(w.alive, number, time.Since(w.began)+think) {
+			return
+		}
 		if w.watch(w.anyServer()) {
 			w.backoff.succeed()
 		} else if !w.backoff.fail(w.alive, w.random) {

@@ -47,6 +47,7 @@ type Workload struct {
 	consumers                   map[string]*consumer
 	informers                   []*informer
 	lastWrites                  map[string]int64 // the RV of the last write to each namespace
+	parts                       []*Part          // what the clients have done so far
 }
 
 // New prepares a workload without starting it.
@@ -82,17 +83,17 @@ func (w *Workload) Start() {
 		}
 		return count
 	}
-	for i := range w.config.Writers {
+	for _, i := range w.config.present("writer", w.config.Writers) {
 		writer := &writer{client: w.newClient("writer", i)}
 		schedule := drawSchedule(writer.random, share(i), active, bursts)
 		w.start(&w.workers, writer.name, func() { writer.run(schedule) })
 	}
-	for i := range w.config.Readers {
+	for _, i := range w.config.present("reader", w.config.Readers) {
 		reader := &reader{w.newClient("reader", i)}
 		schedule := drawSchedule(reader.random, share(w.config.Writers+i), active, bursts)
 		w.start(&w.workers, reader.name, func() { reader.run(schedule) })
 	}
-	for i := range w.config.Reflectors {
+	for _, i := range w.config.present("reflector", w.config.Reflectors) {
 		reflector := &reflector{client: w.newClient("reflector", i), backoff: w.newBackoff()}
 		reflector.consumer = w.newConsumer(&reflector.client)
 		reflector.drawHabits()
@@ -102,18 +103,18 @@ func (w *Workload) Start() {
 			}
 		})
 	}
-	for i := range w.config.Watchers {
+	for _, i := range w.config.present("watcher", w.config.Watchers) {
 		watcher := w.newWatcher("watcher", i)
 		w.consumers[watcher.name] = watcher.consumer
 		w.start(&w.followers, watcher.name, watcher.run)
 	}
-	for i := range w.config.Sleepers {
+	for _, i := range w.config.present("sleeper", w.config.Sleepers) {
 		// Nothing changes a sleeper's pace, so that its consumer is known to nobody.
 		sleeper := w.newWatcher("sleeper", i)
 		sleeper.sleeps = true
 		w.start(&w.followers, sleeper.name, sleeper.run)
 	}
-	for i := range w.config.Informers {
+	for _, i := range w.config.present("informer", w.config.Informers) {
 		w.startInformer(w.newClient("informer", i))
 	}
 }
@@ -121,7 +122,8 @@ func (w *Workload) Start() {
 func (w *Workload) newWatcher(kind string, index int) *watcher {
 	watcher := &watcher{client: w.newClient(kind, index), backoff: w.newBackoff()}
 	watcher.consumer = newConsumer(watcher.random)
-	watcher.careless = w.environment.Rand("workload/" + watcher.name + "/scribbles")
+	watcher.scribbles = newNumbers(func() *rand.Rand { return w.environment.Rand("workload/" + watcher.name + "/scribbles") })
+	watcher.careless = rand.New(watcher.scribbles)
 	return watcher
 }
 
@@ -156,7 +158,11 @@ func (w *Workload) Heal() error {
 			consumer.heal()
 		}
 	}
-	closer := &closer{writer: writer{client: w.client(closerName)}, backoff: w.newBackoff(), last: w.lastWrites}
+	if _, ok := w.config.part(Closer); !ok {
+		return nil
+	}
+	closer := &closer{writer: writer{client: w.client(Closer)}, backoff: w.newBackoff(), last: w.lastWrites}
+	closer.began = time.Now()
 	var err error
 	w.start(&w.closing, closer.name, func() {
 		closer.flood()
@@ -247,11 +253,15 @@ func (w *Workload) changeConsumer(client string, change func(*consumer)) error {
 func (w *Workload) newClient(kind string, index int) client { return w.client(clientName(kind, index)) }
 
 func (w *Workload) client(name string) client {
+	numbers := newNumbers(func() *rand.Rand { return w.environment.Rand("workload/" + name) })
+	taken := &Part{Client: name}
+	w.parts = append(w.parts, taken)
 	c := client{
-		name: name, random: w.environment.Rand("workload/" + name),
+		name: name, random: rand.New(numbers), numbers: numbers, taken: taken,
 		catalog: catalog{w.config}, knowledge: newKnowledge(), began: w.environment.Began,
 		alive: w.alive, working: w.working,
 	}
+	c.part, _ = w.config.part(name)
 	for _, server := range w.environment.Servers {
 		c.servers = append(c.servers, &session{
 			client: name, server: server, api: w.environment.Dial(name, server),

@@ -17,7 +17,7 @@ type writer struct {
 	values int // how many values it has written
 }
 
-func (w *writer) run(schedule []time.Duration) { follow(w.working, w.began, schedule, w.act) }
+func (w *writer) run(schedule []time.Duration) { w.follow(w.working, schedule, w.act) }
 
 // act makes one change, or tries to, and returns how many requests that took.
 func (w *writer) act() int {

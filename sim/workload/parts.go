@@ -1,0 +1,169 @@
+package workload
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What a client does comes in steps: a change of a writer, a read of a reader, a
+// stream of a watcher, a write or list of the closer, and the arrival of a
+// reflector or informer, which stays from then on. Every workload notes the steps
+// it takes. A reduced workload takes some of those that a whole one has noted.
+//
+// A step knows how far its client's random numbers had been used up before it.
+// It therefore draws the same whether the steps before it are taken or not, and
+// asks for the same as far as that is drawn and not learned from responses.
+
+// Part is what one client does in a reduced workload.
+type Part struct {
+	Client string `json:"client"`
+	// Steps are in order, and at least one.
+	Steps []Step `json:"steps"`
+}
+
+// Step is one thing that a client does.
+type Step struct {
+	// Number counts the steps of the client in the whole workload, from 1. A
+	// request that used up the time of another leaves a gap.
+	Number int `json:"number"`
+	// At is when the step begins unless the one before takes longer: since the
+	// start of the run, and for the closer since it began.
+	At time.Duration `json:"at"`
+	// Draws is how many random numbers the client had drawn before the step.
+	Draws int `json:"draws"`
+}
+
+// String is the part as a line of a report.
+func (p Part) String() string {
+	var steps []string
+	for _, step := range p.Steps {
+		steps = append(steps, fmt.Sprintf("%d at %.3fs", step.Number, step.At.Seconds()))
+	}
+	return p.Client + ": " + strings.Join(steps, ", ")
+}
+
+// drawsMost bounds the random numbers that a step passes over. A client of the
+// longest run draws far fewer.
+const drawsMost = 1 << 24
+
+// validateParts reports the first thing that makes parts unusable. Like everything
+// here it does without maps: each draws from the random numbers of the run that it
+// is made in, and a whole run is to draw what it always drew.
+func (c Config) validateParts() error {
+	known := c.Clients()
+	for index, part := range c.Parts {
+		switch {
+		case !slices.Contains(known, part.Client):
+			return fmt.Errorf("workload: expected a part to be of one of the clients %v, found %q", known, part.Client)
+		case slices.ContainsFunc(c.Parts[:index], func(p Part) bool { return p.Client == part.Client }):
+			return fmt.Errorf("workload: expected one part of %s, found two", part.Client)
+		case len(part.Steps) == 0:
+			return fmt.Errorf("workload: expected steps of %s, found none; leave the client out", part.Client)
+		}
+		for i, step := range part.Steps {
+			if i > 0 && step.Number <= part.Steps[i-1].Number {
+				return fmt.Errorf("workload: expected the steps of %s in order, found step %d after step %d",
+					part.Client, step.Number, part.Steps[i-1].Number)
+			}
+			if step.Number < 1 || step.At < 0 || step.Draws < 0 || step.Draws > drawsMost {
+				return fmt.Errorf("workload: expected a step of %s with a number above 0, a time of 0 or more and 0 to %d draws, found %+v",
+					part.Client, drawsMost, step)
+			}
+		}
+	}
+	return nil
+}
+
+// part is what a client is to do. It returns false if it is to do nothing; nil
+// steps mean everything.
+func (c Config) part(client string) (steps []Step, ok bool) {
+	if c.Parts == nil {
+		return nil, true
+	}
+	for _, part := range c.Parts {
+		if part.Client == client {
+			return part.Steps, true
+		}
+	}
+	return nil, false
+}
+
+// present are the indices of the clients of one kind that have a part.
+func (c Config) present(kind string, count int) []int {
+	var present []int
+	for i := range count {
+		if _, ok := c.part(clientName(kind, i)); ok {
+			present = append(present, i)
+		}
+	}
+	return present
+}
+
+// Parts returns the steps that all clients have taken, in order of the
+// configuration. Call it after Stop.
+func (w *Workload) Parts() []Part {
+	parts := make([]Part, 0, len(w.parts))
+	for _, part := range w.parts {
+		if len(part.Steps) > 0 {
+			parts = append(parts, Part{Client: part.Client, Steps: slices.Clone(part.Steps)})
+		}
+	}
+	order := w.config.Clients()
+	slices.SortFunc(parts, func(a, b Part) int {
+		return cmp.Compare(slices.Index(order, a.Client), slices.Index(order, b.Client))
+	})
+	return parts
+}
+
+// begin waits for the time of a step and notes it. It returns false if ctx was
+// done first.
+func (c *client) begin(ctx context.Context, number int, at time.Duration) bool {
+	draws := c.numbers.drawn
+	if !sleep(ctx, time.Until(c.began.Add(at))) {
+		return false
+	}
+	c.note(Step{Number: number, At: at, Draws: draws})
+	return true
+}
+
+func (c *client) note(step Step) { c.taken.Steps = append(c.taken.Steps, step) }
+
+// takePart takes the steps of the client's part, one after the other, until ctx
+// is done.
+func (c *client) takePart(ctx context.Context, take func(Step)) {
+	for _, step := range c.part {
+		c.numbers.seek(step.Draws)
+		if !c.begin(ctx, step.Number, step.At) {
+			return
+		}
+		take(step)
+	}
+}
+
+// numbers is a client's random stream. It knows how much of it was used.
+type numbers struct {
+	open  func() *rand.Rand
+	rest  *rand.Rand
+	drawn int
+}
+
+func newNumbers(open func() *rand.Rand) *numbers { return &numbers{open: open, rest: open()} }
+
+// Uint64 implements rand.Source.
+func (n *numbers) Uint64() uint64 {
+	n.drawn++
+	return n.rest.Uint64()
+}
+
+// seek goes on after the first so many numbers of the stream.
+func (n *numbers) seek(drawn int) {
+	n.rest, n.drawn = n.open(), drawn
+	for range drawn {
+		n.rest.Uint64()
+	}
+}
