@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"hash/fnv"
 	"unsafe"
 
@@ -53,6 +54,38 @@ func (t taped) load(p *kernel.Params) {
 	p.Replay = unsafe.Pointer(unsafe.SliceData(tape))
 	p.ReplayLen = len(t.tape)
 }
+
+// FromOpenTape is FromTape for a tape that leaves out the plain choices at its
+// end: where it ends they follow, however long the run is.
+func FromOpenTape(seed uint64, tape []byte) Source { return opened{seed, tape} }
+
+type opened struct {
+	seed uint64
+	tape []byte
+}
+
+// openBytes is more than any run takes choices.
+const openBytes = 1 << 30
+
+// openMemory holds an open tape and the zeros after it; openUsed is how much of
+// it is not zero.
+var (
+	openMemory scratch
+	openUsed   int
+)
+
+func (o opened) Seed() uint64 { return o.seed }
+
+func (o opened) load(p *kernel.Params) {
+	memory := openMemory.reserve(openBytes)
+	clear(memory[:openUsed])
+	openUsed = copy(memory, o.tape)
+	seeded(o.seed).load(p)
+	p.Replay, p.ReplayLen = unsafe.Pointer(unsafe.SliceData(memory)), len(memory)
+}
+
+// Trimmed is a tape without the plain choices at its end.
+func Trimmed(tape []byte) []byte { return bytes.TrimRight(tape, "\x00") }
 
 // streamSeed derives the seed of a named random stream, so that a new stream
 // does not reshuffle the others.

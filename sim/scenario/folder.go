@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/traces"
 )
 
@@ -67,7 +68,11 @@ func (r *Run) Write(folder, goVersion string) error {
 		return err
 	}
 	var tape, history bytes.Buffer
-	if err := traces.WriteTape(&tape, traces.Tape{Seed: r.Spec.Seed, Decisions: r.Result.Tape}); err != nil {
+	decisions := r.Result.Tape
+	if r.Spec.Reduced != nil {
+		decisions = sim.Trimmed(decisions)
+	}
+	if err := traces.WriteTape(&tape, traces.Tape{Seed: r.Spec.Seed, Decisions: decisions}); err != nil {
 		return err
 	}
 	header := traces.Header{Seed: r.Spec.Seed, Target: r.Spec.Target}

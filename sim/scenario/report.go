@@ -29,6 +29,7 @@ func (r *Run) Report(v Verdict) string {
 	if v.Outcome == linearizability.Passed {
 		r.reportUnfired(&b)
 	}
+	r.reportReduction(&b)
 	for i, violation := range v.Violations {
 		if i == violationsShown {
 			fmt.Fprintf(&b, "  and %d more violations\n", len(v.Violations)-i)
@@ -54,6 +55,20 @@ func (r *Run) Report(v Verdict) string {
 		}
 	}
 	return b.String()
+}
+
+// reportReduction lists what the clients of a reduced run do.
+func (r *Run) reportReduction(b *strings.Builder) {
+	if r.Spec.Reduced == nil {
+		return
+	}
+	fmt.Fprintf(b, "  reduced to what breaks %s; steps that clients take:\n", r.Spec.Reduced.Guarantee)
+	for _, part := range r.Spec.Reduced.Parts {
+		fmt.Fprintln(b, explain.Wrap(4, part.String()))
+	}
+	if len(r.Spec.Reduced.Parts) == 0 {
+		b.WriteString("    none\n")
+	}
 }
 
 // reportUnfired lists the planned faults that could not happen.

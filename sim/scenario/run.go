@@ -20,7 +20,8 @@ type Options struct {
 	Dir string
 	// Record keeps the tape.
 	Record bool
-	// Tape is followed instead of the seed's schedule, if it is not nil.
+	// Tape is followed instead of the seed's schedule, if it is not nil. A reduced
+	// run always follows one, which leaves out the plain choices at its end.
 	Tape []byte
 	// BreakAt and Trace are those of sim.Config.
 	BreakAt uint64
@@ -29,14 +30,18 @@ type Options struct {
 
 // Run is what one run left behind.
 type Run struct {
-	Spec    Spec
-	Plan    faults.Plan
-	Result  *sim.Result
-	History *model.History
-	Faults  faults.Report
+	Spec   Spec
+	Plan   faults.Plan
+	Result *sim.Result
+	// Schedule is how unkind the scheduler was.
+	Schedule sim.Schedule
+	History  *model.History
+	Faults   faults.Report
 	// Leaked is how many goroutines API servers left behind at orderly stops.
 	Leaked      int
 	compactions map[int64]int64 // when each was asked for, by revision
+	// Parts are the steps that the clients took.
+	Parts []workload.Part
 
 	// Problems are what went wrong with the run itself; it is inconclusive then.
 	Problems []error
@@ -55,14 +60,17 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 		return nil, err
 	}
 	source := sim.FromSeed(spec.Seed)
-	if options.Tape != nil {
+	switch {
+	case spec.Reduced != nil:
+		source = sim.FromOpenTape(spec.Seed, options.Tape)
+	case options.Tape != nil:
 		source = sim.FromTape(spec.Seed, options.Tape)
 	}
-	r := &Run{Spec: spec, Plan: plan, History: &model.History{}}
+	r := &Run{Spec: spec, Plan: plan, Schedule: spec.schedule(), History: &model.History{}}
 	latency := spec.latency()
 	var ran *cluster.Cluster
 	r.Result, err = sim.Run(sim.Config{
-		Source: source, Limits: spec.limits(), Schedule: spec.schedule(),
+		Source: source, Limits: spec.limits(), Schedule: r.Schedule,
 		Record: options.Record, BreakAt: options.BreakAt, Trace: options.Trace,
 		Network: simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost},
 	}, func(world *sim.World) {
@@ -169,6 +177,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	r.problem(clients.Stop())
 	r.History.End = int64(time.Since(began))
 	clients.Fill(r.History)
+	r.Parts = clients.Parts()
 
 	clientsLeft()
 	time.Sleep(leaveGrace)

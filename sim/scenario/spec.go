@@ -60,6 +60,16 @@ type Spec struct {
 	Every bool     `json:"every,omitempty"`
 	// Plan is the text of a plan to follow instead of one drawn from the seed.
 	Plan string `json:"plan,omitempty"`
+	// Reduced says what is left of a run that was reduced, nil for a whole one.
+	Reduced *Reduction `json:"reduced,omitempty"`
+}
+
+// Reduction is what is left of a run that was made smaller.
+type Reduction struct {
+	// Guarantee is the broken one that was kept.
+	Guarantee string `json:"guarantee"`
+	// Parts are what the clients still do.
+	Parts []workload.Part `json:"parts"`
 }
 
 // ErrSpec means that a spec describes no possible run.
@@ -72,7 +82,7 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("%w: expected 1 or %d etcd members, found %d", ErrSpec, MembersMost, s.Members)
 	case s.Servers < 1 || s.Servers > ServersMost:
 		return fmt.Errorf("%w: expected 1 to %d API servers, found %d", ErrSpec, ServersMost, s.Servers)
-	case s.Duration < DurationLeast || s.Duration > DurationMost:
+	case s.Reduced == nil && s.Duration < DurationLeast || s.Duration > DurationMost:
 		return fmt.Errorf("%w: expected a duration of %v to %v, found %v", ErrSpec, DurationLeast, DurationMost, s.Duration)
 	case s.Duration <= s.workload().Quiet:
 		return fmt.Errorf("%w: expected a duration above %v, which is what the quiet phase of scenario %s takes, found %v",
@@ -84,7 +94,10 @@ func (s Spec) Validate() error {
 	if err != nil {
 		return err
 	}
-	return plan.Check(s.topology())
+	if err := plan.Check(s.topology()); err != nil {
+		return err
+	}
+	return s.workload().Validate()
 }
 
 // workload is what the clients of the run do.
@@ -98,6 +111,9 @@ func (s Spec) workload() workload.Config {
 	if s.Watchers > 0 {
 		config.Watchers = s.Watchers
 	}
+	if s.Reduced != nil {
+		config.Parts = append([]workload.Part{}, s.Reduced.Parts...)
+	}
 	return config
 }
 
@@ -108,6 +124,9 @@ func (s Spec) topology() faults.Topology {
 		Consumers: s.workload().Consumers(),
 	}
 }
+
+// QuietPhase is how long the quiet phase is.
+func (s Spec) QuietPhase() time.Duration { return s.workload().Quiet }
 
 // faultsStart is when the first fault may begin: the caches are filled by then.
 const faultsStart = 3 * time.Second

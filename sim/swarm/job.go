@@ -1,6 +1,10 @@
 package swarm
 
-import "github.com/watchsim/watchsim/sim/scenario"
+import (
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/workload"
+)
 
 // Job is one run to be done by a worker.
 type Job struct {
@@ -14,6 +18,8 @@ type Job struct {
 	Tape []byte `json:"tape,omitempty"`
 	// Trace is the file for the trace, an absolute path; empty for none.
 	Trace string `json:"trace,omitempty"`
+	// Details asks for what a smaller run is made from.
+	Details bool `json:"details,omitempty"`
 }
 
 // Answer is what a worker says of a job.
@@ -27,4 +33,19 @@ type Answer struct {
 	Error string `json:"error,omitempty"`
 	// Memory is the worker's resident memory, in bytes.
 	Memory int64 `json:"memory"`
+	// Details are there if the job asked for them.
+	Details *Details `json:"details,omitempty"`
+}
+
+// Details are what a smaller run is made from.
+type Details struct {
+	// Plan is the text of the plan, Parts the steps that the clients took, and Tape
+	// the decisions.
+	Plan  string          `json:"plan"`
+	Parts []workload.Part `json:"parts"`
+	Tape  []byte          `json:"tape"`
+	// Forced is how the schedule departed from taking turns.
+	Forced sim.Forced `json:"forced"`
+	// Schedule is what it was drawn with.
+	Schedule sim.Schedule `json:"schedule"`
 }

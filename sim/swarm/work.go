@@ -90,7 +90,7 @@ func (w *worker) do(job Job) Answer {
 		return Answer{Error: "warming up: " + err.Error()}
 	}
 	run, err := w.execute(job.Spec, made, scenario.Options{
-		Record: job.Folder != "", Tape: job.Tape, Trace: job.Trace != "",
+		Record: job.Folder != "" || job.Details, Tape: job.Tape, Trace: job.Trace != "" || job.Details,
 	})
 	if err != nil {
 		return Answer{Error: err.Error()}
@@ -113,7 +113,14 @@ func (w *worker) do(job Job) Answer {
 			return Answer{Error: err.Error()}
 		}
 	}
-	return Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged}
+	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged}
+	if job.Details {
+		answer.Details = &Details{
+			Plan: run.Plan.String(), Parts: run.Parts, Tape: run.Result.Tape,
+			Forced: run.Result.Trace.Forced(run.Schedule), Schedule: run.Schedule,
+		}
+	}
+	return answer
 }
 
 func (w *worker) execute(spec scenario.Spec, made target.Target, options scenario.Options) (*scenario.Run, error) {
