@@ -4,6 +4,7 @@
 //	simrun --seed 7              one seed: run it, judge it, keep its artefacts
 //	simrun --seeds 1-2000        many seeds over all cores
 //	simrun replay out/FOLDER     the recorded tape again, with the same hash
+//	simrun shrink out/FOLDER     the same failure with less
 //	simrun check FILE...         recorded histories, whoever recorded them
 //	simrun scenarios             what can be run
 //

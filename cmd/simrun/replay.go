@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/shrink"
 	"github.com/watchsim/watchsim/sim/swarm"
 )
 
@@ -81,12 +83,12 @@ func replay(command *cobra.Command, folder string, asJSON, withTrace bool) error
 	if answer.Diverged {
 		fmt.Fprintln(out, "  the replay differs: the tape has a choice that the run does not have, or ends before it; "+
 			"the code or the toolchain is not the one that recorded it")
-		return exit(exitInconclusive)
+		return differs(out, recorded.Spec, answer.Verdict)
 	}
 	if answer.Verdict.Hash != recorded.Hash {
 		fmt.Fprintf(out, "  the replay differs: expected the hash %s, found %s; the code or the toolchain is not the one that recorded it\n",
 			recorded.Hash, answer.Verdict.Hash)
-		return exit(exitInconclusive)
+		return differs(out, recorded.Spec, answer.Verdict)
 	}
 	fmt.Fprintf(out, "  the hash agrees: %s\n  artefacts in %s\n", recorded.Hash, again)
 	switch answer.Verdict.Outcome {
@@ -95,6 +97,21 @@ func replay(command *cobra.Command, folder string, asJSON, withTrace bool) error
 	case linearizability.Failed:
 		return exit(exitFailed)
 	default:
+		return exit(exitInconclusive)
+	}
+}
+
+// differs is the end of a replay that is another run. One of a reduced run may
+// show the failure all the same, and is then as good as the one that was recorded.
+func differs(out io.Writer, spec scenario.Spec, verdict scenario.Verdict) error {
+	switch {
+	case spec.Reduced == nil:
+		return exit(exitInconclusive)
+	case shrink.Breaks(verdict, spec.Reduced.Guarantee):
+		fmt.Fprintf(out, "  %s is broken in it, too\n", spec.Reduced.Guarantee)
+		return exit(exitFailed)
+	default:
+		fmt.Fprintf(out, "  %s is not broken in it\n", spec.Reduced.Guarantee)
 		return exit(exitInconclusive)
 	}
 }

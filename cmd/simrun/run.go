@@ -93,7 +93,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 		RunE:          func(command *cobra.Command, _ []string) error { return flags.run(command) },
 	}
 	flags.register(root)
-	root.AddCommand(campaignCommand(), mergeCommand(), replayCommand(), checkCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
+	root.AddCommand(campaignCommand(), mergeCommand(), replayCommand(), shrinkCommand(), checkCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
 		Use:    swarm.WorkerArgument + " FOLDER",
 		Short:  "work off runs for another simrun",
 		Hidden: true,

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim/scenario"
+)
+
+// failing leaves the artefacts of a run whose watches lose events.
+func failing(t *testing.T) string {
+	return recordRun(t, "--target", "forgetful", "--scenario", "calm")
+}
+
+func verdictIn(t *testing.T, folder string) (verdict scenario.Verdict) {
+	text, err := os.ReadFile(filepath.Join(folder, "verdict.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &verdict))
+	return verdict
+}
+
+func TestAFailureIsShrunkAndReplays(t *testing.T) {
+	folder := failing(t)
+	code, stdout, stderr := simrun(t, "shrink", "--budget", "3m", folder)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "nothing else can be left out")
+
+	small := folder + "-shrunk"
+	before, after := verdictIn(t, folder), verdictIn(t, small)
+	require.Equal(t, before.Violations[0].Guarantee, after.Violations[0].Guarantee)
+	require.Greater(t, before.Operations, 150)
+	// An event whose resourceVersion is a multiple of 7 takes a few writes.
+	require.LessOrEqual(t, after.Operations, 12, stdout)
+	require.Less(t, after.SimulatedSeconds, before.SimulatedSeconds)
+	recorded, err := scenario.Load(small)
+	require.NoError(t, err)
+	require.Empty(t, recorded.Tape, "goroutines take turns")
+	require.Equal(t, before.Violations[0].Guarantee, recorded.Spec.Reduced.Guarantee)
+	report, err := os.ReadFile(filepath.Join(small, "report.txt"))
+	require.NoError(t, err)
+	require.Contains(t, string(report), "steps that clients take:")
+
+	for range 3 {
+		code, stdout, stderr = simrun(t, "replay", small)
+		require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+		require.Contains(t, stdout, "the hash agrees: "+after.Hash)
+	}
+	t.Run("with another fault", func(t *testing.T) {
+		changed := filepath.Join(t.TempDir(), "changed")
+		require.NoError(t, os.CopyFS(changed, os.DirFS(small)))
+		plan := "at 500ms compaction revision=current\n"
+		require.NoError(t, os.WriteFile(filepath.Join(changed, "plan.txt"), []byte(plan), 0o600))
+		code, stdout, stderr := simrun(t, "replay", changed)
+		require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+		require.Contains(t, stdout, recorded.Spec.Reduced.Guarantee+" is broken in it, too")
+	})
+}
+
+func TestShrinkingKeepsTheBestWhenItsTimeIsUp(t *testing.T) {
+	folder := failing(t)
+	small := filepath.Join(folder, "small")
+	code, stdout, stderr := simrun(t, "shrink", "--budget", "1ms", "--out", small, folder)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "the search was cut short")
+	require.Equal(t, verdictIn(t, folder).Violations[0].Guarantee, verdictIn(t, small).Violations[0].Guarantee)
+}
+
+func TestARunThatPassesIsNotShrunk(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	code, stdout, stderr := simrun(t, "shrink", folder)
+	require.Equal(t, exitInconclusive, code, "%s%s", stdout, stderr)
+	require.Contains(t, stderr, "expected the run in "+folder+" to break a guarantee, found that it does not")
+	require.NoDirExists(t, folder+"-shrunk")
+}
+
+func TestShrinkRefusesBadUsage(t *testing.T) {
+	for says, arguments := range map[string]string{
+		"expected the folder of one failing run, found 0": "shrink",
+		"expected at least 1, found 0":                    "shrink --workers 0 /nowhere",
+		"expected a time above zero, found -1s":           "shrink --budget -1s /nowhere",
+		"/nowhere/run.json, found none":                   "shrink /nowhere",
+	} {
+		code, stdout, stderr := simrun(t, strings.Fields(arguments)...)
+		requireRefused(t, says, code, stdout, stderr)
+	}
+}

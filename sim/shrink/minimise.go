@@ -1,0 +1,40 @@
+package shrink
+
+import "slices"
+
+// minimise leaves out as many items as it can, large pieces first, while what is
+// left still holds. first returns the index of the first candidate that holds, or
+// -1; it may stop looking at any time by returning -1. No single item can be left
+// out of the result unless first has stopped looking.
+func minimise[T any](items []T, first func(candidates [][]T) int) []T {
+	if len(items) == 0 || first([][]T{nil}) == 0 {
+		return nil
+	}
+	for size := (len(items) + 1) / 2; ; size = (size + 1) / 2 {
+		removed := false
+		for from := 0; from < len(items); {
+			candidates := without(items, from, size)
+			found := first(candidates)
+			if found < 0 {
+				break
+			}
+			items, from, removed = candidates[found], from+found*size, true
+		}
+		size = min(size, max(1, len(items)))
+		if size == 1 && !removed {
+			return items
+		}
+	}
+}
+
+// without are the lists that lack one piece of a size, from an index on.
+func without[T any](items []T, from, size int) [][]T {
+	var lists [][]T
+	for ; from < len(items); from += size {
+		// Leaving out everything has been tried.
+		if to := min(from+size, len(items)); to-from < len(items) {
+			lists = append(lists, slices.Concat(items[:from], items[to:]))
+		}
+	}
+	return lists
+}

@@ -1,0 +1,76 @@
+package shrink
+
+import (
+	"math/rand/v2"
+
+	"github.com/watchsim/watchsim/sim"
+)
+
+// takesTurns is whether the schedule of a case forces nothing.
+func (c Case) takesTurns() bool {
+	return *c.Spec.Schedule == sim.Schedule{} && len(c.Tape) == 0
+}
+
+// shuffles is how many tapes are tried with a schedule that does not interrupt.
+const shuffles = 6
+
+// shuffledBytes is how many choices such a tape holds.
+const shuffledBytes = 64 << 10
+
+// schedule looks for a kinder schedule: turns, and then one in which the order is
+// random but nobody is interrupted.
+// It returns whether it has found one.
+func (s *search) schedule() bool {
+	if s.best.takesTurns() {
+		return false
+	}
+	candidates := []Case{s.best.takingTurns()}
+	if *s.best.Spec.Schedule != (sim.Schedule{}) {
+		for i := range shuffles {
+			c := s.best.takingTurns()
+			c.Tape = shuffled(sim.Stream(c.Spec.Seed+uint64(i), "shrink"))
+			candidates = append(candidates, c)
+		}
+	}
+	return s.first("interruptions", candidates) >= 0
+}
+
+func shuffled(random *rand.Rand) []byte {
+	tape := make([]byte, shuffledBytes)
+	for i := range tape {
+		tape[i] = byte(random.IntN(255))
+	}
+	return tape
+}
+
+// tape replaces choices of the tape by plain ones.
+func (s *search) tape() {
+	if len(s.best.Tape) == 0 {
+		return
+	}
+	s.recordTape()
+	var chosen []int // the indices of choices that are not plain
+	for i, b := range s.best.Tape {
+		if b != 0 {
+			chosen = append(chosen, i)
+		}
+	}
+	tape := s.best.Tape
+	leaveOut(s, "choices of the schedule", chosen, func(c Case, kept []int) Case {
+		c.Tape = make([]byte, len(tape))
+		for _, i := range kept {
+			c.Tape[i] = tape[i]
+		}
+		c.Tape = sim.Trimmed(c.Tape)
+		return c
+	})
+}
+
+// recordTape replaces the tape by the choices that were made with it.
+func (s *search) recordTape() {
+	outcome, err := s.Try(s.ctx, s.best, true)
+	if s.note(err); err != nil || !outcome.Broken {
+		return
+	}
+	s.best.Tape = sim.Trimmed(outcome.Details.Tape)
+}

@@ -1,0 +1,275 @@
+package shrink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/swarm"
+	"github.com/watchsim/watchsim/sim/workload"
+)
+
+// ErrNotBroken means that the run to be made smaller does not break the guarantee.
+var ErrNotBroken = errors.New("the run breaks no guarantee any more")
+
+// Outcome is what became of a candidate.
+type Outcome struct {
+	// Broken is whether the guarantee is broken that has to be.
+	Broken bool
+	// Operations is how many requests there were, Seconds the simulated time.
+	Operations int
+	Seconds    float64
+	// Details are there if they were asked for.
+	Details *swarm.Details
+}
+
+// Status is how far a search is.
+type Status struct {
+	// Doing says what is being left out.
+	Doing string
+	// Tried counts the candidates so far.
+	Tried int
+	// Faults, Clients and Steps are what is left, and Operations the requests that
+	// the last run made with it.
+	Faults, Clients, Steps, Operations int
+	// Turns is whether goroutines take turns.
+	Turns bool
+}
+
+// Config is what a search needs.
+type Config struct {
+	// Try runs a candidate. It may be called from several goroutines.
+	Try func(ctx context.Context, candidate Case, details bool) (Outcome, error)
+	// Workers is how many candidates are tried at a time.
+	Workers int
+	// Budget is the real time for trying them, 0 for as long as it takes. Running
+	// the whole case once comes on top.
+	Budget time.Duration
+	// Progress is called now and then, from one goroutine at a time.
+	Progress func(Status)
+}
+
+// Result is the smallest case that was found.
+type Result struct {
+	Case Case
+	// Whole is the case that was given, and Before what became of it.
+	Whole  Case
+	Before Outcome
+	// Tried counts candidates. Complete means that nothing else can be left out of
+	// what was found: the search was not cut short.
+	Tried    int
+	Complete bool
+}
+
+// search is one search under way. Only best is for several goroutines.
+type search struct {
+	Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	doing  string
+
+	mu         sync.Mutex
+	best       Case
+	operations int
+	tried      int
+	failure    error
+}
+
+// Shrink makes a failing case smaller until nothing can be left out any more, the
+// budget is used up or ctx is done. The case that it is given is a whole run with its tape.
+func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (Result, error) {
+	before, err := config.Try(ctx, whole, true)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case !before.Broken:
+		return Result{}, ErrNotBroken
+	}
+	var cancel context.CancelFunc
+	if config.Budget > 0 {
+		ctx, cancel = context.WithTimeout(ctx, config.Budget)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	defer cancel()
+	s := &search{Config: config, ctx: ctx, cancel: cancel, best: takenApart(whole, *before.Details, guarantee), operations: before.Operations, tried: 1}
+	complete := false
+	if s.schedule() || s.first("nothing", []Case{s.best}) == 0 {
+		complete = s.run()
+	} else {
+		s.best = whole
+	}
+	if s.failure != nil {
+		return Result{}, s.failure
+	}
+	return Result{Case: s.best, Whole: whole, Before: before, Tried: s.tried, Complete: complete}, nil
+}
+
+// takenApart is a whole run as a reduced one that leaves nothing out.
+func takenApart(whole Case, details swarm.Details, guarantee string) Case {
+	c := Case{Spec: whole.Spec, Tape: details.Tape}
+	c.Spec.Plan, c.Spec.Schedule = details.Plan, &details.Schedule
+	if c.Spec.Reduced == nil {
+		c.Spec.Reduced = &scenario.Reduction{Parts: details.Parts}
+	}
+	return c.keeping(guarantee)
+}
+
+// run leaves out one kind of thing after the other until a round changes nothing.
+// It returns false if it was cut short.
+func (s *search) run() bool {
+	for s.ctx.Err() == nil {
+		before := s.best
+		s.clients()
+		s.faults()
+		s.time()
+		s.steps()
+		s.cluster()
+		s.shorten()
+		s.schedule()
+		s.time()
+		if same(before, s.best) {
+			s.tape()
+			return s.ctx.Err() == nil
+		}
+	}
+	return false
+}
+
+// same is whether two cases differ in nothing that the search changes.
+func same(a, b Case) bool {
+	equal := func(x, y workload.Part) bool { return x.Client == y.Client && slices.Equal(x.Steps, y.Steps) }
+	return a.Spec.Plan == b.Spec.Plan && a.Spec.Duration == b.Spec.Duration && a.Spec.Quiet == b.Spec.Quiet &&
+		a.Spec.Members == b.Spec.Members && a.Spec.Servers == b.Spec.Servers &&
+		*a.Spec.Schedule == *b.Spec.Schedule && slices.Equal(a.Tape, b.Tape) &&
+		slices.EqualFunc(a.Spec.Reduced.Parts, b.Spec.Reduced.Parts, equal)
+}
+
+// first tries candidates and makes the first that is still broken the best case.
+// It returns its index, or -1.
+func (s *search) first(doing string, candidates []Case) int {
+	s.doing = doing
+	outcomes := make([]Outcome, len(candidates))
+	found := firstOf(s.Workers, len(candidates), func(index int) bool {
+		if s.ctx.Err() != nil || candidates[index].Spec.Validate() != nil {
+			return false
+		}
+		outcome, err := s.Try(s.ctx, candidates[index], false)
+		s.note(err)
+		outcomes[index] = outcome
+		return err == nil && outcome.Broken
+	})
+	if found >= 0 {
+		s.best, s.operations = candidates[found], outcomes[found].Operations
+	}
+	return found
+}
+
+// note counts a candidate that was tried. One whose worker died breaks nothing;
+// any other error ends the search.
+func (s *search) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tried++
+	if err != nil && s.ctx.Err() == nil && !errors.Is(err, swarm.ErrWorkerDied) && s.failure == nil {
+		s.failure = err
+		s.cancel()
+	}
+	if s.Progress == nil {
+		return
+	}
+	status := Status{Doing: s.doing, Tried: s.tried, Operations: s.operations, Turns: s.best.takesTurns()}
+	status.Faults, status.Clients, status.Steps = s.best.size()
+	s.Progress(status)
+}
+
+// leaveOut minimises a list that a case has.
+func leaveOut[T any](s *search, doing string, items []T, with func(Case, []T) Case) {
+	minimise(items, func(lists [][]T) int {
+		candidates := make([]Case, len(lists))
+		for i, list := range lists {
+			candidates[i] = with(s.best, list)
+		}
+		return s.first(doing, candidates)
+	})
+}
+
+func (s *search) clients() {
+	leaveOut(s, "clients", s.best.Spec.Reduced.Parts, Case.withParts)
+}
+
+func (s *search) faults() {
+	leaveOut(s, "faults", []faults.Fault(s.best.plan()), func(c Case, kept []faults.Fault) Case { return c.withPlan(kept) })
+}
+
+func (s *search) steps() {
+	leaveOut(s, "steps of clients", s.best.steps(), Case.withSteps)
+}
+
+// time ends the run soon after the last that is due to happen, with as short a
+// quiet phase as will do.
+func (s *search) time() {
+	whole := s.best.Spec.Duration
+	quiet := s.best.Spec.QuietPhase()
+	var candidates []Case
+	for _, q := range []time.Duration{time.Second, 4 * time.Second, quiet} {
+		for _, active := range []time.Duration{s.best.busy(), whole - quiet} {
+			if c := s.best; q <= quiet && active+q < whole {
+				c.Spec.Quiet, c.Spec.Duration = q, active+q
+				candidates = append(candidates, c)
+			}
+		}
+	}
+	s.first("time", candidates)
+}
+
+// cluster does with fewer machines.
+func (s *search) cluster() {
+	var candidates []Case
+	add := func(change func(*scenario.Spec)) {
+		c := s.best
+		if change(&c.Spec); c.Spec.Members != s.best.Spec.Members || c.Spec.Servers != s.best.Spec.Servers || c.Spec.Neighbour != s.best.Spec.Neighbour {
+			candidates = append(candidates, c)
+		}
+	}
+	add(func(spec *scenario.Spec) { spec.Members, spec.Servers, spec.Neighbour = 1, 1, 0 })
+	add(func(spec *scenario.Spec) { spec.Members = 1 })
+	add(func(spec *scenario.Spec) { spec.Servers = 1 })
+	add(func(spec *scenario.Spec) { spec.Neighbour = 0 })
+	s.first("members and servers", candidates)
+}
+
+// shortest is how short a fault may become.
+const shortest = 100 * time.Millisecond
+
+// shorten makes faults last less long.
+func (s *search) shorten() {
+	for i := range s.best.plan() {
+		for s.best.plan()[i].Lasts > shortest {
+			shorter := func(lasts time.Duration) Case {
+				plan := s.best.plan()
+				plan[i].Lasts = max(lasts, shortest).Round(shortest)
+				return s.best.withPlan(plan)
+			}
+			lasts := s.best.plan()[i].Lasts
+			if s.first("length of faults", []Case{shorter(lasts / 8), shorter(lasts / 2)}) < 0 {
+				break
+			}
+		}
+	}
+}
+
+// String describes a status in a line.
+func (s Status) String() string {
+	schedule := "a schedule that forces switches"
+	if s.Turns {
+		schedule = "goroutines take turns"
+	}
+	return fmt.Sprintf("%d tried, leaving out %s: %d operations, %d clients with %d steps, %d faults, %s",
+		s.Tried, s.Doing, s.Operations, s.Clients, s.Steps, s.Faults, schedule)
+}
