@@ -37,6 +37,10 @@ type Mutant struct {
 	Anchor, Replacement string
 	// Hunt are the flags for the runs of simrun in which the bug shows soonest.
 	Hunt []string
+	// Breaks are the guarantees that the bug can break. A run that breaks another one
+	// shows something else: released code has bugs of its own, which an edit can move
+	// to another seed. Empty if every guarantee may be broken.
+	Breaks []string
 	// Equivalent says why the edit is no bug; empty if it is one. Runs of such a
 	// mutant have to pass.
 	Equivalent string

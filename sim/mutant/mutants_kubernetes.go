@@ -15,6 +15,9 @@ const (
 	etcd3Store       = "pkg/storage/etcd3/store.go"
 )
 
+// streams are the guarantees that a watch with a gap can break.
+var streams = []string{"Reliable", "Bookmarked", "Delivered", "Converged", "Resumable"}
+
 // kubernetesMutants are bugs of Kubernetes' cacher and of the etcd3 store below it.
 // Those of the store name no target: both cachers stand on it.
 var kubernetesMutants = []Mutant{
@@ -29,6 +32,7 @@ var kubernetesMutants = []Mutant{
 		Anchor:      "		if generation, _, err := c.ready.checkAndReadGeneration(); generation != readyGeneration || err != nil {\n",
 		Replacement: "		if generation, _, _ := c.ready.checkAndReadGeneration(); generation < readyGeneration {\n",
 		Hunt:        in("reinit"),
+		Breaks:      streams,
 	},
 	{
 		Name:        "A01-generation",
@@ -40,6 +44,7 @@ var kubernetesMutants = []Mutant{
 		Anchor:      "		r.generation++\n",
 		Replacement: "",
 		Hunt:        in("reinit"),
+		Breaks:      streams,
 	},
 	{
 		Name: "A03",
@@ -270,6 +275,7 @@ var kubernetesMutants = []Mutant{
 		Anchor:      "	err := w.waitUntilFreshLocked(ctx, consistentReadSupported, resourceVersion)\n	if err != nil {\n		return nil, false, 0, err\n	}\n",
 		Replacement: "	err := w.waitUntilFreshLocked(ctx, consistentReadSupported && false, resourceVersion)\n	if err != nil {\n		return nil, false, 0, err\n	}\n",
 		Hunt:        in("idle"),
+		Breaks:      []string{"TooLarge", "Most-recent", "Refreshed"},
 	},
 	{
 		Name:        "B06",

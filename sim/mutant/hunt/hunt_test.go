@@ -64,6 +64,17 @@ func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {
 	require.Equal(t, "a gap", r.Witness)
 }
 
+func TestAFailureThatTheBugCannotCauseIsNotTheBugs(t *testing.T) {
+	h := newHunter(t, failing("3"), failing("none"))
+	other := bug
+	other.Breaks = []string{"Unique"}
+	r, err := h.trial(context.Background(), other, 1, 10)
+	require.NoError(t, err)
+	require.Zero(t, r.Found, "the failure is one of Reliable")
+	require.Equal(t, []uint64{3}, r.Unconfirmed)
+	require.NotEqual(t, keyOf(bug), keyOf(other), "its results are not taken for those of the other")
+}
+
 func TestTrialsHaveSeedsOfTheirOwn(t *testing.T) {
 	h := newHunter(t, failing("1000004"), failing("none"))
 	r, err := h.trial(context.Background(), bug, 2, 10)

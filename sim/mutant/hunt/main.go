@@ -3,7 +3,8 @@
 //
 // It builds simrun with all of them inside, each to be switched on by itself. For
 // each mutant it runs seeds in the scenario that the mutant names until one fails. A
-// failure counts if the same seed passes without the bug. That is repeated for several ranges of seeds; each is a
+// failure counts if the same seed passes without the bug, and breaks nothing that the
+// bug cannot break. That is repeated for several ranges of seeds; each is a
 // trial. Controls, which are no bugs, must not fail at all.
 //
 //	go run ./sim/mutant/hunt [--only A01,A03] [--trials 20] [--seeds 5000] [--time 10m]

@@ -32,7 +32,8 @@ type result struct {
 	Found      uint64   `json:"found,omitempty"`
 	Guarantees []string `json:"guarantees,omitempty"`
 	Witness    string   `json:"witness,omitempty"`
-	// Unconfirmed are the seeds that failed with the bug and do not pass without it.
+	// Unconfirmed are the seeds that failed, but not for the bug: they do not pass
+	// without it, or broke what it cannot break.
 	Unconfirmed []uint64 `json:"unconfirmed,omitempty"`
 	// Seconds is the processor time of the trial, and Wall the time on the clock.
 	Seconds float64 `json:"seconds,omitempty"`
@@ -91,7 +92,8 @@ func (r *results) add(added result) error {
 
 // keyOf tells one edit and the runs that it is looked for in from all others.
 func keyOf(m mutant.Mutant) string {
-	return fmt.Sprintf("%08x", hash(m.Module, m.File, m.Anchor, m.Replacement, strings.Join(m.Hunt, " ")))
+	words := []string{m.Module, m.File, m.Anchor, m.Replacement, strings.Join(m.Hunt, " ")}
+	return fmt.Sprintf("%08x", hash(append(words, m.Breaks...)...))
 }
 
 // trials are the trials of a mutant as it is now.

@@ -99,7 +99,7 @@ func missedRow(m mutant.Mutant, trials []result) string {
 	}
 	why := m.Unseen
 	if why == "" {
-		why = "not known"
+		why = "not found yet"
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s; %d seeds of %s |\n", m.Name, cell(m.Summary), cell(m.Source), cell(why), seeds, command(m))
 }

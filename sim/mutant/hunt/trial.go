@@ -111,6 +111,10 @@ func (h *hunter) chunk(ctx context.Context, m mutant.Mutant, r *result, from, to
 			r.Inconclusive++
 			return true
 		}
+		if !canBreak(m, v) {
+			r.Unconfirmed = append(r.Unconfirmed, v.Seed)
+			return true
+		}
 		passes, err := h.passesWithout(ctx, m, v.Seed)
 		switch {
 		case err != nil:
@@ -127,6 +131,11 @@ func (h *hunter) chunk(ctx context.Context, m mutant.Mutant, r *result, from, to
 		err = fmt.Errorf("expected verdicts on seeds %d to %d, found %d less", from, to, expected-r.Seeds)
 	}
 	return used, errors.Join(err, failure)
+}
+
+// canBreak reports whether a failure can be the mutant's.
+func canBreak(m mutant.Mutant, v verdict) bool {
+	return len(m.Breaks) == 0 || !slices.ContainsFunc(v.guarantees(), func(name string) bool { return !slices.Contains(m.Breaks, name) })
 }
 
 // slowMost is how often a run is tried that real time was too short for.
@@ -171,7 +180,7 @@ func (r result) text() string {
 		words = append(words, fmt.Sprintf("%d inconclusive", r.Inconclusive))
 	}
 	if len(r.Unconfirmed) > 0 {
-		words = append(words, fmt.Sprintf("%d fail without the edit too", len(r.Unconfirmed)))
+		words = append(words, fmt.Sprintf("%d fail for another reason", len(r.Unconfirmed)))
 	}
 	return strings.Join(append(words, fmt.Sprintf("%.0f s of processor time, %.0f s on the clock", r.Seconds, r.Wall)), "; ")
 }
