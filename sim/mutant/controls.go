@@ -4,6 +4,17 @@ package mutant
 // reports one of them cries wolf.
 var controls = []Mutant{
 	{
+		Name:        "control-generation",
+		Summary:     "Becoming ready begins no new generation of the cache, so that a watch may register in a later one than it was let into.",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        readyFile,
+		Anchor:      "		r.generation++\n",
+		Replacement: "",
+		Hunt:        in("minute"),
+		Equivalent:  "one lock is held while the window is read and the watch registers, and the check that it is ready is still made",
+	},
+	{
 		Name:        "control-order",
 		Summary:     "The cache notes the resourceVersion of an event before the event instead of after it.",
 		Target:      "kubernetes",

@@ -23,26 +23,14 @@ var streams = []string{"Reliable", "Bookmarked", "Delivered", "Converged", "Resu
 var kubernetesMutants = []Mutant{
 	{
 		Name: "A01",
-		Summary: "k/k #116122 without the fix of #116172: a watch that passed the readiness check of one generation of the cache " +
-			"registers in the next, and misses what happened in between.",
+		Summary: "k/k #116122 without the fix of #116172: a watch that passed the readiness check registers while the cache is " +
+			"initialised again, and misses what happens in between.",
 		Source:      "kubernetes/kubernetes #116122, fixed by #116172 in 1.27",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        cacherFile,
 		Anchor:      "		if generation, _, err := c.ready.checkAndReadGeneration(); generation != readyGeneration || err != nil {\n",
-		Replacement: "		if generation, _, _ := c.ready.checkAndReadGeneration(); generation < readyGeneration {\n",
-		Hunt:        in("reinit"),
-		Breaks:      streams,
-	},
-	{
-		Name:        "A01-generation",
-		Summary:     "The other half of k/k #116172 is missing: becoming ready begins no new generation, so the check finds nothing.",
-		Source:      "kubernetes/kubernetes #116122, fixed by #116172 in 1.27",
-		Target:      "kubernetes",
-		Module:      apiserver,
-		File:        readyFile,
-		Anchor:      "		r.generation++\n",
-		Replacement: "",
+		Replacement: "		if readyGeneration < 0 {\n",
 		Hunt:        in("reinit"),
 		Breaks:      streams,
 	},
@@ -505,6 +493,7 @@ var kubernetesMutants = []Mutant{
 		Replacement: `	case err == etcdrpc.ErrCompacted:
 		return err
 `,
-		Hunt: []string{"--scenario", "minute", "--faults", "compaction,reset,partition"},
+		Hunt:   []string{"--scenario", "minute", "--faults", "compaction,reset,partition"},
+		Unseen: "missing workload: the retries end after 30 s with a list, mostly before a run of a minute asks whether everything has arrived",
 	},
 }
