@@ -11,5 +11,6 @@
 //   - process.go: one worker process, seen from the coordinator.
 //   - complaint.go: what a worker said before it died.
 //   - swarm.go: the coordinator.
+//   - memory.go, memory_race.go: when a worker is too large.
 //   - verify.go: whether one seed is one run.
 package swarm

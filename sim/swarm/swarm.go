@@ -26,12 +26,8 @@ type Limits struct {
 	Wall time.Duration
 }
 
-// workersMemory is what all workers may take together, in bytes. It leaves room
-// below 2 GiB for the coordinator, the last run of each worker, and the fresh
-// workers that confirm failures.
-const workersMemory = 1500 << 20
-
-// DefaultLimits use all cores and keep any number of runs under 2 GiB in all.
+// DefaultLimits use all cores and keep any number of runs under 2 GiB in all,
+// without the race detector.
 func DefaultLimits() Limits {
 	workers := runtime.NumCPU()
 	return Limits{Workers: workers, Runs: 500, MemoryBytes: workersMemory / int64(max(2, workers)), Wall: 2 * time.Minute}
