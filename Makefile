@@ -38,6 +38,10 @@ test: overlay ## run all tests
 race: overlay ## run the tests of the simulation with the race detector
 	go test -race $(SIMFLAGS) ./sim/... ./faults/... ./cmd/...
 
+.PHONY: timeline-web
+timeline-web: ## make the bundle of the timeline's page from its sources; needs node and npm
+	cd traces/timeline/web && npm ci --no-audit --no-fund --ignore-scripts && npm run check && npm run build
+
 .PHONY: lint
 lint: overlay ## gofmt, go vet and staticcheck, with and without the overlay
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -26,7 +26,7 @@ var mayNotImport = []struct {
 	{who: "/traces", what: "k8s.io/"},
 	{who: "/traces", what: "/sim"},
 	{who: "/traces", what: "/faults"},
-	{who: "/traces", what: "/linearizability", except: []string{"/traces/judge"}},
+	{who: "/traces", what: "/linearizability", except: []string{"/traces/judge", "/traces/timeline"}},
 	{who: "/faults", what: "k8s.io/"},
 	{who: "/faults", what: "/sim"},
 	{who: "/sim", what: "k8s.io/", except: []string{"/sim/target/apiserver", "/sim/target/kubernetes", "/sim/target/cacher"}},

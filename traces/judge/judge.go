@@ -58,20 +58,44 @@ type Violation struct {
 // file that cannot be judged has a verdict with an error. In the folder of a run,
 // the minimum is the one that the run's own verdict names.
 func File(path string, stdin io.Reader, config linearizability.Config) Verdict {
-	s, err := open(path, stdin)
+	read, err := Read(path, stdin)
 	if err != nil {
 		return Verdict{File: path, Error: err.Error(), Violations: []Violation{}}
 	}
+	v := History(read.History, read.Limits(config))
+	v.File, v.Seed, v.Target, v.Attributes = read.Name, read.Header.Seed, read.Header.Target, read.Header.Attributes
+	return v
+}
+
+// Recorded is a valid history that was read.
+type Recorded struct {
+	// Name is the path of the file itself.
+	Name    string
+	Header  traces.Header
+	History *model.History
+	minimum *linearizability.Counts
+}
+
+// Read reads a history from where [File] finds it. Its errors name the file.
+func Read(path string, stdin io.Reader) (Recorded, error) {
+	s, err := open(path, stdin)
+	if err != nil {
+		return Recorded{}, err
+	}
 	header, history, err := traces.ReadValidHistory(s)
 	if err = errors.Join(err, s.close()); err != nil {
-		return Verdict{File: path, Error: fmt.Sprintf("%s: %v", s.name, err), Violations: []Violation{}}
+		return Recorded{}, fmt.Errorf("%s: %w", s.name, err)
 	}
-	if s.minimum != nil {
-		config.Minimum = *s.minimum
+	return Recorded{Name: s.name, Header: header, History: history, minimum: s.minimum}, nil
+}
+
+// Limits returns the limits to judge the history by: in the folder of a run, the
+// minimum is the one that the run had.
+func (r Recorded) Limits(config linearizability.Config) linearizability.Config {
+	if r.minimum != nil {
+		config.Minimum = *r.minimum
 	}
-	v := History(history, config)
-	v.File, v.Seed, v.Target, v.Attributes = s.name, header.Seed, header.Target, header.Attributes
-	return v
+	return config
 }
 
 // History judges a valid history and explains what it finds.
@@ -86,13 +110,8 @@ func History(history *model.History, config linearizability.Config) Verdict {
 	for i := range history.Streams {
 		v.WatchEvents += len(history.Streams[i].Events)
 	}
-	if history.Truth.Revision == 0 {
-		// etcd begins at revision 1, so nobody has looked.
-		v.Outcome, v.Reason = linearizability.Inconclusive, "the history does not say what etcd committed, and everything is judged by that"
-		return v
-	}
 	start := time.Now()
-	found := linearizability.Check(history, config)
+	found := Check(history, config)
 	v.CheckSeconds = time.Since(start).Seconds()
 	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
 	for _, observation := range found.Observations {
@@ -110,6 +129,17 @@ func History(history *model.History, config linearizability.Config) Verdict {
 		v.Violations = append(v.Violations, entry)
 	}
 	return v
+}
+
+// Check judges a valid history as [linearizability.Check] does, if it says what
+// etcd committed.
+func Check(history *model.History, config linearizability.Config) linearizability.Verdict {
+	if history.Truth.Revision == 0 {
+		// etcd begins at revision 1, so nobody has looked.
+		return linearizability.Verdict{Outcome: linearizability.Inconclusive,
+			Reason: "the history does not say what etcd committed, and everything is judged by that"}
+	}
+	return linearizability.Check(history, config)
 }
 
 // Standing orders verdicts from good to bad.

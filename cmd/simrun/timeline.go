@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/traces/judge"
+	"github.com/watchsim/watchsim/traces/timeline"
+)
+
+// timelineCommand draws a recorded history.
+func timelineCommand() *cobra.Command {
+	var out string
+	command := &cobra.Command{
+		Use:   "timeline HISTORY",
+		Short: "draw a recorded history as one HTML page that needs no network",
+		Long: "timeline judges a recorded history and draws it: a file, the folder of a run, or - for standard\n" +
+			"input. The page is one file that works without a network; docs/timeline.md says how to read it.\n\n" +
+			"It exits with 0 once the page is written, whatever the verdict; `simrun check` has that as its exit code.",
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) != 1 {
+				return fmt.Errorf("expected one history to draw, found %d arguments; try `simrun timeline out/FOLDER`", len(arguments))
+			}
+			return nil
+		},
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return drawTimeline(command, arguments[0], out)
+		},
+	}
+	command.Flags().StringVarP(&out, "output", "o", "", "file to write (default: "+timeline.File+" beside the history, or here for standard input)")
+	return command
+}
+
+func drawTimeline(command *cobra.Command, path, out string) error {
+	recorded, err := judge.Read(path, command.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if out == "" {
+		out = timeline.File
+		if path != judge.Stdin {
+			out = filepath.Join(filepath.Dir(recorded.Name), timeline.File)
+		}
+	}
+	config := scenario.OracleConfig()
+	config.Minimum = linearizability.DefaultConfig().Minimum
+	verdict := judge.Check(recorded.History, recorded.Limits(config))
+	var page bytes.Buffer
+	if err := timeline.Write(&page, timeline.Recorded(recorded.Name, recorded.Header, recorded.History, verdict)); err != nil {
+		return err
+	}
+	if err := os.WriteFile(out, page.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("-o: expected a file that can be written, found %w", err)
+	}
+	fmt.Fprintf(command.OutOrStdout(), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", verdict.Outcome, recorded.Name,
+		len(recorded.History.Streams), len(verdict.Violations), float64(page.Len())/1024, out)
+	return nil
+}

@@ -1,0 +1,103 @@
+package timeline
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// commit says between which times a change was committed, as far as clients can
+// know: a history holds no times of etcd's.
+type commit struct {
+	// from is when the earliest request that can have made it, or any change
+	// before it, was called; by is when anybody was first told of it, or of a
+	// later revision.
+	from, by int64
+	// author is the index of the operation that made it, -1 if none says so.
+	author int
+}
+
+// commits returns one for each change.
+func commits(h *model.History) []commit {
+	authors := authorsOf(h)
+	told := toldOf(h)
+	all := make([]commit, len(h.Truth.Changes))
+	next, by := len(told)-1, h.End
+	for i := len(all) - 1; i >= 0; i-- {
+		for ; next >= 0 && told[next].rv >= h.Truth.Changes[i].RV; next-- {
+			by = min(by, told[next].at)
+		}
+		all[i].by = by
+	}
+	from := int64(0)
+	for i := range all {
+		change := &h.Truth.Changes[i]
+		author, known := authors.ofDeletion[change.RV]
+		if !change.Deleted {
+			author, known = authors.ofWrite[written{change.Object.Key(), change.Object.Value}]
+		}
+		all[i].author = -1
+		if known {
+			all[i].author = author
+			from = max(from, h.Operations[author].Call)
+		}
+		// A history that breaks a guarantee may show what is not there yet.
+		all[i].from, all[i].by = min(from, all[i].by), max(from, all[i].by)
+	}
+	return all
+}
+
+// written is what a write made of an object. Contents are unique.
+type written struct {
+	key   model.Key
+	value string
+}
+
+// authors finds operations by what they did to the store.
+type authors struct {
+	ofWrite    map[written]int
+	ofDeletion map[int64]int
+}
+
+func authorsOf(h *model.History) authors {
+	a := authors{map[written]int{}, map[int64]int{}}
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		switch {
+		case (op.Kind == model.Create || op.Kind == model.Update) && op.Object != nil:
+			a.ofWrite[written{op.Object.Key(), op.Object.Value}] = i
+		case op.Kind == model.Delete && op.Err == model.OK && op.ResultRV > 0:
+			a.ofDeletion[op.ResultRV] = i
+		}
+	}
+	return a
+}
+
+// told is a moment at which a client learned that etcd had reached a revision.
+type told struct{ rv, at int64 }
+
+// toldOf returns what clients were told, in order of revisions. What lies beyond
+// the truth is no evidence of it.
+func toldOf(h *model.History) []told {
+	most := h.Truth.Revision
+	if most == 0 {
+		most = math.MaxInt64
+	}
+	var all []told
+	for i := range h.Operations {
+		if op := &h.Operations[i]; op.Err == model.OK && op.Return != model.Pending && op.ResultRV > 0 && op.ResultRV <= most {
+			all = append(all, told{op.ResultRV, op.Return})
+		}
+	}
+	for i := range h.Streams {
+		for j := range h.Streams[i].Events {
+			if event := &h.Streams[i].Events[j]; event.RV > 0 && event.RV <= most {
+				all = append(all, told{event.RV, event.Time})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b told) int { return cmp.Or(cmp.Compare(a.rv, b.rv), cmp.Compare(a.at, b.at)) })
+	return all
+}

@@ -1,0 +1,203 @@
+package timeline
+
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// dataVersion is that of the data between this package and web/src/data.ts,
+// which are always of one build.
+const dataVersion = 1
+
+// data is what a page draws. Columns of the same table have the same length.
+// Strings, resourceVersions and objects are indices into texts, versions and
+// objects; times are nanoseconds. A column whose name ends in Steps holds the
+// differences between neighbours, which compress better.
+type data struct {
+	Version  int      `json:"version"`
+	Title    string   `json:"title"`
+	About    [][2]int `json:"about"` // names and values, as texts
+	Links    []Link   `json:"links"`
+	Outcome  string   `json:"outcome"`
+	Reason   int      `json:"reason"`
+	Known    bool     `json:"known"` // whether the history says what etcd committed
+	Healed   int64    `json:"healed"`
+	End      int64    `json:"end"`
+	Revision int      `json:"revision"`
+
+	Texts    []string `json:"texts"`
+	Versions []string `json:"versions"`
+	Objects  *objects `json:"objects"`
+	Servers  []int    `json:"servers"`
+	Clients  []int    `json:"clients"`
+
+	Changes     changeColumns    `json:"changes"`
+	Compactions []compactionData `json:"compactions"`
+	Faults      []faultData      `json:"faults"`
+	Operations  operationColumns `json:"operations"`
+	Streams     streamColumns    `json:"streams"`
+	Events      eventColumns     `json:"events"`
+	Informers   []informerData   `json:"informers"`
+	Censuses    []censusData     `json:"censuses"`
+
+	Marks []markData `json:"marks"`
+	// Left counts the violations and observations beyond marksMost.
+	Left int        `json:"left"`
+	Owed []owedData `json:"owed"`
+}
+
+type changeColumns struct {
+	VersionSteps []int   `json:"versionSteps"`
+	Object       []int   `json:"object"`
+	Deleted      []int   `json:"deleted"` // the indices of those that are deletions
+	FromSteps    []int64 `json:"fromSteps"`
+	Lasted       []int64 `json:"lasted"` // by less from
+	Author       []int   `json:"author"`
+}
+
+type compactionData struct {
+	Version int   `json:"version"`
+	Time    int64 `json:"time"`
+}
+
+type faultData struct {
+	Name      int   `json:"name"`
+	Note      int   `json:"note"`
+	Begin     int64 `json:"begin"`
+	End       int64 `json:"end"`
+	Processes []int `json:"processes"`
+}
+
+type informerData struct {
+	Client  int `json:"client"`
+	Server  int `json:"server"`
+	Query   int `json:"query"`
+	Version int `json:"version"`
+	Count   int `json:"count"`
+}
+
+type censusData struct {
+	Time        int64 `json:"time"`
+	Phase       int   `json:"phase"`
+	Server      int   `json:"server"`
+	Version     int   `json:"version"`
+	Streams     int   `json:"streams"`
+	Watchers    int   `json:"watchers"`
+	EtcdWatches int   `json:"etcdWatches"`
+	Goroutines  int   `json:"goroutines"`
+}
+
+// builder turns a history into data.
+type builder struct {
+	*interned
+	history  *model.History
+	versions *versions
+	objects  *objects
+	data     *data
+}
+
+// build returns the data of a page.
+func build(page *Page) *data {
+	h := page.History
+	b := &builder{interned: newInterned(), history: h, versions: newVersions(h), objects: newObjects()}
+	b.data = &data{
+		Version: dataVersion, Title: shortened(page.Title), Links: page.Links,
+		Outcome: string(page.Verdict.Outcome), Reason: b.text(page.Verdict.Reason),
+		Known:  h.Truth.Revision > 0,
+		Healed: h.Healed, End: h.End, Revision: b.versions.rank(h.Truth.Revision),
+	}
+	for _, row := range page.About {
+		b.data.About = append(b.data.About, [2]int{b.text(row[0]), b.text(row[1])})
+	}
+	b.processes()
+	b.truth()
+	b.faults()
+	b.operations()
+	b.streams()
+	b.counted()
+	b.marks(&page.Verdict)
+	b.data.Texts, b.data.Versions, b.data.Objects = b.texts, b.versions.texts(), b.objects
+	return b.data
+}
+
+// processes names the API servers and clients, in the order of their names.
+func (b *builder) processes() {
+	servers, clients := map[string]bool{}, map[string]bool{}
+	for i := range b.history.Operations {
+		servers[b.history.Operations[i].Server], clients[b.history.Operations[i].Client] = true, true
+	}
+	for i := range b.history.Streams {
+		servers[b.history.Streams[i].Server], clients[b.history.Streams[i].Client] = true, true
+	}
+	for i := range b.history.Informers {
+		servers[b.history.Informers[i].Server], clients[b.history.Informers[i].Client] = true, true
+	}
+	for i := range b.history.Censuses {
+		servers[b.history.Censuses[i].Server] = true
+	}
+	b.data.Servers, b.data.Clients = b.named(servers), b.named(clients)
+}
+
+func (b *builder) named(set map[string]bool) []int {
+	names := make([]string, 0, len(set))
+	for name := range set {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, natural)
+	indices := make([]int, len(names))
+	for i, name := range names {
+		indices[i] = b.text(name)
+	}
+	return indices
+}
+
+func (b *builder) truth() {
+	h, columns := b.history, &b.data.Changes
+	rank, from := 0, int64(0)
+	for i, committed := range commits(h) {
+		change := &h.Truth.Changes[i]
+		next := b.versions.rank(change.RV)
+		columns.VersionSteps = append(columns.VersionSteps, next-rank)
+		columns.FromSteps = append(columns.FromSteps, committed.from-from)
+		columns.Lasted = append(columns.Lasted, committed.by-committed.from)
+		columns.Object = append(columns.Object, b.object(&change.Object))
+		columns.Author = append(columns.Author, committed.author)
+		if change.Deleted {
+			columns.Deleted = append(columns.Deleted, i)
+		}
+		rank, from = next, committed.from
+	}
+	for _, compaction := range h.Truth.Compactions {
+		b.data.Compactions = append(b.data.Compactions, compactionData{b.versions.rank(compaction.RV), compaction.Time})
+	}
+}
+
+func (b *builder) faults() {
+	for i := range b.history.Faults {
+		fault := &b.history.Faults[i]
+		one := faultData{Name: b.text(fault.Name), Note: b.text(fault.Note), Begin: fault.Begin, End: fault.End}
+		for _, process := range fault.Processes {
+			one.Processes = append(one.Processes, b.text(process))
+		}
+		b.data.Faults = append(b.data.Faults, one)
+	}
+}
+
+// counted adds what was counted: the stores of informers and the censuses.
+func (b *builder) counted() {
+	for i := range b.history.Informers {
+		informer := &b.history.Informers[i]
+		b.data.Informers = append(b.data.Informers, informerData{
+			Client: b.text(informer.Client), Server: b.text(informer.Server), Query: b.text(query(informer.Scope, model.Selector{})),
+			Version: b.versions.rank(informer.LastSyncRV), Count: len(informer.Objects),
+		})
+	}
+	for i := range b.history.Censuses {
+		census := &b.history.Censuses[i]
+		b.data.Censuses = append(b.data.Censuses, censusData{
+			Time: census.Time, Phase: b.text(string(census.Phase)), Server: b.text(census.Server), Version: b.versions.rank(census.Revision),
+			Streams: census.Streams, Watchers: census.Watchers, EtcdWatches: census.EtcdWatches, Goroutines: census.Goroutines,
+		})
+	}
+}

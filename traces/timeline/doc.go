@@ -1,0 +1,17 @@
+// Package timeline answers one question: what does a history look like?
+//
+// [Write] draws one as a page of HTML: a lane for etcd, for each API server, for
+// each client and for each of its streams, along simulated time or along
+// resourceVersions, with faults as bands and violations marked. The page is one
+// file. It needs no server and asks for nothing, and what clusters put into names
+// and values is never markup in it.
+//
+//   - page.go: the page, from the bundle in web/dist and the data
+//   - data.go: what the page is given, in columns
+//   - requests.go: operations and streams with their events, as columns
+//   - intern.go, natural.go: strings, resourceVersions and objects, each once; names in order
+//   - commits.go: between which times etcd committed each change, and who wrote it
+//   - marks.go: violations, with what was owed beside what came
+//
+// The sources of the bundle are in web/src; web/README.md says how it is built.
+package timeline

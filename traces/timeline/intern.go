@@ -1,0 +1,169 @@
+package timeline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// textMost is how many bytes of one string of the history a page holds. The rest
+// is cut off, and the page says so.
+const textMost = 1024
+
+// interned are the strings of a page, each once; everything else refers to them
+// by index. The first is the empty string.
+type interned struct {
+	texts []string
+	index map[string]int
+}
+
+func newInterned() *interned { return &interned{texts: []string{""}, index: map[string]int{"": 0}} }
+
+// text returns the index of a string.
+func (in *interned) text(s string) int {
+	at, known := in.index[s]
+	if !known {
+		at = len(in.texts)
+		in.index[s] = at
+		in.texts = append(in.texts, shortened(s))
+	}
+	return at
+}
+
+// shortened cuts a string off after textMost bytes, between characters.
+func shortened(s string) string {
+	if len(s) <= textMost {
+		return s
+	}
+	end := textMost
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s… (%d bytes in all)", s[:end], len(s))
+}
+
+// versions are all resourceVersions of a history in increasing order. Columns
+// refer to them by index, so that the page can print each exactly although
+// JavaScript's numbers have 53 bits.
+type versions struct {
+	sorted []int64
+}
+
+func newVersions(h *model.History) *versions {
+	seen := map[int64]bool{0: true, model.RVUnset: true, h.Truth.Revision: true}
+	for i := range h.Truth.Changes {
+		seen[h.Truth.Changes[i].RV] = true
+	}
+	for i := range h.Truth.Compactions {
+		seen[h.Truth.Compactions[i].RV] = true
+	}
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		seen[op.RV], seen[op.ResultRV], seen[op.Precondition] = true, true, true
+		for j := range op.Objects {
+			seen[op.Objects[j].RV] = true
+		}
+	}
+	for i := range h.Streams {
+		seen[h.Streams[i].RV] = true
+		for j := range h.Streams[i].Events {
+			seen[h.Streams[i].Events[j].RV] = true
+		}
+	}
+	for i := range h.Informers {
+		seen[h.Informers[i].LastSyncRV] = true
+	}
+	for i := range h.Censuses {
+		seen[h.Censuses[i].Revision] = true
+	}
+	return &versions{slices.Sorted(maps.Keys(seen))}
+}
+
+// rank returns the index of a resourceVersion that the history holds.
+func (v *versions) rank(rv int64) int {
+	at, _ := slices.BinarySearch(v.sorted, rv)
+	return at
+}
+
+// texts are the resourceVersions as the page gets them.
+func (v *versions) texts() []string {
+	texts := make([]string, len(v.sorted))
+	for i, rv := range v.sorted {
+		texts[i] = strconv.FormatInt(rv, 10)
+	}
+	return texts
+}
+
+// objects are the states of objects that a history holds, each once, in columns
+// of indices into the strings. The first is no object.
+type objects struct {
+	Key    []int `json:"key"`
+	Value  []int `json:"value"`
+	Labels []int `json:"labels"`
+	Node   []int `json:"node"`
+	UID    []int `json:"uid"`
+	index  map[[5]int]int
+}
+
+func newObjects() *objects {
+	o := &objects{index: map[[5]int]int{}}
+	o.add([5]int{})
+	return o
+}
+
+func (o *objects) add(fields [5]int) int {
+	at, known := o.index[fields]
+	if !known {
+		at = len(o.Key)
+		o.index[fields] = at
+		o.Key, o.Value = append(o.Key, fields[0]), append(o.Value, fields[1])
+		o.Labels, o.Node = append(o.Labels, fields[2]), append(o.Node, fields[3])
+		o.UID = append(o.UID, fields[4])
+	}
+	return at
+}
+
+// object returns the index of a state. Its RV is not part of it: what refers to
+// it has one.
+func (b *builder) object(o *model.Object) int {
+	if o == nil {
+		return 0
+	}
+	return b.objects.add([5]int{
+		b.text(o.Key().String()), b.text(o.Value), b.text(labels(o.Labels)), b.text(o.Node), b.text(o.UID),
+	})
+}
+
+// labels puts labels as a selector has them.
+func labels(of map[string]string) string {
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if text != "" {
+			text += ","
+		}
+		text += name + "=" + of[name]
+	}
+	return text
+}
+
+// query puts what a list or watch asks for in words.
+func query(scope model.Scope, selector model.Selector) string {
+	text := "all objects"
+	switch {
+	case scope.Name != "":
+		text = model.Key(scope).String()
+	case scope.Namespace != "":
+		text = "namespace " + scope.Namespace
+	}
+	if of := labels(selector.Labels); of != "" {
+		text += ", " + of
+	}
+	if selector.Node != "" {
+		text += ", spec.nodeName=" + selector.Node
+	}
+	return text
+}

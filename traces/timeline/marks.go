@@ -1,0 +1,262 @@
+package timeline
+
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
+)
+
+const (
+	// marksMost is how many violations and observations a page marks.
+	marksMost = 200
+	// owedMost is how many changes that were owed to one stream a page shows.
+	owedMost = 20_000
+)
+
+// markData is a violation, or an observation that breaks nothing.
+type markData struct {
+	Breaks      bool   `json:"breaks"`
+	Name        string `json:"name"` // of the guarantee or phenomenon
+	Text        int    `json:"text"`
+	Explanation []int  `json:"explanation"`
+	Client      int    `json:"client"`
+	Server      int    `json:"server"`
+	Stream      int    `json:"stream"`     // its place, -1 for none
+	Operations  []int  `json:"operations"` // their places
+	Events      []int  `json:"events"`     // their places among the events of all streams
+	Versions    []int  `json:"versions"`   // the versions concerned
+	Time        int64  `json:"time"`       // when it showed
+	At          int    `json:"at"`         // the version at which it shows
+	// Owed and Came are the items of a list that differ, if the mark is about one.
+	Owed []itemData `json:"owed"`
+	Came []itemData `json:"came"`
+}
+
+// itemData is an object in a list, at its version.
+type itemData struct {
+	Object  int `json:"object"`
+	Version int `json:"version"`
+}
+
+// owedData is what the truth owes to one stream that a mark is about.
+type owedData struct {
+	Stream   int      `json:"stream"`
+	Types    []string `json:"types"`
+	Versions []int    `json:"versions"`
+	Objects  []int    `json:"objects"`
+	// Cut says that there would be more than owedMost.
+	Cut bool `json:"cut"`
+}
+
+// marks adds what the oracle found.
+func (b *builder) marks(verdict *linearizability.Verdict) {
+	m := &marker{builder: b, explainer: explain.New(b.history), owing: map[int]bool{}}
+	witnesses := make([]*linearizability.Witness, 0, len(verdict.Violations)+len(verdict.Observations))
+	for i := range verdict.Violations {
+		witnesses = append(witnesses, &verdict.Violations[i].Witness)
+	}
+	for i := range verdict.Observations {
+		witnesses = append(witnesses, &verdict.Observations[i].Witness)
+	}
+	b.data.Left = max(0, len(witnesses)-marksMost)
+	m.find(witnesses[:len(witnesses)-b.data.Left])
+	for i, witness := range witnesses[:len(witnesses)-b.data.Left] {
+		mark := m.mark(witness)
+		if i < len(verdict.Violations) {
+			violation := &verdict.Violations[i]
+			mark.Breaks, mark.Name, mark.Text = true, violation.Guarantee.Name, b.text(violation.Error())
+			for _, paragraph := range m.explainer.Explain(*violation) {
+				mark.Explanation = append(mark.Explanation, b.text(paragraph))
+			}
+		} else {
+			observation := &verdict.Observations[i-len(verdict.Violations)]
+			mark.Name, mark.Text = observation.Phenomenon.Name, b.text(observation.String())
+		}
+		b.data.Marks = append(b.data.Marks, mark)
+	}
+}
+
+// marker turns witnesses, which point into the history, into places.
+type marker struct {
+	*builder
+	explainer *explain.Explainer
+	store     *model.Store // nil if there is no order to build one by
+	streams   map[int]int  // places by ID
+	places    map[*model.Operation]int
+	events    map[*model.Event]eventPlace
+	owing     map[int]bool // the streams that have their owedData
+}
+
+type eventPlace struct{ stream, index, all int }
+
+// find looks up the places of all that witnesses point to, in one pass.
+func (m *marker) find(witnesses []*linearizability.Witness) {
+	h := m.history
+	ordered := slices.IsSortedFunc(h.Truth.Changes, func(a, b model.Change) int {
+		if a.RV < b.RV {
+			return -1
+		}
+		return 1
+	})
+	if ordered && h.Truth.Revision > 0 {
+		m.store = model.NewStore(&h.Truth)
+	}
+	m.streams, m.places, m.events = map[int]int{}, map[*model.Operation]int{}, map[*model.Event]eventPlace{}
+	for _, witness := range witnesses {
+		for _, event := range witness.Events {
+			m.events[event] = eventPlace{-1, -1, -1}
+		}
+	}
+	for i := range h.Operations {
+		m.places[&h.Operations[i]] = i
+	}
+	all := 0
+	for i := range h.Streams {
+		m.streams[h.Streams[i].ID] = i
+		for j := range h.Streams[i].Events {
+			if _, wanted := m.events[&h.Streams[i].Events[j]]; wanted {
+				m.events[&h.Streams[i].Events[j]] = eventPlace{i, j, all + j}
+			}
+		}
+		all += len(h.Streams[i].Events)
+	}
+}
+
+// mark returns where a witness points to.
+func (m *marker) mark(witness *linearizability.Witness) markData {
+	mark := markData{Client: m.text(witness.Client), Stream: -1, Time: m.history.End}
+	for _, op := range witness.Operations {
+		if place, known := m.places[op]; known {
+			mark.Operations = append(mark.Operations, place)
+		}
+	}
+	for _, event := range witness.Events {
+		if place := m.events[event]; place.all >= 0 && event != nil {
+			mark.Events = append(mark.Events, place.all)
+		}
+	}
+	for _, rv := range witness.RVs {
+		mark.Versions = append(mark.Versions, m.versions.rank(rv))
+	}
+	if place, known := m.streams[witness.Stream]; known && witness.Stream != 0 {
+		mark.Stream = place
+	}
+	m.moment(&mark, witness)
+	m.owed(mark.Stream, witness)
+	m.items(&mark, witness)
+	return mark
+}
+
+// moment fills in when and where a mark shows.
+func (m *marker) moment(mark *markData, witness *linearizability.Witness) {
+	at, server := int64(0), ""
+	if len(witness.RVs) > 0 {
+		at = witness.RVs[0]
+	}
+	switch {
+	case mark.Stream >= 0:
+		stream := &m.history.Streams[mark.Stream]
+		server = stream.Server
+		if stream.Closed != model.Pending {
+			mark.Time = stream.Closed
+		}
+		for _, event := range witness.Events {
+			if m.events[event].stream == mark.Stream {
+				mark.Time = event.Time
+				if at == 0 {
+					at = event.RV
+				}
+				break
+			}
+		}
+	case len(mark.Operations) > 0:
+		op := &m.history.Operations[mark.Operations[0]]
+		server, mark.Time = op.Server, op.Return
+		if op.Return == model.Pending {
+			mark.Time = op.Call
+		}
+		if at == 0 {
+			at = max(op.ResultRV, op.RV, 0)
+		}
+	case len(mark.Events) > 0:
+		place := m.events[witness.Events[0]]
+		server, mark.Time, at = m.history.Streams[place.stream].Server, witness.Events[0].Time, witness.Events[0].RV
+	default:
+		at = max(at, 0)
+		if slices.Contains(m.data.Servers, mark.Client) { // a census counted too much on it
+			server, mark.Client = witness.Client, 0
+		}
+	}
+	mark.Server, mark.At = m.text(server), m.versions.rank(at)
+}
+
+// owed adds what the truth owes to a stream, once for each stream.
+func (m *marker) owed(place int, witness *linearizability.Witness) {
+	if place < 0 || m.store == nil || m.owing[place] || m.history.Streams[place].Err != model.OK {
+		return
+	}
+	m.owing[place] = true
+	stream := &m.history.Streams[place]
+	from, to := beginningOf(stream), m.history.Truth.Revision
+	if stream.Closed != model.Pending {
+		to = from
+		for i := range stream.Events {
+			to = max(to, stream.Events[i].RV)
+		}
+		to = min(max(to, slices.Max(append(witness.RVs, 0))), m.history.Truth.Revision)
+	}
+	one := owedData{Stream: place}
+	for _, owed := range m.store.Owed(stream.Scope, stream.Selector, from, to) {
+		if one.Cut = len(one.Types) == owedMost; one.Cut {
+			break
+		}
+		one.Types, one.Versions = append(one.Types, string(owed.Type)), append(one.Versions, m.versions.rank(owed.RV))
+		one.Objects = append(one.Objects, m.object(owed.Object))
+	}
+	m.data.Owed = append(m.data.Owed, one)
+}
+
+// beginningOf returns the RV after which a stream is owed changes: that of the
+// request, or the newest that its initial block shows. The block may have been
+// taken at a later one, which nobody told.
+func beginningOf(s *model.Stream) int64 {
+	if !s.InitialEvents && s.RV > 0 {
+		return s.RV
+	}
+	newest := int64(0)
+	for i := range s.Events {
+		if s.Events[i].InitialEnd {
+			return s.Events[i].RV
+		}
+	}
+	for i := 0; i < len(s.Events) && s.Events[i].Type == model.Added && s.Events[i].Time == s.Events[0].Time; i++ {
+		newest = max(newest, s.Events[i].RV)
+	}
+	return newest
+}
+
+// items adds the differences between what a list returned and what was stored at
+// its version. Pages are left out: each holds a part.
+func (m *marker) items(mark *markData, witness *linearizability.Witness) {
+	if len(mark.Operations) == 0 || m.store == nil {
+		return
+	}
+	op := &m.history.Operations[mark.Operations[0]]
+	if op.Kind != model.List || op.Err != model.OK || op.Continues != 0 || op.HasMore || op.ResultRV > m.history.Truth.Revision {
+		return
+	}
+	stored := m.store.List(op.Scope, op.Selector, op.ResultRV)
+	for _, object := range stored {
+		if !slices.ContainsFunc(op.Objects, func(o model.Object) bool { return object.Equal(&o) }) {
+			mark.Owed = append(mark.Owed, itemData{m.object(object), m.versions.rank(object.RV)})
+		}
+	}
+	for i := range op.Objects {
+		object := &op.Objects[i]
+		if !slices.ContainsFunc(stored, func(o *model.Object) bool { return o.Equal(object) }) {
+			mark.Came = append(mark.Came, itemData{m.object(object), m.versions.rank(object.RV)})
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package timeline
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	_ "embed" // the bundle
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
+)
+
+// The bundle, which web/build.mjs makes from web/src.
+var (
+	//go:embed web/dist/page.html
+	pageHTML string
+	//go:embed web/dist/timeline.js
+	script string
+	//go:embed web/dist/timeline.css
+	style string
+)
+
+// Page is what a timeline is drawn from. It is not changed.
+type Page struct {
+	// Title names the history: a run, or a file.
+	Title string
+	// About is whatever else is known of it: names and values.
+	About [][2]string
+	// History has to be valid in the sense of traces.Validate.
+	History *model.History
+	// Verdict is what the oracle says of the history: its witnesses point into it.
+	Verdict linearizability.Verdict
+	// Links lead from the page to what lies beside it.
+	Links []Link
+}
+
+// Link leads to a file beside the page.
+type Link struct {
+	// File is its name, without a folder.
+	File string `json:"file"`
+	Text string `json:"text"`
+}
+
+// policy lets a page run its own script and use its own style, and lets it ask
+// for nothing: no image, font, connection, frame or form.
+const policy = "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'"
+
+// The marks in page.html that are replaced.
+const (
+	policyMark = "{{policy}}"
+	styleMark  = "{{style}}"
+	dataMark   = "{{data}}"
+	scriptMark = "{{script}}"
+)
+
+// Write writes a page as HTML. What comes from the history is in it as base64
+// only.
+func Write(w io.Writer, page Page) error {
+	payload, err := payload(build(&page))
+	if err != nil {
+		return err
+	}
+	_, err = strings.NewReplacer(
+		policyMark, fmt.Sprintf(policy, hash(script), hash(style)),
+		styleMark, style, dataMark, payload, scriptMark, script,
+	).WriteString(w, pageHTML)
+	if err != nil {
+		return fmt.Errorf("write timeline: %w", err)
+	}
+	return nil
+}
+
+// payload is data as JSON, deflated, in base64.
+func payload(d *data) (string, error) {
+	var deflated bytes.Buffer
+	out, err := flate.NewWriter(&deflated, flate.DefaultCompression)
+	if err != nil {
+		return "", err
+	}
+	if err := json.NewEncoder(out).Encode(d); err != nil {
+		return "", fmt.Errorf("write timeline: %w", err)
+	}
+	if err := out.Close(); err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(deflated.Bytes()), nil
+}
+
+// hash is that of an inline script or style, as a policy names it.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// File is what the page is called in the folder of a run.
+const File = "timeline.html"
+
+// Recorded returns the page of a history that was read from a file.
+func Recorded(name string, header traces.Header, history *model.History, verdict linearizability.Verdict) Page {
+	page := Page{Title: filepath.Base(name), History: history, Verdict: verdict}
+	if folder := filepath.Base(filepath.Dir(name)); page.Title == "history.jsonl" && folder != "." {
+		page.Title = folder
+	}
+	if header.Target != "" {
+		page.About = append(page.About, [2]string{"seed", strconv.FormatUint(header.Seed, 10)}, [2]string{"target", header.Target})
+	}
+	for _, name := range slices.Sorted(maps.Keys(header.Attributes)) {
+		page.About = append(page.About, [2]string{name, header.Attributes[name]})
+	}
+	return page
+}

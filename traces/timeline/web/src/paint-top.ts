@@ -1,0 +1,119 @@
+// The lanes that stand above the servers: the verdict, the faults and etcd.
+
+import { Lane } from "./lanes";
+import { Frame } from "./paint";
+import { flag, hatch } from "./shapes";
+
+export function paintMarks(frame: Frame, lane: Lane, y: number): void {
+  const { g, scene, colours } = frame, { data, facts } = scene;
+  const marks = data.marks.map((mark, index) => ({ mark, index, x: frame.x(facts.position({ kind: "mark", index }, scene.axis)) }))
+    .sort((a, b) => a.x - b.x || a.index - b.index);
+  let free = -Infinity;
+  for (const { mark, index, x } of marks) {
+    const selected = index === scene.mark, colour = mark.breaks ? colours.violation : colours.soft;
+    const text = `${index + 1} ${mark.name}`;
+    if (x < -200 || x > scene.width + 20) continue;
+    if (x < free && !selected) {
+      g.fillStyle = colour;
+      g.fillRect(x - 1, y + 2, 2, lane.height - 5);
+      continue;
+    }
+    flag(g, x, y + lane.height / 2, text, colour, colours.paper, selected || mark.breaks);
+    free = x + g.measureText(text).width + 16;
+  }
+  // The selected one lies on top.
+  if (scene.mark < 0) return;
+  const chosen = marks.find((m) => m.index === scene.mark)!;
+  flag(g, chosen.x, y + lane.height / 2, `${chosen.index + 1} ${chosen.mark.name}`, chosen.mark.breaks ? colours.violation : colours.ink, colours.paper, true);
+}
+
+export function paintFaults(frame: Frame, _lane: Lane, y: number): void {
+  const { g, scene, colours } = frame;
+  scene.data.faults.forEach((fault, i) => {
+    const [from, to] = frame.faultSpan(fault), left = Math.max(from, -4), right = Math.min(Math.max(to, from + 3), scene.width + 4);
+    const top = y + 4 + 16 * scene.lanes.faultRows[i];
+    if (right < 0 || left > scene.width) return;
+    g.globalAlpha = 0.25;
+    g.fillStyle = colours.fault;
+    g.fillRect(left, top, right - left, 13);
+    g.globalAlpha = 0.6;
+    g.fillStyle = hatch(g, colours.fault);
+    g.fillRect(left, top, right - left, 13);
+    g.globalAlpha = 1;
+    g.fillStyle = colours.fault;
+    g.fillRect(left, top, 2, 13);
+    g.save();
+    g.beginPath();
+    g.rect(Math.max(0, left), top - 1, Math.max(right - left, nextInRow(frame, i) - left - 6), 15);
+    g.clip();
+    g.fillStyle = colours.ink;
+    g.fillText(fault.name, Math.max(0, left) + 5, top + 7);
+    g.restore();
+  });
+}
+
+/** Where the next fault of the same row begins: a name may reach up to it. */
+function nextInRow(frame: Frame, i: number): number {
+  const { scene } = frame, row = scene.lanes.faultRows[i], begin = scene.data.faults[i].begin;
+  let next = Infinity;
+  scene.data.faults.forEach((other, j) => {
+    if (j !== i && scene.lanes.faultRows[j] === row && other.begin >= begin) next = Math.min(next, frame.faultSpan(other)[0]);
+  });
+  return Math.min(next, scene.width + 200);
+}
+
+export function paintEtcd(frame: Frame, lane: Lane, y: number): void {
+  const { g, scene, colours } = frame, { data, facts } = scene;
+  const series = scene.lanes.seriesOf(lane, scene.axis);
+  g.fillStyle = colours.etcd;
+  g.fillRect(Math.max(0, frame.x(facts.domain[scene.axis][0])), y + 19, Math.min(scene.width, frame.x(facts.domain[scene.axis][1])), 1);
+  frame.series(series, y + 19, 30, (i) => [data.versions[data.changes[i].version], data.key(data.changes[i].object)]);
+  leaders(frame, y + 34);
+  compactions(frame, y + 43);
+}
+
+/** The floor below which etcd has no history any more. */
+function compactions(frame: Frame, y: number): void {
+  const { g, scene, colours } = frame, { data, facts } = scene;
+  let free = -Infinity;
+  if (scene.axis === "rv" && data.compactions.length > 0) {
+    const floor = frame.x(data.rv[data.compactions[data.compactions.length - 1].version]);
+    g.globalAlpha = 0.35;
+    g.fillStyle = hatch(g, colours.soft);
+    g.fillRect(0, y - 7, Math.max(0, floor), 14);
+    g.globalAlpha = 1;
+  }
+  data.compactions.forEach((compaction, index) => {
+    const x = frame.x(facts.position({ kind: "compaction", index }, scene.axis)), text = `compacted ${data.versions[compaction.version]}`;
+    if (x < -120 || x > scene.width) return;
+    g.fillStyle = colours.ink;
+    g.fillRect(x, y - 7, 2, 14);
+    g.fillRect(x - 5, y + 5, 5, 2); // a foot to the left: what lies there is gone
+    if (x < free) return;
+    frame.tag(text, x + 6, y, colours.soft);
+    free = x + g.measureText(text).width + 14;
+  });
+}
+
+/** Which member led, as the censuses found it. */
+function leaders(frame: Frame, y: number): void {
+  const { g, scene, colours } = frame;
+  if (scene.axis !== "time") return;
+  let last = "", from = 0;
+  const led: { name: string; from: number; to: number }[] = [];
+  for (const census of scene.data.censuses) {
+    if (census.leader === last) continue;
+    if (last !== "") led.push({ name: last, from, to: census.time });
+    last = census.leader;
+    from = census.time;
+  }
+  if (last !== "") led.push({ name: last, from, to: scene.data.end });
+  for (const { name, from, to } of led) {
+    const left = Math.max(0, frame.x(from)), right = Math.min(scene.width, frame.x(to));
+    if (right <= 0 || left >= scene.width) continue;
+    g.fillStyle = colours.etcd;
+    g.fillRect(left, y - 1, Math.max(1, right - left - 2), 2);
+    const text = `leader ${name}`;
+    if (right - left > 90) frame.tag(text, right - g.measureText(text).width - 8, y, colours.soft);
+  }
+}
