@@ -61,7 +61,7 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func needsSimulation(arguments []string) bool {
 	for _, argument := range arguments {
 		switch argument {
-		case "check", "timeline", "merge", "scenarios", "kinds", "mutants", "help", "completion", "-h", "--help":
+		case "check", "timeline", "import", "merge", "record", "scenarios", "kinds", "mutants", "help", "completion", "-h", "--help":
 			return false
 		}
 	}
@@ -93,7 +93,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 		RunE:          func(command *cobra.Command, _ []string) error { return flags.run(command) },
 	}
 	flags.register(root)
-	root.AddCommand(campaignCommand(), mergeCommand(), replayCommand(), shrinkCommand(), checkCommand(), timelineCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
+	root.AddCommand(campaignCommand(), mergeCommand(), replayCommand(), shrinkCommand(), checkCommand(), timelineCommand(), importCommand(), recordCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
 		Use:    swarm.WorkerArgument + " FOLDER",
 		Short:  "work off runs for another simrun",
 		Hidden: true,

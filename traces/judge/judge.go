@@ -8,8 +8,10 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/linearizability/stale"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/cluster"
 )
 
 // explainedMost is how many violations of one history are explained. The rest
@@ -40,6 +42,8 @@ type Verdict struct {
 	Violations      []Violation `json:"violations"`
 	// Observations are what was seen that breaks no guarantee.
 	Observations []string `json:"observations,omitempty"`
+	// Stale says how old what each server showed was.
+	Stale []stale.Server `json:"stale,omitempty"`
 	// Counts is what the history holds, Minimum what it has to hold lest it be
 	// inconclusive.
 	Counts  linearizability.Counts `json:"counts"`
@@ -95,7 +99,24 @@ func (r Recorded) Limits(config linearizability.Config) linearizability.Config {
 	if r.minimum != nil {
 		config.Minimum = *r.minimum
 	}
+	if r.Header.Attributes[cluster.AttributeTruth] != "" {
+		config = forRealCluster(config)
+	}
 	return config
+}
+
+// forRealCluster relaxes what takes more than a recording of a real cluster holds:
+// clients need not have written, nor events have come, and how many changes a cache
+// holds cannot be counted where not all of them are known.
+func forRealCluster(config linearizability.Config) linearizability.Config {
+	config.Minimum = linearizability.Counts{Changes: 1}
+	config.Window = 0
+	return config
+}
+
+// RealCluster judges a history that was made of what was seen of a real cluster.
+func RealCluster(history *model.History) Verdict {
+	return History(history, forRealCluster(linearizability.DefaultConfig()))
 }
 
 // History judges a valid history and explains what it finds.
@@ -114,6 +135,7 @@ func History(history *model.History, config linearizability.Config) Verdict {
 	found := Check(history, config)
 	v.CheckSeconds = time.Since(start).Seconds()
 	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
+	v.Stale = stale.Of(history)
 	for _, observation := range found.Observations {
 		v.Observations = append(v.Observations, observation.String())
 	}

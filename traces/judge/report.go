@@ -3,9 +3,11 @@ package judge
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/traces/cluster"
 )
 
 // violationsShown is how many violations, and how many observations, a
@@ -26,6 +28,9 @@ func (v Verdict) Report() string {
 	if v.Counts != (linearizability.Counts{}) {
 		fmt.Fprintln(&b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
 	}
+	if truth := v.Attributes[cluster.AttributeTruth]; truth != "" {
+		fmt.Fprintln(&b, explain.Wrap(2, "truth: "+truth))
+	}
 	if v.Reason != "" {
 		fmt.Fprintln(&b, explain.Wrap(2, v.Reason))
 	}
@@ -43,5 +48,32 @@ func (v Verdict) Report() string {
 		}
 		fmt.Fprintf(&b, "\n%s", explain.Text("seen, but no violation: "+observation, nil))
 	}
+	b.WriteString(v.staleReads())
 	return b.String()
+}
+
+// staleReads says which servers showed old states. Of a history from a real cluster
+// it says so of all servers, as that is what people ask.
+func (v Verdict) staleReads() string {
+	var b strings.Builder
+	for _, server := range v.Stale {
+		if server.Worst == nil && v.Attributes[cluster.AttributeTruth] == "" {
+			continue
+		}
+		if b.Len() == 0 {
+			b.WriteString("\n  stale reads, compared with the newest that any server had shown by then\n")
+		}
+		fmt.Fprintln(&b, explain.Wrap(4, server.Text(v.at)))
+	}
+	return b.String()
+}
+
+// at prints a time of the history, with that of the day where it is known.
+func (v Verdict) at(nanoseconds int64) string {
+	text := time.Duration(nanoseconds).Round(time.Microsecond).String()
+	began, err := time.Parse(time.RFC3339Nano, v.Attributes[cluster.AttributeBegan])
+	if err != nil {
+		return text
+	}
+	return text + " (" + began.Add(time.Duration(nanoseconds)).UTC().Format("15:04:05.000") + ")"
 }

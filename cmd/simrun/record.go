@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/watchsim/watchsim/traces/observe"
+	"github.com/watchsim/watchsim/traces/record"
+)
+
+// recordFlags are what `simrun record` takes.
+type recordFlags struct {
+	kubeconfig, context, tlsServerName string
+	insecure                           bool
+	servers                            []string
+	resource, namespace                string
+	duration, probeEvery               time.Duration
+	options                            record.Options
+	out                                string
+}
+
+// recordCommand records what API servers show.
+func recordCommand() *cobra.Command {
+	var f recordFlags
+	command := &cobra.Command{
+		Use:   "record --resource RESOURCE",
+		Short: "record what one or several real API servers show, as a history",
+		Long: "record lists and watches a resource with an informer on each server, lists it at resourceVersion 0 from\n" +
+			"each in turn, and writes down what came, for `simrun check` to judge. It needs the verbs list and watch.\n\n" +
+			"Objects are redacted to their names, UIDs and resourceVersions, and a digest that contents cannot be\n" +
+			"guessed from. Contents of Secrets and credentials are never written. Ctrl-C ends the recording early\n" +
+			"and writes it. docs/real-clusters.md says what it can show.",
+		Example: "  simrun record --resource pods --duration 10m -o history.jsonl\n" +
+			"  simrun record --resource leases.coordination.k8s.io --namespace kube-system \\\n" +
+			"    --server a=https://10.0.0.1:6443 --server b=https://10.0.0.2:6443 -o history.jsonl",
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file with the cluster and credentials (default: as kubectl has it)")
+	flags.StringVar(&f.context, "context", "", "context in that file (default: its current one)")
+	flags.StringArrayVar(&f.servers, "server", nil, "API server as NAME=URL, asked with the same credentials; may be given again (default: the kubeconfig's)")
+	flags.StringVar(&f.tlsServerName, "tls-server-name", "", "name that the servers' certificates have, if it is not that of the URL")
+	flags.BoolVar(&f.insecure, "insecure-skip-tls-verify", false, "do not verify the servers' certificates")
+	flags.StringVar(&f.resource, "resource", "", "the resource to record, such as pods or deployments.apps")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "record this namespace only")
+	flags.DurationVar(&f.duration, "duration", time.Minute, "how long to record")
+	flags.DurationVar(&f.probeEvery, "probe-every", 10*time.Second, "how often to list at resourceVersion 0 from each server in turn, 0 for never")
+	flags.BoolVar(&f.options.Bodies, "bodies", false, "write the contents of objects, but for Secrets, instead of digests")
+	flags.BoolVar(&f.options.Labels, "labels", false, "write all labels")
+	flags.StringVarP(&f.out, "out", "o", "history.jsonl", "file to write, or - for standard output")
+	return command
+}
+
+func (f *recordFlags) run(command *cobra.Command) error {
+	if f.resource == "" {
+		return fmt.Errorf("--resource: expected a resource to record, such as pods or deployments.apps, found none")
+	}
+	if f.duration <= 0 || f.probeEvery < 0 {
+		return fmt.Errorf("expected --duration above 0 and --probe-every of at least 0, found %v and %v", f.duration, f.probeEvery)
+	}
+	servers, err := f.apiServers()
+	if err != nil {
+		return err
+	}
+	if f.out != "-" { // better found out now than after the recording
+		file, err := os.OpenFile(f.out, os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		file.Close()
+	}
+	observation, err := observe.Start(command.Context(), observe.Config{
+		Servers: servers, Resource: f.resource, Namespace: f.namespace, ProbeEvery: f.probeEvery, Options: f.options,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(command.ErrOrStderr(), "recording %s for %v; Ctrl-C ends it and writes %s\n", f.resource, f.duration, f.out)
+	select {
+	case <-command.Context().Done():
+	case <-time.After(f.duration):
+	}
+	observation.Stop()
+	return f.write(command.OutOrStdout(), command.ErrOrStderr(), observation.Recorder)
+}
+
+func (f *recordFlags) write(stdout, stderr io.Writer, recorder *record.Recorder) error {
+	header, h, notes, err := recorder.History()
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintf(stderr, "left out: %s\n", note)
+	}
+	return writeHistory(stdout, f.out, header, h)
+}
+
+// apiServers are the servers asked for, with the credentials of the kubeconfig.
+func (f *recordFlags) apiServers() ([]observe.Server, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig: expected a cluster and credentials, found none that can be used: %w", err)
+	}
+	config.UserAgent = "simrun-record"
+	if f.tlsServerName != "" {
+		config.TLSClientConfig.ServerName = f.tlsServerName
+	}
+	if f.insecure {
+		config.TLSClientConfig.Insecure = true
+		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, ""
+	}
+	if len(f.servers) == 0 {
+		return []observe.Server{{Name: "apiserver", Config: config}}, nil
+	}
+	var servers []observe.Server
+	named := map[string]bool{}
+	for _, server := range f.servers {
+		name, address, ok := strings.Cut(server, "=")
+		parsed, err := url.Parse(address)
+		if !ok || name == "" || err != nil || parsed.Host == "" || parsed.User != nil || named[name] {
+			// The address is not shown: it may hold a password.
+			return nil, fmt.Errorf("--server: expected NAME=URL, with a name of its own and no credentials in the URL, found something else under the name %q", name)
+		}
+		named[name] = true
+		own := rest.CopyConfig(config)
+		own.Host = address
+		servers = append(servers, observe.Server{Name: name, Config: own})
+	}
+	return servers, nil
+}

@@ -1,0 +1,133 @@
+package stale
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// look is a state that a server showed, and what it lacked of what had been known.
+type look struct {
+	time int64 // when the read was called, or the stream ended
+	rv   int64 // the state's
+	// missed is how many changes it lacked; first is the first sight of the first of
+	// them that anybody had, newest the newest that had been shown.
+	missed        int
+	first, newest step
+	op            *model.Operation
+	stream        *model.Stream
+	// end says that it is what a stream had brought when it ended, not what it began with.
+	end bool
+}
+
+func (l *look) isRead() bool { return !l.end }
+
+// looks returns what each server showed, in order of time.
+func looks(h *model.History, store *model.Store, known known) map[string][]look {
+	all := map[string][]look{}
+	add := func(server string, l look, scope model.Scope, selector model.Selector, lacks func(*model.Transition) bool) {
+		newest, ok := known.before(l.time)
+		if ok && newest.rv > l.rv {
+			owed := store.Owed(scope, selector, l.rv, newest.rv)
+			for i := range owed {
+				if lacks != nil && !lacks(&owed[i]) {
+					continue
+				}
+				if l.missed == 0 {
+					l.first, _ = known.first(owed[i].RV)
+				}
+				l.missed++
+			}
+			l.newest = newest
+		}
+		all[server] = append(all[server], l)
+	}
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		if op.Err != model.OK || op.Return == model.Pending || op.Continues != 0 || op.Match == model.MatchExact {
+			continue
+		}
+		switch op.Kind {
+		case model.List:
+			add(op.Server, look{time: op.Call, rv: op.ResultRV, op: op}, op.Scope, op.Selector, nil)
+		case model.Get:
+			if len(op.Objects) > 0 {
+				key := op.Objects[0].Key()
+				add(op.Server, look{time: op.Call, rv: op.Objects[0].RV, op: op}, model.Scope(key), model.Selector{}, nil)
+			}
+		}
+	}
+	for i := range h.Streams {
+		s := &h.Streams[i]
+		ended := s.Closed
+		if ended == model.Pending {
+			ended = h.End
+		}
+		// Of a stream that was recorded without times, all events stand at the end.
+		if s.Err != model.OK || s.Return == model.Pending || s.Return == h.End {
+			continue
+		}
+		rv, block := beginning(s)
+		if len(s.Events) > 0 && s.Events[0].Type != model.Error && (s.RV <= 0 || s.InitialEvents) {
+			add(s.Server, look{time: s.Call, rv: rv, stream: s}, s.Scope, s.Selector, lackedBy(s.Events[:block]))
+		}
+		for j := range s.Events {
+			rv = max(rv, s.Events[j].RV)
+		}
+		if rv > 0 {
+			add(s.Server, look{time: ended, rv: rv, stream: s, end: true}, s.Scope, s.Selector, lackedBy(s.Events))
+		}
+	}
+	for server := range all {
+		slices.SortStableFunc(all[server], func(a, b look) int { return cmp.Compare(a.time, b.time) })
+	}
+	return all
+}
+
+// beginning returns the RV that a stream starts from, and how many events it begins
+// with that are the state there.
+func beginning(s *model.Stream) (rv int64, block int) {
+	if s.RV > 0 && !s.InitialEvents {
+		return s.RV, 0
+	}
+	for i := range s.Events {
+		if s.Events[i].InitialEnd {
+			return s.Events[i].RV, i + 1
+		}
+	}
+	for block < len(s.Events) && s.Events[block].Type == model.Added {
+		rv = max(rv, s.Events[block].RV)
+		block++
+	}
+	return rv, block
+}
+
+// lackedBy tells which transitions events lack. A deletion of what they do not show
+// may be why they do not.
+func lackedBy(events []model.Event) func(*model.Transition) bool {
+	shown := map[model.Key]bool{}
+	for i := range events {
+		if events[i].Object != nil {
+			shown[events[i].Object.Key()] = events[i].Type != model.Deleted
+		}
+	}
+	return func(t *model.Transition) bool { return t.Type != model.Deleted || shown[t.Object.Key()] }
+}
+
+// what names the read or the stream.
+func (l *look) what() string {
+	if l.stream != nil {
+		asked := fmt.Sprintf("from RV %d", l.stream.RV)
+		if l.stream.RV == model.RVUnset {
+			asked = "without an RV"
+		}
+		return fmt.Sprintf("stream %d of client %s (%s)", l.stream.ID, l.stream.Client, asked)
+	}
+	asked := fmt.Sprintf("at RV %d", l.op.RV)
+	if l.op.RV == model.RVUnset {
+		asked = "without an RV"
+	}
+	return fmt.Sprintf("operation %d of client %s (%s %s)", l.op.ID, l.op.Client, l.op.Kind, asked)
+}

@@ -1,0 +1,124 @@
+package stale
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// Server says how old what one API server showed was. Times are those of the
+// history, in nanoseconds.
+type Server struct {
+	Name string `json:"server"`
+	// Reads are the lists, gets and initial blocks that could be compared, StaleReads
+	// those of them that lacked a change which somebody had been shown before.
+	Reads      int `json:"reads"`
+	StaleReads int `json:"stale_reads"`
+	// Streams are those that could be compared when they ended, Behind those of them
+	// that had not brought a change which somebody had been shown before.
+	Streams int `json:"streams"`
+	Behind  int `json:"streams_behind"`
+	// Worst is the one that lacked the most.
+	Worst *Look `json:"worst,omitempty"`
+	// Period is the longest time for which all that the server showed was stale.
+	Period *Period `json:"period,omitempty"`
+}
+
+// Look is one stale read or stream.
+type Look struct {
+	What string `json:"what"`
+	Time int64  `json:"time"`
+	// RV is that of the state shown, Newest that of the newest that had been shown.
+	RV     int64 `json:"rv"`
+	Newest int64 `json:"newest"`
+	// Missed is how many changes lie between them that the read or stream is about.
+	Missed int `json:"missed"`
+	// Age is for how long the first of them had been known at least.
+	Age int64 `json:"age"`
+	// Seen says who had been shown it, and how.
+	Seen string `json:"seen"`
+	// Allowed says that the request allowed for any state, however old.
+	Allowed bool `json:"allowed"`
+}
+
+// Period is a time for which everything that a server showed was stale.
+type Period struct {
+	// From is when somebody was first shown what the server lacked, To the last time
+	// that the server showed something stale.
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	// Fresh is when it next showed something that was not, -1 if it never did.
+	Fresh int64 `json:"fresh"`
+	// Looks is how many stale reads and streams are in it.
+	Looks int `json:"looks"`
+}
+
+// Of returns the servers of a history, by name. A history without a truth has none.
+func Of(h *model.History) []Server {
+	if h.Truth.Revision == 0 {
+		return nil
+	}
+	all := looks(h, model.NewStore(&h.Truth), knownOf(h))
+	var servers []Server
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		servers = append(servers, of(name, all[name]))
+	}
+	return servers
+}
+
+func of(name string, looks []look) Server {
+	server := Server{Name: name}
+	var current *Period
+	for i := range looks {
+		l := &looks[i]
+		stale := l.missed > 0
+		if l.isRead() {
+			server.Reads++
+			server.StaleReads += count(stale)
+		} else {
+			server.Streams++
+			server.Behind += count(stale)
+		}
+		if !stale {
+			if current != nil && current.Fresh == model.Pending {
+				current.Fresh = l.time
+			}
+			current = nil
+			continue
+		}
+		if current == nil {
+			current = &Period{From: l.first.time, Fresh: model.Pending}
+		}
+		current.To = l.time
+		current.Looks++
+		if server.Period == nil || current.To-current.From > server.Period.To-server.Period.From {
+			server.Period = current
+		}
+		if server.Worst == nil || l.missed > server.Worst.Missed {
+			server.Worst = &Look{
+				What: l.what(), Time: l.time, RV: l.rv, Newest: l.newest.rv, Missed: l.missed,
+				Age: l.time - l.first.time, Seen: l.first.what(), Allowed: l.allowed(),
+			}
+		}
+	}
+	return server
+}
+
+// allowed reports whether a request allowed for any state.
+func (l *look) allowed() bool {
+	switch {
+	case l.end:
+		return true // how fast events come, nobody promises
+	case l.stream != nil:
+		return !l.stream.InitialEvents || l.stream.RV >= 0
+	}
+	return l.op.RV >= 0
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}

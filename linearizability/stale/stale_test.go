@@ -1,0 +1,109 @@
+package stale
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+func object(name string, rv int64) model.Object {
+	return model.Object{Namespace: "default", Name: name, Value: fmt.Sprint(rv), RV: rv}
+}
+
+func list(id int, server string, call, asked, rv int64) model.Operation {
+	return model.Operation{ID: id, Client: "c", Server: server, Kind: model.List, Call: call, Return: call + 1, RV: asked, ResultRV: rv}
+}
+
+// base is a resource with three changes, at RV 10, 20 and 30; the last is a deletion.
+func base() *model.History {
+	return &model.History{
+		Truth: model.Truth{Revision: 40, Changes: []model.Change{
+			{RV: 10, Object: object("x", 10)}, {RV: 20, Object: object("y", 20)}, {RV: 30, Deleted: true, Object: object("x", 30)},
+		}},
+		End: 1000,
+	}
+}
+
+func shown(h *model.History, name string) Server {
+	for _, s := range Of(h) {
+		if s.Name == name {
+			return s
+		}
+	}
+	return Server{}
+}
+
+func TestHowStaleAReadIs(t *testing.T) {
+	h := base()
+	h.Operations = []model.Operation{
+		list(1, "a", 10, -1, 10), list(2, "b", 20, 0, 10), // nobody knew better
+		list(3, "a", 30, -1, 35), list(4, "b", 50, 0, 12), // two changes behind, known since 31
+		list(5, "b", 60, -1, 25), list(6, "b", 70, 0, 30), // one behind; none, as nothing changed after 30
+	}
+	a, b := shown(h, "a"), shown(h, "b")
+	require.Equal(t, Server{Name: "a", Reads: 2}, a)
+	require.Equal(t, [2]int{4, 2}, [2]int{b.Reads, b.StaleReads})
+	require.Equal(t, Look{
+		What: "operation 4 of client c (list at RV 0)", Time: 50, RV: 12, Newest: 35, Missed: 2, Age: 50 - 31,
+		Seen: "the answer of a to operation 3 (list), at RV 35", Allowed: true,
+	}, *b.Worst)
+	require.Equal(t, Period{From: 31, To: 60, Fresh: 70, Looks: 2}, *b.Period)
+	require.Equal(t, "b: 2 of 4 reads stale, 0 of 0 streams behind at their end. The worst: operation 4 of client c (list at RV 0) showed "+
+		"RV 12 at 50, 2 changes behind RV 35, 0s after the answer of a to operation 3 (list), at RV 35. The resourceVersion that the request "+
+		"named allows for that. All it showed was stale from 31 to 60, and it was fresh again at 70.",
+		b.Text(func(t int64) string { return fmt.Sprint(t) }))
+}
+
+// TestOnlyWhatIsAskedForCounts: a change elsewhere makes no read stale.
+func TestOnlyWhatIsAskedForCounts(t *testing.T) {
+	for name, row := range map[string]struct {
+		read  model.Operation
+		stale int
+	}{
+		"all":                       {list(2, "b", 50, 0, 12), 1},
+		"another namespace":         {func() model.Operation { op := list(2, "b", 50, 0, 12); op.Scope.Namespace = "blue"; return op }(), 0},
+		"exactly that RV":           {func() model.Operation { op := list(2, "b", 50, 12, 12); op.Match = model.MatchExact; return op }(), 0},
+		"called before it was seen": {list(2, "b", 30, 0, 12), 0},
+		"a get of what was deleted": {model.Operation{ID: 2, Server: "b", Kind: model.Get, Call: 50, Return: 51, RV: 0, Objects: []model.Object{object("x", 10)}}, 1},
+		"a get of what was not":     {model.Operation{ID: 2, Server: "b", Kind: model.Get, Call: 50, Return: 51, RV: 0, Objects: []model.Object{object("y", 20)}}, 0},
+		"a failed read":             {func() model.Operation { op := list(2, "b", 50, 0, 12); op.Err = model.Unknown; return op }(), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := base()
+			h.Operations = []model.Operation{list(1, "a", 30, -1, 35), row.read}
+			require.Equal(t, row.stale, shown(h, "b").StaleReads)
+		})
+	}
+}
+
+func TestStreamsThatStandStill(t *testing.T) {
+	x, y, gone := object("x", 10), object("y", 20), object("x", 30)
+	event := func(stream int, kind model.EventType, at int64, o *model.Object) model.Event {
+		return model.Event{Stream: stream, Type: kind, Time: at, RV: o.RV, Object: o}
+	}
+	h := base()
+	h.Streams = []model.Stream{
+		{ID: 1, Client: "c", Server: "a", Call: 1, Return: 1, RV: 10, Closed: model.Pending,
+			Events: []model.Event{event(1, model.Added, 100, &y), event(1, model.Deleted, 200, &gone)}},
+		{ID: 2, Client: "c", Server: "b", Call: 1, Return: 1, RV: 0, Closed: model.Pending,
+			Events: []model.Event{event(2, model.Added, 2, &x)}},
+	}
+	require.Equal(t, Server{Name: "a", Streams: 1}, shown(h, "a"))
+	b := shown(h, "b")
+	require.Equal(t, [4]int{1, 0, 1, 1}, [4]int{b.Reads, b.StaleReads, b.Streams, b.Behind})
+	require.Equal(t, "stream 2 of client c (from RV 0)", b.Worst.What)
+	require.Equal(t, [2]int64{int64(b.Worst.Missed), b.Worst.Age}, [2]int64{2, 900})
+	require.Equal(t, "ADDED default/y at RV 20 on stream 1 of a", b.Worst.Seen)
+	require.Equal(t, Period{From: 100, To: 1000, Fresh: -1, Looks: 1}, *b.Period)
+	require.Contains(t, b.Text(func(t int64) string { return time.Duration(t).String() }),
+		"The worst: stream 2 of client c (from RV 0) had got to RV 10 at 1µs, 2 changes behind RV 30")
+
+	h.Streams[1].Return, h.Streams[1].Events[0].Time = h.End, h.End // recorded without times
+	require.Zero(t, shown(h, "b").Streams)
+	h.Truth = model.Truth{}
+	require.Empty(t, Of(h))
+}

@@ -1,0 +1,162 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/audit"
+	"github.com/watchsim/watchsim/traces/cluster"
+	"github.com/watchsim/watchsim/traces/etcdctl"
+	"github.com/watchsim/watchsim/traces/kubectl"
+)
+
+// Kind is a format of files.
+type Kind string
+
+// The kinds, by the words of the command line.
+const (
+	Audit   Kind = "audit"
+	Kubectl Kind = "kubectl"
+	Etcdctl Kind = "etcdctl"
+	History Kind = "history"
+)
+
+// kinds are in the order in which they are read: those that name the resource come
+// first, as the keys in etcd are told apart by it.
+var kinds = []Kind{History, Audit, Kubectl, Etcdctl}
+
+// File is one source.
+type File struct {
+	Kind Kind
+	// Server names the API server that it is from; nothing for those of etcd.
+	Server string
+	Path   string
+}
+
+// Files reads arguments such as
+//
+//	audit a=audit-a.log b=audit-b.log etcdctl etcd.json
+//
+// The first word is a kind, and each kind is that of the files up to the next one. A
+// file without a server is named after itself.
+func Files(arguments []string) ([]File, error) {
+	var files []File
+	kind := Kind("")
+	for _, argument := range arguments {
+		if slices.Contains(kinds, Kind(argument)) {
+			kind = Kind(argument)
+			continue
+		}
+		if kind == "" {
+			return nil, fmt.Errorf("expected audit, kubectl, etcdctl or history before the first file, found %q", argument)
+		}
+		server, path, named := strings.Cut(argument, "=")
+		if !named || strings.ContainsRune(server, filepath.Separator) {
+			server, path = strings.TrimSuffix(filepath.Base(argument), filepath.Ext(argument)), argument
+		}
+		if server == "" || path == "" {
+			return nil, fmt.Errorf("expected a file, or SERVER=FILE, found %q", argument)
+		}
+		files = append(files, File{kind, server, path})
+	}
+	if len(files) == 0 {
+		return nil, errors.New("expected files to import, found none; try `simrun import audit SERVER=audit.log etcdctl etcd.json`")
+	}
+	return files, nil
+}
+
+// Options say what the files do not.
+type Options struct {
+	// Resource is the resource that the history is about, as in pods or
+	// deployments.apps. It may be left out if the sources are about one.
+	Resource string
+	// ClockSkew is by how much the clocks of the sources may differ; below 0 for
+	// [DefaultSkew] if there are several, and none if there is one.
+	ClockSkew time.Duration
+	// EtcdFrom is the --rev that `etcdctl watch` was given, 0 for none.
+	EtcdFrom int64
+	// AllLabels keeps the labels that no request selects by.
+	AllLabels bool
+}
+
+// DefaultSkew is by how much clocks that NTP keeps may differ in a cluster that is
+// not looked after well.
+const DefaultSkew = time.Second
+
+// Import makes a history of files. The notes say what was left out and why.
+func Import(files []File, options Options) (header traces.Header, h *model.History, notes []string, err error) {
+	recording := &cluster.Recording{Resource: options.Resource}
+	logs := audit.Reader{Recording: recording}
+	clocks := 0
+	for _, kind := range kinds {
+		for _, file := range files {
+			if file.Kind != kind {
+				continue
+			}
+			if kind == Audit || kind == History {
+				clocks++
+			}
+			if err := read(recording, &logs, file, options); err != nil {
+				return header, nil, nil, err
+			}
+			recording.Source(string(kind) + " " + file.Server)
+		}
+	}
+	if options.Resource == "" {
+		if err := logs.OneResource(); err != nil {
+			return header, nil, nil, err
+		}
+	}
+	skew := options.ClockSkew
+	if skew < 0 {
+		if skew = 0; clocks > 1 {
+			skew = DefaultSkew
+		}
+	}
+	header, h, err = recording.History(cluster.Options{ClockSkew: skew, AllLabels: options.AllLabels})
+	return header, h, recording.Left(), err
+}
+
+func read(recording *cluster.Recording, logs *audit.Reader, file File, options Options) error {
+	in, err := os.Open(file.Path)
+	if err != nil {
+		var of *fs.PathError
+		if errors.As(err, &of) {
+			err = of.Err
+		}
+		return fmt.Errorf("%s: expected a file to import, found that it cannot be read: %w", file.Path, err)
+	}
+	defer in.Close()
+	return readFrom(recording, logs, file, options, in)
+}
+
+func readFrom(recording *cluster.Recording, logs *audit.Reader, file File, options Options, in io.Reader) error {
+	switch file.Kind {
+	case Audit:
+		return logs.Read(file.Server, file.Path, in)
+	case Kubectl:
+		return kubectl.Read(recording, file.Server, file.Path, in)
+	case Etcdctl:
+		if recording.Resource == "" {
+			return fmt.Errorf("%s: expected the resource to be named, as the keys of etcd are told apart by it, found no name", file.Path)
+		}
+		return etcdctl.Read(recording, etcdctl.Options{Prefixes: etcdctl.Prefixes(recording.Resource), From: options.EtcdFrom}, file.Path, in)
+	}
+	header, h, err := traces.ReadValidHistory(in)
+	if err == nil {
+		err = recording.Merge(header, h)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file.Path, err)
+	}
+	return nil
+}
