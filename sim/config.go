@@ -25,6 +25,9 @@ type Config struct {
 	// Trace keeps everything that happened in Result.Trace, to find where two
 	// runs part, and why.
 	Trace bool
+	// TraceRecords bounds the trace, 0 for as many as there is room for. What happens
+	// after that is not in it.
+	TraceRecords int
 	// Network sets up the simulated network; its random streams are the world's.
 	Network simnet.Config
 }

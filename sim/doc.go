@@ -10,6 +10,8 @@
 //   - source.go: where decisions come from.
 //   - process.go: groups of goroutines that crash together.
 //   - random.go: named random streams.
+//   - trace.go: everything that happened in a run, and where two runs part.
+//   - decisions.go: the decisions in a trace, as text.
 //   - result.go: how a run ended, and what it leaves to look at.
 //   - simtest: helpers for tests that simulate.
 package sim

@@ -87,7 +87,7 @@ func newRecording(p *kernel.Params, config Config) recording {
 		p.RecordCap = len(r.tape)
 	}
 	if config.Trace {
-		r.trace = newTrace()
+		r.trace = newTrace(config.TraceRecords)
 		p.Trace = unsafe.Pointer(unsafe.SliceData(r.trace))
 		p.TraceCap = len(r.trace)
 	}

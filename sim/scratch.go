@@ -22,3 +22,11 @@ func (s *scratch) reserve(size int) []byte {
 	}
 	return s.memory[:size]
 }
+
+// release gives the pages back to the system, and leaves the memory reserved.
+func (s *scratch) release() {
+	if len(s.memory) > 0 {
+		// Where that is not possible the memory stays in use, which does no harm.
+		_ = syscall.Madvise(s.memory, syscall.MADV_DONTNEED)
+	}
+}

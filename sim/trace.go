@@ -22,11 +22,18 @@ type Trace []kernel.TraceRecord
 // traceRecordsMost bounds a trace. What happens after that is not in it.
 const traceRecordsMost = 8 << 20
 
-func newTrace() Trace {
+func newTrace(most int) Trace {
 	const size = unsafe.Sizeof(kernel.TraceRecord{})
 	memory := traceMemory.reserve(traceRecordsMost * int(size))
-	return unsafe.Slice((*kernel.TraceRecord)(unsafe.Pointer(unsafe.SliceData(memory))), traceRecordsMost)
+	if most <= 0 || most > traceRecordsMost {
+		most = traceRecordsMost
+	}
+	return unsafe.Slice((*kernel.TraceRecord)(unsafe.Pointer(unsafe.SliceData(memory))), most)
 }
+
+// ForgetTrace gives back the memory of the last run's trace, which must not be
+// used any more.
+func ForgetTrace() { traceMemory.release() }
 
 // WriteTo writes the trace in a form of its own, which [FirstDifference] reads
 // in any process: every record as five numbers, with the names of the callers

@@ -151,7 +151,7 @@ func readHeader(lines *lineReader) (Header, error) {
 	if err == io.EOF {
 		return Header{}, fmt.Errorf("%w: the file is empty", ErrNotHistory)
 	}
-	if err != nil && !errors.Is(err, ErrTruncated) {
+	if err != nil && (line == nil || !errors.Is(err, ErrTruncated)) {
 		return Header{}, err
 	}
 	var header Header
@@ -339,6 +339,8 @@ func (r *lineReader) next() ([]byte, error) {
 		return line, fmt.Errorf("%w: line %d ends in the middle of a record", ErrTruncated, r.number)
 	case err == io.EOF && len(line) > 0:
 		return line, nil
+	case err == io.ErrUnexpectedEOF:
+		return nil, fmt.Errorf("%w: the compressed file ends in the middle of line %d: %w", ErrTruncated, max(r.number, 1), err)
 	case err != nil && err != io.EOF:
 		return nil, fmt.Errorf("read history: line %d: %w", r.number+1, err)
 	}

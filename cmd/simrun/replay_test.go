@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/packed"
 )
 
 // recordRun leaves the artefacts of a run and returns their folder.
@@ -40,7 +41,7 @@ func TestReplayAgreesOnTheHash(t *testing.T) {
 			require.Equal(t, row.code, code, "%s%s", stdout, stderr)
 			require.Contains(t, stdout, row.says)
 			require.Contains(t, stdout, "the hash agrees: ")
-			for _, file := range []string{"tape.bin", "plan.txt", "history.jsonl", "run.json"} {
+			for _, file := range []string{"tape.bin.zst", "plan.txt", "history.jsonl.zst", "decisions.txt.zst", "run.json"} {
 				recorded, err := os.ReadFile(filepath.Join(folder, file))
 				require.NoError(t, err)
 				replayed, err := os.ReadFile(filepath.Join(folder, "replay", file))
@@ -65,7 +66,7 @@ func TestReplayWritesDownWhatHappens(t *testing.T) {
 func TestReplayOfAChangedTapeDiffers(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	path := filepath.Join(folder, "tape.bin")
-	content, err := os.ReadFile(path)
+	content, err := packed.ReadFile(path)
 	require.NoError(t, err)
 	tape, err := traces.ReadTape(bytes.NewReader(content))
 	require.NoError(t, err)
@@ -80,6 +81,43 @@ func TestReplayOfAChangedTapeDiffers(t *testing.T) {
 		code, stdout, stderr := simrun(t, "replay", folder)
 		require.Equal(t, exitInconclusive, code, "%s%s", stdout, stderr)
 		require.Contains(t, stdout, "the replay differs: ")
+	}
+}
+
+// A folder of before its files were compressed replays like any other.
+func TestAFolderOfVersion1Replays(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	for _, name := range []string{"tape.bin", "history.jsonl"} {
+		content, err := packed.ReadFile(filepath.Join(folder, name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
+		require.NoError(t, os.Remove(filepath.Join(folder, name+".zst")))
+	}
+	require.NoError(t, os.Remove(filepath.Join(folder, "decisions.txt.zst")))
+	path := filepath.Join(folder, "run.json")
+	about := strings.Replace(content(t, folder, "run.json"), `"version": 2`, `"version": 1, "go": "go1.26.8"`, 1)
+	require.NoError(t, os.WriteFile(path, []byte(about), 0o600))
+	code, stdout, stderr := simrun(t, "replay", folder)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "the hash agrees: ")
+	code, stdout, stderr = simrun(t, "check", folder)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+}
+
+// What a crash cuts short says so, and how far it goes.
+func TestATruncatedFolderIsRefused(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	for name, says := range map[string]string{
+		"tape.bin.zst":      "expected a whole compressed file, found one that ends after 0 bytes of its content; the file is truncated",
+		"history.jsonl.zst": "the history is truncated: the compressed file ends in the middle of line 1",
+	} {
+		path := filepath.Join(folder, name)
+		whole := content(t, folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(whole[:len(whole)/2]), 0o600))
+		command := map[string]string{"tape.bin.zst": "replay", "history.jsonl.zst": "check"}[name]
+		code, stdout, stderr := simrun(t, command, folder)
+		requireRefused(t, says, code, stdout, stderr)
+		require.NoError(t, os.WriteFile(path, []byte(whole), 0o600))
 	}
 }
 
@@ -99,7 +137,7 @@ func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 		"no run":          {"run.json", nil, "run.json, found none; give the folder that a run has written"},
 		"foreign run":     {"run.json", foreign, `expected JSON with the format "watchsim.run" in run.json`},
 		"truncated run":   {"run.json", truncate, `expected JSON with the format "watchsim.run" in run.json`},
-		"newer run":       {"run.json", replace(`"version": 1`, `"version": 2`), "expected version 1 in run.json, found version 2"},
+		"newer run":       {"run.json", replace(`"version": 2`, `"version": 99`), "expected version 1 to 2 in run.json, found version 99"},
 		"unknown target":  {"run.json", replace(`"target": "`, `"target": "un`), "unknown target"},
 		"unknown mutant":  {"run.json", replace(`"seed"`, `"mutant": "B99", "seed"`), "unknown mutant"},
 		"impossible run":  {"run.json", replace(`"members": 1`, `"members": 2`), "expected 1 or 3 etcd members, found 2"},
@@ -116,11 +154,12 @@ func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 			changed := filepath.Join(t.TempDir(), "changed")
 			require.NoError(t, os.CopyFS(changed, os.DirFS(folder)))
 			path := filepath.Join(changed, row.file)
-			content, err := os.ReadFile(path)
+			there, err := packed.Find(path)
 			require.NoError(t, err)
-			if row.change == nil {
-				require.NoError(t, os.Remove(path))
-			} else {
+			content, err := packed.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.Remove(there))
+			if row.change != nil {
 				require.NotEqual(t, string(content), row.change(string(content)), "the row changes nothing")
 				require.NoError(t, os.WriteFile(path, []byte(row.change(string(content))), 0o600))
 			}

@@ -71,7 +71,7 @@ func TestRangeKeepsTheArtefactsOfFailures(t *testing.T) {
 	for target, kept := range map[string]int{"forgetful": 2, targets[0].name: 0} {
 		c, _, _ := command(t, "--seeds", "7-8", "--scenario", "calm", "--target", target)
 		_ = c.Run()
-		folders, err := filepath.Glob(filepath.Join(c.Dir, "out", "*", "tape.bin"))
+		folders, err := filepath.Glob(filepath.Join(c.Dir, "out", "*", "tape.bin.zst"))
 		require.NoError(t, err)
 		require.Len(t, folders, kept, target)
 	}

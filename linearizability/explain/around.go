@@ -90,27 +90,11 @@ func (e *Explainer) compactions(when int64) string {
 // ends looks for what a history shows of a cache that lists anew: it ends all its
 // streams at once. A server that stops or crashes does so, too.
 func (e *Explainer) ends(when int64, server string) string {
-	var ended []*model.Stream
-	for i := range e.history.Streams {
-		s := &e.history.Streams[i]
-		if s.Server == server && s.Err == model.OK && s.Closed != model.Pending && s.Reason != model.ClosedByClient &&
-			s.Closed <= when && when-s.Closed <= int64(endsBefore) {
-			ended = append(ended, s)
-		}
-	}
-	if len(ended) == 0 {
+	batch, stayed := e.endedTogether(when, server)
+	if len(batch) == 0 {
 		return fmt.Sprintf("In the %v before, %s ended no stream: nothing shows that its cache listed anew.", endsBefore, server)
 	}
-	slices.SortStableFunc(ended, func(a, b *model.Stream) int { return int(a.Closed - b.Closed) })
-	last := ended[len(ended)-1].Closed
-	batch := slices.DeleteFunc(slices.Clone(ended), func(s *model.Stream) bool { return last-s.Closed > int64(together) })
-	stayed := 0
-	for i := range e.history.Streams {
-		s := &e.history.Streams[i]
-		if s.Server == server && s.Err == model.OK && s.Return != model.Pending && s.Return < batch[0].Closed && (s.Closed == model.Pending || s.Closed > last) {
-			stayed++
-		}
-	}
+	last := batch[len(batch)-1].Closed
 	ids := make([]string, len(batch))
 	for i, s := range batch {
 		ids[i] = fmt.Sprint(s.ID)
@@ -126,4 +110,30 @@ func (e *Explainer) ends(when int64, server string) string {
 		return text + fmt.Sprintf(", while %d others stayed open: the cache had not listed anew then.", stayed)
 	}
 	return text + ", and no other was left: the cache may have listed anew then, or the server have stopped."
+}
+
+// endedTogether returns the streams that a server ended at one time, the last such
+// time before another, in order; stayed is how many others were open and went on.
+func (e *Explainer) endedTogether(when int64, server string) (batch []*model.Stream, stayed int) {
+	var ended []*model.Stream
+	for i := range e.history.Streams {
+		s := &e.history.Streams[i]
+		if s.Server == server && s.Err == model.OK && s.Closed != model.Pending && s.Reason != model.ClosedByClient &&
+			s.Closed <= when && when-s.Closed <= int64(endsBefore) {
+			ended = append(ended, s)
+		}
+	}
+	if len(ended) == 0 {
+		return nil, 0
+	}
+	slices.SortStableFunc(ended, func(a, b *model.Stream) int { return int(a.Closed - b.Closed) })
+	last := ended[len(ended)-1].Closed
+	batch = slices.DeleteFunc(slices.Clone(ended), func(s *model.Stream) bool { return last-s.Closed > int64(together) })
+	for i := range e.history.Streams {
+		s := &e.history.Streams[i]
+		if s.Server == server && s.Err == model.OK && s.Return != model.Pending && s.Return < batch[0].Closed && (s.Closed == model.Pending || s.Closed > last) {
+			stayed++
+		}
+	}
+	return batch, stayed
 }

@@ -101,12 +101,7 @@ func (e *Explainer) knownAt(rv int64) int64 {
 // madeAt returns when the write that made the change at rv was called, false if
 // no recorded write says that it did.
 func (e *Explainer) madeAt(rv int64) (called int64, known bool) {
-	op := e.deletions[rv]
-	if key, changed := e.store.KeyOf(rv); changed {
-		if object := e.store.Object(key, rv); object != nil {
-			op = e.writes[written{key, object.Value}]
-		}
-	}
+	op := e.maker(rv)
 	if op == nil {
 		return 0, false
 	}

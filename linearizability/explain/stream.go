@@ -175,15 +175,23 @@ func startOf(s *model.Stream) (int64, bool) {
 	return 0, false
 }
 
+// maker returns the operation that made the change at rv, nil if no recorded one
+// says that it did.
+func (e *Explainer) maker(rv int64) *model.Operation {
+	if op := e.deletions[rv]; op != nil {
+		return op
+	}
+	changes := e.history.Truth.Changes
+	i, found := slices.BinarySearchFunc(changes, rv, func(c model.Change, rv int64) int { return int(c.RV - rv) })
+	if !found || changes[i].Deleted {
+		return nil
+	}
+	return e.writes[written{changes[i].Object.Key(), changes[i].Object.Value}]
+}
+
 // author says which operation made the change at rv.
 func (e *Explainer) author(rv int64) string {
-	op := e.deletions[rv]
-	changes := e.history.Truth.Changes
-	if i, found := slices.BinarySearchFunc(changes, rv, func(c model.Change, rv int64) int { return int(c.RV - rv) }); found && op == nil {
-		if change := &changes[i]; !change.Deleted {
-			op = e.writes[written{change.Object.Key(), change.Object.Value}]
-		}
-	}
+	op := e.maker(rv)
 	if op == nil {
 		return "no recorded operation says that it wrote it"
 	}

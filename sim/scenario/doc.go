@@ -7,4 +7,6 @@
 //   - run.go: the run itself.
 //   - judge.go: what the run and the oracle say together.
 //   - folder.go: the artefacts of a run, and how to read them back.
+//   - files.go: writing files together, and reading them, compressed or not.
+//   - build.go: what a binary was built from.
 package scenario

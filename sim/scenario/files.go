@@ -3,37 +3,61 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/watchsim/watchsim/traces/packed"
 )
 
-// file is what a file in a folder is to hold. One without content is to be
+// file is what a file in a folder is to hold. One that nothing writes is to be
 // absent.
 type file struct {
-	name    string
-	content []byte
+	name  string
+	write func(io.Writer) error
 }
 
+// text is a file with some content, absent if that is empty.
+func text[T string | []byte](name string, content T) file {
+	if len(content) == 0 {
+		return absent(name)
+	}
+	return file{name, func(w io.Writer) error {
+		_, err := w.Write([]byte(content))
+		return err
+	}}
+}
+
+// absent is a file that an earlier run may have left.
+func absent(name string) file { return file{name: name} }
+
 // writeAll writes files so that none is ever seen half-written, and that none
-// takes the place of an earlier one until there was room for all of them.
+// takes the place of an earlier one until there was room for all of them. What is
+// written goes to the disk as it comes: if the process is killed meanwhile, the
+// temporary files hold what there was.
 func writeAll(folder string, files []file) (err error) {
-	var temporaries []string
+	temporaries := make([]string, len(files))
 	defer func() {
 		for _, temporary := range temporaries {
-			os.Remove(temporary) // those that were renamed are not there any more
+			if temporary != "" {
+				os.Remove(temporary) // those that were renamed are not there any more
+			}
 		}
 	}()
-	for _, f := range files {
-		temporary, err := writeTemporary(folder, f)
-		temporaries = append(temporaries, temporary)
+	for i, f := range files {
+		if f.write == nil {
+			continue
+		}
+		temporaries[i], err = writeTemporary(folder, f)
 		if err != nil {
 			return fmt.Errorf("cannot write %s: %w", filepath.Join(folder, f.name), err)
 		}
 	}
 	for i, f := range files {
 		path := filepath.Join(folder, f.name)
-		if len(f.content) > 0 {
+		if f.write != nil {
 			err = os.Rename(temporaries[i], path)
 		} else if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
 			err = nil
@@ -45,17 +69,40 @@ func writeAll(folder string, files []file) (err error) {
 	return nil
 }
 
-// writeTemporary writes a file beside its place and returns the path.
+// writeTemporary writes a file beside its place and returns the path. What a name
+// calls compressed is.
 func writeTemporary(folder string, f file) (path string, err error) {
 	temporary, err := os.CreateTemp(folder, "."+f.name+"-*")
 	if err != nil {
 		return "", err
 	}
-	if _, err = temporary.Write(f.content); err == nil {
+	if strings.HasSuffix(f.name, packed.Zstd) {
+		compressed := packed.NewWriter(temporary)
+		err = errors.Join(f.write(compressed), compressed.Close())
+	} else {
+		err = f.write(temporary)
+	}
+	if err == nil {
 		err = temporary.Chmod(0o644)
 	}
 	if closeErr := temporary.Close(); err == nil {
 		err = closeErr
 	}
 	return temporary.Name(), err
+}
+
+// readFile reads a file of a folder, compressed or not.
+func readFile(folder, name string) ([]byte, error) {
+	path := filepath.Join(folder, name)
+	content, err := packed.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: expected the file %s, found none; give the folder that a run has written", ErrFolder, path)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("%w: %s: expected a whole compressed file, found one that ends after %d bytes of its content; the file is truncated",
+			ErrFolder, path, len(content))
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s: %w", ErrFolder, path, err)
+	}
+	return content, nil
 }

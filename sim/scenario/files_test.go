@@ -24,18 +24,18 @@ func holds(t *testing.T, dir string, want map[string]string) {
 
 func TestFilesAreWrittenTogether(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, writeAll(dir, []file{{"tape", []byte("1")}, {"plan", []byte("1")}, {"stacks", []byte("1")}}))
+	require.NoError(t, writeAll(dir, []file{text("tape", "1"), text("plan", "1"), text("stacks", "1")}))
 	holds(t, dir, map[string]string{"tape": "1", "plan": "1", "stacks": "1"})
 
-	require.NoError(t, writeAll(dir, []file{{"tape", []byte("2")}, {"stacks", nil}, {"report", nil}}))
+	require.NoError(t, writeAll(dir, []file{text("tape", "2"), absent("stacks"), text("report", "")}))
 	holds(t, dir, map[string]string{"tape": "2", "plan": "1"})
 }
 
 func TestNoFileIsReplacedIfOneCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, writeAll(dir, []file{{"tape", []byte("1")}, {"plan", []byte("1")}}))
+	require.NoError(t, writeAll(dir, []file{text("tape", "1"), text("plan", "1")}))
 
-	err := writeAll(dir, []file{{"tape", []byte("2")}, {"plan", nil}, {"missing/history", []byte("2")}})
+	err := writeAll(dir, []file{text("tape", "2"), absent("plan"), text("missing/history", "2")})
 	require.ErrorContains(t, err, "cannot write "+filepath.Join(dir, "missing/history"))
 	holds(t, dir, map[string]string{"tape": "1", "plan": "1"})
 }

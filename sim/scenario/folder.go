@@ -6,31 +6,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/packed"
 )
 
-// The files of a run's folder, those that there are. All but verdict and report
-// are written before the run is judged.
+// The files of a run's folder, those that there are; docs/run-folder.md describes
+// them. All but verdict and report are written before the run is judged. Readers
+// take them with and without compression.
 const (
-	runFile     = "run.json"
-	planFile    = "plan.txt"
-	tapeFile    = "tape.bin"
-	historyFile = "history.jsonl"
-	stacksFile  = "stacks.txt"
-	verdictFile = "verdict.json"
-	reportFile  = "report.txt"
+	runFile       = "run.json"
+	planFile      = "plan.txt"
+	tapeFile      = "tape.bin"
+	historyFile   = "history.jsonl"
+	decisionsFile = "decisions.txt"
+	stacksFile    = "stacks.txt"
+	verdictFile   = "verdict.json"
+	reportFile    = "report.txt"
 )
 
-// runFormat and runVersion identify run.json.
+// runFormat and runVersion identify run.json. Version 1 had no build but the
+// release of Go, and its large files were not compressed.
 const (
 	runFormat  = "watchsim.run"
-	runVersion = 1
+	runVersion = 2
 )
 
 // ErrFolder means that a folder does not hold a run that can be replayed.
@@ -42,7 +46,12 @@ type record struct {
 	Version int    `json:"version"`
 	Spec    Spec   `json:"spec"`
 	Hash    string `json:"hash"`
-	Go      string `json:"go"`
+	// Began is the time since the world began at which the history's times begin, in
+	// nanoseconds.
+	Began time.Duration `json:"began,omitempty"`
+	// Build is what wrote the folder. Go is all that version 1 had of it.
+	Build Build  `json:"build"`
+	Go    string `json:"go,omitempty"`
 }
 
 // Name is what a run's folder is called.
@@ -57,48 +66,59 @@ func (s Spec) Name() string {
 // Write writes everything that the run left behind to a folder, which is made.
 // All files are written or none: what an earlier run has left in the folder
 // stays whole if there is no room.
-func (r *Run) Write(folder, goVersion string) error {
+func (r *Run) Write(folder string, build Build) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	spec := r.Spec
 	spec.Plan = ""
-	about, err := json.MarshalIndent(record{runFormat, runVersion, spec, fmt.Sprintf("%016x", r.Result.Hash), goVersion}, "", "  ")
+	about, err := json.MarshalIndent(record{
+		Format: runFormat, Version: runVersion, Spec: spec, Hash: fmt.Sprintf("%016x", r.Result.Hash), Began: r.Began, Build: build,
+	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	var tape, history bytes.Buffer
+	files := []file{
+		text(runFile, append(about, '\n')),
+		text(planFile, r.Plan.String()),
+		{tapeFile + packed.Zstd, r.writeTape},
+		{historyFile + packed.Zstd, r.writeHistory},
+		absent(decisionsFile + packed.Zstd),
+		text(stacksFile, r.Result.Stacks),
+		// What an earlier run has left, or someone who unpacked it.
+		absent(tapeFile), absent(historyFile), absent(decisionsFile), absent(verdictFile), absent(reportFile),
+	}
+	if r.Result.Trace != nil {
+		files = append(files, file{decisionsFile + packed.Zstd, r.writeDecisions})
+	}
+	return writeAll(folder, files)
+}
+
+func (r *Run) writeTape(w io.Writer) error {
 	decisions := r.Result.Tape
 	if r.Spec.Reduced != nil {
 		decisions = sim.Trimmed(decisions)
 	}
-	if err := traces.WriteTape(&tape, traces.Tape{Seed: r.Spec.Seed, Decisions: decisions}); err != nil {
-		return err
-	}
-	header := traces.Header{Seed: r.Spec.Seed, Target: r.Spec.Target}
-	if err := traces.WriteHistory(&history, header, r.History); err != nil {
-		return err
-	}
-	return writeAll(folder, []file{
-		{runFile, append(about, '\n')},
-		{planFile, []byte(r.Plan.String())},
-		{tapeFile, tape.Bytes()},
-		{historyFile, history.Bytes()},
-		{stacksFile, []byte(r.Result.Stacks)},
-		{verdictFile, nil}, // an earlier run's
-		{reportFile, nil},
-	})
+	return traces.WriteTape(w, traces.Tape{Seed: r.Spec.Seed, Decisions: decisions})
+}
+
+func (r *Run) writeHistory(w io.Writer) error {
+	return traces.WriteHistory(w, traces.Header{Seed: r.Spec.Seed, Target: r.Spec.Target}, r.History)
+}
+
+func (r *Run) writeDecisions(w io.Writer) error {
+	return sim.WriteDecisions(w, r.Result.Trace.Decisions(r.Schedule))
 }
 
 // WriteVerdict adds what the oracle says, and the report for people.
 func (v Verdict) WriteVerdict(folder, report string) error {
-	text, err := json.MarshalIndent(v, "", "  ")
+	object, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
 	return writeAll(folder, []file{
-		{verdictFile, append(text, '\n')},
-		{reportFile, []byte(report)},
+		text(verdictFile, append(object, '\n')),
+		text(reportFile, report),
 	})
 }
 
@@ -107,29 +127,25 @@ type Recorded struct {
 	Spec Spec
 	Hash string
 	Tape []byte
+	// Began is where the history's times begin, 0 if the folder does not say.
+	Began time.Duration
+	Build Build
 }
 
 // Load reads a run's folder.
 func Load(folder string) (Recorded, error) {
-	about, err := read(folder, runFile)
+	r, err := loadRecord(folder)
 	if err != nil {
 		return Recorded{}, err
 	}
-	var r record
-	if err := json.Unmarshal(about, &r); err != nil || r.Format != runFormat {
-		return Recorded{}, fmt.Errorf("%w: %s: expected JSON with the format %q in %s, found something else", ErrFolder, folder, runFormat, runFile)
-	}
-	if r.Version != runVersion {
-		return Recorded{}, fmt.Errorf("%w: %s: expected version %d in %s, found version %d; use the watchsim that wrote it", ErrFolder, folder, runVersion, runFile, r.Version)
-	}
-	plan, err := read(folder, planFile)
+	plan, err := readFile(folder, planFile)
 	if err != nil {
 		return Recorded{}, err
 	}
 	if _, err := faults.Parse(string(plan)); err != nil {
 		return Recorded{}, fmt.Errorf("%w: %s: %w", ErrFolder, filepath.Join(folder, planFile), err)
 	}
-	content, err := read(folder, tapeFile)
+	content, err := readFile(folder, tapeFile)
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -141,24 +157,30 @@ func Load(folder string) (Recorded, error) {
 		return Recorded{}, fmt.Errorf("%w: %s: expected a tape of seed %d, found one of seed %d; it belongs to another run", ErrFolder, folder, r.Spec.Seed, tape.Seed)
 	}
 	r.Spec.Plan = string(plan)
-	return Recorded{Spec: r.Spec, Hash: r.Hash, Tape: tape.Decisions}, nil
+	return Recorded{Spec: r.Spec, Hash: r.Hash, Tape: tape.Decisions, Began: r.Began, Build: r.Build}, nil
 }
 
-// fileMost bounds what is read of a folder that may not be ours.
-const fileMost = 1 << 30
+// loadRecord reads run.json.
+func loadRecord(folder string) (record, error) {
+	about, err := readFile(folder, runFile)
+	if err != nil {
+		return record{}, err
+	}
+	var r record
+	if err := json.Unmarshal(about, &r); err != nil || r.Format != runFormat {
+		return record{}, fmt.Errorf("%w: %s: expected JSON with the format %q in %s, found something else", ErrFolder, folder, runFormat, runFile)
+	}
+	if r.Version < 1 || r.Version > runVersion {
+		return record{}, fmt.Errorf("%w: %s: expected version 1 to %d in %s, found version %d; use the watchsim that wrote it", ErrFolder, folder, runVersion, runFile, r.Version)
+	}
+	if r.Build.Go == "" {
+		r.Build.Go = r.Go
+	}
+	return r, nil
+}
 
-func read(folder, name string) ([]byte, error) {
-	file, err := os.Open(filepath.Join(folder, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: expected the file %s, found none; give the folder that a run has written", ErrFolder, filepath.Join(folder, name))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, fileMost))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
-	}
-	return content, nil
+// OpenDecisions opens the decisions that a run has left in its folder. The error is
+// fs.ErrNotExist if it has left none.
+func OpenDecisions(folder string) (io.ReadCloser, error) {
+	return packed.Open(filepath.Join(folder, decisionsFile))
 }

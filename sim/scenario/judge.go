@@ -55,6 +55,8 @@ type Violation struct {
 	// Explanation is what happened around it, in paragraphs; only the violations
 	// that a report shows have one.
 	Explanation []string `json:"explanation,omitempty"`
+	// Slice is what led to it, in order of time; the same violations have one.
+	Slice []explain.Moment `json:"slice,omitempty"`
 }
 
 // deliveryBound is how long after healing everything must have arrived: longer
@@ -137,6 +139,7 @@ func (r *Run) explained(found []linearizability.Violation) []Violation {
 		violations[i] = Violation{Guarantee: violation.Guarantee.Name, Text: violation.Error()}
 		if i < violationsShown {
 			violations[i].Explanation = explainer.Explain(violation)
+			violations[i].Slice = explainer.Slice(violation)
 		}
 	}
 	return violations

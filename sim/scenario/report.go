@@ -7,10 +7,15 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/linearizability/lanes"
 )
 
 // violationsShown is how many violations a report lists; the rest is counted.
 const violationsShown = 8
+
+// timelinesShown is for how many of them there is a timeline: one is most of a
+// screen. `simrun explain` draws the others.
+const timelinesShown = 1
 
 // Report is the verdict for people: what broke, by what witness, what happened
 // around it, and how to see it again.
@@ -36,6 +41,9 @@ func (r *Run) Report(v Verdict) string {
 			break
 		}
 		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
+		if drawing := lanes.Draw(violation.Slice); i < timelinesShown && drawing != "" {
+			fmt.Fprintf(&b, "\n%s", drawing)
+		}
 	}
 	for i, observation := range v.Observations {
 		if i == violationsShown {

@@ -23,9 +23,13 @@ type Options struct {
 	// Tape is followed instead of the seed's schedule, if it is not nil. A reduced
 	// run always follows one, which leaves out the plain choices at its end.
 	Tape []byte
-	// BreakAt and Trace are those of sim.Config.
-	BreakAt uint64
-	Trace   bool
+	// BreakAt, Trace and TraceRecords are those of sim.Config.
+	BreakAt      uint64
+	Trace        bool
+	TraceRecords int
+	// Until ends the run at the last instant before or at this time since the world
+	// began, with all goroutines as they are then; 0 for the orderly end.
+	Until time.Duration
 }
 
 // Run is what one run left behind.
@@ -37,6 +41,9 @@ type Run struct {
 	Schedule sim.Schedule
 	History  *model.History
 	Faults   faults.Report
+	// Began is the time since the world began at which the run's own clock, which the
+	// history is told by, stood at zero.
+	Began time.Duration
 	// Leaked is how many goroutines API servers left behind at orderly stops.
 	Leaked      int
 	compactions map[int64]int64 // when each was asked for, by revision
@@ -68,10 +75,14 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	}
 	r := &Run{Spec: spec, Plan: plan, Schedule: spec.schedule(), History: &model.History{}}
 	latency := spec.latency()
+	limits := spec.limits()
+	if options.Until > 0 {
+		limits.Simulated = min(limits.Simulated, options.Until)
+	}
 	var ran *cluster.Cluster
 	r.Result, err = sim.Run(sim.Config{
-		Source: source, Limits: spec.limits(), Schedule: r.Schedule,
-		Record: options.Record, BreakAt: options.BreakAt, Trace: options.Trace,
+		Source: source, Limits: limits, Schedule: r.Schedule,
+		Record: options.Record, BreakAt: options.BreakAt, Trace: options.Trace, TraceRecords: options.TraceRecords,
 		Network: simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost},
 	}, func(world *sim.World) {
 		ran, err = cluster.Start(world, cluster.Config{
@@ -135,6 +146,7 @@ func (s Spec) eventBytes() int {
 // live is the life of the run from a cluster that is up to its orderly end.
 func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Target) {
 	began := time.Now()
+	r.Began = world.Now()
 	processes := map[string]*sim.Process{}
 	config := r.Spec.workload()
 	clients, err := workload.New(config, workload.Environment{

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/target"
 )
@@ -90,13 +91,17 @@ func (w *worker) do(job Job) Answer {
 		return Answer{Error: "warming up: " + err.Error()}
 	}
 	run, err := w.execute(job.Spec, made, scenario.Options{
-		Record: job.Folder != "" || job.Details, Tape: job.Tape, Trace: job.Trace != "" || job.Details,
+		Record: job.Folder != "" || job.Details, Tape: job.Tape,
+		Trace: job.Trace != "" || job.Details || job.Folder != "", TraceRecords: job.traceRecords(),
 	})
+	if job.Folder != "" {
+		defer sim.ForgetTrace()
+	}
 	if err != nil {
 		return Answer{Error: err.Error()}
 	}
 	if job.Folder != "" {
-		if err := run.Write(job.Folder, runtime.Version()); err != nil {
+		if err := run.Write(job.Folder, scenario.CurrentBuild()); err != nil {
 			return Answer{Error: err.Error()}
 		}
 	}

@@ -5,7 +5,7 @@
 // history, package linearizability judges it, and package explain says what
 // happened around each violation.
 //
-//   - open.go: files, folders of runs, standard input, gzip
+//   - open.go: files, folders of runs, standard input, compressed or not
 //   - judge.go: one file to one [Verdict]
 //   - report.go: the verdict for people
 //

@@ -56,6 +56,8 @@ type Violation struct {
 	Text      string `json:"text"`
 	// Explanation is what happened around it, in paragraphs.
 	Explanation []string `json:"explanation,omitempty"`
+	// Slice is what led to it, in order of time.
+	Slice []explain.Moment `json:"slice,omitempty"`
 }
 
 // File judges the history at a path: a file, the folder of a run, or [Stdin]. A
@@ -147,6 +149,7 @@ func History(history *model.History, config linearizability.Config) Verdict {
 		entry := Violation{Guarantee: violation.Guarantee.Name, Text: violation.Error()}
 		if i < explainedMost {
 			entry.Explanation = explainer.Explain(violation)
+			entry.Slice = explainer.Slice(violation)
 		}
 		v.Violations = append(v.Violations, entry)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/traces/packed"
 )
 
 const exampleFile = "../testdata/history.jsonl"
@@ -95,6 +96,15 @@ func TestEveryViolationIsExplained(t *testing.T) {
 	}
 }
 
+// packedText compresses a text as the files of runs are.
+func packedText(t *testing.T, text string) string {
+	var file bytes.Buffer
+	w := packed.NewWriter(&file)
+	_, err := io.WriteString(w, text)
+	require.NoError(t, errors.Join(err, w.Close()))
+	return file.String()
+}
+
 // A run's folder has to hold as much as the run had to.
 func TestPlacesThatHistoriesAreIn(t *testing.T) {
 	dir := t.TempDir()
@@ -110,6 +120,9 @@ func TestPlacesThatHistoriesAreIn(t *testing.T) {
 	require.NoError(t, errors.Join(err, zip.Close()))
 
 	write("run/history.jsonl", example(t))
+	write("run.zst/history.jsonl.zst", packedText(t, example(t)))
+	write("run.zst/verdict.json", `{"minimum":{"writes":1000}}`)
+	write("packed.jsonl.zst", packedText(t, example(t)))
 	write("run/verdict.json", `{"minimum":{"writes":1000}}`)
 	write("folder/history.jsonl", example(t))
 	write("zipped/history.jsonl.gz", zipped.String())
@@ -125,6 +138,10 @@ func TestPlacesThatHistoriesAreIn(t *testing.T) {
 		filepath.Join(dir, "zipped"):            linearizability.Passed,
 		filepath.Join(dir, "run"):               linearizability.Inconclusive,
 		filepath.Join(dir, "run.gz"):            linearizability.Inconclusive,
+		filepath.Join(dir, "run.zst"):           linearizability.Inconclusive,
+		filepath.Join(dir, "packed.jsonl"):      linearizability.Passed,
+		filepath.Join(dir, "packed.jsonl.zst"):  linearizability.Passed,
+		filepath.Join(dir, "packed.jsonl.gz"):   linearizability.Passed,
 		filepath.Join(dir, "run/history.jsonl"): linearizability.Passed,
 	} {
 		v := File(path, nil, config())
@@ -160,8 +177,9 @@ func TestUnreadableFiles(t *testing.T) {
 		write("half", whole[:len(whole)-20]):                                       "the history is truncated: line 30 ends in the middle of a record",
 		write("short", strings.Join(strings.SplitAfter(whole, "\n")[:10], "")):     "the history is truncated: it ends after line 10 without an end record",
 		write("time", strings.Replace(whole, `"return":3000000`, `"return":5`, 1)): "the history holds a bad record: line 8, operation 1, field return: expected a time from 1000000, its call",
-		write("zst", "\x28\xb5\x2f\xfd and so on"):                                 "expected JSON Lines or gzip, found zstd; use `zstd -dc FILE | simrun check -`",
-		write("gz", "\x1f\x8b and so on"):                                          "expected gzip, as its first bytes say, found a broken file: gzip: invalid header",
+		write("zst", "\x28\xb5\x2f\xfd and so on"):                                 "the compressed file is broken: ",
+		write("half.zst", packedText(t, whole)[:200]):                              "the history is truncated: the compressed file ends in the middle of line 1: unexpected EOF",
+		write("gz", "\x1f\x8b and so on"):                                          "the compressed file is broken: expected gzip, as its first bytes say: gzip: invalid header",
 		write("half.gz", zipped.String()[:zipped.Len()/2]):                         "unexpected EOF",
 	} {
 		v := File(path, nil, config())

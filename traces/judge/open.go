@@ -1,9 +1,6 @@
 package judge
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/traces/packed"
 )
 
 // The files that are looked for in a folder.
@@ -36,12 +34,20 @@ type source struct {
 }
 
 // open opens a file, the history in a folder, or standard input. What is
-// compressed with gzip is read as what it holds.
+// compressed is read as what it holds.
 func open(path string, stdin io.Reader) (*source, error) {
 	if path == Stdin {
-		return decompress(&source{Reader: stdin, close: func() error { return nil }, name: "standard input"})
+		content, err := packed.NewReader(stdin)
+		if err != nil {
+			return nil, fmt.Errorf("standard input: %w", err)
+		}
+		return &source{Reader: content, close: content.Close, name: "standard input"}, nil
 	}
 	info, err := os.Stat(path)
+	if found, missing := packed.Find(path); err != nil && missing == nil {
+		path = found // the other form of the name
+		info, err = os.Stat(path)
+	}
 	if err != nil {
 		return nil, plain(path, err)
 	}
@@ -54,23 +60,25 @@ func open(path string, stdin io.Reader) (*source, error) {
 			return nil, err
 		}
 	}
-	file, err := os.Open(s.name)
+	content, err := packed.Open(s.name)
+	if errors.Is(err, packed.ErrBroken) {
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	}
 	if err != nil {
 		return nil, plain(s.name, err)
 	}
-	s.Reader, s.close = file, file.Close
-	return decompress(s)
+	s.Reader, s.close = content, content.Close
+	return s, nil
 }
 
 // historyIn returns the path of the history in a folder.
 func historyIn(folder string) (string, error) {
-	for _, name := range []string{historyFile, historyFile + ".gz"} {
-		path := filepath.Join(folder, name)
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", plain(path, err)
-		}
+	path, err := packed.Find(filepath.Join(folder, historyFile))
+	switch {
+	case err == nil:
+		return path, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", plain(path, err)
 	}
 	return "", fmt.Errorf("%s: expected the file %s in the folder, found none; give the folder that a run has written, or the path of a history", folder, historyFile)
 }
@@ -102,27 +110,4 @@ func plain(path string, err error) error {
 		err = of.Err
 	}
 	return fmt.Errorf("%s: expected a history, found that it cannot be read: %w", path, err)
-}
-
-// How compressed files begin.
-var (
-	gzipMagic = []byte{0x1f, 0x8b}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-)
-
-func decompress(s *source) (*source, error) {
-	buffered := bufio.NewReaderSize(s.Reader, 1<<16)
-	s.Reader = buffered
-	magic, _ := buffered.Peek(len(zstdMagic)) // an empty file is for the reader to complain of
-	switch {
-	case bytes.HasPrefix(magic, gzipMagic):
-		unzipped, err := gzip.NewReader(buffered)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: expected gzip, as its first bytes say, found a broken file: %w", s.name, err), s.close())
-		}
-		s.Reader = unzipped
-	case bytes.Equal(magic, zstdMagic):
-		return nil, errors.Join(fmt.Errorf("%s: expected JSON Lines or gzip, found zstd; use `zstd -dc FILE | simrun check -`", s.name), s.close())
-	}
-	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/linearizability/lanes"
 	"github.com/watchsim/watchsim/traces/cluster"
 )
 
@@ -14,32 +15,23 @@ import (
 // report lists; the rest is counted.
 const violationsShown = 8
 
+// timelinesShown is for how many of them a report has a timeline.
+const timelinesShown = 1
+
 // Report is the verdict for people, in lines of at most [explain.Columns] but for
 // long paths.
 func (v Verdict) Report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", strings.ToUpper(string(v.Outcome)), v.File)
-	about := ""
-	if v.Target != "" {
-		about = fmt.Sprintf("seed %d of target %s; ", v.Seed, v.Target)
-	}
-	fmt.Fprintln(&b, explain.Wrap(2, about+fmt.Sprintf("%.1f recorded seconds judged in %.1f ms, %d operations, %d streams, %d watch events",
-		v.RecordedSeconds, v.CheckSeconds*1000, v.Operations, v.Streams, v.WatchEvents)))
-	if v.Counts != (linearizability.Counts{}) {
-		fmt.Fprintln(&b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
-	}
-	if truth := v.Attributes[cluster.AttributeTruth]; truth != "" {
-		fmt.Fprintln(&b, explain.Wrap(2, "truth: "+truth))
-	}
-	if v.Reason != "" {
-		fmt.Fprintln(&b, explain.Wrap(2, v.Reason))
-	}
+	v.summary(&b)
 	for i, violation := range v.Violations {
 		if i == violationsShown {
 			fmt.Fprintf(&b, "\n  and %d more violations, which --json lists\n", len(v.Violations)-i)
 			break
 		}
 		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
+		if drawing := lanes.Draw(violation.Slice); i < timelinesShown && drawing != "" {
+			fmt.Fprintf(&b, "\n%s", drawing)
+		}
 	}
 	for i, observation := range v.Observations {
 		if i == violationsShown {
@@ -76,4 +68,42 @@ func (v Verdict) at(nanoseconds int64) string {
 		return text
 	}
 	return text + " (" + began.Add(time.Duration(nanoseconds)).UTC().Format("15:04:05.000") + ")"
+}
+
+// Explanation is all that is known of each violation, for people: what [Verdict.Report]
+// says of it, how it came about step by step, and the same side by side.
+func (v Verdict) Explanation() string {
+	var b strings.Builder
+	v.summary(&b)
+	for i, violation := range v.Violations {
+		if i == violationsShown {
+			fmt.Fprintf(&b, "\n  and %d more violations, which --json lists\n", len(v.Violations)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
+		if len(violation.Slice) > 0 {
+			fmt.Fprintf(&b, "\n    step by step:\n%s\n%s", lanes.Steps(4, violation.Slice), lanes.Draw(violation.Slice))
+		}
+	}
+	return b.String()
+}
+
+// summary says what the file is and what became of it.
+func (v Verdict) summary(b *strings.Builder) {
+	fmt.Fprintf(b, "%s  %s\n", strings.ToUpper(string(v.Outcome)), v.File)
+	about := ""
+	if v.Target != "" {
+		about = fmt.Sprintf("seed %d of target %s; ", v.Seed, v.Target)
+	}
+	fmt.Fprintln(b, explain.Wrap(2, about+fmt.Sprintf("%.1f recorded seconds judged in %.1f ms, %d operations, %d streams, %d watch events",
+		v.RecordedSeconds, v.CheckSeconds*1000, v.Operations, v.Streams, v.WatchEvents)))
+	if v.Counts != (linearizability.Counts{}) {
+		fmt.Fprintln(b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
+	}
+	if truth := v.Attributes[cluster.AttributeTruth]; truth != "" {
+		fmt.Fprintln(b, explain.Wrap(2, "truth: "+truth))
+	}
+	if v.Reason != "" {
+		fmt.Fprintln(b, explain.Wrap(2, v.Reason))
+	}
 }

@@ -1,0 +1,469 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// Lane is which kind of process something happened to.
+type Lane string
+
+// The lanes, from the storage to the client.
+const (
+	Etcd   Lane = "etcd"
+	Server Lane = "server"
+	Client Lane = "client"
+	// Fault is no process: what was done to them.
+	Fault Lane = "fault"
+)
+
+// Mark says what a moment has to do with a violation.
+type Mark string
+
+// The marks; most moments have none.
+const (
+	// Owed is what should have come, or should have been seen.
+	Owed Mark = "owed"
+	// Came is what came instead: here the guarantee was broken.
+	Came Mark = "came"
+)
+
+// Moment is something that happened on the way to a violation.
+type Moment struct {
+	// Time is when, and End when it was over, in nanoseconds of simulated time. They
+	// are the same for what does not last.
+	Time int64 `json:"time"`
+	End  int64 `json:"end"`
+	Lane Lane  `json:"lane"`
+	// Process is whose doing it was: a server, or a client. Stream is the ID of the
+	// client's stream, 0 if it is not about one.
+	Process string `json:"process,omitempty"`
+	Stream  int    `json:"stream,omitempty"`
+	Text    string `json:"text"`
+	Mark    Mark   `json:"mark,omitempty"`
+}
+
+// What a slice is limited to, lest it be as long as the history.
+const (
+	// sliceChanges is how many changes are told of.
+	sliceChanges = 6
+	// sliceWitnesses is how many other streams that got a change, or did not.
+	sliceWitnesses = 3
+	// sliceFaults is how many faults; those that ended last are kept.
+	sliceFaults = 6
+	// sliceEvents is how many events of a stream before the one at fault.
+	sliceEvents = 4
+)
+
+// slicer gathers moments.
+type slicer struct {
+	*Explainer
+	witness *linearizability.Witness
+	stream  *model.Stream
+	when    int64
+	server  string
+	moments []Moment
+	told    map[int64]bool // the revisions told of
+}
+
+// Slice returns what led to a violation, in order of time: the requests, the
+// changes and who made them, the events, the faults, and at last what broke. It
+// tells of what is there; what has no bearing is left out.
+func (e *Explainer) Slice(v linearizability.Violation) []Moment {
+	s := &slicer{Explainer: e, witness: &v.Witness, stream: e.stream(v.Witness.Stream), told: map[int64]bool{}}
+	s.when, s.server = e.moment(s.stream, s.witness)
+	switch {
+	case s.stream != nil:
+		s.past(s.stream)
+		s.watch(s.stream)
+	case e.informer(v) != nil:
+		s.informers(e.informer(v))
+	case len(v.Witness.Operations) == 0:
+		s.counts(v)
+	}
+	for i, op := range v.Witness.Operations {
+		if op != nil {
+			s.operation(op, i == 0 && s.stream == nil)
+		}
+	}
+	for _, event := range v.Witness.Events {
+		if of, _ := e.streamOf(event); of != nil && of != s.stream {
+			s.client(of, event.Time, "gets "+eventWords(event), "")
+		}
+	}
+	for _, rv := range distinct(v.Witness.RVs) {
+		s.change(rv, s.mark(rv))
+	}
+	s.background()
+	order := []Lane{Fault, Etcd, Server, Client} // at one instant, causes come first
+	slices.SortStableFunc(s.moments, func(a, b Moment) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(slices.Index(order, a.Lane), slices.Index(order, b.Lane)))
+	})
+	return s.moments
+}
+
+func (s *slicer) add(m Moment) {
+	if m.End < m.Time {
+		m.End = m.Time
+	}
+	s.moments = append(s.moments, m)
+}
+
+func (s *slicer) client(of *model.Stream, time int64, text string, mark Mark) {
+	s.add(Moment{Time: time, Lane: Client, Process: of.Client, Stream: of.ID, Text: text, Mark: mark})
+}
+
+// eventWords prints an event without its time.
+func eventWords(e *model.Event) string {
+	text := event(e)
+	return strings.TrimSuffix(text, " ("+at(e.Time)+")")
+}
+
+// mark says whether the change at rv was owed to the stream.
+func (s *slicer) mark(rv int64) Mark {
+	if s.stream == nil || s.store == nil || s.stream.Err != model.OK || s.afterEnd(s.stream, rv) {
+		return ""
+	}
+	start, known := startOf(s.stream)
+	if len(s.store.Owed(s.stream.Scope, s.stream.Selector, rv-1, rv)) > 0 && !(known && rv <= start) {
+		return Owed
+	}
+	return ""
+}
+
+// change tells of the change at rv: when it was made, and by whom.
+func (s *slicer) change(rv int64, mark Mark) {
+	if s.store == nil || rv <= 0 || s.told[rv] || len(s.told) >= sliceChanges {
+		return
+	}
+	key, changed := s.store.KeyOf(rv)
+	if !changed {
+		return
+	}
+	s.told[rv] = true
+	what := "updates"
+	switch version, _ := s.store.VersionAt(key, rv); {
+	case version.Object == nil:
+		what = "deletes"
+	default:
+		if before, existed := s.store.VersionAt(key, rv-1); !existed || before.Object == nil {
+			what = "creates"
+		}
+	}
+	op := s.maker(rv)
+	if op == nil {
+		// Nobody knows when; it is told of where it was first seen.
+		if time := s.knownAt(rv); time <= s.history.End {
+			s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: by then somebody %s %s", rv, what, key), Mark: mark})
+		}
+		return
+	}
+	time := op.Return
+	if time == model.Pending || op.Err == model.Unknown {
+		time = op.Call
+	}
+	// It was made before anybody saw it.
+	time = max(op.Call, min(time, s.knownFrom(rv, time)))
+	s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: %s %s %s", rv, op.Client, what, key), Mark: mark})
+}
+
+// knownFrom is when the change at rv first came on any stream, at most a time.
+func (s *slicer) knownFrom(rv, most int64) int64 {
+	for i := range s.history.Streams {
+		if arrived, _ := arrival(&s.history.Streams[i], rv); arrived >= 0 {
+			most = min(most, s.history.Streams[i].Events[arrived].Time)
+		}
+	}
+	return most
+}
+
+// past tells of what a stream goes on from.
+func (s *slicer) past(of *model.Stream) {
+	if before := s.Explainer.stream(of.ResumesStream); before != nil {
+		s.client(before, before.Call, s.opening(before), "")
+		for i := len(before.Events) - 1; i >= 0; i-- {
+			if before.Events[i].Type != model.Error {
+				s.client(before, before.Events[i].Time, "gets "+eventWords(&before.Events[i])+", its last", "")
+				break
+			}
+		}
+		if before.Closed != model.Pending {
+			s.client(before, before.Closed, "ends: "+strings.TrimSpace(afterTime(ending(before))), "")
+		}
+	}
+	for i := range s.history.Operations {
+		if op := &s.history.Operations[i]; of.ResumesList != 0 && op.ID == of.ResumesList {
+			s.operation(op, false)
+		}
+	}
+}
+
+// afterTime is what a sentence such as " At 1.000s the client closed it." says.
+func afterTime(sentence string) string {
+	fields := strings.SplitN(strings.TrimSpace(sentence), " ", 3)
+	if len(fields) == 3 && fields[0] == "At" {
+		return strings.TrimSuffix(fields[2], ".")
+	}
+	return strings.TrimSuffix(strings.TrimSpace(sentence), ".")
+}
+
+func (s *slicer) opening(of *model.Stream) string {
+	text := fmt.Sprintf("watches %s from %s", query(of.Scope, of.Selector), requested(of.RV))
+	if of.InitialEvents {
+		text += " with initial events"
+	}
+	return text
+}
+
+// watch tells of the stream that a violation is about.
+func (s *slicer) watch(of *model.Stream) {
+	s.client(of, of.Call, s.opening(of), "")
+	if of.Err != model.OK {
+		s.client(of, of.Return, "is refused: "+quoted(of.Err, of.Message), Came)
+		return
+	}
+	fault := focus(of, s.witness)
+	last := fault
+	if fault < 0 {
+		last = len(of.Events) - 1
+	}
+	first := max(0, last-sliceEvents)
+	block := s.block(of)
+	if block > 0 && block <= last {
+		s.client(of, of.Events[block-1].Time, "has got the state, "+count(block, "event"), "")
+		first = max(first, block)
+	}
+	for i := first; i <= last; i++ {
+		mark := Mark("")
+		if i == fault {
+			mark = Came
+		}
+		s.client(of, of.Events[i].Time, "gets "+eventWords(&of.Events[i]), mark)
+		if isData(&of.Events[i]) {
+			s.change(of.Events[i].RV, "")
+		}
+	}
+	for _, rv := range some64(distinct(s.witness.RVs)) {
+		s.missing(of, rv, fault)
+		s.witnesses(of, rv)
+	}
+	if of.Closed != model.Pending && of.Closed <= s.when {
+		s.client(of, of.Closed, "ends: "+afterTime(ending(of)), "")
+	}
+}
+
+// some64 is the first few of some revisions.
+func some64(rvs []int64) []int64 { return rvs[:min(len(rvs), shown)] }
+
+// block is how many events at the beginning of a stream are the state.
+func (s *slicer) block(of *model.Stream) int {
+	if !hasBlock(of) {
+		return 0
+	}
+	added := 0
+	for added < len(of.Events) && of.Events[added].Type == model.Added {
+		added++
+	}
+	if mark := slices.IndexFunc(of.Events, func(e model.Event) bool { return e.InitialEnd }); mark >= 0 {
+		return mark
+	}
+	return added
+}
+
+// missing says of what was owed that it had not come, if it had not.
+func (s *slicer) missing(of *model.Stream, rv int64, fault int) {
+	if s.mark(rv) != Owed {
+		return
+	}
+	key, _ := s.store.KeyOf(rv)
+	what := fmt.Sprintf("%s %s at RV %d", s.store.Owed(of.Scope, of.Selector, rv-1, rv)[0].Type, key, rv)
+	arrived := slices.IndexFunc(of.Events, func(e model.Event) bool { return e.RV == rv && isData(&e) })
+	switch {
+	case arrived < 0 && s.when >= 0:
+		s.client(of, s.when, "has never got "+what, Owed)
+	case fault >= 0 && arrived > fault:
+		s.client(of, of.Events[arrived].Time, "gets "+what+", too late", Owed)
+	}
+}
+
+// witnesses tells of other streams that got the change at rv as it happened, or
+// were open and did not.
+func (s *slicer) witnesses(of *model.Stream, rv int64) {
+	if s.store == nil {
+		return
+	}
+	known, told := s.knownAt(rv), 0
+	for i := range s.history.Streams {
+		other := &s.history.Streams[i]
+		if other == of || other.Err != model.OK || told == sliceWitnesses || len(s.store.Owed(other.Scope, other.Selector, rv-1, rv)) == 0 {
+			continue
+		}
+		if arrived, _ := arrival(other, rv); arrived >= 0 && other.Call < known && other.Server == of.Server {
+			s.client(other, other.Events[arrived].Time, "gets "+eventWords(&other.Events[arrived]), "")
+			told++
+		}
+	}
+}
+
+// operation tells of a request and its answer.
+func (s *slicer) operation(op *model.Operation, atFault bool) {
+	for i := range s.history.Operations {
+		if page := &s.history.Operations[i]; op.Continues != 0 && page.ID == op.Continues {
+			s.operation(page, false) // IDs grow, so that this ends
+		}
+	}
+	mark := Mark("")
+	if atFault {
+		mark = Came
+	}
+	s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s (operation %d)", asked(op), op.ID)})
+	if op.Return != model.Pending {
+		s.add(Moment{Time: op.Return, Lane: Client, Process: op.Client, Text: s.answer(op), Mark: mark})
+	}
+	if s.store == nil {
+		return
+	}
+	// What the answer shows, and what it should have shown.
+	if op.ResultRV > 0 {
+		s.change(op.ResultRV, "")
+	}
+	if op.Kind != model.List {
+		for _, version := range s.store.Versions(keyOf(op)) {
+			if called, known := s.madeAt(version.RV); known && called <= op.Call && version.RV > op.ResultRV {
+				s.change(version.RV, "")
+			}
+		}
+	}
+}
+
+// answer puts the answer to an operation into few words.
+func (s *slicer) answer(op *model.Operation) string {
+	text := fmt.Sprintf("operation %d is answered", op.ID)
+	switch {
+	case op.Err == model.Unknown:
+		return fmt.Sprintf("operation %d fails, done or not: %s", op.ID, quoted(op.Err, op.Message))
+	case op.Err != model.OK:
+		return fmt.Sprintf("%s %s", text, quoted(op.Err, op.Message))
+	}
+	if op.ResultRV != 0 {
+		text += fmt.Sprintf(" at RV %d", op.ResultRV)
+	}
+	if op.Kind == model.List {
+		text += " with " + count(len(op.Objects), "item")
+		if len(op.Objects) > 0 && len(op.Objects) <= shown {
+			var names []string
+			for i := range op.Objects {
+				names = append(names, fmt.Sprintf("%s at RV %d", op.Objects[i].Key(), op.Objects[i].RV))
+			}
+			text += ": " + list(names)
+		}
+	}
+	return text
+}
+
+// informers tells of an informer's watches, the last two of them.
+func (s *slicer) informers(informer *model.Informer) {
+	var own []*model.Stream
+	for i := range s.history.Streams {
+		if of := &s.history.Streams[i]; of.Client == informer.Client {
+			own = append(own, of)
+		}
+	}
+	for _, of := range own[max(0, len(own)-2):] {
+		s.client(of, of.Call, s.opening(of), "")
+		if of.Err != model.OK {
+			s.client(of, of.Return, "is refused: "+quoted(of.Err, of.Message), "")
+			continue
+		}
+		for i := max(0, len(of.Events)-sliceEvents); i < len(of.Events); i++ {
+			s.client(of, of.Events[i].Time, "gets "+eventWords(&of.Events[i]), "")
+		}
+		if of.Closed != model.Pending {
+			s.client(of, of.Closed, "ends: "+afterTime(ending(of)), "")
+		}
+	}
+	s.add(Moment{Time: s.history.End, Lane: Client, Process: informer.Client, Mark: Came,
+		Text: fmt.Sprintf("the informer holds %s and is at RV %d", count(len(informer.Objects), "object"), informer.LastSyncRV)})
+	if s.store != nil {
+		s.change(s.store.LastRV(), Owed)
+	}
+}
+
+// counts tells of what was counted of a server, up to what broke the guarantee: what
+// was left when nothing may be, or the most watches on etcd.
+func (s *slicer) counts(v linearizability.Violation) {
+	var own []*model.Census
+	worst := 0
+	for i := range s.history.Censuses {
+		census := &s.history.Censuses[i]
+		if census.Server != v.Witness.Client {
+			continue
+		}
+		left := census.Phase != model.Serving && census.Streams+max(0, census.Watchers) > 0 ||
+			census.Phase == model.Stopped && census.EtcdWatches+census.Goroutines > 0
+		most := v.Guarantee != linearizability.Released && len(own) > 0 && census.EtcdWatches > own[worst].EtcdWatches
+		if most || (left && v.Guarantee == linearizability.Released) {
+			worst = len(own)
+		}
+		own = append(own, census)
+	}
+	for i, census := range own {
+		mark := Mark("")
+		switch {
+		case i < worst-sliceEvents || i > worst:
+			continue
+		case i == worst:
+			mark = Came
+		}
+		s.add(Moment{Time: census.Time, Lane: Server, Process: census.Server, Text: counts(census), Mark: mark})
+	}
+}
+
+// counts puts a census into few words.
+func counts(c *model.Census) string {
+	text := fmt.Sprintf("serves %s over %d on etcd", countWatches(c.Streams), c.EtcdWatches)
+	if c.Watchers != model.Uncounted {
+		text += fmt.Sprintf(", %s in its cache", count(c.Watchers, "watcher"))
+	}
+	when := map[model.Phase]string{model.Left: "; its clients have left", model.Stopped: "; it has been stopped"}[c.Phase]
+	return text + when
+}
+
+// background tells of faults, of compactions, and of streams that ended together.
+func (s *slicer) background() {
+	var faults []Moment
+	for i := range s.history.Faults {
+		fault := &s.history.Faults[i]
+		if fault.Begin <= s.when && s.when-fault.End <= int64(faultsBefore) {
+			faults = append(faults, Moment{Time: fault.Begin, End: fault.End, Lane: Fault, Text: strings.TrimSpace(fault.Name + " " + fault.Note)})
+		}
+	}
+	slices.SortStableFunc(faults, func(a, b Moment) int { return cmp.Compare(a.End, b.End) })
+	for _, fault := range faults[max(0, len(faults)-sliceFaults):] {
+		s.add(fault)
+	}
+	var compaction *model.Compaction
+	for i := range s.history.Truth.Compactions {
+		if c := &s.history.Truth.Compactions[i]; c.Time != model.Pending && c.Time <= s.when && (compaction == nil || c.RV > compaction.RV) {
+			compaction = c
+		}
+	}
+	if compaction != nil {
+		s.add(Moment{Time: compaction.Time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("is compacted at RV %d", compaction.RV)})
+	}
+	if s.server == "" {
+		return
+	}
+	if batch, stayed := s.endedTogether(s.when, s.server); len(batch) > 0 {
+		text := fmt.Sprintf("ends %s", count(len(batch), "stream"))
+		if stayed == 0 {
+			text += ", all it has"
+		}
+		s.add(Moment{Time: batch[0].Closed, End: batch[len(batch)-1].Closed, Lane: Server, Process: s.server, Text: text})
+	}
+}

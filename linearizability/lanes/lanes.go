@@ -1,0 +1,200 @@
+package lanes
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/watchsim/watchsim/linearizability/explain"
+)
+
+// The widths of the columns: time, faults under way, etcd, server, client. With
+// two spaces between them and a margin of two they are explain.Columns together.
+var widths = []int{9, 4, 20, 18, 39}
+
+// The columns.
+const (
+	timeColumn = iota
+	faultColumn
+	etcdColumn
+	serverColumn
+	clientColumn
+)
+
+// indent is the margin of a drawing.
+const indent = 2
+
+// Draw draws moments, which are in order of time. It returns nothing for none.
+func Draw(moments []explain.Moment) string {
+	if len(moments) == 0 {
+		return ""
+	}
+	d := drawing{server: single(moments, explain.Server, moment.process), client: single(moments, explain.Client, moment.stream)}
+	d.bands(moments)
+	d.rows = append(d.rows, d.header(), rule())
+	for _, b := range d.beats(moments) {
+		d.row(b)
+	}
+	text := table(indent, widths, d.rows)
+	for _, band := range d.faults {
+		text += legend(band)
+	}
+	return text
+}
+
+// moment gives names to what a moment is told apart by.
+type moment explain.Moment
+
+func (m moment) process() string { return m.Process }
+func (m moment) stream() string  { return who(explain.Moment(m)) }
+
+// single is the name that moments of a lane have most in common: the one at the
+// mark, if there is one, else the first.
+func single(moments []explain.Moment, lane explain.Lane, name func(moment) string) string {
+	found := ""
+	for _, m := range moments {
+		if m.Lane == lane && (found == "" || m.Mark != "") {
+			found = name(moment(m))
+		}
+	}
+	return found
+}
+
+// band is a fault, by the letter that stands for it.
+type band struct {
+	letter byte
+	moment explain.Moment
+}
+
+type drawing struct {
+	server, client string
+	faults         []band
+	rows           []row
+}
+
+// bands gives faults their letters.
+func (d *drawing) bands(moments []explain.Moment) {
+	for _, m := range moments {
+		if m.Lane == explain.Fault && len(d.faults) < 26 {
+			d.faults = append(d.faults, band{byte('A' + len(d.faults)), m})
+		}
+	}
+}
+
+func (d *drawing) header() row {
+	return row{"time", "", "etcd", cmp.Or(d.server, "server"), cmp.Or(d.client, "client")}
+}
+
+func rule() row {
+	r := make(row, len(widths))
+	for i, width := range widths {
+		r[i] = strings.Repeat("-", width)
+	}
+	return r
+}
+
+// beat is what a row shows: a moment, or the end of a fault.
+type beat struct {
+	time   int64
+	moment explain.Moment
+	end    *band // the fault that ends
+	begin  *band
+}
+
+// beats are the moments with the ends of faults in between.
+func (d *drawing) beats(moments []explain.Moment) []beat {
+	var beats []beat
+	faults := 0
+	for _, m := range moments {
+		b := beat{time: m.Time, moment: m}
+		if m.Lane == explain.Fault {
+			if faults == len(d.faults) {
+				continue
+			}
+			b.begin = &d.faults[faults]
+			faults++
+		}
+		beats = append(beats, b)
+	}
+	last := moments[len(moments)-1].Time
+	for i := range d.faults {
+		if f := &d.faults[i]; f.moment.End > f.moment.Time && f.moment.End <= last {
+			beats = append(beats, beat{time: f.moment.End, moment: f.moment, end: f})
+		}
+	}
+	slices.SortStableFunc(beats, func(a, b beat) int { return cmp.Compare(a.time, b.time) })
+	return beats
+}
+
+// row adds what a beat shows.
+func (d *drawing) row(b beat) {
+	r := make(row, len(widths))
+	r[timeColumn] = clock(b.time)
+	r[faultColumn] = d.under(b)
+	text := b.moment.Text
+	switch {
+	case b.end != nil:
+		r[etcdColumn] = fmt.Sprintf("(%c ends)", b.end.letter)
+	case b.begin != nil && b.moment.End > b.moment.Time:
+		r[etcdColumn] = fmt.Sprintf("(%c begins)", b.begin.letter)
+	case b.begin != nil:
+		r[etcdColumn] = fmt.Sprintf("(%c)", b.begin.letter)
+	case b.moment.Lane == explain.Etcd:
+		r[etcdColumn] = marked(b.moment, text)
+	case b.moment.Lane == explain.Server:
+		if b.moment.Process != d.server {
+			text = b.moment.Process + ": " + text
+		}
+		r[serverColumn] = marked(b.moment, text)
+	default:
+		if who(b.moment) != d.client && !(b.moment.Stream == 0 && strings.HasPrefix(d.client, b.moment.Process+" ")) {
+			text = who(b.moment) + ": " + text
+		}
+		r[clientColumn] = marked(b.moment, text)
+	}
+	d.rows = append(d.rows, r)
+}
+
+// marked puts a mark before a text.
+func marked(m explain.Moment, text string) string {
+	switch m.Mark {
+	case explain.Owed:
+		return "[owed] " + text
+	case explain.Came:
+		return ">> " + text
+	}
+	return text
+}
+
+// under are the letters of the faults that are under way.
+func (d *drawing) under(b beat) string {
+	var letters []byte
+	for i := range d.faults {
+		f := &d.faults[i]
+		if (f.moment.Time <= b.time && b.time < f.moment.End && b.end != f) || b.begin == f {
+			letters = append(letters, f.letter)
+		}
+	}
+	if len(letters) > widths[faultColumn] {
+		letters = append(letters[:widths[faultColumn]-1], '+')
+	}
+	return string(letters)
+}
+
+// legend says what a letter stands for.
+func legend(b band) string {
+	when := "at " + clock(b.moment.Time)
+	if b.moment.End > b.moment.Time {
+		when = clock(b.moment.Time) + " to " + clock(b.moment.End)
+	}
+	margin := strings.Repeat(" ", indent) + string(b.letter) + "  "
+	text := ""
+	for i, line := range wrap(b.moment.Text+", "+when, explain.Columns-len(margin)) {
+		if i > 0 {
+			margin = strings.Repeat(" ", len(margin))
+		}
+		text += margin + line + "\n"
+	}
+	return text
+}

@@ -1,0 +1,215 @@
+package sim
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/sim/internal/kernel"
+)
+
+// The kinds of decision.
+const (
+	DecidesPick   = "pick"   // which goroutine runs; 0 is the one that has waited longest
+	DecidesYield  = "yield"  // a goroutine was interrupted; how many synchronisation points to the next time
+	DecidesStall  = "stall"  // whether that interruption is a stall
+	DecidesLength = "length" // how long the stall is
+	DecidesSelect = "select" // which case select looks at first
+)
+
+// Decision is one decision of a run, and where it was taken.
+type Decision struct {
+	// Number counts from 1.
+	Number uint64
+	// At is the simulated time since the world began.
+	At time.Duration
+	// Kind is one of those above, Chosen what was taken of so many alternatives.
+	Kind       string
+	Chosen, Of uint32
+	// Goroutine is the one that was picked, or else the one that ran. They are
+	// numbered in the order of their creation.
+	Goroutine uint64
+	// Callers are the functions around the last synchronisation point that this
+	// goroutine has passed, innermost first; empty if it has passed none.
+	Callers string
+}
+
+// Decisions are those in a trace, which knows them by their number of alternatives
+// as [Trace.Forced] does.
+func (t Trace) Decisions(schedule Schedule) iter.Seq[Decision] {
+	return func(yield func(Decision) bool) {
+		var running uint64
+		names := map[[12]uintptr]string{}
+		places := map[uint64][12]uintptr{}
+		number := uint64(0)
+		awaited := "" // what a yield decides next
+		for i := range t {
+			switch t[i].Kind {
+			case kernel.TracePick:
+				running = uint64(t[i].What)
+			case kernel.TracePoint:
+				places[uint64(t[i].What)] = t[i].Callers
+			}
+			chosen, of, ok := t.choice(i)
+			if !ok {
+				continue
+			}
+			number++
+			d := Decision{Number: number, At: time.Duration(t[i].Now), Chosen: chosen, Of: of, Goroutine: running}
+			switch {
+			case awaited != "":
+				d.Kind, awaited = awaited, ""
+				if d.Kind == DecidesStall && chosen == 1%schedule.StallOneIn {
+					awaited = DecidesLength
+				}
+			case schedule.YieldEvery > 0 && of == 2*schedule.YieldEvery && !t.picks(i):
+				d.Kind = DecidesYield
+				if schedule.StallOneIn > 0 {
+					awaited = DecidesStall
+				}
+			case of == stallLengths && schedule.FocusOneIn > 0 && !t.picks(i):
+				d.Kind = DecidesLength
+			case t.picks(i):
+				d.Kind, d.Goroutine = DecidesPick, uint64(t[i+1].What)
+			default:
+				d.Kind = DecidesSelect
+			}
+			if place, passed := places[d.Goroutine]; passed {
+				name, known := names[place]
+				if !known {
+					name = withoutKernel(callerNames(place))
+					names[place] = name
+				}
+				d.Callers = name
+			}
+			if !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// withoutKernel leaves out the kernel's own functions, with which every place begins.
+func withoutKernel(callers string) string {
+	names := strings.Split(strings.TrimPrefix(callers, " < "), " < ")
+	for len(names) > 1 && (strings.HasPrefix(names[0], "runtime.sim") || names[0] == "runtime.selectgo") {
+		names = names[1:]
+	}
+	return strings.Join(names, " < ")
+}
+
+// decisionsHeader is the first line of a file of decisions.
+const decisionsHeader = "# watchsim decisions v1: number, simulated time, kind, chosen/alternatives, goroutine, place"
+
+// WriteDecisions writes decisions as text, a line each. A line "@17 = f < g" says
+// once what place 17 is.
+func WriteDecisions(w io.Writer, decisions iter.Seq[Decision]) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	fmt.Fprintln(out, decisionsHeader)
+	places := map[string]int{"": 0}
+	for d := range decisions {
+		place, known := places[d.Callers]
+		if !known {
+			place = len(places)
+			places[d.Callers] = place
+			fmt.Fprintf(out, "@%d = %s\n", place, d.Callers)
+		}
+		if _, err := fmt.Fprintf(out, "%d %s %s %d/%d #%d @%d\n", d.Number, d.At, d.Kind, d.Chosen, d.Of, d.Goroutine, place); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// decisionLineMost bounds a line of a file of decisions, in bytes.
+const decisionLineMost = 64 << 10
+
+// ReadDecisions reads what [WriteDecisions] wrote, one after the other. A file that
+// was cut short gives those that are whole; failed is set when the sequence has
+// ended, if something else than its end ended it.
+func ReadDecisions(r io.Reader, failed *error) iter.Seq[Decision] {
+	return func(yield func(Decision) bool) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, decisionLineMost)
+		places := map[string]string{"@0": ""}
+		for number := 1; lines.Scan(); number++ {
+			line := lines.Text()
+			if number == 1 {
+				if line != decisionsHeader {
+					*failed = fmt.Errorf("line 1: expected %q, found %q", decisionsHeader, abbreviated(line))
+					return
+				}
+				continue
+			}
+			if place, callers, defines := strings.Cut(line, " = "); defines {
+				places[place] = callers
+				continue
+			}
+			d, err := parseDecision(line, places)
+			if err != nil {
+				*failed = fmt.Errorf("line %d: %w", number, err)
+				return
+			}
+			if !yield(d) {
+				return
+			}
+		}
+		*failed = lines.Err()
+	}
+}
+
+func parseDecision(line string, places map[string]string) (d Decision, err error) {
+	fields := strings.Fields(line)
+	wrong := fmt.Errorf("expected a decision such as %q, found %q", "12 1.5s pick 0/3 #7 @4", abbreviated(line))
+	if len(fields) != 6 {
+		return d, wrong
+	}
+	chosen, of, _ := strings.Cut(fields[3], "/")
+	number, err1 := strconv.ParseUint(fields[0], 10, 64)
+	at, err2 := time.ParseDuration(fields[1])
+	c, err3 := strconv.ParseUint(chosen, 10, 32)
+	o, err4 := strconv.ParseUint(of, 10, 32)
+	g, err5 := strconv.ParseUint(strings.TrimPrefix(fields[4], "#"), 10, 64)
+	callers, known := places[fields[5]]
+	for _, err := range []error{err1, err2, err3, err4, err5} {
+		if err != nil {
+			return d, wrong
+		}
+	}
+	if !known {
+		return d, fmt.Errorf("expected a place that a line before names, found %q", abbreviated(fields[5]))
+	}
+	return Decision{number, at, fields[2], uint32(c), uint32(o), g, callers}, nil
+}
+
+// abbreviated shortens foreign content for an error.
+func abbreviated(text string) string {
+	const most = 80
+	if len(text) > most {
+		return text[:most] + "..."
+	}
+	return text
+}
+
+// String describes a decision in a line for people.
+func (d Decision) String() string {
+	what := map[string]string{
+		DecidesPick:   fmt.Sprintf("goroutine #%d runs, number %d of the %d that can", d.Goroutine, d.Chosen+1, d.Of),
+		DecidesYield:  fmt.Sprintf("goroutine #%d is interrupted; the next time is %d synchronisation points away", d.Goroutine, d.Chosen+1),
+		DecidesStall:  fmt.Sprintf("goroutine #%d is interrupted; whether it stalls: %d of %d", d.Goroutine, d.Chosen, d.Of),
+		DecidesLength: fmt.Sprintf("goroutine #%d stalls, length %d of %d", d.Goroutine, d.Chosen, d.Of),
+		DecidesSelect: fmt.Sprintf("goroutine #%d looks at case %d of %d first", d.Goroutine, d.Chosen+1, d.Of),
+	}[d.Kind]
+	if what == "" {
+		what = fmt.Sprintf("goroutine #%d decides for %d of %d", d.Goroutine, d.Chosen, d.Of)
+	}
+	text := fmt.Sprintf("decision %d at %v: %s", d.Number, d.At, what)
+	if d.Callers != "" {
+		text += ", in " + d.Callers
+	}
+	return text
+}

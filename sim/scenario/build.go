@@ -1,0 +1,68 @@
+package scenario
+
+import (
+	"runtime"
+	"runtime/debug"
+	"slices"
+)
+
+// Build says what a binary was built from, as far as it knows.
+type Build struct {
+	// Go is the release of Go that built it.
+	Go string `json:"go"`
+	// Revision is the commit, and Modified whether there were changes besides.
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	// Modules are the versions of the modules under test.
+	Modules map[string]string `json:"modules,omitempty"`
+}
+
+// modulesUnderTest are those whose code a run is about.
+var modulesUnderTest = []string{
+	"k8s.io/apiserver", "k8s.io/client-go", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/client/v3", "go.etcd.io/raft/v3",
+}
+
+// CurrentBuild describes this binary.
+func CurrentBuild() Build {
+	b := Build{Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			b.Revision = setting.Value
+		case "vcs.modified":
+			b.Modified = setting.Value == "true"
+		}
+	}
+	for _, module := range info.Deps {
+		if slices.Contains(modulesUnderTest, module.Path) {
+			if b.Modules == nil {
+				b.Modules = map[string]string{}
+			}
+			b.Modules[module.Path] = module.Version
+		}
+	}
+	return b
+}
+
+// Differences says in a few words each how another build differs from this one.
+func (b Build) Differences(other Build) []string {
+	var different []string
+	add := func(what, one, two string) {
+		if one != two && one != "" && two != "" {
+			different = append(different, what+" "+one+" then, "+two+" now")
+		}
+	}
+	add("Go", b.Go, other.Go)
+	add("revision", b.Revision, other.Revision)
+	if b.Modified || other.Modified {
+		different = append(different, "changes that are not committed")
+	}
+	for _, module := range modulesUnderTest {
+		add(module, b.Modules[module], other.Modules[module])
+	}
+	return different
+}
