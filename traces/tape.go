@@ -17,6 +17,12 @@ const (
 	tapeVersion = 1
 )
 
+// The most bytes that a tape's first line, and its decisions, may have.
+const (
+	tapeHeaderMost    = 1 << 12
+	tapeDecisionsMost = 1 << 30
+)
+
 // ErrTape means that a file is not a usable tape.
 var ErrTape = errors.New("not a usable tape")
 
@@ -53,9 +59,9 @@ func WriteTape(w io.Writer, tape Tape) error {
 // ReadTape reads what WriteTape wrote. Its errors wrap ErrTape and say what was
 // expected and found.
 func ReadTape(r io.Reader) (Tape, error) {
-	in := bufio.NewReader(r)
-	line, err := in.ReadBytes('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	in := bufio.NewReaderSize(r, tapeHeaderMost)
+	line, err := in.ReadSlice('\n') // at most what the buffer holds
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return Tape{}, fmt.Errorf("%w: %w", ErrTape, err)
 	}
 	var header tapeHeader
@@ -65,12 +71,19 @@ func ReadTape(r io.Reader) (Tape, error) {
 	if header.Version != tapeVersion {
 		return Tape{}, fmt.Errorf("%w: expected version %d, found version %d; use the watchsim that wrote it", ErrTape, tapeVersion, header.Version)
 	}
-	decisions, err := io.ReadAll(in)
+	if header.Bytes < 0 || header.Bytes > tapeDecisionsMost {
+		return Tape{}, fmt.Errorf("%w: expected a first line that names 0 to %d bytes of decisions, found %d", ErrTape, tapeDecisionsMost, header.Bytes)
+	}
+	decisions, err := io.ReadAll(io.LimitReader(in, int64(header.Bytes)+1))
 	if err != nil {
 		return Tape{}, fmt.Errorf("%w: %w", ErrTape, err)
 	}
 	if len(decisions) != header.Bytes {
-		return Tape{}, fmt.Errorf("%w: expected %d bytes of decisions, found %d; the file is truncated or was appended to", ErrTape, header.Bytes, len(decisions))
+		found := fmt.Sprint(len(decisions))
+		if len(decisions) > header.Bytes {
+			found += " or more"
+		}
+		return Tape{}, fmt.Errorf("%w: expected %d bytes of decisions, found %s; the file is truncated or was appended to", ErrTape, header.Bytes, found)
 	}
 	if sum := sha256.Sum256(decisions); hex.EncodeToString(sum[:]) != header.SHA256 {
 		return Tape{}, fmt.Errorf("%w: expected decisions with the checksum %.12s…, found another; the file is damaged", ErrTape, header.SHA256)

@@ -39,6 +39,8 @@ func TestTapeRefusesWhatIsNotOne(t *testing.T) {
 		"truncated": {whole[:len(whole)-3], "expected 10 bytes of decisions, found 7"},
 		"longer":    {append(bytes.Clone(whole), 'x'), "expected 10 bytes of decisions, found 11"},
 		"damaged":   {damaged, "the file is damaged"},
+		"endless":   {bytes.Repeat([]byte("x"), 1<<20), "expected a first line with the format"},
+		"negative":  {bytes.Replace(whole, []byte(`"bytes":10`), []byte(`"bytes":-1`), 1), "expected a first line that names 0 to 1073741824 bytes of decisions, found -1"},
 		"newer":     {bytes.Replace(whole, []byte(`"version":1`), []byte(`"version":2`), 1), "expected version 1, found version 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,4 +49,29 @@ func TestTapeRefusesWhatIsNotOne(t *testing.T) {
 			require.ErrorContains(t, err, row.says)
 		})
 	}
+}
+
+// FuzzReadTape states that a reader of any bytes refuses in one line, as ErrTape, or
+// returns a tape that reads back as it is.
+func FuzzReadTape(f *testing.F) {
+	var file bytes.Buffer
+	require.NoError(f, WriteTape(&file, Tape{Seed: 7, Decisions: []byte("0123456789")}))
+	whole := file.Bytes()
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add(append(bytes.Clone(whole), whole...))
+	f.Add(bytes.Replace(whole, []byte(`"bytes":10`), []byte(`"bytes":9223372036854775807`), 1))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		tape, err := ReadTape(bytes.NewReader(content))
+		if err != nil {
+			require.ErrorIs(t, err, ErrTape)
+			require.NotContains(t, err.Error(), "\n")
+			return
+		}
+		var again bytes.Buffer
+		require.NoError(t, WriteTape(&again, tape))
+		read, err := ReadTape(&again)
+		require.NoError(t, err)
+		require.Equal(t, tape, read)
+	})
 }

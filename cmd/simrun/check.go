@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 // checkCommand judges recorded histories.
 func checkCommand() *cobra.Command {
 	var asJSON, schema bool
+	staleAfter := time.Duration(-1)
 	config := scenario.OracleConfig()
 	config.Minimum = linearizability.DefaultConfig().Minimum
 	command := &cobra.Command{
@@ -37,7 +39,7 @@ func checkCommand() *cobra.Command {
 				_, err := io.WriteString(command.OutOrStdout(), traces.Schema)
 				return err
 			}
-			return check(command, paths, config, asJSON)
+			return check(command, paths, config, staleAfter, asJSON)
 		},
 	}
 	flags := command.Flags()
@@ -47,13 +49,18 @@ func checkCommand() *cobra.Command {
 	flags.DurationVar(&config.SearchTimeout, "search-timeout", config.SearchTimeout, "real time that a search may take before it is inconclusive, 0 for any")
 	flags.IntVar(&config.Window, "window", config.Window, "number of changes that a cache holds at least, 0 if that is not known")
 	flags.IntVar(&config.ViolationsPerSource, "violations", config.ViolationsPerSource, "most violations of a guarantee shown for each stream or client, 0 for all")
+	flags.DurationVar(&staleAfter, "stale-after", staleAfter, "fail if a server shows nothing but stale states for longer than this (default: never)")
+	flags.Lookup("stale-after").DefValue = ""
 	return command
 }
 
-func check(command *cobra.Command, paths []string, config linearizability.Config, asJSON bool) error {
+func check(command *cobra.Command, paths []string, config linearizability.Config, staleAfter time.Duration, asJSON bool) error {
 	worst := judge.Sound
 	for i, path := range paths {
 		verdict := judge.File(path, command.InOrStdin(), config)
+		if staleAfter >= 0 {
+			verdict.Demand(staleAfter)
+		}
 		worst = max(worst, verdict.Standing())
 		switch {
 		case asJSON:

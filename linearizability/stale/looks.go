@@ -65,12 +65,15 @@ func looks(h *model.History, store *model.Store, known known) map[string][]look 
 		if ended == model.Pending {
 			ended = h.End
 		}
-		// Of a stream that was recorded without times, all events stand at the end.
-		if s.Err != model.OK || s.Return == model.Pending || s.Return == h.End {
+		// Of a stream that was recorded without times, all events stand at the end. One
+		// that was refused shows no state, and a client that does not read is at fault
+		// itself.
+		refused := s.Err != model.OK || len(s.Events) > 0 && s.Events[0].Type == model.Error
+		if refused || s.Return == model.Pending || s.Return == h.End || s.Consumer == "slow" || s.Consumer == "stalled" {
 			continue
 		}
 		rv, block := beginning(s)
-		if len(s.Events) > 0 && s.Events[0].Type != model.Error && (s.RV <= 0 || s.InitialEvents) {
+		if len(s.Events) > 0 && (s.RV <= 0 || s.InitialEvents) {
 			add(s.Server, look{time: s.Call, rv: rv, stream: s}, s.Scope, s.Selector, lackedBy(s.Events[:block]))
 		}
 		for j := range s.Events {

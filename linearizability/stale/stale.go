@@ -44,8 +44,9 @@ type Look struct {
 
 // Period is a time for which everything that a server showed was stale.
 type Period struct {
-	// From is when somebody was first shown what the server lacked, To the last time
-	// that the server showed something stale.
+	// From is when somebody was first shown what the server lacked, or later if the
+	// server showed something fresh after that. To is the last time that it showed
+	// something stale.
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 	// Fresh is when it next showed something that was not, -1 if it never did.
@@ -70,6 +71,7 @@ func Of(h *model.History) []Server {
 func of(name string, looks []look) Server {
 	server := Server{Name: name}
 	var current *Period
+	fresh := int64(0) // when it last showed something that was not stale
 	for i := range looks {
 		l := &looks[i]
 		stale := l.missed > 0
@@ -84,11 +86,11 @@ func of(name string, looks []look) Server {
 			if current != nil && current.Fresh == model.Pending {
 				current.Fresh = l.time
 			}
-			current = nil
+			current, fresh = nil, l.time
 			continue
 		}
 		if current == nil {
-			current = &Period{From: l.first.time, Fresh: model.Pending}
+			current = &Period{From: max(fresh, l.first.time), Fresh: model.Pending}
 		}
 		current.To = l.time
 		current.Looks++

@@ -102,6 +102,19 @@ func TestStreamsThatStandStill(t *testing.T) {
 	require.Contains(t, b.Text(func(t int64) string { return time.Duration(t).String() }),
 		"The worst: stream 2 of client c (from RV 0) had got to RV 10 at 1µs, 2 changes behind RV 30")
 
+	h.Operations = []model.Operation{list(1, "b", 300, 0, 30)}
+	require.EqualValues(t, 300, shown(h, "b").Period.From, "it was fresh until then")
+	for _, change := range []func(*model.Stream){
+		func(s *model.Stream) { s.Consumer = "stalled" },
+		func(s *model.Stream) { s.Err = model.Expired },
+		func(s *model.Stream) { s.Events[0] = model.Event{Type: model.Error, Err: model.Expired} },
+	} {
+		before, event := h.Streams[1], h.Streams[1].Events[0]
+		change(&h.Streams[1])
+		require.Zero(t, shown(h, "b").Streams)
+		h.Streams[1] = before
+		h.Streams[1].Events[0] = event
+	}
 	h.Streams[1].Return, h.Streams[1].Events[0].Time = h.End, h.End // recorded without times
 	require.Zero(t, shown(h, "b").Streams)
 	h.Truth = model.Truth{}

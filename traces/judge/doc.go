@@ -8,6 +8,7 @@
 //   - open.go: files, folders of runs, standard input, compressed or not
 //   - judge.go: one file to one [Verdict]
 //   - report.go: the verdict for people
+//   - fresh.go: how stale a server may be, for those who want a bound
 //
 // Where the history comes from does not matter; docs/history-format.md says how
 // to write one.
