@@ -11,6 +11,7 @@
 //
 //   - revision.go: Revision, without which there is no order to judge by
 //   - register.go, claims.go, deletions.go: Linearizable and Preconditions, by porcupine
+//   - picture.go: porcupine's own picture of the same
 //   - gets.go: single reads that name a resourceVersion
 //   - lists.go, pages.go: Exact-state, Most-recent, Not-older-than, Exact, Any, Paged
 //   - refusals.go, unrefused.go: Expired and TooLarge, for what was refused and for what was not

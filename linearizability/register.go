@@ -17,20 +17,7 @@ import (
 // version it makes, there is next to nothing to search.
 func (c *checker) checkRegisters(all claims) {
 	c.checkRealTime(all.writes)
-	var operations []porcupine.Operation
-	partitions := make([][]porcupine.Operation, 0, len(all.registers))
-	for _, r := range all.registers {
-		if len(r.calls) == 0 {
-			continue
-		}
-		first := len(operations)
-		for _, call := range r.calls {
-			operations = append(operations, porcupine.Operation{Input: call, Call: call.begin, Return: call.end})
-		}
-		partitions = append(partitions, operations[first:len(operations):len(operations)])
-	}
-	specification := registerModel
-	specification.Partition = func([]porcupine.Operation) [][]porcupine.Operation { return partitions }
+	specification, operations := all.searched()
 	switch porcupine.CheckOperationsTimeout(specification, operations, c.config.SearchTimeout) {
 	case porcupine.Ok:
 		return
@@ -45,6 +32,26 @@ func (c *checker) checkRegisters(all claims) {
 
 func (c *checker) undecidedSearch() {
 	c.undecided(fmt.Sprintf("the search for a linearization took longer than SearchTimeout, %s", c.config.SearchTimeout))
+}
+
+// searched returns what porcupine searches: the calls, and the model, which takes
+// those of each object by themselves.
+func (all claims) searched() (porcupine.Model, []porcupine.Operation) {
+	var operations []porcupine.Operation
+	partitions := make([][]porcupine.Operation, 0, len(all.registers))
+	for _, r := range all.registers {
+		if len(r.calls) == 0 {
+			continue
+		}
+		first := len(operations)
+		for _, call := range r.calls {
+			operations = append(operations, porcupine.Operation{Input: call, Call: call.begin, Return: call.end})
+		}
+		partitions = append(partitions, operations[first:len(operations):len(operations)])
+	}
+	specification := registerModel
+	specification.Partition = func([]porcupine.Operation) [][]porcupine.Operation { return partitions }
+	return specification, operations
 }
 
 // checkRealTime judges the order of writes to different objects, which the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,12 +52,21 @@ func drawTimeline(command *cobra.Command, path, out string) error {
 	config := scenario.OracleConfig()
 	config.Minimum = linearizability.DefaultConfig().Minimum
 	verdict := judge.Check(recorded.History, recorded.Limits(config))
-	var page bytes.Buffer
-	if err := timeline.Write(&page, timeline.Recorded(recorded.Name, recorded.Header, recorded.History, verdict)); err != nil {
+	reads, links, err := timeline.Reads(recorded.History, config)
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(out, page.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("-o: expected a file that can be written, found %w", err)
+	drawn := timeline.Recorded(recorded.Name, recorded.Header, recorded.History, verdict)
+	drawn.Links = links
+	var page bytes.Buffer
+	if err := timeline.Write(&page, drawn); err != nil {
+		return err
+	}
+	if reads != nil {
+		err = os.WriteFile(filepath.Join(filepath.Dir(out), timeline.ReadsFile), reads, 0o644)
+	}
+	if err = errors.Join(err, os.WriteFile(out, page.Bytes(), 0o644)); err != nil {
+		return fmt.Errorf("-o: expected a place that can be written to, found %w", err)
 	}
 	fmt.Fprintf(command.OutOrStdout(), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", verdict.Outcome, recorded.Name,
 		len(recorded.History.Streams), len(verdict.Violations), float64(page.Len())/1024, out)

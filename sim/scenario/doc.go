@@ -6,6 +6,7 @@
 //   - catalogue.go: named settings for specs.
 //   - run.go: the run itself.
 //   - judge.go: what the run and the oracle say together.
+//   - timeline.go: a run that failed as a page.
 //   - folder.go: the artefacts of a run, and how to read them back.
 //   - files.go: writing files together, and reading them, compressed or not.
 //   - build.go: what a binary was built from.

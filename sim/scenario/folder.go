@@ -14,10 +14,11 @@ import (
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/packed"
+	"github.com/watchsim/watchsim/traces/timeline"
 )
 
 // The files of a run's folder, those that there are; docs/run-folder.md describes
-// them. All but verdict and report are written before the run is judged. Readers
+// them. All but verdict, report and timeline are written before the run is judged. Readers
 // take them with and without compression.
 const (
 	runFile       = "run.json"
@@ -87,6 +88,7 @@ func (r *Run) Write(folder string, build Build) error {
 		text(stacksFile, r.Result.Stacks),
 		// What an earlier run has left, or someone who unpacked it.
 		absent(tapeFile), absent(historyFile), absent(decisionsFile), absent(verdictFile), absent(reportFile),
+		absent(timeline.File), absent(timeline.ReadsFile),
 	}
 	if r.Result.Trace != nil {
 		files = append(files, file{decisionsFile + packed.Zstd, r.writeDecisions})

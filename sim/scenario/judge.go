@@ -106,6 +106,7 @@ func (r *Run) Judge() Verdict {
 	found := linearizability.Check(r.History, config)
 	v.CheckSeconds = time.Since(start).Seconds()
 
+	r.found = found
 	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
 	v.Violations = append(v.Violations, r.explained(found.Violations)...)
 	for _, observation := range found.Observations {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/cluster"
@@ -52,6 +53,8 @@ type Run struct {
 
 	// Problems are what went wrong with the run itself; it is inconclusive then.
 	Problems []error
+	// found is what the oracle found, once the run has been judged.
+	found linearizability.Verdict
 	// Unreadable says why there is no truth to judge the history by, if there is none.
 	Unreadable error
 }

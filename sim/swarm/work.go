@@ -109,7 +109,7 @@ func (w *worker) do(job Job) Answer {
 	verdict.Folder = job.Folder
 	report := run.Report(verdict)
 	if job.Folder != "" {
-		if err := verdict.WriteVerdict(job.Folder, report); err != nil {
+		if err := errors.Join(verdict.WriteVerdict(job.Folder, report), run.WriteTimeline(job.Folder, verdict)); err != nil {
 			return Answer{Error: err.Error()}
 		}
 	}

@@ -105,9 +105,12 @@ func build(page *Page) *data {
 		Version: dataVersion, Title: shortened(page.Title), Links: page.Links,
 		Outcome: string(page.Verdict.Outcome), Reason: b.text(page.Verdict.Reason),
 		Known:  h.Truth.Revision > 0,
-		Healed: h.Healed, End: h.End, Revision: b.versions.rank(h.Truth.Revision),
+		Healed: h.Healed, End: lastOf(h), Revision: b.versions.rank(h.Truth.Revision),
 	}
 	for _, row := range page.About {
+		if row[1] == "" {
+			continue
+		}
 		b.data.About = append(b.data.About, [2]int{b.text(row[0]), b.text(row[1])})
 	}
 	b.processes()
@@ -119,6 +122,21 @@ func build(page *Page) *data {
 	b.marks(&page.Verdict)
 	b.data.Texts, b.data.Versions, b.data.Objects = b.texts, b.versions.texts(), b.objects
 	return b.data
+}
+
+// lastOf returns when the last thing happened: a run that was cut short has no end.
+func lastOf(h *model.History) int64 {
+	last := h.End
+	for i := range h.Operations {
+		last = max(last, h.Operations[i].Call, h.Operations[i].Return)
+	}
+	for i := range h.Streams {
+		last = max(last, h.Streams[i].Call, h.Streams[i].Closed)
+		for j := range h.Streams[i].Events {
+			last = max(last, h.Streams[i].Events[j].Time)
+		}
+	}
+	return last
 }
 
 // processes names the API servers and clients, in the order of their names.

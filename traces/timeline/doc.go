@@ -10,6 +10,7 @@
 //   - data.go: what the page is given, in columns
 //   - requests.go: operations and streams with their events, as columns
 //   - intern.go, natural.go: strings, resourceVersions and objects, each once; names in order
+//   - reads.go: porcupine's picture, which lies beside the page
 //   - commits.go: between which times etcd committed each change, and who wrote it
 //   - marks.go: violations, with what was owed beside what came
 //

@@ -108,7 +108,7 @@ const File = "timeline.html"
 // Recorded returns the page of a history that was read from a file.
 func Recorded(name string, header traces.Header, history *model.History, verdict linearizability.Verdict) Page {
 	page := Page{Title: filepath.Base(name), History: history, Verdict: verdict}
-	if folder := filepath.Base(filepath.Dir(name)); page.Title == "history.jsonl" && folder != "." {
+	if folder := filepath.Base(filepath.Dir(name)); strings.HasPrefix(page.Title, "history.jsonl") && folder != "." {
 		page.Title = folder
 	}
 	if header.Target != "" {

@@ -2,7 +2,7 @@
 // each API server had shown by when, and which streams ended together. Nothing
 // here guesses: what the history does not hold is not drawn.
 
-import { Added, Bookmark, Data, Deleted, Failed, Modified, Mark, Operation, Read, Stream, Write } from "./data";
+import { Added, Data, Deleted, Failed, Modified, Mark, Operation, Read, Stream, Write } from "./data";
 import { Frontier, Ref } from "./series";
 
 export type Axis = "time" | "rv";
@@ -255,14 +255,13 @@ export class Facts {
     return op.kind === "get" || op.kind === "list" ? Read : Write;
   }
 
-  eventKind(i: number): number { return this.data.events.kind[i]; }
-
-  /** Where a change that was owed to a stream arrived: the event, or -1. */
-  arrival(stream: Stream, version: number): number {
-    const { events } = this.data;
-    for (let i = stream.first; i < stream.end; i++) {
-      if (events.version[i] === version && events.kind[i] !== Bookmark && events.kind[i] !== Failed) return i;
+  /** What something looks like. */
+  kindOf(ref: Ref): number {
+    switch (ref.kind) {
+      case "event": return this.data.events.kind[ref.index];
+      case "change": return this.changeKind(ref.index);
+      case "operation": return this.operationKind(ref.index);
+      default: return Failed; // of streams, only those that were refused stand in a series
     }
-    return -1;
   }
 }

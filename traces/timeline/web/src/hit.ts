@@ -36,18 +36,18 @@ export function under(lanes: Lanes, facts: Facts, axis: Axis, lane: Lane, positi
     }
     case "etcd":
       if (y > 32) return nearestOf("compaction", data.compactions.keys());
-      return nearest(lanes.seriesOf(lane, axis), position, distance, "change");
+      return nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
     case "server": {
       const together = facts.ended.flatMap((ended, i) => (ended.server === lane.server ? [i] : []));
-      return nearestOf("ended", together) ?? nearest(lanes.seriesOf(lane, axis), position, distance, "operation");
+      return nearestOf("ended", together) ?? nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
     }
     case "client":
-      return nearest(lanes.seriesOf(lane, axis), position, distance, "operation") ??
-        (lanes.isFolded(lane.client) ? nearest(lanes.eventsOf(lane.client, axis), position, distance, "event") : null);
+      return nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item)) ??
+        (lanes.isFolded(lane.client) ? nearest(lanes.eventsOf(lane.client, axis), position, distance, (index) => ({ kind: "event", index })) : null);
     case "owed":
-      return nearest(lanes.seriesOf(lane, axis), position, distance, "change");
+      return nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
     case "stream": {
-      const event = nearest(lanes.seriesOf(lane, axis), position, distance, "event");
+      const event = nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
       if (event) return event;
       const [from, to] = facts.streamSpan(lane.stream!, axis);
       return position >= from - near / pixelsPerUnit && position <= to + near / pixelsPerUnit ? { kind: "stream", index: lane.stream!.index } : null;
@@ -55,12 +55,12 @@ export function under(lanes: Lanes, facts: Facts, axis: Axis, lane: Lane, positi
   }
 }
 
-function nearest(series: Series, position: number, distance: (at: number) => number, kind: Ref["kind"]): Ref | null {
+function nearest(series: Series, position: number, distance: (at: number) => number, refOf: (item: number) => Ref): Ref | null {
   const after = series.from(position);
   let best = -1;
   for (const i of [after - 1, after]) {
     if (i < 0 || i >= series.length) continue;
     if (distance(series.at[i]) < near && (best < 0 || distance(series.at[i]) < distance(series.at[best]))) best = i;
   }
-  return best < 0 ? null : { kind, index: series.item[best] };
+  return best < 0 ? null : refOf(series.item[best]);
 }

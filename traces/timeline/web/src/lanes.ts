@@ -1,6 +1,6 @@
 // Which lanes there are, from top to bottom, and what stands in each.
 
-import { Data, Owed, Stream } from "./data";
+import { Data, Operation, Owed, Stream } from "./data";
 import { Axis, Facts } from "./facts";
 import { range, Ref, Series } from "./series";
 
@@ -31,6 +31,8 @@ const expandedMost = 250;
 export class Lanes {
   all: Lane[] = [];
   height = 0;
+  /** How high the lanes are that stay where they are while the others scroll. */
+  pinned = 0;
   /** The rows that faults are packed into, so that none covers another. */
   readonly faultRows: number[];
   readonly faultRowCount: number;
@@ -69,12 +71,13 @@ export class Lanes {
     for (const server of data.servers) this.add("server", `server:${server}`, server, "", { server, processes: [server] });
     for (const client of data.clients) {
       const streams = this.streamsOf.get(client)!;
-      this.add("client", `client:${client}`, client, counted(streams.length, "stream"), { client, processes: [client] });
+      this.add("client", `client:${client}`, client, this.contents(client), { client, processes: [client] });
       if (this.folded.has(client)) continue;
       for (const stream of streams) {
+        if (stream.error !== "") continue; // a watch that was refused stands among the requests
         const owed = data.owed.get(stream.index);
         if (owed) this.add("owed", `owed:${stream.id}`, "owed", `to stream ${stream.id}, by the truth`, { client, stream, owed, processes: [client] });
-        this.add("stream", `stream:${stream.id}`, String(stream.id), `${stream.server} · ${stream.query} · ${asked(data, stream)}`,
+        this.add("stream", `stream:${stream.id}`, String(stream.id), `${stream.server} · ${brief(stream.query)} · ${asked(data, stream)}`,
           { client, stream, server: stream.server, processes: [client] });
       }
     }
@@ -110,15 +113,43 @@ export class Lanes {
     }
   }
 
-  at(y: number): Lane | undefined { return this.all.find((lane) => lane.top <= y && y < lane.top + lane.height); }
+  /** How many streams a client opened, and requests it made. */
+  private contents(client: string): string {
+    const streams = this.streamsOf.get(client)!, opened = streams.filter((s) => s.error === "").length;
+    const requests = this.data.operations.reduce((n, op) => n + (op.client === client ? 1 : 0), 0) + streams.length - opened;
+    return [opened > 0 ? counted(opened, "stream") : "", requests > 0 ? counted(requests, "request") : ""].filter((text) => text !== "").join(", ");
+  }
+
+  /** Pins the first lanes, as many as fit into a height. */
+  pin(most: number): void {
+    this.pinned = 0;
+    for (const lane of this.all) {
+      if (lane.kind === "client" || lane.top + lane.height > most) break;
+      this.pinned = lane.top + lane.height;
+    }
+  }
+
+  isPinned(lane: Lane): boolean { return lane.top < this.pinned; }
+
+  /** Where a lane is on a screen that is scrolled. */
+  screenTop(lane: Lane, scroll: number): number { return this.isPinned(lane) ? lane.top : lane.top - scroll; }
+
+  /** The lane at a height of the screen. */
+  at(y: number, scroll: number): Lane | undefined {
+    const inAll = y < this.pinned ? y : y + scroll;
+    return this.all.find((lane) => lane.top <= inAll && inAll < lane.top + lane.height);
+  }
+
+  /** What an item of a lane's series refers to: a negative one is a watch that was refused. */
+  refOf(lane: Lane, item: number): Ref {
+    return item < 0 ? { kind: "stream", index: ~item } : { kind: lane.refKind, index: item };
+  }
 
   /** What stands in a lane, along an axis. */
   seriesOf(lane: Lane, axis: Axis): Series {
     return this.cached(`${axis} ${lane.id}`, () => {
       const { facts } = this;
-      const kindOf = { change: (i: number) => facts.changeKind(i), event: (i: number) => facts.eventKind(i), operation: (i: number) => facts.operationKind(i) };
-      const kind = lane.refKind as keyof typeof kindOf;
-      return new Series(this.items(lane), (index) => facts.position({ kind: lane.refKind, index }, axis), kindOf[kind] ?? (() => 0));
+      return new Series(this.items(lane), (item) => facts.position(this.refOf(lane, item), axis), (item) => facts.kindOf(this.refOf(lane, item)));
     });
   }
 
@@ -126,7 +157,7 @@ export class Lanes {
   eventsOf(client: string, axis: Axis): Series {
     return this.cached(`${axis} events ${client}`, () => {
       const items = this.streamsOf.get(client)!.flatMap((s) => Array.from(range(s.first, s.end)));
-      return new Series(Int32Array.from(items), (index) => this.facts.position({ kind: "event", index }, axis), (i) => this.facts.eventKind(i));
+      return new Series(Int32Array.from(items), (index) => this.facts.position({ kind: "event", index }, axis), (index) => this.facts.kindOf({ kind: "event", index }));
     });
   }
 
@@ -143,9 +174,13 @@ export class Lanes {
       case "marks": return range(0, data.marks.length);
       case "faults": return range(0, data.faults.length);
       case "etcd": return range(0, data.changes.length);
+      // Lists of an exact version, and later pages, are as old as they were asked to be.
       // A get answers with the version of its object, which says nothing of the cache unless there was a newer one.
-      case "server": return where(data.operations, (op) => op.server === lane.server && (op.kind === "list" || this.facts.outdatedBy(op) >= 0));
-      case "client": return where(data.operations, (op) => op.client === lane.client);
+      case "server": return where(data.operations, (op) => op.server === lane.server && (tellsFreshness(op) || this.facts.outdatedBy(op) >= 0));
+      case "client": {
+        const refused = this.streamsOf.get(lane.client)!.filter((s) => s.error !== "").map((s) => ~s.index);
+        return Int32Array.from([...where(data.operations, (op) => op.client === lane.client), ...refused]);
+      }
       case "stream": return range(lane.stream!.first, lane.stream!.end);
       case "owed": {
         const owed = new Set(lane.owed!.versions);
@@ -154,6 +189,11 @@ export class Lanes {
     }
   }
 }
+
+/** Whether an answer is a list as new as the server could make it. */
+export function tellsFreshness(op: Operation): boolean { return op.kind === "list" && op.match !== "Exact" && op.continues === 0; }
+
+function brief(query: string): string { return query.replace(/^all objects/, "all").replace(/^namespace ([^,]*)/, "$1/*"); }
 
 /** What a stream asked for. */
 export function asked(data: Data, s: Stream): string {
@@ -175,7 +215,7 @@ function packed(data: Data): [number[], number] {
   const room = data.end / 9;
   data.faults.map((f, i) => ({ f, i })).sort((a, b) => a.f.begin - b.f.begin).forEach(({ f, i }) => {
     let row = ends.findIndex((end) => end <= f.begin);
-    if (row < 0) row = ends.length < 6 ? ends.length : ends.indexOf(Math.min(...ends));
+    if (row < 0) row = ends.length < 5 ? ends.length : ends.indexOf(Math.min(...ends));
     ends[row] = Math.max(f.end, f.begin + room);
     rows[i] = row;
   });

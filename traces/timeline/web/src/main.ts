@@ -23,6 +23,9 @@ import { clock, Words } from "./words";
 /** How long after the last change the address, the table and the description follow, in milliseconds. */
 const settle = 200;
 
+/** The share of the height that lanes may take which do not scroll. */
+const pinnedMost = 0.55;
+
 class Page {
   private readonly facts: Facts;
   private readonly lanes: Lanes;
@@ -94,6 +97,7 @@ class Page {
         label.append(fold);
       }
       label.append(name, note);
+      if (lane.kind === "server") label.append(el("span", { class: "note along-time" }, "newest RV shown, below etcd's"), el("span", { class: "note along-rv" }, "delay until each RV was shown"));
       label.style.top = `${lane.top}px`;
       label.style.height = `${lane.height}px`;
       label.addEventListener("click", () => {
@@ -103,7 +107,10 @@ class Page {
       });
       return label;
     });
-    byId("labels").replaceChildren(...labels);
+    const pinned = this.lanes.all.filter((lane) => this.lanes.isPinned(lane)).length;
+    byId("pinned").replaceChildren(...labels.slice(0, pinned));
+    byId("pinned").style.height = `${this.lanes.pinned}px`;
+    byId("labels").replaceChildren(...labels.slice(pinned));
     byId("rows").style.height = `${Math.max(this.lanes.height, 1)}px`;
   }
 
@@ -151,10 +158,10 @@ class Page {
   private pointer(): void {
     const { canvas } = this, tip = byId("tip");
     const at = (event: MouseEvent): { ref: Ref | null; lane: Lane | undefined; x: number } => {
-      const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top + this.scroller.scrollTop;
-      const lane = this.lanes.at(y);
+      const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top, scroll = this.scroller.scrollTop;
+      const lane = this.lanes.at(y, scroll);
       if (!lane) return { ref: null, lane, x };
-      return { ref: under(this.lanes, this.facts, this.view.axis, lane, this.view.x.invert(x), y - lane.top, this.view.width / this.view.span), lane, x };
+      return { ref: under(this.lanes, this.facts, this.view.axis, lane, this.view.x.invert(x), y - this.lanes.screenTop(lane, scroll), this.view.width / this.view.span), lane, x };
     };
     canvas.addEventListener("pointermove", (event) => {
       const { ref, x } = at(event);
@@ -223,14 +230,12 @@ class Page {
     if (!lane) return this.view.panBy(step * 0.1 * this.view.width);
     const { axis } = this.view;
     const series = lane.kind === "client" && this.lanes.isFolded(lane.client) ? this.lanes.eventsOf(lane.client, axis) : this.lanes.seriesOf(lane, axis);
-    const kind = lane.kind === "client" && this.lanes.isFolded(lane.client) ? "event" : lane.refKind;
-    const current = this.selected?.kind === kind ? series.item.indexOf(this.selected.index) : -1;
+    const refOf = (item: number): Ref => (series === this.lanes.seriesOf(lane, axis) ? this.lanes.refOf(lane, item) : { kind: "event", index: item });
+    const current = series.item.findIndex((item) => refOf(item).kind === this.selected?.kind && refOf(item).index === this.selected.index);
     const [low, high] = this.view.domain;
     const next = current >= 0 ? current + step : step > 0 ? series.from(low) : series.from(high) - 1;
     if (next < 0 || next >= series.length) return;
-    const ref: Ref = { kind, index: series.item[next] };
-    if (kind === "mark") this.goToMark(ref.index);
-    else this.select(ref, true);
+    this.select(refOf(series.item[next]), true);
   }
 
   private select(ref: Ref, reveal: boolean): void {
@@ -332,7 +337,7 @@ class Page {
   private table(): void { fillTable(this.data, this.facts, this.words, this.view.axis, this.view.domain, (ref) => this.select(ref, false)); }
 
   private nextTheme(): void {
-    byId("theme").textContent = { auto: "Auto", light: "Light", dark: "Dark" }[switchTheme()];
+    byId("theme").textContent = `Theme: ${switchTheme()}`;
     this.recolour();
   }
 
@@ -344,19 +349,23 @@ class Page {
   private showHelp(): void { byId<HTMLDialogElement>("keys").showModal(); }
 
   private scrollTo(lane: Lane): void {
-    const { scroller } = this, room = 60;
-    if (lane.top < scroller.scrollTop + room || lane.top + lane.height > scroller.scrollTop + scroller.clientHeight - room) {
-      scroller.scrollTop = lane.top - scroller.clientHeight / 2;
+    const { scroller } = this, room = 40, { pinned } = this.lanes;
+    if (this.lanes.isPinned(lane)) return;
+    if (lane.top < scroller.scrollTop + pinned + room || lane.top + lane.height > scroller.scrollTop + scroller.clientHeight - room) {
+      scroller.scrollTop = lane.top - (scroller.clientHeight + pinned) / 2;
     }
   }
 
   private resize(): void {
-    const width = this.scroller.clientWidth - byId("labels").offsetWidth, height = this.scroller.clientHeight, ratio = devicePixelRatio;
+    const width = this.scroller.clientWidth - byId("pinned").offsetWidth, height = this.scroller.clientHeight, ratio = devicePixelRatio;
     if (width <= 0 || height <= 0 || (this.canvas.width === Math.round(width * ratio) && this.canvas.height === Math.round(height * ratio))) return;
     this.canvas.style.width = `${width}px`;
     this.canvas.style.height = `${height}px`;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
+    const { pinned } = this.lanes;
+    this.lanes.pin(height * pinnedMost);
+    if (pinned !== this.lanes.pinned) this.labels();
     this.view.resize(width, height);
     this.frame(); // at once: a canvas that has another size is empty
   }

@@ -177,7 +177,7 @@ function alongVersions(frame: Frame, lane: Lane, y: number): void {
   const top = y + 8, bottom = y + lane.height - 14, first = facts.first.get(lane.server)!;
   const share = (delay: number) => Math.min(1, Math.max(0, Math.log(delay / shortest) / Math.log(longest / shortest)));
   const [low, high] = facts.domain.rv;
-  const from = Math.max(0, Math.floor(frame.x(low + 1))), to = Math.min(scene.width, Math.ceil(frame.x(high)));
+  const from = Math.max(0, Math.floor(frame.x(low + 0.5))), to = Math.min(scene.width, Math.ceil(frame.x(high - 0.5)));
   for (const [delay, text] of [[0.01, "10 ms"], [1, "1 s"], [100, "100 s"]] as const) {
     const line = bottom - share(delay) * (bottom - top);
     g.fillStyle = colours.line;
@@ -185,7 +185,7 @@ function alongVersions(frame: Frame, lane: Lane, y: number): void {
     frame.tag(text, 5, line + 1, colours.soft);
   }
   for (let x = from; x < to; x += 2) {
-    const rv = Math.ceil(frame.at(x)), known = facts.timeOf(rv), shown = first.timeOf(rv);
+    const rv = Math.round(frame.at(x)), known = facts.timeOf(rv), shown = first.timeOf(rv);
     if (known < 0 || rv > high - 1) continue;
     if (shown < 0) {
       g.fillStyle = hatch(g, colours.soft); // never shown
@@ -200,7 +200,7 @@ function alongVersions(frame: Frame, lane: Lane, y: number): void {
   }
   frame.series(scene.lanes.seriesOf(lane, "rv"), y + lane.height - 8, 12);
   if (scene.hover >= 0) {
-    const rv = Math.ceil(frame.at(scene.hover)), known = facts.timeOf(rv), shown = first.timeOf(rv);
+    const rv = Math.round(frame.at(scene.hover)), known = facts.timeOf(rv), shown = first.timeOf(rv);
     if (known >= 0) frame.tag(shown < 0 ? `RV ${rv} was not shown` : `RV ${rv} shown ${clock(shown - known, 0.01)} after the first`, scene.hover + 8, top + 6, colours.ink);
   }
 }

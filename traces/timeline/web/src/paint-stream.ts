@@ -3,8 +3,7 @@
 import { Bookmark, Failed } from "./data";
 import { Lane } from "./lanes";
 import { Frame } from "./paint";
-import { shape } from "./shapes";
-import { codes } from "./words";
+import { bothThenFirst, codes } from "./words";
 
 export function paintClient(frame: Frame, lane: Lane, y: number): void {
   const { g, scene, colours } = frame, { data, lanes } = scene, middle = y + lane.height / 2;
@@ -15,27 +14,27 @@ export function paintClient(frame: Frame, lane: Lane, y: number): void {
     g.fillStyle = colours.soft;
     g.globalAlpha = 0.35;
     for (let i = first; i < end && end - first < 2000; i++) {
+      if (series.item[i] < 0) continue;
       const op = data.operations[series.item[i]], left = frame.x(op.call);
-      g.fillRect(left, middle - 1.5, Math.max(0, frame.x(op.end >= 0 ? op.end : op.call) - left), 3);
+      g.fillRect(left, middle - 1, Math.max(0, frame.x(op.end >= 0 ? op.end : op.call) - left), 2);
     }
     g.globalAlpha = 1;
   }
   if (lanes.isFolded(lane.client)) frame.series(lanes.eventsOf(lane.client, scene.axis), middle, lane.height);
   frame.series(series, middle, lane.height, (i) => {
+    if (i < 0) {
+      const s = data.streams[~i];
+      return bothThenFirst(`watch ${codes[s.error] ?? s.error}`, s.message.slice(0, 80));
+    }
     const op = data.operations[i];
     const answer = op.error !== "" ? (codes[op.error] ?? op.error) : op.end < 0 ? "no response" : data.rv[op.result] > 0 ? data.versions[op.result] : "";
-    return [op.kind === "list" || op.kind === "get" ? `${op.kind} ${answer}` : answer, op.query];
+    return bothThenFirst(op.kind === "list" || op.kind === "get" ? `${op.kind} ${answer}` : answer, op.query);
   });
 }
 
 export function paintStream(frame: Frame, lane: Lane, y: number): void {
   const { g, scene, colours } = frame, { data, facts } = scene, s = lane.stream!, middle = y + lane.height / 2;
   const [from, to] = facts.streamSpan(s, scene.axis), left = frame.x(from), right = frame.x(to);
-  if (s.error !== "") {
-    shape(g, Failed, left, middle, 4.3, colours.error, colours.paper);
-    frame.label([codes[s.error] ?? s.error, s.message.slice(0, 80)], left + 9, middle, 600);
-    return;
-  }
   if (right >= 0 && left <= scene.width) {
     const begin = Math.max(left, -8), end = Math.min(right, scene.width + 8);
     g.fillStyle = colours.faint;
@@ -44,10 +43,12 @@ export function paintStream(frame: Frame, lane: Lane, y: number): void {
     g.fill();
     ending(frame, s.closed < 0 ? "open" : s.reason, right, middle);
   }
-  frame.series(scene.lanes.seriesOf(lane, scene.axis), middle, lane.height, (i) => {
+  const series = scene.lanes.seriesOf(lane, scene.axis);
+  if (right < 0 || left > scene.width) frame.beyond(series, middle);
+  frame.series(series, middle, lane.height, (i) => {
     const failed = data.events.failed.get(i);
-    if (failed) return [codes[failed.error] ?? failed.error, failed.message];
-    return [data.versions[data.events.version[i]], data.events.object[i] === 0 ? "" : data.key(data.events.object[i])];
+    if (failed) return bothThenFirst(codes[failed.error] ?? failed.error, failed.message.slice(0, 80));
+    return bothThenFirst(data.versions[data.events.version[i]], data.events.object[i] === 0 ? "" : data.key(data.events.object[i]));
   });
 }
 
@@ -91,8 +92,10 @@ export function paintOwed(frame: Frame, lane: Lane, y: number): void {
     }
   }
   frame.series(series, middle, lane.height, (i) => {
-    const change = data.changes[i];
-    return [data.versions[change.version], arrivals.has(change.version) ? data.key(change.object) : accused.has(change.version) ? "never came" : "did not come"];
+    const change = data.changes[i], rv = data.versions[change.version], key = data.key(change.object);
+    if (arrivals.has(change.version)) return bothThenFirst(rv, key);
+    const missing = accused.has(change.version) ? "never came" : "did not come";
+    return [`${rv}  ${key} ${missing}`, `${rv} ${missing}`, rv];
   }, () => true);
   for (let i = first; i < end && accused.size > 0; i++) {
     if (!accused.has(data.changes[series.item[i]].version)) continue;

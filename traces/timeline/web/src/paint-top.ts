@@ -3,6 +3,7 @@
 import { Lane } from "./lanes";
 import { Frame } from "./paint";
 import { flag, hatch } from "./shapes";
+import { bothThenFirst } from "./words";
 
 export function paintMarks(frame: Frame, lane: Lane, y: number): void {
   const { g, scene, colours } = frame, { data, facts } = scene;
@@ -18,17 +19,25 @@ export function paintMarks(frame: Frame, lane: Lane, y: number): void {
       g.fillRect(x - 1, y + 2, 2, lane.height - 5);
       continue;
     }
-    flag(g, x, y + lane.height / 2, text, colour, colours.paper, selected || mark.breaks);
+    flag(g, within(frame, x, text), y + lane.height / 2, text, colour, colours.paper, selected || mark.breaks);
     free = x + g.measureText(text).width + 16;
   }
   // The selected one lies on top.
   if (scene.mark < 0) return;
   const chosen = marks.find((m) => m.index === scene.mark)!;
-  flag(g, chosen.x, y + lane.height / 2, `${chosen.index + 1} ${chosen.mark.name}`, chosen.mark.breaks ? colours.violation : colours.ink, colours.paper, true);
+  const text = `${chosen.index + 1} ${chosen.mark.name}`;
+  flag(g, within(frame, chosen.x, text), y + lane.height / 2, text, chosen.mark.breaks ? colours.violation : colours.ink, colours.paper, true);
 }
 
-export function paintFaults(frame: Frame, _lane: Lane, y: number): void {
+/** Keeps a flag on the screen: it hangs to the left of its place at the right edge. */
+function within(frame: Frame, x: number, text: string): number {
+  const width = frame.g.measureText(text).width + 13;
+  return x <= frame.scene.width + 1 && x + width > frame.scene.width ? x - width + 2 : x;
+}
+
+export function paintFaults(frame: Frame, lane: Lane, y: number): void {
   const { g, scene, colours } = frame;
+  if (scene.axis === "time" && frame.healed > 0 && frame.healed < scene.width) frame.tag("healed", frame.healed + 5, y + lane.height - 10, colours.soft);
   scene.data.faults.forEach((fault, i) => {
     const [from, to] = frame.faultSpan(fault), left = Math.max(from, -4), right = Math.min(Math.max(to, from + 3), scene.width + 4);
     const top = y + 4 + 16 * scene.lanes.faultRows[i];
@@ -67,7 +76,7 @@ export function paintEtcd(frame: Frame, lane: Lane, y: number): void {
   const series = scene.lanes.seriesOf(lane, scene.axis);
   g.fillStyle = colours.etcd;
   g.fillRect(Math.max(0, frame.x(facts.domain[scene.axis][0])), y + 19, Math.min(scene.width, frame.x(facts.domain[scene.axis][1])), 1);
-  frame.series(series, y + 19, 30, (i) => [data.versions[data.changes[i].version], data.key(data.changes[i].object)]);
+  frame.series(series, y + 19, 30, (i) => bothThenFirst(data.versions[data.changes[i].version], data.key(data.changes[i].object)));
   leaders(frame, y + 34);
   compactions(frame, y + 43);
 }

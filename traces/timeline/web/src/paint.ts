@@ -56,14 +56,31 @@ export class Frame {
     g.fillStyle = this.colours.paper;
     g.fillRect(0, 0, scene.width, scene.height);
     g.textBaseline = "middle";
-    const visible = scene.lanes.all.filter((lane) => lane.top + lane.height > scene.scroll && lane.top < scene.scroll + scene.height);
-    for (const lane of visible) this.ground(lane, lane.top - scene.scroll);
-    this.grid();
-    for (const lane of visible) {
-      g.font = `11px ${fontFamily}`;
-      this.lane(lane, lane.top - scene.scroll);
+    const { pinned } = scene.lanes;
+    const top = (lane: Lane) => scene.lanes.screenTop(lane, scene.scroll);
+    const scrolled = scene.lanes.all.filter((lane) => !scene.lanes.isPinned(lane) && top(lane) + lane.height > pinned && top(lane) < scene.height);
+    const pinnedLanes = scene.lanes.all.filter((lane) => scene.lanes.isPinned(lane));
+    g.save();
+    g.beginPath();
+    g.rect(0, pinned, scene.width, scene.height);
+    g.clip();
+    this.paintLanes(scrolled, top);
+    g.restore();
+    this.paintLanes(pinnedLanes, top);
+    if (pinned > 0 && scene.scroll > 0) {
+      g.fillStyle = this.colours.edge;
+      g.fillRect(0, pinned - 1, scene.width, 1);
     }
     this.over();
+  }
+
+  private paintLanes(lanes: Lane[], top: (lane: Lane) => number): void {
+    for (const lane of lanes) this.ground(lane, top(lane));
+    if (lanes.length > 0) this.grid(top(lanes[0]), top(lanes[lanes.length - 1]) + lanes[lanes.length - 1].height);
+    for (const lane of lanes) {
+      this.g.font = `11px ${fontFamily}`;
+      this.lane(lane, top(lane));
+    }
   }
 
   private lane(lane: Lane, y: number): void {
@@ -118,17 +135,22 @@ export class Frame {
     return [this.x(this.scene.facts.rvAt(fault.begin)), this.x(this.scene.facts.rvAt(fault.end))];
   }
 
-  private grid(): void {
+  private grid(from: number, to: number): void {
     const { g, scene } = this;
     g.fillStyle = this.colours.line;
-    for (const tick of scene.ticks) g.fillRect(Math.round(this.x(tick)), 0, 1, scene.height);
-    const healed = scene.axis === "time" ? scene.data.healed : scene.facts.rvAt(scene.data.healed);
-    if (scene.data.faults.length > 0 && scene.data.healed > 0) this.dashed(this.x(healed), this.colours.soft, [2, 3], 1);
+    for (const tick of scene.ticks) g.fillRect(Math.round(this.x(tick)), from, 1, to - from);
+  }
+
+  /** When the last fault had healed, NaN where that means nothing. */
+  get healed(): number {
+    const { data, axis, facts } = this.scene;
+    if (data.faults.length === 0 || data.healed <= 0) return NaN;
+    return this.x(axis === "time" ? data.healed : facts.rvAt(data.healed));
   }
 
   private dashed(x: number, colour: string, dash: number[], width: number): void {
     const { g } = this;
-    if (x < -2 || x > this.scene.width + 2) return;
+    if (!(x > -2 && x < this.scene.width + 2)) return;
     g.save();
     g.strokeStyle = colour;
     g.lineWidth = width;
@@ -143,6 +165,7 @@ export class Frame {
   /** What lies over all lanes. */
   private over(): void {
     const { g, scene, colours } = this;
+    this.dashed(this.healed, colours.soft, [2, 3], 1);
     if (scene.mark >= 0) {
       const colour = scene.data.marks[scene.mark].breaks ? colours.violation : colours.soft;
       this.dashed(this.x(scene.facts.position({ kind: "mark", index: scene.mark }, scene.axis)), colour, [5, 4], 1.4);
@@ -178,7 +201,8 @@ export class Frame {
     const { g, scene, colours } = this, lane = scene.lanes.laneOf(ref);
     if (!lane) return;
     const x = this.x(scene.facts.position(ref, scene.axis));
-    const y = lane.top - scene.scroll + (lane.kind === "etcd" ? (ref.kind === "compaction" ? 43 : 19) : lane.height / 2);
+    const y = scene.lanes.screenTop(lane, scene.scroll) + (lane.kind === "etcd" ? (ref.kind === "compaction" ? 43 : 19) : lane.height / 2);
+    if (!scene.lanes.isPinned(lane) && y < scene.lanes.pinned) return;
     g.strokeStyle = colours.focus;
     g.lineWidth = 2;
     g.beginPath();
@@ -187,7 +211,7 @@ export class Frame {
   }
 
   /** Draws a series: one shape for each thing, or one stack for all in a cell. */
-  series(series: Series, y: number, height: number, label?: (item: number) => [string, string], hollow?: (item: number) => boolean): void {
+  series(series: Series, y: number, height: number, label?: (item: number) => string[], hollow?: (item: number) => boolean): void {
     const { g, scene } = this, size = cell / this.perUnit;
     const end = series.from(scene.domain[1] + size);
     for (let i = series.from(scene.domain[0] - size); i < end;) {
@@ -201,10 +225,19 @@ export class Frame {
         if (label && room > 36) this.label(label(item), x + 8, y, room - 20);
       } else {
         this.stack(series, i, next, x, y, height);
-        if (room > 44) this.label([`×${next - i}`, ""], x + 8, y, room - 20);
+        if (room > 44) this.label([`×${next - i}`], x + 8, y, room - 20);
       }
       i = next;
     }
+  }
+
+  /** Says at the edges of the screen that there is more of a lane beyond, if nothing is on it. */
+  beyond(series: Series, y: number): void {
+    const { g, scene } = this, first = series.from(scene.domain[0]), end = series.from(scene.domain[1]);
+    if (series.length === 0 || end > first) return;
+    g.fillStyle = this.colours.bookmark;
+    if (first > 0) g.fillText("‹", 5, y);
+    if (end < series.length) g.fillText("›", scene.width - 9, y);
   }
 
   private kindAt(series: Series, i: number): number {
@@ -229,19 +262,22 @@ export class Frame {
     }
   }
 
-  /** The longer text where there is room for both, else the shorter, else none. */
-  label([short, long]: [string, string], x: number, y: number, room: number): void {
-    const { g } = this, both = long === "" ? short : `${short}  ${long}`;
-    const text = both.length * 6.3 < room ? both : short.length * 6.6 < room ? short : "";
-    if (text === "") return;
-    g.fillStyle = this.colours.soft;
+  /** The first of some texts that there is room for. */
+  label(texts: string[], x: number, y: number, room: number): void {
+    const { g } = this, text = texts.find((one) => one.length * 6.3 < room);
+    if (!text) return;
+    g.fillStyle = this.colours.paper;
+    g.globalAlpha = 0.5;
+    g.fillRect(x - 2, y - 6, g.measureText(text).width + 4, 12);
+    g.globalAlpha = 1;
+    g.fillStyle = this.colours.ink;
     g.fillText(text, x, y + 0.5);
   }
 
   /** Text on a ground of its own. */
   tag(text: string, x: number, y: number, colour: string): void {
     const { g } = this, width = g.measureText(text).width;
-    g.globalAlpha = 0.85;
+    g.globalAlpha = 0.75;
     g.fillStyle = this.colours.paper;
     g.fillRect(x - 3, y - 7, width + 6, 14);
     g.globalAlpha = 1;

@@ -5,13 +5,13 @@ import { Added, Bookmark, Deleted, Failed, Modified, Read, Write } from "./data"
 
 /** The colours of the page, read from its style. */
 export interface Colours {
-  ink: string; soft: string; faint: string; line: string; paper: string; lane: string;
+  ink: string; soft: string; faint: string; line: string; edge: string; paper: string; lane: string;
   added: string; modified: string; deleted: string; bookmark: string; error: string; other: string; read: string; write: string;
   fault: string; violation: string; etcd: string; server: string; focus: string;
 }
 
 const names: (keyof Colours)[] = [
-  "ink", "soft", "faint", "line", "paper", "lane", "added", "modified", "deleted", "bookmark", "error", "other", "read", "write",
+  "ink", "soft", "faint", "line", "edge", "paper", "lane", "added", "modified", "deleted", "bookmark", "error", "other", "read", "write",
   "fault", "violation", "etcd", "server", "focus",
 ];
 

@@ -2,7 +2,7 @@
 // table, the search and the description for screen readers.
 
 import { Data } from "./data";
-import { asked, counted } from "./lanes";
+import { asked, counted, tellsFreshness } from "./lanes";
 import { Facts } from "./facts";
 import { Ref } from "./series";
 
@@ -17,6 +17,9 @@ export function clock(time: number, span = 1): string {
 }
 
 export const exact = (time: number) => (time < 0 ? "never" : `${time.toFixed(6)} s`);
+
+/** Labels for where there is much room, and for where there is little. */
+export function bothThenFirst(first: string, second: string): string[] { return second === "" ? [first] : [`${first}  ${second}`, first]; }
 
 /** What a request got in place of an answer. */
 export const codes: Record<string, string> = {
@@ -195,7 +198,7 @@ export class Words {
       const change = data.changes[outdated];
       return `out of date: RV ${this.version(change.version)} of this object was known since ${exact(change.by)}`;
     }
-    if (op.kind !== "list" || rv <= 0) return "";
+    if (!tellsFreshness(op) || rv <= 0) return "";
     const known = facts.etcd.at(op.call);
     if (known <= rv) return "as new as anything that clients knew of";
     return `behind: RV ${known} was known then, ${known - rv} more, and RV ${rv} out of date since ${exact(facts.timeOf(rv + 1))}`;

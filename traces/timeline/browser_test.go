@@ -1,0 +1,171 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long anything in the browser may take.
+const patience = 90 * time.Second
+
+// tab is a page that is open in a real browser, and what it did there.
+type tab struct {
+	t       *testing.T
+	context context.Context
+
+	mu       sync.Mutex
+	requests []string
+	console  []string
+}
+
+// browser returns the path of a Chromium, and says how to get one.
+func browser(t *testing.T) string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const missing = "expected Chromium to look at the page with, found none; `apt-get install chromium` installs it"
+	if os.Getenv("CI") == "true" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// open shows an address in a browser of its own, and waits for the first frame.
+func open(t *testing.T, address string) *tab {
+	tab := blank(t)
+	tab.visit(address)
+	return tab
+}
+
+// blank starts a browser.
+func blank(t *testing.T) *tab {
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(browser(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1500, 950),
+		chromedp.WSURLReadTimeout(patience), chromedp.Flag("disable-background-networking", true))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	tab := &tab{t: t}
+	of, leave := chromedp.NewContext(allocator, chromedp.WithListener(tab.note))
+	t.Cleanup(leave)
+	tab.context = of
+	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, watched := cdp.Call(ctx, target, network.Enable, network.EnableParams{})
+		_, logged := cdp.Call(ctx, target, cdplog.Enable, cdp.Empty{})
+		return errors.Join(watched, logged)
+	}))
+	return tab
+}
+
+// note keeps requests, and all that the console says.
+func (tab *tab) note(event any) {
+	tab.mu.Lock()
+	defer tab.mu.Unlock()
+	switch event := event.(type) {
+	case *network.EventRequestWillBeSent:
+		tab.requests = append(tab.requests, event.Request.URL)
+	case *runtime.EventConsoleAPICalled:
+		tab.console = append(tab.console, string(event.Type))
+	case *runtime.EventExceptionThrown:
+		tab.console = append(tab.console, event.ExceptionDetails.Text)
+	case *cdplog.EventEntryAdded:
+		if !strings.Contains(event.Entry.Text, "getImageData") { // which the tests call, and not the page
+			tab.console = append(tab.console, event.Entry.Text)
+		}
+	case *page.EventJavascriptDialogOpening:
+		tab.console = append(tab.console, "dialog: "+event.Message)
+	}
+}
+
+func (tab *tab) run(actions ...chromedp.Action[chromedp.Void]) {
+	tab.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- chromedp.Do(tab.context, actions...) }()
+	select {
+	case err := <-done:
+		require.NoError(tab.t, err)
+	case <-time.After(patience):
+		require.FailNow(tab.t, "the browser does not answer", strings.Join(tab.console, "\n"))
+	}
+}
+
+func (tab *tab) visit(address string) {
+	tab.t.Helper()
+	tab.run(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
+	tab.until(`document.documentElement.dataset.ready !== undefined`)
+}
+
+// until waits for something to become true in the page.
+func (tab *tab) until(expression string) {
+	tab.t.Helper()
+	require.Eventually(tab.t, func() bool { return evaluated[bool](tab, expression) }, patience, 20*time.Millisecond, expression)
+}
+
+// evaluated is the value of an expression in the page, or of what it promises.
+func evaluated[T any](tab *tab, expression string) T {
+	tab.t.Helper()
+	limited, cancel := context.WithTimeout(tab.context, patience)
+	defer cancel()
+	value, err := chromedp.Run(limited, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	require.NoError(tab.t, err, expression)
+	return value
+}
+
+func (tab *tab) text(expression string) string {
+	tab.t.Helper()
+	return evaluated[string](tab, expression)
+}
+
+func (tab *tab) number(expression string) float64 {
+	tab.t.Helper()
+	return evaluated[float64](tab, expression)
+}
+
+// keys types on whatever has the focus, click clicks on what a selector finds.
+func (tab *tab) keys(keys string) { tab.t.Helper(); tab.run(chromedp.KeyEvent(keys)) }
+func (tab *tab) click(selector string) {
+	tab.t.Helper()
+	tab.run(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// find puts something into the field for searches.
+func (tab *tab) find(text string) {
+	tab.t.Helper()
+	tab.number(`(() => { const field = document.getElementById("search"); field.value = ""; field.focus(); return 0; })()`)
+	tab.keys(text)
+}
+
+// onLanes gives the lanes the focus.
+func (tab *tab) onLanes() {
+	tab.t.Helper()
+	tab.number(`(document.getElementById("canvas").focus(), 0)`)
+}
+
+// quiet demands that the page asked for nothing but itself, and that the console
+// stayed empty.
+func (tab *tab) quiet() {
+	tab.t.Helper()
+	tab.mu.Lock()
+	defer tab.mu.Unlock()
+	for _, request := range tab.requests {
+		require.True(tab.t, request == "about:blank" || strings.HasPrefix(request, "file:") && strings.Contains(request, File), request)
+	}
+	require.NotEmpty(tab.t, tab.requests)
+	require.Empty(tab.t, tab.console)
+}

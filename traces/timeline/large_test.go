@@ -1,0 +1,105 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	openMost     = 2000.0 // milliseconds from the navigation to the first frame
+	framesLeast  = 30.0   // frames a second while zooming
+	framesZoomed = 60
+	fileMost     = 10 << 20
+	tries        = 3 // the best counts: other tests run at the same time
+)
+
+// zooming zooms in for 30 frames and out for 30, a step a frame, and returns the
+// frames a second.
+const zooming = `new Promise((done) => {
+	const canvas = document.getElementById("canvas"), box = canvas.getBoundingClientRect();
+	let frames = 0, began = 0;
+	const step = (now) => {
+		if (frames === 0) began = now;
+		if (frames === 60) return done(60000 / (now - began));
+		canvas.dispatchEvent(new WheelEvent("wheel", {
+			deltaY: frames < 30 ? -100 : 100, ctrlKey: true, bubbles: true, cancelable: true, clientX: box.left + box.width * 0.4, clientY: box.top + 300,
+		}));
+		frames++;
+		requestAnimationFrame(step);
+	};
+	requestAnimationFrame(step);
+})`
+
+// busy returns for how many seconds the page's main thread has had a processor.
+func (tab *tab) busy() (seconds float64) {
+	tab.t.Helper()
+	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		metrics, err := cdp.Call(ctx, target, performance.GetMetrics, cdp.Empty{})
+		for _, metric := range metrics.Metrics {
+			if metric.Name == "TaskDuration" {
+				seconds = metric.Value
+			}
+		}
+		return err
+	}))
+	return seconds
+}
+
+// crowded says whether more wants to run than there are processors for, so that
+// frames are late whatever the page does.
+func crowded(t *testing.T) bool {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return false
+	}
+	var minute float64
+	_, err = fmt.Sscan(string(text), &minute)
+	require.NoError(t, err)
+	return minute > 1.5*float64(runtime.NumCPU())
+}
+
+func TestAHundredThousandEventsStaySmooth(t *testing.T) {
+	page := judged(t, made(large))
+	path, size := saved(t, page)
+	require.Less(t, size, fileMost)
+	tab := blank(t)
+	domain := performance.EnableTimeDomainThreadTicks
+	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, performance.Enable, performance.EnableParams{TimeDomain: domain})
+		return err
+	}))
+	opened, frames, cost := openMost*100, map[string]float64{}, map[string]float64{}
+	for range tries {
+		tab.visit("file://" + path)
+		require.EqualValues(t, "102,000", tab.text(`[...document.querySelectorAll("#details dt")].find((dt) => dt.textContent === "events").nextSibling.textContent`))
+		opened = min(opened, tab.number(`Number(document.documentElement.dataset.ready)`))
+		for _, axis := range []string{"time", "rv"} {
+			tab.click("#axis-" + axis)
+			tab.until(`document.documentElement.dataset.axis === "` + axis + `"`)
+			before := tab.busy()
+			frames[axis] = max(frames[axis], tab.number(zooming))
+			if ms := (tab.busy() - before) * 1000 / framesZoomed; cost[axis] == 0 || ms < cost[axis] {
+				cost[axis] = ms
+			}
+		}
+	}
+	t.Logf("%d events, %.2f MiB, opened in %.0f ms; while zooming %.0f frames a second along time (%.1f ms of processor a frame), %.0f along resourceVersions (%.1f ms)",
+		102_000, float64(size)/(1<<20), opened, frames["time"], cost["time"], frames["rv"], cost["rv"])
+	tab.quiet()
+	require.Less(t, opened, openMost)
+	require.Less(t, max(cost["time"], cost["rv"]), 1000/framesLeast)
+	if crowded(t) {
+		t.Log("the machine has more to do than it can: frames a second on the wall clock say nothing")
+		return
+	}
+	require.GreaterOrEqual(t, min(frames["time"], frames["rv"]), framesLeast)
+}

@@ -1,0 +1,202 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// domain returns what is on screen.
+func (tab *tab) domain() (low, high float64) {
+	tab.t.Helper()
+	words := strings.Fields(tab.text(`document.documentElement.dataset.domain`))
+	require.Len(tab.t, words, 2)
+	low, err := strconv.ParseFloat(words[0], 64)
+	require.NoError(tab.t, err)
+	high, err = strconv.ParseFloat(words[1], 64)
+	require.NoError(tab.t, err)
+	return low, high
+}
+
+func (tab *tab) details() string { return tab.text(`document.getElementById("details").innerText`) }
+
+// colours counts the colours in the row of a lane, which has to be on screen.
+func (tab *tab) colours(lane string) int {
+	tab.t.Helper()
+	return int(tab.number(fmt.Sprintf(`(() => {
+		const canvas = document.getElementById("canvas"), row = document.querySelector('[data-lane="%s"]').getBoundingClientRect();
+		const top = Math.ceil(row.top - canvas.getBoundingClientRect().top);
+		const pixels = new Uint32Array(canvas.getContext("2d").getImageData(0, top, canvas.width, Math.floor(row.height) - 2).data.buffer);
+		return new Set(pixels).size;
+	})()`, lane)))
+}
+
+func TestThePageShowsEveryLane(t *testing.T) {
+	path, _ := saved(t, judged(t, broken(t)))
+	tab := open(t, "file://"+path)
+	lanes := tab.text(`[...document.querySelectorAll("[data-lane]")].map((lane) => lane.dataset.lane).join("\n")`)
+	require.Equal(t, strings.Join([]string{
+		"verdict", "faults", "etcd", "server:apiserver-0", "server:apiserver-1", "client:reader", "client:watcher-0", "stream:61",
+		"client:watcher-1", "owed:62", "stream:62", "client:watcher-2", "stream:63", "client:watcher-3", "stream:64", "client:writer",
+	}, "\n"), lanes)
+	for _, lane := range strings.Split(lanes, "\n") {
+		if !strings.HasPrefix(lane, "client:watcher-") { // those ask for nothing but their streams
+			require.Greater(t, tab.colours(lane), 3, "lane %s is empty", lane)
+		}
+	}
+	require.Contains(t, tab.text(`document.title`), "a history")
+	require.Equal(t, "FAILED", tab.text(`document.getElementById("verdict").textContent`))
+	require.Contains(t, tab.details(), "Reliable")
+	tab.quiet()
+}
+
+func TestTheAxesAreToggled(t *testing.T) {
+	path, _ := saved(t, judged(t, broken(t)))
+	tab := open(t, "file://"+path)
+	ticks := func() string {
+		return tab.text(`[...document.querySelectorAll("#axis text")].map((tick) => tick.textContent).join(" ")`)
+	}
+	require.Regexp(t, regexp.MustCompile(`^0 s 10 s `), ticks())
+	tab.click("#axis-rv")
+	tab.until(`document.documentElement.dataset.axis === "rv"`)
+	require.Regexp(t, regexp.MustCompile(`^10 20 30 `), ticks())
+	low, high := tab.domain()
+	require.InDelta(t, 1, low, 3)
+	require.InDelta(t, 61, high, 3)
+	require.Greater(t, tab.colours("stream:61"), 3)
+	tab.until(`location.hash.startsWith("#rv=")`)
+	tab.keys("x")
+	tab.until(`document.documentElement.dataset.axis === "time"`)
+	tab.quiet()
+}
+
+func TestAddressesLeadToMoments(t *testing.T) {
+	path, _ := saved(t, judged(t, broken(t)))
+	tab := open(t, "file://"+path+"#violation=1")
+	require.Equal(t, "1", tab.text(`document.documentElement.dataset.mark`))
+	require.Contains(t, tab.details(), "Reliable: stream 62 of client watcher-1 on server apiserver-1")
+	sides := tab.text(`[...document.querySelectorAll(".sides tr.wrong td")].map((cell) => cell.textContent).join(" | ")`)
+	require.Equal(t, "32 | MODIFIED default/pod-1 | — never came", sides)
+	// The change was committed at 31 s, and the next event came at 32 s.
+	low, high := tab.domain()
+	require.Greater(t, low, 20.0)
+	require.Less(t, low, 31.0)
+	require.Greater(t, high, 32.0)
+	require.Less(t, high, 40.0)
+
+	tab.visit("file://" + path + "#t=12.5&span=4")
+	low, high = tab.domain()
+	require.InDelta(t, 10.5, low, 0.01)
+	require.InDelta(t, 14.5, high, 0.01)
+
+	tab.visit("file://" + path + "#rv=32&span=10")
+	require.Equal(t, "rv", tab.text(`document.documentElement.dataset.axis`))
+	low, high = tab.domain()
+	require.InDelta(t, 27, low, 0.01)
+	require.InDelta(t, 37, high, 0.01)
+
+	// The address follows what is on screen, and leads there again.
+	tab.click("#zoom-in")
+	tab.until(`location.hash === "#rv=32.000&span=5"`)
+	tab.visit("file://" + path + "#violation=99&t=x")
+	require.Equal(t, "0", tab.text(`document.documentElement.dataset.mark`))
+	tab.quiet()
+}
+
+func TestKeysAndSearch(t *testing.T) {
+	path, _ := saved(t, judged(t, broken(t)))
+	tab := open(t, "file://"+path)
+	tab.onLanes()
+	tab.keys("v")
+	tab.until(`document.documentElement.dataset.mark === "1"`)
+	before, _ := tab.domain()
+	tab.keys("wa")
+	tab.until(fmt.Sprintf(`Math.abs(Number(document.documentElement.dataset.domain.split(" ")[0]) - %g) > 0.1`, before))
+
+	// What is on screen as a table, rows of which can be followed.
+	tab.keys("0t")
+	tab.until(`document.querySelectorAll("#table tbody tr").length > 300`)
+	require.Contains(t, tab.text(`document.querySelector("#table tbody").innerText`), "etcd compacted at RV 10")
+	require.Contains(t, tab.text(`document.querySelector("#table tr.wrong").innerText`), "violation of Reliable")
+	tab.keys("t")
+
+	tab.keys("/")
+	tab.until(`document.activeElement.id === "search"`)
+	tab.find("stream 63")
+	tab.until(`document.getElementById("found").textContent === "1 found"`)
+	tab.keys("\r")
+	tab.until(`document.getElementById("details").innerText.includes("watcher-2")`)
+	tab.find("pod-1")
+	tab.until(`/^\d+ found$/.test(document.getElementById("found").textContent)`)
+	// 12 changes and as many writes; four streams with 12 events, of which one never came.
+	require.Equal(t, "71 found", tab.text(`document.getElementById("found").textContent`))
+
+	// Without a pointer: to a lane, and along it.
+	tab.keys(kb.Escape)
+	tab.onLanes()
+	tab.keys("0" + kb.Escape)
+	for tab.text(`document.getElementById("status").textContent`) != "61 apiserver-0 · default/* · from RV 1" {
+		tab.keys(kb.ArrowDown)
+	}
+	tab.keys(kb.ArrowRight)
+	tab.until(`document.getElementById("status").textContent === "1.002 seconds: ADDED default/pod-1 at RV 2"`)
+	tab.keys(kb.ArrowRight)
+	tab.until(`document.getElementById("status").textContent === "2.002 seconds: ADDED default/pod-2 at RV 3"`)
+	tab.quiet()
+}
+
+func TestLightAndDark(t *testing.T) {
+	path, _ := saved(t, judged(t, broken(t)))
+	tab := open(t, "file://"+path)
+	ground := func() string {
+		return tab.text(`(() => { const c = document.getElementById("canvas"); return c.getContext("2d").getImageData(3, c.height - 3, 1, 1).data.slice(0, 3).join(","); })()`)
+	}
+	require.Equal(t, "253,253,252", ground())
+	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+		})
+		return err
+	}))
+	require.Eventually(t, func() bool { return ground() == "21,24,28" }, patience, 1e7)
+	tab.click("#theme")
+	require.Eventually(t, func() bool { return ground() == "253,253,252" }, patience, 1e7)
+	tab.quiet()
+}
+
+// TestAHistoryThatSomebodyElseRecorded has no truth, no faults and no censuses.
+func TestAHistoryThatSomebodyElseRecorded(t *testing.T) {
+	h := broken(t)
+	h.Truth, h.Faults, h.Censuses = model.Truth{}, nil, nil
+	page := judged(t, h)
+	page.Verdict = linearizability.Verdict{Outcome: linearizability.Inconclusive, Reason: "the history does not say what etcd committed"}
+	path, _ := saved(t, page)
+	tab := open(t, "file://"+path+"#t=55&span=20")
+	require.Contains(t, tab.text(`document.querySelector('[data-lane="etcd"]').innerText`), "not recorded")
+	require.Greater(t, tab.colours("server:apiserver-1"), 3)
+	require.Greater(t, tab.colours("stream:61"), 3)
+	// The second list was behind what other clients had been told.
+	tab.find("operation 902\r")
+	tab.until(`document.getElementById("details").innerText.includes("behind: RV 55 was known then, 14 more, and RV 41 out of date since 41.001000 s")`)
+	tab.quiet()
+}
+
+// TestAnEmptyHistory shows at least its frame.
+func TestAnEmptyHistory(t *testing.T) {
+	path, _ := saved(t, judged(t, &model.History{}))
+	tab := open(t, "file://"+path)
+	require.Equal(t, "etcd", tab.text(`[...document.querySelectorAll("[data-lane]")].map((lane) => lane.dataset.lane).join()`))
+	tab.quiet()
+}
