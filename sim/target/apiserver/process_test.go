@@ -11,8 +11,6 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	etcdfeature "k8s.io/apiserver/pkg/storage/feature"
 	"k8s.io/klog/v2"
-
-	"github.com/watchsim/watchsim/model"
 )
 
 func TestLogTo(t *testing.T) {
@@ -31,14 +29,4 @@ func TestTheProcessRemembersNoServer(t *testing.T) {
 	prepareProcess()
 	require.Equal(t, allFeatures{etcdfeature.NewDefaultFeatureSupportChecker()}, etcdfeature.DefaultFeatureSupportChecker)
 	require.True(t, etcdfeature.DefaultFeatureSupportChecker.Supports(storage.RequestWatchProgress))
-}
-
-func TestAScribbleReachesAllThatAPodShares(t *testing.T) {
-	stored := podOf(&model.Object{Name: "a", Value: "v", Labels: map[string]string{"app": "web"}})
-	delivered := *stored // a shallow copy, as a careless cache would deliver
-	scribble(&delivered, 9)
-	seen := objectOf(stored)
-	by, found := model.ScribbledBy(&seen)
-	require.True(t, found)
-	require.Equal(t, 9, by)
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/watchsim/watchsim/sim/etcd"
 	"github.com/watchsim/watchsim/sim/target"
+	"github.com/watchsim/watchsim/sim/target/apiserver/registry"
+	"github.com/watchsim/watchsim/sim/target/apiserver/translate"
 )
 
 // The defaults of kube-apiserver's storage: how often it compacts etcd, and for how
@@ -25,11 +27,10 @@ const (
 
 // server is one API server from the registry down.
 type server struct {
-	// storage is what requests go to: the cache.
-	storage storage.Interface
-	cache   Cache
+	*registry.Handler
+	cache Cache
 	// upstream lies between the cache and the etcd3 store.
-	upstream *breakableStorage
+	upstream *translate.Breakable
 
 	stopOnce sync.Once
 	stopped  chan struct{}
@@ -48,9 +49,9 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	compactor := etcd3.NewCompactor(client.Client, compactInterval, clock.RealClock{}, nil)
 
 	versioner := storage.APIObjectVersioner{}
-	store, err := etcd3.New(client, compactor, podCodec, newPod, newPodList, storagePrefix, resourcePrefix,
-		podResource, identity.NewEncryptCheckTransformer(), etcd3.NewDefaultLeaseManagerConfig(),
-		etcd3.NewDefaultDecoder(podCodec, versioner), versioner)
+	store, err := etcd3.New(client, compactor, translate.PodCodec, translate.NewPod, translate.NewPodList, translate.StoragePrefix, translate.ResourcePrefix,
+		translate.PodResource, identity.NewEncryptCheckTransformer(), etcd3.NewDefaultLeaseManagerConfig(),
+		etcd3.NewDefaultDecoder(translate.PodCodec, versioner), versioner)
 	if err != nil {
 		compactor.Stop()
 		connected.Close()
@@ -62,30 +63,31 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 		connected.Close()
 	}
 
-	upstream := newBreakableStorage(store)
+	upstream := translate.NewBreakable(store)
 	cache, err := newCache(cacher.Config{
 		Storage:             upstream,
 		Versioner:           versioner,
-		GroupResource:       podResource,
+		GroupResource:       translate.PodResource,
 		EventsHistoryWindow: eventsHistoryWindow,
-		ResourcePrefix:      resourcePrefix,
-		KeyFunc:             podKey,
-		GetAttrsFunc:        podAttributes,
-		IndexerFuncs:        podTriggers,
-		Indexers:            &podIndexers,
-		NewFunc:             newPod,
-		NewListFunc:         newPodList,
-		Codec:               podCodec,
+		ResourcePrefix:      translate.ResourcePrefix,
+		KeyFunc:             translate.PodKey,
+		GetAttrsFunc:        translate.PodAttributes,
+		IndexerFuncs:        translate.PodTriggers,
+		Indexers:            &translate.PodIndexers,
+		NewFunc:             translate.NewPod,
+		NewListFunc:         translate.NewPodList,
+		Codec:               translate.PodCodec,
 	}, config)
 	if err != nil {
 		below()
 		return nil, err
 	}
+	stopped := make(chan struct{})
 	return &server{
-		storage:  cache.Storage,
+		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped},
 		cache:    cache,
 		upstream: upstream,
-		stopped:  make(chan struct{}),
+		stopped:  stopped,
 		release:  []func(){cache.Stop, below},
 	}, nil
 }
@@ -108,7 +110,7 @@ func withoutEndpoints(connected *kubernetes.Client) *kubernetes.Client {
 func (s *server) Watchers() int { return s.cache.Watchers() }
 
 // BreakWatch implements target.Server.
-func (s *server) BreakWatch() { s.upstream.breakWatches() }
+func (s *server) BreakWatch() { s.upstream.Break() }
 
 // Stop implements target.Server.
 func (s *server) Stop() {

@@ -9,24 +9,21 @@
 // store and clientv3. What is left out lies above: HTTP, encoding for the wire,
 // authentication, admission, flow control.
 //
-// The objects are pods of which the fields of model.Object are in use.
+// The objects are pods of which the fields of model.Object are in use. What they,
+// events and errors are in the types of model is the business of package translate
+// below, what is asked of the cache that of package registry. The targets of
+// sim/released share both.
 package apiserver
 
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/target"
-)
-
-// etcd keys are storagePrefix, resourcePrefix, namespace and name.
-const (
-	storagePrefix  = "/registry"
-	resourcePrefix = "/pods"
+	"github.com/watchsim/watchsim/sim/target/apiserver/translate"
 )
 
 // Cache is a watch cache in the hands of a server.
@@ -59,7 +56,9 @@ type apiserverTarget struct {
 func (t apiserverTarget) Name() string { return t.name }
 
 // Prefix implements target.Target.
-func (apiserverTarget) Prefix() string { return storagePrefix + resourcePrefix + "/" }
+func (apiserverTarget) Prefix() string {
+	return translate.StoragePrefix + translate.ResourcePrefix + "/"
+}
 
 // Start implements target.Target.
 func (t apiserverTarget) Start(config target.ServerConfig) (target.Server, error) {
@@ -77,9 +76,5 @@ func (apiserverTarget) NewInformer(api target.API, scope model.Scope) target.Inf
 
 // Decode implements target.Target.
 func (apiserverTarget) Decode(key string, value []byte) (model.Object, error) {
-	var pod corev1.Pod
-	if _, _, err := podSerializer.Decode(value, nil, &pod); err != nil {
-		return model.Object{}, fmt.Errorf("%s is not a pod: %w", key, err)
-	}
-	return objectOf(&pod), nil
+	return translate.Decode(key, value)
 }

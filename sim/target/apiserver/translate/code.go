@@ -1,4 +1,4 @@
-package apiserver
+package translate
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// codeOf classifies an error as the registry returns it, or as an ERROR event
+// CodeOf classifies an error as the registry returns it, or as an ERROR event
 // carries it. What is not an API error becomes a 500 in an API server, and says
 // nothing of whether a write took effect: that is Unknown, as are timeouts.
-func codeOf(err error) model.Code {
+func CodeOf(err error) model.Code {
 	switch {
 	case err == nil:
 		return model.OK
@@ -40,9 +40,9 @@ func codeOf(err error) model.Code {
 	}
 }
 
-// errorOf is the error a client gets for a code: what client-go makes of a
+// ErrorOf is the error a client gets for a code: what client-go makes of a
 // response of that kind, so that an informer reacts as to a real server.
-func errorOf(code model.Code, message string) error {
+func ErrorOf(code model.Code, message string) error {
 	switch code {
 	case model.OK:
 		return nil
@@ -51,11 +51,11 @@ func errorOf(code model.Code, message string) error {
 	case model.Expired:
 		return apierrors.NewResourceExpired(message)
 	case model.NotFound:
-		return apierrors.NewNotFound(podResource, message)
+		return apierrors.NewNotFound(PodResource, message)
 	case model.AlreadyExists:
-		return apierrors.NewAlreadyExists(podResource, message)
+		return apierrors.NewAlreadyExists(PodResource, message)
 	case model.Conflict:
-		return apierrors.NewConflict(podResource, "", errors.New(message))
+		return apierrors.NewConflict(PodResource, "", errors.New(message))
 	case model.Invalid:
 		return apierrors.NewBadRequest(message)
 	case model.TooMany:
@@ -77,8 +77,8 @@ func tooLarge(message string) error {
 	return err
 }
 
-// statusOf is the object of an ERROR event that carries an error.
-func statusOf(err error) *metav1.Status {
+// StatusOf is the object of an ERROR event that carries an error.
+func StatusOf(err error) *metav1.Status {
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {
 		api = apierrors.NewInternalError(err)

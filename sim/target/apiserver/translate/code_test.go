@@ -1,4 +1,4 @@
-package apiserver
+package translate
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/storage"
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
@@ -28,17 +29,17 @@ func TestCodeOf(t *testing.T) {
 		"success": {nil, model.OK},
 
 		// What the storage returns and the registry makes of it.
-		"get, not found":     {storeerr.InterpretGetError(storage.NewKeyNotFoundError("k", 1), podResource, "a"), model.NotFound},
-		"update, not found":  {storeerr.InterpretUpdateError(storage.NewKeyNotFoundError("k", 1), podResource, "a"), model.NotFound},
-		"delete, not found":  {storeerr.InterpretDeleteError(storage.NewKeyNotFoundError("k", 1), podResource, "a"), model.NotFound},
-		"create, exists":     {storeerr.InterpretCreateError(storage.NewKeyExistsError("k", 1), podResource, "a"), model.AlreadyExists},
-		"update, conflict":   {storeerr.InterpretUpdateError(storage.NewResourceVersionConflictsError("k", 1), podResource, "a"), model.Conflict},
-		"update, UID":        {storeerr.InterpretUpdateError(storage.NewInvalidObjError("k", "uid"), podResource, "a"), model.Conflict},
-		"delete, RV":         {storeerr.InterpretDeleteError(storage.NewInvalidObjError("k", "rv"), podResource, "a"), model.Conflict},
-		"create, no answer":  {storeerr.InterpretCreateError(storage.NewUnreachableError("k", 1), podResource, "a"), model.Unknown},
-		"list, timeout":      {storeerr.InterpretListError(storage.NewTimeoutError("k", "late"), podResource), model.Unknown},
-		"get, internal":      {storeerr.InterpretGetError(storage.NewInternalError(failed), podResource, "a"), model.Unknown},
-		"list, future":       {storeerr.InterpretListError(storage.NewTooLargeResourceVersionError(9, 1, 1), podResource), model.TooLarge},
+		"get, not found":     {storeerr.InterpretGetError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound},
+		"update, not found":  {storeerr.InterpretUpdateError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound},
+		"delete, not found":  {storeerr.InterpretDeleteError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound},
+		"create, exists":     {storeerr.InterpretCreateError(storage.NewKeyExistsError("k", 1), PodResource, "a"), model.AlreadyExists},
+		"update, conflict":   {storeerr.InterpretUpdateError(storage.NewResourceVersionConflictsError("k", 1), PodResource, "a"), model.Conflict},
+		"update, UID":        {storeerr.InterpretUpdateError(storage.NewInvalidObjError("k", "uid"), PodResource, "a"), model.Conflict},
+		"delete, RV":         {storeerr.InterpretDeleteError(storage.NewInvalidObjError("k", "rv"), PodResource, "a"), model.Conflict},
+		"create, no answer":  {storeerr.InterpretCreateError(storage.NewUnreachableError("k", 1), PodResource, "a"), model.Unknown},
+		"list, timeout":      {storeerr.InterpretListError(storage.NewTimeoutError("k", "late"), PodResource), model.Unknown},
+		"get, internal":      {storeerr.InterpretGetError(storage.NewInternalError(failed), PodResource, "a"), model.Unknown},
+		"list, future":       {storeerr.InterpretListError(storage.NewTooLargeResourceVersionError(9, 1, 1), PodResource), model.TooLarge},
 		"list, future, deep": {fmt.Errorf("list: %w", storage.NewTooLargeResourceVersionError(9, 1, 1)), model.TooLarge},
 
 		// API errors of the layers in between.
@@ -46,11 +47,11 @@ func TestCodeOf(t *testing.T) {
 		//lint:ignore SA1019 servers of older releases answer with it
 		"gone":              {apierrors.NewGone("gone"), model.Expired},
 		"bad request":       {apierrors.NewBadRequest("bad"), model.Invalid},
-		"invalid":           {apierrors.NewInvalid(listOptionsKind, "", nil), model.Invalid},
+		"invalid":           {apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil), model.Invalid},
 		"too many requests": {apierrors.NewTooManyRequests("cache", 1), model.TooMany},
 		"unavailable":       {apierrors.NewServiceUnavailable("stopping"), model.Unavailable},
 		"timeout":           {apierrors.NewTimeoutError("late", 1), model.Unknown},
-		"server timeout":    {apierrors.NewServerTimeout(podResource, "get", 1), model.Unknown},
+		"server timeout":    {apierrors.NewServerTimeout(PodResource, "get", 1), model.Unknown},
 		"internal":          {apierrors.NewInternalError(failed), model.Unknown},
 
 		// What reaches the handler as it came from etcd.
@@ -61,7 +62,7 @@ func TestCodeOf(t *testing.T) {
 		"cancelled":           {context.Canceled, model.Unknown},
 		"status without code": {apierrors.FromObject(&metav1.Status{Message: "?"}), model.Unknown},
 	} {
-		require.Equal(t, row.want, codeOf(row.err), name)
+		require.Equal(t, row.want, CodeOf(row.err), name)
 	}
 }
 
@@ -72,34 +73,34 @@ func TestErrorOfIsTheInverseOfCodeOf(t *testing.T) {
 		model.OK, model.NotFound, model.AlreadyExists, model.Conflict, model.Expired,
 		model.TooLarge, model.Invalid, model.TooMany, model.Unknown,
 	} {
-		err := errorOf(code, "message")
-		require.Equal(t, code, codeOf(err), code)
+		err := ErrorOf(code, "message")
+		require.Equal(t, code, CodeOf(err), code)
 		if code != model.OK {
 			require.ErrorContains(t, err, "message", code)
-			require.Equal(t, code, codeOf(apierrors.FromObject(statusOf(err))), code)
+			require.Equal(t, code, CodeOf(apierrors.FromObject(StatusOf(err))), code)
 		}
 	}
-	require.True(t, utilnet.IsConnectionRefused(errorOf(model.Unavailable, "message")))
-	require.EqualValues(t, http.StatusInternalServerError, statusOf(errorOf(model.Unknown, "message")).Code)
+	require.True(t, utilnet.IsConnectionRefused(ErrorOf(model.Unavailable, "message")))
+	require.EqualValues(t, http.StatusInternalServerError, StatusOf(ErrorOf(model.Unknown, "message")).Code)
 }
 
 func TestDecode(t *testing.T) {
 	want := model.Object{Namespace: "n", Name: "a", Labels: map[string]string{"app": "x"}, Node: "node-1", Value: "1", UID: "client-1"}
-	value, err := runtime.Encode(podCodec, podOf(&want))
+	value, err := runtime.Encode(PodCodec, PodOf(&want))
 	require.NoError(t, err)
-	got, err := New("test", nil).Decode("/registry/pods/n/a", value)
+	got, err := Decode("/registry/pods/n/a", value)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	_, err = New("test", nil).Decode("/registry/pods/n/a", []byte("no pod"))
+	_, err = Decode("/registry/pods/n/a", []byte("no pod"))
 	require.ErrorContains(t, err, "/registry/pods/n/a is not a pod")
 }
 
 func BenchmarkDecode(b *testing.B) {
-	value, err := runtime.Encode(podCodec, podOf(&model.Object{Namespace: "n", Name: "a", Labels: map[string]string{"app": "x"}, Node: "node-1", Value: "1", UID: "client-1"}))
+	value, err := runtime.Encode(PodCodec, PodOf(&model.Object{Namespace: "n", Name: "a", Labels: map[string]string{"app": "x"}, Node: "node-1", Value: "1", UID: "client-1"}))
 	require.NoError(b, err)
 	for b.Loop() {
-		_, err := New("test", nil).Decode("k", value)
+		_, err := Decode("k", value)
 		require.NoError(b, err)
 	}
 }

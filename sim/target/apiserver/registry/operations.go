@@ -1,4 +1,4 @@
-package apiserver
+package registry
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +17,7 @@ import (
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/target/apiserver/translate"
 )
 
 // requestTimeout is how long an API server works on a request by default.
@@ -30,27 +30,27 @@ var listOptionsKind = schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptio
 var errStopped = apierrors.NewServiceUnavailable("the server is shut down")
 
 // Do implements target.API.
-func (s *server) Do(ctx context.Context, op *model.Operation, token string) (next string) {
+func (h *Handler) Do(ctx context.Context, op *model.Operation, token string) (next string) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var err error
 	switch {
-	case s.isStopped():
+	case h.isStopped():
 		err = errStopped
 	case op.Kind == model.List:
-		next, err = s.list(ctx, op, token)
+		next, err = h.list(ctx, op, token)
 	default:
-		err = s.doSingle(ctx, op)
+		err = h.doSingle(ctx, op)
 	}
 	if err != nil {
-		op.Err, op.Message = codeOf(err), err.Error()
+		op.Err, op.Message = translate.CodeOf(err), err.Error()
 	}
 	return next
 }
 
-func (s *server) isStopped() bool {
+func (h *Handler) isStopped() bool {
 	select {
-	case <-s.stopped:
+	case <-h.Stopped:
 		return true
 	default:
 		return false
@@ -58,7 +58,7 @@ func (s *server) isStopped() bool {
 }
 
 // doSingle performs an operation on one pod.
-func (s *server) doSingle(ctx context.Context, op *model.Operation) error {
+func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 	scope := op.Scope
 	if op.Object != nil {
 		scope = model.Scope{Namespace: op.Object.Namespace, Name: op.Object.Name}
@@ -66,29 +66,29 @@ func (s *server) doSingle(ctx context.Context, op *model.Operation) error {
 	if scope.Namespace == "" || scope.Name == "" {
 		return apierrors.NewBadRequest("a pod is identified by a namespace and a name")
 	}
-	key := keyOf(scope)
+	key := translate.KeyOf(scope)
 	pod := &corev1.Pod{}
 	var err error
 	switch op.Kind {
 	case model.Create:
-		err = s.create(ctx, op, key, pod)
-		err = storeerr.InterpretCreateError(err, podResource, scope.Name)
+		err = h.create(ctx, op, key, pod)
+		err = storeerr.InterpretCreateError(err, translate.PodResource, scope.Name)
 	case model.Update:
-		err = s.update(ctx, op, key, pod)
-		err = storeerr.InterpretUpdateError(err, podResource, scope.Name)
+		err = h.update(ctx, op, key, pod)
+		err = storeerr.InterpretUpdateError(err, translate.PodResource, scope.Name)
 	case model.Delete:
-		err = s.delete(ctx, op, key, pod)
-		err = storeerr.InterpretDeleteError(err, podResource, scope.Name)
+		err = h.delete(ctx, op, key, pod)
+		err = storeerr.InterpretDeleteError(err, translate.PodResource, scope.Name)
 	case model.Get:
-		err = s.storage.Get(ctx, key, storage.GetOptions{ResourceVersion: formatRV(op.RV)}, pod)
-		err = storeerr.InterpretGetError(err, podResource, scope.Name)
+		err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod)
+		err = storeerr.InterpretGetError(err, translate.PodResource, scope.Name)
 	default:
 		err = apierrors.NewBadRequest(fmt.Sprintf("there is no operation %q", op.Kind))
 	}
 	if err != nil {
 		return err
 	}
-	object := objectOf(pod)
+	object := translate.ObjectOf(pod)
 	op.ResultRV = object.RV
 	if op.Kind != model.Delete {
 		op.Objects = []model.Object{object}
@@ -96,30 +96,18 @@ func (s *server) doSingle(ctx context.Context, op *model.Operation) error {
 	return nil
 }
 
-// keyOf is the storage key of a scope: of one pod, or the root of several.
-func keyOf(scope model.Scope) string {
-	switch {
-	case scope.Namespace == "":
-		return resourcePrefix
-	case scope.Name == "":
-		return resourcePrefix + "/" + scope.Namespace
-	default:
-		return resourcePrefix + "/" + scope.Namespace + "/" + scope.Name
-	}
-}
-
 // create stores a new pod. An API server draws the UID at random; here it
 // follows from the operation.
-func (s *server) create(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
-	pod := podOf(op.Object)
+func (h *Handler) create(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
+	pod := translate.PodOf(op.Object)
 	pod.UID = types.UID(fmt.Sprintf("%s-%d", op.Client, op.ID))
-	return s.storage.Create(ctx, key, pod, out, 0)
+	return h.Storage.Create(ctx, key, pod, out, 0)
 }
 
 // update replaces a pod. As in the registry it is the update function that checks
 // the RV, against the stored pod and, while that may be stale, the cached one;
 // the UID is a precondition of the storage.
-func (s *server) update(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
+func (h *Handler) update(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
 	preconditions := &storage.Preconditions{}
 	if uid := types.UID(op.Object.UID); uid != "" {
 		preconditions.UID = &uid
@@ -127,55 +115,55 @@ func (s *server) update(ctx context.Context, op *model.Operation, key string, ou
 	replace := func(existing runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		stored := existing.(*corev1.Pod)
 		if op.Precondition != 0 && uint64(op.Precondition) != meta.ResourceVersion {
-			return nil, nil, apierrors.NewConflict(podResource, stored.Name,
+			return nil, nil, apierrors.NewConflict(translate.PodResource, stored.Name,
 				fmt.Errorf("the object is at %d, not at %d", meta.ResourceVersion, op.Precondition))
 		}
-		pod := podOf(op.Object)
+		pod := translate.PodOf(op.Object)
 		pod.UID = stored.UID
 		pod.ResourceVersion = stored.ResourceVersion
 		return pod, nil, nil
 	}
-	return s.storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
+	return h.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
 }
 
 // delete removes a pod at once, as with a grace period of 0. The registry looks
 // at the stored pod first.
-func (s *server) delete(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
-	if err := s.storage.Get(ctx, key, storage.GetOptions{}, &corev1.Pod{}); err != nil {
+func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
+	if err := h.Storage.Get(ctx, key, storage.GetOptions{}, &corev1.Pod{}); err != nil {
 		return err
 	}
 	preconditions := &storage.Preconditions{}
 	if op.Precondition != 0 {
-		rv := formatRV(op.Precondition)
+		rv := translate.FormatRV(op.Precondition)
 		preconditions.ResourceVersion = &rv
 	}
-	return s.storage.Delete(ctx, key, out, preconditions, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
+	return h.Release.Delete(ctx, h.Storage, key, out, preconditions)
 }
 
 // list performs one page of a list.
-func (s *server) list(ctx context.Context, op *model.Operation, token string) (next string, err error) {
+func (h *Handler) list(ctx context.Context, op *model.Operation, token string) (next string, err error) {
 	op.Remaining = -1
 	options := &internalversion.ListOptions{
-		LabelSelector:        labelSelector(op.Selector),
-		FieldSelector:        fieldSelector(op.Scope, op.Selector),
-		ResourceVersion:      formatRV(op.RV),
+		LabelSelector:        translate.LabelSelector(op.Selector),
+		FieldSelector:        translate.FieldSelector(op.Scope, op.Selector),
+		ResourceVersion:      translate.FormatRV(op.RV),
 		ResourceVersionMatch: metav1.ResourceVersionMatch(op.Match),
 		Limit:                op.Limit,
 		Continue:             token,
 	}
-	if err := validate(options); err != nil {
+	if err := h.validate(options); err != nil {
 		return "", err
 	}
 	key, storageOptions := storageOptionsOf(op.Scope, options)
 	var pods corev1.PodList
 	ctx = request.WithNamespace(ctx, op.Scope.Namespace)
-	if err := s.storage.GetList(ctx, key, storageOptions, &pods); err != nil {
-		return "", storeerr.InterpretListError(err, podResource)
+	if err := h.Storage.GetList(ctx, key, storageOptions, &pods); err != nil {
+		return "", storeerr.InterpretListError(err, translate.PodResource)
 	}
-	op.ResultRV = parseRV(pods.ResourceVersion)
+	op.ResultRV = translate.ParseRV(pods.ResourceVersion)
 	op.Objects = make([]model.Object, len(pods.Items))
 	for i := range pods.Items {
-		op.Objects[i] = objectOf(&pods.Items[i])
+		op.Objects[i] = translate.ObjectOf(&pods.Items[i])
 	}
 	op.HasMore = pods.Continue != ""
 	if pods.RemainingItemCount != nil {
@@ -186,9 +174,8 @@ func (s *server) list(ctx context.Context, op *model.Operation, token string) (n
 
 // validate fills in and checks the options of a list or watch as the HTTP handler
 // does.
-func validate(options *internalversion.ListOptions) error {
-	internalversion.SetListOptionsDefaults(options, true)
-	if errs := validation.ValidateListOptions(options, true); len(errs) > 0 {
+func (h *Handler) validate(options *internalversion.ListOptions) error {
+	if errs := h.Release.Validate(options); len(errs) > 0 {
 		return apierrors.NewInvalid(listOptionsKind, "", errs)
 	}
 	return nil
@@ -197,7 +184,7 @@ func validate(options *internalversion.ListOptions) error {
 // storageOptionsOf is how the registry asks its storage for a list or watch: for
 // one key where the selector names one pod, otherwise for all below a key.
 func storageOptionsOf(scope model.Scope, options *internalversion.ListOptions) (string, storage.ListOptions) {
-	selection := predicate(options.LabelSelector, options.FieldSelector)
+	selection := translate.Predicate(options.LabelSelector, options.FieldSelector)
 	selection.Limit = options.Limit
 	selection.Continue = options.Continue
 	selection.AllowWatchBookmarks = options.AllowWatchBookmarks
@@ -206,11 +193,10 @@ func storageOptionsOf(scope model.Scope, options *internalversion.ListOptions) (
 	if name, ok := selection.MatchesSingle(); ok && scope.Namespace != "" {
 		root.Name, recursive = name, false
 	}
-	return keyOf(root), storage.ListOptions{
+	return translate.KeyOf(root), storage.ListOptions{
 		ResourceVersion:      options.ResourceVersion,
 		ResourceVersionMatch: options.ResourceVersionMatch,
 		Predicate:            selection,
 		Recursive:            recursive,
-		SendInitialEvents:    options.SendInitialEvents,
 	}
 }

@@ -1,4 +1,4 @@
-package apiserver
+package translate
 
 import (
 	"context"
@@ -10,9 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// breakableStorage is the storage below the cacher with a way to fail its
-// watches.
-type breakableStorage struct {
+// Breakable is the storage below the cacher with a way to fail its watches.
+type Breakable struct {
 	storage.Interface
 
 	mu sync.Mutex
@@ -20,12 +19,13 @@ type breakableStorage struct {
 	broken chan struct{}
 }
 
-func newBreakableStorage(inner storage.Interface) *breakableStorage {
-	return &breakableStorage{Interface: inner, broken: make(chan struct{})}
+// NewBreakable wraps the storage.
+func NewBreakable(inner storage.Interface) *Breakable {
+	return &Breakable{Interface: inner, broken: make(chan struct{})}
 }
 
 // Watch implements storage.Interface.
-func (b *breakableStorage) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
+func (b *Breakable) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
 	b.mu.Lock()
 	broken := b.broken
 	b.mu.Unlock()
@@ -43,8 +43,8 @@ func (b *breakableStorage) Watch(ctx context.Context, key string, options storag
 	return w, nil
 }
 
-// breakWatches fails the watches that are open or being opened, once.
-func (b *breakableStorage) breakWatches() {
+// Break fails the watches that are open or being opened, once.
+func (b *Breakable) Break() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.broken)

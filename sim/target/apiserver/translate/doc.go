@@ -1,0 +1,15 @@
+// Package translate answers one question: what are the pods, events, errors and
+// watches of Kubernetes in the types of model, and what are those in Kubernetes'?
+//
+// It keeps to what has been in Kubernetes for long, so that it compiles against the
+// releases of sim/released as well as against the one that go.mod names.
+//
+//   - pods.go: pods, their keys, codec, selectors and indices, and resourceVersions
+//   - code.go: errors
+//   - events.go: events of watches, in both directions
+//   - clientwatch.go: a watch of the cache as a stream of a client
+//   - listerwatcher.go: client-go's lists and watches as operations and streams
+//   - informerwatch.go: a stream of a client as a watch for client-go's informers
+//   - scribble.go: what a careless consumer does to the pods it got
+//   - upstream.go: the storage below a cache, with a way to fail its watches
+package translate

@@ -1,0 +1,212 @@
+package translate
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// etcd keys are StoragePrefix, ResourcePrefix, namespace and name.
+const (
+	StoragePrefix  = "/registry"
+	ResourcePrefix = "/pods"
+)
+
+// The fields by which pods can be selected here, as the API names them.
+const (
+	nameField      = "metadata.name"
+	namespaceField = "metadata.namespace"
+	nodeField      = "spec.nodeName"
+)
+
+// PodResource is the resource as it is named in errors and metrics.
+var PodResource = schema.GroupResource{Resource: "pods"}
+
+// scheme knows the core group alone. Filling in client-go's, with all groups,
+// would take longer than a run.
+var scheme = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(scheme))
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	return scheme
+}()
+
+// podSerializer and PodCodec store pods as kube-apiserver does by default: in
+// protobuf, as version v1.
+var (
+	podSerializer = protobuf.NewSerializer(scheme, scheme)
+	PodCodec      = serializer.NewCodecFactory(scheme).CodecForVersions(
+		podSerializer, podSerializer, corev1.SchemeGroupVersion, corev1.SchemeGroupVersion)
+)
+
+// NewPod and NewPodList make what the storage decodes into.
+func NewPod() runtime.Object     { return &corev1.Pod{} }
+func NewPodList() runtime.Object { return &corev1.PodList{} }
+
+// PodOf is the pod that stands for an object. The value goes where the API
+// server does not look: into the status message.
+func PodOf(object *model.Object) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: object.Namespace,
+			Name:      object.Name,
+			Labels:    maps.Clone(object.Labels),
+			UID:       types.UID(object.UID),
+		},
+		Spec:   corev1.PodSpec{NodeName: object.Node},
+		Status: corev1.PodStatus{Message: object.Value},
+	}
+}
+
+// ObjectOf is the object a pod stands for. It shares nothing with the pod, which
+// may be the cache's.
+func ObjectOf(pod *corev1.Pod) model.Object {
+	return model.Object{
+		Namespace: pod.Namespace,
+		Name:      pod.Name,
+		Labels:    maps.Clone(pod.Labels),
+		Node:      pod.Spec.NodeName,
+		Value:     pod.Status.Message,
+		UID:       string(pod.UID),
+		RV:        ParseRV(pod.ResourceVersion),
+	}
+}
+
+// StoredPodOf is the pod of an object that was read.
+func StoredPodOf(object *model.Object) *corev1.Pod {
+	pod := PodOf(object)
+	pod.ResourceVersion = FormatRV(object.RV)
+	return pod
+}
+
+// Decode turns a stored value into an object whose RV is zero.
+func Decode(key string, value []byte) (model.Object, error) {
+	var pod corev1.Pod
+	if _, _, err := podSerializer.Decode(value, nil, &pod); err != nil {
+		return model.Object{}, fmt.Errorf("%s is not a pod: %w", key, err)
+	}
+	return ObjectOf(&pod), nil
+}
+
+// ObjectsOf are the objects that the pods of an informer's store stand for.
+func ObjectsOf(items []any) []model.Object {
+	var objects []model.Object
+	for _, item := range items {
+		objects = append(objects, ObjectOf(item.(*corev1.Pod)))
+	}
+	return objects
+}
+
+// FormatRV and ParseRV convert resourceVersions as requests and responses carry
+// them. What is not a number, and the RV of an object not stored yet, is 0.
+func FormatRV(rv int64) string {
+	if rv == model.RVUnset {
+		return ""
+	}
+	return strconv.FormatInt(rv, 10)
+}
+
+// ParseRV is the inverse of [FormatRV].
+func ParseRV(rv string) int64 {
+	parsed, err := strconv.ParseInt(rv, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return parsed
+}
+
+// KeyOf is the storage key of a scope: of one pod, or the root of several.
+func KeyOf(scope model.Scope) string {
+	switch {
+	case scope.Namespace == "":
+		return ResourcePrefix
+	case scope.Name == "":
+		return ResourcePrefix + "/" + scope.Namespace
+	default:
+		return ResourcePrefix + "/" + scope.Namespace + "/" + scope.Name
+	}
+}
+
+// PodKey is the storage key of a pod.
+func PodKey(object runtime.Object) (string, error) {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return "", err
+	}
+	return ResourcePrefix + "/" + accessor.GetNamespace() + "/" + accessor.GetName(), nil
+}
+
+// PodAttributes is what selectors look at.
+func PodAttributes(object runtime.Object) (labels.Set, fields.Set, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return nil, nil, fmt.Errorf("expected a pod, found %T", object)
+	}
+	return labels.Set(pod.Labels), fields.Set{
+		nameField:      pod.Name,
+		namespaceField: pod.Namespace,
+		nodeField:      pod.Spec.NodeName,
+	}, nil
+}
+
+// PodTriggers lets the cacher dispatch an event only to watches of its node, and
+// PodIndexers list a node's pods without looking at others. The pod registry has
+// the same two.
+var PodTriggers = storage.IndexerFuncs{
+	nodeField: func(object runtime.Object) string { return object.(*corev1.Pod).Spec.NodeName },
+}
+
+// PodIndexers are described with [PodTriggers].
+var PodIndexers = cache.Indexers{
+	storage.FieldIndex(nodeField): func(object any) ([]string, error) {
+		pod, ok := object.(*corev1.Pod)
+		if !ok {
+			return nil, fmt.Errorf("expected a pod, found %T", object)
+		}
+		return []string{pod.Spec.NodeName}, nil
+	},
+}
+
+// LabelSelector and FieldSelector are the selectors of a request. The scope's
+// name is one of the fields, as it is for client-go.
+func LabelSelector(selector model.Selector) labels.Selector {
+	return labels.SelectorFromSet(selector.Labels)
+}
+
+// FieldSelector is [LabelSelector] for the fields.
+func FieldSelector(scope model.Scope, selector model.Selector) fields.Selector {
+	set := fields.Set{}
+	if scope.Name != "" {
+		set[nameField] = scope.Name
+	}
+	if selector.Node != "" {
+		set[nodeField] = selector.Node
+	}
+	return fields.SelectorFromSet(set)
+}
+
+// Predicate is the pod registry's Predicate for two selectors.
+func Predicate(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
+	return storage.SelectionPredicate{
+		Label:       label,
+		Field:       field,
+		GetAttrs:    PodAttributes,
+		IndexFields: []string{nodeField},
+	}
+}
