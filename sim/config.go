@@ -28,6 +28,9 @@ type Config struct {
 	// TraceRecords bounds the trace, 0 for as many as there is room for. What happens
 	// after that is not in it.
 	TraceRecords int
+	// Stop calls Here where the run ends early, while all goroutines are still as
+	// they were.
+	Stop bool
 	// Network sets up the simulated network; its random streams are the world's.
 	Network simnet.Config
 }
@@ -84,6 +87,16 @@ type Schedule struct {
 
 // DefaultSchedule yields often and stalls rarely.
 var DefaultSchedule = Schedule{YieldEvery: 20, StallOneIn: 40, StallMin: 100 * time.Microsecond, StallMax: 3 * time.Second}
+
+// StallLength is how long a stall is for which the kernel has chosen this of
+// 256 lengths; it counts as simStallLength does.
+func (s Schedule) StallLength(chosen uint32) time.Duration {
+	length := s.StallMin
+	for i := uint32(0); i < chosen && length < s.StallMax; i++ {
+		length += length/24 + 1
+	}
+	return min(length, s.StallMax)
+}
 
 // String describes the schedule for a banner.
 func (s Schedule) String() string {

@@ -66,12 +66,12 @@ func (t Trace) Decisions(schedule Schedule) iter.Seq[Decision] {
 				if d.Kind == DecidesStall && chosen == 1%schedule.StallOneIn {
 					awaited = DecidesLength
 				}
-			case schedule.YieldEvery > 0 && of == 2*schedule.YieldEvery && !t.picks(i):
+			case schedule.YieldEvery > 0 && of == 2*schedule.YieldEvery:
 				d.Kind = DecidesYield
 				if schedule.StallOneIn > 0 {
 					awaited = DecidesStall
 				}
-			case of == stallLengths && schedule.FocusOneIn > 0 && !t.picks(i):
+			case of == stallLengths && schedule.FocusOneIn > 0:
 				d.Kind = DecidesLength
 			case t.picks(i):
 				d.Kind, d.Goroutine = DecidesPick, uint64(t[i+1].What)
@@ -212,4 +212,18 @@ func (d Decision) String() string {
 		text += ", in " + d.Callers
 	}
 	return text
+}
+
+// Divergence returns the index of the first decision in which two runs differ; ok is
+// false if they do not. Names of functions do not count: they change with the code,
+// where the run may still be the same.
+func Divergence(a, b []Decision) (index int, ok bool) {
+	for i := range min(len(a), len(b)) {
+		one, two := a[i], b[i]
+		one.Callers, two.Callers = "", ""
+		if one != two {
+			return i, true
+		}
+	}
+	return min(len(a), len(b)), len(a) != len(b)
 }

@@ -12,6 +12,8 @@
 //   - random.go: named random streams.
 //   - trace.go: everything that happened in a run, and where two runs part.
 //   - decisions.go: the decisions in a trace, as text.
+//   - logbook.go: what the code of a run logs.
+//   - here.go: where a debugger stops.
 //   - result.go: how a run ended, and what it leaves to look at.
 //   - simtest: helpers for tests that simulate.
 package sim

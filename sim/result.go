@@ -63,6 +63,9 @@ type Result struct {
 	TapeFull bool
 	// Trace is everything that happened, if it was asked for.
 	Trace Trace
+
+	begin     time.Time // of the world, on the simulated clock
+	processes []string  // by number, for a Logbook
 }
 
 // Leftover counts the goroutines that one process had at the end.
@@ -99,7 +102,10 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 		Stop: stops[c.Stop], Hash: c.Hash,
 		Decisions: c.Decisions, Switches: c.Switches, Points: c.Points, Yields: c.Yields, Stalls: c.Stalls,
 		Spins: c.Spins, Simulated: time.Duration(c.Now), Wall: wall, Goroutines: c.Goroutines,
-		Diverged: c.Diverged != 0, Uncontrolled: c.Foreign, TapeFull: c.TapeFull != 0,
+		begin: w.begin, Diverged: c.Diverged != 0, Uncontrolled: c.Foreign, TapeFull: c.TapeFull != 0,
+	}
+	for _, process := range w.groups {
+		result.processes = append(result.processes, process.name)
 	}
 	if r.tape != nil {
 		result.Tape = append([]byte{}, r.tape[:c.Recorded]...)

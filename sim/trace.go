@@ -142,6 +142,34 @@ func PrintTrace(r io.Reader, w io.Writer) error {
 	return errors.Join(reader.failure(reader), out.Flush())
 }
 
+// Point is that a goroutine passed a synchronisation point.
+type Point struct {
+	// Decision is how many decisions there had been, At the time since the world
+	// began, and Callers the functions around the point, innermost first.
+	Decision  uint64
+	At        time.Duration
+	Goroutine uint64
+	Callers   string
+}
+
+// ReadPoints reads the synchronisation points of a trace, up to so many.
+func ReadPoints(r io.Reader, most int) ([]Point, error) {
+	reader := &traceReader{in: bufio.NewReaderSize(r, 1<<16)}
+	var points []Point
+	places := map[string]string{}
+	for e, more := reader.next(); more && len(points) < most; e, more = reader.next() {
+		if e.kind == kernel.TracePoint {
+			place, known := places[e.callers]
+			if !known {
+				place = withoutKernel(e.callers)
+				places[e.callers] = place
+			}
+			points = append(points, Point{e.decision, e.now, e.what, place})
+		}
+	}
+	return points, reader.failure(reader)
+}
+
 // Difference is where the traces of two runs part: what came last in both, what
 // then came in each, and how many decisions there had been.
 type Difference struct {

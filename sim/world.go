@@ -92,7 +92,11 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	wall := time.Since(start)
 	defer kernel.Forget()
 	runtime.KeepAlive(config.Source)
-	return newResult(w, &counters, wall, recording), nil
+	result := newResult(w, &counters, wall, recording)
+	if config.Stop && result.Stop != Completed {
+		Here(result)
+	}
+	return result, nil
 }
 
 // Rand returns the random numbers that the run's seed holds under a name. Two

@@ -11,36 +11,64 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/shrink"
 	"github.com/watchsim/watchsim/sim/swarm"
 )
 
+// replayFlags are what replay takes.
+type replayFlags struct {
+	json, trace, log, stacks bool
+	until, breakAt           string
+}
+
 // replayCommand runs a recorded tape again.
 func replayCommand() *cobra.Command {
-	var asJSON, withTrace bool
+	var flags replayFlags
 	command := &cobra.Command{
 		Use:   "replay FOLDER",
 		Short: "run a recorded tape again and say whether the hash agrees",
 		Long: "replay runs a recorded tape again, writes the artefacts into a folder below, and says whether the hash\n" +
-			"agrees. With --trace it also writes trace.txt there: every goroutine switch, synchronisation point,\n" +
-			"decision and random number, with simulated times and callers, a line each.",
+			"agrees; if it does not, which decision is the first that differs, and what the run was doing.\n\n" +
+			"--until stops early, at " + whereForms + ".\n" +
+			"It says what had happened last, and --stacks where every goroutine is then. --break-at stops at such a\n" +
+			"place under the debugger Delve. --log writes down what the cacher's libraries and etcd log, in simulated\n" +
+			"time; --trace every goroutine switch, synchronisation point, decision and random number, with callers.\n" +
+			"docs/replay.md has examples.",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 {
 				return fmt.Errorf("expected the folder of one run, found %d arguments", len(arguments))
 			}
 			return nil
 		},
-		RunE: func(command *cobra.Command, arguments []string) error {
-			return replay(command, arguments[0], asJSON, withTrace)
-		},
+		RunE: func(command *cobra.Command, arguments []string) error { return flags.replay(command, arguments[0]) },
 	}
-	command.Flags().BoolVar(&asJSON, "json", false, "print the verdict as one JSON object on standard output")
-	command.Flags().BoolVar(&withTrace, "trace", false, "write down everything that happens; a hundred megabytes are usual")
+	command.Flags().BoolVar(&flags.json, "json", false, "print the verdict as one JSON object on standard output")
+	command.Flags().BoolVar(&flags.trace, "trace", false, "write down everything that happens; a hundred megabytes are usual")
+	command.Flags().BoolVar(&flags.log, "log", false, "write down what is logged, in simulated time")
+	command.Flags().StringVar(&flags.until, "until", "", "stop at this place")
+	command.Flags().BoolVar(&flags.stacks, "stacks", false, "print where every goroutine is at that place")
+	command.Flags().StringVar(&flags.breakAt, "break-at", "", "stop at this place under Delve")
 	return command
 }
 
-func replay(command *cobra.Command, folder string, asJSON, withTrace bool) error {
+func (f *replayFlags) check() error {
+	switch {
+	case f.stacks && f.until == "":
+		return fmt.Errorf("--stacks: expected --until with it, to say where to stop; found none")
+	case f.until != "" && f.breakAt != "":
+		return fmt.Errorf("expected --until or --break-at, found both")
+	case f.json && (f.until != "" || f.breakAt != ""):
+		return fmt.Errorf("--json: expected a whole run, found one that is to stop early and has no verdict")
+	}
+	return nil
+}
+
+func (f *replayFlags) replay(command *cobra.Command, folder string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	recorded, err := scenario.Load(folder)
 	if err != nil {
 		return err
@@ -57,8 +85,14 @@ func replay(command *cobra.Command, folder string, asJSON, withTrace bool) error
 		return err
 	}
 	job := swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape, Folder: again}
-	if withTrace {
+	if f.until != "" || f.breakAt != "" {
+		return f.stop(command, binary, folder, recorded, job)
+	}
+	if f.trace {
 		job.Trace = filepath.Join(again, "trace.gz")
+	}
+	if f.log {
+		job.Log = filepath.Join(again, "log.txt")
 	}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
 	if err == nil && answer.Error != "" {
@@ -67,27 +101,28 @@ func replay(command *cobra.Command, folder string, asJSON, withTrace bool) error
 	if err != nil {
 		return err
 	}
-	if withTrace {
+	if f.trace {
 		if err := swarm.PrintTrace(job.Trace, filepath.Join(again, "trace.txt")); err != nil {
 			return err
 		}
 	}
 	out := command.OutOrStdout()
-	if asJSON {
+	if f.json {
 		if err := json.NewEncoder(out).Encode(answer.Verdict); err != nil {
 			return err
 		}
 		out = command.ErrOrStderr()
 	}
 	fmt.Fprintf(out, "%s\n\n", strings.TrimRight(answer.Report, "\n"))
-	if answer.Diverged {
-		fmt.Fprintln(out, "  the replay differs: the tape has a choice that the run does not have, or ends before it; "+
-			"the code or the toolchain is not the one that recorded it")
-		return differs(out, recorded.Spec, answer.Verdict)
-	}
-	if answer.Verdict.Hash != recorded.Hash {
-		fmt.Fprintf(out, "  the replay differs: expected the hash %s, found %s; the code or the toolchain is not the one that recorded it\n",
-			recorded.Hash, answer.Verdict.Hash)
+	if answer.Diverged || answer.Verdict.Hash != recorded.Hash {
+		why := fmt.Sprintf("expected the hash %s, found %s", recorded.Hash, answer.Verdict.Hash)
+		if answer.Diverged {
+			why = "the tape has a choice that the run does not have, or ends before it"
+		}
+		fmt.Fprintf(out, "  the replay differs: %s;\n  the code or the toolchain is not the one that recorded it\n", why)
+		if err := firstDifference(out, folder, again, recorded.Build); err != nil {
+			return err
+		}
 		return differs(out, recorded.Spec, answer.Verdict)
 	}
 	fmt.Fprintf(out, "  the hash agrees: %s\n  artefacts in %s\n", recorded.Hash, again)
@@ -99,6 +134,15 @@ func replay(command *cobra.Command, folder string, asJSON, withTrace bool) error
 	default:
 		return exit(exitInconclusive)
 	}
+}
+
+// firstDifference says which decision is the first that differs from the recorded
+// ones, and what was going on.
+func firstDifference(out io.Writer, folder, again string, build scenario.Build) error {
+	for _, difference := range build.Differences(scenario.CurrentBuild()) {
+		fmt.Fprintln(out, explain.Wrap(2, "built from: "+difference))
+	}
+	return diffDecisions(out, folder, again)
 }
 
 // differs is the end of a replay that is another run. One of a reduced run may

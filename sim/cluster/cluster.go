@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/etcd"
@@ -33,6 +35,8 @@ type Config struct {
 	BookmarkPeriod time.Duration
 	// ProgressNotify is how often etcd tells an idle watch of its progress.
 	ProgressNotify time.Duration
+	// Logger receives what the members log; nil means nothing.
+	Logger *zap.Logger
 }
 
 // bootMost bounds how long the members may take to come up.

@@ -56,6 +56,7 @@ func (m *Member) Start() error {
 			Dir:            m.dir(),
 			Cluster:        MemberNames(m.cluster.config.Members),
 			ProgressNotify: m.cluster.config.ProgressNotify,
+			Logger:         m.cluster.config.Logger,
 		})
 	})
 	if running == nil && err == nil {

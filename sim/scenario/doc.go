@@ -5,6 +5,7 @@
 //   - spec.go: what a run is a function of.
 //   - catalogue.go: named settings for specs.
 //   - run.go: the run itself.
+//   - log.go: what etcd logs, kept out of the run.
 //   - judge.go: what the run and the oracle say together.
 //   - timeline.go: a run that failed as a page.
 //   - folder.go: the artefacts of a run, and how to read them back.

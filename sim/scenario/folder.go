@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
@@ -27,6 +28,7 @@ const (
 	historyFile   = "history.jsonl"
 	decisionsFile = "decisions.txt"
 	stacksFile    = "stacks.txt"
+	decisiveFile  = "decisive.json"
 	verdictFile   = "verdict.json"
 	reportFile    = "report.txt"
 )
@@ -87,7 +89,7 @@ func (r *Run) Write(folder string, build Build) error {
 		absent(decisionsFile + packed.Zstd),
 		text(stacksFile, r.Result.Stacks),
 		// What an earlier run has left, or someone who unpacked it.
-		absent(tapeFile), absent(historyFile), absent(decisionsFile), absent(verdictFile), absent(reportFile),
+		absent(tapeFile), absent(historyFile), absent(decisionsFile), absent(verdictFile), absent(reportFile), absent(decisiveFile),
 		absent(timeline.File), absent(timeline.ReadsFile),
 	}
 	if r.Result.Trace != nil {
@@ -179,6 +181,28 @@ func loadRecord(folder string) (record, error) {
 		r.Build.Go = r.Go
 	}
 	return r, nil
+}
+
+// HasRun is whether a path is the folder of a run.
+func HasRun(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, runFile))
+	return err == nil
+}
+
+// WriteDecisive adds which decisions matter, as JSON.
+func WriteDecisive(folder string, content []byte) error {
+	return writeAll(folder, []file{text(decisiveFile, content)})
+}
+
+// Decisions reads the decisions that a run has left in its folder.
+func Decisions(folder string) ([]sim.Decision, error) {
+	file, err := OpenDecisions(folder)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	decisions := slices.Collect(sim.ReadDecisions(file, &failed))
+	return decisions, errors.Join(failed, file.Close())
 }
 
 // OpenDecisions opens the decisions that a run has left in its folder. The error is

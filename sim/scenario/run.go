@@ -31,6 +31,10 @@ type Options struct {
 	// Until ends the run at the last instant before or at this time since the world
 	// began, with all goroutines as they are then; 0 for the orderly end.
 	Until time.Duration
+	// Stop is that of sim.Config.
+	Stop bool
+	// Log takes what the cacher's libraries and etcd log, nil for nothing.
+	Log *sim.Logbook
 }
 
 // Run is what one run left behind.
@@ -78,6 +82,10 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	}
 	r := &Run{Spec: spec, Plan: plan, Schedule: spec.schedule(), History: &model.History{}}
 	latency := spec.latency()
+	if logger, ok := made.(target.Logger); ok && options.Log != nil {
+		logger.LogTo(options.Log)
+		defer logger.LogTo(nil)
+	}
 	limits := spec.limits()
 	if options.Until > 0 {
 		limits.Simulated = min(limits.Simulated, options.Until)
@@ -85,13 +93,14 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	var ran *cluster.Cluster
 	r.Result, err = sim.Run(sim.Config{
 		Source: source, Limits: limits, Schedule: r.Schedule,
-		Record: options.Record, BreakAt: options.BreakAt, Trace: options.Trace, TraceRecords: options.TraceRecords,
+		Record: options.Record, Stop: options.Stop, BreakAt: options.BreakAt, Trace: options.Trace, TraceRecords: options.TraceRecords,
 		Network: simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost},
 	}, func(world *sim.World) {
 		ran, err = cluster.Start(world, cluster.Config{
 			Dir: options.Dir, Members: spec.Members, Servers: spec.Servers, Target: made,
 			Latency: latency, EventBytes: spec.eventBytes(),
 			BookmarkPeriod: bookmarkPeriod, ProgressNotify: progressNotify,
+			Logger: etcdLogger(options.Log),
 		})
 		if err != nil {
 			r.problem(fmt.Errorf("the cluster did not come up: %w", err))

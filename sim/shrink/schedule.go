@@ -35,6 +35,26 @@ func (s *search) schedule() bool {
 	return s.first("interruptions", candidates) >= 0
 }
 
+// othersTried is how many other schedules are tried for a run that passes when its
+// clients follow the clock instead of each other.
+const othersTried = 40
+
+// others looks for another schedule, as unkind as that of the whole run, with which
+// the run fails: taken apart, it takes other decisions than the whole one did, so
+// that its tape tells of another run.
+func (s *search) others() bool {
+	candidates := make([]Case, othersTried)
+	for i := range candidates {
+		candidates[i] = s.best
+		candidates[i].Tape = shuffled(sim.Stream(s.best.Spec.Seed+uint64(i), "shrink others"))
+	}
+	if s.first("the tape", candidates) < 0 {
+		return false
+	}
+	s.recordTape()
+	return true
+}
+
 func shuffled(random *rand.Rand) []byte {
 	tape := make([]byte, shuffledBytes)
 	for i := range tape {

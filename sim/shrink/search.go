@@ -99,7 +99,7 @@ func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (R
 	defer cancel()
 	s := &search{Config: config, ctx: ctx, cancel: cancel, best: takenApart(whole, *before.Details, guarantee), operations: before.Operations, tried: 1}
 	complete := false
-	if s.schedule() || s.first("nothing", []Case{s.best}) == 0 {
+	if s.schedule() || s.first("nothing", []Case{s.best}) == 0 || s.others() {
 		complete = s.run()
 	} else {
 		s.best = whole

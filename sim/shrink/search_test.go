@@ -152,3 +152,25 @@ func TestProgressSaysWhatIsLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, lines[len(lines)-1], "1 operations, 1 clients with 1 steps, 0 faults, goroutines take turns")
 }
+
+// A run whose tape tells of another one, once it is taken apart, fails with one of
+// many other schedules.
+func TestAnotherScheduleIsTriedWhereTheTapeDoesNotFit(t *testing.T) {
+	run, details := whole()
+	details.Tape = []byte{1, 2, 3}
+	tried := 0
+	result, err := Shrink(t.Context(), Config{Workers: 1, Try: fake(details, func(c Case) bool {
+		tried++
+		return len(c.Tape) > 100 && c.Tape[0]%4 == 1 && takes(c, "writer-1", 7)
+	})}, run, "Reliable")
+	require.NoError(t, err)
+	require.Greater(t, tried, 8, "neither turns nor its own tape showed it")
+	require.Equal(t, [][]workload.Step{{{Number: 7, At: 7 * time.Second, Draws: 18}}}, stepsOf(result.Case))
+}
+
+func stepsOf(c Case) (steps [][]workload.Step) {
+	for _, part := range c.Spec.Reduced.Parts {
+		steps = append(steps, part.Steps)
+	}
+	return steps
+}

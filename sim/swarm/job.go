@@ -1,6 +1,8 @@
 package swarm
 
 import (
+	"time"
+
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/workload"
@@ -18,8 +20,21 @@ type Job struct {
 	Tape []byte `json:"tape,omitempty"`
 	// Trace is the file for the trace, an absolute path; empty for none.
 	Trace string `json:"trace,omitempty"`
+	// Until and BreakAt end the run early, as those of scenario.Options do; Stop calls
+	// sim.Here then. It has no verdict worth having.
+	Until   time.Duration `json:"until,omitempty"`
+	BreakAt uint64        `json:"breakAt,omitempty"`
+	Stop    bool          `json:"stop,omitempty"`
+	// Log is the file for what is logged, an absolute path; empty for none.
+	Log string `json:"log,omitempty"`
 	// Details asks for what a smaller run is made from.
 	Details bool `json:"details,omitempty"`
+}
+
+// Sealed is a job as it is written for a worker that is started by hand.
+func Sealed(job Job) Job {
+	job.Protocol = protocol
+	return job
 }
 
 // recordsMost bounds the trace that the decisions of a run's folder are taken from:
@@ -45,6 +60,8 @@ type Answer struct {
 	Error string `json:"error,omitempty"`
 	// Memory is the worker's resident memory, in bytes.
 	Memory int64 `json:"memory"`
+	// Began is when, on the world's clock, the history's clock stood at zero.
+	Began time.Duration `json:"began,omitempty"`
 	// Details are there if the job asked for them.
 	Details *Details `json:"details,omitempty"`
 }

@@ -39,6 +39,17 @@ func openTrace(path string) (trace, error) {
 
 func (t trace) Close() error { return errors.Join(t.Reader.Close(), t.file.Close()) }
 
+// ReadPoints reads the synchronisation points of the trace that a job has left, up
+// to so many.
+func ReadPoints(path string, most int) ([]sim.Point, error) {
+	from, err := openTrace(path)
+	if err != nil {
+		return nil, err
+	}
+	points, err := sim.ReadPoints(from, most)
+	return points, errors.Join(err, from.Close())
+}
+
 // PrintTrace turns the trace that a job has left into text, and removes it.
 func PrintTrace(compressed, text string) error {
 	from, err := openTrace(compressed)

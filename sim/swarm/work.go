@@ -90,7 +90,12 @@ func (w *worker) do(job Job) Answer {
 	if err := w.warmUp(job.Spec.Target, made); err != nil {
 		return Answer{Error: "warming up: " + err.Error()}
 	}
+	var log *sim.Logbook
+	if job.Log != "" {
+		log = &sim.Logbook{}
+	}
 	run, err := w.execute(job.Spec, made, scenario.Options{
+		Until: job.Until, BreakAt: job.BreakAt, Stop: job.Stop, Log: log,
 		Record: job.Folder != "" || job.Details, Tape: job.Tape,
 		Trace: job.Trace != "" || job.Details || job.Folder != "", TraceRecords: job.traceRecords(),
 	})
@@ -102,6 +107,11 @@ func (w *worker) do(job Job) Answer {
 	}
 	if job.Folder != "" {
 		if err := run.Write(job.Folder, scenario.CurrentBuild()); err != nil {
+			return Answer{Error: err.Error()}
+		}
+	}
+	if log != nil {
+		if err := writeLog(job.Log, log, run); err != nil {
 			return Answer{Error: err.Error()}
 		}
 	}
@@ -118,7 +128,7 @@ func (w *worker) do(job Job) Answer {
 			return Answer{Error: err.Error()}
 		}
 	}
-	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged}
+	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began}
 	if job.Details {
 		answer.Details = &Details{
 			Plan: run.Plan.String(), Parts: run.Parts, Tape: run.Result.Tape,
@@ -185,4 +195,14 @@ func residentBytes() int64 {
 	}
 	pages, _ := strconv.ParseInt(fields[1], 10, 64)
 	return pages * int64(os.Getpagesize())
+}
+
+// writeLog writes what a run has logged, in times of its history.
+func writeLog(path string, log *sim.Logbook, run *scenario.Run) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(file)
+	return errors.Join(log.Print(out, run.Result, run.Began), out.Flush(), file.Close())
 }

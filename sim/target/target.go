@@ -6,6 +6,7 @@ package target
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -31,6 +32,13 @@ type Target interface {
 	// Decode turns a stored value into an object whose RV is zero. It reads
 	// ground truth, so it must not depend on the cacher.
 	Decode(key string, value []byte) (model.Object, error)
+}
+
+// Logger is what a target may be besides: one whose libraries log.
+type Logger interface {
+	// LogTo sends what they log to w, nil for nowhere, from the next server on. No
+	// server may run meanwhile.
+	LogTo(w io.Writer)
 }
 
 // ServerConfig says how one API server is set up.

@@ -40,6 +40,13 @@ func Alive(group uint32) int { return alive(group) }
 // there are, which may be more than list holds.
 func List(list []Goroutine) int { return listAll(list) }
 
+// Aside and Back frame what is no part of the run: between them nothing is a
+// synchronisation point, a decision, or a draw from the run's random numbers.
+func Aside() { aside() }
+
+// Back ends what Aside began.
+func Back() { back() }
+
 // SetNetwork says who answers the dials and listens of simulated goroutines.
 func SetNetwork(
 	dial func(ctx context.Context, network, address string) (net.Conn, error),
@@ -73,6 +80,12 @@ func fragile(group uint32, all bool) int
 
 //go:linkname alive
 func alive(group uint32) int
+
+//go:linkname aside runtime.simAside
+func aside()
+
+//go:linkname back runtime.simBack
+func back()
 
 //go:linkname listAll
 func listAll(list []Goroutine) int

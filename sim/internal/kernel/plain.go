@@ -40,6 +40,12 @@ func Alive(uint32) int { panic(Missing) }
 // List panics: this build cannot simulate.
 func List([]Goroutine) int { panic(Missing) }
 
+// Aside does nothing: without a simulation there is nothing to stand aside from.
+func Aside() {}
+
+// Back does nothing.
+func Back() {}
+
 // SetNetwork panics: this build cannot simulate.
 func SetNetwork(
 	func(ctx context.Context, network, address string) (net.Conn, error),

@@ -11,14 +11,21 @@ import (
 	etcdfeature "k8s.io/apiserver/pkg/storage/feature"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
+
+	"github.com/watchsim/watchsim/sim"
 )
 
 // LogTo sends what Kubernetes' libraries log to w, from the next call of New on
-// at the latest. Without it nothing is logged. It must not be called while a
+// at the latest, and nil sends it nowhere. Without it nothing is logged. It must not be called while a
 // server or an informer runs, and w must not block.
 func LogTo(w io.Writer) {
 	prepareProcess()
-	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(w))))
+	if w == nil {
+		klog.SetLogger(logr.Discard())
+		return
+	}
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(w)))
+	klog.SetLogger(logger.WithSink(asideSink{logger.GetSink()}))
 }
 
 // prepareProcess replaces, once, the state that Kubernetes' libraries keep for
@@ -51,3 +58,28 @@ func (allFeatures) Supports(storage.Feature) bool { return true }
 
 // MarkUnsupported implements feature.FeatureSupportChecker.
 func (allFeatures) MarkUnsupported(storage.Feature) {}
+
+// asideSink keeps what a sink does to a message out of the run that logs it.
+type asideSink struct{ logr.LogSink }
+
+// Info implements logr.LogSink.
+func (s asideSink) Info(level int, message string, keysAndValues ...any) {
+	sim.Aside(func() { s.LogSink.Info(level, message, keysAndValues...) })
+}
+
+// Error implements logr.LogSink.
+func (s asideSink) Error(err error, message string, keysAndValues ...any) {
+	sim.Aside(func() { s.LogSink.Error(err, message, keysAndValues...) })
+}
+
+// WithValues implements logr.LogSink.
+func (s asideSink) WithValues(keysAndValues ...any) (with logr.LogSink) {
+	sim.Aside(func() { with = asideSink{s.LogSink.WithValues(keysAndValues...)} })
+	return with
+}
+
+// WithName implements logr.LogSink.
+func (s asideSink) WithName(name string) (with logr.LogSink) {
+	sim.Aside(func() { with = asideSink{s.LogSink.WithName(name)} })
+	return with
+}

@@ -17,6 +17,7 @@ package apiserver
 
 import (
 	"fmt"
+	"io"
 
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
@@ -54,6 +55,9 @@ type apiserverTarget struct {
 
 // Name implements target.Target.
 func (t apiserverTarget) Name() string { return t.name }
+
+// LogTo implements target.Logger.
+func (apiserverTarget) LogTo(w io.Writer) { LogTo(w) }
 
 // Prefix implements target.Target.
 func (apiserverTarget) Prefix() string {

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
+)
+
+// errWhere means that a place in a run was not understood, or is not there.
+var errWhere = errors.New("no such place in the run")
+
+// whereForms says how a place is named.
+const whereForms = "a simulated time such as 12.5s, or rv=32, operation=88, stream=92, event=92/3, decision=812"
+
+// where is a place in a run: a time of its history, or a decision.
+type where struct {
+	at       time.Duration
+	decision uint64
+}
+
+// parseWhere reads a place. A revision, an operation, a stream and an event are
+// looked up in the history: the place is when the change was first seen, the answer
+// came, the watch was asked for, and the event arrived.
+func parseWhere(text string, history func() (*model.History, error)) (where, error) {
+	name, value, named := strings.Cut(text, "=")
+	if !named {
+		at, err := time.ParseDuration(text)
+		if err != nil || at < 0 {
+			return where{}, fmt.Errorf("%w: expected %s, found %q", errWhere, whereForms, text)
+		}
+		return where{at: at}, nil
+	}
+	first, second, _ := strings.Cut(value, "/")
+	number, err := strconv.ParseInt(first, 10, 64)
+	index := int64(1)
+	if err == nil && name == "event" {
+		index, err = strconv.ParseInt(second, 10, 64)
+	}
+	if err != nil || number < 1 || index < 1 || (name != "event" && second != "") {
+		return where{}, fmt.Errorf("%w: expected %s, found %q", errWhere, whereForms, text)
+	}
+	if name == "decision" {
+		return where{decision: uint64(number)}, nil
+	}
+	h, err := history()
+	if err != nil {
+		return where{}, err
+	}
+	at, found := model.Pending, true
+	switch name {
+	case "rv":
+		at, found = explain.New(h).Seen(number)
+	case "operation":
+		at = answered(h, number)
+	case "stream":
+		at = opened(h, number)
+	case "event":
+		at = arrived(h, number, index)
+	default:
+		return where{}, fmt.Errorf("%w: expected %s, found %q", errWhere, whereForms, text)
+	}
+	if !found || at == model.Pending {
+		return where{}, fmt.Errorf("%w: expected something that the history has, found nothing for %q", errWhere, text)
+	}
+	return where{at: time.Duration(at)}, nil
+}
+
+func answered(h *model.History, id int64) int64 {
+	for i := range h.Operations {
+		if h.Operations[i].ID == int(id) {
+			return max(h.Operations[i].Call, h.Operations[i].Return)
+		}
+	}
+	return model.Pending
+}
+
+func opened(h *model.History, id int64) int64 {
+	for i := range h.Streams {
+		if h.Streams[i].ID == int(id) {
+			return h.Streams[i].Call
+		}
+	}
+	return model.Pending
+}
+
+func arrived(h *model.History, id, index int64) int64 {
+	for i := range h.Streams {
+		if s := &h.Streams[i]; s.ID == int(id) && index <= int64(len(s.Events)) {
+			return s.Events[index-1].Time
+		}
+	}
+	return model.Pending
+}

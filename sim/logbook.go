@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/watchsim/watchsim/sim/internal/kernel"
+)
+
+// LogMost is how many bytes of log lines a logbook keeps. What is logged after
+// that is counted.
+const LogMost = 64 << 20
+
+// Aside calls f as no part of the run: nothing in it is a synchronisation point, a
+// decision, or a draw from the run's random numbers. It must not wait for anything.
+func Aside(f func()) {
+	kernel.Aside()
+	defer kernel.Back()
+	f()
+}
+
+// Logbook takes what the code of a run logs, with simulated times and the process
+// that logged it. A run that is logged has to be the run that is not, so that
+// whoever formats what is written does so within [Aside]; Write itself takes no
+// lock, as only one goroutine of a simulation runs at a time.
+type Logbook struct {
+	entries []logEntry
+	bytes   int
+	dropped int
+}
+
+type logEntry struct {
+	at    time.Time
+	group uint32
+	text  []byte
+}
+
+// Write implements io.Writer for the sinks of loggers: whole lines at a time.
+func (l *Logbook) Write(p []byte) (int, error) {
+	if l.bytes+len(p) > LogMost {
+		l.dropped++
+		return len(p), nil
+	}
+	l.bytes += len(p)
+	group := uint32(0)
+	if kernel.Available {
+		group = kernel.Group()
+	}
+	l.entries = append(l.entries, logEntry{time.Now(), group, bytes.Clone(p)})
+	return len(p), nil
+}
+
+// Print writes what was logged in a run that is over, with times since so much
+// after its beginning.
+func (l *Logbook) Print(w io.Writer, result *Result, began time.Duration) error {
+	for _, entry := range l.entries {
+		name := "?"
+		if int(entry.group) < len(result.processes) {
+			name = result.processes[entry.group]
+		}
+		at := entry.at.Sub(result.begin) - began
+		for line := range bytes.Lines(entry.text) {
+			if _, err := fmt.Fprintf(w, "%12.6fs  %-12s  %s\n", at.Seconds(), name, bytes.TrimRight(line, "\n")); err != nil {
+				return err
+			}
+		}
+	}
+	if l.dropped > 0 {
+		_, err := fmt.Fprintf(w, "and %d more that did not fit into %d MiB\n", l.dropped, LogMost>>20)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package scenario
+
+import (
+	"runtime"
+	"strings"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/watchsim/watchsim/sim"
+)
+
+// etcdLogger makes the members log into a logbook, nil for none.
+func etcdLogger(log *sim.Logbook) *zap.Logger {
+	if log == nil {
+		return nil
+	}
+	encoding := zap.NewProductionEncoderConfig()
+	encoding.TimeKey = "" // the logbook knows it
+	return zap.New(asideCore{zapcore.NewCore(zapcore.NewConsoleEncoder(encoding), zapcore.AddSync(log), zap.InfoLevel)})
+}
+
+// asideCore keeps what the encoder does out of the run: it makes maps, for instance,
+// whose seeds are drawn.
+type asideCore struct{ zapcore.Core }
+
+// Enabled implements zapcore.LevelEnabler. What comes from a sugared logger, which
+// is raft's, is left out: it is put into words before a core sees it, and for that
+// raft goes through maps, whose order is drawn.
+func (c asideCore) Enabled(level zapcore.Level) (enabled bool) {
+	sim.Aside(func() { enabled = c.Core.Enabled(level) && !sugared() })
+	return enabled
+}
+
+// sugared is whether a sugared logger is among the callers.
+func sugared() bool {
+	var callers [10]uintptr
+	for _, pc := range callers[:runtime.Callers(1, callers[:])] {
+		if f := runtime.FuncForPC(pc); f != nil && strings.HasPrefix(f.Name(), "go.uber.org/zap.(*SugaredLogger)") {
+			return true
+		}
+	}
+	return false
+}
+
+// With implements zapcore.Core.
+func (c asideCore) With(fields []zapcore.Field) (with zapcore.Core) {
+	sim.Aside(func() { with = asideCore{c.Core.With(fields)} })
+	return with
+}
+
+// Check implements zapcore.Core.
+func (c asideCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(entry.Level) {
+		return checked.AddCore(entry, c)
+	}
+	return checked
+}
+
+// Write implements zapcore.Core.
+func (c asideCore) Write(entry zapcore.Entry, fields []zapcore.Field) (err error) {
+	sim.Aside(func() { err = c.Core.Write(entry, fields) })
+	return err
+}
