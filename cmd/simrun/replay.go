@@ -120,6 +120,9 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 			why = "the tape has a choice that the run does not have, or ends before it"
 		}
 		fmt.Fprintf(out, "  the replay differs: %s;\n  the code or the toolchain is not the one that recorded it\n", why)
+		if f.log {
+			fmt.Fprintln(out, "  (or what is logged has changed the run, which without --log may agree)")
+		}
 		if err := firstDifference(out, folder, again, recorded.Build); err != nil {
 			return err
 		}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAHistoryIsExplained(t *testing.T) {
+	code, stdout, stderr := simrun(t, "explain", repository(t, "traces/judge/testdata/bugs/A13.jsonl.zst"))
+	require.Equal(t, exitFailed, code, stderr)
+	require.Contains(t, stdout, "etcd RV 3: writer-3 updates red/b <-- owed")
+	require.Contains(t, stdout, ">> gets BOOKMARK at RV 3")
+
+	code, stdout, stderr = simrun(t, "explain", repository(t, "traces/testdata/history.jsonl"))
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+}
+
+// A run whose bug shows whatever the schedule needs no decision.
+func TestARunIsExplainedByItsDecisions(t *testing.T) {
+	folder := failing(t)
+	code, stdout, stderr := simrun(t, "explain", "--budget", "3m", folder)
+	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "No decision of the scheduler matters")
+	require.FileExists(t, filepath.Join(folder+"-shrunk", "decisive.json"))
+}
+
+func TestTwoHistoriesAreCompared(t *testing.T) {
+	path := repository(t, "traces/testdata/history.jsonl")
+	code, stdout, stderr := simrun(t, "diff", path, path)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "the histories are the same")
+
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	changed := filepath.Join(t.TempDir(), "changed.jsonl")
+	require.NoError(t, os.WriteFile(changed, []byte(strings.Replace(string(whole), `"return":3000000`, `"return":3000001`, 1)), 0o600))
+	code, stdout, stderr = simrun(t, "diff", path, changed)
+	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	require.Regexp(t, `the histories part after [0-9]+ moments that are the same`, stdout)
+	require.Contains(t, stdout, ">> 0.003s")
+	for line := range strings.Lines(stdout) {
+		require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 100)
+	}
+}
+
+func TestTwoRunsAreCompared(t *testing.T) {
+	one, two := recordRun(t, "--scenario", "calm"), recordRun(t, "--scenario", "calm", "--operations", "190")
+	code, stdout, stderr := simrun(t, "diff", one, two)
+	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "operations (200 and 190)")
+	require.Regexp(t, `the decisions part after [0-9]+ that are the same`, stdout)
+	code, stdout, _ = simrun(t, "diff", one, one)
+	require.Equal(t, exitPassed, code, stdout)
+}
+
+func TestAReplayStopsWhereItIsTold(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	code, stdout, stderr := simrun(t, "replay", "--until", "20s", "--stacks", folder)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	require.Regexp(t, `STOPPED  seed 7 at (19\.9|20\.0)[0-9]*s, after [0-9]+ decisions`, stdout)
+	require.Contains(t, stdout, "the decisions so far are those that were recorded")
+	require.Contains(t, stdout, "[apiserver-0 #")
+
+	code, stdout, stderr = simrun(t, "replay", "--until", "decision=1000", folder)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "after 1000 decisions")
+}
+
+func TestALoggedReplayIsTheSameRun(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	code, stdout, stderr := simrun(t, "replay", "--log", folder)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "the hash agrees: ")
+	require.Regexp(t, `(?m)^ +-?[0-9.]+s  etcd-0 +info`, content(t, folder, "replay/log.txt"))
+}
+
+func TestReplayRefusesBadUsage(t *testing.T) {
+	for says, arguments := range map[string]string{
+		"--stacks: expected --until with it":                     "replay --stacks /nowhere",
+		"expected --until or --break-at, found both":             "replay --until 1s --break-at 2s /nowhere",
+		"found one that is to stop early":                        "replay --json --until 1s /nowhere",
+		"expected two folders of runs or two histories, found 1": "diff /nowhere",
+		"expected a history or the folder of a run":              "diff /nowhere /nowhere",
+		"found 0 arguments":                                      "explain",
+		"--budget: expected a time of at least zero, found -1s":  "explain --budget -1s /nowhere",
+	} {
+		code, stdout, stderr := simrun(t, strings.Fields(arguments)...)
+		requireRefused(t, says, code, stdout, stderr)
+	}
+}
+
+// repository is the absolute path of a file of the repository.
+func repository(t *testing.T, path string) string {
+	t.Helper()
+	absolute, err := filepath.Abs(filepath.Join("../..", path))
+	require.NoError(t, err)
+	return absolute
+}
