@@ -50,7 +50,7 @@ func checkCommand() *cobra.Command {
 	flags.IntVar(&config.Window, "window", config.Window, "number of changes that a cache holds at least, 0 if that is not known")
 	flags.IntVar(&config.ViolationsPerSource, "violations", config.ViolationsPerSource, "most violations of a guarantee shown for each stream or client, 0 for all")
 	flags.DurationVar(&staleAfter, "stale-after", staleAfter, "fail if a server shows nothing but stale states for longer than this (default: never)")
-	flags.Lookup("stale-after").DefValue = ""
+	flags.Lookup("stale-after").DefValue = "0s"
 	return command
 }
 

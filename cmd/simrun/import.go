@@ -49,7 +49,7 @@ func importCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&options.Resource, "resource", "", "the resource that the history is about, such as pods or deployments.apps")
 	flags.DurationVar(&options.ClockSkew, "clock-skew", -1, fmt.Sprintf("by how much the clocks of the sources may differ (default: %v if there are several, else 0)", importer.DefaultSkew))
-	flags.Lookup("clock-skew").DefValue = ""
+	flags.Lookup("clock-skew").DefValue = "0s"
 	flags.Int64Var(&options.EtcdFrom, "etcd-rev", 0, "the --rev that etcdctl watch was given, 0 for none")
 	flags.BoolVar(&options.AllLabels, "labels", false, "keep all labels, not only those that requests select by")
 	flags.StringVarP(&out, "out", "o", "-", "file to write, or - for standard output")

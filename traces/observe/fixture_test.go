@@ -87,7 +87,7 @@ func (c *cluster) start(name string, cache server.WatchCache, etcd string) *rest
 		cancel()
 		<-ended
 	})
-	config := &rest.Config{Host: "https://" + s.Address(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1}
+	config := &rest.Config{Host: "https://" + s.Address(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1, UserAgent: "agent/v1"}
 	client, err := rest.HTTPClientFor(config)
 	require.NoError(c.t, err)
 	require.Eventually(c.t, func() bool {
@@ -184,6 +184,8 @@ type writer struct {
 
 func newWriter(t *testing.T, config *rest.Config) writer {
 	t.Helper()
+	config = rest.CopyConfig(config)
+	config.UserAgent = "controller/v1"
 	client, err := dynamic.NewForConfig(config)
 	require.NoError(t, err)
 	return writer{t, client.Resource(v1.Resource).Namespace("default")}

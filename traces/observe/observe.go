@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
@@ -124,8 +123,11 @@ func find(config *rest.Config, name string) (schema.GroupVersionResource, error)
 	if err != nil {
 		return schema.GroupVersionResource{}, err
 	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client))
-	return mapper.ResourceFor(schema.ParseGroupResource(name).WithVersion(""))
+	all, err := restmapper.GetAPIGroupResources(client)
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	return restmapper.NewDiscoveryRESTMapper(all).ResourceFor(schema.ParseGroupResource(name).WithVersion(""))
 }
 
 // probe lists from all servers, one after the other, again and again. What fails is
