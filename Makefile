@@ -7,6 +7,7 @@ SEED     ?= 7
 TARGET   ?= cacher
 SEEDS    ?= 1-2000
 TRIALS   ?= 20
+REPLAYS  ?= 200
 
 .DEFAULT_GOAL := help
 
@@ -69,6 +70,10 @@ mutants: ## hunt every known bug that is put back, and write docs/track-record.m
 mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 	rm -f out/mutants-ci.jsonl
 	go run ./sim/mutant/hunt --short --results out/mutants-ci.jsonl
+
+.PHONY: replays
+replays: ## record failures of many known bugs, and replay each in a process of its own (REPLAYS=200)
+	go run ./sim/mutant/replays -count $(REPLAYS)
 
 .PHONY: campaign-dry-run
 campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kill one of them (SEEDS=1-2000)

@@ -2,6 +2,7 @@ package shrink
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/watchsim/watchsim/sim"
 )
@@ -84,6 +85,45 @@ func (s *search) tape() {
 		c.Tape = sim.Trimmed(c.Tape)
 		return c
 	})
+}
+
+// calmPieces is into how many pieces the choices are cut when a schedule is calmed.
+const calmPieces = 32
+
+// calm replaces large pieces of the tape by plain choices before anything else is
+// left out: the fewer choices there are, the less does a change of the clients make
+// another run of it. What comes after the failure goes first.
+func (s *search) calm() {
+	var chosen []int
+	for i, b := range s.best.Tape {
+		if b != 0 {
+			chosen = append(chosen, i)
+		}
+	}
+	if len(chosen) < 2*calmPieces {
+		return
+	}
+	whole := s.best.Tape
+	pieces := slices.Collect(slices.Chunk(chosen, (len(chosen)+calmPieces-1)/calmPieces))
+	keeping := func(c Case, kept [][]int) Case {
+		c.Tape = make([]byte, len(whole))
+		for _, piece := range kept {
+			for _, i := range piece {
+				c.Tape[i] = whole[i]
+			}
+		}
+		c.Tape = sim.Trimmed(c.Tape)
+		return c
+	}
+	var beginnings []Case
+	for n := range pieces {
+		beginnings = append(beginnings, keeping(s.best, pieces[:n]))
+	}
+	if n := s.first("the end of the schedule", beginnings); n >= 0 {
+		pieces = pieces[:n]
+	}
+	leaveOut(s, "pieces of the schedule", pieces, keeping)
+	s.recordTape()
 }
 
 // recordTape replaces the tape by the choices that were made with it.

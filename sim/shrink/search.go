@@ -123,6 +123,7 @@ func takenApart(whole Case, details swarm.Details, guarantee string) Case {
 // run leaves out one kind of thing after the other until a round changes nothing.
 // It returns false if it was cut short.
 func (s *search) run() bool {
+	s.calm()
 	for s.ctx.Err() == nil {
 		before := s.best
 		s.clients()
