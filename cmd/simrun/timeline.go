@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,10 +61,11 @@ func drawTimeline(command *cobra.Command, path, out string) error {
 	if err := timeline.Write(&page, drawn); err != nil {
 		return err
 	}
-	if reads != nil {
+	err = os.WriteFile(out, page.Bytes(), 0o644)
+	if err == nil && reads != nil {
 		err = os.WriteFile(filepath.Join(filepath.Dir(out), timeline.ReadsFile), reads, 0o644)
 	}
-	if err = errors.Join(err, os.WriteFile(out, page.Bytes(), 0o644)); err != nil {
+	if err != nil {
 		return fmt.Errorf("-o: expected a place that can be written to, found %w", err)
 	}
 	fmt.Fprintf(command.OutOrStdout(), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", verdict.Outcome, recorded.Name,

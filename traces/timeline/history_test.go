@@ -28,8 +28,9 @@ var (
 	large = size{changes: 5000, keys: 50, watchers: 20, step: 20 * time.Millisecond}
 )
 
-// made is a history of two API servers that break nothing: one writer, one that
-// lists, and watchers that get every change, and a bookmark now and then.
+// made is a history of two API servers that break nothing: one writer, and
+// watchers that get every change, and a bookmark
+// now and then. Contents are hashes, as importers write them, which compress badly.
 func made(s size) *model.History {
 	h := &model.History{}
 	id := 0
@@ -38,7 +39,7 @@ func made(s size) *model.History {
 	stored := map[string]bool{}
 	for i := 1; i <= s.changes; i++ {
 		rv, name := int64(i+1), fmt.Sprintf("pod-%d", i%s.keys)
-		object := model.Object{Namespace: "default", Name: name, Labels: map[string]string{"app": "web"}, Value: fmt.Sprintf("%064x", i*7919), UID: "uid-" + name, RV: rv}
+		object := model.Object{Namespace: "default", Name: name, Labels: map[string]string{"app": "web"}, Value: hash(fmt.Sprint(i)), UID: "uid-" + name, RV: rv}
 		kind := model.Update
 		if !stored[name] {
 			kind, stored[name] = model.Create, true

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"testing"
@@ -77,9 +78,13 @@ func TestAHundredThousandEventsStaySmooth(t *testing.T) {
 		_, err := cdp.Call(ctx, target, performance.Enable, performance.EnableParams{TimeDomain: domain})
 		return err
 	}))
-	opened, frames, cost := openMost*100, map[string]float64{}, map[string]float64{}
+	opened, openCost := math.Inf(1), math.Inf(1)
+	frames, cost := map[string]float64{}, map[string]float64{}
 	for range tries {
+		tab.run(chromedp.Navigate("about:blank"))
+		idle := tab.busy()
 		tab.visit("file://" + path)
+		openCost = min(openCost, (tab.busy()-idle)*1000)
 		require.EqualValues(t, "102,000", tab.text(`[...document.querySelectorAll("#details dt")].find((dt) => dt.textContent === "events").nextSibling.textContent`))
 		opened = min(opened, tab.number(`Number(document.documentElement.dataset.ready)`))
 		for _, axis := range []string{"time", "rv"} {
@@ -92,14 +97,16 @@ func TestAHundredThousandEventsStaySmooth(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d events, %.2f MiB, opened in %.0f ms; while zooming %.0f frames a second along time (%.1f ms of processor a frame), %.0f along resourceVersions (%.1f ms)",
-		102_000, float64(size)/(1<<20), opened, frames["time"], cost["time"], frames["rv"], cost["rv"])
+	t.Logf("%d events, %.2f MiB, opened in %.0f ms (%.0f ms of processor); while zooming %.0f frames a second along time (%.1f ms of processor a frame), %.0f along resourceVersions (%.1f ms)",
+		102_000, float64(size)/(1<<20), opened, openCost, frames["time"], cost["time"], frames["rv"], cost["rv"])
 	tab.quiet()
-	require.Less(t, opened, openMost)
+	require.Positive(t, openCost)
+	require.Less(t, openCost, openMost)
 	require.Less(t, max(cost["time"], cost["rv"]), 1000/framesLeast)
 	if crowded(t) {
-		t.Log("the machine has more to do than it can: frames a second on the wall clock say nothing")
+		t.Log("the machine has more to do than it can: what the wall clock says is not of the page")
 		return
 	}
+	require.Less(t, opened, openMost)
 	require.GreaterOrEqual(t, min(frames["time"], frames["rv"]), framesLeast)
 }

@@ -147,9 +147,14 @@ func TestKeysAndSearch(t *testing.T) {
 	tab.keys(kb.Escape)
 	tab.onLanes()
 	tab.keys("0" + kb.Escape)
-	for tab.text(`document.getElementById("status").textContent`) != "61 apiserver-0 · default/* · from RV 1" {
-		tab.keys(kb.ArrowDown)
+	lane := ""
+	for range 20 {
+		if lane = tab.text(`document.getElementById("status").textContent`); lane == "61 apiserver-0 · default/* · from RV 1" {
+			break
+		}
+		tab.keys(kb.ArrowUp)
 	}
+	require.Equal(t, "61 apiserver-0 · default/* · from RV 1", lane)
 	tab.keys(kb.ArrowRight)
 	tab.until(`document.getElementById("status").textContent === "1.002 seconds: ADDED default/pod-1 at RV 2"`)
 	tab.keys(kb.ArrowRight)

@@ -122,7 +122,7 @@ export class Details {
       if (data.rv[version] <= 0 && !failed) continue;
       const came = failed ? `${data.events.type(i)} ${codes[failed.error] ?? failed.error}` : `${data.events.type(i)} ${data.events.object[i] === 0 ? "" : data.key(data.events.object[i])}`;
       const row = sides.get(version);
-      const text = `${came} ${exact(data.events.time[i])}`;
+      const text = `${came}, ${data.events.time[i].toFixed(3)}\u00a0s`;
       if (row) row[1] = row[1] === "—" ? text : `${row[1]}; ${text}`;
       else sides.set(version, ["—", text, wanted.has(version)]);
     }
