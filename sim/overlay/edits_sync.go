@@ -109,6 +109,9 @@ func simBack()
 			p.simRun, p.simFree = run, nil
 		}
 		if x != nil && len(p.simFree) < simPoolMax {
+			if race.Enabled {
+				race.ReleaseMerge(poolRaceAddr(x))
+			}
 			p.simFree = append(p.simFree, x)
 		}
 		return
@@ -120,6 +123,9 @@ func simBack()
 			x := p.simFree[n-1]
 			p.simFree[n-1] = nil
 			p.simFree = p.simFree[:n-1]
+			if race.Enabled {
+				race.Acquire(poolRaceAddr(x))
+			}
 			return x
 		}
 		if p.New != nil {

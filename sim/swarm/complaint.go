@@ -18,8 +18,9 @@ type complaint struct {
 // complaintMost is how much of it is kept, in bytes.
 const complaintMost = 6 << 10
 
-// fatalPrefixes begin the line in which the Go runtime says why it ends.
-var fatalPrefixes = [][]byte{[]byte("panic: "), []byte("fatal error: "), []byte("SIG")}
+// fatalPrefixes begin the line in which the Go runtime, or its race detector, says
+// why it ends.
+var fatalPrefixes = [][]byte{[]byte("panic: "), []byte("fatal error: "), []byte("SIG"), []byte("WARNING: DATA RACE")}
 
 func (c *complaint) Write(p []byte) (int, error) {
 	c.mu.Lock()

@@ -18,6 +18,7 @@ func TestComplaintIsAboutThePanic(t *testing.T) {
 		"log":         {logged, "W1120 a library warns\nW1120"},
 		"panic":       {logged + "panic: oh\n\ngoroutine 1 [running]:\n" + stack, "panic: oh\n\ngoroutine 1 [running]:\n\tfile.go"},
 		"fatal error": {logged + "fatal error: out of memory\n" + stack, "fatal error: out of memory\n\tfile.go"},
+		"data race":   {logged + "==================\nWARNING: DATA RACE\nWrite at\n" + stack, "WARNING: DATA RACE\nWrite at"},
 		"two panics":  {"panic: first\npanic: second\n", "panic: first\npanic: second"},
 		"cut short":   {logged + "panic: no newline", "panic: no newline"},
 		"no newlines": {strings.Repeat("x", 3*complaintMost), "xxx"},
@@ -34,4 +35,12 @@ func TestComplaintIsAboutThePanic(t *testing.T) {
 			require.LessOrEqual(t, len(whole.String()), complaintMost)
 		})
 	}
+}
+
+// TestWorkersEndAtARace keeps what the user says of the race detector besides.
+func TestWorkersEndAtARace(t *testing.T) {
+	t.Setenv("GORACE", "")
+	require.Equal(t, "GORACE=halt_on_error=1", endAtRace())
+	t.Setenv("GORACE", "history_size=3")
+	require.Equal(t, "GORACE=history_size=3 halt_on_error=1", endAtRace())
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,14 +35,15 @@ type process struct {
 	once    sync.Once
 }
 
-// startProcess starts a worker.
-func startProcess(binary string) (*process, error) {
+// startProcess starts a worker, with some variables, such as "NAME=value", more in
+// its environment.
+func startProcess(binary string, environment ...string) (*process, error) {
 	dir, err := os.MkdirTemp(scratchDir(), fmt.Sprintf("watchsim-%d-", os.Getpid()))
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a folder for a worker: %w", err)
 	}
 	command := exec.Command(binary, WorkerArgument, dir)
-	command.Env = append(os.Environ(), "GOMAXPROCS=1", "GOTRACEBACK=all")
+	command.Env = slices.Concat(os.Environ(), environment, []string{"GOMAXPROCS=1", "GOTRACEBACK=all", endAtRace()})
 	p := &process{command: command, dir: dir, errors: &complaint{}}
 	command.Stderr = p.errors
 	p.in, err = command.StdinPipe()
@@ -56,6 +59,12 @@ func startProcess(binary string) (*process, error) {
 		return nil, errors.Join(fmt.Errorf("cannot start a worker: %w", err), os.RemoveAll(dir))
 	}
 	return p, nil
+}
+
+// endAtRace is the variable that ends a worker at the first data race, if it was
+// built to look for them: what a worker says is only read when it dies.
+func endAtRace() string {
+	return "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" halt_on_error=1")
 }
 
 // do has the worker do a job. A job that takes longer than limit is ended, and
