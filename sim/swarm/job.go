@@ -62,6 +62,9 @@ type Answer struct {
 	Memory int64 `json:"memory"`
 	// Began is when, on the world's clock, the history's clock stood at zero.
 	Began time.Duration `json:"began,omitempty"`
+	// Processor is the processor time that the worker has used since the answer
+	// before, or since it began.
+	Processor time.Duration `json:"processor"`
 	// Details are there if the job asked for them.
 	Details *Details `json:"details,omitempty"`
 }

@@ -9,11 +9,12 @@ import (
 // be called from several goroutines.
 type Pool struct{ seats chan *seat }
 
-// NewPool makes a pool of limits.Workers workers. They start with their first job.
-func NewPool(binary string, limits Limits) *Pool {
+// NewPool makes a pool of limits.Workers workers. They start with their first job,
+// with the given variables, such as "NAME=value", added to their environment.
+func NewPool(binary string, limits Limits, environment ...string) *Pool {
 	p := &Pool{seats: make(chan *seat, limits.Workers)}
 	for range limits.Workers {
-		p.seats <- &seat{config: Config{Binary: binary, Limits: limits}}
+		p.seats <- &seat{config: Config{Binary: binary, Limits: limits}, environment: environment}
 	}
 	return p
 }

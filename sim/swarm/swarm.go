@@ -121,8 +121,9 @@ func Once(ctx context.Context, binary string, job Job, limits Limits) (Answer, e
 
 // seat is where one worker sits after the other.
 type seat struct {
-	config Config
-	worker *process
+	config      Config
+	environment []string
+	worker      *process
 }
 
 // run runs one seed. It returns false if ctx ended first.
@@ -209,7 +210,7 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 // do has the worker of this seat do a job, and sends it away when it is due.
 func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
 	if s.worker == nil {
-		worker, err := startProcess(s.config.Binary)
+		worker, err := startProcess(s.config.Binary, s.environment...)
 		if err != nil {
 			return Answer{}, err
 		}

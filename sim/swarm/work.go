@@ -12,6 +12,8 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
@@ -61,6 +63,7 @@ func Work(dir string, in io.Reader, out io.Writer, targets func(name string) (ta
 		answer := w.do(job)
 		w.collect()
 		answer.Memory = residentBytes()
+		answer.Processor = w.processorTime()
 		if err := answers.Encode(answer); err != nil {
 			return err
 		}
@@ -72,7 +75,8 @@ func Work(dir string, in io.Reader, out io.Writer, targets func(name string) (ta
 type worker struct {
 	targets func(name string) (target.Target, error)
 	warm    map[string]bool
-	after   uint64 // size of the heap after the last collection
+	after   uint64        // size of the heap after the last collection
+	used    time.Duration // processor time at the last answer
 }
 
 // dataDir is where the members of a run keep their files. It has the same name
@@ -181,6 +185,17 @@ func (w *worker) collect() {
 	runtime.GC()
 	runtime.ReadMemStats(&stats)
 	w.after = stats.HeapAlloc
+}
+
+// processorTime is the processor time that was used since it was last asked for.
+func (w *worker) processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	before := w.used
+	w.used = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return w.used - before
 }
 
 // residentBytes is the process' resident memory, 0 where that is not known.

@@ -3,58 +3,78 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/sim/mutant"
+	"github.com/watchsim/watchsim/sim/scenario"
 )
 
 // bug is a mutant for tests; nothing is built of it.
 var bug = mutant.Mutant{Name: "bug", Summary: "It breaks.", Source: "a|b #1", File: "f.go", Anchor: "a", Replacement: "b", Hunt: []string{"--scenario", "calm"}}
 
-// script is a stand-in for simrun: a shell script that may use $first and $last, the
-// seeds it was given, and line SEED OUTCOME, which prints a verdict.
-func script(t *testing.T, body string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "simrun")
-	text := `#!/bin/sh
-while [ $# -gt 0 ]; do
-	case $1 in
-	--seeds) first=${2%-*} last=${2#*-} ;;
-	--seed) first=$2 last=$2 ;;
-	esac
-	shift
-done
-line() { printf '{"seed":%s,"verdict":"%s","violations":[{"guarantee":"Reliable","text":"a gap\\nand more"}]}\n' $1 $2; }
-` + body + "\n"
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
-	return path
+// fake is a crew whose runs are made up.
+type fake struct {
+	// with and without say what becomes of a seed with the bug on, and without it.
+	with, without func(seed uint64) (verdict, error)
+	dismissed     []string
 }
 
-// newHunter is a hunter whose simrun is one script with the bug, and another without.
-func newHunter(t *testing.T, damaged, plain string) *hunter {
+func (f *fake) run(_ context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
+	outcome := f.without
+	if on != "" {
+		outcome = f.with
+	}
+	v, err := outcome(spec.Seed)
+	return v, time.Second, err
+}
+
+func (f *fake) dismiss(on string) { f.dismissed = append(f.dismissed, on) }
+
+// failing is an outcome of runs: some seeds break Reliable, the others pass.
+func failing(seeds ...uint64) func(uint64) (verdict, error) {
+	return func(seed uint64) (verdict, error) {
+		if slices.Contains(seeds, seed) {
+			return broken("a gap\nand more"), nil
+		}
+		return verdict{scenario.Verdict{Outcome: linearizability.Passed}}, nil
+	}
+}
+
+func broken(text string) verdict {
+	return verdict{scenario.Verdict{
+		Outcome:    linearizability.Failed,
+		Violations: []scenario.Violation{{Guarantee: "Reliable", Text: text}},
+	}}
+}
+
+// undecided is an outcome of runs that are inconclusive for a reason.
+func undecided(reason string) func(uint64) (verdict, error) {
+	return func(uint64) (verdict, error) {
+		return verdict{scenario.Verdict{Outcome: linearizability.Inconclusive, Reason: reason}}, nil
+	}
+}
+
+// newHunter hunts with made-up runs.
+func newHunter(t *testing.T, with, without func(uint64) (verdict, error)) *hunter {
 	t.Helper()
-	o := options{trials: 1, seeds: 10, time: time.Minute, results: filepath.Join(t.TempDir(), "hunt.jsonl")}
+	o := options{trials: 1, seeds: 10, jobs: 1, time: time.Hour, results: filepath.Join(t.TempDir(), "hunt.jsonl")}
 	results, err := openResults(o.results)
 	require.NoError(t, err)
 	t.Cleanup(results.close)
-	return &hunter{options: o, results: results, stdout: &bytes.Buffer{}, binary: script(t, `if [ -n "$WATCHSIM_MUTANT" ]; then `+damaged+`
-else `+plain+`
-fi`)}
-}
-
-// failing prints verdicts for the seeds asked for, of which some fail.
-func failing(seeds string) string {
-	return strings.ReplaceAll(`for seed in $(seq $first $last); do case $seed in @) line $seed failed ;; *) line $seed passed ;; esac; done`, "@", seeds)
+	return &hunter{options: o, crew: &fake{with: with, without: without}, results: results, stdout: &bytes.Buffer{}}
 }
 
 func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {
-	h := newHunter(t, failing("3|5|7"), failing("3"))
+	h := newHunter(t, failing(3, 5, 7), failing(3))
 	r, err := h.trial(context.Background(), bug, 1, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, r.Found, "seed 3 fails without the edit, too")
@@ -62,10 +82,11 @@ func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {
 	require.Equal(t, []uint64{3}, r.Unconfirmed)
 	require.Equal(t, []string{"Reliable"}, r.Guarantees)
 	require.Equal(t, "a gap", r.Witness)
+	require.InDelta(t, 7, r.Seconds, 0.1, "five runs with the bug, and two without")
 }
 
 func TestAFailureThatTheBugCannotCauseIsNotTheBugs(t *testing.T) {
-	h := newHunter(t, failing("3"), failing("none"))
+	h := newHunter(t, failing(3), failing())
 	other := bug
 	other.Breaks = []string{"Unique"}
 	r, err := h.trial(context.Background(), other, 1, 10)
@@ -76,7 +97,7 @@ func TestAFailureThatTheBugCannotCauseIsNotTheBugs(t *testing.T) {
 }
 
 func TestTrialsHaveSeedsOfTheirOwn(t *testing.T) {
-	h := newHunter(t, failing("1000004"), failing("none"))
+	h := newHunter(t, failing(1_000_004), failing())
 	r, err := h.trial(context.Background(), bug, 2, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, 1_000_004, r.Found)
@@ -84,7 +105,7 @@ func TestTrialsHaveSeedsOfTheirOwn(t *testing.T) {
 }
 
 func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
-	h := newHunter(t, `for seed in $(seq $first $last); do line $seed inconclusive; done; exit 3`, "false")
+	h := newHunter(t, undecided("too quiet"), failing())
 	r, err := h.trial(context.Background(), bug, 1, 10)
 	require.NoError(t, err)
 	require.Zero(t, r.Found)
@@ -94,26 +115,17 @@ func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
 }
 
 func TestATrialThatRunsOutOfTimeSaysHowFarItGot(t *testing.T) {
-	h := newHunter(t, failing("none"), "false")
-	h.options.time = time.Nanosecond
-	r, err := h.trial(context.Background(), bug, 1, 2*chunkSeeds)
+	h := newHunter(t, failing(), failing())
+	h.options.time = 3 * time.Second
+	r, err := h.trial(context.Background(), bug, 1, 10)
 	require.NoError(t, err)
-	require.Equal(t, chunkSeeds, r.Seeds)
-	require.Equal(t, chunkSeeds, r.Budget)
-}
-
-func TestATrialGoesOnWithTheNextChunk(t *testing.T) {
-	h := newHunter(t, failing("260"), failing("none"))
-	r, err := h.trial(context.Background(), bug, 1, 2*chunkSeeds)
-	require.NoError(t, err)
-	require.EqualValues(t, 260, r.Found)
-	require.Equal(t, 260, r.Seeds)
-	require.Equal(t, 2*chunkSeeds, r.Budget)
+	require.Equal(t, 3, r.Seeds)
+	require.Equal(t, 3, r.Budget)
 }
 
 func TestARunThatNeverEndsIsTheBugsIfItEndsWithout(t *testing.T) {
-	hangs := `echo '{"seed":1,"verdict":"inconclusive","reason":"the budget of simulated time is used up","violations":[]}'`
-	r, err := newHunter(t, hangs, failing("none")).trial(context.Background(), bug, 1, 1)
+	hangs := undecided("the budget of simulated time is used up")
+	r, err := newHunter(t, hangs, failing()).trial(context.Background(), bug, 1, 1)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, r.Found)
 	require.Equal(t, []string{"(never ends)"}, r.Guarantees)
@@ -124,34 +136,63 @@ func TestARunThatNeverEndsIsTheBugsIfItEndsWithout(t *testing.T) {
 }
 
 func TestAComparisonThatTookTooLongIsMadeAgain(t *testing.T) {
-	once := filepath.Join(t.TempDir(), "once")
-	plain := `if [ -e ` + once + ` ]; then line 1 passed; else touch ` + once + `; line 1 failed | sed 's/a gap.*more/seed 1 took longer than 2m0s/'; fi`
-	r, err := newHunter(t, failing("1"), plain).trial(context.Background(), bug, 1, 1)
+	slow := true
+	without := func(uint64) (verdict, error) {
+		if slow {
+			slow = false
+			return broken("seed 1 took longer than 2m0s"), nil
+		}
+		return failing()(1)
+	}
+	r, err := newHunter(t, failing(1), without).trial(context.Background(), bug, 1, 1)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, r.Found)
 }
 
 func TestARunThatTookTooLongProvesNothing(t *testing.T) {
-	h := newHunter(t, `line $first failed | sed 's/a gap.*more/seed 1 took longer than 2m0s/'`, failing("none"))
-	r, err := h.trial(context.Background(), bug, 1, 1)
+	tooLong := func(uint64) (verdict, error) { return broken("seed 1 took longer than 2m0s"), nil }
+	r, err := newHunter(t, tooLong, failing()).trial(context.Background(), bug, 1, 1)
 	require.NoError(t, err)
 	require.Zero(t, r.Found)
 	require.Equal(t, 1, r.Inconclusive)
 }
 
 func TestARunThatCannotBeMadeIsAnError(t *testing.T) {
-	_, err := newHunter(t, `echo "no such scenario" >&2; exit 2`, "false").trial(context.Background(), bug, 1, 10)
-	require.ErrorContains(t, err, "hunting bug")
-	require.ErrorContains(t, err, "no such scenario")
+	impossible := func(uint64) (verdict, error) { return verdict{}, errors.New("no such target") }
+	_, err := newHunter(t, impossible, failing()).trial(context.Background(), bug, 1, 10)
+	require.ErrorContains(t, err, "hunting bug: no such target")
+	_, err = newHunter(t, failing(1), impossible).trial(context.Background(), bug, 1, 10)
+	require.ErrorContains(t, err, "no such target")
 
-	_, err = newHunter(t, "echo nonsense", "false").trial(context.Background(), bug, 1, 10)
-	require.ErrorContains(t, err, "expected a verdict as JSON")
+	odd := bug
+	odd.Hunt = []string{"--servers", "2"}
+	_, err = newHunter(t, failing(), failing()).trial(context.Background(), odd, 1, 10)
+	require.ErrorContains(t, err, "expected --scenario and --faults")
+}
 
-	_, err = newHunter(t, "line $first passed", "false").trial(context.Background(), bug, 1, 10)
-	require.ErrorContains(t, err, "expected verdicts on seeds 1 to 10, found 9 less")
+func TestTrialsThatWereMadeAreNotMadeAgain(t *testing.T) {
+	h := newHunter(t, failing(2, 1_000_003), failing())
+	h.options.trials = 2
+	require.NoError(t, h.results.add(result{Mutant: bug.Name, Key: keyOf(bug), Trial: 1, Seeds: 2, Found: 2, Budget: 10}))
+	require.NoError(t, h.mutant(context.Background(), bug))
+	trials := h.trials(bug)
+	require.Len(t, trials, 2)
+	require.EqualValues(t, 1_000_003, trials[1].Found)
+	require.Equal(t, []string{bug.Name}, h.crew.(*fake).dismissed)
+}
 
-	_, err = newHunter(t, failing("1"), `echo "cannot compare" >&2; exit 2`).trial(context.Background(), bug, 1, 10)
-	require.ErrorContains(t, err, "cannot compare")
+// TestTheRunsOfEveryMutantAreKnown reads the flags of all mutants.
+func TestTheRunsOfEveryMutantAreKnown(t *testing.T) {
+	for _, m := range mutant.All() {
+		spec, err := specOf(m)
+		require.NoError(t, err, m.Name)
+		require.NotEmpty(t, spec.Target)
+	}
+	spec, err := specOf(mutant.Mutant{Hunt: []string{"--scenario", "pair", "--faults", "reset,partition"}})
+	require.NoError(t, err)
+	require.Equal(t, "pair", spec.Scenario)
+	require.Equal(t, []string{"reset", "partition"}, spec.Kinds)
+	require.True(t, spec.Every)
 }
 
 func TestResultsAreReadAgain(t *testing.T) {

@@ -18,7 +18,7 @@
 // failed; 1 if not; 2 if the hunt could not be made.
 //
 //   - trial.go: one trial, and what counts as found
-//   - runs.go: simrun as a process that reports verdicts
+//   - crew.go: the worker processes, and what a hunt looks at in a verdict
 //   - suite.go: what the tests of the edited package say of the edit
 //   - results.go: the file of results
 //   - table.go: the table
@@ -32,14 +32,18 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/watchsim/watchsim/sim/mutant"
 	"github.com/watchsim/watchsim/sim/overlay"
 	"github.com/watchsim/watchsim/sim/selfbuild"
+	"github.com/watchsim/watchsim/sim/swarm"
 )
 
 // The exit codes.
@@ -61,6 +65,7 @@ type options struct {
 	trials  int
 	seeds   int
 	time    time.Duration
+	jobs    int
 	short   bool
 	suites  bool
 	results string
@@ -75,6 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.trials, "trials", 1, "trials for each mutant, each with seeds of its own")
 	flags.IntVar(&o.seeds, "seeds", 5000, "seeds that a trial has at most")
 	flags.DurationVar(&o.time, "time", 10*time.Minute, "processor time that a trial has, and ends soon after")
+	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "mutants that are hunted at a time")
 	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it")
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
 	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")
@@ -82,8 +88,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return notHunted
 	}
-	if flags.NArg() > 0 || o.trials < 0 || o.seeds < 1 || o.time <= 0 {
-		fmt.Fprintf(stderr, "hunt: expected flags alone, trials of at least 0, and seeds and time above 0, found %q\n", args)
+	if flags.NArg() > 0 || o.trials < 0 || o.seeds < 1 || o.jobs < 1 || o.time <= 0 {
+		fmt.Fprintf(stderr, "hunt: expected flags alone, trials of at least 0, and seeds, jobs and time above 0, found %q\n", args)
 		return notHunted
 	}
 	chosen, err := choose(o)
@@ -163,15 +169,14 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 	}
 	defer results.close()
 	h := &hunter{options: o, results: results, stdout: stdout}
-	for _, m := range chosen {
-		if o.suites {
-			err = h.suite(ctx, m)
-		} else {
-			err = h.mutant(ctx, m)
+	if o.suites {
+		for _, m := range chosen {
+			if err := h.suite(ctx, m); err != nil {
+				return nil, err
+			}
 		}
-		if err != nil {
-			return nil, err
-		}
+	} else if err := h.all(ctx, chosen); err != nil {
+		return nil, err
 	}
 	if o.table != "" {
 		if err := os.WriteFile(o.table, []byte(table(mutant.All(), results.all)), 0o644); err != nil {
@@ -186,4 +191,24 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		}
 	}
 	return lost, nil
+}
+
+// all hunts mutants, some at a time.
+func (h *hunter) all(ctx context.Context, chosen []mutant.Mutant) error {
+	fmt.Fprintln(h.stdout, "building simrun with all mutants inside; minutes the first time")
+	began := time.Now()
+	binary, err := selfbuild.BuildSwitched(mutant.All())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(h.stdout, "built in %.0f s\n", time.Since(began).Seconds())
+	crew := &workers{binary: binary, shared: h.options.jobs, pools: map[string]*swarm.Pool{}}
+	defer crew.close()
+	h.crew = crew
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(h.options.jobs)
+	for _, m := range chosen {
+		group.Go(func() error { return h.mutant(ctx, m) })
+	}
+	return group.Wait()
 }

@@ -135,3 +135,9 @@ func overlayOnly(source, dir string, m mutant.Mutant) (flags []string, cleanUp f
 	}
 	return []string{"-overlay", filepath.Join(scratch, "overlay.json"), "-modfile", filepath.Join(scratch, "go.mod")}, cleanUp, nil
 }
+
+// lastLines is the end of a text: why a process gave up.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-5):], "\n")
+}

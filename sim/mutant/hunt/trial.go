@@ -7,23 +7,26 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/sim/mutant"
-	"github.com/watchsim/watchsim/sim/selfbuild"
+	"github.com/watchsim/watchsim/sim/scenario"
 )
 
 // trialSeeds is how far the first seeds of two trials lie apart, so that no two
 // trials have a seed in common.
 const trialSeeds = 1_000_000
 
-// hunter makes trials.
+// hunter makes trials. Several mutants may be hunted at a time.
 type hunter struct {
 	options options
+	crew    crew
+
+	mu      sync.Mutex // guards what follows
 	results *results
 	stdout  io.Writer
-	// binary is simrun with all mutants inside and off, built when first needed.
-	binary string
 }
 
 // mutant makes the trials of one mutant that are missing.
@@ -32,25 +35,22 @@ func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 	if h.options.short {
 		trials, seeds = 1, m.Budget
 	}
-	done := h.results.trials(m)
+	defer h.crew.dismiss(m.Name)
+	done := h.trials(m)
 	for trial := 1; trial <= trials; trial++ {
 		if slices.ContainsFunc(done, func(r result) bool { return r.Trial == trial && (r.Found > 0 || r.Budget >= seeds) }) {
 			continue
 		}
-		if err := h.build(); err != nil {
-			return err
-		}
 		r, err := h.trial(ctx, m, trial, seeds)
-		if err != nil {
-			return err
-		}
 		if ctx.Err() != nil {
 			return errors.New("interrupted; what had ended is in " + h.options.results)
 		}
-		if err := h.results.add(r); err != nil {
+		if err == nil {
+			err = h.note(m, r)
+		}
+		if err != nil {
 			return err
 		}
-		fmt.Fprintf(h.stdout, "%-24s trial %2d: %s\n", m.Name, trial, r.text())
 		if r.Found == 0 && m.Equivalent == "" {
 			break // one that is hard to find takes the whole budget each time
 		}
@@ -58,38 +58,37 @@ func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 	return nil
 }
 
-// build builds simrun with every mutant inside.
-func (h *hunter) build() error {
-	if h.binary != "" {
-		return nil
-	}
-	fmt.Fprintln(h.stdout, "building simrun with all mutants inside; minutes the first time")
-	began := time.Now()
-	var err error
-	if h.binary, err = selfbuild.BuildSwitched(mutant.All()); err == nil {
-		fmt.Fprintf(h.stdout, "built in %.0f s\n", time.Since(began).Seconds())
-	}
-	return err
+// trials are those that were made.
+func (h *hunter) trials(m mutant.Mutant) []result {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.results.trials(m)
 }
 
-// chunkSeeds is how many seeds one process of simrun runs. What it used is known when
-// it has ended, so that a trial may go over its time by that much.
-const chunkSeeds = 250
+// note keeps a result and prints it.
+func (h *hunter) note(m mutant.Mutant, r result) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	fmt.Fprintf(h.stdout, "%-24s trial %2d: %s\n", m.Name, r.Trial, r.text())
+	return h.results.add(r)
+}
 
 // trial runs seeds until one of them shows the bug.
 func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) (result, error) {
-	first := uint64(number-1)*trialSeeds + 1
-	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Hunt: strings.Join(m.Hunt, " "), First: first}
+	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Hunt: strings.Join(m.Hunt, " "), First: uint64(number-1)*trialSeeds + 1}
+	spec, err := specOf(m)
+	if err != nil {
+		return r, err
+	}
 	began := time.Now()
 	var used time.Duration
-	for r.Found == 0 && r.Seeds < seeds && used < h.options.time && ctx.Err() == nil {
-		from := first + uint64(r.Seeds)
-		to := first + uint64(min(r.Seeds+chunkSeeds, seeds)) - 1
-		spent, err := h.chunk(ctx, m, &r, from, to)
-		used += spent
+	for r.Found == 0 && r.Seeds < seeds && used < h.options.time {
+		spec.Seed = r.First + uint64(r.Seeds)
+		spent, err := h.seed(ctx, m, spec, &r)
 		if err != nil {
 			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
 		}
+		used += spent
 	}
 	r.Seconds, r.Wall, r.Budget = used.Seconds(), time.Since(began).Seconds(), seeds
 	if r.Found == 0 {
@@ -98,39 +97,35 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) 
 	return r, nil
 }
 
-// chunk runs some seeds of a trial and notes what came of them.
-func (h *hunter) chunk(ctx context.Context, m mutant.Mutant, r *result, from, to uint64) (time.Duration, error) {
-	var failure error // of the comparison
-	expected := r.Seeds + int(to-from) + 1
-	used, err := runSeeds(ctx, h.binary, m.Name, arguments(m, "--seeds", fmt.Sprintf("%d-%d", from, to)), func(v verdict) bool {
-		r.Seeds++
-		switch {
-		case v.Outcome == passed:
-			return true
-		case v.tooSlow() || v.Outcome != failed && !v.neverEnds():
-			r.Inconclusive++
-			return true
-		}
-		if !canBreak(m, v) {
-			r.Unconfirmed = append(r.Unconfirmed, v.Seed)
-			return true
-		}
-		passes, err := h.passesWithout(ctx, m, v.Seed)
-		switch {
-		case err != nil:
-			failure = err
-			return false
-		case !passes:
-			r.Unconfirmed = append(r.Unconfirmed, v.Seed)
-			return true
-		}
-		r.Found, r.Guarantees, r.Witness = v.Seed, v.guarantees(), v.witness()
-		return false
-	})
-	if err == nil && failure == nil && r.Found == 0 && r.Seeds < expected && ctx.Err() == nil {
-		err = fmt.Errorf("expected verdicts on seeds %d to %d, found %d less", from, to, expected-r.Seeds)
+// seed runs one seed of a trial and notes what came of it. It returns the processor
+// time that was used.
+func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, r *result) (time.Duration, error) {
+	v, used, err := h.crew.run(ctx, m.Name, spec)
+	if err != nil {
+		return used, err
 	}
-	return used, errors.Join(err, failure)
+	r.Seeds++
+	switch {
+	case v.Outcome == linearizability.Passed:
+		return used, nil
+	case v.tooSlow() || v.Outcome != linearizability.Failed && !v.neverEnds():
+		r.Inconclusive++
+		return used, nil
+	case !canBreak(m, v):
+		r.Unconfirmed = append(r.Unconfirmed, spec.Seed)
+		return used, nil
+	}
+	passes, spent, err := h.passesWithout(ctx, spec)
+	used += spent
+	switch {
+	case err != nil:
+		return used, err
+	case !passes:
+		r.Unconfirmed = append(r.Unconfirmed, spec.Seed)
+	default:
+		r.Found, r.Guarantees, r.Witness = spec.Seed, v.guarantees(), v.witness()
+	}
+	return used, nil
 }
 
 // canBreak reports whether a failure can be the mutant's.
@@ -143,29 +138,15 @@ const slowMost = 3
 
 // passesWithout runs a seed that failed without the bug. Released code has bugs of
 // its own, and a failure that needs no edit is none of the edit's.
-func (h *hunter) passesWithout(ctx context.Context, m mutant.Mutant, seed uint64) (bool, error) {
-	passes, slow := false, true
-	var err error
+func (h *hunter) passesWithout(ctx context.Context, spec scenario.Spec) (passes bool, used time.Duration, err error) {
 	for range slowMost {
-		if !slow || err != nil {
-			break
+		v, spent, err := h.crew.run(ctx, "", spec)
+		used += spent
+		if err != nil || !v.tooSlow() {
+			return v.Outcome == linearizability.Passed, used, err
 		}
-		_, err = runSeeds(ctx, h.binary, "", arguments(m, "--seed", fmt.Sprint(seed)), func(v verdict) bool {
-			passes, slow = v.Outcome == passed, v.tooSlow()
-			return true
-		})
 	}
-	return passes, err
-}
-
-// arguments are the flags for runs that a mutant is looked for in. The bug is named
-// in the environment: the flag would build a program with that bug alone.
-func arguments(m mutant.Mutant, seeds ...string) []string {
-	flags := append(slices.Clone(m.Hunt), seeds...)
-	if m.Target != "" {
-		flags = append(flags, "--target", m.Target)
-	}
-	return flags
+	return false, used, nil
 }
 
 // text says what a trial came to.
