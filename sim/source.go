@@ -8,9 +8,9 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Source is where the decisions of a run come from. There are two so far: a
-// seed generates them, and a tape repeats them; a search or a shrinker makes
-// tapes of its own.
+// Source is where the decisions of a run come from: a seed generates them, or
+// that and another seed for the schedule, and a tape repeats them; a search or a
+// shrinker makes tapes of its own.
 type Source interface {
 	// Seed is the number that every named random stream derives from.
 	Seed() uint64
@@ -29,6 +29,20 @@ func (s seeded) Seed() uint64 { return uint64(s) }
 func (s seeded) load(p *kernel.Params) {
 	p.SchedSeed = streamSeed(uint64(s), "schedule")
 	p.CodeSeed = streamSeed(uint64(s), "code")
+}
+
+// FromSchedule is FromSeed with the schedule of another seed: what the code and
+// the clients draw stays the same, and goroutines run in another order.
+func FromSchedule(seed, schedule uint64) Source { return rescheduled{seeded(seed), schedule} }
+
+type rescheduled struct {
+	seeded
+	schedule uint64
+}
+
+func (r rescheduled) load(p *kernel.Params) {
+	r.seeded.load(p)
+	p.SchedSeed = streamSeed(r.schedule, "schedule")
 }
 
 // FromTape returns the source that repeats recorded decisions: one byte each,

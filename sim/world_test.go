@@ -128,6 +128,18 @@ func TestTapeReplays(t *testing.T) {
 	})
 }
 
+func TestAScheduleCanBeThatOfAnotherSeed(t *testing.T) {
+	own, _ := run(t, sim.FromSeed(1), false)
+	same, _ := run(t, sim.FromSchedule(1, 1), false)
+	require.Equal(t, own.Hash, same.Hash)
+	other, _ := run(t, sim.FromSchedule(1, 2), true)
+	again, _ := run(t, sim.FromSchedule(1, 2), false)
+	require.NotEqual(t, own.Hash, other.Hash)
+	require.Equal(t, other.Hash, again.Hash)
+	replayed, _ := run(t, sim.FromTape(1, other.Tape), false)
+	require.Equal(t, other.Hash, replayed.Hash, "all but the schedule is the seed's")
+}
+
 func TestTapeThatDoesNotFitIsNoticed(t *testing.T) {
 	recorded, _ := run(t, sim.FromSeed(1), true)
 	short, _ := run(t, sim.FromTape(1, recorded.Tape[:len(recorded.Tape)/2]), false)

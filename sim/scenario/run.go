@@ -75,6 +75,8 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	}
 	source := sim.FromSeed(spec.Seed)
 	switch {
+	case spec.Reduced != nil && spec.ScheduleSeed != 0 && len(options.Tape) == 0:
+		source = sim.FromSchedule(spec.Seed, spec.ScheduleSeed)
 	case spec.Reduced != nil:
 		source = sim.FromOpenTape(spec.Seed, options.Tape)
 	case options.Tape != nil:

@@ -54,6 +54,9 @@ type Spec struct {
 	CountMost int `json:"countMost,omitempty"`
 	// Schedule is how unkind the scheduler is; nil lets each seed decide.
 	Schedule *sim.Schedule `json:"schedule,omitempty"`
+	// ScheduleSeed is the seed that the schedule of a reduced run is drawn from,
+	// 0 if goroutines take turns as far as its tape says nothing else.
+	ScheduleSeed uint64 `json:"scheduleSeed,omitempty"`
 	// Kinds are the kinds of fault a plan is drawn from: nil for all, empty for
 	// none. Every puts each of them into the plan.
 	Kinds []string `json:"kinds"`

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
-	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/workload"
 )
@@ -48,12 +47,6 @@ func (c Case) keeping(guarantee string) Case {
 	reduced := *c.Spec.Reduced
 	reduced.Guarantee = guarantee
 	c.Spec.Reduced = &reduced
-	return c
-}
-
-// takingTurns is the case with the schedule that forces nothing.
-func (c Case) takingTurns() Case {
-	c.Spec.Schedule, c.Tape = &sim.Schedule{}, []byte{}
 	return c
 }
 

@@ -1,75 +1,89 @@
 package shrink
 
 import (
-	"math/rand/v2"
 	"slices"
 
 	"github.com/watchsim/watchsim/sim"
 )
 
+// A schedule that forces nothing, goroutines taking turns, is the kindest: it
+// survives edits of the code. After it come schedules that are drawn from a seed,
+// first in a random order without interruptions, and then with all that the
+// failing run had. What is left out of a run with such a schedule moves everything
+// that is drawn after it. Each candidate is therefore tried with several.
+
+const (
+	// schedulesKind is how many schedules without interruptions are tried, and
+	// schedulesWhole how many that are as unkind as that of the failing run.
+	schedulesKind  = 6
+	schedulesWhole = 40
+	// schedulesEach is how many each candidate is tried with, if the schedule matters.
+	schedulesEach = 4
+)
+
 // takesTurns is whether the schedule of a case forces nothing.
 func (c Case) takesTurns() bool {
-	return *c.Spec.Schedule == sim.Schedule{} && len(c.Tape) == 0
+	return *c.Spec.Schedule == sim.Schedule{} && c.Spec.ScheduleSeed == 0 && len(c.Tape) == 0
 }
 
-// shuffles is how many tapes are tried with a schedule that does not interrupt.
-const shuffles = 6
+// takingTurns is the case with the schedule that forces nothing.
+func (c Case) takingTurns() Case {
+	c.Spec.Schedule, c.Spec.ScheduleSeed, c.Tape = &sim.Schedule{}, 0, []byte{}
+	return c
+}
 
-// shuffledBytes is how many choices such a tape holds.
-const shuffledBytes = 64 << 10
+// drawn is the case with a schedule drawn from a seed.
+func (c Case) drawn(seed uint64) Case {
+	c.Spec.ScheduleSeed, c.Tape = seed, []byte{}
+	return c
+}
 
-// schedule looks for a kinder schedule: turns, and then one in which the order is
-// random but nobody is interrupted.
-// It returns whether it has found one.
+// schedule looks for a kinder schedule. It returns whether it has found one.
 func (s *search) schedule() bool {
 	if s.best.takesTurns() {
 		return false
 	}
 	candidates := []Case{s.best.takingTurns()}
 	if *s.best.Spec.Schedule != (sim.Schedule{}) {
-		for i := range shuffles {
-			c := s.best.takingTurns()
-			c.Tape = shuffled(sim.Stream(c.Spec.Seed+uint64(i), "shrink"))
-			candidates = append(candidates, c)
+		for i := range schedulesKind {
+			candidates = append(candidates, s.best.takingTurns().drawn(uint64(i)+1))
 		}
 	}
-	return s.first("interruptions", candidates) >= 0
+	return s.firstAsIs("interruptions", candidates) >= 0
 }
 
-// othersTried is how many other schedules are tried for a run that passes when its
-// clients follow the clock instead of each other.
-const othersTried = 40
-
-// others looks for another schedule, as unkind as that of the whole run, with which
-// the run fails: taken apart, it takes other decisions than the whole one did, so
-// that its tape tells of another run.
-func (s *search) others() bool {
-	candidates := make([]Case, othersTried)
-	for i := range candidates {
-		candidates[i] = s.best
-		candidates[i].Tape = shuffled(sim.Stream(s.best.Spec.Seed+uint64(i), "shrink others"))
+// otherSchedule looks for a schedule as unkind as that of the failing run.
+func (s *search) otherSchedule() bool {
+	var candidates []Case
+	for i := range schedulesWhole {
+		candidates = append(candidates, s.best.drawn(uint64(i)+1))
 	}
-	if s.first("the tape", candidates) < 0 {
-		return false
-	}
-	s.recordTape()
-	return true
+	return s.firstAsIs("the schedule that was", candidates) >= 0
 }
 
-func shuffled(random *rand.Rand) []byte {
-	tape := make([]byte, shuffledBytes)
-	for i := range tape {
-		tape[i] = byte(random.IntN(255))
+// withSchedules are the candidates, each with several schedules if it has one that
+// is drawn.
+func (s *search) withSchedules(candidates []Case) (all []Case, each int) {
+	if s.best.Spec.ScheduleSeed == 0 {
+		return candidates, 1
 	}
-	return tape
+	for _, c := range candidates {
+		all = append(all, c)
+		for range schedulesEach - 1 {
+			s.drawn++
+			all = append(all, c.drawn(s.drawn))
+		}
+	}
+	return all, schedulesEach
 }
 
-// tape replaces choices of the tape by plain ones.
+// tape replaces choices of the schedule by plain ones.
 func (s *search) tape() {
-	if len(s.best.Tape) == 0 {
+	if s.best.takesTurns() {
 		return
 	}
 	s.recordTape()
+	s.calm()
 	var chosen []int // the indices of choices that are not plain
 	for i, b := range s.best.Tape {
 		if b != 0 {
@@ -90,9 +104,9 @@ func (s *search) tape() {
 // calmPieces is into how many pieces the choices are cut when a schedule is calmed.
 const calmPieces = 32
 
-// calm replaces large pieces of the tape by plain choices before anything else is
-// left out: the fewer choices there are, the less does a change of the clients make
-// another run of it. What comes after the failure goes first.
+// calm replaces large pieces of a tape by plain choices: the fewer choices there are,
+// the less does a change of the clients make another run of it. What comes after the
+// failure goes first.
 func (s *search) calm() {
 	var chosen []int
 	for i, b := range s.best.Tape {
@@ -126,11 +140,12 @@ func (s *search) calm() {
 	s.recordTape()
 }
 
-// recordTape replaces the tape by the choices that were made with it.
+// recordTape replaces the tape, or the seed of the schedule, by the choices that
+// were made with it.
 func (s *search) recordTape() {
 	outcome, err := s.Try(s.ctx, s.best, true)
 	if s.note(err); err != nil || !outcome.Broken {
 		return
 	}
-	s.best.Tape = sim.Trimmed(outcome.Details.Tape)
+	s.best.Tape, s.best.Spec.ScheduleSeed = sim.Trimmed(outcome.Details.Tape), 0
 }

@@ -72,6 +72,7 @@ type search struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	doing  string
+	drawn  uint64 // the last seed that a schedule was drawn from
 
 	mu         sync.Mutex
 	best       Case
@@ -97,9 +98,9 @@ func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (R
 		ctx, cancel = context.WithCancel(ctx)
 	}
 	defer cancel()
-	s := &search{Config: config, ctx: ctx, cancel: cancel, best: takenApart(whole, *before.Details, guarantee), operations: before.Operations, tried: 1}
+	s := &search{Config: config, ctx: ctx, cancel: cancel, best: takenApart(whole, *before.Details, guarantee), operations: before.Operations, tried: 1, drawn: schedulesWhole}
 	complete := false
-	if s.schedule() || s.first("nothing", []Case{s.best}) == 0 || s.others() {
+	if s.schedule() || s.otherSchedule() || s.first("nothing", []Case{s.best}) == 0 {
 		complete = s.run()
 	} else {
 		s.best = whole
@@ -147,13 +148,23 @@ func same(a, b Case) bool {
 	equal := func(x, y workload.Part) bool { return x.Client == y.Client && slices.Equal(x.Steps, y.Steps) }
 	return a.Spec.Plan == b.Spec.Plan && a.Spec.Duration == b.Spec.Duration && a.Spec.Quiet == b.Spec.Quiet &&
 		a.Spec.Members == b.Spec.Members && a.Spec.Servers == b.Spec.Servers &&
-		*a.Spec.Schedule == *b.Spec.Schedule && slices.Equal(a.Tape, b.Tape) &&
+		*a.Spec.Schedule == *b.Spec.Schedule && a.Spec.ScheduleSeed == b.Spec.ScheduleSeed && slices.Equal(a.Tape, b.Tape) &&
 		slices.EqualFunc(a.Spec.Reduced.Parts, b.Spec.Reduced.Parts, equal)
 }
 
-// first tries candidates and makes the first that is still broken the best case.
-// It returns its index, or -1.
+// first tries candidates, with several schedules each if the schedule matters, and
+// makes the first that is still broken the best case. It returns its index, or -1.
 func (s *search) first(doing string, candidates []Case) int {
+	all, each := s.withSchedules(candidates)
+	found := s.firstAsIs(doing, all)
+	if found < 0 {
+		return found
+	}
+	return found / each
+}
+
+// firstAsIs is first, with the schedules that the candidates have.
+func (s *search) firstAsIs(doing string, candidates []Case) int {
 	s.doing = doing
 	outcomes := make([]Outcome, len(candidates))
 	found := firstOf(s.Workers, len(candidates), func(index int) bool {

@@ -100,6 +100,34 @@ func TestChoicesOfTheScheduleAreLeftOut(t *testing.T) {
 	require.Equal(t, want, result.Case.Tape)
 }
 
+// TestCandidatesAreTriedWithSeveralSchedules has a failure that needs one schedule
+// of three, another one for each number of steps, and interruptions.
+func TestCandidatesAreTriedWithSeveralSchedules(t *testing.T) {
+	run, details := whole()
+	fits := func(c Case) bool {
+		if len(c.Tape) > 0 {
+			return c.Tape[0] == 1
+		}
+		return c.Spec.ScheduleSeed > 0 && (c.Spec.ScheduleSeed+uint64(len(c.steps())))%3 == 1 && *c.Spec.Schedule != sim.Schedule{}
+	}
+	try := fake(details, func(c Case) bool { return fits(c) && takes(c, "writer-1", 7) })
+	result, err := Shrink(t.Context(), Config{Workers: 1, Try: func(ctx context.Context, c Case, d bool) (Outcome, error) {
+		outcome, err := try(ctx, c, d)
+		if c.Spec.ScheduleSeed > 0 {
+			outcome.Details.Tape = []byte{byte((c.Spec.ScheduleSeed + uint64(len(c.steps()))) % 3), 0, 5}
+		}
+		return outcome, err
+	}}, run, "NoLostEvents")
+	require.NoError(t, err)
+	require.True(t, result.Complete)
+	require.Equal(t, []workload.Part{
+		{Client: "writer-1", Steps: []workload.Step{{Number: 7, At: 7 * time.Second, Draws: 18}}},
+	}, result.Case.Spec.Reduced.Parts)
+	require.Empty(t, result.Case.plan())
+	require.Equal(t, []byte{1}, result.Case.Tape, "of the schedule, the choice that matters")
+	require.Zero(t, result.Case.Spec.ScheduleSeed)
+}
+
 func TestTheBestSoFarIsKept(t *testing.T) {
 	run, details := whole()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -153,24 +181,3 @@ func TestProgressSaysWhatIsLeft(t *testing.T) {
 	require.Contains(t, lines[len(lines)-1], "1 operations, 1 clients with 1 steps, 0 faults, goroutines take turns")
 }
 
-// A run whose tape tells of another one, once it is taken apart, fails with one of
-// many other schedules.
-func TestAnotherScheduleIsTriedWhereTheTapeDoesNotFit(t *testing.T) {
-	run, details := whole()
-	details.Tape = []byte{1, 2, 3}
-	tried := 0
-	result, err := Shrink(t.Context(), Config{Workers: 1, Try: fake(details, func(c Case) bool {
-		tried++
-		return len(c.Tape) > 100 && c.Tape[0]%4 == 1 && takes(c, "writer-1", 7)
-	})}, run, "Reliable")
-	require.NoError(t, err)
-	require.Greater(t, tried, 8, "neither turns nor its own tape showed it")
-	require.Equal(t, [][]workload.Step{{{Number: 7, At: 7 * time.Second, Draws: 18}}}, stepsOf(result.Case))
-}
-
-func stepsOf(c Case) (steps [][]workload.Step) {
-	for _, part := range c.Spec.Reduced.Parts {
-		steps = append(steps, part.Steps)
-	}
-	return steps
-}

@@ -12,7 +12,8 @@
 // Every trial is written to --results as it ends, and is not made again if it is
 // there: an interrupted hunt goes on where it was. With --table the results become a
 // table in Markdown. With --short it hunts the mutants that have a budget, within
-// that budget, and writes no table.
+// that budget, and writes no table. With --shrink it makes failing runs smaller that
+// were found before.
 //
 // The exit code is 0 if every bug that is expected to be found was, and no control
 // failed; 1 if not; 2 if the hunt could not be made.
@@ -20,8 +21,9 @@
 //   - trial.go: one trial, and what counts as found
 //   - crew.go: the worker processes, and what a hunt looks at in a verdict
 //   - suite.go: what the tests of the edited package say of the edit
+//   - smaller.go: failing runs made smaller
 //   - results.go: the file of results
-//   - table.go: the table
+//   - table.go, smaller_table.go: the tables
 package main
 
 import (
@@ -68,6 +70,7 @@ type options struct {
 	jobs    int
 	short   bool
 	suites  bool
+	shrink  bool
 	results string
 	table   string
 }
@@ -83,6 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "mutants that are hunted at a time")
 	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it")
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
+	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, make one failing run of each mutant that was found smaller")
 	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")
 	flags.StringVar(&o.table, "table", "", "write the results as a table to this `file`")
 	if err := flags.Parse(args); err != nil {
@@ -169,21 +173,27 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 	}
 	defer results.close()
 	h := &hunter{options: o, results: results, stdout: stdout}
-	if o.suites {
-		for _, m := range chosen {
-			if err := h.suite(ctx, m); err != nil {
-				return nil, err
-			}
-		}
-	} else if err := h.all(ctx, chosen); err != nil {
+	switch {
+	case o.suites:
+		err = h.suites(ctx, chosen)
+	case o.shrink:
+		err = h.shrinkAll(ctx, chosen)
+	default:
+		err = h.all(ctx, chosen)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if o.table != "" {
-		if err := os.WriteFile(o.table, []byte(table(mutant.All(), results.all)), 0o644); err != nil {
+		text := table(mutant.All(), results.all)
+		if o.shrink {
+			text = smallerTable(mutant.All(), results.all)
+		}
+		if err := os.WriteFile(o.table, []byte(text), 0o644); err != nil {
 			return nil, fmt.Errorf("--table: %w", err)
 		}
 	}
-	if !o.suites {
+	if !o.suites && !o.shrink {
 		for _, m := range chosen {
 			if reason := judge(m, results.trials(m)); reason != "" {
 				lost = append(lost, reason)
@@ -195,13 +205,10 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 
 // all hunts mutants, some at a time.
 func (h *hunter) all(ctx context.Context, chosen []mutant.Mutant) error {
-	fmt.Fprintln(h.stdout, "building simrun with all mutants inside; minutes the first time")
-	began := time.Now()
-	binary, err := selfbuild.BuildSwitched(mutant.All())
+	binary, err := h.build()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(h.stdout, "built in %.0f s\n", time.Since(began).Seconds())
 	crew := &workers{binary: binary, shared: h.options.jobs, pools: map[string]*swarm.Pool{}}
 	defer crew.close()
 	h.crew = crew
@@ -211,4 +218,38 @@ func (h *hunter) all(ctx context.Context, chosen []mutant.Mutant) error {
 		group.Go(func() error { return h.mutant(ctx, m) })
 	}
 	return group.Wait()
+}
+
+// suites runs the suites of mutants.
+func (h *hunter) suites(ctx context.Context, chosen []mutant.Mutant) error {
+	for _, m := range chosen {
+		if err := h.suite(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrinkAll makes a failing run of each mutant smaller.
+func (h *hunter) shrinkAll(ctx context.Context, chosen []mutant.Mutant) error {
+	binary, err := h.build()
+	if err != nil {
+		return err
+	}
+	for _, m := range chosen {
+		if err := h.shrink(ctx, binary, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build builds simrun with every mutant inside.
+func (h *hunter) build() (binary string, err error) {
+	fmt.Fprintln(h.stdout, "building simrun with all mutants inside; minutes the first time")
+	began := time.Now()
+	if binary, err = selfbuild.BuildSwitched(mutant.All()); err == nil {
+		fmt.Fprintf(h.stdout, "built in %.0f s\n", time.Since(began).Seconds())
+	}
+	return binary, err
 }

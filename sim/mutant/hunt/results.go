@@ -41,6 +41,9 @@ type result struct {
 	// Budget are the seeds that the trial had.
 	Budget int `json:"budget,omitempty"`
 
+	// Smaller is what came of making the failing run smaller, if that was done.
+	Smaller *smaller `json:"smaller,omitempty"`
+
 	// Suite is the package whose tests were run, and Red what failed in it.
 	Suite string   `json:"suite,omitempty"`
 	Red   []string `json:"red,omitempty"`
