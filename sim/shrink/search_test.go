@@ -180,4 +180,3 @@ func TestProgressSaysWhatIsLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, lines[len(lines)-1], "1 operations, 1 clients with 1 steps, 0 faults, goroutines take turns")
 }
-
