@@ -74,6 +74,7 @@ mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 .PHONY: replays
 replays: ## record failures of many known bugs, and replay each in a process of its own (REPLAYS=200)
 	go run ./sim/mutant/replays -count $(REPLAYS)
+
 .PHONY: shrink-record
 shrink-record: ## make a failing run of each bug that was found smaller, and write docs/shrinking.md (goes on where it was)
 	go run ./sim/mutant/hunt --shrink --results docs/track-record.jsonl --table docs/shrinking.md
