@@ -46,6 +46,8 @@ type Moment struct {
 	Stream  int    `json:"stream,omitempty"`
 	Text    string `json:"text"`
 	Mark    Mark   `json:"mark,omitempty"`
+
+	rv int64 // of the change that it tells of, 0 for anything else
 }
 
 // What a slice is limited to, lest it be as long as the history.
@@ -100,9 +102,10 @@ func (e *Explainer) Slice(v linearizability.Violation) []Moment {
 		s.change(rv, s.mark(rv))
 	}
 	s.background()
+	s.inOrder()
 	order := []Lane{Fault, Etcd, Server, Client} // at one instant, causes come first
 	slices.SortStableFunc(s.moments, func(a, b Moment) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(slices.Index(order, a.Lane), slices.Index(order, b.Lane)))
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(slices.Index(order, a.Lane), slices.Index(order, b.Lane)), cmp.Compare(a.rv, b.rv))
 	})
 	return s.moments
 }
@@ -169,7 +172,19 @@ func (s *slicer) change(rv int64, mark Mark) {
 	}
 	// It was made before anybody saw it.
 	time = max(op.Call, min(time, s.knownFrom(rv, time)))
-	s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: %s %s %s", rv, op.Client, what, key), Mark: mark})
+	s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: %s %s %s", rv, op.Client, what, key), Mark: mark, rv: rv})
+}
+
+// inOrder moves a change that was answered late to where one with a higher revision
+// was answered: it had been made by then.
+func (s *slicer) inOrder() {
+	for i := range s.moments {
+		for j := range s.moments {
+			if early, late := &s.moments[i], &s.moments[j]; early.rv > 0 && late.rv > early.rv && late.Time < early.Time {
+				early.Time, early.End = late.Time, late.Time
+			}
+		}
+	}
 }
 
 // knownFrom is when the change at rv first came on any stream, at most a time.
@@ -434,12 +449,26 @@ func counts(c *model.Census) string {
 	return text + when
 }
 
+// opens is whether a fault befell the server while the stream was being opened, up to
+// its first event: a cache that lists anew then may lose a watch, which shows much
+// later.
+func (s *slicer) opens(fault *model.Fault) bool {
+	if s.stream == nil || s.stream.Err != model.OK {
+		return false
+	}
+	until := s.stream.Return
+	if len(s.stream.Events) > 0 {
+		until = s.stream.Events[0].Time
+	}
+	return fault.End >= s.stream.Call && fault.Begin <= until && slices.Contains(fault.Processes, s.server)
+}
+
 // background tells of faults, of compactions, and of streams that ended together.
 func (s *slicer) background() {
 	var faults []Moment
 	for i := range s.history.Faults {
 		fault := &s.history.Faults[i]
-		if fault.Begin <= s.when && s.when-fault.End <= int64(faultsBefore) {
+		if fault.Begin <= s.when && s.when-fault.End <= int64(faultsBefore) || s.opens(fault) {
 			faults = append(faults, Moment{Time: fault.Begin, End: fault.End, Lane: Fault, Text: strings.TrimSpace(fault.Name + " " + fault.Note)})
 		}
 	}
