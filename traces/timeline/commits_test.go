@@ -16,7 +16,7 @@ func TestWhenChangesWereCommitted(t *testing.T) {
 	h := &model.History{
 		Truth: model.Truth{Revision: 5, Changes: []model.Change{{RV: 2, Object: a}, {RV: 3, Object: b}, {RV: 4, Deleted: true, Object: a}, {RV: 5, Object: again}}},
 		Operations: []model.Operation{
-			{ID: 1, Kind: model.Create, Object: &a, Call: 10, Return: 20, ResultRV: 2},
+			{ID: 1, Kind: model.Create, Object: &a, Call: 10, Return: 40, ResultRV: 2},
 			{ID: 2, Kind: model.Create, Object: &b, Call: 15, Return: model.Pending, Err: model.Unknown},
 			{ID: 3, Kind: model.Delete, Scope: model.Scope{Name: "a"}, Call: 30, Return: 60, ResultRV: 4},
 		},
@@ -24,7 +24,7 @@ func TestWhenChangesWereCommitted(t *testing.T) {
 		End:     100,
 	}
 	require.Equal(t, []commit{
-		{from: 10, by: 20, author: 0},
+		{from: 10, by: 25, author: 0}, // before its writer heard, somebody was told of a later one
 		{from: 15, by: 25, author: 1}, // its writer never heard, but a stream did
 		{from: 30, by: 60, author: 2},
 		{from: 30, by: 100, author: -1}, // nobody saw it: 99 was never committed
