@@ -148,7 +148,7 @@ func FuzzRead(f *testing.F) {
 		recording := &cluster.Recording{}
 		r := Reader{Recording: recording}
 		if err := r.Read("a", "f", strings.NewReader(text)); err != nil {
-			require.Regexp(t, `^f:[0-9]+ \(byte [0-9]+\): expected [^\n]*$`, err.Error())
+			require.Regexp(t, `^f:[0-9]+ \(byte [0-9]+\): (item [0-9]+: )?expected [^\n]*$`, err.Error())
 			return
 		}
 		if _, _, err := recording.History(cluster.Options{}); err != nil {
