@@ -48,6 +48,9 @@ type Moment struct {
 	Mark    Mark   `json:"mark,omitempty"`
 
 	rv int64 // of the change that it tells of, 0 for anything else
+	// asked says that Time is when the change was asked for, as nobody was told when
+	// it was made.
+	asked bool
 }
 
 // What a slice is limited to, lest it be as long as the history.
@@ -166,21 +169,27 @@ func (s *slicer) change(rv int64, mark Mark) {
 		}
 		return
 	}
-	time := op.Return
-	if time == model.Pending || op.Err == model.Unknown {
+	time, asked := op.Return, op.Return == model.Pending || op.Err == model.Unknown
+	if asked {
 		time = op.Call
 	}
 	// It was made before anybody saw it.
 	time = max(op.Call, min(time, s.knownFrom(rv, time)))
-	s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: %s %s %s", rv, op.Client, what, key), Mark: mark, rv: rv})
+	s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: %s %s %s", rv, op.Client, what, key), Mark: mark, rv: rv, asked: asked})
 }
 
-// inOrder moves a change that was answered late to where one with a higher revision
-// was answered: it had been made by then.
+// inOrder puts changes into the order of their revisions. One that was answered late
+// moves to where a later one was answered, as it had been made by then; one that was
+// only asked for moves to where an earlier one was made.
 func (s *slicer) inOrder() {
 	for i := range s.moments {
 		for j := range s.moments {
-			if early, late := &s.moments[i], &s.moments[j]; early.rv > 0 && late.rv > early.rv && late.Time < early.Time {
+			early, late := &s.moments[i], &s.moments[j]
+			switch {
+			case early.rv == 0 || late.rv <= early.rv || late.Time >= early.Time:
+			case late.asked:
+				late.Time, late.End = early.Time, early.Time
+			default:
 				early.Time, early.End = late.Time, late.Time
 			}
 		}

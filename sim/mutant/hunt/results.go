@@ -31,7 +31,8 @@ type result struct {
 	// Found is the seed that failed with the bug and passes without it, 0 for none.
 	Found      uint64   `json:"found,omitempty"`
 	Guarantees []string `json:"guarantees,omitempty"`
-	Witness    string   `json:"witness,omitempty"`
+	// Witness is what the first trial showed; one is enough to see what it looks like.
+	Witness string `json:"witness,omitempty"`
 	// Unconfirmed are the seeds that failed, but not for the bug: they do not pass
 	// without it, or broke what it cannot break.
 	Unconfirmed []uint64 `json:"unconfirmed,omitempty"`

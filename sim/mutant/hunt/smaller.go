@@ -63,6 +63,9 @@ func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) err
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted; what had ended is in " + h.options.results)
+	case errors.Is(err, swarm.ErrWorkerDied):
+		fmt.Fprintf(h.stdout, "%-24s seed %d kills its process, and leaves nothing to make smaller\n", m.Name, found.Found)
+		return nil
 	case err != nil:
 		return fmt.Errorf("making a run of %s smaller: %w", m.Name, err)
 	}

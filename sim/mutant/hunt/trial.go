@@ -123,7 +123,10 @@ func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, 
 	case !passes:
 		r.Unconfirmed = append(r.Unconfirmed, spec.Seed)
 	default:
-		r.Found, r.Guarantees, r.Witness = spec.Seed, v.guarantees(), v.witness()
+		r.Found, r.Guarantees = spec.Seed, v.guarantees()
+		if r.Trial == 1 {
+			r.Witness = v.witness()
+		}
 	}
 	return used, nil
 }
