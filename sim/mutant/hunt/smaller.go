@@ -66,6 +66,9 @@ func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) err
 	case errors.Is(err, swarm.ErrWorkerDied):
 		fmt.Fprintf(h.stdout, "%-24s seed %d kills its process, and leaves nothing to make smaller\n", m.Name, found.Found)
 		return nil
+	case errors.Is(err, shrink.ErrNotBroken):
+		fmt.Fprintf(h.stdout, "%-24s seed %d was found with other source, and is another run now\n", m.Name, found.Found)
+		return nil
 	case err != nil:
 		return fmt.Errorf("making a run of %s smaller: %w", m.Name, err)
 	}

@@ -58,7 +58,8 @@ const preface = `# Track record
 
 Bugs that are known, put back by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
 and %d not hunted yet. A detection counts if the same seed passes without the edit. Each trial has seeds of its
-own; seeds and time are those until the detection. Processor time is that of all processes of a trial, on one
+own; seeds and time are those until the detection. A change of the source makes other runs of some seeds, so that a
+number tells how soon, not which. Processor time is that of all processes of a trial, on one
 worker. "(never ends)" is a run that uses up its simulated time, which simrun calls inconclusive. The last column
 is what the tests of the edited package say, run as its authors run them.
 
@@ -86,7 +87,7 @@ func bugRow(m mutant.Mutant, trials, results []result) string {
 	spent := "–"
 	if len(seeds) > 0 {
 		measured = fmt.Sprintf("%.0f, %.0f", quantile(seeds, 0.5), quantile(seeds, 0.95))
-		spent = fmt.Sprintf("%.0f s", quantile(seconds, 0.5))
+		spent = fmt.Sprintf("%.1f s", quantile(seconds, 0.5))
 	}
 	return fmt.Sprintf("| %s | %s | %s | `%s` | %s | %s | %d of %d | %s | %s | %s |\n",
 		m.Name, cell(m.Source), cell(m.Summary), m.File, strings.Join(broken, ", "), command(m), len(seeds), len(trials), measured, spent, suiteCell(m, results))
