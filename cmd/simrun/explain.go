@@ -48,12 +48,7 @@ func explainCommand() *cobra.Command {
 			"says where the goroutine was and what others did meanwhile. That needs a run with few decisions: one\n" +
 			"that `simrun shrink` has not made smaller is made so first, in FOLDER-shrunk.\n\n" +
 			"Exit codes: 0 nothing is broken, 1 a guarantee is, 2 bad usage or input, 3 inconclusive.",
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
-				return fmt.Errorf("expected the folder of a run or a history, found %d arguments", len(arguments))
-			}
-			return nil
-		},
+		Args: one("the folder of a run or a history"),
 		RunE: func(command *cobra.Command, arguments []string) error { return flags.explain(command, arguments[0]) },
 	}
 	limits := swarm.DefaultLimits()

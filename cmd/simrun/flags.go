@@ -229,3 +229,13 @@ func (f *runFlags) limits() (swarm.Limits, error) {
 	limits.Workers, limits.Runs = f.workers, f.recycle
 	return limits, nil
 }
+
+// one says that a command takes one argument, and what that is.
+func one(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, arguments []string) error {
+		if len(arguments) != 1 {
+			return fmt.Errorf("expected %s, found %d arguments", what, len(arguments))
+		}
+		return nil
+	}
+}

@@ -36,12 +36,7 @@ func replayCommand() *cobra.Command {
 			"place under the debugger Delve. --log writes down what the cacher's libraries and etcd log, in simulated\n" +
 			"time; --trace every goroutine switch, synchronisation point, decision and random number, with callers.\n" +
 			"docs/replay.md has examples.",
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
-				return fmt.Errorf("expected the folder of one run, found %d arguments", len(arguments))
-			}
-			return nil
-		},
+		Args: one("the folder of one run"),
 		RunE: func(command *cobra.Command, arguments []string) error { return flags.replay(command, arguments[0]) },
 	}
 	command.Flags().BoolVar(&flags.json, "json", false, "print the verdict as one JSON object on standard output")

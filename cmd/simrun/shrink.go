@@ -40,12 +40,7 @@ func shrinkCommand() *cobra.Command {
 			"most edits of the code. Its clients take the steps that run.json lists: each asks for the same whether\n" +
 			"those before it are taken or not, so that lines can be removed by hand, and faults from plan.txt.\n\n" +
 			"Exit codes: 0 a smaller run was written, 2 bad usage, 3 the run breaks no guarantee any more.",
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
-				return fmt.Errorf("expected the folder of one failing run, found %d arguments", len(arguments))
-			}
-			return nil
-		},
+		Args: one("the folder of one failing run"),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return flags.shrink(command, arguments[0])
 		},

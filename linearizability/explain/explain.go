@@ -16,6 +16,7 @@
 //   - census.go: what a server held, and who scribbled on what
 //   - around.go: faults, compactions, and streams that ended together
 //   - slice.go: the moments that led to a violation, in order
+//   - slice_changes.go: when the changes among them were made
 //   - words.go: how times and things are put
 //   - render.go, wrap.go: the text for reports, in lines that fit an issue
 package explain

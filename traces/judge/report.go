@@ -23,16 +23,11 @@ const timelinesShown = 1
 func (v Verdict) Report() string {
 	var b strings.Builder
 	v.summary(&b)
-	for i, violation := range v.Violations {
-		if i == violationsShown {
-			fmt.Fprintf(&b, "\n  and %d more violations, which --json lists\n", len(v.Violations)-i)
-			break
-		}
-		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
+	v.violations(&b, func(i int, violation Violation) {
 		if drawing := lanes.Draw(violation.Slice); i < timelinesShown && drawing != "" {
 			fmt.Fprintf(&b, "\n%s", drawing)
 		}
-	}
+	})
 	for i, observation := range v.Observations {
 		if i == violationsShown {
 			fmt.Fprintf(&b, "\n  and %d more observations, which --json lists\n", len(v.Observations)-i)
@@ -75,17 +70,25 @@ func (v Verdict) at(nanoseconds int64) string {
 func (v Verdict) Explanation() string {
 	var b strings.Builder
 	v.summary(&b)
-	for i, violation := range v.Violations {
-		if i == violationsShown {
-			fmt.Fprintf(&b, "\n  and %d more violations, which --json lists\n", len(v.Violations)-i)
-			break
-		}
-		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
+	v.violations(&b, func(_ int, violation Violation) {
 		if len(violation.Slice) > 0 {
 			fmt.Fprintf(&b, "\n    step by step:\n%s\n%s", lanes.Steps(4, violation.Slice), lanes.Draw(violation.Slice))
 		}
-	}
+	})
 	return b.String()
+}
+
+// violations writes the paragraphs of each violation and what further says of it, or
+// how many more there are.
+func (v Verdict) violations(b *strings.Builder, further func(i int, violation Violation)) {
+	for i, violation := range v.Violations {
+		if i == violationsShown {
+			fmt.Fprintf(b, "\n  and %d more violations, which --json lists\n", len(v.Violations)-i)
+			break
+		}
+		fmt.Fprintf(b, "\n%s", explain.Text(violation.Text, violation.Explanation))
+		further(i, violation)
+	}
 }
 
 // summary says what the file is and what became of it.

@@ -22,7 +22,7 @@ import (
 
 // The bundle, which web/build.mjs makes from web/src.
 var (
-	//go:embed web/dist/page.html
+	//go:embed web/src/page.html
 	pageHTML string
 	//go:embed web/dist/timeline.js
 	script string

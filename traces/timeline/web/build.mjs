@@ -1,8 +1,8 @@
-// Makes dist/ from src/: one script, one style, and the page that holds both.
+// Makes dist/ from src/: one script and one style. Go puts both into src/page.html.
 // The first line of the script is a hash of all sources, which a Go test
 // compares without needing node.
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import * as esbuild from "esbuild";
 
 const sources = ["build.mjs", "package-lock.json", "package.json", "tsconfig.json"]
@@ -25,4 +25,3 @@ await esbuild.build({
   },
 });
 await esbuild.build({ entryPoints: ["src/timeline.css"], outdir: "dist", bundle: true, minify: true });
-copyFileSync("src/page.html", "dist/page.html");

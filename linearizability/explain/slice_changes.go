@@ -1,0 +1,71 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// change tells of the change at rv: when it was made, and by whom.
+func (s *slicer) change(rv int64, mark Mark) {
+	if s.store == nil || rv <= 0 || s.told[rv] || len(s.told) >= sliceChanges {
+		return
+	}
+	key, changed := s.store.KeyOf(rv)
+	if !changed {
+		return
+	}
+	s.told[rv] = true
+	what := "updates"
+	switch version, _ := s.store.VersionAt(key, rv); {
+	case version.Object == nil:
+		what = "deletes"
+	default:
+		if before, existed := s.store.VersionAt(key, rv-1); !existed || before.Object == nil {
+			what = "creates"
+		}
+	}
+	op := s.maker(rv)
+	if op == nil {
+		// Nobody knows when; it is told of where it was first seen.
+		if time := s.knownAt(rv); time <= s.history.End {
+			s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: by then somebody %s %s", rv, what, key), Mark: mark})
+		}
+		return
+	}
+	time, asked := op.Return, op.Return == model.Pending || op.Err == model.Unknown
+	if asked {
+		time = op.Call
+	}
+	// It was made before anybody saw it.
+	time = max(op.Call, min(time, s.knownFrom(rv, time)))
+	s.add(Moment{Time: time, Lane: Etcd, Process: "etcd", Text: fmt.Sprintf("RV %d: %s %s %s", rv, op.Client, what, key), Mark: mark, rv: rv, asked: asked})
+}
+
+// inOrder puts changes into the order of their revisions. One that was answered late
+// moves to where a later one was answered, as it had been made by then; one that was
+// only asked for moves to where an earlier one was made.
+func (s *slicer) inOrder() {
+	for i := range s.moments {
+		for j := range s.moments {
+			early, late := &s.moments[i], &s.moments[j]
+			switch {
+			case early.rv == 0 || late.rv <= early.rv || late.Time >= early.Time:
+			case late.asked:
+				late.Time, late.End = early.Time, early.Time
+			default:
+				early.Time, early.End = late.Time, late.Time
+			}
+		}
+	}
+}
+
+// knownFrom is when the change at rv first came on any stream, at most a time.
+func (s *slicer) knownFrom(rv, most int64) int64 {
+	for i := range s.history.Streams {
+		if arrived, _ := arrival(&s.history.Streams[i], rv); arrived >= 0 {
+			most = min(most, s.history.Streams[i].Events[arrived].Time)
+		}
+	}
+	return most
+}

@@ -1,0 +1,32 @@
+package workload
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestValidateNamesWhatIsWrong(t *testing.T) {
+	for name, row := range map[string]struct {
+		damage func(*Config)
+		want   string
+	}{
+		"quiet":     {func(c *Config) { c.Quiet = c.Duration }, "must exceed the quiet phase"},
+		"operation": {func(c *Config) { c.Operations = -1 }, "found -1"},
+		"clients":   {func(c *Config) { c.Watchers = -2 }, "found -2"},
+		"names":     {func(c *Config) { c.Names = nil }, "at least one namespace and one name"},
+		"labels":    {func(c *Config) { c.Labels = []Label{{Key: "app"}} }, "a key and values"},
+		"timeout":   {func(c *Config) { c.OperationTimeout = 0 }, "operation timeout"},
+		"stream":    {func(c *Config) { c.StreamMost = 0 }, "longest limited stream"},
+		"backoff":   {func(c *Config) { c.BackoffMost = 0 }, "backoff"},
+	} {
+		config := DefaultConfig()
+		require.NoError(t, config.Validate())
+		row.damage(&config)
+		require.ErrorContains(t, config.Validate(), row.want, name)
+	}
+	_, err := New(DefaultConfig(), Environment{})
+	require.ErrorContains(t, err, "at least one server")
+	_, err = New(DefaultConfig(), Environment{Servers: []string{"apiserver-0"}})
+	require.ErrorContains(t, err, "informers")
+}
