@@ -102,14 +102,7 @@ func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee strin
 	say := func(format string, arguments ...any) {
 		fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf(format, arguments...)))
 	}
-	recorded, err := scenario.Load(folder)
-	if err != nil {
-		return err
-	}
-	if _, err := findTarget(recorded.Spec.Target); err != nil {
-		return fmt.Errorf("%s: %w", folder, err)
-	}
-	binary, err := binaryWith(recorded.Spec.Mutant)
+	recorded, binary, err := recordedRun(folder)
 	if err != nil {
 		return err
 	}

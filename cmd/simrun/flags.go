@@ -239,3 +239,16 @@ func one(what string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// recordedRun reads the folder of a run, and returns the command that can run it
+// again: this one, or one with the run's mutant.
+func recordedRun(folder string) (recorded scenario.Recorded, binary string, err error) {
+	if recorded, err = scenario.Load(folder); err != nil {
+		return recorded, "", err
+	}
+	if _, err := findTarget(recorded.Spec.Target); err != nil {
+		return recorded, "", fmt.Errorf("%s: %w", folder, err)
+	}
+	binary, err = binaryWith(recorded.Spec.Mutant)
+	return recorded, binary, err
+}

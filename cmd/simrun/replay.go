@@ -64,14 +64,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	recorded, err := scenario.Load(folder)
-	if err != nil {
-		return err
-	}
-	if _, err := findTarget(recorded.Spec.Target); err != nil {
-		return fmt.Errorf("%s: %w", folder, err)
-	}
-	binary, err := binaryWith(recorded.Spec.Mutant)
+	recorded, binary, err := recordedRun(folder)
 	if err != nil {
 		return err
 	}

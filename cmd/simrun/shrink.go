@@ -13,8 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/watchsim/watchsim/faults"
-	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/shrink"
 	"github.com/watchsim/watchsim/sim/swarm"
 )
@@ -60,21 +58,14 @@ func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
 	case f.budget <= 0:
 		return fmt.Errorf("--budget: expected a time above zero, found %v", f.budget)
 	}
-	recorded, err := scenario.Load(folder)
+	recorded, binary, err := recordedRun(folder)
 	if err != nil {
 		return err
-	}
-	if _, err := findTarget(recorded.Spec.Target); err != nil {
-		return fmt.Errorf("%s: %w", folder, err)
 	}
 	if f.out == "" {
 		f.out = filepath.Clean(folder) + "-shrunk"
 	}
 	out, err := filepath.Abs(f.out)
-	if err != nil {
-		return err
-	}
-	binary, err := binaryWith(recorded.Spec.Mutant)
 	if err != nil {
 		return err
 	}
@@ -169,7 +160,7 @@ func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.A
 	row := func(what string, was, is int) { fmt.Fprintf(out, "  %-22s %7d -> %d\n", what, was, is) }
 	row("operations", before.Operations, answer.Verdict.Operations)
 	row("clients", len(before.Details.Parts), len(after.Parts))
-	row("faults", faultCount(before.Details.Plan), faultCount(after.Plan))
+	row("faults", before.Details.Faults(), after.Faults())
 	row("forced switches", before.Details.Forced.Switches, after.Forced.Switches)
 	row("stalls", before.Details.Forced.Stalls, after.Forced.Stalls)
 	row("etcd members", result.Whole.Spec.Members, result.Case.Spec.Members)
@@ -181,12 +172,6 @@ func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.A
 	}
 	fmt.Fprintf(out, "\n  %d runs tried in %.1f s; %s\n  artefacts in %s\n  again: simrun replay %s\n",
 		result.Tried, took.Seconds(), end, answer.Verdict.Folder, shown(answer.Verdict.Folder))
-}
-
-// faultCount is how many faults the text of a plan has.
-func faultCount(text string) int {
-	plan, _ := faults.Parse(text) // it was printed by a plan
-	return len(plan)
 }
 
 // shown is a path as short as it can be from here.

@@ -3,6 +3,7 @@ package swarm
 import (
 	"time"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/workload"
@@ -80,4 +81,10 @@ type Details struct {
 	Forced sim.Forced `json:"forced"`
 	// Schedule is what it was drawn with.
 	Schedule sim.Schedule `json:"schedule"`
+}
+
+// Faults is how many faults the plan has.
+func (d *Details) Faults() int {
+	plan, _ := faults.Parse(d.Plan) // it was printed by a plan
+	return len(plan)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim/mutant"
 	"github.com/watchsim/watchsim/sim/shrink"
 	"github.com/watchsim/watchsim/sim/swarm"
@@ -110,7 +109,7 @@ func shrunk(ctx context.Context, binary string, m mutant.Mutant, found result) (
 	}
 	s.Operations = [2]int{best.Before.Operations, after.Verdict.Operations}
 	s.Clients = [2]int{len(whole.Details.Parts), len(after.Details.Parts)}
-	s.Faults = [2]int{faultCount(whole.Details.Plan), faultCount(after.Details.Plan)}
+	s.Faults = [2]int{whole.Details.Faults(), after.Details.Faults()}
 	s.Switches = [2]int{whole.Details.Forced.Switches, after.Details.Forced.Switches}
 	s.Stalls = [2]int{whole.Details.Forced.Stalls, after.Details.Forced.Stalls}
 	return s, s.replay(ctx, binary, on, job, after)
@@ -136,12 +135,6 @@ func (s *smaller) replay(ctx context.Context, binary, on string, job swarm.Job, 
 		fresh.Close()
 	}
 	return nil
-}
-
-// faultCount is how many faults the text of a plan has.
-func faultCount(text string) int {
-	plan, _ := faults.Parse(text) // it was printed by a plan
-	return len(plan)
 }
 
 // text says what is left.
