@@ -9,6 +9,7 @@
 //   - job.go: what goes to a worker and what comes back.
 //   - work.go: the worker's side.
 //   - process.go: one worker process, seen from the coordinator.
+//   - limit.go, limit_linux.go, limit_other.go: how long a run may take.
 //   - complaint.go: what a worker said before it died.
 //   - swarm.go: the coordinator.
 //   - memory.go, memory_race.go: when a worker is too large.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -68,19 +67,14 @@ func endAtRace() string {
 }
 
 // do has the worker do a job. A job that takes longer than limit is ended, and
-// with it the worker.
+// with it the worker; see watch.
 func (p *process) do(job Job, limit time.Duration) (Answer, error) {
 	job.Protocol = protocol
 	line, err := json.Marshal(job)
 	if err != nil {
 		return Answer{}, err
 	}
-	var timedOut atomic.Bool
-	watchdog := time.AfterFunc(limit, func() {
-		timedOut.Store(true)
-		p.kill()
-	})
-	defer watchdog.Stop()
+	watchdog := watch(limit, func() (time.Duration, error) { return processorTime(p.command.Process.Pid) }, p.kill)
 	p.runs++
 	_, err = p.in.Write(append(line, '\n'))
 	var answer Answer
@@ -89,12 +83,13 @@ func (p *process) do(job Job, limit time.Duration) (Answer, error) {
 			err = json.Unmarshal(line, &answer)
 		}
 	}
+	tooLong := watchdog.stop()
 	if err == nil {
 		return answer, nil
 	}
 	p.close()
-	if timedOut.Load() {
-		return Answer{}, fmt.Errorf("%w: seed %d took longer than %v", ErrWorkerDied, job.Spec.Seed, limit)
+	if tooLong != "" {
+		return Answer{}, fmt.Errorf("%w: seed %d took longer than %s", ErrWorkerDied, job.Spec.Seed, tooLong)
 	}
 	return Answer{}, fmt.Errorf("%w in seed %d: %s", ErrWorkerDied, job.Spec.Seed, p.errors)
 }

@@ -22,21 +22,22 @@ type Limits struct {
 	Runs int
 	// MemoryBytes is the resident memory above which it does so earlier.
 	MemoryBytes int64
-	// Wall is how long one run may take in real time.
-	Wall time.Duration
+	// Processor is how much processor time one run may take. It may take
+	// starvedMost times as long on the clock.
+	Processor time.Duration
 }
 
 // DefaultLimits use all cores and keep any number of runs under 2 GiB in all,
 // without the race detector.
 func DefaultLimits() Limits {
 	workers := runtime.NumCPU()
-	return Limits{Workers: workers, Runs: 500, MemoryBytes: workersMemory / int64(max(2, workers)), Wall: 2 * time.Minute}
+	return Limits{Workers: workers, Runs: 500, MemoryBytes: workersMemory / int64(max(2, workers)), Processor: 2 * time.Minute}
 }
 
 // String lists the limits for a banner.
 func (l Limits) String() string {
-	return fmt.Sprintf("%d workers, each recycled after %d runs or %d MiB, %v of real time a run",
-		l.Workers, l.Runs, l.MemoryBytes>>20, l.Wall)
+	return fmt.Sprintf("%d workers, each recycled after %d runs or %d MiB, %v of processor time a run",
+		l.Workers, l.Runs, l.MemoryBytes>>20, l.Processor)
 }
 
 // Config says what to run.
@@ -116,7 +117,7 @@ func Once(ctx context.Context, binary string, job Job, limits Limits) (Answer, e
 	}
 	defer worker.close()
 	defer context.AfterFunc(ctx, worker.kill)()
-	return worker.do(job, limits.Wall)
+	return worker.do(job, limits.Processor)
 }
 
 // seat is where one worker sits after the other.
@@ -217,7 +218,7 @@ func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
 		s.worker = worker
 	}
 	defer context.AfterFunc(ctx, s.worker.kill)()
-	answer, err := s.worker.do(job, s.config.Limits.Wall)
+	answer, err := s.worker.do(job, s.config.Limits.Processor)
 	if err != nil || s.worker.runs >= s.config.Limits.Runs || answer.Memory > s.config.Limits.MemoryBytes {
 		s.close()
 	}

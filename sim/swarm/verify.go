@@ -112,7 +112,7 @@ func inOrder(ctx context.Context, config Config, seeds []uint64, prefix string) 
 	for _, seed := range seeds {
 		job := Job{Spec: config.Spec, Trace: fmt.Sprintf("%s-%d.trace.gz", prefix, seed)}
 		job.Spec.Seed = seed
-		answer, err := worker.do(job, config.Limits.Wall)
+		answer, err := worker.do(job, config.Limits.Processor)
 		if err == nil && answer.Error != "" {
 			err = errors.New(answer.Error)
 		}
