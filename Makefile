@@ -79,6 +79,10 @@ replays: ## record failures of many known bugs, and replay each in a process of 
 shrink-record: ## make a failing run of each bug that was found smaller, and write docs/shrinking.md (goes on where it was)
 	go run ./sim/mutant/hunt --shrink --results docs/track-record.jsonl --table docs/shrinking.md
 
+.PHONY: released
+released: ## build the released versions of sim/released and find in them what docs/released-versions.md says; minutes the first time
+	go test -count 1 -timeout 60m ./sim/released -build -v
+
 .PHONY: campaign-dry-run
 campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kill one of them (SEEDS=1-2000)
 	rm -rf out/dry-run

@@ -13,7 +13,6 @@ import (
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim/mutant"
 	"github.com/watchsim/watchsim/sim/scenario"
-	"github.com/watchsim/watchsim/sim/selfbuild"
 	"github.com/watchsim/watchsim/sim/swarm"
 )
 
@@ -78,7 +77,7 @@ func (f *runFlags) chosenTarget() (string, error) {
 		owner = m.Target
 	}
 	chosen := cmp.Or(f.target, owner, targets[0].name)
-	if _, err := findTarget(chosen); err != nil {
+	if err := checkTarget(chosen); err != nil {
 		return "", err
 	}
 	if owner != "" && chosen != owner {
@@ -161,21 +160,6 @@ func (f *runFlags) seedRange() (first, last uint64, err error) {
 	return 0, 0, fmt.Errorf("expected --seed or --seeds, found neither; try `simrun --seed 7` or `simrun --help`")
 }
 
-// binary is the program that workers are started from: this one, or one with a
-// known bug inside.
-func (f *runFlags) binary() (string, error) { return binaryWith(f.mutant) }
-
-func binaryWith(mutantName string) (string, error) {
-	if mutantName == "" {
-		return os.Executable()
-	}
-	m, err := mutant.Find(mutantName)
-	if err != nil {
-		return "", err
-	}
-	return selfbuild.Build(m)
-}
-
 // config checks all flags, in the order in which a user would, and says what
 // to run.
 func (f *runFlags) config() (swarm.Config, error) {
@@ -196,7 +180,7 @@ func (f *runFlags) config() (swarm.Config, error) {
 		return swarm.Config{}, err
 	}
 	limits.Workers = int(min(uint64(limits.Workers), last-first+1))
-	binary, err := f.binary()
+	binary, err := binaryFor(spec.Target, f.mutant)
 	return swarm.Config{
 		Binary: binary, Spec: spec, First: first, Last: last,
 		Out: f.out, KeepAll: f.keepAll || first == last, Limits: limits,
@@ -246,9 +230,9 @@ func recordedRun(folder string) (recorded scenario.Recorded, binary string, err 
 	if recorded, err = scenario.Load(folder); err != nil {
 		return recorded, "", err
 	}
-	if _, err := findTarget(recorded.Spec.Target); err != nil {
+	if err := checkTarget(recorded.Spec.Target); err != nil {
 		return recorded, "", fmt.Errorf("%s: %w", folder, err)
 	}
-	binary, err = binaryWith(recorded.Spec.Mutant)
+	binary, err = binaryFor(recorded.Spec.Target, recorded.Spec.Mutant)
 	return recorded, binary, err
 }

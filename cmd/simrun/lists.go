@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim/mutant"
+	"github.com/watchsim/watchsim/sim/released"
 	"github.com/watchsim/watchsim/sim/scenario"
 )
 
@@ -22,6 +23,9 @@ func scenariosCommand() *cobra.Command {
 		row("", "")
 		for _, t := range targets {
 			row("--target "+t.name, t.summary)
+		}
+		for _, r := range released.All() {
+			row("--target "+r.Name, r.Summary+" (built on first use)")
 		}
 	})
 }
@@ -36,7 +40,7 @@ func kindsCommand() *cobra.Command {
 
 func mutantsCommand() *cobra.Command {
 	return listCommand("mutants", "list the known bugs that can be put into the code under test", func(row func(name, text string)) {
-		for _, m := range mutant.All() {
+		for _, m := range append(mutant.All(), mutant.Released()...) {
 			row(m.Name, m.Summary)
 		}
 	})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/watchsim/watchsim/sim/target"
 	"github.com/watchsim/watchsim/sim/target/cacher"
@@ -20,12 +19,10 @@ var targets = []struct {
 }
 
 func findTarget(name string) (target.Target, error) {
-	var names []string
 	for _, t := range targets {
 		if t.name == name {
 			return t.make(), nil
 		}
-		names = append(names, t.name)
 	}
-	return nil, fmt.Errorf("unknown target: expected one of %s, found %q", strings.Join(names, ", "), name)
+	return nil, fmt.Errorf("unknown target: expected one of %s, found %q", targetNames(), name)
 }

@@ -8,6 +8,7 @@
 //     anybody's
 //   - controls.go: edits that change nothing a guarantee speaks of
 //   - fixes.go: edits that mend what simulation has found in released code
+//   - released.go: edits of the releases below sim/released
 //   - places.go: where an edit goes, and where its code has gone if it does not apply
 //   - hunt: the command that looks for them
 package mutant
@@ -63,7 +64,7 @@ var ErrUnknown = errors.New("unknown mutant")
 // Find returns the mutant of that name.
 func Find(name string) (Mutant, error) {
 	var names []string
-	for _, m := range mutants {
+	for _, m := range slices.Concat(mutants, released) {
 		if m.Name == name {
 			return m, nil
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim/overlay"
 )
 
 // folder is where the module that this project requires lies.
@@ -30,6 +32,15 @@ func TestEveryEditApplies(t *testing.T) {
 		require.Contains(t, dirs, m.Module, "%s: Modules does not list its module", m.Name)
 		require.NoError(t, m.Check(dirs[m.Module]))
 		require.NotEqual(t, m.Anchor, m.Replacement, m.Name)
+	}
+}
+
+func TestEveryEditOfAReleaseApplies(t *testing.T) {
+	for _, m := range Released() {
+		dir, err := overlay.ModuleDir("../released/"+m.Target, m.Module)
+		require.NoError(t, err)
+		require.NoError(t, m.Check(dir))
+		require.NotEmpty(t, m.Hunt, m.Name)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
 // modulePatches are edits of modules that keep state for the whole process,
@@ -149,12 +151,18 @@ func relink(target, link string) error {
 	return err
 }
 
-// writeModFile writes the project's go.mod, with the modules found at their
-// links, and the go.sum that goes with it.
+// writeModFile writes the go.mod of source, with the modules found at their links,
+// and the go.sum that goes with it. Where source is a module of its own inside the
+// project, the project's sums are in it as well.
 func writeModFile(source, dir string, links map[string]string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	name := filepath.Join(source, "go.mod")
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return "", fmt.Errorf("expected a Go module in %s: %w", source, err)
+	}
+	parsed, err := modfile.Parse(name, text, nil)
+	if err != nil {
+		return "", err
 	}
 	modules := make([]string, 0, len(links))
 	for module := range links {
@@ -163,15 +171,36 @@ func writeModFile(source, dir string, links map[string]string) (string, error) {
 		}
 	}
 	sort.Strings(modules)
-	var b strings.Builder
-	b.Write(text)
 	for _, module := range modules {
-		fmt.Fprintf(&b, "\nreplace %s => %q\n", module, links[module])
+		if err := parsed.AddReplace(module, "", links[module], ""); err != nil {
+			return "", fmt.Errorf("%s: replace %s: %w", name, module, err)
+		}
+	}
+	linked, err := parsed.Format()
+	if err != nil {
+		return "", err
 	}
 	sums, err := os.ReadFile(filepath.Join(source, "go.sum"))
 	if err != nil {
 		return "", err
 	}
+	if project := links[mainModule]; project != "" && !sameFolder(project, source) {
+		more, err := os.ReadFile(filepath.Join(project, "go.sum"))
+		if err != nil {
+			return "", err
+		}
+		sums = append(sums, more...)
+	}
 	path := filepath.Join(dir, "go.mod")
-	return path, errors.Join(writeIfChanged(path, b.String()), writeIfChanged(filepath.Join(dir, "go.sum"), string(sums)))
+	return path, errors.Join(writeIfChanged(path, string(linked)), writeIfChanged(filepath.Join(dir, "go.sum"), string(sums)))
+}
+
+// sameFolder is whether two paths lead to one folder.
+func sameFolder(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/watchsim/watchsim/sim/mutant"
 	"github.com/watchsim/watchsim/sim/overlay"
+	"github.com/watchsim/watchsim/sim/released"
 )
 
 // Command is the package that is built.
@@ -42,13 +43,34 @@ func Source() (string, error) {
 // and returns the path of the binary. The go command's own cache makes this
 // quick when nothing has changed.
 func Build(mutants ...mutant.Mutant) (string, error) {
+	source, err := Source()
+	if err != nil {
+		return "", err
+	}
+	name, patches := applied(mutants)
+	return build(source, Command, name, patches)
+}
+
+// BuildReleased builds the worker of a release, as Build does the command. The module is built in a copy
+// that the go command may complete: what the project requires by now is in it then.
+func BuildReleased(release released.Release, mutants ...mutant.Mutant) (string, error) {
+	source, err := Source()
+	if err != nil {
+		return "", err
+	}
+	name, patches := applied(mutants)
+	return build(release.Dir(source), released.Worker, name, patches, "-mod=mod")
+}
+
+// applied is a name for a build with mutants, and their edits.
+func applied(mutants []mutant.Mutant) (string, []overlay.Patch) {
 	name := []string{"plain"}
 	var patches []overlay.Patch
 	for _, m := range mutants {
 		name = append(name, m.Name)
 		patches = append(patches, m.Patch())
 	}
-	return build(strings.Join(name, "+"), patches)
+	return strings.Join(name, "+"), patches
 }
 
 // BuildSwitched is Build with all of some mutants inside, all of them off:
@@ -63,15 +85,12 @@ func BuildSwitched(mutants []mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return build("switched", patches)
+	return build(source, Command, "switched", patches)
 }
 
-// build builds the command with edits, under a name in the cache folder.
-func build(name string, patches []overlay.Patch) (string, error) {
-	source, err := Source()
-	if err != nil {
-		return "", err
-	}
+// build builds a command with edits, in the module whose go.mod is in source, under a
+// name in the cache folder.
+func build(source, command, name string, patches []overlay.Patch, flags ...string) (string, error) {
 	toolchain, err := overlay.Installed()
 	if err != nil {
 		return "", err
@@ -86,11 +105,11 @@ func build(name string, patches []overlay.Patch) (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(dir, "simrun")
-	arguments := append([]string{"build", "-o", binary}, made.Flags()...)
-	build := exec.Command("go", append(arguments, Command)...)
+	arguments := append([]string{"build", "-o", binary}, append(made.Flags(), flags...)...)
+	build := exec.Command("go", append(arguments, command)...)
 	build.Dir = source
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build %s with the toolchain overlay: %w\n%s", Command, err, out)
+		return "", fmt.Errorf("cannot build %s with the toolchain overlay: %w\n%s", command, err, out)
 	}
 	return binary, nil
 }

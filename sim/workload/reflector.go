@@ -140,6 +140,9 @@ func (f *reflector) watch(request model.Stream) (resumable bool) {
 		case model.Expired, model.TooLarge:
 			f.unavailable = f.unavailable || initial
 			return false
+		case model.Invalid:
+			// An API server that is too old for streaming lists. client-go lists then.
+			f.streams = f.streams && !initial
 		}
 		return !initial && f.fail()
 	}

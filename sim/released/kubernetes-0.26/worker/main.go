@@ -1,0 +1,35 @@
+// Command worker works off runs of Kubernetes 0.26 for simrun, which builds and starts it.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+
+	kubernetes "github.com/watchsim/watchsim/sim/released/kubernetes-0.26"
+	"github.com/watchsim/watchsim/sim/swarm"
+	"github.com/watchsim/watchsim/sim/target"
+)
+
+func main() {
+	if len(os.Args) != 3 || os.Args[1] != swarm.WorkerArgument {
+		fail(fmt.Errorf("expected to be started by simrun --target %s, found the arguments %q", kubernetes.Name, os.Args[1:]))
+	}
+	// An interrupt is for the coordinator, which ends the workers.
+	signal.Ignore(os.Interrupt)
+	if err := swarm.Work(os.Args[2], os.Stdin, os.Stdout, find); err != nil {
+		fail(err)
+	}
+}
+
+func find(name string) (target.Target, error) {
+	if name != kubernetes.Name {
+		return nil, fmt.Errorf("expected the target %s, found %q", kubernetes.Name, name)
+	}
+	return kubernetes.New(), nil
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(2)
+}

@@ -1,0 +1,44 @@
+// Package released lists releases that can be run as they were shipped. Each lies in a
+// folder below, a Go module of its own, so that its build holds the old code and the
+// project's holds the new. simrun builds the command worker of that module, and has it
+// do the runs; all else is the project's.
+//
+// It answers one question: which releases are there? docs/released-versions.md tells
+// what runs of them show.
+package released
+
+import "path/filepath"
+
+// Worker is the package of a release's module that does the runs.
+const Worker = "./worker"
+
+// Release is one release.
+type Release struct {
+	// Name is what --target calls it, and the name of its folder.
+	Name string
+	// Summary says what it is.
+	Summary string
+}
+
+// releases are all there are, in a fixed order.
+var releases = []Release{
+	{"kubernetes-0.26", "the etcd3 store and Cacher of Kubernetes 0.26.15, as released"},
+}
+
+// All lists the releases in a fixed order.
+func All() []Release { return append([]Release{}, releases...) }
+
+// Find returns the release of that name.
+func Find(name string) (Release, bool) {
+	for _, r := range releases {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return Release{}, false
+}
+
+// Dir is the folder of the release's module in the project's source.
+func (r Release) Dir(source string) string {
+	return filepath.Join(source, "sim", "released", r.Name)
+}

@@ -1,0 +1,93 @@
+package released_test
+
+import (
+	"flag"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim/mutant"
+	"github.com/watchsim/watchsim/sim/released"
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/selfbuild"
+	"github.com/watchsim/watchsim/sim/swarm"
+)
+
+var build = flag.Bool("build", false, "build each released version and run it, which takes minutes the first time")
+
+func TestEveryReleaseHasItsFiles(t *testing.T) {
+	for _, release := range released.All() {
+		require.FileExists(t, filepath.Join(release.Dir("../.."), "go.mod"))
+		require.DirExists(t, filepath.Join(release.Dir("../.."), released.Worker))
+		found, known := released.Find(release.Name)
+		require.True(t, known)
+		require.Equal(t, release, found)
+	}
+	_, known := released.Find("kubernetes-0.1")
+	require.False(t, known)
+}
+
+// worker builds the worker of a release, with mutants.
+func worker(t *testing.T, name string, mutants ...string) string {
+	t.Helper()
+	if !*build {
+		t.Skip("it takes minutes to build a release for the first time; run `make released`")
+	}
+	release, known := released.Find(name)
+	require.True(t, known)
+	var edits []mutant.Mutant
+	for _, name := range mutants {
+		m, err := mutant.Find(name)
+		require.NoError(t, err)
+		edits = append(edits, m)
+	}
+	path, err := selfbuild.BuildReleased(release, edits...)
+	require.NoError(t, err)
+	return path
+}
+
+// run has workers of a release run seeds of a scenario, and returns what came of them.
+func run(t *testing.T, worker, name, mutant string, first, last uint64) (verdicts []scenario.Verdict) {
+	t.Helper()
+	spec, err := scenario.Named(name)
+	require.NoError(t, err)
+	spec.Target, spec.Mutant = "kubernetes-0.26", mutant
+	config := swarm.Config{Binary: worker, Spec: spec, First: first, Last: last, Out: t.TempDir(), Limits: swarm.DefaultLimits()}
+	swarm.Run(t.Context(), config, func(outcome swarm.Outcome) {
+		require.NoError(t, outcome.Err)
+		verdicts = append(verdicts, outcome.Verdict)
+	})
+	require.Len(t, verdicts, int(last-first+1))
+	return verdicts
+}
+
+// The old code does what it should where nothing goes wrong: what runs of it show
+// elsewhere is not the harness' doing.
+func TestKubernetes026PassesACalmRun(t *testing.T) {
+	for _, v := range run(t, worker(t, "kubernetes-0.26"), "calm", "", 1, 3) {
+		require.Equal(t, linearizability.Passed, v.Outcome, "seed %d: %s %v", v.Seed, v.Reason, v.Violations)
+	}
+}
+
+// kubernetes/kubernetes #116122, in the release itself: a watch misses events. With
+// the fix of #116172 it does not.
+func TestKubernetes026MissesEvents(t *testing.T) {
+	const fix, last = "kubernetes-0.26-A01-mended", 40
+	require.NotEmpty(t, reliable(run(t, worker(t, "kubernetes-0.26"), "reinit", "", 1, last)))
+	require.Empty(t, reliable(run(t, worker(t, "kubernetes-0.26", fix), "reinit", fix, 1, last)))
+}
+
+// reliable are the seeds in which a watch missed an event.
+func reliable(verdicts []scenario.Verdict) (seeds []uint64) {
+	for _, v := range verdicts {
+		for _, violation := range v.Violations {
+			if violation.Guarantee == linearizability.Reliable.Name {
+				seeds = append(seeds, v.Seed)
+				break
+			}
+		}
+	}
+	return seeds
+}
