@@ -7,6 +7,7 @@ SEED     ?= 7
 TARGET   ?= cacher
 SEEDS    ?= 1-2000
 TRIALS   ?= 20
+LAST     ?= 140
 REPLAYS  ?= 200
 
 .DEFAULT_GOAL := help
@@ -80,8 +81,8 @@ shrink-record: ## make a failing run of each bug that was found smaller, and wri
 	go run ./sim/mutant/hunt --shrink --results docs/track-record.jsonl --table docs/shrinking.md
 
 .PHONY: released
-released: ## build the released versions of sim/released and find in them what docs/released-versions.md says; minutes the first time
-	go test -count 1 -timeout 60m ./sim/released -build -v
+released: ## build the released versions of sim/released and find in them what docs/released-versions.md says; minutes the first time (LAST=140 seeds)
+	go test -count 1 -timeout 60m ./sim/released -build -last $(LAST) -v
 
 .PHONY: campaign-dry-run
 campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kill one of them (SEEDS=1-2000)

@@ -18,11 +18,20 @@ type Release struct {
 	Name string
 	// Summary says what it is.
 	Summary string
+	// PlainLists is whether it knows no streaming lists (sendInitialEvents): it refuses
+	// such a watch, so that clients are not to ask for them.
+	PlainLists bool
+	// RareBookmarks is whether it sends a watch one bookmark a minute at most, and one
+	// before the watch's deadline, whatever is configured: a run has few or none.
+	RareBookmarks bool
 }
 
 // releases are all there are, in a fixed order.
 var releases = []Release{
-	{"kubernetes-0.26", "the etcd3 store and Cacher of Kubernetes 0.26.15, as released"},
+	{
+		Name: "kubernetes-0.26", Summary: "the etcd3 store and Cacher of Kubernetes 0.26.15, as released",
+		PlainLists: true, RareBookmarks: true,
+	},
 }
 
 // All lists the releases in a fixed order.

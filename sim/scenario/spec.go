@@ -10,6 +10,7 @@ import (
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/cluster"
+	"github.com/watchsim/watchsim/sim/released"
 	"github.com/watchsim/watchsim/sim/workload"
 )
 
@@ -113,6 +114,9 @@ func (s Spec) workload() workload.Config {
 	}
 	if s.Watchers > 0 {
 		config.Watchers = s.Watchers
+	}
+	if release, known := released.Find(s.Target); known {
+		config.PlainLists = release.PlainLists
 	}
 	if s.Reduced != nil {
 		config.Parts = append([]workload.Part{}, s.Reduced.Parts...)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim/released"
 )
 
 // A verdict is worth what happened in its run. Each scenario of the catalogue
@@ -20,8 +21,17 @@ var minimum = linearizability.Counts{Writes: 5, Gets: 1, Lists: 2, Streams: 3, E
 // minimum is what has to happen in a run of this spec: what its scenario says if
 // the spec is at least as large as the scenario, and otherwise like it. A plan
 // that was not drawn from the seed makes it another setting. A reduced run shows
-// one thing and need show nothing else.
+// one thing and need show nothing else. A release that was not built for what a
+// scenario demands is spared it.
 func (s Spec) minimum() linearizability.Counts {
+	wanted := s.minimumOfScenario()
+	if release, known := released.Find(s.Target); known && release.RareBookmarks {
+		wanted.Bookmarks = 0
+	}
+	return wanted
+}
+
+func (s Spec) minimumOfScenario() linearizability.Counts {
 	if s.Reduced != nil {
 		return linearizability.Counts{}
 	}

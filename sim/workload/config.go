@@ -48,6 +48,10 @@ type Config struct {
 	// StreamMost is the longest a client keeps a stream it means to cancel.
 	StreamMost time.Duration
 
+	// PlainLists is for API servers that know no streaming lists: no client asks
+	// for one.
+	PlainLists bool
+
 	// Parts are what is left of a workload that was reduced; nil is all of it, and
 	// clients without a part do nothing.
 	Parts []Part

@@ -40,7 +40,7 @@ func (f *reflector) drawHabits() {
 	f.pace = drawPace(f.random, false)
 	f.server = f.anyServer()
 	f.roams = oneIn(f.random, 4)
-	f.streams = oneIn(f.random, 3)
+	f.streams = oneIn(f.random, 3) && !f.catalog.config.PlainLists
 	f.scope = f.catalog.scope(f.random)
 	f.selector = f.catalog.selector(f.random)
 	if oneIn(f.random, 3) {
@@ -140,9 +140,6 @@ func (f *reflector) watch(request model.Stream) (resumable bool) {
 		case model.Expired, model.TooLarge:
 			f.unavailable = f.unavailable || initial
 			return false
-		case model.Invalid:
-			// An API server that is too old for streaming lists. client-go lists then.
-			f.streams = f.streams && !initial
 		}
 		return !initial && f.fail()
 	}

@@ -95,7 +95,7 @@ func (w *watcher) drawRequest(server *session) model.Stream {
 	case choice < 12:
 		request.RV = w.knownRV(server, w.knowledge.future)
 	default:
-		request.InitialEvents, request.Bookmarks = true, true
+		request.InitialEvents, request.Bookmarks = !w.catalog.config.PlainLists, true
 		switch w.random.IntN(4) {
 		case 0:
 			request.RV = 0
