@@ -31,6 +31,8 @@ type Config struct {
 	// Stop calls Here where the run ends early, while all goroutines are still as
 	// they were.
 	Stop bool
+	// Explore makes the run one that a search can steer; nil for an ordinary one.
+	Explore *Explore
 	// Network sets up the simulated network; its random streams are the world's.
 	Network simnet.Config
 }

@@ -8,6 +8,7 @@
 //   - config.go: what a run is given: source, limits, intensity of the schedule.
 //   - world.go: Run, and what a running simulation offers.
 //   - source.go: where decisions come from.
+//   - explore.go: runs that a search can steer, and what it learns of them.
 //   - process.go: groups of goroutines that crash together.
 //   - random.go: named random streams.
 //   - trace.go: everything that happened in a run, and where two runs part.

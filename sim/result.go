@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -63,6 +64,8 @@ type Result struct {
 	TapeFull bool
 	// Trace is everything that happened, if it was asked for.
 	Trace Trace
+	// Explored is there for a run that explores.
+	Explored *Explored
 
 	begin     time.Time // of the world, on the simulated clock
 	processes []string  // by number, for a Logbook
@@ -78,8 +81,9 @@ type Leftover struct {
 // recording is the memory that the kernel writes to, outside of the collected
 // heap: pages that are not used cost nothing.
 type recording struct {
-	tape  []byte
-	trace Trace
+	tape    []byte
+	trace   Trace
+	choices []Choice
 }
 
 func newRecording(p *kernel.Params, config Config) recording {
@@ -93,6 +97,11 @@ func newRecording(p *kernel.Params, config Config) recording {
 		r.trace = newTrace(config.TraceRecords)
 		p.Trace = unsafe.Pointer(unsafe.SliceData(r.trace))
 		p.TraceCap = len(r.trace)
+	}
+	if config.Explore != nil {
+		r.choices = newChoices()
+		p.Choices = unsafe.Pointer(unsafe.SliceData(r.choices))
+		p.ChoicesCap = len(r.choices)
 	}
 	return r
 }
@@ -111,6 +120,12 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 		result.Tape = append([]byte{}, r.tape[:c.Recorded]...)
 	}
 	result.Trace = r.trace[:min(c.Traced, len(r.trace))]
+	if r.choices != nil {
+		result.Explored = &Explored{
+			Choices: slices.Clone(r.choices[:c.Choices]), Truncated: c.ChoicesFull != 0,
+			Shape: c.Shape, State: c.State, Steps: c.Steps,
+		}
+	}
 	goroutines := goroutines()
 	result.Leftover = leftover(w, goroutines)
 	if result.Stop != Completed {

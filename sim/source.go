@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"encoding/binary"
 	"hash/fnv"
 	"unsafe"
 
@@ -9,8 +10,9 @@ import (
 )
 
 // Source is where the decisions of a run come from: a seed generates them, or
-// that and another seed for the schedule, and a tape repeats them; a search or a
-// shrinker makes tapes of its own.
+// that and another seed for the schedule, a tape repeats them, and a plan of
+// priorities (explore.go) takes them as the run goes; a search or a shrinker makes
+// tapes of its own.
 type Source interface {
 	// Seed is the number that every named random stream derives from.
 	Seed() uint64
@@ -96,6 +98,14 @@ func (o opened) load(p *kernel.Params) {
 	openUsed = copy(memory, o.tape)
 	seeded(o.seed).load(p)
 	p.Replay, p.ReplayLen = unsafe.Pointer(unsafe.SliceData(memory)), len(memory)
+}
+
+// AppendChoice adds a choice to a tape.
+func AppendChoice(tape []byte, chosen uint32) []byte {
+	if chosen < 255 {
+		return append(tape, byte(chosen))
+	}
+	return binary.LittleEndian.AppendUint32(append(tape, 255), chosen)
 }
 
 // Trimmed is a tape without the plain choices at its end.

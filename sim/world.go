@@ -28,6 +28,8 @@ type World struct {
 	network *simnet.Network
 	begin   time.Time
 
+	setWindow func(open bool) // the kernel's, see explore.go
+
 	mu       sync.Mutex // guards groups
 	groups   []*Process // by number
 	crashing sync.Mutex
@@ -74,6 +76,7 @@ func Run(config Config, f func(*World)) (*Result, error) {
 		BreakAt:      config.BreakAt,
 	}
 	config.Source.load(&params)
+	config.Explore.load(&params)
 	recording := newRecording(&params, config)
 
 	// The collector would run at moments that depend on the machine.
@@ -84,6 +87,10 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	var counters kernel.Counters
 	start := time.Now()
 	kernel.Run(&params, &counters, func() {
+		w.setWindow = params.SetWindow
+		if w.setWindow == nil {
+			w.setWindow = func(bool) {}
+		}
 		w.begin = time.Now()
 		config.Network.Rand = w.Rand
 		w.network = simnet.New(config.Network)
@@ -91,6 +98,9 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	})
 	wall := time.Since(start)
 	defer kernel.Forget()
+	if config.Explore != nil && params.SetWindow == nil {
+		return nil, ErrOldOverlay
+	}
 	runtime.KeepAlive(config.Source)
 	result := newResult(w, &counters, wall, recording)
 	if config.Stop && result.Stop != Completed {

@@ -94,9 +94,11 @@ func override[T int | time.Duration](field *T, value T) {
 
 // chooseFaults reads --faults: a word, a list of kinds, or a plan file.
 func (f *runFlags) chooseFaults(spec *scenario.Spec) error {
-	switch f.faults {
-	case "":
+	if f.faults == "" {
 		return nil
+	}
+	spec.Plan = ""
+	switch f.faults {
 	case "all":
 		spec.Kinds, spec.Every = nil, false
 		return nil

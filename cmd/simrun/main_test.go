@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,8 @@ const asSimrun = "WATCHSIM_TEST_AS_SIMRUN"
 
 func TestMain(m *testing.M) {
 	addDamagedTargets()
-	if os.Getenv(asSimrun) != "" {
+	// What `go test -fuzz` starts inherits the variable, too, and is a test.
+	if os.Getenv(asSimrun) != "" && !slices.Contains(os.Args, "-test.fuzzworker") {
 		main()
 	}
 	if err := sim.Available(); err != nil {

@@ -95,7 +95,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 		RunE:          func(command *cobra.Command, _ []string) error { return flags.run(command) },
 	}
 	flags.register(root)
-	root.AddCommand(campaignCommand(), mergeCommand(), replayCommand(), shrinkCommand(), explainCommand(), diffCommand(), hereCommand(), checkCommand(), timelineCommand(), importCommand(), recordCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
+	root.AddCommand(campaignCommand(), mergeCommand(), replayCommand(), shrinkCommand(), exploreCommand(), explainCommand(), diffCommand(), hereCommand(), checkCommand(), timelineCommand(), importCommand(), recordCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
 		Use:    swarm.WorkerArgument + " FOLDER",
 		Short:  "work off runs for another simrun",
 		Hidden: true,

@@ -33,6 +33,8 @@ type Config struct {
 	EventBytes int
 	// BookmarkPeriod is how often an idle watch gets a bookmark.
 	BookmarkPeriod time.Duration
+	// WindowEvents is how many events a cache's window holds; 0 leaves it to the cache.
+	WindowEvents int
 	// ProgressNotify is how often etcd tells an idle watch of its progress.
 	ProgressNotify time.Duration
 	// Logger receives what the members log; nil means nothing.

@@ -62,6 +62,7 @@ func (s *Server) Start() error {
 			Name:           s.name,
 			Endpoints:      s.cluster.endpoints(),
 			BookmarkPeriod: s.cluster.config.BookmarkPeriod,
+			WindowEvents:   s.cluster.config.WindowEvents,
 		})
 		if err != nil {
 			return

@@ -8,6 +8,12 @@ var schedulerEdits = []edit{
 	simLocks   int32  // mutexes held
 	simStalled bool   // asleep at a synchronisation point
 	simAside   int32  // depth of what happens once in a process
+
+	simScoped   bool   // the last synchronisation point was in scope
+	simFresh    bool   // it was picked among all that could run, and has done nothing yet
+	simShape    uint64 // of the last event, in a run that explores
+	simCode     uint64 // random numbers, in a run that explores
+	simPriority uint64 // in a run that explores by a plan
 `, "a goroutine knows its process, and a crash which goroutines hold locks"),
 
 	after("runtime/proc.go", "func runqput(pp *p, gp *g, next bool) {\n", `	if simOwns(gp) {
@@ -59,7 +65,8 @@ var schedulerEdits = []edit{
 	after("runtime/proc.go", "func ready(gp *g, traceskip int, next bool) {\n", `	if simGone(gp) {
 		return
 	}
-`, "a goroutine of a crashed process never runs again"),
+	simWake(gp)
+`, "a goroutine of a crashed process never runs again, and whoever is woken has what its waker did before it"),
 
 	after("runtime/proc.go", `		newg.bubble = callergp.bubble
 		if mp.curg != nil {
@@ -78,13 +85,16 @@ var schedulerEdits = []edit{
 
 	after("runtime/chan.go", `func chansend(c *hchan, ep unsafe.Pointer, block bool, callerpc uintptr) bool {
 `, `	simPoint()
+	simSending(c)
 `, "synchronisation point"),
 
 	after("runtime/chan.go", `func chanrecv(c *hchan, ep unsafe.Pointer, block bool) (selected, received bool) {
 `, `	simPoint()
+	simReceiving(c)
 `, "synchronisation point"),
 
 	after("runtime/chan.go", "func closechan(c *hchan) {\n", `	simPoint()
+	simTouch(unsafe.Pointer(c), simEventClose)
 `, "synchronisation point"),
 
 	after("runtime/chan.go", "	bubble   *synctestBubble\n", "	simOrder uintptr // order of creation among simulated channels\n", ""),
@@ -107,7 +117,10 @@ var schedulerEdits = []edit{
 	simSelect, simFirst := simActive() && gp.simAside == 0, 0
 	if simSelect {
 		simPoint()
-		if len(scases) > 1 {
+		simSelecting(scases, nsends)
+		if sim.p.explore == simSteered {
+			simFirst = simSelectFirst(gp, scases, nsends)
+		} else if len(scases) > 1 {
 			simFirst = int(simChoose(uint32(len(scases))))
 		}
 	}

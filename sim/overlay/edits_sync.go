@@ -3,7 +3,7 @@ package overlay
 // syncEdits make locks synchronisation points, and hide from a run what belongs to
 // the whole process: pools, and what is initialised once.
 var syncEdits = []edit{
-	after("internal/sync/mutex.go", "func (m *Mutex) Lock() {\n", `	simLocked()
+	after("internal/sync/mutex.go", "func (m *Mutex) Lock() {\n", `	simLocked(unsafe.Pointer(m), false)
 `, "synchronisation point"),
 
 	replace("internal/sync/mutex.go", `	// There may be a goroutine waiting for the mutex, but we are
@@ -15,7 +15,7 @@ var syncEdits = []edit{
 `, `	if !atomic.CompareAndSwapInt32(&m.state, old, old|mutexLocked) {
 		return false
 	}
-	simLocked()
+	simLocked(unsafe.Pointer(m), false)
 `, "synchronisation point"),
 
 	replace("internal/sync/mutex.go", `	if new != 0 {
@@ -26,7 +26,7 @@ var syncEdits = []edit{
 `, `	if new != 0 {
 		m.unlockSlow(new)
 	}
-	simUnlocked()
+	simUnlocked(unsafe.Pointer(m), false)
 `, "synchronisation point"),
 
 	replace("internal/sync/hashtriemap.go", "	mu       Mutex // Protects mutation to children and any children that are entry nodes.\n",
@@ -50,7 +50,7 @@ var syncEdits = []edit{
 	return nanotime()
 `, "whether a mutex starves is decided on the simulated clock"),
 
-	after("sync/rwmutex.go", "func (rw *RWMutex) RLock() {\n", "	simLocked()\n", "synchronisation point"),
+	after("sync/rwmutex.go", "func (rw *RWMutex) RLock() {\n", "	simLocked(unsafe.Pointer(&rw.w), true)\n", "synchronisation point"),
 	replace("sync/rwmutex.go", `		rw.rUnlockSlow(r)
 	}
 	if race.Enabled {
@@ -61,16 +61,18 @@ var syncEdits = []edit{
 	if race.Enabled {
 		race.Enable()
 	}
-	simUnlocked()
+	simUnlocked(unsafe.Pointer(&rw.w), true)
 `, "synchronisation point"),
 
 	after("sync/runtime.go", `func throw(string)
 `, `
+//go:noescape
 //go:linkname simLocked runtime.simLocked
-func simLocked()
+func simLocked(lock unsafe.Pointer, shared bool)
 
+//go:noescape
 //go:linkname simUnlocked runtime.simUnlocked
-func simUnlocked()
+func simUnlocked(lock unsafe.Pointer, shared bool)
 
 //go:linkname simActive runtime.simActive
 func simActive() bool

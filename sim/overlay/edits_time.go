@@ -77,7 +77,7 @@ var timerEdits = []edit{
 				// added anew depends on the shape of the heap.
 				base := t.simRand
 				if base == 0 {
-					base = uint32(getg().simID) // a sleep
+					base = simSleeper() // a sleep
 				}
 				t.rand = (base ^ uint32(t.when) ^ uint32(t.when>>32)) * 0x9e3779b1
 				t.rand ^= t.rand >> 15

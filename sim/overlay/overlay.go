@@ -22,6 +22,9 @@ var runtimeSim string
 //go:embed files/runtime_sim_bury.go.txt
 var runtimeSimBury string
 
+//go:embed files/runtime_sim_explore.go.txt
+var runtimeSimExplore string
+
 //go:embed files/runtime_sim_focus.go.txt
 var runtimeSimFocus string
 
@@ -36,12 +39,13 @@ var netSim string
 
 // newFiles are added to Go's own packages, by their path below GOROOT/src.
 var newFiles = map[string]string{
-	"runtime/watchsim.go":       runtimeSim,
-	"runtime/watchsim_maps.go":  runtimeSimMaps,
-	"runtime/watchsim_bury.go":  runtimeSimBury,
-	"runtime/watchsim_focus.go": runtimeSimFocus,
-	"internal/sync/watchsim.go": internalSyncSim,
-	"net/watchsim.go":           netSim,
+	"runtime/watchsim.go":         runtimeSim,
+	"runtime/watchsim_maps.go":    runtimeSimMaps,
+	"runtime/watchsim_bury.go":    runtimeSimBury,
+	"runtime/watchsim_focus.go":   runtimeSimFocus,
+	"runtime/watchsim_explore.go": runtimeSimExplore,
+	"internal/sync/watchsim.go":   internalSyncSim,
+	"net/watchsim.go":             netSim,
 }
 
 // BuildTag is the build tag that goes with the overlay: it selects the files

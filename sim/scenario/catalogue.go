@@ -9,6 +9,7 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/workload"
 )
 
 // Entry is a named setting for specs.
@@ -17,49 +18,54 @@ type Entry struct {
 	// Summary says what the scenario is for.
 	Summary string
 	spec    Spec
+	// script is what the clients do, if nothing of it is drawn.
+	script []workload.Act
 	// minimum is what has to happen in a run of it: see vacuity.go.
 	minimum linearizability.Counts
 }
 
 // catalogue lists the scenarios; the first is the default.
-var catalogue = []Entry{
-	{"minute", "one etcd member, one API server, every kind of fault in turn",
-		Spec{Members: 1, Servers: 1},
-		linearizability.Counts{Writes: 5, Gets: 5, Lists: 5, Streams: 4, Events: 15, Bookmarks: 1, Changes: 8, Faults: 1, Shared: 1, Released: 1}},
-	{"quorum", "three etcd members: leader changes and lost quorums come on top",
-		Spec{Members: 3, Servers: 1},
-		linearizability.Counts{Writes: 2, Gets: 2, Lists: 4, Streams: 4, Events: 6, Bookmarks: 1, Changes: 3, Faults: 1, Released: 1}},
-	{"pair", "two API servers over one etcd member, with clients on both",
-		Spec{Members: 1, Servers: 2},
-		linearizability.Counts{Writes: 8, Gets: 8, Lists: 10, Streams: 4, Events: 25, Bookmarks: 2, Changes: 9, Faults: 1, Shared: 1, Released: 2}},
-	{"storm", "three etcd members, two API servers, and every kind of fault in every run",
-		Spec{Members: 3, Servers: 2, Every: true},
-		linearizability.Counts{Writes: 1, Lists: 2, Streams: 5, Blocks: 3, Events: 10, Bookmarks: 2, Resumed: 1, Changes: 4, Faults: 10, Released: 2}},
-	{"calm", "nothing goes wrong but the schedule",
-		Spec{Members: 1, Servers: 1, Kinds: []string{}},
-		linearizability.Counts{Writes: 10, Gets: 15, Lists: 18, Streams: 3, Events: 25, Bookmarks: 1, Changes: 14, Delivered: 1, Informers: 1, Shared: 1, Released: 1}},
-	{"reinit", "API servers lose their watch on etcd again and again behind partitions, while watches start and stall",
-		Spec{
+var catalogue = append(drawn, scripted...)
+
+// drawn are those in which the seed decides what clients do.
+var drawn = []Entry{
+	{Name: "minute", Summary: "one etcd member, one API server, every kind of fault in turn",
+		spec:    Spec{Members: 1, Servers: 1},
+		minimum: linearizability.Counts{Writes: 5, Gets: 5, Lists: 5, Streams: 4, Events: 15, Bookmarks: 1, Changes: 8, Faults: 1, Shared: 1, Released: 1}},
+	{Name: "quorum", Summary: "three etcd members: leader changes and lost quorums come on top",
+		spec:    Spec{Members: 3, Servers: 1},
+		minimum: linearizability.Counts{Writes: 2, Gets: 2, Lists: 4, Streams: 4, Events: 6, Bookmarks: 1, Changes: 3, Faults: 1, Released: 1}},
+	{Name: "pair", Summary: "two API servers over one etcd member, with clients on both",
+		spec:    Spec{Members: 1, Servers: 2},
+		minimum: linearizability.Counts{Writes: 8, Gets: 8, Lists: 10, Streams: 4, Events: 25, Bookmarks: 2, Changes: 9, Faults: 1, Shared: 1, Released: 2}},
+	{Name: "storm", Summary: "three etcd members, two API servers, and every kind of fault in every run",
+		spec:    Spec{Members: 3, Servers: 2, Every: true},
+		minimum: linearizability.Counts{Writes: 1, Lists: 2, Streams: 5, Blocks: 3, Events: 10, Bookmarks: 2, Resumed: 1, Changes: 4, Faults: 10, Released: 2}},
+	{Name: "calm", Summary: "nothing goes wrong but the schedule",
+		spec:    Spec{Members: 1, Servers: 1, Kinds: []string{}},
+		minimum: linearizability.Counts{Writes: 10, Gets: 15, Lists: 18, Streams: 3, Events: 25, Bookmarks: 1, Changes: 14, Delivered: 1, Informers: 1, Shared: 1, Released: 1}},
+	{Name: "reinit", Summary: "API servers lose their watch on etcd again and again behind partitions, while watches start and stall",
+		spec: Spec{
 			Members: 1, Servers: 2, Watchers: 36, CountMost: 14, Every: true,
 			Kinds:    []string{"watch-break", "partition"},
 			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 300 * time.Millisecond, StallMax: 4 * time.Second},
 		},
-		linearizability.Counts{Writes: 10, Gets: 14, Lists: 12, Streams: 20, Blocks: 10, Events: 75, Bookmarks: 7, Changes: 12,
+		minimum: linearizability.Counts{Writes: 10, Gets: 14, Lists: 12, Streams: 20, Blocks: 10, Events: 75, Bookmarks: 7, Changes: 12,
 			Refused: 1, Faults: 2, Shared: 1, Released: 2, Scribbled: 9}},
-	{"crowd", "no faults and a kind schedule: clients that stop reading are in the way of a flood of writes",
-		Spec{
+	{Name: "crowd", Summary: "no faults and a kind schedule: clients that stop reading are in the way of a flood of writes",
+		spec: Spec{
 			Members: 1, Servers: 1, Watchers: 6, Sleepers: 8, Flood: 200, EventBytes: 32 << 10,
 			Kinds:    []string{},
 			Schedule: &sim.Schedule{YieldEvery: 200},
 		},
-		linearizability.Counts{Writes: 120, Gets: 20, Lists: 20, Streams: 75, Blocks: 40, Events: 450, Bookmarks: 5, Changes: 120,
+		minimum: linearizability.Counts{Writes: 120, Gets: 20, Lists: 20, Streams: 75, Blocks: 40, Events: 450, Bookmarks: 5, Changes: 120,
 			Unblocked: 30, Shared: 3, Released: 1, Scribbled: 65}},
-	{"idle", "after faults, minutes in which nobody writes but a neighbour: bookmarks alone tell clients how far they are",
-		Spec{
+	{Name: "idle", Summary: "after faults, minutes in which nobody writes but a neighbour: bookmarks alone tell clients how far they are",
+		spec: Spec{
 			Members: 1, Servers: 1, Duration: 150 * time.Second, Quiet: 110 * time.Second,
 			Neighbour: 7 * time.Second,
 		},
-		linearizability.Counts{Writes: 3, Gets: 7, Lists: 5, Streams: 4, Events: 8, Bookmarks: 4, Changes: 6, Faults: 1,
+		minimum: linearizability.Counts{Writes: 3, Gets: 7, Lists: 5, Streams: 4, Events: 8, Bookmarks: 4, Changes: 6, Faults: 1,
 			Refreshed: 1, Shared: 10, Released: 1}},
 }
 
@@ -88,6 +94,10 @@ func Named(name string) (Spec, error) {
 			spec.Scenario = name
 			spec.Duration = cmp.Or(spec.Duration, time.Minute)
 			spec.Operations = 200
+			if spec.Explore != nil {
+				window := *spec.Explore
+				spec.Explore = &window
+			}
 			return spec, nil
 		}
 		names = append(names, entry.Name)

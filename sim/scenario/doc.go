@@ -4,6 +4,8 @@
 //
 //   - spec.go: what a run is a function of.
 //   - catalogue.go: named settings for specs.
+//   - scripted.go: those of them that are small enough to be explored.
+//   - explore.go: how a search steers a run.
 //   - run.go: the run itself.
 //   - log.go: what etcd logs, kept out of the run.
 //   - judge.go: what the run and the oracle say together.

@@ -73,15 +73,6 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := sim.FromSeed(spec.Seed)
-	switch {
-	case spec.Reduced != nil && spec.ScheduleSeed != 0 && len(options.Tape) == 0:
-		source = sim.FromSchedule(spec.Seed, spec.ScheduleSeed)
-	case spec.Reduced != nil:
-		source = sim.FromOpenTape(spec.Seed, options.Tape)
-	case options.Tape != nil:
-		source = sim.FromTape(spec.Seed, options.Tape)
-	}
 	r := &Run{Spec: spec, Plan: plan, Schedule: spec.schedule(), History: &model.History{}}
 	latency := spec.latency()
 	if logger, ok := made.(target.Logger); ok && options.Log != nil {
@@ -94,14 +85,14 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	}
 	var ran *cluster.Cluster
 	r.Result, err = sim.Run(sim.Config{
-		Source: source, Limits: limits, Schedule: r.Schedule,
+		Source: spec.source(options.Tape), Limits: limits, Schedule: r.Schedule, Explore: spec.Explore.steering(),
 		Record: options.Record, Stop: options.Stop, BreakAt: options.BreakAt, Trace: options.Trace, TraceRecords: options.TraceRecords,
 		Network: simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost},
 	}, func(world *sim.World) {
 		ran, err = cluster.Start(world, cluster.Config{
 			Dir: options.Dir, Members: spec.Members, Servers: spec.Servers, Target: made,
 			Latency: latency, EventBytes: spec.eventBytes(),
-			BookmarkPeriod: bookmarkPeriod, ProgressNotify: progressNotify,
+			BookmarkPeriod: bookmarkPeriod, ProgressNotify: progressNotify, WindowEvents: spec.WindowEvents,
 			Logger: etcdLogger(options.Log),
 		})
 		if err != nil {
@@ -188,6 +179,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	if r.Spec.Neighbour > 0 {
 		go cluster.Neighbour(serving, r.Spec.Neighbour)
 	}
+	r.Spec.Explore.watch(world, began)
 	clients.Start()
 	report, err := faults.Run(context.Background(), r.Plan, cluster.Surface(clients), began)
 	r.Faults, r.History.Faults = report, report.Fired

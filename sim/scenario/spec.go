@@ -64,6 +64,10 @@ type Spec struct {
 	Every bool     `json:"every,omitempty"`
 	// Plan is the text of a plan to follow instead of one drawn from the seed.
 	Plan string `json:"plan,omitempty"`
+	// WindowEvents is how many events a cache's window holds; 0 leaves it to the cache.
+	WindowEvents int `json:"windowEvents,omitempty"`
+	// Explore makes the run one that a search steers; nil for an ordinary one.
+	Explore *Exploration `json:"explore,omitempty"`
 	// Reduced says what is left of a run that was reduced, nil for a whole one.
 	Reduced *Reduction `json:"reduced,omitempty"`
 }
@@ -101,6 +105,10 @@ func (s Spec) Validate() error {
 	if err := plan.Check(s.topology()); err != nil {
 		return err
 	}
+	if e := s.Explore; e != nil && (e.From < 0 || e.To < e.From || e.To > s.workload().Active()) {
+		return fmt.Errorf("%w: expected a window that ends after it begins and by %v, when faults have healed, found %v to %v",
+			ErrSpec, s.workload().Active(), e.From, e.To)
+	}
 	return s.workload().Validate()
 }
 
@@ -117,6 +125,11 @@ func (s Spec) workload() workload.Config {
 	}
 	if release, known := released.Find(s.Target); known {
 		config.PlainLists = release.PlainLists
+	}
+	if entry, known := find(s.Scenario); known && entry.script != nil {
+		config.Script = entry.script
+		config.Writers, config.Readers, config.Reflectors, config.Watchers, config.Informers = 0, 0, 0, 0, 0
+		config.Namespaces, config.Labels, config.Nodes = config.Namespaces[:1], nil, nil
 	}
 	if s.Reduced != nil {
 		config.Parts = append([]workload.Part{}, s.Reduced.Parts...)
@@ -162,6 +175,9 @@ func (s Spec) plan() (faults.Plan, error) {
 // schedule is how unkind the scheduler is in this run. It differs from seed to
 // seed, because a bug that needs much of one thing often needs little of another.
 func (s Spec) schedule() sim.Schedule {
+	if s.steered() {
+		return sim.Schedule{}
+	}
 	if s.Schedule != nil {
 		return *s.Schedule
 	}

@@ -40,7 +40,8 @@ func (s Spec) minimumOfScenario() linearizability.Counts {
 		return minimum
 	}
 	whole, _ := Named(s.Scenario)
-	if s.Plan != "" {
+	whole.Explore = nil
+	if s.Plan != "" && s.Plan != whole.Plan {
 		drawn := s
 		drawn.Plan = ""
 		if plan, err := drawn.plan(); err != nil || plan.String() != s.Plan {
@@ -50,7 +51,7 @@ func (s Spec) minimumOfScenario() linearizability.Counts {
 	if s.Duration < whole.Duration || s.Operations < whole.Operations {
 		return minimum
 	}
-	s.Target, s.Mutant, s.Seed, s.Plan = "", "", 0, ""
+	s.Target, s.Mutant, s.Seed, s.Plan, s.Explore = "", "", 0, whole.Plan, nil
 	s.Duration, s.Operations = whole.Duration, whole.Operations
 	if !reflect.DeepEqual(s, whole) {
 		return minimum

@@ -7,6 +7,7 @@
 // writes the artefacts before it judges.
 //
 //   - job.go: what goes to a worker and what comes back.
+//   - explored.go: what a worker says of a run that a search steers.
 //   - work.go: the worker's side.
 //   - process.go: one worker process, seen from the coordinator.
 //   - limit.go, limit_linux.go, limit_other.go: how long a run may take.

@@ -28,6 +28,8 @@ type Job struct {
 	Stop    bool          `json:"stop,omitempty"`
 	// Log is the file for what is logged, an absolute path; empty for none.
 	Log string `json:"log,omitempty"`
+	// Choices asks for every decision of a run that explores.
+	Choices bool `json:"choices,omitempty"`
 	// Details asks for what a smaller run is made from.
 	Details bool `json:"details,omitempty"`
 }
@@ -68,6 +70,8 @@ type Answer struct {
 	Processor time.Duration `json:"processor"`
 	// Details are there if the job asked for them.
 	Details *Details `json:"details,omitempty"`
+	// Explored is there if the run was one that explores.
+	Explored *Explored `json:"explored,omitempty"`
 }
 
 // Details are what a smaller run is made from.

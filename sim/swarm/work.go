@@ -133,6 +133,9 @@ func (w *worker) do(job Job) Answer {
 		}
 	}
 	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began}
+	if answer.Explored, err = explored(run, job.Choices); err != nil {
+		return Answer{Error: err.Error()}
+	}
 	if job.Details {
 		answer.Details = &Details{
 			Plan: run.Plan.String(), Parts: run.Parts, Tape: run.Result.Tape,

@@ -49,6 +49,9 @@ type ServerConfig struct {
 	Endpoints []string
 	// BookmarkPeriod is how often an idle watch gets a bookmark.
 	BookmarkPeriod time.Duration
+	// WindowEvents is how many events the cache's window holds, for caches that can be
+	// told; 0 leaves it to the cache.
+	WindowEvents int
 }
 
 // API is how a client reaches one API server. Both methods leave the request's

@@ -52,6 +52,9 @@ type Config struct {
 	// for one.
 	PlainLists bool
 
+	// Script is what clients do, line by line; they come on top of all others.
+	Script []Act
+
 	// Parts are what is left of a workload that was reduced; nil is all of it, and
 	// clients without a part do nothing.
 	Parts []Part
@@ -148,7 +151,7 @@ func (c Config) Validate() error {
 	expect(c.BackoffFirst > 0 && c.BackoffMost >= c.BackoffFirst,
 		"backoff must be positive and grow; found %v to %v", c.BackoffFirst, c.BackoffMost)
 	if len(problems) == 0 {
-		return c.validateParts()
+		return errors.Join(c.validateScript(), c.validateParts())
 	}
 	return errors.Join(problems...)
 }
@@ -157,14 +160,15 @@ func (c Config) Validate() error {
 func (c Config) Clients() []string {
 	return slices.Concat(
 		clientNames("writer", c.Writers), clientNames("reader", c.Readers), c.Consumers(),
-		clientNames("sleeper", c.Sleepers), []string{Closer})
+		clientNames("sleeper", c.Sleepers), c.scriptedOnly(), []string{Closer})
 }
 
 // Consumers are the names of the clients that read streams, in a fixed order:
 // those that a fault can slow down or stall.
 func (c Config) Consumers() []string {
 	return slices.Concat(
-		clientNames("reflector", c.Reflectors), clientNames("watcher", c.Watchers), clientNames("informer", c.Informers))
+		clientNames("reflector", c.Reflectors), clientNames("watcher", c.Watchers), clientNames("informer", c.Informers),
+		c.scripted(true))
 }
 
 // Closer is the client that makes the last writes.

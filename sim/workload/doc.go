@@ -8,6 +8,7 @@
 //   - reflectors list, watch, resume and relist as client-go does (reflector.go);
 //   - watchers open streams of every other kind (watcher.go);
 //   - informers are the target's real client-go informers (informer.go);
+//   - the clients of a script do what its lines say (script.go);
 //   - the closer makes sure, once faults have healed, that there is something
 //     left to deliver (closer.go).
 //

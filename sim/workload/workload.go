@@ -117,6 +117,7 @@ func (w *Workload) Start() {
 	for _, i := range w.config.present("informer", w.config.Informers) {
 		w.startInformer(w.newClient("informer", i))
 	}
+	w.startScript()
 }
 
 func (w *Workload) newWatcher(kind string, index int) *watcher {

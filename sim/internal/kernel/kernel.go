@@ -30,8 +30,48 @@ type Params struct {
 
 	FocusSeed  uint64
 	FocusOneIn uint64
-	_          [6]uint64
+
+	Explore    uint64
+	Scope      string
+	Holds      unsafe.Pointer
+	HoldsLen   int
+	Changes    unsafe.Pointer
+	ChangesLen int
+	Choices    unsafe.Pointer
+	ChoicesCap int
+
+	// SetWindow opens or closes the window of a run that explores. The kernel fills it
+	// in when the run begins; one that cannot explore leaves it as it is.
+	SetWindow func(open bool)
+	_         [4]uint64
 }
+
+// Change is where a plan of priorities changes one.
+type Change struct {
+	Step     uint64 // which synchronisation point in scope, from 1
+	Priority uint64 // what the goroutine has from then on
+	Hold     uint64 // which of the lengths it is held up for, from 1; 0 for none
+}
+
+// Chosen is a decision of a run that explores.
+type Chosen struct {
+	Kind, Alternatives, Chosen uint32
+	Alone                      uint32 // at a point: nobody else was runnable
+	State                      uint64 // where the run was: equal numbers mean the same future
+}
+
+// The values of Params.Explore.
+const (
+	Steered  = 1 // a search takes the decisions
+	Observed = 2 // the decisions are those of any run; only the shape is wanted
+)
+
+// The kinds of decision of a run that explores.
+const (
+	AtPoint  = 1 // go on, let others go first unless Alone, or be held up for each of the lengths
+	AtPick   = 2 // which goroutine runs
+	AtSelect = 3 // which ready case a select takes
+)
 
 // Counters is what a run reports. The edited runtime declares the same struct.
 type Counters struct {
@@ -54,7 +94,13 @@ type Counters struct {
 	Running    uint64 // ID of the goroutine that ran last
 	Traced     int
 	Spins      uint64
-	_          [2]uint64
+
+	Shape       uint64 // of a run that explores, up to the end of its window
+	State       uint64 // where it was at the end of its window
+	Steps       uint64 // synchronisation points in scope within the window
+	Choices     int    // decisions written
+	ChoicesFull uint64
+	_           [4]uint64
 }
 
 // Why a run stopped, as Counters.Stop tells.

@@ -14,7 +14,7 @@ func New() target.Target { return apiserver.New("cacher", newCache) }
 
 // newCache starts the cache with the settings that Kubernetes' cache gets, and what
 // those leave open at its defaults.
-func newCache(settings upstream.Config, _ target.ServerConfig) (apiserver.Cache, error) {
+func newCache(settings upstream.Config, server target.ServerConfig) (apiserver.Cache, error) {
 	cache, err := cacher.New(cacher.Config{
 		Storage:             settings.Storage,
 		Versioner:           settings.Versioner,
@@ -28,6 +28,8 @@ func newCache(settings upstream.Config, _ target.ServerConfig) (apiserver.Cache,
 		NewFunc:             settings.NewFunc,
 		NewListFunc:         settings.NewListFunc,
 		Codec:               settings.Codec,
+		MinEvents:           server.WindowEvents,
+		MaxEvents:           server.WindowEvents,
 	})
 	if err != nil {
 		return apiserver.Cache{}, err

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim/explore"
+	"github.com/watchsim/watchsim/sim/explore/pooled"
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/swarm"
+)
+
+// exploreFlags are what explore takes.
+type exploreFlags struct {
+	runFlags
+	strategy, scope      string
+	bound, depth         int
+	runs, failures       int
+	budget               time.Duration
+	holds                []time.Duration
+	windowFrom, windowTo time.Duration
+}
+
+// The strategies, as --strategy names them.
+const (
+	byRandom     = "random"
+	byPriorities = "pct"
+	byExhaustion = "exhaustive"
+)
+
+// scopes are the functions whose synchronisation points are explored, by target.
+var scopes = map[string]string{
+	"cacher":     "github.com/watchsim/watchsim/cacher",
+	"kubernetes": "k8s.io/apiserver/pkg/storage/cacher",
+}
+
+// everything as a scope is all the code that runs.
+const everything = "all"
+
+// exploreCommand searches the schedules of a scenario.
+func exploreCommand() *cobra.Command {
+	var flags exploreFlags
+	command := &cobra.Command{
+		Use:   "explore",
+		Short: "search the schedules of a scenario, up to all of them",
+		Long: "explore runs a scenario again and again, each time with another schedule, and says how many different\n" +
+			"ones there were. Strategies:\n\n" +
+			"  random      what seeds do: a random walk with stalls\n" +
+			"  pct         random priorities that change at --depth - 1 random points; a bug of that depth is found with\n" +
+			"              a probability that can be stated\n" +
+			"  exhaustive  every schedule that departs at most --bound times from the plain one, in which goroutines\n" +
+			"              take turns\n\n" +
+			"pct and exhaustive decide within a window of simulated time only, and at synchronisation points in the code\n" +
+			"of --scope: there a goroutine goes on, lets others go first, or is held up for one of --holds. Two runs have\n" +
+			"one shape if they differ only in the order of what does not depend on each other. \"Exhausted\" is printed only\n" +
+			"when nothing was left out. Failing runs leave folders as those of simrun do, to be replayed.\n\n" +
+			"Exit codes: 0 no failure, and with exhaustive everything tried; 1 a guarantee was broken; 2 bad usage;\n" +
+			"3 inconclusive, or a limit came before the end of an exhaustive search.",
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return flags.explore(command) },
+	}
+	set := command.Flags()
+	set.StringVar(&flags.strategy, "strategy", byExhaustion, "random, pct or exhaustive")
+	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most departures from the plain schedule")
+	set.IntVar(&flags.depth, "depth", 3, "pct: how many ordering constraints the bug is thought to need")
+	set.StringVar(&flags.scope, "scope", "", "what the names of functions begin with whose synchronisation points are explored, or all (default: the target's cache)")
+	set.DurationSliceVar(&flags.holds, "holds", nil, "for how long a goroutine can be held up (default: the scenario's, or 5ms,300ms)")
+	set.DurationVar(&flags.windowFrom, "from", 0, "simulated time at which the window opens (default: the scenario's, or the beginning)")
+	set.DurationVar(&flags.windowTo, "to", 0, "simulated time at which it closes (default: the scenario's, or when faults have healed)")
+	set.IntVar(&flags.runs, "runs", 100_000, "the most runs; 0 for no limit")
+	set.IntVar(&flags.failures, "failures", 1, "end after so many failures; 0 for no limit")
+	set.DurationVar(&flags.budget, "budget", 0, "end after so much real time; 0 for no limit")
+	set.StringVar(&flags.scenario, "scenario", "start-reinit", "the scenario, see `simrun scenarios`")
+	set.StringVar(&flags.target, "target", "", "the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
+	set.StringVar(&flags.mutant, "mutant", "", "put this known bug into the code under test, see `simrun mutants`")
+	set.StringVar(&flags.seed, "seed", "1", "the seed of the scenario, and the first of those that random and pct draw from")
+	set.StringVar(&flags.faults, "faults", "", "all, none, every, kinds such as compaction,reset, or the path of a plan file (default: the scenario's)")
+	set.DurationVar(&flags.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
+	set.StringVar(&flags.out, "out", "out", "folder for the artefacts of failing runs")
+	limits := swarm.DefaultLimits()
+	set.IntVar(&flags.workers, "workers", limits.Workers, "number of worker processes")
+	set.IntVar(&flags.recycle, "recycle", limits.Runs, "number of runs after which a worker is replaced")
+	return command
+}
+
+// exploredSpec is the scenario with how it is explored.
+func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
+	spec, err := f.spec()
+	if err != nil {
+		return spec, err
+	}
+	if spec.Seed, _, err = f.seedRange(); err != nil {
+		return spec, err
+	}
+	if spec.Explore == nil {
+		spec.Explore = &scenario.Exploration{To: spec.Duration - spec.QuietPhase()}
+		spec.Explore.Holds = []time.Duration{5 * time.Millisecond, 300 * time.Millisecond}
+	}
+	e := spec.Explore
+	override(&e.From, f.windowFrom)
+	override(&e.To, f.windowTo)
+	if f.holds != nil {
+		e.Holds = f.holds
+	}
+	for _, hold := range e.Holds {
+		if hold <= 0 || hold > holdMost {
+			return spec, fmt.Errorf("--holds: expected times above 0 and up to %v, found %v", holdMost, hold)
+		}
+	}
+	switch {
+	case f.scope == everything:
+		e.Scope = ""
+	case f.scope != "":
+		e.Scope = f.scope
+	default:
+		e.Scope = scopes[spec.Target]
+	}
+	return spec, spec.Validate()
+}
+
+// holdMost keeps a goroutine from being held up until after the run.
+const holdMost = 3 * time.Second
+
+// search is the strategy that was asked for.
+func (f *exploreFlags) search(seed uint64) (explore.Strategy, error) {
+	switch {
+	case f.runs < 0 || f.failures < 0 || f.budget < 0:
+		return nil, fmt.Errorf("expected limits of 0 or more, found --runs %d --failures %d --budget %v", f.runs, f.failures, f.budget)
+	case f.bound < 0:
+		return nil, fmt.Errorf("--bound: expected 0 or more departures, found %d", f.bound)
+	case f.depth < 1:
+		return nil, fmt.Errorf("--depth: expected at least 1, found %d", f.depth)
+	}
+	switch f.strategy {
+	case byRandom:
+		return explore.NewRandom(seed), nil
+	case byPriorities:
+		return explore.NewPriorities(seed, f.depth), nil
+	case byExhaustion:
+		return explore.NewExhaustive(seed, f.bound), nil
+	}
+	return nil, fmt.Errorf("--strategy: expected %s, %s or %s, found %q", byRandom, byPriorities, byExhaustion, f.strategy)
+}
+
+func (f *exploreFlags) explore(command *cobra.Command) error {
+	spec, err := f.exploredSpec()
+	if err != nil {
+		return err
+	}
+	strategy, err := f.search(spec.Seed)
+	if err != nil {
+		return err
+	}
+	limits, err := f.limits()
+	if err != nil {
+		return err
+	}
+	binary, err := binaryFor(spec.Target, f.mutant)
+	if err != nil {
+		return err
+	}
+	if err := f.prepareOut(); err != nil {
+		return err
+	}
+	ctx, out, notes := command.Context(), command.OutOrStdout(), command.ErrOrStderr()
+	f.exploreBanner(notes, spec, limits)
+	pool := swarm.NewPool(binary, limits)
+	defer pool.Close()
+	keeper := &keeper{ctx: ctx, spec: spec, binary: binary, out: f.out, limits: limits, report: out}
+	progress, start := newStatusLine(notes), time.Now()
+	result, err := explore.Search(ctx, strategy, pooled.Runner(pool, spec),
+		explore.Limits{Runs: f.runs, Failures: f.failures, Budget: f.budget, Parallel: limits.Workers},
+		func(attempt explore.Attempt, outcome explore.Outcome) {
+			if outcome.Failed {
+				keeper.keep(attempt)
+			}
+			progress.say(fmt.Sprintf("%3.0f s: %d runs", time.Since(start).Seconds(), attempt.Number+1))
+		})
+	progress.end()
+	interrupted := ctx.Err() != nil
+	if err != nil && !interrupted {
+		return err
+	}
+	f.sum(out, result, strategy, time.Since(start))
+	switch {
+	case keeper.err != nil:
+		return keeper.err
+	case result.Failed > 0:
+		return exit(exitFailed)
+	case interrupted, result.Inconclusive > 0, f.strategy == byExhaustion && result.Exhausted == "", result.Ended == explore.EndedBudget:
+		return exit(exitInconclusive)
+	}
+	return nil
+}
+
+func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swarm.Limits) {
+	e := spec.Explore
+	fmt.Fprintf(w, "watchsim  target %s  scenario %s  seed %d  strategy %s\n", spec.Target, spec.Scenario, spec.Seed, f.strategy)
+	if spec.Mutant != "" {
+		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
+	}
+	switch f.strategy {
+	case byExhaustion:
+		fmt.Fprintf(w, "  bound       %d departures from the plain schedule\n", f.bound)
+	case byPriorities:
+		fmt.Fprintf(w, "  depth       %d\n", f.depth)
+	}
+	scope := e.Scope
+	if scope == "" {
+		scope = "everything"
+	}
+	if f.strategy != byRandom {
+		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; held up for %v\n", scope, e.From, e.To, e.Holds)
+	}
+	fmt.Fprintf(w, "  ends        after %s\n", strings.Join(f.ends(), ", "))
+	fmt.Fprintf(w, "  limits      %s\n", spec.Limits())
+	fmt.Fprintf(w, "  oracle      %s\n", scenario.OracleLimits())
+	fmt.Fprintf(w, "  workers     %s\n", limits)
+}
+
+// ends are the limits of the search.
+func (f *exploreFlags) ends() []string {
+	var ends []string
+	if f.runs > 0 {
+		ends = append(ends, fmt.Sprintf("%d runs", f.runs))
+	}
+	if f.failures > 0 {
+		ends = append(ends, fmt.Sprintf("%d failures", f.failures))
+	}
+	if f.budget > 0 {
+		ends = append(ends, f.budget.String())
+	}
+	return append(ends, "Ctrl-C")
+}
+
+// sum prints what the search came to.
+func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explore.Strategy, took time.Duration) {
+	fmt.Fprintf(out, "%d runs: %d failed, %d inconclusive, in %.1f s (%.1f runs/s)\n",
+		result.Runs, result.Failed, result.Inconclusive, took.Seconds(), float64(result.Runs)/took.Seconds())
+	if result.FirstFailure >= 0 {
+		fmt.Fprintf(out, "  first failure in run %d\n", result.FirstFailure+1)
+	}
+	if result.Runs > 0 {
+		fmt.Fprintf(out, "  %d distinct shapes; after each tenth of the runs: %s\n", result.Shapes(), result.Curve())
+		flat := "new ones still come"
+		if result.Flat() {
+			flat = "the curve is flat"
+		}
+		fmt.Fprintf(out, "  %d new shapes in the last tenth: %s\n", result.NewInLastTenth(), flat)
+	}
+	if e, ok := strategy.(*explore.Exhaustive); ok {
+		fmt.Fprintf(out, "  %d departures were not tried again from a state that was known; %d lie beyond the bound of %d\n", e.Duplicates, e.Beyond, f.bound)
+		if e.Cut > 0 {
+			fmt.Fprintf(out, "  in %d runs not every decision is known, as the worker died, the run ended early, or there were too many\n", e.Cut)
+		}
+	}
+	if result.Contradictions > 0 {
+		fmt.Fprintf(out, "  %d runs were in a state that was known and went another way: what they differ in is not a channel or a lock\n", result.Contradictions)
+	}
+	fmt.Fprintf(out, "  ended: %s\n", result.Ended)
+	if result.Exhausted != "" {
+		fmt.Fprintf(out, "  exhausted: %s\n", result.Exhausted)
+	} else if f.strategy == byExhaustion {
+		fmt.Fprintf(out, "  not exhausted\n")
+	}
+}
+
+// foldersMost is how many failing runs leave a folder.
+const foldersMost = 20
+
+// keeper repeats failing attempts in fresh workers, which write their artefacts.
+type keeper struct {
+	ctx    context.Context
+	spec   scenario.Spec
+	binary string
+	out    string
+	limits swarm.Limits
+	report io.Writer
+	kept   int
+	err    error
+}
+
+func (k *keeper) keep(attempt explore.Attempt) {
+	if k.kept == foldersMost || k.err != nil {
+		return
+	}
+	k.kept++
+	job := pooled.Job(attempt, k.spec)
+	folder, err := filepath.Abs(filepath.Join(k.out, fmt.Sprintf("%s-explored-%d", job.Spec.Name(), attempt.Number+1)))
+	if err != nil {
+		k.err = err
+		return
+	}
+	job.Folder = folder
+	answer, err := swarm.Once(k.ctx, k.binary, job, k.limits)
+	if err == nil && answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	if err == nil && answer.Verdict.Outcome != linearizability.Failed {
+		err = fmt.Errorf("%w: run %d failed, but not in a fresh process", swarm.ErrNotDeterministic, attempt.Number+1)
+	}
+	if err != nil {
+		if k.ctx.Err() == nil {
+			k.err = err
+		}
+		return
+	}
+	fmt.Fprintf(k.report, "\n%s\n\n  run %d; departures from the plain schedule: %s\n  artefacts in %s\n  again: simrun replay %s\n\n",
+		strings.TrimRight(answer.Report, "\n"), attempt.Number+1, departures(attempt), folder, shown(folder))
+}
+
+// departures are those of an attempt in words.
+func departures(attempt explore.Attempt) string {
+	if attempt.Observe {
+		return "those of the seed"
+	}
+	if attempt.Priorities != nil {
+		return "those of a plan of priorities"
+	}
+	if len(attempt.Deviations) == 0 {
+		return "none"
+	}
+	var words []string
+	for _, d := range attempt.Deviations {
+		words = append(words, fmt.Sprintf("decision %d takes %d", d.Decision+1, d.Chosen))
+	}
+	return strings.Join(words, ", ")
+}

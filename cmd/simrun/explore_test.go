@@ -1,0 +1,76 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// explored runs simrun explore on the smallest scenario.
+func explored(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
+	return simrun(t, append([]string{"explore", "--scenario", "slow-eviction", "--workers", "1"}, arguments...)...)
+}
+
+func TestExploreSaysWhatItHasExhausted(t *testing.T) {
+	code, stdout, stderr := explored(t, "--bound", "0")
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "1 runs: 0 failed, 0 inconclusive")
+	require.Contains(t, stdout, "1 distinct shapes")
+	require.Contains(t, stdout, "exhausted: every schedule with at most 0 departures")
+	require.NotContains(t, stdout, " 0 lie beyond the bound", "there is something to depart from")
+
+	code, stdout, stderr = explored(t, "--bound", "1", "--runs", "3")
+	require.Equal(t, exitInconclusive, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "3 runs: 0 failed")
+	require.Contains(t, stdout, "ended: the limit of runs was hit")
+	require.Contains(t, stdout, "not exhausted")
+	require.NotContains(t, stdout, "  exhausted")
+}
+
+func TestExploreLeavesFailuresThatReplay(t *testing.T) {
+	for _, strategy := range []string{"exhaustive", "pct", "random"} {
+		t.Run(strategy, func(t *testing.T) {
+			out := t.TempDir()
+			code, stdout, stderr := explored(t, "--target", "forgetful", "--strategy", strategy, "--out", out)
+			require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+			require.Contains(t, stdout, "first failure in run 1\n")
+			require.Contains(t, stdout, "ended: the limit of failures was hit")
+			require.NotContains(t, stdout, "  exhausted")
+			folders, err := filepath.Glob(filepath.Join(out, "*-explored-1"))
+			require.NoError(t, err)
+			require.Len(t, folders, 1)
+			code, stdout, stderr = simrun(t, "replay", folders[0])
+			require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+			require.Contains(t, stdout, "the hash agrees")
+		})
+	}
+}
+
+func TestExploreIsTheSameEachTimeAndWithAnyNumberOfWorkers(t *testing.T) {
+	shapes := regexp.MustCompile(`(?m)^  \d+ (distinct|new) shapes.*$`)
+	for _, arguments := range [][]string{{"--bound", "1", "--runs", "8"}, {"--strategy", "pct", "--runs", "8"}} {
+		_, once, _ := explored(t, arguments...)
+		_, again, _ := explored(t, append(arguments, "--workers", "2")...)
+		require.NotEmpty(t, shapes.FindAllString(once, -1), once)
+		require.Equal(t, shapes.FindAllString(once, -1), shapes.FindAllString(again, -1))
+	}
+}
+
+func TestExploreRefusesBadUsage(t *testing.T) {
+	for says, arguments := range map[string]string{
+		`expected random, pct or exhaustive, found "all"`: "--strategy all",
+		"expected 0 or more departures, found -1":         "--bound -1",
+		"--depth: expected at least 1, found 0":           "--strategy pct --depth 0",
+		"expected limits of 0 or more, found --runs -1":   "--runs -1",
+		"expected times above 0 and up to 3s, found 4s":   "--holds 4s",
+		"expected a window that ends after it begins":     "--from 4s --to 3s",
+		`expected one of minute`:                          "--scenario doomsday",
+		"expected at least 1 worker":                      "--workers 0",
+	} {
+		code, stdout, stderr := simrun(t, append([]string{"explore"}, strings.Fields(arguments)...)...)
+		requireRefused(t, says, code, stdout, stderr)
+	}
+}

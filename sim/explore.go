@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/watchsim/watchsim/sim/internal/kernel"
+)
+
+// Explore makes a run one that a search can steer. Outside of its window, which the
+// world opens and closes, every choice is the plainest one and no decision. Within
+// it every synchronisation point in the code that is in scope is a decision, and so
+// are which goroutine in scope runs next and which ready case a select takes.
+//
+// The decisions are those of the run's source. A seed alone makes the plain choice
+// each time, an open tape what it says, and [FromPriorities] follows a plan.
+type Explore struct {
+	// Scope is what the names of functions in scope begin with, the path of a
+	// package for instance; empty for everything. A synchronisation point belongs to
+	// its first caller outside of the packages that wait.
+	Scope string `json:"scope,omitempty"`
+	// Holds are the lengths for which a goroutine can be held up.
+	Holds []time.Duration `json:"holds,omitempty"`
+	// Observe leaves the decisions to be those of any run of its seed: only the
+	// shape is wanted.
+	Observe bool `json:"observe,omitempty"`
+}
+
+// load writes the exploration into the parameters of a run.
+func (e *Explore) load(p *kernel.Params) {
+	if e == nil {
+		return
+	}
+	p.Explore = kernel.Steered
+	if e.Observe {
+		p.Explore = kernel.Observed
+		return
+	}
+	p.Scope = e.Scope
+	p.Holds, p.HoldsLen = unsafe.Pointer(unsafe.SliceData(e.Holds)), len(e.Holds)
+}
+
+// OpenWindow begins the decisions of a run that explores. It does nothing in any other.
+func (w *World) OpenWindow() { w.setWindow(true) }
+
+// CloseWindow ends them, and what the run's shape is made of.
+func (w *World) CloseWindow() { w.setWindow(false) }
+
+// ErrOldOverlay means that this binary was built with a toolchain overlay that is
+// older than its source.
+var ErrOldOverlay = errors.New("this binary was built with a toolchain overlay that cannot explore; make it anew with `make overlay` and build again")
+
+// The kinds of decision of a run that explores.
+const (
+	// AtPoint is a goroutine at a synchronisation point: it goes on, lets others go
+	// first unless it is alone, or is held up for one of the lengths.
+	AtPoint = kernel.AtPoint
+	// AtPick is which goroutine runs.
+	AtPick = kernel.AtPick
+	// AtSelect is which of its ready cases a select takes.
+	AtSelect = kernel.AtSelect
+)
+
+// Choice is a decision of a run that explores.
+type Choice = kernel.Chosen
+
+// choicesMost bounds the decisions that a run that explores can report.
+const choicesMost = 4 << 20
+
+// choicesMemory is where the kernel writes them.
+var choicesMemory scratch
+
+func newChoices() []Choice {
+	memory := choicesMemory.reserve(choicesMost * int(unsafe.Sizeof(Choice{})))
+	return unsafe.Slice((*Choice)(unsafe.Pointer(unsafe.SliceData(memory))), choicesMost)
+}
+
+// Explored is what a run that explores was like.
+type Explored struct {
+	// Choices are the decisions, in order; Truncated means that there were more.
+	Choices   []Choice
+	Truncated bool
+	// Shape is what happened before what within the window. Two schedules that
+	// differ only in the order of what does not depend on each other have one shape.
+	Shape uint64
+	// State is where the run was when the window closed: the shape, when each event
+	// was, and who was about to run.
+	State uint64
+	// Steps is how many synchronisation points in scope there were in the window.
+	Steps uint64
+}
+
+// Priorities is the strategy of Burckhardt, Kothari, Musuvathi and Nagarakatte, "A
+// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (PCT): every
+// goroutine has a random priority, whoever has the highest runs, and at Depth-1
+// random points the one that runs falls below all others. A bug of that depth in a
+// run of n goroutines and k steps is found with a probability of at least
+// 1/(n*k^(Depth-1)).
+//
+// Where the run's exploration has lengths to be held up for, the goroutine is also
+// held up at these points, so that timers and the network overtake it, too.
+type Priorities struct {
+	// Depth is how many ordering constraints the bug is thought to need, at least 1.
+	Depth int `json:"depth"`
+	// Steps is how many synchronisation points in scope a run is thought to have.
+	Steps uint64 `json:"steps"`
+}
+
+// FromPriorities returns the source that follows a plan of priorities drawn from the
+// seed, in a run that explores with so many lengths to be held up for.
+func FromPriorities(seed uint64, plan Priorities, holds int) Source {
+	return prioritised{seed, changes(Stream(seed, "priorities"), plan, holds)}
+}
+
+type prioritised struct {
+	seed    uint64
+	changes []kernel.Change
+}
+
+func (p prioritised) Seed() uint64 { return p.seed }
+
+func (p prioritised) load(params *kernel.Params) {
+	seeded(p.seed).load(params)
+	params.Changes = unsafe.Pointer(unsafe.SliceData(p.changes))
+	params.ChangesLen = len(p.changes)
+}
+
+// changes draws where priorities change, in order, and to what. The kernel takes
+// an empty plan for none at all, so that one of depth 1 has an entry that is never
+// reached.
+func changes(random *rand.Rand, plan Priorities, holds int) []kernel.Change {
+	list := []kernel.Change{{Step: 1 << 63}}
+	for _, priority := range random.Perm(max(0, plan.Depth-1)) {
+		change := kernel.Change{Step: 1 + random.Uint64N(max(1, plan.Steps)), Priority: uint64(1 + priority)}
+		if holds > 0 {
+			change.Hold = 1 + random.Uint64N(uint64(holds))
+		}
+		list = append(list, change)
+	}
+	slices.SortFunc(list, func(a, b kernel.Change) int {
+		if a.Step < b.Step {
+			return -1
+		}
+		return int(min(1, a.Step-b.Step))
+	})
+	// Two changes at one step are one: the kernel compares each with the step.
+	return slices.CompactFunc(list, func(a, b kernel.Change) bool { return a.Step == b.Step })
+}

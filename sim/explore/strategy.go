@@ -1,0 +1,55 @@
+package explore
+
+import "github.com/watchsim/watchsim/sim"
+
+// Attempt is a run that a strategy wants to see.
+type Attempt struct {
+	// Number counts the attempts of a search, from 0.
+	Number int
+	// Seed is what everything random in the run derives from.
+	Seed uint64
+	// Observe has the seed alone decide, as in any run.
+	Observe bool
+	// Priorities has a plan of priorities decide, drawn from the seed.
+	Priorities *sim.Priorities
+	// Deviations are where the run departs from the plain choices, in order. Only an
+	// attempt with neither of the two above has any.
+	Deviations []Deviation
+}
+
+// Deviation is a choice that is not the plain one.
+type Deviation struct {
+	// Decision counts the decisions of a run, from 0.
+	Decision int `json:"decision"`
+	// Chosen is the alternative, from 1.
+	Chosen uint32 `json:"chosen"`
+}
+
+// Tape is the open tape that holds the deviations and plain choices before them.
+func (a Attempt) Tape() []byte {
+	tape := []byte{}
+	next := 0 // the decision that the end of the tape is for
+	for _, d := range a.Deviations {
+		for ; next < d.Decision; next++ {
+			tape = append(tape, 0)
+		}
+		tape = sim.AppendChoice(tape, d.Chosen)
+		next++
+	}
+	return tape
+}
+
+// Strategy says which schedules to try. Its methods are called from one goroutine.
+type Strategy interface {
+	// Next returns another attempt, and false if there is none for now. There may be
+	// one again when the outcome of an attempt under way has been learned.
+	Next() (Attempt, bool)
+
+	// Learn takes in what an attempt was like. Attempts are learned in the order in
+	// which Next returned them, whichever ends first.
+	Learn(attempt Attempt, ran sim.Explored)
+
+	// Exhausted says what has been tried completely, and is empty if nothing was.
+	// It is asked when Next has nothing left and every attempt has been learned.
+	Exhausted() string
+}

@@ -1,0 +1,94 @@
+package sim_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simtest"
+)
+
+// exploring runs f, all of it in the window and nothing but this file in scope.
+func exploring(t *testing.T, source sim.Source, holds []time.Duration, f func(*sim.World)) *sim.Result {
+	config := sim.Config{
+		Source: source, Record: true,
+		Explore: &sim.Explore{Scope: "github.com/watchsim/watchsim/sim_test.step", Holds: holds},
+	}
+	return simtest.Run(t, config, func(w *sim.World) {
+		w.OpenWindow()
+		f(w)
+		w.CloseWindow()
+	})
+}
+
+// stepInto sends that many times.
+func stepInto(c chan<- int, id, times int) {
+	for range times {
+		c <- id
+	}
+}
+
+// stepTogether has goroutines take so many steps each, on the channels that they are
+// given, and returns the order in which those of the first channel came.
+func stepTogether(steps []int, channels ...chan int) []int {
+	var all sync.WaitGroup
+	for id, times := range steps {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			stepInto(channels[id%len(channels)], id, times)
+		}()
+	}
+	all.Wait()
+	var order []int
+	for range len(channels[0]) {
+		order = append(order, <-channels[0])
+	}
+	return order
+}
+
+func TestTheChoicesOfARunThatExploresAreTheAlternativesThereAre(t *testing.T) {
+	var order []int
+	two := func(*sim.World) { order = stepTogether([]int{2, 2}, make(chan int, 10)) }
+
+	plain := exploring(t, sim.FromSeed(1), nil, two)
+	require.Equal(t, []int{0, 0, 1, 1}, order)
+	require.Empty(t, sim.Trimmed(plain.Tape))
+	for _, c := range plain.Explored.Choices {
+		require.EqualValues(t, 2, c.Alternatives, "%+v", plain.Explored.Choices)
+	}
+
+	tape := []byte{1, 1} // the second goroutine goes first, and lets the first one go after one step
+	other := exploring(t, sim.FromOpenTape(1, tape), nil, two)
+	require.Equal(t, []int{1, 0, 0, 1}, order)
+	require.Equal(t, tape, sim.Trimmed(other.Tape))
+	require.NotEqual(t, plain.Explored.Shape, other.Explored.Shape)
+	again := exploring(t, sim.FromOpenTape(1, tape), nil, two)
+	require.Equal(t, other.Hash, again.Hash)
+	require.Equal(t, other.Explored, again.Explored)
+}
+
+func TestHoldingSomebodyUpTakesTime(t *testing.T) {
+	hold := []time.Duration{time.Second}
+	one := func(*sim.World) { stepTogether([]int{2}, make(chan int, 10)) }
+	plain := exploring(t, sim.FromSeed(1), hold, one)
+	held := exploring(t, sim.FromOpenTape(1, []byte{1}), hold, one)
+	require.Equal(t, time.Second, held.Simulated-plain.Simulated)
+	require.Equal(t, plain.Explored.Shape, held.Explored.Shape, "nothing has overtaken it")
+	require.NotEqual(t, plain.Explored.State, held.Explored.State)
+}
+
+func TestOutsideOfTheWindowNothingIsDecided(t *testing.T) {
+	config := sim.Config{Source: sim.FromSeed(1), Explore: &sim.Explore{}}
+	result := simtest.Run(t, config, func(w *sim.World) {
+		stepTogether([]int{3, 3}, make(chan int, 10))
+		w.OpenWindow()
+		w.CloseWindow()
+		stepTogether([]int{3, 3}, make(chan int, 10))
+	})
+	require.Empty(t, result.Explored.Choices)
+	require.Zero(t, result.Decisions)
+}

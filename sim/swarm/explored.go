@@ -1,0 +1,63 @@
+package swarm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/traces"
+)
+
+// Explored is what a run that explores was like, on its way from a worker.
+type Explored struct {
+	// Choices are the decisions, little-endian, if the job asked for details of them.
+	Choices   []byte `json:"choices,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Shape     uint64 `json:"shape"`
+	State     uint64 `json:"state"`
+	Steps     uint64 `json:"steps"`
+	// History is a hash of what the clients saw and when; 0 if that is not known.
+	History uint64 `json:"history"`
+}
+
+// explored packs what a run was like.
+func explored(run *scenario.Run, choices bool) (*Explored, error) {
+	if run.Result.Explored == nil {
+		return nil, nil
+	}
+	from := run.Result.Explored
+	e := &Explored{Truncated: from.Truncated, Shape: from.Shape, State: from.State, Steps: from.Steps}
+	if !choices {
+		return e, nil
+	}
+	var packed bytes.Buffer
+	if err := binary.Write(&packed, binary.LittleEndian, from.Choices); err != nil {
+		return nil, err
+	}
+	e.Choices = packed.Bytes()
+	// A run without a truth has no history to write, and is inconclusive anyway.
+	e.History, _ = historyHash(run.History)
+	return e, nil
+}
+
+// Unpack returns what the run was like.
+func (e *Explored) Unpack() (sim.Explored, error) {
+	choices := make([]sim.Choice, len(e.Choices)/binary.Size(sim.Choice{}))
+	if err := binary.Read(bytes.NewReader(e.Choices), binary.LittleEndian, choices); err != nil {
+		return sim.Explored{}, fmt.Errorf("expected the decisions of a run: %w", err)
+	}
+	return sim.Explored{Choices: choices, Truncated: e.Truncated, Shape: e.Shape, State: e.State, Steps: e.Steps}, nil
+}
+
+// historyHash is a hash of everything in a history.
+func historyHash(history *model.History) (uint64, error) {
+	h := fnv.New64a()
+	if err := traces.WriteHistory(h, traces.Header{}, history); err != nil {
+		return 0, err
+	}
+	return h.Sum64(), nil
+}
