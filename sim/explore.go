@@ -80,7 +80,8 @@ func newChoices() []Choice {
 
 // Explored is what a run that explores was like.
 type Explored struct {
-	// Choices are the decisions, in order; Truncated means that there were more.
+	// Choices are the decisions, in order; Truncated means that there were more, or
+	// would have been had the run come to its end.
 	Choices   []Choice
 	Truncated bool
 	// Shape is what happened before what within the window. Two schedules that

@@ -81,6 +81,25 @@ func TestHoldingSomebodyUpTakesTime(t *testing.T) {
 	require.NotEqual(t, plain.Explored.State, held.Explored.State)
 }
 
+func TestARunThatIsCutShortDoesNotKnowAllItsDecisions(t *testing.T) {
+	config := sim.Config{Source: sim.FromSeed(1), Explore: &sim.Explore{}}
+	two := func(w *sim.World) {
+		w.OpenWindow()
+		stepTogether([]int{3, 3}, make(chan int, 10))
+		w.CloseWindow()
+	}
+	whole, err := sim.Run(config, two)
+	require.NoError(t, err)
+	require.Greater(t, len(whole.Explored.Choices), 2)
+	require.False(t, whole.Explored.Truncated)
+
+	config.Limits.Decisions = 2
+	cut, err := sim.Run(config, two)
+	require.NoError(t, err)
+	require.NotEqual(t, sim.Completed, cut.Stop)
+	require.True(t, cut.Explored.Truncated)
+}
+
 func TestOutsideOfTheWindowNothingIsDecided(t *testing.T) {
 	config := sim.Config{Source: sim.FromSeed(1), Explore: &sim.Explore{}}
 	result := simtest.Run(t, config, func(w *sim.World) {

@@ -122,7 +122,7 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 	result.Trace = r.trace[:min(c.Traced, len(r.trace))]
 	if r.choices != nil {
 		result.Explored = &Explored{
-			Choices: slices.Clone(r.choices[:c.Choices]), Truncated: c.ChoicesFull != 0,
+			Choices: slices.Clone(r.choices[:c.Choices]), Truncated: c.ChoicesFull != 0 || result.Stop != Completed,
 			Shape: c.Shape, State: c.State, Steps: c.Steps,
 		}
 	}

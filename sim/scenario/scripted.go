@@ -8,9 +8,9 @@ import (
 	"github.com/watchsim/watchsim/sim/workload"
 )
 
-// The scripted scenarios are so small that a search can try every schedule of them
-// up to a bound: simrun explore. Each is about one encounter, within a window of
-// time, and all that comes before and after is plain. They run like any other, too.
+// The scripted scenarios are small, for searches that try one schedule after the
+// other: simrun explore. Each is about one encounter, within a window of time, and
+// all that comes before and after is plain. They run like any other, too.
 
 const (
 	scriptedDuration = 20 * time.Second
