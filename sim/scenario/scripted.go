@@ -27,6 +27,7 @@ func window(from, to time.Duration) *Exploration {
 var scripted = []Entry{
 	{Name: "start-reinit", Summary: "small, for simrun explore: watches start while the cache initialises again",
 		spec: Spec{
+			Explore: window(1990*time.Millisecond, 2900*time.Millisecond),
 			Members: 1, Servers: 1, Duration: scriptedDuration, Quiet: scriptedQuiet, EventBytes: 512,
 			Kinds: []string{"watch-break"}, Plan: "# watchsim plan v1\nat 2s watch-break server=apiserver-0\n",
 		},
@@ -43,6 +44,7 @@ var scripted = []Entry{
 	},
 	{Name: "compact-reconnect", Summary: "small, for simrun explore: history is compacted while the cache is cut off from etcd, and it comes back",
 		spec: Spec{
+			Explore: window(2290*time.Millisecond, 3200*time.Millisecond),
 			Members: 1, Servers: 2, Duration: scriptedDuration, Quiet: scriptedQuiet, EventBytes: 512,
 			Kinds: []string{"black-hole", "compaction"},
 			Plan: "# watchsim plan v1\nat 2s black-hole from=etcd-0 to=apiserver-0 for=300ms\n" +
@@ -62,6 +64,7 @@ var scripted = []Entry{
 	},
 	{Name: "slow-eviction", Summary: "small, for simrun explore: a consumer falls behind a window that holds four events",
 		spec: Spec{
+			Explore: window(1990*time.Millisecond, 2600*time.Millisecond),
 			Members: 1, Servers: 1, Duration: scriptedDuration, Quiet: scriptedQuiet, EventBytes: 32 << 10,
 			Kinds: []string{}, WindowEvents: 4,
 		},
@@ -80,14 +83,4 @@ var scripted = []Entry{
 		},
 		minimum: linearizability.Counts{Writes: 9, Streams: 2, Events: 9, Bookmarks: 2, Changes: 9, Released: 1},
 	},
-}
-
-func init() {
-	for i, bounds := range [][2]time.Duration{
-		{1990 * time.Millisecond, 2900 * time.Millisecond},
-		{2290 * time.Millisecond, 3200 * time.Millisecond},
-		{1990 * time.Millisecond, 2600 * time.Millisecond},
-	} {
-		scripted[i].spec.Explore = window(bounds[0], bounds[1])
-	}
 }
