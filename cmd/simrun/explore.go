@@ -23,6 +23,7 @@ type exploreFlags struct {
 	runFlags
 	strategy, scope      string
 	bound, depth         int
+	skipKnown            bool
 	runs, failures       int
 	budget               time.Duration
 	holds                []time.Duration
@@ -35,12 +36,6 @@ const (
 	byPriorities = "pct"
 	byExhaustion = "exhaustive"
 )
-
-// scopes are the functions whose synchronisation points are explored, by target.
-var scopes = map[string]string{
-	"cacher":     "github.com/watchsim/watchsim/cacher",
-	"kubernetes": "k8s.io/apiserver/pkg/storage/cacher",
-}
 
 // everything as a scope is all the code that runs.
 const everything = "all"
@@ -70,6 +65,7 @@ func exploreCommand() *cobra.Command {
 	set := command.Flags()
 	set.StringVar(&flags.strategy, "strategy", byExhaustion, "random, pct or exhaustive")
 	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most departures from the plain schedule")
+	set.BoolVar(&flags.skipKnown, "skip-known", true, "exhaustive: do not depart again in a way that was tried from the same state; false takes nothing on trust of what a state is made of")
 	set.IntVar(&flags.depth, "depth", 3, "pct: how many ordering constraints the bug is thought to need")
 	set.StringVar(&flags.scope, "scope", "", "what the names of functions begin with whose synchronisation points are explored, or all (default: the target's cache)")
 	set.DurationSliceVar(&flags.holds, "holds", nil, "for how long a goroutine can be held up (default: the scenario's, or 5ms,300ms)")
@@ -101,8 +97,7 @@ func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 		return spec, err
 	}
 	if spec.Explore == nil {
-		spec.Explore = &scenario.Exploration{To: spec.Duration - spec.QuietPhase()}
-		spec.Explore.Holds = []time.Duration{5 * time.Millisecond, 300 * time.Millisecond}
+		spec.Explore = spec.SearchedWhole()
 	}
 	e := spec.Explore
 	override(&e.From, f.windowFrom)
@@ -121,7 +116,7 @@ func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 	case f.scope != "":
 		e.Scope = f.scope
 	default:
-		e.Scope = scopes[spec.Target]
+		e.Scope = scenario.CodeOf(spec.Target)
 	}
 	return spec, spec.Validate()
 }
@@ -145,7 +140,9 @@ func (f *exploreFlags) search(seed uint64) (explore.Strategy, error) {
 	case byPriorities:
 		return explore.NewPriorities(seed, f.depth), nil
 	case byExhaustion:
-		return explore.NewExhaustive(seed, f.bound), nil
+		strategy := explore.NewExhaustive(seed, f.bound)
+		strategy.FromKnown = !f.skipKnown
+		return strategy, nil
 	}
 	return nil, fmt.Errorf("--strategy: expected %s, %s or %s, found %q", byRandom, byPriorities, byExhaustion, f.strategy)
 }
@@ -261,9 +258,12 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 		if e.Cut > 0 {
 			fmt.Fprintf(out, "  in %d runs not every decision is known, as the worker died, the run ended early, or there were too many\n", e.Cut)
 		}
+		if e.Strays > 0 {
+			fmt.Fprintf(out, "  %d runs came through a state that was known and ended elsewhere: what they differ in is not a channel or a lock\n", e.Strays)
+		}
 	}
 	if result.Contradictions > 0 {
-		fmt.Fprintf(out, "  %d runs were in a state that was known and went another way: what they differ in is not a channel or a lock\n", result.Contradictions)
+		fmt.Fprintf(out, "  %d runs ended in a state that was known and showed their clients something else: what they differ in is not a channel or a lock\n", result.Contradictions)
 	}
 	fmt.Fprintf(out, "  ended: %s\n", result.Ended)
 	if result.Exhausted != "" {

@@ -23,7 +23,7 @@ func FuzzSchedule(f *testing.F) {
 	spec, err := scenario.Named("start-reinit")
 	require.NoError(f, err)
 	spec.Seed, spec.Target = 1, targets[0].name
-	spec.Explore.Scope = scopes[spec.Target]
+	spec.Explore.Scope = scenario.CodeOf(spec.Target)
 	made, err := findTarget(spec.Target)
 	require.NoError(f, err)
 	f.Chdir(f.TempDir())

@@ -45,7 +45,7 @@ type Result struct {
 	// Ended is why the search ended.
 	Ended string
 	// Exhausted says what has been tried completely; it is empty unless the strategy
-	// has come to its own end.
+	// has come to its own end, and no two runs contradicted what it takes for one state.
 	Exhausted string
 }
 
@@ -117,7 +117,7 @@ func Search(ctx context.Context, strategy Strategy, run Runner, limits Limits, e
 	for range outcomes {
 	}
 	result := Result{Tally: s.tally, Ended: ended}
-	if ended == EndedItself {
+	if ended == EndedItself && s.tally.Contradictions == 0 {
 		result.Exhausted = strategy.Exhausted()
 	}
 	return result, s.err

@@ -137,6 +137,15 @@ func exhaust(t *testing.T, program toy, bound int, holds ...time.Duration) (Resu
 
 const unbounded = 1000
 
+// exhaustEvery departs from known states, too.
+func exhaustEvery(t *testing.T, program toy) (Result, *Exhaustive) {
+	strategy := NewExhaustive(1, unbounded)
+	strategy.FromKnown = true
+	result, err := Search(context.Background(), strategy, toyRunner(t, program), Limits{}, nil)
+	require.NoError(t, err)
+	return result, strategy
+}
+
 func TestExhaustiveSearchCountsEveryOrderOnce(t *testing.T) {
 	for _, row := range []struct {
 		name  string
@@ -176,10 +185,14 @@ func TestExhaustiveSearchCountsEveryOrderOnce(t *testing.T) {
 				return false
 			}
 			result, strategy = exhaust(t, apart, unbounded)
+			skipped := strategy.Duplicates
 			require.Equal(t, 1, result.Shapes(), "on channels of their own all orders are alike")
+			every, strategy := exhaustEvery(t, apart)
+			require.Equal(t, row.count, every.Runs, "unless that is asked for")
+			require.Zero(t, strategy.Duplicates)
 			if row.count > 6 {
 				require.Less(t, result.Runs, row.count, "states that were reached before are not left again")
-				require.Positive(t, strategy.Duplicates)
+				require.Positive(t, skipped)
 			}
 		})
 	}
@@ -310,6 +323,41 @@ func TestARunnerThatFailsEndsTheSearch(t *testing.T) {
 	}, Limits{}, nil)
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, 3, result.Runs)
+	require.Empty(t, result.Exhausted)
+}
+
+// TestContradictionsAreNotExhaustion makes up runs that a hash of their state does not
+// tell apart.
+func TestContradictionsAreNotExhaustion(t *testing.T) {
+	choice := sim.Choice{Kind: sim.AtPoint, Alternatives: 2, State: 7}
+	made := func(second Outcome) (Result, *Exhaustive) {
+		strategy := NewExhaustive(1, 1)
+		result, err := Search(context.Background(), strategy, func(_ context.Context, a Attempt) (Outcome, error) {
+			if len(a.Deviations) > 0 {
+				return second, nil
+			}
+			return Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, {Kind: sim.AtPick, Alternatives: 2, State: 8}}, State: 9}}, nil
+		}, Limits{}, nil)
+		require.NoError(t, err)
+		require.Equal(t, EndedItself, result.Ended)
+		require.Equal(t, 3, result.Runs)
+		return result, strategy
+	}
+	alike := Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, choice}, State: 9}}
+	result, _ := made(alike)
+	require.Equal(t, "every schedule there is", result.Exhausted)
+
+	elsewhere := alike
+	elsewhere.Explored.State, elsewhere.Explored.Choices = 10, []sim.Choice{choice, {Kind: sim.AtPick, Alternatives: 2, State: 8}}
+	result, strategy := made(elsewhere)
+	require.Positive(t, strategy.Strays, "state 8 led to 9 once, and to 10")
+	require.Empty(t, result.Exhausted)
+
+	otherwise := alike
+	otherwise.History = 2
+	result, strategy = made(otherwise)
+	require.Zero(t, strategy.Strays)
+	require.Positive(t, result.Contradictions)
 	require.Empty(t, result.Exhausted)
 }
 

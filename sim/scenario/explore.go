@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"strings"
 	"time"
 
 	"github.com/watchsim/watchsim/sim"
@@ -15,6 +16,24 @@ type Exploration struct {
 	To   time.Duration `json:"to"`
 	// Priorities has a plan of priorities decide what no tape does.
 	Priorities *sim.Priorities `json:"priorities,omitempty"`
+}
+
+// CodeOf is where the code of a target's cache is: what the names of its functions
+// begin with, and what a search decides about unless it is told otherwise.
+func CodeOf(target string) string {
+	if strings.HasPrefix(target, "kubernetes") { // or a release of it
+		return "k8s.io/apiserver/pkg/storage/cacher"
+	}
+	return "github.com/watchsim/watchsim/cacher"
+}
+
+// SearchedWhole is how a search steers the whole of a run, up to when its faults have
+// healed.
+func (s Spec) SearchedWhole() *Exploration {
+	e := &Exploration{To: s.Duration - s.QuietPhase()}
+	e.Scope = CodeOf(s.Target)
+	e.Holds = []time.Duration{5 * time.Millisecond, 300 * time.Millisecond}
+	return e
 }
 
 // steering is what the world is to know of it.

@@ -181,6 +181,11 @@ func (s Spec) schedule() sim.Schedule {
 	if s.Schedule != nil {
 		return *s.Schedule
 	}
+	return s.DrawnSchedule()
+}
+
+// DrawnSchedule is the schedule that the seed draws.
+func (s Spec) DrawnSchedule() sim.Schedule {
 	random := sim.Stream(s.Seed, "intensity")
 	schedule := sim.DefaultSchedule
 	schedule.YieldEvery = []uint32{20, 60, 200, 600}[random.IntN(4)]
