@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/shrink"
+	"github.com/watchsim/watchsim/sim/swarm"
 )
 
 // failing leaves the artefacts of a run whose watches lose events.
@@ -87,5 +89,26 @@ func TestShrinkRefusesBadUsage(t *testing.T) {
 	} {
 		code, stdout, stderr := simrun(t, strings.Fields(arguments)...)
 		requireRefused(t, says, code, stdout, stderr)
+	}
+}
+
+// A run that is taken apart, with nothing left out, is the same run: otherwise its
+// failure is lost before the search for a smaller one has begun.
+func TestARunTakenApartIsTheSameRun(t *testing.T) {
+	for _, name := range []string{"minute", "reinit", "pair"} {
+		for seed := range uint64(4) {
+			spec, err := scenario.Named(name)
+			require.NoError(t, err)
+			spec.Target, spec.Seed = "cacher", seed+1
+			whole, err := swarm.Once(t.Context(), itself(t), swarm.Job{Spec: spec, Details: true}, swarm.DefaultLimits())
+			require.NoError(t, err)
+			require.Empty(t, whole.Error)
+			apart := shrink.TakenApart(shrink.Case{Spec: spec}, *whole.Details, "Reliable")
+			again, err := swarm.Once(t.Context(), itself(t), swarm.Job{Spec: apart.Spec, Tape: apart.Tape}, swarm.DefaultLimits())
+			require.NoError(t, err)
+			require.Empty(t, again.Error)
+			require.Equal(t, whole.Verdict.Operations, again.Verdict.Operations, "%s, seed %d", name, seed+1)
+			require.Equal(t, whole.Verdict.Hash, again.Verdict.Hash, "%s, seed %d", name, seed+1)
+		}
 	}
 }

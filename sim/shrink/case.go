@@ -73,7 +73,7 @@ func (c Case) withSteps(steps []taken) Case {
 			}
 		}
 		if len(kept) > 0 {
-			parts = append(parts, workload.Part{Client: part.Client, Steps: kept})
+			parts = append(parts, workload.Part{Client: part.Client, Steps: kept, Waits: part.Waits})
 		}
 	}
 	return c.withParts(parts)
@@ -89,7 +89,7 @@ func (c Case) busy() time.Duration {
 		busy = max(busy, fault.End())
 	}
 	for _, part := range c.Spec.Reduced.Parts {
-		if part.Client != workload.Closer {
+		if part.Client != workload.Closer && len(part.Steps) > 0 {
 			busy = max(busy, part.Steps[len(part.Steps)-1].At)
 		}
 	}

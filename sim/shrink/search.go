@@ -98,7 +98,7 @@ func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (R
 		ctx, cancel = context.WithCancel(ctx)
 	}
 	defer cancel()
-	s := &search{Config: config, ctx: ctx, cancel: cancel, best: takenApart(whole, *before.Details, guarantee), operations: before.Operations, tried: 1, drawn: schedulesWhole}
+	s := &search{Config: config, ctx: ctx, cancel: cancel, best: TakenApart(whole, *before.Details, guarantee), operations: before.Operations, tried: 1, drawn: schedulesWhole}
 	complete := false
 	if s.schedule() || s.otherSchedule() || s.first("nothing", []Case{s.best}) == 0 {
 		complete = s.run()
@@ -111,8 +111,9 @@ func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (R
 	return Result{Case: s.best, Whole: whole, Before: before, Tried: s.tried, Complete: complete}, nil
 }
 
-// takenApart is a whole run as a reduced one that leaves nothing out.
-func takenApart(whole Case, details swarm.Details, guarantee string) Case {
+// TakenApart is a whole run as a reduced one that leaves nothing out: the same run,
+// with the same hash, as long as clients wake no more and no less often.
+func TakenApart(whole Case, details swarm.Details, guarantee string) Case {
 	c := Case{Spec: whole.Spec, Tape: details.Tape}
 	c.Spec.Plan, c.Spec.Schedule = details.Plan, &details.Schedule
 	if c.Spec.Reduced == nil {
@@ -145,7 +146,9 @@ func (s *search) run() bool {
 
 // same is whether two cases differ in nothing that the search changes.
 func same(a, b Case) bool {
-	equal := func(x, y workload.Part) bool { return x.Client == y.Client && slices.Equal(x.Steps, y.Steps) }
+	equal := func(x, y workload.Part) bool {
+		return x.Client == y.Client && x.Waits == y.Waits && slices.Equal(x.Steps, y.Steps)
+	}
 	return a.Spec.Plan == b.Spec.Plan && a.Spec.Duration == b.Spec.Duration && a.Spec.Quiet == b.Spec.Quiet &&
 		a.Spec.Members == b.Spec.Members && a.Spec.Servers == b.Spec.Servers &&
 		*a.Spec.Schedule == *b.Spec.Schedule && a.Spec.ScheduleSeed == b.Spec.ScheduleSeed && slices.Equal(a.Tape, b.Tape) &&

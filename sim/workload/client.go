@@ -17,8 +17,8 @@ type client struct {
 	knowledge *knowledge
 	servers   []*session
 	began     time.Time
-	part      []Step // the steps to take in a reduced workload, nil in a whole one
-	taken     *Part  // those taken so far
+	part      *Part // the steps to take in a reduced workload, nil in a whole one
+	taken     *Part // those taken so far
 
 	// alive ends when the run does and takes requests under way with it;
 	// working ends when the run heals: no new requests then from clients that

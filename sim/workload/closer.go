@@ -28,12 +28,12 @@ func (c *closer) due(number int, at time.Duration) bool {
 		c.note(Step{Number: number, At: at, Draws: c.numbers.drawn})
 		return true
 	}
-	i := slices.IndexFunc(c.part, func(step Step) bool { return step.Number == number })
+	i := slices.IndexFunc(c.part.Steps, func(step Step) bool { return step.Number == number })
 	if i < 0 {
 		return false
 	}
-	c.numbers.seek(c.part[i].Draws)
-	c.begin(c.alive, number, c.part[i].At)
+	c.numbers.seek(c.part.Steps[i].Draws)
+	c.begin(c.alive, number, c.part.Steps[i].At)
 	return true
 }
 

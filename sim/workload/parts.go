@@ -22,8 +22,11 @@ import (
 // Part is what one client does in a reduced workload.
 type Part struct {
 	Client string `json:"client"`
-	// Steps are in order, and at least one.
+	// Steps are in order.
 	Steps []Step `json:"steps"`
+	// Waits is the time of the step that the client was waiting for when it was told
+	// to end, and 0 if there was none. A client without steps has waited for its first.
+	Waits time.Duration `json:"waits,omitempty"`
 }
 
 // Step is one thing that a client does.
@@ -62,8 +65,8 @@ func (c Config) validateParts() error {
 			return fmt.Errorf("workload: expected a part to be of one of the clients %v, found %q", known, part.Client)
 		case slices.ContainsFunc(c.Parts[:index], func(p Part) bool { return p.Client == part.Client }):
 			return fmt.Errorf("workload: expected one part of %s, found two", part.Client)
-		case len(part.Steps) == 0:
-			return fmt.Errorf("workload: expected steps of %s, found none; leave the client out", part.Client)
+		case len(part.Steps) == 0 && part.Waits <= 0:
+			return fmt.Errorf("workload: expected steps of %s, or one that it waits for, found none; leave the client out", part.Client)
 		}
 		for i, step := range part.Steps {
 			if i > 0 && step.Number <= part.Steps[i-1].Number {
@@ -80,17 +83,16 @@ func (c Config) validateParts() error {
 }
 
 // part is what a client is to do. It returns false if it is to do nothing; nil
-// steps mean everything.
-func (c Config) part(client string) (steps []Step, ok bool) {
+// means everything.
+func (c Config) part(client string) (part *Part, ok bool) {
 	if c.Parts == nil {
 		return nil, true
 	}
-	for _, part := range c.Parts {
-		if part.Client == client {
-			return part.Steps, true
-		}
+	i := slices.IndexFunc(c.Parts, func(p Part) bool { return p.Client == client })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return &c.Parts[i], true
 }
 
 // present are the indices of the clients of one kind that have a part.
@@ -109,8 +111,8 @@ func (c Config) present(kind string, count int) []int {
 func (w *Workload) Parts() []Part {
 	parts := make([]Part, 0, len(w.parts))
 	for _, part := range w.parts {
-		if len(part.Steps) > 0 {
-			parts = append(parts, Part{Client: part.Client, Steps: slices.Clone(part.Steps)})
+		if len(part.Steps) > 0 || part.Waits > 0 {
+			parts = append(parts, Part{Client: part.Client, Steps: slices.Clone(part.Steps), Waits: part.Waits})
 		}
 	}
 	order := w.config.Clients()
@@ -124,6 +126,7 @@ func (w *Workload) Parts() []Part {
 // done first.
 func (c *client) begin(ctx context.Context, number int, at time.Duration) bool {
 	draws := c.numbers.drawn
+	c.taken.Waits = at
 	if !sleep(ctx, time.Until(c.began.Add(at))) {
 		return false
 	}
@@ -131,17 +134,21 @@ func (c *client) begin(ctx context.Context, number int, at time.Duration) bool {
 	return true
 }
 
-func (c *client) note(step Step) { c.taken.Steps = append(c.taken.Steps, step) }
+func (c *client) note(step Step) { c.taken.Steps, c.taken.Waits = append(c.taken.Steps, step), 0 }
 
 // takePart takes the steps of the client's part, one after the other, until ctx
-// is done.
+// is done. It then waits as the client of the whole workload did.
 func (c *client) takePart(ctx context.Context, take func(Step)) {
-	for _, step := range c.part {
+	for _, step := range c.part.Steps {
 		c.numbers.seek(step.Draws)
 		if !c.begin(ctx, step.Number, step.At) {
 			return
 		}
 		take(step)
+	}
+	if c.part.Waits > 0 {
+		c.taken.Waits = c.part.Waits
+		sleep(ctx, time.Until(c.began.Add(c.part.Waits)))
 	}
 }
 

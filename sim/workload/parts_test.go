@@ -139,13 +139,13 @@ func TestTheCloserLeavesOutSteps(t *testing.T) {
 func TestPartsThatCannotBeAreNamed(t *testing.T) {
 	step := Step{Number: 1}
 	for says, parts := range map[string][]Part{
-		`found "gardener"`:         {{"gardener", []Step{step}}},
-		"one part of reader-0":     {{"reader-0", []Step{step}}, {"reader-0", []Step{step}}},
-		"steps of reader-0, found": {{"reader-0", nil}},
-		"step 1 after step 1":      {{"reader-0", []Step{step, step}}},
-		"a number above 0":         {{"reader-0", []Step{{Number: 0}}}},
-		"0 to 16777216 draws":      {{"reader-0", []Step{{Number: 1, Draws: 1 << 30}}}},
-		"a time of 0 or more":      {{"reader-0", []Step{{Number: 1, At: -1}}}},
+		`found "gardener"`:     {{Client: "gardener", Steps: []Step{step}}},
+		"one part of reader-0": {{Client: "reader-0", Steps: []Step{step}}, {Client: "reader-0", Steps: []Step{step}}},
+		"found none; leave":    {{Client: "reader-0", Steps: nil}},
+		"step 1 after step 1":  {{Client: "reader-0", Steps: []Step{step, step}}},
+		"a number above 0":     {{Client: "reader-0", Steps: []Step{{Number: 0}}}},
+		"0 to 16777216 draws":  {{Client: "reader-0", Steps: []Step{{Number: 1, Draws: 1 << 30}}}},
+		"a time of 0 or more":  {{Client: "reader-0", Steps: []Step{{Number: 1, At: -1}}}},
 	} {
 		config := DefaultConfig()
 		config.Parts = parts

@@ -81,11 +81,16 @@ type backoff struct {
 	first, most, current time.Duration
 }
 
-// fail waits, with jitter so that clients do not stay in step. It returns
-// false if ctx was done first.
-func (b *backoff) fail(ctx context.Context, random *rand.Rand) bool {
+// next is how long to wait after a failure, with jitter so that clients do not stay
+// in step.
+func (b *backoff) next(random *rand.Rand) time.Duration {
 	b.current = min(max(2*b.current, b.first), b.most)
-	return sleep(ctx, b.current/2+drawDuration(random, b.current/2+1))
+	return b.current/2 + drawDuration(random, b.current/2+1)
+}
+
+// fail waits after a failure. It returns false if ctx was done first.
+func (b *backoff) fail(ctx context.Context, random *rand.Rand) bool {
+	return sleep(ctx, b.next(random))
 }
 
 func (b *backoff) succeed() { b.current = 0 }

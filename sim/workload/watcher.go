@@ -36,15 +36,18 @@ func (w *watcher) run() {
 		})
 		return
 	}
+	// Waiting after a failure and thinking are one sleep, as they are for a part: it
+	// knows only when its step begins, and must wake no goroutine more often or less.
+	var wait time.Duration
 	for number := 1; ; number++ {
-		think := drawDuration(w.random, thinkMost)
-		if !w.begin(w.alive, number, time.Since(w.began)+think) {
+		wait += drawDuration(w.random, thinkMost)
+		if !w.begin(w.alive, number, time.Since(w.began)+wait) {
 			return
 		}
-		if w.watch(w.anyServer()) {
+		if wait = 0; w.watch(w.anyServer()) {
 			w.backoff.succeed()
-		} else if !w.backoff.fail(w.alive, w.random) {
-			return
+		} else {
+			wait = w.backoff.next(w.random)
 		}
 	}
 }
