@@ -258,8 +258,12 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 		if e.Cut > 0 {
 			fmt.Fprintf(out, "  in %d runs not every decision is known, as the worker died, the run ended early, or there were too many\n", e.Cut)
 		}
+		if e.Lost > 0 {
+			fmt.Fprintf(out, "  %d runs did not come to where they were to depart: the same decisions made another run, so that no count holds\n", e.Lost)
+		}
 		if e.Strays > 0 {
-			fmt.Fprintf(out, "  %d runs came through a state that was known and ended elsewhere: what they differ in is not a channel or a lock\n", e.Strays)
+			fmt.Fprintf(out, "  %d runs came through a state that was known and ended elsewhere, first run %d at decision %d, where run %d had been: what they differ in is not a channel or a lock\n",
+				e.Strays, e.FirstStray.Run+1, e.FirstStray.Decision+1, e.FirstStray.Before+1)
 		}
 	}
 	if result.Contradictions > 0 {

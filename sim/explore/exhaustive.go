@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/watchsim/watchsim/sim"
 )
@@ -15,18 +16,18 @@ import (
 // state. As the cheapest come first, nothing within the bound is lost by that.
 type Exhaustive struct {
 	// FromKnown has deviations tried from every state, however often it was reached.
-	// Then nothing is taken on trust of what a state is made of.
+	// Then nothing is taken on trust of what a state is made of, and it does not matter
+	// whether runs stray.
 	FromKnown bool
 
-	seed  uint64
 	bound int
-	queue [][]Deviation
+	queue []Attempt
 	// seen are the deviations that were put into the queue, by the state that they
 	// depart from. They take 8 bytes and some each.
 	seen map[uint64]struct{}
 
 	// futures are where runs without further deviations ended, by a state on their way.
-	futures map[uint64]uint64
+	futures map[uint64]future
 
 	// Duplicates counts the deviations that were not tried because the same was done
 	// from the same state; Beyond those that were left out for the bound; Cut the runs
@@ -34,11 +35,29 @@ type Exhaustive struct {
 	// and ended in another than the run before: then states do not tell everything, and
 	// a deviation may have been taken for a duplicate that was none.
 	Duplicates, Beyond, Cut, Strays int
+	// Lost counts the runs that did not come to where they were to deviate: decisions
+	// that were the same were not the same run.
+	Lost int
+	// FirstStray is the first of these.
+	FirstStray Stray
+}
+
+// future is where a run came to from a state.
+type future struct {
+	end uint64
+	run int32
+}
+
+// Stray is a run that parted from another after a state that both came through.
+type Stray struct {
+	// Run and Before are the numbers of the two runs, Decision where the later one
+	// was in the state.
+	Run, Before, Decision int
 }
 
 // NewExhaustive returns the strategy for one seed and a bound.
 func NewExhaustive(seed uint64, bound int) *Exhaustive {
-	return &Exhaustive{seed: seed, bound: bound, queue: [][]Deviation{nil}, seen: map[uint64]struct{}{}, futures: map[uint64]uint64{}}
+	return &Exhaustive{bound: bound, queue: []Attempt{{Seed: seed}}, seen: map[uint64]struct{}{}, futures: map[uint64]future{}}
 }
 
 // Next implements Strategy.
@@ -48,7 +67,7 @@ func (e *Exhaustive) Next() (Attempt, bool) {
 	}
 	next := e.queue[0]
 	e.queue = e.queue[1:]
-	return Attempt{Seed: e.seed, Deviations: next}, true
+	return next, true
 }
 
 // Learn puts everything into the queue that departs from a run behind its last
@@ -60,14 +79,18 @@ func (e *Exhaustive) Learn(attempt Attempt, ran sim.Explored) {
 	}
 	if ran.Truncated || len(ran.Choices) < first {
 		e.Cut++
+	} else if first > 0 && ran.Choices[first-1].State != attempt.expected {
+		e.Lost++
 	}
-	stray := false
+	stray := -1
+	var before future
 	for i := first; i < len(ran.Choices); i++ {
 		choice := ran.Choices[i]
 		state := keyOf(choice, 0)
-		end, known := e.futures[state]
-		stray = stray || known && end != ran.State
-		e.futures[state] = ran.State
+		if last, known := e.futures[state]; known && last.end != ran.State && stray < 0 {
+			stray, before = i, last
+		}
+		e.futures[state] = future{ran.State, int32(attempt.Number)}
 		for k := uint32(1); k < choice.Alternatives; k++ {
 			if !e.FromKnown && !e.isNew(choice, k) {
 				e.Duplicates++
@@ -77,13 +100,14 @@ func (e *Exhaustive) Learn(attempt Attempt, ran sim.Explored) {
 				e.Beyond++
 				continue
 			}
-			deviations := make([]Deviation, 0, len(attempt.Deviations)+1)
-			deviations = append(append(deviations, attempt.Deviations...), Deviation{i, k})
-			e.queue = append(e.queue, deviations)
+			deviations := append(slices.Clip(attempt.Deviations), Deviation{i, k})
+			e.queue = append(e.queue, Attempt{Seed: attempt.Seed, Deviations: deviations, expected: choice.State})
 		}
 	}
-	if stray && !ran.Truncated {
-		e.Strays++
+	if stray >= 0 && !ran.Truncated {
+		if e.Strays++; e.Strays == 1 {
+			e.FirstStray = Stray{attempt.Number, int(before.run), stray}
+		}
 	}
 }
 
@@ -110,7 +134,7 @@ func (e *Exhaustive) isNew(choice sim.Choice, k uint32) bool {
 // Exhausted implements Strategy.
 func (e *Exhaustive) Exhausted() string {
 	switch {
-	case e.Cut > 0 || e.Strays > 0:
+	case e.Cut > 0 || e.Lost > 0 || e.Strays > 0 && !e.FromKnown:
 		return ""
 	case e.Beyond == 0:
 		return "every schedule there is"

@@ -15,6 +15,9 @@ type Attempt struct {
 	// Deviations are where the run departs from the plain choices, in order. Only an
 	// attempt with neither of the two above has any.
 	Deviations []Deviation
+
+	// expected is the state in which the last deviation was planned; 0 if it is not known.
+	expected uint64
 }
 
 // Deviation is a choice that is not the plain one.

@@ -330,27 +330,35 @@ func TestARunnerThatFailsEndsTheSearch(t *testing.T) {
 // tell apart.
 func TestContradictionsAreNotExhaustion(t *testing.T) {
 	choice := sim.Choice{Kind: sim.AtPoint, Alternatives: 2, State: 7}
+	later := sim.Choice{Kind: sim.AtPick, Alternatives: 2, State: 8}
 	made := func(second Outcome) (Result, *Exhaustive) {
 		strategy := NewExhaustive(1, 1)
 		result, err := Search(context.Background(), strategy, func(_ context.Context, a Attempt) (Outcome, error) {
 			if len(a.Deviations) > 0 {
 				return second, nil
 			}
-			return Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, {Kind: sim.AtPick, Alternatives: 2, State: 8}}, State: 9}}, nil
+			return Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, later}, State: 9}}, nil
 		}, Limits{}, nil)
 		require.NoError(t, err)
 		require.Equal(t, EndedItself, result.Ended)
 		require.Equal(t, 3, result.Runs)
 		return result, strategy
 	}
-	alike := Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, choice}, State: 9}}
+	alike := Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, later}, State: 9}}
 	result, _ := made(alike)
 	require.Equal(t, "every schedule there is", result.Exhausted)
 
 	elsewhere := alike
-	elsewhere.Explored.State, elsewhere.Explored.Choices = 10, []sim.Choice{choice, {Kind: sim.AtPick, Alternatives: 2, State: 8}}
+	elsewhere.Explored.State = 10
 	result, strategy := made(elsewhere)
 	require.Positive(t, strategy.Strays, "state 8 led to 9 once, and to 10")
+	require.Equal(t, Stray{Run: 1, Before: 0, Decision: 1}, strategy.FirstStray)
+	require.Empty(t, result.Exhausted)
+
+	lost := alike
+	lost.Explored.Choices = []sim.Choice{{Kind: sim.AtPoint, Alternatives: 2, State: 6}, later}
+	result, strategy = made(lost)
+	require.Equal(t, 1, strategy.Lost, "the first decision was not met again")
 	require.Empty(t, result.Exhausted)
 
 	otherwise := alike
