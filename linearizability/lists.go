@@ -47,7 +47,7 @@ func freshnessOf(op *model.Operation) freshness {
 		return mostRecent
 	case op.RV == 0:
 		return anyState
-	case op.Match == model.MatchUnset && op.Limit > 0 && op.Scope.Name == "":
+	case op.Match == model.MatchUnset && op.Limit > 0 && !op.Scope.Single():
 		// The legacy rule: a limit and an RV without a match mean exactly that
 		// RV. It holds for collections only: Kubernetes lists a single object,
 		// where there is nothing to page through, at any RV not older.

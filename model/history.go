@@ -43,6 +43,10 @@ type Scope struct {
 	Name      string `json:"name,omitempty"`
 }
 
+// Single is whether the scope is one object. A name in any namespace is a selection
+// from a collection.
+func (s Scope) Single() bool { return s.Namespace != "" && s.Name != "" }
+
 // Selector is a conjunction of equalities on labels and on spec.nodeName.
 type Selector struct {
 	Labels map[string]string `json:"labels,omitempty"`

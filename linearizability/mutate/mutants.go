@@ -338,8 +338,8 @@ var mutants = []mutant{
 		"TestLists"},
 	{"Exact", "the legacy rule of a limit and an RV is forgotten",
 		"lists.go",
-		`case op.Match == model.MatchUnset && op.Limit > 0 && op.Scope.Name == "":`,
-		`case op.Match == model.MatchExact && op.Limit > 0 && op.Scope.Name == "":`,
+		`case op.Match == model.MatchUnset && op.Limit > 0 && !op.Scope.Single():`,
+		`case op.Match == model.MatchExact && op.Limit > 0 && !op.Scope.Single():`,
 		"TestLists"},
 
 	{"Any", "a list may be at an RV that never was",

@@ -109,8 +109,7 @@ var kubernetesMutants = []Mutant{
 		File:        historyFile,
 		Anchor:      "	case listResourceVersion > 0 && !w.removedEventSinceRelist:\n",
 		Replacement: "	case listResourceVersion > 0 && !w.isCacheFullLocked():\n",
-		Hunt:        in("crowd"),
-		Unseen:      "missing workload: a burst after a quiet time, on a window that has lost events; runs last for a minute, and the window holds 75 seconds",
+		Hunt:        in("growth"),
 	},
 	{
 		Name:        "A10",
@@ -157,7 +156,6 @@ var kubernetesMutants = []Mutant{
 		Anchor:      "	matchesSingle = matchesSingle && !opts.Recursive\n",
 		Replacement: "",
 		Hunt:        in("calm"),
-		Unseen:      "missing workload: no client selects a name without a namespace",
 	},
 	{
 		Name:        "A17",

@@ -67,6 +67,13 @@ var drawn = []Entry{
 		},
 		minimum: linearizability.Counts{Writes: 3, Gets: 7, Lists: 5, Streams: 4, Events: 8, Bookmarks: 4, Changes: 6, Faults: 1,
 			Refreshed: 1, Shared: 10, Released: 1}},
+	{Name: "growth", Summary: "a flood of changes after two slow minutes: the cache's window has lost events, and then it grows",
+		spec: Spec{
+			Members: 1, Servers: 1, Sleepers: 8, Flood: 160, Kinds: []string{},
+			Duration: 190 * time.Second, Quiet: 40 * time.Second, Operations: 400,
+		},
+		minimum: linearizability.Counts{Writes: 130, Gets: 50, Lists: 40, Streams: 160, Blocks: 90, Events: 750, Bookmarks: 9, Changes: 130,
+			Unblocked: 4, Shared: 5, Released: 1, Scribbled: 150}},
 }
 
 // Catalogue lists the scenarios in a fixed order; the first is the default.
@@ -93,7 +100,7 @@ func Named(name string) (Spec, error) {
 			spec := entry.spec
 			spec.Scenario = name
 			spec.Duration = cmp.Or(spec.Duration, time.Minute)
-			spec.Operations = 200
+			spec.Operations = cmp.Or(spec.Operations, 200)
 			if spec.Explore != nil {
 				window := *spec.Explore
 				spec.Explore = &window

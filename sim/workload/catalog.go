@@ -38,12 +38,14 @@ func (c catalog) object(random *rand.Rand, key objectKey, value string) *model.O
 	return object
 }
 
-// scope draws all namespaces, one namespace, or one object.
+// scope draws all namespaces, a name in any of them, one namespace, or one object.
 func (c catalog) scope(random *rand.Rand) model.Scope {
-	switch random.IntN(8) {
-	case 0, 1, 2, 3:
+	switch random.IntN(16) {
+	case 0, 1, 2, 3, 4, 5, 6:
 		return model.Scope{}
-	case 4:
+	case 7:
+		return model.Scope{Name: pick(random, c.config.Names)}
+	case 8, 9:
 		key := c.key(random)
 		return model.Scope{Namespace: key.namespace, Name: key.name}
 	default:

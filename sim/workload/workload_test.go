@@ -183,7 +183,7 @@ func unrest(_ *Workload, store *memory.Store) []model.Fault {
 func TestARunIssuesEveryKindOfRequest(t *testing.T) {
 	seen := map[string]int{}
 	var operations int
-	const runs = 8
+	const runs = 16
 	for seed := range uint64(runs) {
 		history := run(t, seed, DefaultConfig(), unrest)
 		for _, op := range history.Operations {

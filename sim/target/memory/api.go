@@ -104,7 +104,7 @@ func (s *Store) read(ctx context.Context, op *model.Operation, token string) (ne
 			op.Err, op.Message = model.Invalid, err.Error()
 			return ""
 		}
-	case op.RV > 0 && (op.Match == model.MatchExact || op.Match == model.MatchUnset && op.Limit > 0 && op.Scope.Name == ""):
+	case op.RV > 0 && (op.Match == model.MatchExact || op.Match == model.MatchUnset && op.Limit > 0 && !op.Scope.Single()):
 		// A limit without a match means an exact list, unless of one object.
 		rv = op.RV
 	}
