@@ -96,7 +96,7 @@ func (t Trace) Decisions(schedule Schedule) iter.Seq[Decision] {
 // withoutKernel leaves out the kernel's own functions, with which every place begins.
 func withoutKernel(callers string) string {
 	names := strings.Split(strings.TrimPrefix(callers, " < "), " < ")
-	for len(names) > 1 && (strings.HasPrefix(names[0], "runtime.sim") || names[0] == "runtime.selectgo") {
+	for len(names) > 1 && (strings.HasPrefix(names[0], "runtime.sim") || strings.HasPrefix(names[0], "runtime.selectgo")) {
 		names = names[1:]
 	}
 	return strings.Join(names, " < ")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"runtime"
 	"strings"
 	"time"
@@ -57,7 +58,7 @@ func (t Trace) WriteTo(w io.Writer) (int64, error) {
 		buffer = binary.AppendUvarint(buffer, uint64(record.What))
 		buffer = binary.AppendUvarint(buffer, callers)
 		if !again {
-			names := callerNames(record.Callers)
+			names := callerPlaces(record.Callers)
 			buffer = binary.AppendUvarint(buffer, uint64(len(names)))
 			buffer = append(buffer, names...)
 		}
@@ -76,6 +77,24 @@ func callerNames(callers [12]uintptr) string {
 	for _, pc := range callers {
 		if f := runtime.FuncForPC(pc); f != nil {
 			b.WriteString(" < " + f.Name())
+		}
+	}
+	return b.String()
+}
+
+// callerPlaces is callerNames with the file and the line of each call, and with the
+// functions that the compiler has put into their callers.
+func callerPlaces(callers [12]uintptr) string {
+	n := 0
+	for n < len(callers) && callers[n] != 0 {
+		n++
+	}
+	var b strings.Builder
+	frames := runtime.CallersFrames(callers[:n])
+	for more := n > 0; more; {
+		var frame runtime.Frame
+		if frame, more = frames.Next(); frame.Function != "" {
+			fmt.Fprintf(&b, " < %s %s:%d", frame.Function, path.Base(frame.File), frame.Line)
 		}
 	}
 	return b.String()
@@ -145,23 +164,39 @@ func PrintTrace(r io.Reader, w io.Writer) error {
 // Point is that a goroutine passed a synchronisation point.
 type Point struct {
 	// Decision is how many decisions there had been, At the time since the world
-	// began, and Callers the functions around the point, innermost first.
+	// began, and Callers the calls around the point, innermost first.
 	Decision  uint64
 	At        time.Duration
 	Goroutine uint64
-	Callers   string
+	Callers   []Call
+}
+
+// Call is where a function was.
+type Call struct {
+	// Function has the path of its package, Place is a file and a line: wait.go:12.
+	Function, Place string
+}
+
+// calls reads what callerPlaces wrote, without the kernel's own functions.
+func calls(callers string) []Call {
+	var list []Call
+	for _, name := range strings.Split(withoutKernel(callers), " < ") {
+		function, place, _ := strings.Cut(name, " ")
+		list = append(list, Call{function, place})
+	}
+	return list
 }
 
 // ReadPoints reads the synchronisation points of a trace, up to so many.
 func ReadPoints(r io.Reader, most int) ([]Point, error) {
 	reader := &traceReader{in: bufio.NewReaderSize(r, 1<<16)}
 	var points []Point
-	places := map[string]string{}
+	places := map[string][]Call{}
 	for e, more := reader.next(); more && len(points) < most; e, more = reader.next() {
 		if e.kind == kernel.TracePoint {
 			place, known := places[e.callers]
 			if !known {
-				place = withoutKernel(e.callers)
+				place = calls(e.callers)
 				places[e.callers] = place
 			}
 			points = append(points, Point{e.decision, e.now, e.what, place})

@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/decisive"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/shrink"
@@ -21,11 +23,14 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// codeUnderTest is where an explanation says what goroutines did.
+// codeUnderTest is where an explanation says what goroutines did, the caches first.
 var codeUnderTest = []string{
-	"k8s.io/apiserver/pkg/storage/cacher", "k8s.io/apiserver/pkg/storage/etcd3", "k8s.io/client-go/tools/cache",
-	"github.com/watchsim/watchsim/cacher", "go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/server/v3/storage/mvcc",
+	"k8s.io/apiserver/pkg/storage/cacher", "github.com/watchsim/watchsim/cacher",
+	"k8s.io/apiserver/pkg/storage/etcd3", "k8s.io/client-go/tools/cache", "go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/server/v3/storage/mvcc",
 }
+
+// caches is how many of them are caches.
+const caches = 2
 
 // explainFlags are what explain takes.
 type explainFlags struct {
@@ -123,20 +128,9 @@ func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee strin
 		folder = smaller
 	}
 	guarantee = cmp.Or(recorded.Spec.Reduced.Guarantee, guarantee)
-	failing := shrink.Case{Spec: recorded.Spec, Tape: recorded.Tape}
-	limits := swarm.DefaultLimits()
-	limits.Workers = f.workers
-	pool := swarm.NewPool(binary, limits)
-	defer pool.Close()
-	found, err := decisive.Find(command.Context(), decisive.Config{Try: shrink.Runner(pool, guarantee), Workers: f.workers, Budget: f.budget}, failing)
+	explained, err := f.decisive(command, binary, recorded, folder, guarantee)
 	if err != nil {
 		return err
-	}
-	explained := decisive.Explained{Guarantee: guarantee, Found: found, Began: recorded.Began}
-	if len(found.Numbers) > 0 {
-		if explained.Turns, err = f.turns(command, binary, recorded, found); err != nil {
-			return err
-		}
 	}
 	content, err := json.MarshalIndent(explained, "", "  ")
 	if err != nil {
@@ -148,6 +142,75 @@ func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee strin
 	fmt.Fprintln(out)
 	fmt.Fprint(out, explained.Text())
 	return nil
+}
+
+// decisive finds the decisions that the run in a folder needs. The run is made again
+// without any choice after the last of them, and takes the folder's place.
+func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded scenario.Recorded, folder, guarantee string) (decisive.Explained, error) {
+	explained := decisive.Explained{Guarantee: guarantee, Began: recorded.Began}
+	decisions, err := scenario.Decisions(folder)
+	if err != nil {
+		return explained, err
+	}
+	limits := swarm.DefaultLimits()
+	limits.Workers = f.workers
+	pool := swarm.NewPool(binary, limits)
+	defer pool.Close()
+	shows, _ := moments(folder, guarantee)
+	config := decisive.Config{
+		Try: shrink.Runner(pool, guarantee), Workers: f.workers, Budget: f.budget,
+		Shows: lastBefore(decisions, recorded.Began+shows),
+		IsLength: func(number uint64) bool {
+			return number <= uint64(len(decisions)) && decisions[number-1].Kind == sim.DecidesLength
+		},
+	}
+	found, calmer, err := decisive.Find(command.Context(), config, shrink.Case{Spec: recorded.Spec, Tape: recorded.Tape})
+	explained.Found = found
+	if err != nil || found.Last == 0 {
+		return explained, err
+	}
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return explained, err
+	}
+	if _, err := write(command.Context(), binary, calmer, guarantee, absolute); err != nil {
+		return explained, err
+	}
+	if _, asked := moments(folder, guarantee); asked > 0 {
+		explained.Asked = recorded.Began + asked
+	}
+	explained.Turns, err = f.turns(command, binary, calmer, found, explained.Asked)
+	return explained, err
+}
+
+// moments are when the guarantee is seen to be broken in the run of a folder, and when
+// what was asked for came in which it is, both on the history's clock. They are 0 where
+// that is not known.
+func moments(folder, guarantee string) (shows, asked time.Duration) {
+	config := scenario.OracleConfig()
+	config.Minimum = linearizability.Counts{}
+	for _, violation := range judge.File(folder, nil, config).Violations {
+		if violation.Guarantee != guarantee {
+			continue
+		}
+		i := slices.IndexFunc(violation.Slice, func(m explain.Moment) bool { return m.Mark == explain.Came })
+		if i < 0 {
+			continue
+		}
+		came := violation.Slice[i]
+		for _, moment := range violation.Slice {
+			if moment.Process == came.Process && moment.Stream == came.Stream {
+				return time.Duration(came.Time), time.Duration(moment.Time)
+			}
+		}
+	}
+	return 0, 0
+}
+
+// lastBefore is the number of the last decision up to a time on the world's clock.
+func lastBefore(decisions []sim.Decision, at time.Duration) uint64 {
+	n := sort.Search(len(decisions), func(i int) bool { return decisions[i].At > at })
+	return uint64(n)
 }
 
 // smaller makes a run smaller, unless that was done before.
@@ -180,14 +243,14 @@ func (f *explainFlags) smaller(command *cobra.Command, binary string, whole scen
 const pointsMost = 4 << 20
 
 // turns runs a failure once more and says what its decisions did.
-func (f *explainFlags) turns(command *cobra.Command, binary string, recorded scenario.Recorded, found decisive.Found) (turns []decisive.Turn, err error) {
+func (f *explainFlags) turns(command *cobra.Command, binary string, run shrink.Case, found decisive.Found, asked time.Duration) (turns []decisive.Turn, err error) {
 	dir, err := os.MkdirTemp("", "watchsim-explain-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	job := swarm.Job{
-		Spec: recorded.Spec, Tape: recorded.Tape, Details: true,
+		Spec: run.Spec, Tape: run.Tape, Details: true,
 		Folder: filepath.Join(dir, "run"), Trace: filepath.Join(dir, "trace.gz"),
 	}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
@@ -205,5 +268,7 @@ func (f *explainFlags) turns(command *cobra.Command, binary string, recorded sce
 	if err != nil {
 		return nil, err
 	}
-	return decisive.Turns(found, decisions, points, answer.Details.Schedule, codeUnderTest), nil
+	return decisive.Story{
+		Found: found, Decisions: decisions, Points: points, Schedule: answer.Details.Schedule, Under: codeUnderTest, Cache: caches, Asked: asked,
+	}.Turns(), nil
 }

@@ -1,9 +1,7 @@
 package decisive
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/watchsim/watchsim/sim"
@@ -16,6 +14,9 @@ type Explained struct {
 	Turns     []Turn `json:"turns"`
 	// Began is when, on the world's clock, the history's clock stood at zero.
 	Began time.Duration `json:"began"`
+	// Asked is when the request in question was made, on the world's clock; 0 if that
+	// is not known.
+	Asked time.Duration `json:"asked,omitempty"`
 }
 
 // Turn is a decision that matters and what it did.
@@ -24,111 +25,166 @@ type Turn struct {
 	// up, how long.
 	Decision sim.Decision `json:"decision"`
 	// Held is how long the goroutine was held up there, 0 if another one just went
-	// first.
-	Held time.Duration `json:"held,omitempty"`
+	// first. TooShort is the longest with which the guarantee holds, 0 if that was not
+	// tried: then any length breaks it, or another decision does.
+	Held     time.Duration `json:"held,omitempty"`
+	TooShort time.Duration `json:"too_short,omitempty"`
+	// Stood is where the goroutine was, from the innermost call to the outermost.
+	Stood []sim.Call `json:"stood,omitempty"`
 	// Before and After are what the goroutine did in the code under test before it was
-	// held up and when it went on, Meanwhile what others did. They are in order.
-	Before    []Step `json:"before,omitempty"`
-	After     []Step `json:"after,omitempty"`
-	Meanwhile []Step `json:"meanwhile,omitempty"`
+	// held up and when it went on, in order.
+	Before []Step `json:"before,omitempty"`
+	After  []Step `json:"after,omitempty"`
+	// Meanwhile is what others did in the code under test while it was held up, or if
+	// TooShort is known, in the time that makes the difference.
+	Meanwhile []Doing `json:"meanwhile,omitempty"`
+	// More is how many others did something as well.
+	More int `json:"more,omitempty"`
+	// UnderWay are the calls into the code under test in whose middle a goroutine stood
+	// all that time, those that began soonest after the request in question first.
+	UnderWay []UnderWay `json:"under_way,omitempty"`
 }
 
 // Step is that a goroutine was somewhere in the code under test.
 type Step struct {
-	At        time.Duration `json:"at"`
-	Goroutine uint64        `json:"goroutine"`
-	// Function is the innermost one of the code under test, Within the outermost.
-	Function string `json:"function"`
-	Within   string `json:"within"`
+	At time.Duration `json:"at"`
+	// Calls are those of the code under test, from the innermost to the outermost,
+	// without the path of their package.
+	Calls []sim.Call `json:"calls"`
+
+	cache bool // whether a cache is among them
+}
+
+// Doing is what one goroutine did for a while.
+type Doing struct {
+	Goroutine uint64 `json:"goroutine"`
+	Steps     []Step `json:"steps"`
 }
 
 const (
-	// stepsMost is how many steps of others are told of, and aroundMost of the
-	// goroutine itself before and after.
-	stepsMost  = 12
-	aroundMost = 3
+	// doingMost is how many others are told of, stepsMost how many steps each.
+	doingMost = 8
+	stepsMost = 8
+	// aroundMost is how many steps are told of before and after a place.
+	aroundMost = 5
 )
 
-// Turns puts the decisions that matter together and says what they did: from all
-// decisions of the run, and from the synchronisation points of its trace. under are
-// the import paths of the code under test.
-func Turns(found Found, decisions []sim.Decision, points []sim.Point, schedule sim.Schedule, under []string) []Turn {
+// Story is what there is to tell turns from.
+type Story struct {
+	Found     Found
+	Decisions []sim.Decision // all of the run
+	Points    []sim.Point    // the synchronisation points of its trace
+	Schedule  sim.Schedule
+	// Under are the import paths of the code under test. The first Cache of them are
+	// those of caches, whose calls are looked at for who stood where.
+	Under []string
+	Cache int
+	// Asked is when the request in question was made, on the world's clock; 0 if that
+	// is not known.
+	Asked time.Duration
+}
+
+// Turns puts the decisions that matter together and says what they did.
+func (s Story) Turns() []Turn {
 	var turns []Turn
-	for i := 0; i < len(decisions); i++ {
-		d := decisions[i]
+	for i := 0; i < len(s.Decisions); i++ {
+		d := s.Decisions[i]
 		// An interruption is decided in up to three steps: that the next one is so far
 		// away, whether it is a stall, and how long. The last tells of all.
 		group := []sim.Decision{d}
-		for d.Kind == sim.DecidesYield && i+1 < len(decisions) && (decisions[i+1].Kind == sim.DecidesStall || decisions[i+1].Kind == sim.DecidesLength) {
+		for d.Kind == sim.DecidesYield && i+1 < len(s.Decisions) && (s.Decisions[i+1].Kind == sim.DecidesStall || s.Decisions[i+1].Kind == sim.DecidesLength) {
 			i++
-			group = append(group, decisions[i])
-			if decisions[i].Kind == sim.DecidesLength {
+			group = append(group, s.Decisions[i])
+			if s.Decisions[i].Kind == sim.DecidesLength {
 				break
 			}
 		}
-		matters := slices.ContainsFunc(group, func(d sim.Decision) bool { return slices.Contains(found.Numbers, d.Number) })
+		matters := slices.ContainsFunc(group, func(d sim.Decision) bool { return slices.Contains(s.Found.Numbers, d.Number) })
 		if !matters {
 			continue
 		}
 		turn := Turn{Decision: group[len(group)-1]}
 		if turn.Decision.Kind == sim.DecidesLength {
-			turn.Held = schedule.StallLength(turn.Decision.Chosen)
+			turn.Held = s.Schedule.StallLength(turn.Decision.Chosen)
+			if turn.Decision.Number == s.Found.Last {
+				turn.TooShort = s.Schedule.StallLength(s.Found.TooShort)
+			}
 		}
-		turn.tell(points, under)
+		turn.tell(s)
 		turns = append(turns, turn)
 	}
 	return turns
 }
 
+// from and until are the time that makes the difference.
+func (t Turn) from() time.Duration  { return t.Decision.At + t.TooShort }
+func (t Turn) until() time.Duration { return t.Decision.At + t.Held }
+
 // tell fills in what was done before, meanwhile and after.
-func (t *Turn) tell(points []sim.Point, under []string) {
-	own, until := t.Decision.Goroutine, t.Decision.At+t.Held
-	for _, p := range points {
-		function, within := inside(p.Callers, under)
-		if function == "" {
+func (t *Turn) tell(s Story) {
+	own, from, until := t.Decision.Goroutine, t.from(), t.until()
+	var stood []sim.Call
+	others := map[uint64]int{} // indices in Meanwhile
+	for _, p := range s.Points {
+		before := p.Decision < t.Decision.Number
+		if p.Goroutine == own && before {
+			stood = p.Callers
+		}
+		step := Step{p.At, inside(p.Callers, s.Under), len(inside(p.Callers, s.caches())) > 0}
+		if len(step.Calls) == 0 {
 			continue
 		}
-		step := Step{p.At, p.Goroutine, function, within}
 		switch {
-		case p.Goroutine == own && p.Decision < t.Decision.Number:
+		case p.Goroutine == own && before:
 			t.Before = appendStep(t.Before, step)
 			t.Before = t.Before[max(0, len(t.Before)-aroundMost):]
 		case p.Goroutine == own && len(t.After) < aroundMost:
 			t.After = appendStep(t.After, step)
-		case p.Goroutine != own && p.Decision >= t.Decision.Number && p.At <= until && t.Held > 0 && len(t.Meanwhile) < stepsMost:
-			t.Meanwhile = appendStep(t.Meanwhile, step)
+		case p.Goroutine != own && !before && t.Held > 0 && p.At >= from && p.At <= until:
+			i, known := others[p.Goroutine]
+			if !known {
+				i = len(t.Meanwhile)
+				others[p.Goroutine] = i
+				t.Meanwhile = append(t.Meanwhile, Doing{Goroutine: p.Goroutine})
+			}
+			t.Meanwhile[i].add(step)
 		}
 	}
-	slices.SortStableFunc(t.Meanwhile, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
+	t.Stood = named(stood)
+	if t.Decision.Number == s.Found.Last {
+		t.UnderWay = s.underWay(t)
+	}
+	rank := func(d Doing) int {
+		if slices.ContainsFunc(d.Steps, func(step Step) bool { return step.cache }) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(t.Meanwhile, func(a, b Doing) int { return rank(a) - rank(b) })
+	t.More = max(0, len(t.Meanwhile)-doingMost)
+	t.Meanwhile = t.Meanwhile[:len(t.Meanwhile)-t.More]
 }
 
-// appendStep adds a step unless the goroutine was there already, by its last step
-// among them.
+// add adds a step in a function that the goroutine was not in yet.
+func (d *Doing) add(step Step) {
+	known := slices.ContainsFunc(d.Steps, func(s Step) bool { return s.Calls[0].Function == step.Calls[0].Function })
+	if !known && len(d.Steps) < stepsMost {
+		d.Steps = append(d.Steps, step)
+	}
+}
+
+// caches are the import paths of caches.
+func (s Story) caches() []string { return s.Under[:s.Cache] }
+
+// appendStep adds a step unless it is in the same calls as the last, wherever in the
+// innermost of them.
 func appendStep(steps []Step, step Step) []Step {
-	for i := len(steps) - 1; i >= 0; i-- {
-		if steps[i].Goroutine == step.Goroutine {
-			if steps[i].Function == step.Function {
-				return steps
-			}
-			break
-		}
+	if len(steps) > 0 && sameCalls(steps[len(steps)-1].Calls, step.Calls) {
+		return steps
 	}
 	return append(steps, step)
 }
 
-// inside returns the innermost and the outermost of the callers that belong to the
-// code under test, without the path of its package.
-func inside(callers string, under []string) (innermost, outermost string) {
-	for _, name := range strings.Split(callers, " < ") {
-		for _, path := range under {
-			if strings.HasPrefix(name, path+".") {
-				name = name[strings.LastIndex(name, "/")+1:]
-				if innermost == "" {
-					innermost = name
-				}
-				outermost = name
-			}
-		}
-	}
-	return innermost, outermost
+func sameCalls(a, b []sim.Call) bool {
+	return len(a) == len(b) && a[0].Function == b[0].Function && slices.Equal(a[1:], b[1:])
 }

@@ -9,71 +9,160 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
+// turnsShown is how many decisions may matter for all of them to be told of; of more,
+// the last one is.
+const turnsShown = 6
+
 // Text tells of the decisions that matter. Times are those of the history.
 func (e Explained) Text() string {
-	found, turns, began := e.Found, e.Turns, e.Began
-	var b strings.Builder
-	say := func(indent int, format string, arguments ...any) {
-		b.WriteString(explain.Wrap(indent, fmt.Sprintf(format, arguments...)) + "\n")
-	}
+	found := e.Found
+	p := &paper{began: e.Began, asked: e.Asked}
 	switch {
-	case found.Choices == 0:
-		say(2, "No decision of the scheduler matters: goroutines take turns, and it fails all the same.")
-		return b.String()
-	case len(turns) == 0:
-		say(2, "Of the %d decisions of the scheduler that are not the plain ones, %d were tried, and none matters by itself: "+
-			"with the plain choice in the place of any one of them the guarantee is broken as well.", found.Choices, found.Tried)
-		return b.String()
+	case found.None:
+		p.say(2, "No decision of the scheduler matters: goroutines take turns, and it fails all the same.")
+		return p.String()
+	case found.Last == 0 && found.Before > 0:
+		p.say(2, "There was no time to find the last decision of the scheduler that it needs: it lies after decision %d and not "+
+			"after decision %d. %d runs were made; a longer --budget tells more.", found.After, found.Before, found.Tried)
+		return p.String()
+	case found.Last == 0:
+		p.say(2, "There was no time to find the last decision of the scheduler that it needs; a longer --budget tells more.")
+		return p.String()
 	}
-	say(2, "%s of the scheduler that it needs: with the plain choice in its place, and nothing else changed, the guarantee "+
-		"holds. %d choices of the run are not the plain ones; %d of them were tried.", heading(len(turns)), found.Choices, found.Tried)
+	p.say(2, "The last decision of the scheduler that it needs is number %d: if all that come after it are the plain ones, the "+
+		"guarantee is broken; if it is the plain one, too, the guarantee holds. %d choices before the violation are not the plain "+
+		"ones. %d runs were made.", found.Last, found.Choices, found.Tried)
+	turns := e.Turns
+	if others := len(found.Numbers) - 1; found.Singly > 0 && len(turns) <= turnsShown {
+		p.say(2, "%d of %d choices before it matter each by itself.", others, found.Singly)
+	} else {
+		turns = turns[max(0, len(turns)-1):]
+	}
 	for i, turn := range turns {
-		b.WriteString("\n")
-		turn.write(&b, i+1, began)
+		p.b.WriteString("\n")
+		turn.write(p, i+1)
 	}
-	return b.String()
+	return p.String()
 }
 
-func heading(n int) string {
-	if n == 1 {
-		return "There is 1 decision"
-	}
-	return fmt.Sprintf("There are %d decisions", n)
+// paper is what an explanation is written on.
+type paper struct {
+	b            strings.Builder
+	began, asked time.Duration
 }
 
-func (t Turn) write(b *strings.Builder, number int, began time.Duration) {
+func (p *paper) String() string { return p.b.String() }
+
+func (p *paper) say(indent int, format string, arguments ...any) {
+	p.b.WriteString(explain.Wrap(indent, fmt.Sprintf(format, arguments...)) + "\n")
+}
+
+// clock is a time of the history.
+func (p *paper) clock(at time.Duration) string { return fmt.Sprintf("%.3fs", (at - p.began).Seconds()) }
+
+func (t Turn) write(p *paper, number int) {
 	d := t.Decision
 	what := map[string]string{
 		sim.DecidesPick:   fmt.Sprintf("goroutine #%d runs before %s that had waited longer", d.Goroutine, others(d.Chosen)),
 		sim.DecidesYield:  fmt.Sprintf("goroutine #%d is interrupted, and others run first", d.Goroutine),
 		sim.DecidesStall:  fmt.Sprintf("goroutine #%d is interrupted, and others run first", d.Goroutine),
-		sim.DecidesLength: fmt.Sprintf("goroutine #%d is held up for %v", d.Goroutine, t.Held.Round(time.Millisecond)),
+		sim.DecidesLength: fmt.Sprintf("goroutine #%d is held up for %s", d.Goroutine, lasting(t.Held)),
 		sim.DecidesSelect: fmt.Sprintf("goroutine #%d finds another case of a select ready first", d.Goroutine),
 	}[d.Kind]
-	fmt.Fprintln(b, explain.Wrap(4, fmt.Sprintf("%d. at %s %s (decision %d).", number, clock(d.At-began), what, d.Number)))
-	steps := func(title string, list []Step, own bool) {
-		if len(list) == 0 {
-			return
+	short := ""
+	if t.TooShort > 0 {
+		short = fmt.Sprintf(" With %s the guarantee holds.", lasting(t.TooShort))
+	}
+	p.say(4, "%d. at %s %s (decision %d).%s", number, p.clock(d.At), what, d.Number, short)
+	if len(t.Stood) > 0 {
+		p.say(7, "it stood in %s", calls(t.Stood))
+	}
+	p.steps(7, "before that it was in", t.Before)
+	if len(t.Meanwhile) > 0 {
+		if t.TooShort > 0 {
+			p.say(7, "in the time that makes the difference, from %s to %s,", p.clock(t.from()), p.clock(t.until()))
+		} else {
+			p.say(7, "meanwhile")
 		}
-		fmt.Fprintln(b, explain.Wrap(7, title))
-		for _, s := range list {
-			who := ""
-			if !own {
-				who = fmt.Sprintf("goroutine #%d in ", s.Goroutine)
-			}
-			within := ""
-			if s.Within != s.Function {
-				within = ", within " + s.Within
-			}
-			fmt.Fprintf(b, "%s\n", explain.Wrap(9, fmt.Sprintf("%s %s%s%s", clock(s.At-began), who, s.Function, within)))
+		p.doing(9, t.Meanwhile)
+		if t.More > 0 {
+			p.say(9, "and %d more were in other code", t.More)
 		}
 	}
-	steps("before that it was in", t.Before, true)
-	steps("while it waited, there were", t.Meanwhile, false)
-	steps("then it went on in", t.After, true)
-	if len(t.Before)+len(t.After)+len(t.Meanwhile) == 0 && d.Callers != "" {
-		fmt.Fprintln(b, explain.Wrap(7, "in "+d.Callers))
+	p.steps(7, "then it went on in", t.After)
+	for _, call := range t.UnderWay {
+		call.write(p)
 	}
+}
+
+func (u UnderWay) write(p *paper) {
+	held := ""
+	if u.Held > 0 {
+		held = fmt.Sprintf(", held up there for %s by decision %d", lasting(u.Held), u.Decision)
+	}
+	p.say(7, "all that time goroutine #%d stood in %s between %s and %s%s. It had begun %sat %s, and had been in",
+		u.Goroutine, u.Function, u.From, u.To, held, p.after(u.Since), p.clock(u.Since))
+	p.steps(7, "", u.Before)
+	if len(u.Meanwhile) > 0 {
+		p.say(7, "while it stood there, the caches' own goroutines came to")
+	}
+	p.doing(9, u.Meanwhile)
+	p.steps(7, "it then went on in", u.After)
+}
+
+// after says how long after the request in question something was, if it was.
+func (p *paper) after(at time.Duration) string {
+	if p.asked == 0 || at < p.asked {
+		return ""
+	}
+	return fmt.Sprintf("%v after the request in question, ", (at - p.asked).Round(time.Microsecond))
+}
+
+// doing says what goroutines did, a line each: the innermost call of each step, and
+// the time where it is another one.
+func (p *paper) doing(indent int, list []Doing) {
+	for _, doing := range list {
+		text, last := "", ""
+		for i, step := range doing.Steps {
+			if i > 0 {
+				text += ", "
+			}
+			if at := p.clock(step.At); at != last {
+				text, last = text+at+" ", at
+			}
+			text += calls(step.Calls[:1])
+		}
+		p.say(indent, "goroutine #%d: %s", doing.Goroutine, text)
+	}
+}
+
+func (p *paper) steps(indent int, title string, steps []Step) {
+	if len(steps) == 0 {
+		return
+	}
+	if title != "" {
+		p.say(indent, "%s", title)
+	}
+	for _, s := range steps {
+		p.say(indent+2, "%s %s", p.clock(s.At), calls(s.Calls))
+	}
+}
+
+// callsShown is how many calls of a stack are shown.
+const callsShown = 3
+
+// calls are some calls in a line, from the innermost outwards.
+func calls(list []sim.Call) string {
+	var texts []string
+	for i, c := range list {
+		if i > 0 && list[i-1].Function == c.Function {
+			continue // a function and what the compiler has put into it
+		}
+		if len(texts) < callsShown {
+			texts = append(texts, c.Function+" ("+c.Place+")")
+		}
+	}
+	return strings.Join(texts, " < ")
 }
 
 func others(n uint32) string {
@@ -83,4 +172,4 @@ func others(n uint32) string {
 	return fmt.Sprintf("%d others", n)
 }
 
-func clock(at time.Duration) string { return fmt.Sprintf("%.3fs", at.Seconds()) }
+func lasting(d time.Duration) string { return d.Round(time.Millisecond).String() }

@@ -1,5 +1,7 @@
 package decisive
 
+import "encoding/binary"
+
 // choice is a decision on a tape that is not the plain one.
 type choice struct {
 	number   uint64 // of the decision, from 1
@@ -8,6 +10,10 @@ type choice struct {
 
 // escape begins a choice of four bytes more, as sim.FromTape says.
 const escape = 255
+
+// plain is a tape of one plain choice: an empty one would leave the decisions to the
+// seed.
+var plain = []byte{0}
 
 // chosen are the choices on a tape that are not the plain one.
 func chosen(tape []byte) []choice {
@@ -26,9 +32,29 @@ func chosen(tape []byte) []choice {
 	return choices
 }
 
-// without is a tape with the plain choice in the place of another.
-func without(tape []byte, c choice) []byte {
+// value is what is chosen.
+func (c choice) value(tape []byte) uint32 {
+	if tape[c.from] == escape && c.to-c.from == 5 {
+		return binary.LittleEndian.Uint32(tape[c.from+1 : c.to])
+	}
+	return uint32(tape[c.from])
+}
+
+// with is a tape with another choice in the place of one.
+func with(tape []byte, c choice, value uint32) []byte {
 	changed := append([]byte{}, tape[:c.from]...)
-	changed = append(changed, 0)
+	if value < escape {
+		changed = append(changed, byte(value))
+	} else {
+		changed = binary.LittleEndian.AppendUint32(append(changed, escape), value)
+	}
 	return append(changed, tape[c.to:]...)
+}
+
+// beginning is a tape up to the end of the nth choice; plain ones follow.
+func beginning(tape []byte, choices []choice, n int) []byte {
+	if n == 0 {
+		return plain
+	}
+	return tape[:choices[n-1].to]
 }

@@ -1,0 +1,179 @@
+package decisive
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/watchsim/watchsim/sim"
+)
+
+// UnderWay is a call of a cache that was in the middle of something.
+type UnderWay struct {
+	Goroutine uint64 `json:"goroutine"`
+	// Since is when the call began, as far as its synchronisation points tell.
+	Since time.Duration `json:"since"`
+	// Function is the innermost one that it was in both before and after, and From and
+	// To are how far it had come in it and where it went on.
+	Function string `json:"function"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	// Held is how long the scheduler held it up there, by which decision; 0 if it
+	// waited for something else.
+	Held     time.Duration `json:"held,omitempty"`
+	Decision uint64        `json:"decision,omitempty"`
+	// Before are the last steps that it had taken, After the first ones that it took
+	// then.
+	Before []Step `json:"before"`
+	After  []Step `json:"after"`
+	// Meanwhile is what the caches' own goroutines came to while it stood, but for
+	// functions that they had been in shortly before as well.
+	Meanwhile []Doing `json:"meanwhile,omitempty"`
+
+	stopped, wentOn sim.Point // the last one before and the first one after
+}
+
+// underWayMost is how many such calls are told of.
+const underWayMost = 3
+
+// underWay are the calls in whose middle goroutines stood while a turn made the
+// difference. Goroutines that begin in a cache are its own, which stand about all the
+// time; those that come from outside have something to do.
+func (s Story) underWay(t *Turn) []UnderWay {
+	var order []uint64
+	passed := map[uint64][]sim.Point{}
+	for _, p := range s.Points {
+		if _, known := passed[p.Goroutine]; !known {
+			order = append(order, p.Goroutine)
+		}
+		passed[p.Goroutine] = append(passed[p.Goroutine], p)
+	}
+	var found []UnderWay
+	for _, goroutine := range order {
+		if call, ok := s.standing(passed[goroutine], t); ok {
+			found = append(found, call)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b UnderWay) int {
+		return cmp.Or(-cmp.Compare(bit(a.Since >= s.Asked), bit(b.Since >= s.Asked)), cmp.Compare((a.Since-s.Asked).Abs(), (b.Since-s.Asked).Abs()))
+	})
+	found = found[:min(len(found), underWayMost)]
+	for i := range found {
+		for _, goroutine := range order {
+			if doing := s.cameTo(passed[goroutine], found[i]); len(doing.Steps) > 0 {
+				found[i].Meanwhile = append(found[i].Meanwhile, doing)
+			}
+		}
+		// Those first that did something when it made the difference.
+		slices.SortStableFunc(found[i].Meanwhile, func(a, b Doing) int { return bit(b.last() >= t.from()) - bit(a.last() >= t.from()) })
+		found[i].Meanwhile = found[i].Meanwhile[:min(len(found[i].Meanwhile), ownMost)]
+	}
+	return found
+}
+
+// last is when the last step was taken.
+func (d Doing) last() time.Duration { return d.Steps[len(d.Steps)-1].At }
+
+// ownMost is how many goroutines of caches are told of.
+const ownMost = 3
+
+// shortly is how long before a call those functions count in which goroutines of
+// caches are anyway.
+const shortly = time.Second
+
+// cameTo is what a goroutine of a cache came to while a call stood.
+func (s Story) cameTo(points []sim.Point, call UnderWay) Doing {
+	doing := Doing{Goroutine: points[0].Goroutine}
+	if !s.isOwn(points) {
+		return doing
+	}
+	known := map[string]bool{}
+	for _, p := range points {
+		calls := inside(p.Callers, s.caches())
+		switch {
+		case len(calls) == 0 || p.Decision >= call.wentOn.Decision || p.At < call.stopped.At-shortly:
+		case p.Decision <= call.stopped.Decision:
+			known[calls[0].Function] = true
+		case !known[calls[0].Function]:
+			doing.add(Step{p.At, calls, true})
+		}
+	}
+	return doing
+}
+
+// bit is 1 for true.
+func bit(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// standing is the call that a goroutine with these points stood in.
+func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
+	until := t.until()
+	// next is its first point after the time in question.
+	next := slices.IndexFunc(points, func(p sim.Point) bool { return p.At > until })
+	if next <= 0 || s.isOwn(points) {
+		return UnderWay{}, false
+	}
+	before, after := next-1, next
+	for before >= 0 && len(inside(points[before].Callers, s.caches())) == 0 {
+		if isWhole(points[before].Callers) {
+			return UnderWay{}, false // it was elsewhere
+		}
+		before--
+	}
+	for after < len(points) && len(inside(points[after].Callers, s.caches())) == 0 {
+		if isWhole(points[after].Callers) {
+			return UnderWay{}, false // it had returned
+		}
+		after++
+	}
+	if before < 0 || after == len(points) {
+		return UnderWay{}, false
+	}
+	call := UnderWay{Goroutine: points[0].Goroutine, stopped: points[before], wentOn: points[after]}
+	then := inside(points[after].Callers, s.caches())
+	for _, c := range inside(points[before].Callers, s.caches()) {
+		if i := slices.IndexFunc(then, func(t sim.Call) bool { return t.Function == c.Function }); i >= 0 {
+			call.Function, call.From, call.To = c.Function, c.Place, then[i].Place
+			break
+		}
+	}
+	if call.Function == "" {
+		return UnderWay{}, false
+	}
+	first := before
+	for first > 0 && (len(inside(points[first-1].Callers, s.caches())) > 0 || !isWhole(points[first-1].Callers)) {
+		first--
+	}
+	call.Since = points[first].At
+	for _, p := range points[first : before+1] {
+		if calls := inside(p.Callers, s.caches()); len(calls) > 0 {
+			call.Before = appendStep(call.Before, Step{p.At, calls, true})
+		}
+	}
+	call.Before = call.Before[max(0, len(call.Before)-aroundMost):]
+	for _, p := range points[after:] {
+		if calls := inside(p.Callers, s.caches()); len(calls) > 0 && len(call.After) < aroundMost {
+			call.After = appendStep(call.After, Step{p.At, calls, true})
+		}
+	}
+	for _, d := range s.Decisions {
+		if d.Goroutine == call.Goroutine && d.Kind == sim.DecidesLength && d.At <= until && d.At+s.Schedule.StallLength(d.Chosen) >= until {
+			call.Held, call.Decision = s.Schedule.StallLength(d.Chosen), d.Number
+		}
+	}
+	return call, true
+}
+
+// isOwn is whether a goroutine begins in a cache, or nobody knows where.
+func (s Story) isOwn(points []sim.Point) bool {
+	for _, p := range points {
+		if n := len(p.Callers); isWhole(p.Callers) {
+			return n > 1 && isUnder(p.Callers[n-2], s.caches())
+		}
+	}
+	return true
+}
