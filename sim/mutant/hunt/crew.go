@@ -57,7 +57,11 @@ func (w *workers) run(ctx context.Context, on string, spec scenario.Spec) (verdi
 	if errors.Is(err, swarm.ErrWorkerDied) && ctx.Err() == nil {
 		return died(spec, err), 0, nil
 	}
-	return verdict{answer.Verdict}, answer.Processor, err
+	v := verdict{Verdict: answer.Verdict}
+	if answer.Explored != nil {
+		v.steps = answer.Explored.Steps
+	}
+	return v, answer.Processor, err
 }
 
 func (w *workers) dismiss(on string) {
@@ -105,11 +109,15 @@ func specOf(m mutant.Mutant) (scenario.Spec, error) {
 }
 
 // verdict is that of a run, as a hunt looks at it.
-type verdict struct{ scenario.Verdict }
+type verdict struct {
+	scenario.Verdict
+	// steps is how many synchronisation points a search could decide at, if one steered.
+	steps uint64
+}
 
 // died is the verdict on a run that its worker did not survive.
 func died(spec scenario.Spec, err error) verdict {
-	return verdict{scenario.Verdict{
+	return verdict{Verdict: scenario.Verdict{
 		Seed: spec.Seed, Outcome: linearizability.Failed,
 		Violations: []scenario.Violation{{Guarantee: "Completed", Text: err.Error()}},
 	}}

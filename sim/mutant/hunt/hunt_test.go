@@ -45,12 +45,12 @@ func failing(seeds ...uint64) func(uint64) (verdict, error) {
 		if slices.Contains(seeds, seed) {
 			return broken("a gap\nand more"), nil
 		}
-		return verdict{scenario.Verdict{Outcome: linearizability.Passed}}, nil
+		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Passed}}, nil
 	}
 }
 
 func broken(text string) verdict {
-	return verdict{scenario.Verdict{
+	return verdict{Verdict: scenario.Verdict{
 		Outcome:    linearizability.Failed,
 		Violations: []scenario.Violation{{Guarantee: "Reliable", Text: text}},
 	}}
@@ -59,7 +59,7 @@ func broken(text string) verdict {
 // undecided is an outcome of runs that are inconclusive for a reason.
 func undecided(reason string) func(uint64) (verdict, error) {
 	return func(uint64) (verdict, error) {
-		return verdict{scenario.Verdict{Outcome: linearizability.Inconclusive, Reason: reason}}, nil
+		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Inconclusive, Reason: reason}}, nil
 	}
 }
 

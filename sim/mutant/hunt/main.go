@@ -13,12 +13,14 @@
 // there: an interrupted hunt goes on where it was. With --table the results become a
 // table in Markdown. With --short it hunts the mutants that have a budget, within
 // that budget, and writes no table. With --shrink it makes failing runs smaller that
-// were found before.
+// were found before. With --compare it hunts with each strategy of schedules, and the
+// table says which finds what.
 //
 // The exit code is 0 if every bug that is expected to be found was, and no control
 // failed; 1 if not; 2 if the hunt could not be made.
 //
 //   - trial.go: one trial, and what counts as found
+//   - strategies.go, strategies_table.go: which strategy of schedules finds what
 //   - crew.go: the worker processes, and what a hunt looks at in a verdict
 //   - suite.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
@@ -71,6 +73,7 @@ type options struct {
 	short   bool
 	suites  bool
 	shrink  bool
+	compare bool
 	results string
 	table   string
 }
@@ -87,6 +90,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it")
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
 	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, make one failing run of each mutant that was found smaller")
+	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
 	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")
 	flags.StringVar(&o.table, "table", "", "write the results as a table to this `file`")
 	if err := flags.Parse(args); err != nil {
@@ -178,6 +182,8 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		err = h.suites(ctx, chosen)
 	case o.shrink:
 		err = h.shrinkAll(ctx, chosen)
+	case o.compare:
+		err = h.compare(ctx, chosen)
 	default:
 		err = h.all(ctx, chosen)
 	}
@@ -186,14 +192,17 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 	}
 	if o.table != "" {
 		text := table(mutant.All(), results.all)
-		if o.shrink {
+		switch {
+		case o.shrink:
 			text = smallerTable(mutant.All(), results.all)
+		case o.compare:
+			text = strategyTable(chosen, results.all)
 		}
 		if err := os.WriteFile(o.table, []byte(text), 0o644); err != nil {
 			return nil, fmt.Errorf("--table: %w", err)
 		}
 	}
-	if !o.suites && !o.shrink {
+	if !o.suites && !o.shrink && !o.compare {
 		for _, m := range chosen {
 			if reason := judge(m, results.trials(m)); reason != "" {
 				lost = append(lost, reason)
@@ -205,13 +214,27 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 
 // all hunts mutants, some at a time.
 func (h *hunter) all(ctx context.Context, chosen []mutant.Mutant) error {
-	binary, err := h.build()
+	crew, err := h.hire()
 	if err != nil {
 		return err
 	}
-	crew := &workers{binary: binary, shared: h.options.jobs, pools: map[string]*swarm.Pool{}}
 	defer crew.close()
+	return h.mutants(ctx, chosen)
+}
+
+// hire builds simrun and gets workers for it.
+func (h *hunter) hire() (*workers, error) {
+	binary, err := h.build()
+	if err != nil {
+		return nil, err
+	}
+	crew := &workers{binary: binary, shared: h.options.jobs, pools: map[string]*swarm.Pool{}}
 	h.crew = crew
+	return crew, nil
+}
+
+// mutants hunts mutants with the crew that there is, some at a time.
+func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(h.options.jobs)
 	for _, m := range chosen {

@@ -22,9 +22,12 @@ type result struct {
 	Key string `json:"edit"`
 
 	// Trial counts from 1; 0 for a suite.
-	Trial int    `json:"trial,omitempty"`
-	Hunt  string `json:"hunt,omitempty"`
-	First uint64 `json:"first,omitempty"`
+	Trial int `json:"trial,omitempty"`
+	// Strategy is what chose the schedules if strategies are compared; empty for what
+	// simrun does.
+	Strategy string `json:"strategy,omitempty"`
+	Hunt     string `json:"hunt,omitempty"`
+	First    uint64 `json:"first,omitempty"`
 	// Seeds is how many were run, with the one that failed.
 	Seeds        int `json:"seeds,omitempty"`
 	Inconclusive int `json:"inconclusive,omitempty"`
@@ -103,13 +106,16 @@ func keyOf(m mutant.Mutant) string {
 // trials are the trials of a mutant as it is now.
 func (r *results) trials(m mutant.Mutant) []result { return trialsOf(r.all, m) }
 
-// trialsOf returns each trial once: as it was made last, if it was made again with
-// more seeds.
-func trialsOf(all []result, m mutant.Mutant) []result {
+// trialsOf returns each trial of what simrun does once: as it was made last, if it
+// was made again with more seeds.
+func trialsOf(all []result, m mutant.Mutant) []result { return trialsBy(all, m, "") }
+
+// trialsBy is trialsOf for a strategy that is compared with others.
+func trialsBy(all []result, m mutant.Mutant, strategy string) []result {
 	key := keyOf(m)
 	var trials []result
 	for _, one := range all {
-		if one.Mutant != m.Name || one.Key != key || one.Trial == 0 {
+		if one.Mutant != m.Name || one.Key != key || one.Trial == 0 || one.Strategy != strategy {
 			continue
 		}
 		trials = slices.DeleteFunc(trials, func(earlier result) bool { return earlier.Trial == one.Trial })

@@ -23,6 +23,7 @@ const trialSeeds = 1_000_000
 type hunter struct {
 	options options
 	crew    crew
+	by      strategy // the zero value is what simrun does
 
 	mu      sync.Mutex // guards what follows
 	results *results
@@ -62,29 +63,33 @@ func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 func (h *hunter) trials(m mutant.Mutant) []result {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.results.trials(m)
+	return trialsBy(h.results.all, m, h.by.name)
 }
 
 // note keeps a result and prints it.
 func (h *hunter) note(m mutant.Mutant, r result) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	fmt.Fprintf(h.stdout, "%-24s trial %2d: %s\n", m.Name, r.Trial, r.text())
+	fmt.Fprintf(h.stdout, "%-24s %strial %2d: %s\n", m.Name, h.by.label(), r.Trial, r.text())
 	return h.results.add(r)
 }
 
 // trial runs seeds until one of them shows the bug.
 func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) (result, error) {
-	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Hunt: strings.Join(m.Hunt, " "), First: uint64(number-1)*trialSeeds + 1}
+	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Strategy: h.by.name, Hunt: strings.Join(m.Hunt, " "), First: uint64(number-1)*trialSeeds + 1}
 	spec, err := specOf(m)
 	if err != nil {
 		return r, err
 	}
 	began := time.Now()
-	var used time.Duration
+	spec.Seed = r.First
+	steps, used, err := h.by.measure(ctx, h.crew, spec)
+	if err != nil {
+		return r, fmt.Errorf("hunting %s: %w", m.Name, err)
+	}
 	for r.Found == 0 && r.Seeds < seeds && used < h.options.time {
 		spec.Seed = r.First + uint64(r.Seeds)
-		spent, err := h.seed(ctx, m, spec, &r)
+		spent, err := h.seed(ctx, m, h.by.steer(spec, steps), &r)
 		if err != nil {
 			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
 		}
