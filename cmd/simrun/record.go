@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -12,6 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/cluster"
 	"github.com/watchsim/watchsim/traces/observe"
 	"github.com/watchsim/watchsim/traces/record"
 )
@@ -37,7 +43,8 @@ func recordCommand() *cobra.Command {
 			"each in turn, and writes down what came, for `simrun check` to judge. It needs the verbs list and watch.\n\n" +
 			"Objects are redacted to their names, UIDs and resourceVersions, and a digest that contents cannot be\n" +
 			"guessed from. Contents of Secrets and credentials are never written. Ctrl-C ends the recording early\n" +
-			"and writes it. docs/real-clusters.md says what it can show.",
+			"and writes it. What there is so far is written every few seconds, and is there if record is killed.\n" +
+			"docs/real-clusters.md says what it can show.",
 		Example: "  simrun record --resource pods --duration 10m -o history.jsonl\n" +
 			"  simrun record --resource leases.coordination.k8s.io --namespace kube-system \\\n" +
 			"    --server a=https://10.0.0.1:6443 --server b=https://10.0.0.2:6443 -o history.jsonl",
@@ -85,12 +92,71 @@ func (f *recordFlags) run(command *cobra.Command) error {
 		return err
 	}
 	fmt.Fprintf(command.ErrOrStderr(), "recording %s for %v; Ctrl-C ends it and writes %s\n", f.resource, f.duration, f.out)
-	select {
-	case <-command.Context().Done():
-	case <-time.After(f.duration):
-	}
+	err = f.keepWriting(command.Context(), observation.Recorder)
 	observation.Stop()
-	return f.write(command.OutOrStdout(), command.ErrOrStderr(), observation.Recorder)
+	return errors.Join(err, f.write(command.OutOrStdout(), command.ErrOrStderr(), observation.Recorder))
+}
+
+const (
+	// writeEvery is how often what was recorded so far is written, so that it is there
+	// if the command is killed.
+	writeEvery = 2 * time.Second
+	// writeShare is how much of the time that may take, at most: one part in so many.
+	writeShare = 20
+)
+
+// keepWriting writes what was recorded so far, again and again, until ctx is done or
+// the time is up. Each history takes the place of the one before at once, so that there
+// is a whole one whenever the command is killed.
+func (f *recordFlags) keepWriting(ctx context.Context, recorder *record.Recorder) error {
+	end := time.After(f.duration)
+	pause := writeEvery
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-end:
+			return nil
+		case <-time.After(pause):
+		}
+		if !f.replaces() {
+			pause = f.duration // who reads from a pipe wants one history
+			continue
+		}
+		began := time.Now()
+		header, h, _, err := recorder.History()
+		if err != nil {
+			return err
+		}
+		header.Attributes[cluster.AttributeUnfinished] = began.UTC().Format(time.RFC3339)
+		if err := f.replace(header, h); err != nil {
+			return err
+		}
+		pause = max(writeEvery, writeShare*time.Since(began))
+	}
+}
+
+// replaces is whether the file to write can be replaced by another one.
+func (f *recordFlags) replaces() bool {
+	about, err := os.Lstat(f.out)
+	return f.out != "-" && err == nil && about.Mode().IsRegular()
+}
+
+// replace writes a history beside the file and puts it in the file's place.
+func (f *recordFlags) replace(header traces.Header, h *model.History) (err error) {
+	beside, err := os.CreateTemp(filepath.Dir(f.out), "."+filepath.Base(f.out)+"-*")
+	if err != nil {
+		return fmt.Errorf("--out: cannot write beside %s: %w", f.out, err)
+	}
+	err = errors.Join(traces.WriteHistory(beside, header, h), beside.Close())
+	if err == nil {
+		err = os.Rename(beside.Name(), f.out)
+	}
+	if err != nil {
+		os.Remove(beside.Name())
+		return fmt.Errorf("--out: cannot write %s: %w", f.out, err)
+	}
+	return nil
 }
 
 func (f *recordFlags) write(stdout, stderr io.Writer, recorder *record.Recorder) error {
@@ -100,6 +166,9 @@ func (f *recordFlags) write(stdout, stderr io.Writer, recorder *record.Recorder)
 	}
 	for _, note := range notes {
 		fmt.Fprintf(stderr, "left out: %s\n", note)
+	}
+	if f.replaces() {
+		return f.replace(header, h)
 	}
 	return writeHistory(stdout, f.out, header, h)
 }

@@ -19,6 +19,9 @@ const (
 	AttributeBegan = "began"
 	// AttributeResource is the resource, AttributeSources where the history is from.
 	AttributeResource, AttributeSources = "resource", "sources"
+	// AttributeUnfinished says until when a history goes whose recorder had not ended
+	// when it was written; it is not there if it had.
+	AttributeUnfinished = "unfinished"
 	// AttributeSkew is by how much clocks may have differed.
 	AttributeSkew = "clock-skew"
 )

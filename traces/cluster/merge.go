@@ -29,6 +29,9 @@ func (r *Recording) Merge(header traces.Header, h *model.History) error {
 	case resource != "" && resource != r.Resource:
 		return fmt.Errorf("expected a history about %s, found one about %.60s", r.Resource, resource)
 	}
+	if until := header.Attributes[AttributeUnfinished]; until != "" {
+		r.Leave(fmt.Sprintf("history that ends early, at %.40s: whoever recorded it was ended before it could write the rest", until))
+	}
 	m := merger{family: fmt.Sprintf("history%d", len(r.sources)), ids: map[int]int{}}
 	if !began.IsZero() {
 		m.began = began.UnixNano()

@@ -106,6 +106,9 @@ func (v Verdict) summary(b *strings.Builder) {
 	if truth := v.Attributes[cluster.AttributeTruth]; truth != "" {
 		fmt.Fprintln(b, explain.Wrap(2, "truth: "+truth))
 	}
+	if until := v.Attributes[cluster.AttributeUnfinished]; until != "" {
+		fmt.Fprintln(b, explain.Wrap(2, fmt.Sprintf("cut short: this is what had been recorded by %.40s; whoever recorded it was ended before it could write the rest", until)))
+	}
 	if v.Reason != "" {
 		fmt.Fprintln(b, explain.Wrap(2, v.Reason))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,8 +71,18 @@ func (r *Recorder) Wrap(server, client string) func(http.RoundTripper) http.Roun
 }
 
 // History makes a history of what has been recorded up to now. The notes say what was
-// left out and why.
+// left out and why. Recording goes on meanwhile.
 func (r *Recorder) History() (header traces.Header, h *model.History, notes []string, err error) {
+	recording, err := r.copied()
+	if err != nil {
+		return header, nil, nil, err
+	}
+	header, h, err = recording.History(cluster.Options{AllLabels: r.options.Labels})
+	return header, h, recording.Left(), err
+}
+
+// copied is what has been recorded up to now, to be read while more is recorded.
+func (r *Recorder) copied() (*cluster.Recording, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	recording := &cluster.Recording{Resource: r.resource}
@@ -83,18 +94,17 @@ func (r *Recorder) History() (header traces.Header, h *model.History, notes []st
 	}
 	for _, op := range r.operations {
 		if _, err := recording.Operation(op); err != nil {
-			return header, nil, nil, err
+			return nil, err
 		}
 	}
 	for _, s := range r.streams {
 		open := *s
-		open.Events = append([]model.Event(nil), s.Events...)
+		open.Events = slices.Clone(s.Events)
 		if err := recording.Stream(open, false); err != nil {
-			return header, nil, nil, err
+			return nil, err
 		}
 	}
-	header, h, err = recording.History(cluster.Options{AllLabels: r.options.Labels})
-	return header, h, recording.Left(), err
+	return recording, nil
 }
 
 // now is the time since 1970, and never goes back.
