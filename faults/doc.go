@@ -2,8 +2,10 @@
 //
 //   - A [Kind] is something that can go wrong: its name, its parameters, and
 //     what must survive it. [Kinds] lists them (kinds.go).
-//   - A [Plan] is a list of faults with their times, as text that people can
-//     read and edit (plan.go, parse.go).
+//   - A [Point] is something the program does that a fault can wait for. [Points]
+//     lists them (points.go).
+//   - A [Plan] is a list of faults with their times or points, as text that people
+//     can read and edit (plan.go, parse.go).
 //   - [Generate] draws a plan (generate.go).
 //   - [Run] carries a plan out on a [Surface], the simulated cluster, in
 //     simulated time (engine.go, surface.go).

@@ -52,6 +52,8 @@ func Run(ctx context.Context, plan Plan, surface Surface, began time.Time) (Repo
 		case step.ends:
 			// Cut short or not, what began must end.
 			e.finish(ctx, step.entry)
+		case waited && step.entry.fault.Point != "":
+			e.actions.Go(func() { e.lieInWait(ctx, step.entry) })
 		case waited:
 			e.start(ctx, step.entry)
 		default:
@@ -112,7 +114,7 @@ func (e *engine) timeline(plan Plan) []step {
 			continue
 		}
 		steps = append(steps, step{at: fault.At, entry: entry})
-		if kind.Lasts() {
+		if kind.Lasts() && fault.Point == "" {
 			steps = append(steps, step{at: fault.End(), ends: true, entry: entry})
 		}
 	}
@@ -142,6 +144,34 @@ func (e *engine) start(ctx context.Context, entry *entry) {
 		return
 	}
 	e.actions.Go(func() { e.begin(ctx, entry) })
+}
+
+// lieInWait begins a fault when its point is reached, and ends it if it lasts. The
+// operation that got there waits until the fault has begun.
+func (e *engine) lieInWait(ctx context.Context, entry *entry) {
+	fault := entry.fault
+	stop := e.surface.Await(fault.Point, fault.Process, fault.Number)
+	defer stop.Release()
+	timer := time.NewTimer(time.Until(e.began.Add(fault.Until)))
+	defer timer.Stop()
+	select {
+	case <-stop.Reached():
+	case <-timer.C:
+		entry.reason = fmt.Sprintf("there was no %s from %v to %v", fault.arrival(), fault.At, fault.Until)
+		return
+	case <-ctx.Done():
+		entry.reason = "the run ended before its point was reached"
+		return
+	}
+	if !e.reserve(entry) {
+		return
+	}
+	e.begin(ctx, entry)
+	stop.Release()
+	if entry.fired && entry.kind.Lasts() {
+		sleepUntil(ctx, time.Now().Add(fault.Lasts))
+		e.heal(ctx, entry)
+	}
 }
 
 // reserve marks what the fault acts on as held.
@@ -253,13 +283,23 @@ func (e *engine) report() (Report, error) {
 		report.Counts[entry.fault.Kind]++
 		report.Fired = append(report.Fired, model.Fault{
 			Name: entry.fault.Kind, Begin: entry.begin, End: entry.end,
-			Note:      strings.TrimSpace(entry.fault.arguments() + " " + entry.note),
+			Note:      entry.describe(),
 			Processes: e.processes(entry),
 		})
 	}
 	slices.SortStableFunc(report.Fired, func(a, b model.Fault) int { return cmp.Compare(a.Begin, b.Begin) })
 	slices.SortStableFunc(report.NotFired, func(a, b NotFired) int { return cmp.Compare(a.Fault.At, b.Fault.At) })
 	return report, errors.Join(problems...)
+}
+
+// describe is what a report says of a fault besides its kind and its time.
+func (e *entry) describe() string {
+	words := []string{e.fault.arguments(), e.note}
+	if e.fault.Point != "" {
+		words = append(words, "on "+e.fault.arrival())
+	}
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
+	return strings.Join(words, " ")
 }
 
 // processes are what a fault acted on. What names no process, or takes several

@@ -64,6 +64,31 @@ func (s *fakeSurface) damage(what string, by int) {
 
 func (s *fakeSurface) Members() []string { return topology().Members }
 
+// Await gives a point that is reached every 100 ms, and forgets it once it
+// is released.
+func (s *fakeSurface) Await(point, process string, number int) Stop {
+	_ = s.call("await %s %d of %s", point, number, process)
+	s.damage("stop", 1)
+	stop := &fakeStop{surface: s, reached: make(chan struct{})}
+	time.AfterFunc(time.Duration(number)*100*time.Millisecond, func() { close(stop.reached) })
+	return stop
+}
+
+type fakeStop struct {
+	surface *fakeSurface
+	reached chan struct{}
+	once    sync.Once
+}
+
+func (s *fakeStop) Reached() <-chan struct{} { return s.reached }
+
+func (s *fakeStop) Release() {
+	s.once.Do(func() {
+		_ = s.surface.call("release")
+		s.surface.damage("stop", -1)
+	})
+}
+
 func (s *fakeSurface) Compact(ctx context.Context, back int64) (int64, error) {
 	return 100 - back, s.call("compact %d", back)
 }
@@ -92,6 +117,59 @@ func (s *fakeSurface) MoveLeader(ctx context.Context) (string, string, error) {
 func (s *fakeSurface) SetLatency(from, to string, delay time.Duration) error {
 	s.set("latency "+from+" "+to, delay > 0)
 	return s.call("latency %s %s %v", from, to, delay)
+}
+
+func (s *fakeSurface) Defragment(ctx context.Context, member string) error {
+	return s.slowly(ctx, s.call("defragment %s", member))
+}
+
+func (s *fakeSurface) StartCompactor(member string, period time.Duration) error {
+	s.set("compactor "+member, true)
+	return s.call("start compactor %s %v", member, period)
+}
+
+func (s *fakeSurface) StopCompactor(member string) error {
+	s.set("compactor "+member, false)
+	return s.call("stop compactor %s", member)
+}
+
+func (s *fakeSurface) HoldWatchStreams(server string) error {
+	s.set("streams "+server, true)
+	return s.call("hold %s", server)
+}
+
+func (s *fakeSurface) ReleaseWatchStreams(server string) error {
+	s.set("streams "+server, false)
+	return s.call("unhold %s", server)
+}
+
+func (s *fakeSurface) LoseProgress(server string, lose bool) error {
+	s.set("progress "+server, lose)
+	return s.call("lose %s %v", server, lose)
+}
+
+func (s *fakeSurface) BreakWatchStreams(server string) (int, error) {
+	return 1, s.call("break streams %s", server)
+}
+
+func (s *fakeSurface) Fail(server string, what Failure, fails bool) error {
+	s.set(string(what)+" "+server, fails)
+	return s.call("fail %s %s %v", server, what, fails)
+}
+
+func (s *fakeSurface) Expire(server string, ttl time.Duration) error {
+	s.set("expire "+server, ttl > 0)
+	return s.call("expire %s %v", server, ttl)
+}
+
+func (s *fakeSurface) Refuse(server string, refuse bool) error {
+	s.set("refuse "+server, refuse)
+	return s.call("refuse %s %v", server, refuse)
+}
+
+func (s *fakeSurface) SetRate(one, other string, rate int64) error {
+	s.set("rate "+link(Fault{From: one, To: other}), rate > 0)
+	return s.call("rate %s %s %d", one, other, rate)
 }
 
 func (s *fakeSurface) Partition(one, other string) error {
@@ -134,7 +212,9 @@ func (s *fakeSurface) StartServer(ctx context.Context, server string) error {
 	return s.StartMember(ctx, server)
 }
 
-func (s *fakeSurface) BreakWatch(server string) error { return s.call("break %s", server) }
+func (s *fakeSurface) BreakWatch(server string, how WatchEnd) error {
+	return s.call("break %s %s", server, how)
+}
 
 func (s *fakeSurface) SlowConsumer(client string, delay time.Duration) error {
 	s.set(client, true)
@@ -201,6 +281,20 @@ at 14s quorum-loss survivor=etcd-1 down=1s
 at 17s apiserver-restart server=apiserver-0
 at 17.5s watch-break server=apiserver-1
 at 18.5s stalled-consumer client=watcher-0 for=1s
+at 20s etcd-lag member=etcd-1 delay=30ms for=1s
+at 20.5s etcd-defrag member=etcd-2
+at 22s auto-compaction member=etcd-0 period=1s for=1s
+at 23.5s stream-stall server=apiserver-0 for=500ms
+at 25s stream-break server=apiserver-1
+at 26s progress-loss server=apiserver-1 for=1s
+at 28s slow-link from=apiserver-0 to=etcd-0 rate=4096 for=1s
+at 30s watch-close server=apiserver-0
+at 31s watch-error server=apiserver-0
+at 32s list-failure server=apiserver-0 for=1s
+at 34s decode-failure server=apiserver-0 for=1s
+at 36s transform-failure server=apiserver-0 for=1s
+at 38s expiring-writes server=apiserver-0 ttl=2s for=1s
+at 40s apiserver-unreachable server=apiserver-1 for=1s
 `, nil)
 	require.NoError(t, err)
 	require.Empty(t, report.NotFired)
@@ -230,9 +324,24 @@ at 18.5s stalled-consumer client=watcher-0 for=1s
 		"14s crash etcd-0", "14s crash etcd-2",
 		"15s start etcd-0", "15s start etcd-2",
 		"17s restart apiserver-0",
-		"17.5s break apiserver-1",
+		"17.5s break apiserver-1 expired",
 		"18.5s stall watcher-0",
 		"19.5s heal watcher-0",
+		"20s latency etcd-0 etcd-1 30ms", "20s latency etcd-1 etcd-0 30ms", "20s latency etcd-1 etcd-2 30ms", "20s latency etcd-2 etcd-1 30ms",
+		"20.5s defragment etcd-2",
+		"21s latency etcd-0 etcd-1 0s", "21s latency etcd-1 etcd-0 0s", "21s latency etcd-1 etcd-2 0s", "21s latency etcd-2 etcd-1 0s",
+		"22s start compactor etcd-0 1s", "23s stop compactor etcd-0",
+		"23.5s hold apiserver-0", "24s unhold apiserver-0",
+		"25s break streams apiserver-1",
+		"26s lose apiserver-1 true", "27s lose apiserver-1 false",
+		"28s rate apiserver-0 etcd-0 4096", "29s rate apiserver-0 etcd-0 0",
+		"30s break apiserver-0 closed",
+		"31s break apiserver-0 failed",
+		"32s fail apiserver-0 list true", "33s fail apiserver-0 list false",
+		"34s fail apiserver-0 decode true", "35s fail apiserver-0 decode false",
+		"36s fail apiserver-0 transform true", "37s fail apiserver-0 transform false",
+		"38s expire apiserver-0 2s", "39s expire apiserver-0 0s",
+		"40s refuse apiserver-1 true", "41s refuse apiserver-1 false",
 	}, calls)
 	for _, kind := range Kinds() {
 		require.Equal(t, 1, report.Counts[kind.Name], kind.Name)
@@ -282,6 +391,64 @@ at 9s quorum-loss survivor=etcd-9 down=1s
 		`9s expected a survivor among [etcd-0 etcd-1 etcd-2], found "etcd-9"`,
 	}, reasons)
 	require.Empty(t, surface.wrong)
+}
+
+func TestAFaultBeginsWhenItsPointIsReached(t *testing.T) {
+	surface, report, err := carryOut(t, `
+between 2s and 8s on list 30 of apiserver-0 compaction revision=deletion
+between 3s and 9s on watch 10 of apiserver-1 stalled-consumer client=watcher-0 for=2s
+between 10s and 12s on deletion 50 of apiserver-0 watch-close server=apiserver-0
+between 12.1s and 15s on progress 10 of apiserver-0 etcd-crash member=etcd-0 down=1s
+at 12.5s etcd-crash member=etcd-0 down=3s
+`, nil)
+	require.NoError(t, err)
+	require.Empty(t, surface.wrong, "what begins at a point heals, and no operation is kept waiting")
+	var calls []string
+	for _, call := range surface.calls {
+		calls = append(calls, call.at.String()+" "+call.what)
+	}
+	require.Equal(t, []string{
+		"2s await list 30 of apiserver-0",
+		"3s await watch 10 of apiserver-1",
+		"4s stall watcher-0",
+		"4s release",
+		"5s compact -2",
+		"5s release",
+		"6s heal watcher-0",
+		"10s await deletion 50 of apiserver-0",
+		"12s release",
+		"12.1s await progress 10 of apiserver-0",
+		"12.5s crash etcd-0",
+		"13.1s release",
+		"15.5s start etcd-0",
+	}, calls)
+	require.Equal(t, map[string]int{"compaction": 1, "stalled-consumer": 1, "etcd-crash": 1}, report.Counts)
+	require.Contains(t, report.Fired, model.Fault{
+		Name: "compaction", Begin: int64(5 * time.Second), End: int64(5 * time.Second),
+		Note:      "revision=deletion at revision 102 on list 30 of apiserver-0",
+		Processes: []string{"etcd-0", "etcd-1", "etcd-2"},
+	})
+	var reasons []string
+	for _, skipped := range report.NotFired {
+		reasons = append(reasons, skipped.Reason)
+	}
+	require.Equal(t, []string{"there was no deletion 50 of apiserver-0 from 10s to 12s", "etcd-0 is held by etcd-crash"}, reasons)
+}
+
+func TestCuttingARunShortLetsGoOfWhatWaitsForAPoint(t *testing.T) {
+	surface, report, err := carryOut(t, `
+between 1s and 40s on list 300 of apiserver-0 watch-break server=apiserver-0
+between 1s and 40s on list 10 of apiserver-0 stalled-consumer client=watcher-0 for=30s
+`, func(*fakeSurface) context.Context {
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(4*time.Second, cancel)
+		return ctx
+	})
+	require.NoError(t, err)
+	require.Empty(t, surface.wrong)
+	require.Equal(t, map[string]int{"stalled-consumer": 1}, report.Counts)
+	require.Equal(t, int64(4*time.Second), report.Fired[0].End)
+	require.Equal(t, "the run ended before its point was reached", report.NotFired[0].Reason)
 }
 
 func TestOneFaultMayBeginWhereAnotherEnds(t *testing.T) {

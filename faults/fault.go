@@ -10,36 +10,74 @@ import (
 
 // Fault is one line of a plan. Only the fields that its kind has parameters for
 // mean anything; the others are zero. Faults compare with ==.
+//
+// A fault begins at a time; or, if Point is set, when the program gets to that
+// point, within a span of time.
 type Fault struct {
-	// At is when the fault begins, since the start of the run.
+	// At is when the fault begins, or from when on it waits for its point, since
+	// the start of the run.
 	At time.Duration
 	// Kind is the name of the fault's kind.
 	Kind string
+
+	// Point is what the fault waits for, "" for nothing: that Process, an API
+	// server, gets there for the Number-th time after At, and before Until.
+	Point   string
+	Process string
+	Number  int
+	Until   time.Duration
 
 	Member string // an etcd member
 	Server string // an API server
 	Client string // a client that reads streams
 	// From and To are the two ends of a link, by the names of their processes.
 	From, To string
-	// Back is how far below the current revision a compaction is.
+	// Back is how far below the current revision a compaction is, or one of
+	// OldestKept and LastDeletion.
 	Back int64
 	// Delay is what is added to each message or event.
 	Delay time.Duration
+	// Rate is how much passes a slow link, in bytes per second.
+	Rate int64
+	// Period is how much history etcd's own compactor keeps.
+	Period time.Duration
+	// TTL is for how long an object that expires is there, in whole seconds.
+	TTL time.Duration
 	// Lasts is how long the fault lasts; 0 for what is over at once.
 	Lasts time.Duration
 }
 
-// End is when the fault should have healed, since the start of the run.
-func (f Fault) End() time.Duration { return f.At + f.Lasts }
+// Values of Fault.Back that mean no distance.
+const (
+	// OldestKept is the oldest revision that a compaction can still discard.
+	OldestKept int64 = -1
+	// LastDeletion is the newest revision that deletes an object.
+	LastDeletion int64 = -2
+)
+
+// End is when the fault should have healed at the latest, since the start of the
+// run.
+func (f Fault) End() time.Duration { return max(f.At, f.Until) + f.Lasts }
 
 // String is the fault as a line of a plan.
 func (f Fault) String() string {
-	line := fmt.Sprintf("at %v %s", f.At, f.Kind)
+	line := f.when() + " " + f.Kind
 	if arguments := f.arguments(); arguments != "" {
 		line += " " + arguments
 	}
 	return line
 }
+
+// when says when the fault begins, as a plan has it.
+func (f Fault) when() string {
+	if f.Point == "" {
+		return fmt.Sprintf("at %v", f.At)
+	}
+	return fmt.Sprintf("between %v and %v on %s", f.At, f.Until, f.arrival())
+}
+
+// arrival is what a fault with a point waits for.
+func (f Fault) arrival() string { return fmt.Sprintf("%s %d of %s", f.Point, f.Number, f.Process) }
 
 // arguments are the fault's parameters as a plan has them.
 func (f Fault) arguments() string {
@@ -79,24 +117,57 @@ var (
 	parameterDelay    = durationParameter("delay", func(f *Fault) *time.Duration { return &f.Delay })
 	parameterFor      = durationParameter("for", func(f *Fault) *time.Duration { return &f.Lasts })
 	parameterDown     = durationParameter("down", func(f *Fault) *time.Duration { return &f.Lasts })
+	parameterPeriod   = durationParameter("period", func(f *Fault) *time.Duration { return &f.Period })
+	parameterRate     = Parameter{
+		Name: "rate", Expects: "a number of bytes per second above zero",
+		get: func(f Fault) string { return strconv.FormatInt(f.Rate, 10) },
+		set: func(f *Fault, value string) error {
+			rate, err := strconv.ParseUint(value, 10, 63)
+			if err != nil || rate == 0 {
+				return errNotExpected
+			}
+			f.Rate = int64(rate)
+			return nil
+		},
+	}
+	parameterTTL = Parameter{
+		Name: "ttl", Expects: "a duration of whole seconds such as 3s",
+		get: func(f Fault) string { return f.TTL.String() },
+		set: func(f *Fault, value string) error {
+			ttl, err := time.ParseDuration(value)
+			if err != nil || ttl <= 0 || ttl%time.Second != 0 {
+				return errNotExpected
+			}
+			f.TTL = ttl
+			return nil
+		},
+	}
 	parameterRevision = Parameter{
-		Name: "revision", Expects: "current, or current-N with N above 0",
+		Name: "revision", Expects: "current, current-N with N above 0, oldest, or deletion",
 		get: func(f Fault) string {
-			if f.Back == 0 {
+			switch {
+			case f.Back == OldestKept:
+				return "oldest"
+			case f.Back == LastDeletion:
+				return "deletion"
+			case f.Back == 0:
 				return "current"
 			}
 			return fmt.Sprintf("current-%d", f.Back)
 		},
 		set: func(f *Fault, value string) error {
-			rest, ok := strings.CutPrefix(value, "current")
-			if !ok {
-				return errNotExpected
-			}
-			if rest == "" {
+			switch value {
+			case "oldest":
+				f.Back = OldestKept
+				return nil
+			case "deletion":
+				f.Back = LastDeletion
+				return nil
+			case "current":
 				f.Back = 0
 				return nil
 			}
-			digits, ok := strings.CutPrefix(rest, "-")
+			digits, ok := strings.CutPrefix(value, "current-")
 			back, err := strconv.ParseUint(digits, 10, 63)
 			if !ok || err != nil || back == 0 {
 				return errNotExpected

@@ -17,7 +17,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		plan, err := Parse(text)
 		if err != nil {
-			require.Regexp(t, `^faults: line [0-9]+: `, err.Error())
+			require.Regexp(t, `^faults: line [0-9]+, column [0-9]+: `, err.Error())
 			require.NotContains(t, err.Error(), "\n")
 			return
 		}

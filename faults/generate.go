@@ -42,6 +42,21 @@ const (
 	consumerDelayMost  = time.Second
 	// backMost is how far below the current revision a compaction is at most.
 	backMost = 50
+	// rateLeast is what passes the slowest link in a second, and rateDoublings how
+	// many rates there are. The buffers of a connection, which is what may still be
+	// under way when a slow link heals, pass in 4 s.
+	rateLeast     int64 = 32 << 10
+	rateDoublings       = 6
+	// periodLeast and periodMost bound the history that etcd's compactor keeps.
+	periodLeast = 200 * time.Millisecond
+	periodMost  = 5 * time.Second
+	// ttlMost bounds for how many seconds objects that expire are there.
+	ttlMost = 4
+	// waitingMost is how many faults of a plan wait for points at most, and
+	// waitLeast and waitMost how long they wait.
+	waitingMost = 4
+	waitLeast   = time.Second
+	waitMost    = 20 * time.Second
 	// placementsMost is how often a fault is drawn anew because it clashes.
 	placementsMost = 10
 )
@@ -55,12 +70,24 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	chosen := chooseKinds(random, candidates, config.Every)
+	counts := make([]int, len(chosen))
+	for i := range counts {
+		counts[i] = 1 + random.IntN(max(1, config.CountMost))
+	}
 	var plan Plan
-	for _, kind := range chooseKinds(random, candidates, config.Every) {
-		for range 1 + random.IntN(max(1, config.CountMost)) {
-			if fault, ok := config.place(random, kind, plan); ok {
-				plan = append(plan, fault)
+	// Each kind gets its first fault before any gets its second: there may be no
+	// room for all.
+	for round := range max(1, config.CountMost) {
+		for i, kind := range chosen {
+			if round < counts[i] {
+				plan = config.place(random, kind, plan, config.draw)
 			}
+		}
+	}
+	if len(chosen) > 0 && len(config.Servers) > 0 {
+		for range random.IntN(waitingMost + 1) {
+			plan = config.place(random, pick(random, chosen), plan, config.drawWaiting)
 		}
 	}
 	slices.SortStableFunc(plan, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
@@ -102,7 +129,8 @@ func (c GeneratorConfig) lacks(parameter Parameter) bool {
 }
 
 // links are the pairs of processes that talk to each other, in groups: a group
-// is drawn first, so that many clients do not make faults behind them rare.
+// is drawn first, so that many clients do not make faults behind them rare. The
+// links between caches and etcd, where most can go wrong, are in two groups.
 func (c GeneratorConfig) links() (groups [][][2]string) {
 	var toEtcd, withinEtcd, toServers [][2]string
 	for _, server := range c.Servers {
@@ -118,7 +146,7 @@ func (c GeneratorConfig) links() (groups [][][2]string) {
 			withinEtcd = append(withinEtcd, [2]string{one, other})
 		}
 	}
-	for _, group := range [][][2]string{toEtcd, withinEtcd, toServers} {
+	for _, group := range [][][2]string{toEtcd, toEtcd, withinEtcd, toServers} {
 		if len(group) > 0 {
 			groups = append(groups, group)
 		}
@@ -143,32 +171,49 @@ func chooseKinds(random *rand.Rand, candidates []Kind, every bool) []Kind {
 	return chosen
 }
 
-// place draws a fault that clashes with none of the plan.
-func (c GeneratorConfig) place(random *rand.Rand, kind Kind, plan Plan) (Fault, bool) {
+// place adds a fault that clashes with none of the plan, if one can be found.
+func (c GeneratorConfig) place(random *rand.Rand, kind Kind, plan Plan, draw func(*rand.Rand, Kind) (Fault, bool)) Plan {
 	for range placementsMost {
-		fault, ok := c.draw(random, kind)
+		fault, ok := draw(random, kind)
 		if !ok {
-			return Fault{}, false
+			return plan
 		}
 		if !slices.ContainsFunc(plan, func(other Fault) bool { return c.clash(fault, other) }) {
-			return fault, true
+			return append(plan, fault)
 		}
 	}
-	return Fault{}, false
+	return plan
+}
+
+// drawWaiting draws a fault that waits for a point, from its drawn time on and
+// for as long as it can still heal in time.
+func (c GeneratorConfig) drawWaiting(random *rand.Rand, kind Kind) (Fault, bool) {
+	fault, ok := c.draw(random, kind)
+	if !ok {
+		return Fault{}, false
+	}
+	room := c.HealBy - fault.End() - kind.settling()
+	point, wait := pick(random, points), min(drawBetween(random, waitLeast, waitMost), room)
+	if wait < waitLeast {
+		return Fault{}, false
+	}
+	fault.Point, fault.Number, fault.Until = point.Name, 1+random.IntN(point.often), fault.At+wait
+	fault.Process = fault.Server
+	if fault.Process == "" {
+		fault.Process = pick(random, c.Servers)
+	}
+	return fault, true
 }
 
 // draw draws a fault that heals in time. It fails if there is no time for one.
 func (c GeneratorConfig) draw(random *rand.Rand, kind Kind) (Fault, bool) {
-	room := c.HealBy - c.Start
-	if kind.slow {
-		room -= settleTime
-	}
+	room := c.HealBy - c.Start - kind.settling()
 	fault := Fault{Kind: kind.Name}
 	if kind.Lasts() {
 		if room < lastsLeast {
 			return Fault{}, false
 		}
-		fault.Lasts = drawBetween(random, lastsLeast, min(lastsMost, room))
+		fault.Lasts = drawBetween(random, lastsLeast, min(cmp.Or(kind.lastsMost, lastsMost), room))
 	}
 	if room -= fault.Lasts; room < 0 {
 		return Fault{}, false
@@ -188,9 +233,20 @@ func (c GeneratorConfig) draw(random *rand.Rand, kind Kind) (Fault, bool) {
 			end := random.IntN(2)
 			fault.From, fault.To = link[end], link[1-end]
 		case parameterRevision.Name:
-			if random.IntN(2) == 0 {
+			switch random.IntN(8) {
+			case 0:
+				fault.Back = OldestKept
+			case 1:
+				fault.Back = LastDeletion
+			case 2, 3, 4:
 				fault.Back = 1 + random.Int64N(backMost)
 			}
+		case parameterRate.Name:
+			fault.Rate = rateLeast << random.IntN(rateDoublings)
+		case parameterPeriod.Name:
+			fault.Period = drawBetween(random, periodLeast, periodMost)
+		case parameterTTL.Name:
+			fault.TTL = time.Duration(1+random.IntN(ttlMost)) * time.Second
 		case parameterDelay.Name:
 			if fault.Client != "" {
 				fault.Delay = drawBetween(random, consumerDelayLeast, consumerDelayMost)
@@ -209,16 +265,24 @@ func (c GeneratorConfig) clash(one, other Fault) bool {
 	if one.At > occupiedUntil(kindOther, other) || other.At > occupiedUntil(kindOne, one) {
 		return false
 	}
-	held := kindOther.holds(other, c.Members)
-	return slices.ContainsFunc(kindOne.holds(one, c.Members), func(name string) bool { return slices.Contains(held, name) })
+	_, shared := sharedHold(one, other, c.Members)
+	return shared
 }
 
-func occupiedUntil(kind Kind, fault Fault) time.Duration {
-	if kind.slow {
-		return fault.End() + settleTime
+// sharedHold returns the first thing that two faults both hold.
+func sharedHold(one, other Fault, members []string) (name string, ok bool) {
+	kindOne, _ := Lookup(one.Kind)
+	kindOther, _ := Lookup(other.Kind)
+	held := kindOther.holds(other, members)
+	for _, name := range kindOne.holds(one, members) {
+		if slices.Contains(held, name) {
+			return name, true
+		}
 	}
-	return fault.End()
+	return "", false
 }
+
+func occupiedUntil(kind Kind, fault Fault) time.Duration { return fault.End() + kind.settling() }
 
 func pick[T any](random *rand.Rand, choices []T) T { return choices[random.IntN(len(choices))] }
 

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // Kind is something that can go wrong.
@@ -22,6 +23,11 @@ type Kind struct {
 	end func(context.Context, Surface, Fault) error
 	// slow is whether end, or begin where there is no end, takes simulated time.
 	slow bool
+	// lastsMost bounds how long a drawn fault lasts, 0 for the usual bound.
+	lastsMost time.Duration
+	// settles is for how long after its end a fault that is not slow goes on
+	// having effects.
+	settles time.Duration
 	// holds are what no two faults may act on at once: a process by its name, or
 	// a property of a link or client.
 	holds func(fault Fault, members []string) []string
@@ -29,6 +35,15 @@ type Kind struct {
 
 // Lasts is whether faults of this kind have a duration.
 func (k Kind) Lasts() bool { return k.end != nil }
+
+// settling is how long to leave between the end of a fault and the time by which
+// it must have healed.
+func (k Kind) settling() time.Duration {
+	if k.slow {
+		return settleTime
+	}
+	return k.settles
+}
 
 // Kinds are all kinds, in a fixed order: new ones come last, so that plans
 // drawn from a seed change as little as possible.
@@ -59,6 +74,27 @@ func holdsMember(fault Fault, _ []string) []string { return []string{fault.Membe
 func holdsServer(fault Fault, _ []string) []string { return []string{fault.Server} }
 
 func holdsAllMembers(_ Fault, members []string) []string { return members }
+
+func holdsUpstream(fault Fault, _ []string) []string {
+	return []string{"what " + fault.Server + " reads"}
+}
+
+func holdsWatchStreams(fault Fault, _ []string) []string {
+	return []string{"the watch streams of " + fault.Server}
+}
+
+func holdsRate(fault Fault, _ []string) []string { return []string{"the rate of " + link(fault)} }
+
+// holdsPeerLatency holds the latencies between a member and all others.
+func holdsPeerLatency(fault Fault, members []string) []string {
+	var held []string
+	for _, other := range members {
+		if other != fault.Member {
+			held = append(held, holdsLatency(Fault{From: fault.Member, To: other}, nil)...)
+		}
+	}
+	return held
+}
 
 func holdsBothEnds(fault Fault, _ []string) []string { return []string{fault.From, fault.To} }
 

@@ -71,5 +71,17 @@ func networkKinds() []Kind {
 			}
 			return fmt.Sprintf("%d connections", connections), err
 		},
+	}, {
+		Name: "slow-link",
+		Doc: "Lets only so many bytes a second pass between two processes, each way. " +
+			"Things take longer, and what is sent too fast piles up; nothing is lost or reordered within a stream.",
+		Parameters: []Parameter{parameterFrom, parameterTo, parameterRate, parameterFor},
+		holds:      holdsRate,
+		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
+			return "", surface.SetRate(fault.From, fault.To, fault.Rate)
+		},
+		end: func(_ context.Context, surface Surface, fault Fault) error {
+			return surface.SetRate(fault.From, fault.To, 0)
+		},
 	}}
 }

@@ -23,6 +23,7 @@ type Plan []Fault
 //	at 12.5s etcd-crash member=etcd-0 down=2s
 //	at 20s compaction revision=current
 //	at 31s partition from=apiserver-0 to=etcd-0 for=4s
+//	between 35s and 40s on list 1 of apiserver-0 compaction revision=deletion
 func (p Plan) String() string {
 	var text strings.Builder
 	text.WriteString(planHeaderPrefix + planVersion + "\n")
@@ -41,14 +42,33 @@ type Topology struct {
 }
 
 // Check reports the first fault that cannot fire in this topology, however the
-// run goes: a name that does not exist, or too few members.
+// run goes: a name that does not exist, too few members, or another fault that
+// acts on the same at that time.
 func (p Plan) Check(topology Topology) error {
-	for _, fault := range p {
+	for i, fault := range p {
 		if err := fault.check(topology); err != nil {
 			return err
 		}
+		for _, earlier := range p[:i] {
+			if name, ok := contradict(earlier, fault, topology.Members); ok {
+				return fmt.Errorf("faults: %q: expected %q to be over or yet to come, found that both act on %s", fault, earlier, name)
+			}
+		}
 	}
 	return nil
+}
+
+// contradict returns what two faults act on at one time, for sure: when one that
+// waits for a point begins, nobody knows.
+func contradict(one, other Fault, members []string) (name string, ok bool) {
+	if one.Point != "" || other.Point != "" {
+		return "", false
+	}
+	apart := one.End() <= other.At || other.End() <= one.At
+	if apart && one.At != other.At {
+		return "", false
+	}
+	return sharedHold(one, other, members)
 }
 
 func (f Fault) check(topology Topology) error {
@@ -58,6 +78,9 @@ func (f Fault) check(topology Topology) error {
 	}
 	if len(topology.Members) < kind.MembersLeast {
 		return fmt.Errorf("faults: %q: expected at least %d etcd members, found %d", f, kind.MembersLeast, len(topology.Members))
+	}
+	if f.Point != "" && !slices.Contains(topology.Servers, f.Process) {
+		return fmt.Errorf("faults: %q: expected %s of one of %v, found %q", f, f.Point, topology.Servers, f.Process)
 	}
 	processes := slices.Concat(topology.Members, topology.Servers, topology.Clients)
 	for _, parameter := range kind.Parameters {

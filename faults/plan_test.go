@@ -19,6 +19,7 @@ at 1m compaction revision=current-7
 at 31s partition from=apiserver-0 to=etcd-0 for=4s
 at 0s leader-move
 at 5s slow-consumer client=watcher-1 delay=200ms for=3s
+	between  10s and 18s on client-page 2 of apiserver-0 compaction revision=deletion
 `)
 	require.NoError(t, err)
 	require.Equal(t, Plan{
@@ -28,6 +29,8 @@ at 5s slow-consumer client=watcher-1 delay=200ms for=3s
 		{At: 31 * time.Second, Kind: "partition", From: "apiserver-0", To: "etcd-0", Lasts: 4 * time.Second},
 		{Kind: "leader-move"},
 		{At: 5 * time.Second, Kind: "slow-consumer", Client: "watcher-1", Delay: 200 * time.Millisecond, Lasts: 3 * time.Second},
+		{At: 10 * time.Second, Until: 18 * time.Second, Point: "client-page", Number: 2, Process: "apiserver-0",
+			Kind: "compaction", Back: LastDeletion},
 	}, plan)
 	empty, err := Parse("")
 	require.NoError(t, err)
@@ -36,25 +39,37 @@ at 5s slow-consumer client=watcher-1 delay=200ms for=3s
 
 func TestParseErrorsSayWhatWasExpectedAndFound(t *testing.T) {
 	for _, row := range []struct{ text, want string }{
-		{"# watchsim plan v2\n", `line 1: expected a plan of version v1, found "v2"`},
-		{"\n\nin 3s reset", `line 3: expected a line to begin with at, found "in"`},
-		{"at", `line 1: expected a time since the start such as 12.5s after at, found ""`},
-		{"at 12 reset", `line 1: expected a time since the start such as 12.5s after at, found "12"`},
+		{"# watchsim plan v2\n", `line 1, column 17: expected a plan of version v1, found "v2"`},
+		{"\n\nin 3s reset", `line 3, column 1: expected a line to begin with at or between, found "in"`},
+		{"at", `line 1, column 3: expected a time since the start such as 12.5s after at, found ""`},
+		{"at 12 reset", `line 1, column 4: expected a time since the start such as 12.5s after at, found "12"`},
 		{"at -1s reset", `such as 12.5s after at, found "-1s"`},
-		{"# fine\nat 1s", `line 2: expected one of the kinds compaction, `},
+		{"# fine\nat 1s", `line 2, column 6: expected one of the kinds compaction, `},
+		{"at 1s   earthquake", `line 1, column 9: expected one of the kinds`},
 		{"at 1s earthquake", `found "earthquake"`},
-		{"at 1s etcd-restart etcd-0", `line 1: expected name=value after etcd-restart, found "etcd-0"`},
-		{"at 1s etcd-restart member=a member=a", `expected member once, found it twice`},
-		{"at 1s etcd-restart server=a", `expected the parameters member of etcd-restart, found "server"`},
+		{"at 1s etcd-restart etcd-0", `line 1, column 20: expected name=value after etcd-restart, found "etcd-0"`},
+		{"at 1s etcd-restart member=a member=a", `column 29: expected member once, found it twice`},
+		{"at 1s etcd-restart member=a server=a", `column 29: expected the parameters member of etcd-restart, found "server"`},
 		{"at 1s leader-move to=a", `expected no parameters of leader-move, found "to"`},
-		{"at 1s etcd-crash member=etcd-0", `expected down= with a duration above zero such as 1.5s, found none for etcd-crash`},
+		{"at 1s etcd-crash member=etcd-0", `column 31: expected down= with a duration above zero such as 1.5s, found none for etcd-crash`},
 		{"at 1s etcd-crash member= down=1s", `expected the name of an etcd member after member=, found ""`},
-		{"at 1s etcd-crash member=etcd-0 down=2", `expected a duration above zero such as 1.5s after down=, found "2"`},
+		{"at 1s etcd-crash member=etcd-0 down=2", `column 32: expected a duration above zero such as 1.5s after down=, found "2"`},
 		{"at 1s etcd-crash member=etcd-0 down=0s", `after down=, found "0s"`},
-		{"at 1s compaction revision=5", `expected current, or current-N with N above 0 after revision=, found "5"`},
+		{"at 1s compaction revision=5", `expected current, current-N with N above 0, oldest, or deletion after revision=, found "5"`},
 		{"at 1s compaction revision=current-0", `found "current-0"`},
 		{"at 1s compaction revision=current+3", `found "current+3"`},
 		{"at 1s compaction revision=current--3", `found "current--3"`},
+		{"at 1s slow-link from=a to=b rate=0 for=1s", `expected a number of bytes per second above zero after rate=, found "0"`},
+		{"at 1s expiring-writes server=a ttl=1.5s for=1s", `expected a duration of whole seconds such as 3s after ttl=, found "1.5s"`},
+		{"between 1s reset", `line 1, column 12: expected and, found "reset"`},
+		{"between 5s and 5s on list 1 of a leader-move", `column 16: expected a time after 5s, found 5s`},
+		{"between 5s and 6s list 1 of a leader-move", `column 19: expected on, found "list"`},
+		{"between 5s and 6s on lists 1 of a leader-move", `column 22: expected one of the points list, listed, `},
+		{"between 5s and 6s on list first of a leader-move", `column 27: expected which list it is, as a number above zero, found "first"`},
+		{"between 5s and 6s on list 0 of a leader-move", `found "0"`},
+		{"between 5s and 6s on list 1 a leader-move", `column 29: expected of, found "a"`},
+		{"between 5s and 6s on list 1 of", `column 31: expected the name of an API server, found ""`},
+		{"at 1s latency from=\u00e4 to=b delay=x for=1s", `column 27: expected a duration`},
 	} {
 		plan, err := Parse(row.text)
 		require.ErrorContains(t, err, row.want, row.text)
@@ -71,6 +86,11 @@ func anyFault(t *rapid.T) Fault {
 	}
 	kind := rapid.SampledFrom(Kinds()).Draw(t, "kind")
 	fault := Fault{At: duration("at", 0), Kind: kind.Name}
+	if rapid.Bool().Draw(t, "waits") {
+		fault.Until = fault.At + duration("wait", 1)
+		fault.Point = rapid.SampledFrom(Points()).Draw(t, "point").Name
+		fault.Number, fault.Process = rapid.IntRange(1, 1000).Draw(t, "number"), name("process")
+	}
 	for _, parameter := range kind.Parameters {
 		switch parameter.Name {
 		case "member", "survivor":
@@ -84,7 +104,13 @@ func anyFault(t *rapid.T) Fault {
 		case "to":
 			fault.To = name("to")
 		case "revision":
-			fault.Back = rapid.Int64Range(0, 1<<40).Draw(t, "back")
+			fault.Back = rapid.Int64Range(LastDeletion, 1<<40).Draw(t, "back")
+		case "rate":
+			fault.Rate = rapid.Int64Range(1, 1<<40).Draw(t, "rate")
+		case "period":
+			fault.Period = duration("period", 1)
+		case "ttl":
+			fault.TTL = time.Duration(rapid.Int64Range(1, 1000).Draw(t, "ttl")) * time.Second
 		case "delay":
 			fault.Delay = duration("delay", 1)
 		case "for", "down":
@@ -139,6 +165,16 @@ func TestCheckNamesWhatCannotFire(t *testing.T) {
 		{"at 1s watch-break server=apiserver-9", topology(), `found "apiserver-9"`},
 		{"at 1s stalled-consumer client=watcher-1 for=1s", topology(), ""},
 		{"at 1s stalled-consumer client=writer-0 for=1s", topology(), `found "writer-0"`},
+		{"between 1s and 2s on list 1 of apiserver-1 leader-move", topology(), ""},
+		{"between 1s and 2s on list 1 of etcd-1 leader-move", topology(), `expected list of one of [apiserver-0 apiserver-1], found "etcd-1"`},
+		{"at 1s etcd-crash member=etcd-0 down=2s\nat 3s etcd-restart member=etcd-0", topology(), ""},
+		{"at 1s etcd-crash member=etcd-0 down=2s\nat 2s etcd-restart member=etcd-1", topology(), ""},
+		{"at 1s etcd-crash member=etcd-0 down=2s\nat 2s etcd-restart member=etcd-0", topology(),
+			`"at 2s etcd-restart member=etcd-0": expected "at 1s etcd-crash member=etcd-0 down=2s" to be over or yet to come, found that both act on etcd-0`},
+		{"at 2s etcd-restart member=etcd-0\nat 1s quorum-loss survivor=etcd-1 down=2s", topology(), `found that both act on etcd-0`},
+		{"at 2s leader-move\nat 2s leader-move", topology(), `found that both act on etcd-0`},
+		{"at 2s partition from=etcd-0 to=etcd-1 for=1s\nat 2.5s black-hole from=etcd-1 to=etcd-0 for=2s", topology(),
+			`found that both act on the link of etcd-0 and etcd-1`},
 	} {
 		plan, err := Parse(row.line)
 		require.NoError(t, err)
@@ -149,6 +185,16 @@ func TestCheckNamesWhatCannotFire(t *testing.T) {
 		}
 	}
 	require.ErrorContains(t, Plan{{Kind: "earthquake"}}.Check(topology()), `found "earthquake"`)
+}
+
+func TestEveryPointIsDocumented(t *testing.T) {
+	seen := map[string]bool{}
+	for _, point := range Points() {
+		require.False(t, seen[point.Name], point.Name)
+		seen[point.Name] = true
+		require.NotEmpty(t, point.Doc, point.Name)
+		require.Positive(t, point.often, point.Name)
+	}
 }
 
 func TestEveryKindIsDocumented(t *testing.T) {

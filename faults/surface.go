@@ -15,9 +15,13 @@ type Surface interface {
 	// Members are the names of etcd's members, in a fixed order.
 	Members() []string
 
+	// Await arms a point: an operation that gets there for the number-th time from
+	// now on stops until the fault lets it go.
+	Await(point, process string, number int) Stop
+
 	// Compact compacts etcd's history at the revision that lies back below the
-	// current one, and returns that revision. It fails if the history is
-	// compacted there already.
+	// current one, or at the one that OldestKept or LastDeletion names, and returns
+	// that revision. It fails if the history is compacted there already.
 	Compact(ctx context.Context, back int64) (revision int64, err error)
 
 	// RestartMember stops a member in an orderly way and starts it again.
@@ -31,9 +35,29 @@ type Surface interface {
 	// which is.
 	MoveLeader(ctx context.Context) (from, to string, err error)
 
+	// Defragment makes a member rewrite its database file.
+	Defragment(ctx context.Context, member string) error
+	// StartCompactor makes a member run etcd's own periodic compactor, which keeps
+	// a period of history, and StopCompactor ends it.
+	StartCompactor(member string, period time.Duration) error
+	StopCompactor(member string) error
+
+	// HoldWatchStreams keeps back what etcd's members send on the watch streams of
+	// an API server, and ReleaseWatchStreams sends it.
+	HoldWatchStreams(server string) error
+	ReleaseWatchStreams(server string) error
+	// LoseProgress loses the progress notifications for an API server, or no more.
+	LoseProgress(server string, lose bool) error
+	// BreakWatchStreams makes etcd's members end the watch streams of an API server
+	// with an error that tells a client to try again, and returns how many there were.
+	BreakWatchStreams(server string) (streams int, err error)
+
 	// SetLatency adds delay to everything sent from one process to another; 0
 	// heals it.
 	SetLatency(from, to string, delay time.Duration) error
+	// SetRate limits what two processes send each other, in bytes per second and
+	// direction; 0 heals it.
+	SetRate(one, other string, rate int64) error
 	// Partition stops everything between two processes. Neither is told:
 	// connections stay open and silent, and what was sent arrives after healing.
 	Partition(one, other string) error
@@ -54,8 +78,16 @@ type Surface interface {
 	CrashServer(server string) error
 	// StartServer starts a crashed API server. It does not wait for its cache.
 	StartServer(ctx context.Context, server string) error
-	// BreakWatch fails the upstream watch of a server's cache once.
-	BreakWatch(server string) error
+	// BreakWatch ends the upstream watch of a server's cache once, in that way.
+	BreakWatch(server string, how WatchEnd) error
+	// Fail makes a server fail what it reads from etcd in that way, or no more.
+	Fail(server string, what Failure, fails bool) error
+	// Expire gives the objects that a server writes from now on a time to live; 0
+	// makes them stay for ever.
+	Expire(server string, ttl time.Duration) error
+	// Refuse breaks the connections of a server's clients and accepts no more of
+	// them, or accepts them again. The server goes on as before.
+	Refuse(server string, refuse bool) error
 
 	// SlowConsumer makes a client take delay for each event it reads.
 	SlowConsumer(client string, delay time.Duration) error
@@ -64,3 +96,40 @@ type Surface interface {
 	// HealConsumer gives a client its own pace back.
 	HealConsumer(client string) error
 }
+
+// Stop is where an operation stops once it gets to a point.
+type Stop interface {
+	// Reached is closed when the operation is there.
+	Reached() <-chan struct{}
+	// Release lets the operation go on, or pass if it has not come yet. It may be
+	// called more than once.
+	Release()
+}
+
+// HoldMost is how long an operation waits at its point at most.
+const HoldMost = 2 * time.Second
+
+// WatchEnd is how the upstream watch of a cache ends.
+type WatchEnd string
+
+const (
+	// WatchExpired is an error that says that the watch's place in the history is
+	// gone.
+	WatchExpired WatchEnd = "expired"
+	// WatchFailed is an internal error, as of an event that cannot be decoded.
+	WatchFailed WatchEnd = "failed"
+	// WatchClosed is the end without an error.
+	WatchClosed WatchEnd = "closed"
+)
+
+// Failure is a way in which reading from etcd fails.
+type Failure string
+
+const (
+	// ListFailure fails the lists of the cache.
+	ListFailure Failure = "list"
+	// TransformFailure fails the decryption of values, and DecodeFailure their
+	// decoding, whoever asks for them.
+	TransformFailure Failure = "transform"
+	DecodeFailure    Failure = "decode"
+)

@@ -91,6 +91,9 @@ func newRegister(versions []model.Version) *register {
 	r := &register{versions: versions, claimed: make([]bool, len(versions)), byValue: make(map[string]int, len(versions))}
 	for version := range versions {
 		object := versions[version].Object
+		if versions[version].Expired {
+			r.given(version)
+		}
 		if object == nil {
 			continue
 		}

@@ -191,6 +191,30 @@ func TestAnUnknownDeletionThatTookEffectTwice(t *testing.T) {
 		guarantees{linearizability.Linearizable})
 }
 
+// TestWhatExpiredWasDeletedByNobody judges the deletion at 8 as one that etcd made
+// by itself when a lease expired.
+func TestWhatExpiredWasDeletedByNobody(t *testing.T) {
+	updated6, created10 := on(model.Update, 50, 60, writes("v6", 6)), on(model.Create, 90, 100, writes("v10", 10))
+	lin := guarantees{linearizability.Linearizable}
+	for _, row := range []struct {
+		name   string
+		ops    []model.Operation
+		broken guarantees
+	}{
+		{"refused deletes", []model.Operation{updated6, on(model.Delete, 70, 80, fails(model.NotFound)),
+			on(model.Delete, 70, 80, fails(model.Unavailable)), created10}, nil},
+		{"a delete of unknown outcome", []model.Operation{updated6, on(model.Delete, 102, 103, fails(model.Unknown)), created10}, nil},
+		{"an acknowledged delete", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(8)), created10}, lin},
+		{"a stale read", []model.Operation{created10, on(model.Get, 105, 106, reads("v6", 6))}, lin},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			history := registerHistory(row.ops)
+			history.Truth.Changes[3].Expired = true
+			judge(t, history, row.broken)
+		})
+	}
+}
+
 func TestRealTimeHoldsAcrossObjects(t *testing.T) {
 	truth := model.Truth{Revision: 3, Changes: []model.Change{
 		{RV: 2, Object: model.Object{Name: "x", Value: "v2"}}, {RV: 3, Object: model.Object{Name: "y", Value: "v3"}}}}

@@ -226,6 +226,9 @@ type Truth struct {
 type Change struct {
 	RV      int64 `json:"rv"`
 	Deleted bool  `json:"deleted,omitempty"`
+	// Expired is whether etcd deleted the object by itself, because its lease had
+	// expired: no request did.
+	Expired bool `json:"expired,omitempty"`
 	// Object is the new state; for a deletion, the last one.
 	Object Object `json:"object"`
 }

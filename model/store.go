@@ -16,6 +16,8 @@ type Version struct {
 	Until int64
 	// Object carries RV as its own; nil if the change was a deletion.
 	Object *Object
+	// Expired is whether the change was a deletion that nobody asked for.
+	Expired bool
 }
 
 // Store is the content of a resource over all of etcd's history. It answers
@@ -85,7 +87,7 @@ func NewStore(truth *Truth) *Store {
 			}
 		}
 		s.steps = append(s.steps, current)
-		s.versions[current.key] = append(versions, Version{RV: change.RV, Until: Forever, Object: current.next})
+		s.versions[current.key] = append(versions, Version{RV: change.RV, Until: Forever, Object: current.next, Expired: change.Expired})
 	}
 	slices.SortFunc(s.keys, Key.Compare)
 	s.ordered = make([][]Version, len(s.keys))

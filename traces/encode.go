@@ -18,6 +18,9 @@ func (l *lineWriter) change(change *model.Change) {
 	if change.Deleted {
 		b = append(b, `,"deleted":true`...)
 	}
+	if change.Expired {
+		b = append(b, `,"expired":true`...)
+	}
 	b = append(b, `,"object":`...)
 	b = appendObject(b, &change.Object)
 	l.buffer = append(b, '}')

@@ -32,7 +32,7 @@ func example() *model.History {
 	all, a, b := model.Scope{Namespace: "default"}, model.Scope{Namespace: "default", Name: "a"}, model.Scope{Namespace: "default", Name: "b"}
 	return &model.History{
 		Truth: model.Truth{
-			Changes:     []model.Change{{RV: 2, Object: a2}, {RV: 3, Object: b3}, {RV: 5, Object: a5}, {RV: 6, Deleted: true, Object: b6}},
+			Changes:     []model.Change{{RV: 2, Object: a2}, {RV: 3, Object: b3}, {RV: 5, Object: a5}, {RV: 6, Deleted: true, Expired: true, Object: b6}},
 			Compactions: []model.Compaction{{RV: 4, Time: 60 * ms}},
 			Revision:    7,
 		},

@@ -31,9 +31,13 @@ func scenariosCommand() *cobra.Command {
 }
 
 func kindsCommand() *cobra.Command {
-	return listCommand("kinds", "list the kinds of fault", func(row func(name, text string)) {
+	return listCommand("kinds", "list the kinds of fault, and the points they can wait for", func(row func(name, text string)) {
 		for _, kind := range faults.Kinds() {
 			row(kind.Name, kind.Doc)
+		}
+		row("", "")
+		for _, point := range faults.Points() {
+			row("on "+point.Name, point.Doc)
 		}
 	})
 }

@@ -52,15 +52,21 @@ type Cluster struct {
 	members []*Member
 	servers []*Server
 	mail    *mailbox
+	points  *points
+	watches *etcd.WatchTrouble
 
 	mu          sync.Mutex
 	compactions map[int64]time.Time // when each was first asked for, by revision
 	censuses    []counted           // in order of time
+	compactors  map[string]func()   // what ends those that run, by member
 }
 
 // Start boots the members, then the API servers.
 func Start(world *sim.World, config Config) (*Cluster, error) {
-	c := &Cluster{world: world, config: config, mail: newMailbox(), compactions: map[int64]time.Time{}}
+	c := &Cluster{
+		world: world, config: config, mail: newMailbox(), points: &points{}, watches: &etcd.WatchTrouble{},
+		compactions: map[int64]time.Time{}, compactors: map[string]func(){},
+	}
 	for i := range config.Members {
 		c.members = append(c.members, &Member{cluster: c, name: fmt.Sprintf("etcd-%d", i)})
 	}
@@ -146,14 +152,19 @@ func (c *Cluster) Compact(ctx context.Context, revision int64) error {
 	if leader == nil {
 		return ErrNoMember
 	}
-	c.mu.Lock()
-	if c.compactions[revision].IsZero() {
-		c.compactions[revision] = time.Now()
-	}
-	c.mu.Unlock()
+	c.asked(revision)
 	err := ErrNoMember
 	leader.do(func(m *etcd.Member) { err = m.Compact(ctx, revision) })
 	return err
+}
+
+// asked notes that a compaction was asked for.
+func (c *Cluster) asked(revision int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.compactions[revision].IsZero() {
+		c.compactions[revision] = time.Now()
+	}
 }
 
 // Compactions tells when each compaction was first asked for, in nanoseconds

@@ -57,6 +57,7 @@ func (m *Member) Start() error {
 			Cluster:        MemberNames(m.cluster.config.Members),
 			ProgressNotify: m.cluster.config.ProgressNotify,
 			Logger:         m.cluster.config.Logger,
+			Trouble:        m.cluster.watches,
 		})
 	})
 	if running == nil && err == nil {

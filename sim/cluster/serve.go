@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/target"
 )
@@ -43,6 +44,7 @@ type handler struct {
 	listener   net.Listener
 	mail       *mailbox
 	eventBytes int
+	pass       func(ctx context.Context, point string)
 
 	mu    sync.Mutex
 	wires []*wire // open connections, in order of their opening
@@ -74,6 +76,13 @@ func (h *handler) accept() {
 func (h *handler) close() {
 	h.mu.Lock()
 	h.closed = true
+	h.mu.Unlock()
+	h.disconnect()
+}
+
+// disconnect ends the connections that are open.
+func (h *handler) disconnect() {
+	h.mu.Lock()
 	wires := slices.Clone(h.wires)
 	h.mu.Unlock()
 	for _, w := range wires {
@@ -111,9 +120,31 @@ func (h *handler) serve(w *wire) {
 func (h *handler) do(ctx context.Context, w *wire, request request) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	arrived, done := pointsOf(request)
+	if arrived != "" {
+		h.pass(ctx, arrived)
+	}
 	token := h.server.Do(ctx, request.operation, request.token)
+	if done != "" {
+		h.pass(ctx, done)
+	}
 	// A client that has gone notices nothing of a failure to answer.
 	_ = w.send(response{operation: request.operation, token: token}, requestBytes)
+}
+
+// pointsOf are the points of a request: where it has arrived, and where it is done;
+// "" for none.
+func pointsOf(request request) (arrived, done string) {
+	switch request.operation.Kind {
+	case model.Create, model.Update, model.Delete:
+		return faults.PointClientWrite, faults.PointClientWritten
+	case model.List:
+		if request.token != "" {
+			return faults.PointClientPage, ""
+		}
+		return faults.PointClientList, ""
+	}
+	return "", ""
 }
 
 func (h *handler) addStreams(change int) {
@@ -130,7 +161,11 @@ func (h *handler) openStreams() int {
 
 // watch forwards one stream until either side ends it.
 func (h *handler) watch(ctx context.Context, w *wire, stream *model.Stream) {
+	h.pass(ctx, faults.PointClientWatch)
 	watch := h.server.Watch(ctx, stream)
+	if watch != nil {
+		h.pass(ctx, faults.PointClientStream)
+	}
 	if err := w.send(response{stream: stream}, requestBytes); err != nil || watch == nil {
 		if watch != nil {
 			watch.Stop()

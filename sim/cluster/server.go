@@ -1,11 +1,13 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"sync"
 	"time"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/target"
@@ -16,6 +18,7 @@ import (
 type Server struct {
 	cluster *Cluster
 	name    string
+	trouble target.Trouble // that all lives meet
 
 	mu      sync.Mutex   // guards what follows; never held while anything waits
 	process *sim.Process // nil while the server is down
@@ -63,6 +66,8 @@ func (s *Server) Start() error {
 			Endpoints:      s.cluster.endpoints(),
 			BookmarkPeriod: s.cluster.config.BookmarkPeriod,
 			WindowEvents:   s.cluster.config.WindowEvents,
+			Reached:        s.pass,
+			Trouble:        &s.trouble,
 		})
 		if err != nil {
 			return
@@ -78,7 +83,7 @@ func (s *Server) Start() error {
 	if listener == nil {
 		return fmt.Errorf("start %s: %w: it crashed while it booted", s.name, ErrState)
 	}
-	running := &handler{server: server, listener: listener, mail: s.cluster.mail, eventBytes: s.cluster.config.EventBytes}
+	running := &handler{server: server, listener: listener, mail: s.cluster.mail, eventBytes: s.cluster.config.EventBytes, pass: s.pass}
 	s.mu.Lock()
 	if s.process == process {
 		s.running = running
@@ -129,15 +134,30 @@ func (s *Server) Crash() error {
 	return nil
 }
 
+// pass is called by an operation of the server's that has got to a point.
+func (s *Server) pass(ctx context.Context, point string) { s.cluster.points.pass(ctx, s.name, point) }
+
+// Disconnect ends the connections of all clients.
+func (s *Server) Disconnect() error {
+	s.mu.Lock()
+	process, running := s.process, s.running
+	s.mu.Unlock()
+	if running == nil {
+		return fmt.Errorf("disconnect %s: %w: it is down", s.name, ErrState)
+	}
+	process.Do(running.disconnect)
+	return nil
+}
+
 // BreakWatch makes the cacher lose its watch on etcd once.
-func (s *Server) BreakWatch() error {
+func (s *Server) BreakWatch(how faults.WatchEnd) error {
 	s.mu.Lock()
 	process, running := s.process, s.running
 	s.mu.Unlock()
 	if running == nil {
 		return fmt.Errorf("break the watch of %s: %w: it is down", s.name, ErrState)
 	}
-	process.Do(running.server.BreakWatch)
+	process.Do(func() { running.server.BreakWatch(how) })
 	return nil
 }
 

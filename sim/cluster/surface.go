@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/sim/etcd"
 )
 
 // Consumers are the clients whose pace faults can change.
@@ -28,10 +29,35 @@ type surface struct {
 
 func (s *surface) Members() []string { return MemberNames(s.cluster.config.Members) }
 
-func (s *surface) Compact(ctx context.Context, back int64) (int64, error) {
-	revision := s.cluster.Revision() - back
-	if revision < 1 {
-		return 0, fmt.Errorf("there is no revision %d to compact at", revision)
+func (s *surface) Await(point, process string, number int) faults.Stop {
+	return s.cluster.points.arm(point, process, number)
+}
+
+// lookBack is how many revisions are searched for a deletion.
+const lookBack = 200
+
+func (s *surface) Compact(ctx context.Context, back int64) (revision int64, err error) {
+	switch back {
+	case faults.OldestKept, faults.LastDeletion:
+		leader := s.cluster.Leader()
+		if leader == nil {
+			return 0, ErrNoMember
+		}
+		leader.do(func(m *etcd.Member) {
+			if back == faults.OldestKept {
+				revision = m.OldestRevision() + 1
+			} else if revision, err = m.LastDeletion(ctx, s.cluster.config.Target.Prefix(), lookBack); revision == 0 && err == nil {
+				err = fmt.Errorf("none of the last %d revisions that are kept deletes an object", lookBack)
+			}
+		})
+	default:
+		revision = s.cluster.Revision() - back
+	}
+	if err == nil && revision < 1 {
+		err = fmt.Errorf("there is no revision %d to compact at", revision)
+	}
+	if err != nil {
+		return 0, err
 	}
 	return revision, s.cluster.Compact(ctx, revision)
 }
@@ -76,6 +102,69 @@ func (s *surface) MoveLeader(ctx context.Context) (from, to string, err error) {
 		}
 	}
 	return "", "", ErrNoMember
+}
+
+func (s *surface) Defragment(_ context.Context, name string) error {
+	member, err := s.running(name)
+	if err != nil {
+		return err
+	}
+	member.do(func(m *etcd.Member) { err = m.Defragment() })
+	return err
+}
+
+func (s *surface) StartCompactor(name string, period time.Duration) error {
+	member, err := s.running(name)
+	if err != nil {
+		return err
+	}
+	var stop func()
+	member.do(func(m *etcd.Member) { stop, err = m.StartCompactor(period, s.cluster.asked) })
+	if stop != nil {
+		s.cluster.mu.Lock()
+		defer s.cluster.mu.Unlock()
+		s.cluster.compactors[name] = stop
+	}
+	return err
+}
+
+func (s *surface) StopCompactor(name string) error {
+	s.cluster.mu.Lock()
+	stop := s.cluster.compactors[name]
+	delete(s.cluster.compactors, name)
+	s.cluster.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	return nil
+}
+
+func (s *surface) HoldWatchStreams(server string) error {
+	s.cluster.watches.Hold(server)
+	return nil
+}
+
+func (s *surface) ReleaseWatchStreams(server string) error {
+	s.cluster.watches.Release(server)
+	return nil
+}
+
+func (s *surface) LoseProgress(server string, lose bool) error {
+	s.cluster.watches.Mute(server, lose)
+	return nil
+}
+
+func (s *surface) BreakWatchStreams(server string) (streams int, err error) {
+	for _, member := range s.cluster.members {
+		member.do(func(m *etcd.Member) { streams += m.BreakWatches(server) })
+	}
+	return streams, nil
+}
+
+func (s *surface) SetRate(one, other string, rate int64) error {
+	s.cluster.Network().SetBandwidth(one, other, rate)
+	s.cluster.Network().SetBandwidth(other, one, rate)
+	return nil
 }
 
 func (s *surface) SetLatency(from, to string, delay time.Duration) error {
@@ -137,12 +226,60 @@ func (s *surface) StartServer(_ context.Context, name string) error {
 	return server.Start()
 }
 
-func (s *surface) BreakWatch(name string) error {
+func (s *surface) BreakWatch(name string, how faults.WatchEnd) error {
 	server, err := s.server(name)
 	if err != nil {
 		return err
 	}
-	return server.BreakWatch()
+	return server.BreakWatch(how)
+}
+
+func (s *surface) Fail(name string, what faults.Failure, fails bool) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	switch what {
+	case faults.ListFailure:
+		server.trouble.Lists.Store(fails)
+	case faults.TransformFailure:
+		server.trouble.Transforming.Store(fails)
+	case faults.DecodeFailure:
+		server.trouble.Decoding.Store(fails)
+	default:
+		return fmt.Errorf("nothing is known of a failure %q", what)
+	}
+	return nil
+}
+
+func (s *surface) Expire(name string, ttl time.Duration) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	server.trouble.TTL.Store(uint64(ttl / time.Second))
+	return nil
+}
+
+func (s *surface) Refuse(name string, refuse bool) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	s.cluster.Network().Refuse(name, refuse)
+	if !refuse {
+		return nil
+	}
+	return server.Disconnect()
+}
+
+// running is a member that is up.
+func (s *surface) running(name string) (*Member, error) {
+	member, err := s.member(name)
+	if err == nil && !member.Up() {
+		err = fmt.Errorf("%s: %w: it is down", name, ErrState)
+	}
+	return member, err
 }
 
 func (s *surface) member(name string) (*Member, error) {

@@ -64,6 +64,9 @@ type Config struct {
 	// ProgressNotify is how often an idle watch that asked for it hears of
 	// progress.
 	ProgressNotify time.Duration
+	// Trouble is what is wrong with the watch streams that the member serves, nil
+	// for nothing.
+	Trouble *WatchTrouble
 	// Logger receives what the member logs; nil means nothing. A logger that
 	// fails to write must not block.
 	Logger *zap.Logger
@@ -100,7 +103,7 @@ func Start(config Config) (*Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)
 	}
-	watches := newWatchRegister()
+	watches := newWatchRegister(config.Trouble)
 	settings.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.ChainStreamInterceptor(watches.intercept)}
 
 	// A member that gives up panics or ends its goroutine. It boots on a goroutine

@@ -6,6 +6,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/types"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
 )
 
 // Revision is the last revision the member has applied.
@@ -56,3 +58,29 @@ func (m *Member) MoveLeader(ctx context.Context, to string) error {
 
 // Defragment rewrites the database file. The member serves nothing meanwhile.
 func (m *Member) Defragment() error { return m.server.Server.Backend().Defrag() }
+
+// OldestRevision is the oldest revision of which the member still knows the state.
+func (m *Member) OldestRevision() int64 { return max(1, m.server.Server.KV().FirstRev()) }
+
+// LastDeletion is the newest revision that deletes a key with a prefix, among the
+// last so many; 0 if none of them does.
+func (m *Member) LastDeletion(ctx context.Context, prefix string, lookBack int) (int64, error) {
+	kv, end := m.server.Server.KV(), clientv3.GetPrefixRangeEnd(prefix)
+	count := func(revision int64) (int, error) {
+		found, err := kv.Range(ctx, []byte(prefix), []byte(end), mvcc.RangeOptions{Rev: revision, CountOnly: true})
+		if err != nil {
+			return 0, err
+		}
+		return found.Count, nil
+	}
+	revision := kv.Rev()
+	after, err := count(revision)
+	for oldest := max(m.OldestRevision(), revision-int64(lookBack)); err == nil && revision > oldest; revision-- {
+		var before int
+		if before, err = count(revision - 1); err == nil && before > after {
+			return revision, nil
+		}
+		after = before
+	}
+	return 0, err
+}

@@ -32,6 +32,7 @@ type write struct {
 	key     string
 	value   []byte
 	deleted bool
+	expired bool // deleted because its lease was revoked
 }
 
 // effect is what one request did. All changes of a request have one revision.
@@ -198,6 +199,7 @@ func (t *transaction) revoke(lease int64) {
 	slices.Sort(attached)
 	for _, key := range attached {
 		t.delete(key)
+		t.changes[len(t.changes)-1].expired = true
 	}
 	delete(t.store.leases, lease)
 }

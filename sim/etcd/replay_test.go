@@ -35,8 +35,8 @@ func TestReplayRevokesALeaseInOrder(t *testing.T) {
 		putRequest("c", "", 2), putRequest("e", "", 0),
 		&request{LeaseRevoke: &etcdserverpb.LeaseRevokeRequest{ID: 1}})
 	require.Equal(t, []write{
-		{key: "a", deleted: true}, {key: "b", deleted: true}, {key: "d", deleted: true},
-		{key: "f", deleted: true}, {key: "g", deleted: true},
+		{key: "a", deleted: true, expired: true}, {key: "b", deleted: true, expired: true}, {key: "d", deleted: true, expired: true},
+		{key: "f", deleted: true, expired: true}, {key: "g", deleted: true, expired: true},
 	}, revoked.changes)
 	require.EqualValues(t, 12, store.revision, "ten puts have a revision each, the deletions have one together")
 

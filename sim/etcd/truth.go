@@ -81,7 +81,7 @@ func describeChange(written write, revision int64, last map[string]model.Object,
 	if written.deleted {
 		object := last[written.key]
 		object.RV = revision
-		return model.Change{RV: revision, Deleted: true, Object: object}, nil
+		return model.Change{RV: revision, Deleted: true, Expired: written.expired, Object: object}, nil
 	}
 	object, err := decode(written.key, written.value)
 	if err != nil {

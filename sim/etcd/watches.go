@@ -1,12 +1,17 @@
 package etcd
 
 import (
+	"cmp"
+	"context"
 	"net"
+	"slices"
 	"sync"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 )
 
 // watchRegister knows the watches that a member holds open, by what passes
@@ -15,8 +20,11 @@ import (
 //
 // The lock guards streams and each stream's open.
 type watchRegister struct {
+	trouble *WatchTrouble
+
 	mu      sync.Mutex
 	streams map[*watchStream]struct{}
+	opened  int // streams ever
 }
 
 // watchStream is one call of etcd's Watch, which carries any number of watches.
@@ -24,14 +32,21 @@ type watchStream struct {
 	grpc.ServerStream
 	register *watchRegister
 	client   string // the host
+	number   int    // streams count from 1
+	ctx      context.Context
+	end      context.CancelCauseFunc
 
 	asked []string         // the keys of watches not yet created, in order
 	open  map[int64]string // the key of each watch
 }
 
-func newWatchRegister() *watchRegister {
-	return &watchRegister{streams: map[*watchStream]struct{}{}}
+func newWatchRegister(trouble *WatchTrouble) *watchRegister {
+	return &watchRegister{trouble: trouble, streams: map[*watchStream]struct{}{}}
 }
+
+// errBroken is why a stream ends that was broken. A client goes on elsewhere, as
+// after the loss of a leader.
+var errBroken = status.Error(codes.Unavailable, "etcdserver: the watch stream was broken on purpose")
 
 // intercept is a gRPC stream interceptor. A watch ends when etcd says that it
 // has canceled it, and with its stream.
@@ -40,7 +55,11 @@ func (r *watchRegister) intercept(server any, inner grpc.ServerStream, info *grp
 		return handle(server, inner)
 	}
 	s := &watchStream{ServerStream: inner, register: r, client: hostOf(inner), open: map[int64]string{}}
+	s.ctx, s.end = context.WithCancelCause(inner.Context())
+	defer s.end(nil)
 	r.mu.Lock()
+	r.opened++
+	s.number = r.opened
 	r.streams[s] = struct{}{}
 	r.mu.Unlock()
 	defer func() {
@@ -48,8 +67,15 @@ func (r *watchRegister) intercept(server any, inner grpc.ServerStream, info *grp
 		defer r.mu.Unlock()
 		delete(r.streams, s)
 	}()
-	return handle(server, s)
+	err := handle(server, s)
+	if context.Cause(s.ctx) == errBroken {
+		return errBroken
+	}
+	return err
 }
+
+// Context implements grpc.ServerStream.
+func (s *watchStream) Context() context.Context { return s.ctx }
 
 func hostOf(stream grpc.ServerStream) string {
 	caller, ok := peer.FromContext(stream.Context())
@@ -80,8 +106,13 @@ func (s *watchStream) RecvMsg(message any) error {
 // SendMsg implements grpc.ServerStream. A watch that is refused is created and
 // canceled in one answer.
 func (s *watchStream) SendMsg(message any) error {
-	if answer, ok := message.(*etcdserverpb.WatchResponse); ok && (answer.Created || answer.Canceled) {
-		s.note(answer)
+	if answer, ok := message.(*etcdserverpb.WatchResponse); ok {
+		if answer.Created || answer.Canceled {
+			s.note(answer)
+		}
+		if !s.register.trouble.admit(s.ctx, s.client, answer) {
+			return nil
+		}
 	}
 	return s.ServerStream.SendMsg(message)
 }
@@ -119,3 +150,26 @@ func (r *watchRegister) count(client, prefix string) int {
 // Watches returns how many watches the member holds open for a host, on keys
 // with the given prefix.
 func (m *Member) Watches(host, prefix string) int { return m.watches.count(host, prefix) }
+
+// BreakWatches ends the watch streams of a host with an error that passes, and
+// returns how many there were.
+func (m *Member) BreakWatches(host string) int {
+	streams := m.watches.of(host)
+	for _, s := range streams {
+		s.end(errBroken)
+	}
+	return len(streams)
+}
+
+// of returns the streams of a host, in order of their opening.
+func (r *watchRegister) of(host string) (streams []*watchStream) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for s := range r.streams {
+		if s.client == host {
+			streams = append(streams, s)
+		}
+	}
+	slices.SortFunc(streams, func(a, b *watchStream) int { return cmp.Compare(a.number, b.number) })
+	return streams
+}

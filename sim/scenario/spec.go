@@ -109,6 +109,12 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("%w: expected a window that ends after it begins and by %v, when faults have healed, found %v to %v",
 			ErrSpec, s.workload().Active(), e.From, e.To)
 	}
+	for _, fault := range plan {
+		if s.Reduced == nil && fault.End() > s.Duration {
+			return fmt.Errorf("%w: fault %q: expected it to be over within the run, which takes %v, found %v",
+				ErrSpec, fault, s.Duration, fault.End())
+		}
+	}
 	return s.workload().Validate()
 }
 
@@ -141,6 +147,7 @@ func (s Spec) topology() faults.Topology {
 	return faults.Topology{
 		Members:   cluster.MemberNames(s.Members),
 		Servers:   cluster.ServerNames(s.Servers),
+		Clients:   s.workload().Clients(),
 		Consumers: s.workload().Consumers(),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -52,6 +53,13 @@ type ServerConfig struct {
 	// WindowEvents is how many events the cache's window holds, for caches that can be
 	// told; 0 leaves it to the cache.
 	WindowEvents int
+	// Reached is called by an operation that has got to one of the points between
+	// the cache and etcd, see package faults. It may make the operation wait, while
+	// ctx lasts. Nil means that nobody wants to know.
+	Reached func(ctx context.Context, point string)
+	// Trouble is what is wrong with what the server reads and writes, nil for
+	// nothing.
+	Trouble *Trouble
 }
 
 // API is how a client reaches one API server. Both methods leave the request's
@@ -86,9 +94,9 @@ type Watch interface {
 type Server interface {
 	API
 
-	// BreakWatch fails the cacher's upstream watch once, as a lost etcd watch
-	// does, so that the cache lists again and re-initialises.
-	BreakWatch()
+	// BreakWatch ends the cacher's upstream watch once. If it expires, the cache
+	// lists again and re-initialises.
+	BreakWatch(how faults.WatchEnd)
 
 	// Stop shuts the server down in an orderly way and waits for its goroutines.
 	Stop()

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim/etcd"
 	"github.com/watchsim/watchsim/sim/target"
 	"github.com/watchsim/watchsim/sim/target/apiserver/registry"
@@ -25,7 +26,7 @@ type server struct {
 	*registry.Handler
 	cacher *cacher.Cacher
 	// upstream lies between the cache and the etcd3 store.
-	upstream *translate.Breakable
+	upstream *translate.Upstream
 
 	stopOnce sync.Once
 	stopped  chan struct{}
@@ -47,10 +48,16 @@ func startServer(config target.ServerConfig) (*server, error) {
 		stopServing()
 		connected.Close()
 	}
-	store := etcd3.New(client, translate.PodCodec, translate.NewPod, translate.StoragePrefix, translate.PodResource,
-		identity.NewEncryptCheckTransformer(), true, etcd3.NewDefaultLeaseManagerConfig())
+	trouble := config.Trouble
+	if trouble == nil {
+		trouble = &target.Trouble{}
+	}
+	store := etcd3.New(client, translate.TroubledCodec{Codec: translate.PodCodec, Trouble: trouble}, translate.NewPod,
+		translate.StoragePrefix, translate.PodResource,
+		translate.TroubledTransformer{Transformer: identity.NewEncryptCheckTransformer(), Trouble: trouble},
+		true, etcd3.NewDefaultLeaseManagerConfig())
 
-	upstream := translate.NewBreakable(store)
+	upstream := translate.NewUpstream(store, trouble, config.Reached)
 	cache, err := cacher.NewCacherFromConfig(cacher.Config{
 		Storage:        upstream,
 		Versioner:      storage.APIObjectVersioner{},
@@ -70,7 +77,7 @@ func startServer(config target.ServerConfig) (*server, error) {
 	}
 	stopped := make(chan struct{})
 	return &server{
-		Handler:  &registry.Handler{Storage: cache, Release: release, Stopped: stopped},
+		Handler:  &registry.Handler{Storage: cache, Release: release, Stopped: stopped, TTL: trouble.TTL.Load},
 		cacher:   cache,
 		upstream: upstream,
 		stopped:  stopped,
@@ -94,7 +101,7 @@ func withoutEndpoints(connected *clientv3.Client) *clientv3.Client {
 func (s *server) Watchers() int { return countWatchers(s.cacher) }
 
 // BreakWatch implements target.Server.
-func (s *server) BreakWatch() { s.upstream.Break() }
+func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) }
 
 // Stop implements target.Server.
 func (s *server) Stop() {

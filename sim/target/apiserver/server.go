@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	"k8s.io/utils/clock"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim/etcd"
 	"github.com/watchsim/watchsim/sim/target"
 	"github.com/watchsim/watchsim/sim/target/apiserver/registry"
@@ -30,7 +31,7 @@ type server struct {
 	*registry.Handler
 	cache Cache
 	// upstream lies between the cache and the etcd3 store.
-	upstream *translate.Breakable
+	upstream upstreamStorage
 
 	stopOnce sync.Once
 	stopped  chan struct{}
@@ -48,10 +49,14 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	client := withoutEndpoints(connected)
 	compactor := etcd3.NewCompactor(client.Client, compactInterval, clock.RealClock{}, nil)
 
-	versioner := storage.APIObjectVersioner{}
-	store, err := etcd3.New(client, compactor, translate.PodCodec, translate.NewPod, translate.NewPodList, translate.StoragePrefix, translate.ResourcePrefix,
-		translate.PodResource, identity.NewEncryptCheckTransformer(), etcd3.NewDefaultLeaseManagerConfig(),
-		etcd3.NewDefaultDecoder(translate.PodCodec, versioner), versioner)
+	trouble := config.Trouble
+	if trouble == nil {
+		trouble = &target.Trouble{}
+	}
+	versioner, codec := storage.APIObjectVersioner{}, translate.TroubledCodec{Codec: translate.PodCodec, Trouble: trouble}
+	store, err := etcd3.New(client, compactor, codec, translate.NewPod, translate.NewPodList, translate.StoragePrefix, translate.ResourcePrefix,
+		translate.PodResource, translate.TroubledTransformer{Transformer: identity.NewEncryptCheckTransformer(), Trouble: trouble}, etcd3.NewDefaultLeaseManagerConfig(),
+		etcd3.NewDefaultDecoder(codec, versioner), versioner)
 	if err != nil {
 		compactor.Stop()
 		connected.Close()
@@ -63,7 +68,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 		connected.Close()
 	}
 
-	upstream := translate.NewBreakable(store)
+	upstream := newUpstreamStorage(store, trouble, config.Reached)
 	cache, err := newCache(cacher.Config{
 		Storage:             upstream,
 		Versioner:           versioner,
@@ -84,7 +89,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	}
 	stopped := make(chan struct{})
 	return &server{
-		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped},
+		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped, TTL: trouble.TTL.Load},
 		cache:    cache,
 		upstream: upstream,
 		stopped:  stopped,
@@ -110,7 +115,7 @@ func withoutEndpoints(connected *kubernetes.Client) *kubernetes.Client {
 func (s *server) Watchers() int { return s.cache.Watchers() }
 
 // BreakWatch implements target.Server.
-func (s *server) BreakWatch() { s.upstream.Break() }
+func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) }
 
 // Stop implements target.Server.
 func (s *server) Stop() {

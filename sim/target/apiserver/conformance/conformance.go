@@ -33,6 +33,12 @@ func Run(t *testing.T, newTarget func() target.Target) {
 		{"AnOperationWhoseContextEndsIsUnknown", testAnOperationWhoseContextEndsIsUnknown},
 		{"InformerFollowsTheServer", testInformerFollowsTheServer},
 		{"InformerRelistsAfterExpiry", testInformerRelistsAfterExpiry},
+		{"PointsAreReached", testPointsAreReached},
+		{"TheCacheWaitsAtAPoint", testTheCacheWaitsAtAPoint},
+		{"AnUpstreamWatchThatEndsIsResumed", testAnUpstreamWatchThatEndsIsResumed},
+		{"TheCacheRecoversFromFailedLists", testTheCacheRecoversFromFailedLists},
+		{"ValuesThatCannotBeReadAreNotPassedOver", testValuesThatCannotBeReadAreNotPassedOver},
+		{"WhatExpiresIsDeleted", testWhatExpiresIsDeleted},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, newTarget) })
 	}

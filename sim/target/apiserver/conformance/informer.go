@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/target"
 )
@@ -70,7 +71,7 @@ func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) 
 		require.Equal(t, b.RV, informer.LastSyncRV())
 
 		// The informer takes up again where its stream ended.
-		f.server.BreakWatch()
+		f.server.BreakWatch(faults.WatchExpired)
 		f.waitInitialised(f.server)
 		f.delete("n", "b")
 		a = f.update(object("n", "a", "2"))

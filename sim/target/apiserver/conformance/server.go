@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/etcd"
 	"github.com/watchsim/watchsim/sim/target"
@@ -175,7 +176,7 @@ func testBreakWatchInitialisesTheCacheAgain(t *testing.T, newTarget func() targe
 	require.True(t, ok)
 	require.Equal(t, model.Added, event.Type)
 
-	f.server.BreakWatch()
+	f.server.BreakWatch(faults.WatchExpired)
 	for ok {
 		_, reason, open := w.Next()
 		if ok = open; !ok {
@@ -187,8 +188,8 @@ func testBreakWatchInitialisesTheCacheAgain(t *testing.T, newTarget func() targe
 	rv = f.update(object("n", "a", "2")).RV
 	got := f.do(model.OK, model.Operation{Kind: model.Get, Scope: model.Scope{Namespace: "n", Name: "a"}, RV: rv})
 	require.Equal(t, "2", got.Objects[0].Value)
-	f.server.BreakWatch()
-	f.server.BreakWatch()
+	f.server.BreakWatch(faults.WatchExpired)
+	f.server.BreakWatch(faults.WatchExpired)
 	f.waitInitialised(f.server)
 }
 

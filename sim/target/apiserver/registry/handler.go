@@ -30,6 +30,16 @@ type Handler struct {
 	Release Release
 	// Stopped is closed when the server takes no more requests.
 	Stopped <-chan struct{}
+	// TTL is the time to live of what is written now, in seconds, and 0 is for ever;
+	// nil stands for that.
+	TTL func() uint64
+}
+
+func (h *Handler) ttl() uint64 {
+	if h.TTL == nil {
+		return 0
+	}
+	return h.TTL()
 }
 
 // Release is what differs between releases of Kubernetes in how an API server goes

@@ -31,7 +31,7 @@ var errStopped = apierrors.NewServiceUnavailable("the server is shut down")
 
 // Do implements target.API.
 func (h *Handler) Do(ctx context.Context, op *model.Operation, token string) (next string) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(translate.OfClient(ctx), requestTimeout)
 	defer cancel()
 	var err error
 	switch {
@@ -101,7 +101,7 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 func (h *Handler) create(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
 	pod := translate.PodOf(op.Object)
 	pod.UID = types.UID(fmt.Sprintf("%s-%d", op.Client, op.ID))
-	return h.Storage.Create(ctx, key, pod, out, 0)
+	return h.Storage.Create(ctx, key, pod, out, h.ttl())
 }
 
 // update replaces a pod. As in the registry it is the update function that checks
@@ -121,7 +121,8 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 		pod := translate.PodOf(op.Object)
 		pod.UID = stored.UID
 		pod.ResourceVersion = stored.ResourceVersion
-		return pod, nil, nil
+		ttl := h.ttl()
+		return pod, &ttl, nil
 	}
 	return h.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
 }

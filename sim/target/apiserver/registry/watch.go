@@ -16,7 +16,7 @@ import (
 // Watch implements target.API. Like the HTTP handler it tells some failures with
 // an ERROR event on an open stream, above all an RV that has expired.
 func (h *Handler) Watch(ctx context.Context, stream *model.Stream) target.Watch {
-	w, err := h.watch(ctx, stream)
+	w, err := h.watch(translate.OfClient(ctx), stream)
 	if err != nil {
 		stream.Err, stream.Message = translate.CodeOf(err), err.Error()
 		return nil

@@ -11,5 +11,6 @@
 //   - listerwatcher.go: client-go's lists and watches as operations and streams
 //   - informerwatch.go: a stream of a client as a watch for client-go's informers
 //   - scribble.go: what a careless consumer does to the pods it got
-//   - upstream.go: the storage below a cache, with a way to fail its watches
+//   - upstream.go: the storage below a cache, which tells where the cache is and fails on demand
+//   - trouble.go: stored values that cannot be read for a while
 package translate

@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/faults"
+)
+
+// points are where faults wait for what API servers do. A server passes a point
+// each time it gets there; most pass unnoticed.
+type points struct {
+	mu    sync.Mutex
+	armed []*stop // in order of their arming
+}
+
+// stop is an armed point. It implements faults.Stop.
+type stop struct {
+	points         *points
+	point, process string
+	left           int // arrivals that are still to come; guarded by points
+	reached        chan struct{}
+	release        sync.Once
+	released       chan struct{}
+}
+
+// arm makes the number-th arrival from now on stop at a point.
+func (p *points) arm(point, process string, number int) faults.Stop {
+	s := &stop{
+		points: p, point: point, process: process, left: number,
+		reached: make(chan struct{}), released: make(chan struct{}),
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = append(p.armed, s)
+	return s
+}
+
+// pass is called by an operation of a process at a point. It waits while a fault
+// that waited for this arrival begins, but no longer than ctx lasts.
+func (p *points) pass(ctx context.Context, process, point string) {
+	for _, s := range p.arrive(process, point) {
+		timer := time.NewTimer(faults.HoldMost)
+		select {
+		case <-s.released:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// arrive counts an arrival and returns the stops at which it is the one.
+func (p *points) arrive(process, point string) (stops []*stop) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.armed {
+		if s.process != process || s.point != point || s.left == 0 {
+			continue
+		}
+		if s.left--; s.left == 0 {
+			close(s.reached)
+			stops = append(stops, s)
+		}
+	}
+	return stops
+}
+
+// Reached implements faults.Stop.
+func (s *stop) Reached() <-chan struct{} { return s.reached }
+
+// Release implements faults.Stop.
+func (s *stop) Release() {
+	s.release.Do(func() {
+		close(s.released)
+		s.points.mu.Lock()
+		defer s.points.mu.Unlock()
+		s.points.armed = slices.DeleteFunc(s.points.armed, func(other *stop) bool { return other == s })
+	})
+}
