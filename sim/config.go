@@ -18,6 +18,10 @@ type Config struct {
 	Schedule Schedule
 	// Record keeps the tape of decisions in Result.Tape.
 	Record bool
+	// RecordFile is a file that holds the tape while it is recorded, so that the
+	// decisions so far are there if the process dies; empty for none. It is made, has
+	// Limits.TapeBytes, and is zero after the last decision.
+	RecordFile string
 	// BreakAt ends the run when the scheduler is next asked after that decision,
 	// counted from 1, with the stacks of all goroutines in the result. 0 means
 	// never.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -84,12 +85,18 @@ type recording struct {
 	tape    []byte
 	trace   Trace
 	choices []Choice
+	mapped  bool // whether the tape is a file's content
 }
 
-func newRecording(p *kernel.Params, config Config) recording {
-	var r recording
+func newRecording(p *kernel.Params, config Config) (r recording, err error) {
 	if config.Record {
-		r.tape = tapeMemory.reserve(config.Limits.TapeBytes)
+		if r.mapped = config.RecordFile != ""; r.mapped {
+			if r.tape, err = mapFile(config.RecordFile, config.Limits.TapeBytes); err != nil {
+				return r, fmt.Errorf("cannot record into a file: %w", err)
+			}
+		} else {
+			r.tape = tapeMemory.reserve(config.Limits.TapeBytes)
+		}
 		p.Record = unsafe.Pointer(unsafe.SliceData(r.tape))
 		p.RecordCap = len(r.tape)
 	}
@@ -103,7 +110,15 @@ func newRecording(p *kernel.Params, config Config) recording {
 		p.Choices = unsafe.Pointer(unsafe.SliceData(r.choices))
 		p.ChoicesCap = len(r.choices)
 	}
-	return r
+	return r, nil
+}
+
+// close ends the access to the tape.
+func (r recording) close() error {
+	if r.mapped {
+		return syscall.Munmap(r.tape)
+	}
+	return nil
 }
 
 func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *Result {

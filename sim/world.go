@@ -77,7 +77,10 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	}
 	config.Source.load(&params)
 	config.Explore.load(&params)
-	recording := newRecording(&params, config)
+	recording, err := newRecording(&params, config)
+	if err != nil {
+		return nil, err
+	}
 
 	// The collector would run at moments that depend on the machine.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -103,6 +106,9 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	}
 	runtime.KeepAlive(config.Source)
 	result := newResult(w, &counters, wall, recording)
+	if err := recording.close(); err != nil {
+		return nil, err
+	}
 	if config.Stop && result.Stop != Completed {
 		Here(result)
 	}

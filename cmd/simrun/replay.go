@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,6 +84,9 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 		job.Log = filepath.Join(again, "log.txt")
 	}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
+	if errors.Is(err, swarm.ErrWorkerDied) {
+		return died(command.OutOrStdout(), recorded, again, err)
+	}
 	if err == nil && answer.Error != "" {
 		err = errors.New(answer.Error)
 	}
@@ -104,7 +108,10 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	fmt.Fprintf(out, "%s\n\n", strings.TrimRight(answer.Report, "\n"))
 	if answer.Diverged || answer.Verdict.Hash != recorded.Hash {
 		why := fmt.Sprintf("expected the hash %s, found %s", recorded.Hash, answer.Verdict.Hash)
-		if answer.Diverged {
+		switch {
+		case recorded.Hash == "":
+			why = "expected the process to die in the middle of it, found a whole run"
+		case answer.Diverged:
 			why = "the tape has a choice that the run does not have, or ends before it"
 		}
 		fmt.Fprintf(out, "  the replay differs: %s;\n  the code or the toolchain is not the one that recorded it\n", why)
@@ -125,6 +132,22 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	default:
 		return exit(exitInconclusive)
 	}
+}
+
+// died is the end of a replay whose worker died in the middle of it.
+func died(out io.Writer, recorded scenario.Recorded, again string, err error) error {
+	fmt.Fprintf(out, "%v\n\n", err)
+	repeated, loadErr := scenario.Load(again)
+	switch {
+	case recorded.Hash != "":
+		fmt.Fprintln(out, "  the replay differs: expected a whole run, found one whose process dies")
+		return exit(exitInconclusive)
+	case loadErr != nil || !bytes.Equal(repeated.Tape, recorded.Tape):
+		fmt.Fprintln(out, "  the process died, as it did when the run was recorded, but after other decisions")
+		return exit(exitInconclusive)
+	}
+	fmt.Fprintln(out, "  the process died after the same decisions as when the run was recorded")
+	return exit(exitFailed)
 }
 
 // firstDifference says which decision is the first that differs from the recorded

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim/scenario"
 )
 
 func TestDyingWorkerIsAFailureWithItsPanic(t *testing.T) {
@@ -26,6 +28,30 @@ func TestDyingWorkerIsAFailureWithItsPanic(t *testing.T) {
 	code, stdout, stderr = simrun(t, "--seed", "1", "--target", "panicking", "--json")
 	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
 	require.Contains(t, stdout, `"guarantee":"Completed","text":"the worker process died in seed 1: panic: the panicking target panics`)
+}
+
+// What a run is a function of, and its decisions so far, are there if its process dies.
+func TestARunWhoseProcessDiesLeavesAFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "out")
+	code, stdout, stderr := simrun(t, "--seed", "3", "--target", "panicking", "--out", folder)
+	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	folder = filepath.Join(folder, "panicking-minute-3")
+	require.Contains(t, stdout, "artefacts in "+folder)
+	require.Contains(t, content(t, folder, "report.txt"), "panic: the panicking target panics")
+	require.NotEmpty(t, content(t, folder, "plan.txt"))
+	recorded, err := scenario.Load(folder)
+	require.NoError(t, err)
+	require.Equal(t, uint64(3), recorded.Spec.Seed)
+	require.Empty(t, recorded.Hash)
+	require.Greater(t, len(recorded.Tape), 100, "the decisions of the time before the server is started")
+
+	code, stdout, stderr = simrun(t, "replay", folder)
+	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "panic: the panicking target panics")
+	require.Contains(t, stdout, "the process died after the same decisions as when the run was recorded")
+
+	code, stdout, stderr = simrun(t, "check", folder)
+	requireRefused(t, "history.jsonl", code, stdout, stderr)
 }
 
 func TestInterruptGivesWhatIsKnown(t *testing.T) {

@@ -161,7 +161,7 @@ func TestTheReadinessCheckOfKubernetes116122IsTold(t *testing.T) {
 func TestWhatWasNotFoundIsSaid(t *testing.T) {
 	for says, found := range map[string]Found{
 		"No decision of the scheduler matters":                      {None: true},
-		"and not after decision 75":    {After: 50, Before: 75, Tried: 5},
+		"and not after decision 75":                                 {After: 50, Before: 75, Tried: 5},
 		"There was no time to find the last decision":               {},
 		"The last decision of the scheduler that it needs is numbe": {Last: 4, Numbers: []uint64{4}},
 	} {

@@ -73,29 +73,64 @@ func (r *Run) Write(folder string, build Build) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	spec := r.Spec
-	spec.Plan = ""
-	about, err := json.MarshalIndent(record{
-		Format: runFormat, Version: runVersion, Spec: spec, Hash: fmt.Sprintf("%016x", r.Result.Hash), Began: r.Began, Build: build,
-	}, "", "  ")
+	about, err := r.about(build, fmt.Sprintf("%016x", r.Result.Hash))
 	if err != nil {
 		return err
 	}
-	files := []file{
-		text(runFile, append(about, '\n')),
+	files := append([]file{
+		text(runFile, about),
 		text(planFile, r.Plan.String()),
 		{tapeFile + packed.Zstd, r.writeTape},
 		{historyFile + packed.Zstd, r.writeHistory},
 		absent(decisionsFile + packed.Zstd),
 		text(stacksFile, r.Result.Stacks),
-		// What an earlier run has left, or someone who unpacked it.
-		absent(tapeFile), absent(historyFile), absent(decisionsFile), absent(verdictFile), absent(reportFile), absent(decisiveFile),
-		absent(timeline.File), absent(timeline.ReadsFile),
-	}
+	}, leftovers()...)
 	if r.Result.Trace != nil {
 		files = append(files, file{decisionsFile + packed.Zstd, r.writeDecisions})
 	}
 	return writeAll(folder, files)
+}
+
+// WriteUnfinished writes what is known of a run in whose middle its process died: what
+// it is a function of, the decisions so far but for plain ones at their end, and why.
+// There is no hash in it and no history.
+func WriteUnfinished(folder string, spec Spec, build Build, decisions []byte, report string) error {
+	plan, err := spec.plan()
+	if err != nil {
+		return err
+	}
+	r := &Run{Spec: spec, Plan: plan, Result: &sim.Result{Tape: decisions}}
+	about, err := r.about(build, "")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return writeAll(folder, append([]file{
+		text(runFile, about),
+		text(planFile, plan.String()),
+		{tapeFile + packed.Zstd, r.writeTape},
+		absent(historyFile + packed.Zstd), absent(decisionsFile + packed.Zstd), absent(stacksFile),
+	}, append(leftovers(), text(reportFile, report))...))
+}
+
+// leftovers are what an earlier run has left, or someone who unpacked it.
+func leftovers() []file {
+	return []file{
+		absent(tapeFile), absent(historyFile), absent(decisionsFile), absent(verdictFile), absent(reportFile), absent(decisiveFile),
+		absent(timeline.File), absent(timeline.ReadsFile),
+	}
+}
+
+// about is what run.json holds.
+func (r *Run) about(build Build, hash string) ([]byte, error) {
+	spec := r.Spec
+	spec.Plan = ""
+	about, err := json.MarshalIndent(record{
+		Format: runFormat, Version: runVersion, Spec: spec, Hash: hash, Began: r.Began, Build: build,
+	}, "", "  ")
+	return append(about, '\n'), err
 }
 
 func (r *Run) writeTape(w io.Writer) error {

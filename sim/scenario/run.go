@@ -19,8 +19,9 @@ import (
 type Options struct {
 	// Dir is an existing folder for the members' data. Relative is better.
 	Dir string
-	// Record keeps the tape.
-	Record bool
+	// Record keeps the tape, and RecordFile is that of sim.Config.
+	Record     bool
+	RecordFile string
 	// Tape is followed instead of the seed's schedule, if it is not nil. A reduced
 	// run always follows one, which leaves out the plain choices at its end.
 	Tape []byte
@@ -86,7 +87,7 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	var ran *cluster.Cluster
 	r.Result, err = sim.Run(sim.Config{
 		Source: spec.source(options.Tape), Limits: limits, Schedule: r.Schedule, Explore: spec.Explore.steering(),
-		Record: options.Record, Stop: options.Stop, BreakAt: options.BreakAt, Trace: options.Trace, TraceRecords: options.TraceRecords,
+		Record: options.Record, RecordFile: options.RecordFile, Stop: options.Stop, BreakAt: options.BreakAt, Trace: options.Trace, TraceRecords: options.TraceRecords,
 		Network: simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost},
 	}, func(world *sim.World) {
 		ran, err = cluster.Start(world, cluster.Config{

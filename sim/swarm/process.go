@@ -6,13 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/scenario"
 )
 
 // ErrWorkerDied means that a worker ended in the middle of a job: a panic in
@@ -32,6 +37,8 @@ type process struct {
 	errors  *complaint
 	runs    int
 	once    sync.Once
+	// interrupted is whether nobody wants to know any more what becomes of it.
+	interrupted atomic.Bool
 }
 
 // startProcess starts a worker, with some variables, such as "NAME=value", more in
@@ -87,24 +94,55 @@ func (p *process) do(job Job, limit time.Duration) (Answer, error) {
 	if err == nil {
 		return answer, nil
 	}
-	p.close()
+	defer p.close()
+	p.wait() // all that it says before it dies is read then
+	died := fmt.Errorf("%w in seed %d: %s", ErrWorkerDied, job.Spec.Seed, p.errors)
 	if tooLong != "" {
-		return Answer{}, fmt.Errorf("%w: seed %d took longer than %s", ErrWorkerDied, job.Spec.Seed, tooLong)
+		died = fmt.Errorf("%w: seed %d took longer than %s", ErrWorkerDied, job.Spec.Seed, tooLong)
 	}
-	return Answer{}, fmt.Errorf("%w in seed %d: %s", ErrWorkerDied, job.Spec.Seed, p.errors)
+	if job.Folder != "" && !p.interrupted.Load() {
+		if err := p.salvage(job, died); err != nil {
+			died = fmt.Errorf("%w\nwhat is known of the run could not be written: %w", died, err)
+		}
+	}
+	return Answer{}, died
+}
+
+// salvage writes what is known of a run in whose middle the worker died: what it is a
+// function of, and the decisions so far.
+func (p *process) salvage(job Job, died error) error {
+	tape, err := os.ReadFile(filepath.Join(p.dir, tapeSoFar))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the run had not begun
+	}
+	if err != nil {
+		return err
+	}
+	return scenario.WriteUnfinished(job.Folder, job.Spec, scenario.CurrentBuild(), sim.Trimmed(tape), died.Error()+"\n")
 }
 
 // close lets the worker end, waits for it, and clears up after it: one that
 // was killed could not.
 func (p *process) close() {
+	p.wait()
+	_ = os.RemoveAll(p.dir)
+}
+
+// wait lets the worker end and waits for it.
+func (p *process) wait() {
 	p.once.Do(func() {
 		p.in.Close()
 		_ = p.command.Wait()
-		_ = os.RemoveAll(p.dir)
 	})
 }
 
 func (p *process) kill() { _ = p.command.Process.Kill() }
+
+// interrupt ends a worker whose run nobody waits for any more.
+func (p *process) interrupt() {
+	p.interrupted.Store(true)
+	p.kill()
+}
 
 // scratchDir is where workers keep their members' data: in memory where the
 // system has a place for that.

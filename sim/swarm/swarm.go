@@ -116,7 +116,7 @@ func Once(ctx context.Context, binary string, job Job, limits Limits) (Answer, e
 		return Answer{}, err
 	}
 	defer worker.close()
-	defer context.AfterFunc(ctx, worker.kill)()
+	defer context.AfterFunc(ctx, worker.interrupt)()
 	return worker.do(job, limits.Processor)
 }
 
@@ -217,7 +217,7 @@ func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
 		}
 		s.worker = worker
 	}
-	defer context.AfterFunc(ctx, s.worker.kill)()
+	defer context.AfterFunc(ctx, s.worker.interrupt)()
 	answer, err := s.worker.do(job, s.config.Limits.Processor)
 	if err != nil || s.worker.runs >= s.config.Limits.Runs || answer.Memory > s.config.Limits.MemoryBytes {
 		s.close()

@@ -107,7 +107,7 @@ func inOrder(ctx context.Context, config Config, seeds []uint64, prefix string) 
 		return nil, err
 	}
 	defer worker.close()
-	defer context.AfterFunc(ctx, worker.kill)()
+	defer context.AfterFunc(ctx, worker.interrupt)()
 	var records []record
 	for _, seed := range seeds {
 		job := Job{Spec: config.Spec, Trace: fmt.Sprintf("%s-%d.trace.gz", prefix, seed)}

@@ -83,6 +83,10 @@ type worker struct {
 // in every run.
 const dataDir = "data"
 
+// tapeSoFar is the file with the tape of a run that is to leave a folder. It is there
+// if the worker dies.
+const tapeSoFar = "tape"
+
 func (w *worker) do(job Job) Answer {
 	if job.Protocol != protocol {
 		return Answer{Error: ErrProtocol.Error()}
@@ -98,12 +102,17 @@ func (w *worker) do(job Job) Answer {
 	if job.Log != "" {
 		log = &sim.Logbook{}
 	}
+	recordFile := ""
+	if job.Folder != "" {
+		recordFile = tapeSoFar
+	}
 	run, err := w.execute(job.Spec, made, scenario.Options{
 		Until: job.Until, BreakAt: job.BreakAt, Stop: job.Stop, Log: log,
-		Record: job.Folder != "" || job.Details, Tape: job.Tape,
+		Record: job.Folder != "" || job.Details, RecordFile: recordFile, Tape: job.Tape,
 		Trace: job.Trace != "" || job.Details || job.Folder != "", TraceRecords: job.traceRecords(),
 	})
 	if job.Folder != "" {
+		os.Remove(tapeSoFar)
 		defer sim.ForgetTrace()
 	}
 	if err != nil {
