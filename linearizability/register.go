@@ -276,9 +276,10 @@ func (c *checker) reportUnexplained(r *register, calls []*call) {
 		c.violate(Preconditions, witnessOf(call.op, r.versions[call.version].RV),
 			fmt.Sprintf("%s took effect at RV %d although there was %s", describeOperation(call.op), r.versions[call.version].RV, state))
 	}
-	if !reported {
-		c.violate(Linearizable, witnessOf(calls[0].op),
-			fmt.Sprintf("the writes to %s, the first being %s, cannot have made the versions that etcd committed",
-				keyOf(r.calls[0].op), describeOperation(r.calls[0].op)))
+	// What no recorded operation made is among the calls, too.
+	first := slices.IndexFunc(calls, func(call *call) bool { return call.op != nil })
+	if op := calls[max(0, first)].op; !reported && op != nil {
+		c.violate(Linearizable, witnessOf(op),
+			fmt.Sprintf("the writes to %s, the first being %s, cannot have made the versions that etcd committed", keyOf(op), describeOperation(op)))
 	}
 }

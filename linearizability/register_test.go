@@ -215,6 +215,16 @@ func TestWhatExpiredWasDeletedByNobody(t *testing.T) {
 	}
 }
 
+// A version that nobody made and somebody made is made once too often, in whatever
+// order they come.
+func TestWhatIsSaidToHaveExpiredAndWasWritten(t *testing.T) {
+	history := registerHistory([]model.Operation{on(model.Update, 50, 60, writes("v6", 6))})
+	for i := range history.Truth.Changes {
+		history.Truth.Changes[i].Expired = true
+	}
+	judge(t, history, guarantees{linearizability.Linearizable})
+}
+
 func TestRealTimeHoldsAcrossObjects(t *testing.T) {
 	truth := model.Truth{Revision: 3, Changes: []model.Change{
 		{RV: 2, Object: model.Object{Name: "x", Value: "v2"}}, {RV: 3, Object: model.Object{Name: "y", Value: "v3"}}}}

@@ -86,6 +86,8 @@ func (v *validation) truth() error {
 			return v.bad(at, "rv", fmt.Sprintf("at most %d, the last revision that the end record names", truth.Revision), change.RV)
 		case change.Object.Name == "":
 			return v.bad(at, "object.name", "the name of an object", "")
+		case change.Expired && !change.Deleted:
+			return v.bad(at, "expired", "it with deleted alone, as only what is deleted expires", true)
 		}
 		last = change.RV
 	}

@@ -35,6 +35,8 @@ func TestInvalidHistories(t *testing.T) {
 			"line 4, the change to default/a, field rv: expected a revision above 3, that of the change before, found 3"},
 		{"truth with a negative revision", func(h *model.History) { h.Truth.Changes[0].RV = -2 },
 			"line 2, the change to default/a, field rv: expected a revision above 0, that of the change before, found -2"},
+		{"what expired and is still there", func(h *model.History) { h.Truth.Changes[0].Expired = true },
+			"line 2, the change to default/a, field expired: expected it with deleted alone, as only what is deleted expires, found true"},
 		{"truth without a name", func(h *model.History) { h.Truth.Changes[0].Object.Name = "" },
 			`line 2, the change to default/, field object.name: expected the name of an object, found ""`},
 		{"compaction at nothing", func(h *model.History) { h.Truth.Compactions[0].RV = 0 },
