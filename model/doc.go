@@ -7,6 +7,7 @@
 //   - history.go: what a run records, and the requests clients make
 //   - key.go: the identity of an object, and the order etcd keeps keys in
 //   - store.go: the state of the resource at any revision
+//   - authors.go: which operation made a change
 //   - watch.go: what a watch is owed: scope, selector, and the types of events
 //   - stream.go: what may arrive on one stream, as a state machine
 //   - window.go: which watches a cache can serve, and how it refuses the others

@@ -32,34 +32,16 @@ import (
 type Explainer struct {
 	history *model.History
 	// store is nil if the truth is out of order, and so no store.
-	store *model.Store
-	// writes finds the operation that wrote a value, deletions the one that was
-	// told the RV of its deletion.
-	writes    map[written]*model.Operation
-	deletions map[int64]*model.Operation
-}
-
-// written is what a write made of an object. Contents are unique.
-type written struct {
-	key   model.Key
-	value string
+	store   *model.Store
+	authors model.Authors
 }
 
 // New prepares to explain violations that [linearizability.Check] found in a
 // history. That takes as long as a fraction of the check.
 func New(history *model.History) *Explainer {
-	e := &Explainer{history: history, writes: map[written]*model.Operation{}, deletions: map[int64]*model.Operation{}}
+	e := &Explainer{history: history, authors: model.NewAuthors(history)}
 	if inOrder(history.Truth.Changes) {
 		e.store = model.NewStore(&history.Truth)
-	}
-	for i := range history.Operations {
-		op := &history.Operations[i]
-		switch {
-		case (op.Kind == model.Create || op.Kind == model.Update) && op.Object != nil:
-			e.writes[written{op.Object.Key(), op.Object.Value}] = op
-		case op.Kind == model.Delete && op.Err == model.OK && op.ResultRV > 0:
-			e.deletions[op.ResultRV] = op
-		}
 	}
 	return e
 }

@@ -178,15 +178,19 @@ func startOf(s *model.Stream) (int64, bool) {
 // maker returns the operation that made the change at rv, nil if no recorded one
 // says that it did.
 func (e *Explainer) maker(rv int64) *model.Operation {
-	if op := e.deletions[rv]; op != nil {
-		return op
+	if i, known := e.authors.Deletion(rv); known {
+		return &e.history.Operations[i]
 	}
 	changes := e.history.Truth.Changes
 	i, found := slices.BinarySearchFunc(changes, rv, func(c model.Change, rv int64) int { return int(c.RV - rv) })
 	if !found || changes[i].Deleted {
 		return nil
 	}
-	return e.writes[written{changes[i].Object.Key(), changes[i].Object.Value}]
+	author, known := e.authors.Of(&changes[i])
+	if !known {
+		return nil
+	}
+	return &e.history.Operations[author]
 }
 
 // author says which operation made the change at rv.

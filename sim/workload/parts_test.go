@@ -4,13 +4,10 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/model"
-	"github.com/watchsim/watchsim/sim/target/memory"
 )
 
 // crowded is a configuration with every kind of client.
@@ -24,21 +21,8 @@ func crowded() Config {
 // recorded, with the steps that were taken.
 func notes(t *testing.T, seed uint64, config Config) (history model.History, parts []Part) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New()
-		store.Window = window
-		w, err := New(config, world(store, streams(seed)))
-		require.NoError(t, err)
-		began := time.Now()
-		w.Start()
-		time.Sleep(time.Until(began.Add(config.Active())))
-		require.NoError(t, w.Heal())
-		time.Sleep(config.Quiet)
-		require.NoError(t, w.Stop())
-		w.Fill(&history)
-		parts = w.Parts()
-	})
-	return history, parts
+	w, history := play(t, seed, config, nil)
+	return history, w.Parts()
 }
 
 func TestAllPartsTogetherAreTheWholeRun(t *testing.T) {

@@ -131,12 +131,20 @@ const window = 12
 
 // run plays a whole run over a fresh store; disturb does what it likes between
 // start and healing, and says what that was.
-func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memory.Store) []model.Fault) (history model.History) {
+func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memory.Store) []model.Fault) model.History {
+	t.Helper()
+	_, history := play(t, seed, config, disturb)
+	return history
+}
+
+// play is run, and returns the clients as well.
+func play(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memory.Store) []model.Fault) (w *Workload, history model.History) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		store.Window = window
-		w, err := New(config, world(store, streams(seed)))
+		var err error
+		w, err = New(config, world(store, streams(seed)))
 		require.NoError(t, err)
 		began := time.Now()
 		w.Start()
@@ -152,7 +160,7 @@ func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memo
 		w.Fill(&history)
 		history.Truth = store.Truth()
 	})
-	return history
+	return w, history
 }
 
 // unrest compacts every few seconds, breaks streams, and makes the cache start

@@ -21,7 +21,7 @@ type commit struct {
 
 // commits returns one for each change.
 func commits(h *model.History) []commit {
-	authors := authorsOf(h)
+	authors := model.NewAuthors(h)
 	told := toldOf(h)
 	all := make([]commit, len(h.Truth.Changes))
 	next, by := len(told)-1, h.End
@@ -33,13 +33,8 @@ func commits(h *model.History) []commit {
 	}
 	from := int64(0)
 	for i := range all {
-		change := &h.Truth.Changes[i]
-		author, known := authors.ofDeletion[change.RV]
-		if !change.Deleted {
-			author, known = authors.ofWrite[written{change.Object.Key(), change.Object.Value}]
-		}
 		all[i].author = -1
-		if known {
+		if author, known := authors.Of(&h.Truth.Changes[i]); known {
 			all[i].author = author
 			from = max(from, h.Operations[author].Call)
 		}
@@ -47,32 +42,6 @@ func commits(h *model.History) []commit {
 		all[i].from, all[i].by = min(from, all[i].by), max(from, all[i].by)
 	}
 	return all
-}
-
-// written is what a write made of an object. Contents are unique.
-type written struct {
-	key   model.Key
-	value string
-}
-
-// authors finds operations by what they did to the store.
-type authors struct {
-	ofWrite    map[written]int
-	ofDeletion map[int64]int
-}
-
-func authorsOf(h *model.History) authors {
-	a := authors{map[written]int{}, map[int64]int{}}
-	for i := range h.Operations {
-		op := &h.Operations[i]
-		switch {
-		case (op.Kind == model.Create || op.Kind == model.Update) && op.Object != nil:
-			a.ofWrite[written{op.Object.Key(), op.Object.Value}] = i
-		case op.Kind == model.Delete && op.Err == model.OK && op.ResultRV > 0:
-			a.ofDeletion[op.ResultRV] = i
-		}
-	}
-	return a
 }
 
 // told is a moment at which a client learned that etcd had reached a revision.
