@@ -113,4 +113,38 @@ var controls = []Mutant{
 		Hunt:        in("reinit"),
 		Equivalent:  "those below the list are dropped with the next event, and until then none is asked for below it",
 	},
+	{
+		Name:        "E10",
+		Summary:     "After a crash during a compaction the revision begins again at that of the newest object.",
+		Module:      etcdServer,
+		File:        kvstoreFile,
+		Anchor:      "		if s.currentRev < scheduledCompact {\n			s.currentRev = scheduledCompact\n		}\n",
+		Replacement: "",
+		Hunt:        in("tombstone"),
+		Equivalent:  "a compaction keeps the newest revision since #18274, which E08 undoes, so that a restart finds it; before, this was etcd-io/etcd #17780",
+	},
+	{
+		Name:    "E11",
+		Summary: "After a restart the revision may lie below the last compaction.",
+		Module:  etcdServer,
+		File:    kvstoreFile,
+		Anchor: `		if s.currentRev < s.compactMainRev {
+			s.currentRev = s.compactMainRev
+		}
+
+		// If the latest revision was a tombstone revision and etcd just compacted
+		// it, but crashed right before persisting the FinishedCompactRevision,
+		// then it would lead to revision decreasing in bbolt db file. In such
+		// a scenario, we should adjust the current revision using the scheduled
+		// compact revision on bootstrap when etcd gets started again.
+		//
+		// See https://github.com/etcd-io/etcd/issues/17780#issuecomment-2061900231
+		if s.currentRev < scheduledCompact {
+			s.currentRev = scheduledCompact
+		}
+`,
+		Replacement: "",
+		Hunt:        in("tombstone"),
+		Equivalent:  "a compaction keeps the newest revision since #18274, which E08 undoes, so that a restart finds it; before, this was etcd-io/etcd #6633",
+	},
 }

@@ -100,41 +100,7 @@ var etcdMutants = []Mutant{
 		File:        keyIndexFile,
 		Anchor:      "		if tomb := g.revs[len(g.revs)-1].Main; tomb >= atRev {\n",
 		Replacement: "		if tomb := g.revs[len(g.revs)-1].Main; tomb > atRev {\n",
-		Hunt:        []string{"--scenario", "minute", "--faults", "compaction,reset,partition"},
-	},
-	{
-		Name:        "E10",
-		Summary:     "After a crash during a compaction the revision begins again at that of the newest object.",
-		Source:      "etcd-io/etcd #17780, fixed by #17815 in 3.5.14",
-		Module:      etcdServer,
-		File:        kvstoreFile,
-		Anchor:      "		if s.currentRev < scheduledCompact {\n			s.currentRev = scheduledCompact\n		}\n",
-		Replacement: "",
-		Hunt:        []string{"--scenario", "minute", "--faults", "compaction,etcd-crash"},
-	},
-	{
-		Name:    "E11",
-		Summary: "After a restart the revision may lie below the last compaction.",
-		Source:  "etcd-io/etcd #6633, fixed in 3.1",
-		Module:  etcdServer,
-		File:    kvstoreFile,
-		Anchor: `		if s.currentRev < s.compactMainRev {
-			s.currentRev = s.compactMainRev
-		}
-
-		// If the latest revision was a tombstone revision and etcd just compacted
-		// it, but crashed right before persisting the FinishedCompactRevision,
-		// then it would lead to revision decreasing in bbolt db file. In such
-		// a scenario, we should adjust the current revision using the scheduled
-		// compact revision on bootstrap when etcd gets started again.
-		//
-		// See https://github.com/etcd-io/etcd/issues/17780#issuecomment-2061900231
-		if s.currentRev < scheduledCompact {
-			s.currentRev = scheduledCompact
-		}
-`,
-		Replacement: "",
-		Hunt:        []string{"--scenario", "minute", "--faults", "compaction,etcd-crash,etcd-restart"},
+		Hunt:        in("tombstone"),
 	},
 	{
 		Name:        "stale-range",

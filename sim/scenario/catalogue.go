@@ -74,7 +74,26 @@ var drawn = []Entry{
 		},
 		minimum: linearizability.Counts{Writes: 130, Gets: 50, Lists: 40, Streams: 160, Blocks: 90, Events: 750, Bookmarks: 9, Changes: 130,
 			Unblocked: 4, Shared: 5, Released: 1, Scribbled: 150}},
+	{Name: "tombstone", Summary: "history is compacted at deletions, while the cache is cut off before them, or as the last change before a crash",
+		spec:    Spec{Members: 1, Servers: 1, Operations: 160, Plan: tombstonePlan},
+		minimum: linearizability.Counts{Writes: 3, Gets: 10, Lists: 6, Streams: 4, Blocks: 1, Events: 10, Bookmarks: 1, Changes: 4,
+			Faults: 7, Shared: 1, Released: 1}},
 }
+
+// tombstonePlan has etcd compacted at a deletion again and again. At first the cache
+// has not got it, if it was the first change since its stream was held up, and asks
+// for it once more on a new connection. Then it is where etcd's history ends.
+var tombstonePlan = func() string {
+	plan := "# watchsim plan v1\n"
+	for at := 2 * time.Second; at < 40*time.Second; at += 6 * time.Second {
+		plan += fmt.Sprintf("at %v stream-stall server=apiserver-0 for=2.5s\n", at) +
+			fmt.Sprintf("at %v compaction revision=deletion\n", at+1800*time.Millisecond) +
+			fmt.Sprintf("at %v reset from=apiserver-0 to=etcd-0\n", at+2*time.Second) +
+			fmt.Sprintf("at %v compaction revision=deletion\n", at+4*time.Second) +
+			fmt.Sprintf("at %v etcd-crash member=etcd-0 down=200ms\n", at+5200*time.Millisecond)
+	}
+	return plan
+}()
 
 // Catalogue lists the scenarios in a fixed order; the first is the default.
 func Catalogue() []Entry { return append([]Entry{}, catalogue...) }
