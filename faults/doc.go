@@ -5,7 +5,8 @@
 //   - A [Point] is something the program does that a fault can wait for. [Points]
 //     lists them (points.go).
 //   - A [Plan] is a list of faults with their times or points, as text that people
-//     can read and edit (plan.go, parse.go).
+//     can read and edit (plan.go, parse.go). [Plan.Check] says whether it can be
+//     carried out, and [Locate] where in the text it cannot (check.go).
 //   - [Generate] draws a plan (generate.go).
 //   - [Run] carries a plan out on a [Surface], the simulated cluster, in
 //     simulated time (engine.go, surface.go).

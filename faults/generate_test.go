@@ -43,7 +43,7 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
 		require.NoError(t, err)
-		require.NoError(t, plan.Check(Topology{config.Members, config.Servers, append(slices.Clone(config.Clients), config.Consumers...), config.Consumers}))
+		require.NoError(t, plan.Check(Topology{config.Members, config.Servers, append(slices.Clone(config.Clients), config.Consumers...), config.Consumers}, config.HealBy))
 		parsed, err := Parse(plan.String())
 		require.NoError(t, err)
 		require.ElementsMatch(t, plan, parsed)

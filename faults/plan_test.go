@@ -138,55 +138,6 @@ func TestPlansPrintOneLineAFault(t *testing.T) {
 	}.String())
 }
 
-// topology is three members, two servers and three clients.
-func topology() Topology {
-	return Topology{
-		Members: []string{"etcd-0", "etcd-1", "etcd-2"}, Servers: []string{"apiserver-0", "apiserver-1"},
-		Clients: []string{"writer-0", "watcher-0", "watcher-1"}, Consumers: []string{"watcher-0", "watcher-1"},
-	}
-}
-
-func TestCheckNamesWhatCannotFire(t *testing.T) {
-	single := topology()
-	single.Members = single.Members[:1]
-	for _, row := range []struct {
-		line     string
-		topology Topology
-		want     string
-	}{
-		{"at 1s etcd-restart member=etcd-2", topology(), ""},
-		{"at 1s etcd-restart member=etcd-2", single, `expected member to be one of [etcd-0], found "etcd-2"`},
-		{"at 1s etcd-restart member=apiserver-0", topology(), `found "apiserver-0"`},
-		{"at 1s quorum-loss survivor=etcd-2 down=1s", topology(), ""},
-		{"at 1s quorum-loss survivor=etcd-0 down=1s", single, "expected at least 3 etcd members, found 1"},
-		{"at 1s reset from=watcher-0 to=apiserver-1", topology(), ""},
-		{"at 1s reset from=etcd-0 to=etcd-9", topology(), `expected to to be one of`},
-		{"at 1s reset from=etcd-0 to=etcd-0", topology(), "found etcd-0 at both ends"},
-		{"at 1s watch-break server=apiserver-9", topology(), `found "apiserver-9"`},
-		{"at 1s stalled-consumer client=watcher-1 for=1s", topology(), ""},
-		{"at 1s stalled-consumer client=writer-0 for=1s", topology(), `found "writer-0"`},
-		{"between 1s and 2s on list 1 of apiserver-1 leader-move", topology(), ""},
-		{"between 1s and 2s on list 1 of etcd-1 leader-move", topology(), `expected list of one of [apiserver-0 apiserver-1], found "etcd-1"`},
-		{"at 1s etcd-crash member=etcd-0 down=2s\nat 3s etcd-restart member=etcd-0", topology(), ""},
-		{"at 1s etcd-crash member=etcd-0 down=2s\nat 2s etcd-restart member=etcd-1", topology(), ""},
-		{"at 1s etcd-crash member=etcd-0 down=2s\nat 2s etcd-restart member=etcd-0", topology(),
-			`"at 2s etcd-restart member=etcd-0": expected "at 1s etcd-crash member=etcd-0 down=2s" to be over or yet to come, found that both act on etcd-0`},
-		{"at 2s etcd-restart member=etcd-0\nat 1s quorum-loss survivor=etcd-1 down=2s", topology(), `found that both act on etcd-0`},
-		{"at 2s leader-move\nat 2s leader-move", topology(), `found that both act on etcd-0`},
-		{"at 2s partition from=etcd-0 to=etcd-1 for=1s\nat 2.5s black-hole from=etcd-1 to=etcd-0 for=2s", topology(),
-			`found that both act on the link of etcd-0 and etcd-1`},
-	} {
-		plan, err := Parse(row.line)
-		require.NoError(t, err)
-		if err := plan.Check(row.topology); row.want == "" {
-			require.NoError(t, err)
-		} else {
-			require.ErrorContains(t, err, row.want)
-		}
-	}
-	require.ErrorContains(t, Plan{{Kind: "earthquake"}}.Check(topology()), `found "earthquake"`)
-}
-
 func TestEveryPointIsDocumented(t *testing.T) {
 	seen := map[string]bool{}
 	for _, point := range Points() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -175,7 +176,7 @@ func (f *runFlags) config() (swarm.Config, error) {
 	}
 	spec.Seed = first
 	if err := spec.Validate(); err != nil {
-		return swarm.Config{}, err
+		return swarm.Config{}, f.ofPlan(err)
 	}
 	limits, err := f.limits()
 	if err != nil {
@@ -187,6 +188,15 @@ func (f *runFlags) config() (swarm.Config, error) {
 		Binary: binary, Spec: spec, First: first, Last: last,
 		Out: f.out, KeepAll: f.keepAll || first == last, Limits: limits,
 	}, err
+}
+
+// ofPlan names the plan file in an error about what it says.
+func (f *runFlags) ofPlan(err error) error {
+	var misfit *faults.Misfit
+	if errors.As(err, &misfit) {
+		return fmt.Errorf("--faults %s: %w", f.faults, err)
+	}
+	return err
 }
 
 // prepareOut makes the folder for artefacts and tries to write there, which is

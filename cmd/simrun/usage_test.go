@@ -29,6 +29,8 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 	malformed := write("malformed", "# watchsim plan v1\nat 5s compaction revision=current\nat 6s etcd-crash member=etcd-0\n")
 	newer := write("newer", "# watchsim plan v9\n")
 	other := write("other", "at 5s etcd-crash member=etcd-2 down=1s\n")
+	late := write("late", "\nat 2h leader-move\nat 3h compaction revision=current # too late\n")
+	twice := write("twice", "at 5s etcd-crash member=etcd-0 down=9s\n# while it is down:\n  at 6s etcd-restart member=etcd-0\n")
 
 	for name, row := range map[string]struct {
 		arguments string
@@ -63,7 +65,9 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 		"unknown kind":          {"--seed 1 --faults compaction,earthquake", `found "compaction,earthquake"`},
 		"malformed plan":        {"--seed 1 --faults " + malformed, "line 3, column 31: expected down="},
 		"newer plan":            {"--seed 1 --faults " + newer, "line 1, column 17: expected a plan of version v1"},
-		"other topology":        {"--seed 1 --faults " + other, `found "etcd-2"`},
+		"other topology":        {"--seed 1 --faults " + other, `other: faults: line 1, column 18: expected member to be one of [etcd-0], found "etcd-2"`},
+		"plan for longer runs":  {"--seed 1 --etcd-members 3 --faults " + late, "line 2, column 4: expected it to be over within the run, which takes 1m0s, found 2h0m0s"},
+		"contradictory plan":    {"--seed 1 --faults " + twice, `line 3, column 3: expected "at 5s etcd-crash member=etcd-0 down=9s" of line 1 to be over`},
 		"out is a file":         {"--seed 1 --out " + newer, "--out: cannot write to " + newer},
 		"out is below a file":   {"--seed 1 --out " + newer + "/out", "not a directory"},
 		"out is not writable":   {"--seed 1 --out /proc", "--out: cannot write to /proc"},
