@@ -12,8 +12,8 @@ import (
 )
 
 // FuzzReadHistory demands that whatever bytes are read, the reader either says in
-// one line what is wrong with them, under one of its errors, or returns a history
-// that reads back as it is.
+// one line what is wrong with them and where, under one of its errors, or returns a
+// history that reads back as it is.
 func FuzzReadHistory(f *testing.F) {
 	whole, err := os.ReadFile(exampleFile)
 	require.NoError(f, err)
@@ -34,6 +34,7 @@ func FuzzReadHistory(f *testing.F) {
 			known := errors.Is(err, ErrNotHistory) || errors.Is(err, ErrNewerVersion) || errors.Is(err, ErrTruncated) || errors.Is(err, ErrBadRecord)
 			require.True(t, known, "%v", err)
 			require.NotContains(t, err.Error(), "\n", "an error is one sentence")
+			require.Regexp(t, `\bline [0-9]+\b`, err.Error(), "an error has a position")
 			require.NotContains(t, err.Error(), "Go struct", "an error speaks of the file, not of this program")
 			return
 		}

@@ -149,7 +149,7 @@ func readHistory(r io.Reader) (Header, *historyReader, error) {
 func readHeader(lines *lineReader) (Header, error) {
 	line, err := lines.next()
 	if err == io.EOF {
-		return Header{}, fmt.Errorf("%w: the file is empty", ErrNotHistory)
+		return Header{}, fmt.Errorf("%w: the file is empty, and has no line 1", ErrNotHistory)
 	}
 	if err != nil && (line == nil || !errors.Is(err, ErrTruncated)) {
 		return Header{}, err
@@ -160,11 +160,11 @@ func readHeader(lines *lineReader) (Header, error) {
 	}
 	switch {
 	case header.Format != HistoryFormat:
-		return Header{}, fmt.Errorf("%w: its format is %q instead of %q", ErrNotHistory, header.Format, HistoryFormat)
+		return Header{}, fmt.Errorf("%w: line 1 names the format %q instead of %q", ErrNotHistory, header.Format, HistoryFormat)
 	case header.Version > HistoryVersion:
-		return Header{}, fmt.Errorf("%w, %d: this build reads up to version %d", ErrNewerVersion, header.Version, HistoryVersion)
+		return Header{}, fmt.Errorf("%w, %d on line 1: this build reads up to version %d", ErrNewerVersion, header.Version, HistoryVersion)
 	case header.Version < 1:
-		return Header{}, fmt.Errorf("%w: it has version %d, but versions start at 1", ErrNotHistory, header.Version)
+		return Header{}, fmt.Errorf("%w: line 1 names version %d, but versions start at 1", ErrNotHistory, header.Version)
 	}
 	return header, nil
 }

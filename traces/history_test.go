@@ -160,15 +160,15 @@ func TestUnreadableHistories(t *testing.T) {
 		is         error
 		says       string
 	}{
-		{"empty", "", ErrNotHistory, "not a watchsim history: the file is empty"},
+		{"empty", "", ErrNotHistory, "not a watchsim history: the file is empty, and has no line 1"},
 		{"another text", "hello\n", ErrNotHistory, "not a watchsim history: line 1 is not a header that names a format"},
 		{"another JSON", `{"a":1}` + "\n", ErrNotHistory, "not a watchsim history: line 1 is not a header that names a format"},
 		{"another format", `{"format":"watchsim.tape","version":1}` + "\n", ErrNotHistory,
-			`not a watchsim history: its format is "watchsim.tape" instead of "watchsim.history"`},
+			`not a watchsim history: line 1 names the format "watchsim.tape" instead of "watchsim.history"`},
 		{"newer", `{"format":"watchsim.history","version":3}` + "\n", ErrNewerVersion,
-			"the history is of a newer version, 3: this build reads up to version 2"},
+			"the history is of a newer version, 3 on line 1: this build reads up to version 2"},
 		{"no version", `{"format":"watchsim.history"}` + "\n", ErrNotHistory,
-			"not a watchsim history: it has version 0, but versions start at 1"},
+			"not a watchsim history: line 1 names version 0, but versions start at 1"},
 		{"cut in a line", whole[:len(whole)-10], ErrTruncated, "the history is truncated: line 10 ends in the middle of a record"},
 		{"cut between lines", strings.Join(lines[:9], ""), ErrTruncated, "the history is truncated: it ends after line 9 without an end record"},
 		{"header only", lines[0], ErrTruncated, "the history is truncated: it ends after line 1 without an end record"},

@@ -64,15 +64,16 @@ func ReadTape(r io.Reader) (Tape, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return Tape{}, fmt.Errorf("%w: %w", ErrTape, err)
 	}
+	size := len(line) // it does not outlive the next read
 	var header tapeHeader
 	if json.Unmarshal(bytes.TrimSpace(line), &header) != nil || header.Format != tapeFormat {
-		return Tape{}, fmt.Errorf("%w: expected a first line with the format %q, found %q", ErrTape, tapeFormat, abbreviate(line))
+		return Tape{}, fmt.Errorf("%w: line 1: expected the format %q, found %q", ErrTape, tapeFormat, abbreviate(line))
 	}
 	if header.Version != tapeVersion {
-		return Tape{}, fmt.Errorf("%w: expected version %d, found version %d; use the watchsim that wrote it", ErrTape, tapeVersion, header.Version)
+		return Tape{}, fmt.Errorf("%w: line 1: expected version %d, found version %d; use the watchsim that wrote it", ErrTape, tapeVersion, header.Version)
 	}
 	if header.Bytes < 0 || header.Bytes > tapeDecisionsMost {
-		return Tape{}, fmt.Errorf("%w: expected a first line that names 0 to %d bytes of decisions, found %d", ErrTape, tapeDecisionsMost, header.Bytes)
+		return Tape{}, fmt.Errorf("%w: line 1: expected 0 to %d bytes of decisions, found %d", ErrTape, tapeDecisionsMost, header.Bytes)
 	}
 	decisions, err := io.ReadAll(io.LimitReader(in, int64(header.Bytes)+1))
 	if err != nil {
@@ -83,10 +84,12 @@ func ReadTape(r io.Reader) (Tape, error) {
 		if len(decisions) > header.Bytes {
 			found += " or more"
 		}
-		return Tape{}, fmt.Errorf("%w: expected %d bytes of decisions, found %s; the file is truncated or was appended to", ErrTape, header.Bytes, found)
+		return Tape{}, fmt.Errorf("%w: byte %d: expected the end of %d bytes of decisions, found %s; the file is truncated or was appended to",
+			ErrTape, size+min(len(decisions), header.Bytes), header.Bytes, found)
 	}
 	if sum := sha256.Sum256(decisions); hex.EncodeToString(sum[:]) != header.SHA256 {
-		return Tape{}, fmt.Errorf("%w: expected decisions with the checksum %.12s…, found another; the file is damaged", ErrTape, header.SHA256)
+		return Tape{}, fmt.Errorf("%w: bytes %d to %d: expected decisions with the checksum %.12s…, found another; the file is damaged",
+			ErrTape, size, size+len(decisions), header.SHA256)
 	}
 	return Tape{Seed: header.Seed, Decisions: decisions}, nil
 }

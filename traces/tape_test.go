@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,14 +35,14 @@ func TestTapeRefusesWhatIsNotOne(t *testing.T) {
 		content []byte
 		says    string
 	}{
-		"empty":     {nil, `expected a first line with the format "watchsim.tape"`},
+		"empty":     {nil, `line 1: expected the format "watchsim.tape"`},
 		"foreign":   {[]byte("#!/bin/sh\necho hello\n"), `found "#!/bin/sh"`},
-		"truncated": {whole[:len(whole)-3], "expected 10 bytes of decisions, found 7"},
-		"longer":    {append(bytes.Clone(whole), 'x'), "expected 10 bytes of decisions, found 11"},
-		"damaged":   {damaged, "the file is damaged"},
-		"endless":   {bytes.Repeat([]byte("x"), 1<<20), "expected a first line with the format"},
-		"negative":  {bytes.Replace(whole, []byte(`"bytes":10`), []byte(`"bytes":-1`), 1), "expected a first line that names 0 to 1073741824 bytes of decisions, found -1"},
-		"newer":     {bytes.Replace(whole, []byte(`"version":1`), []byte(`"version":2`), 1), "expected version 1, found version 2"},
+		"truncated": {whole[:len(whole)-3], fmt.Sprintf("byte %d: expected the end of 10 bytes of decisions, found 7;", len(whole)-3)},
+		"longer":    {append(bytes.Clone(whole), 'x'), fmt.Sprintf("byte %d: expected the end of 10 bytes of decisions, found 11 or more", len(whole))},
+		"damaged":   {damaged, fmt.Sprintf("bytes %d to %d: expected decisions with the checksum", len(whole)-10, len(whole))},
+		"endless":   {bytes.Repeat([]byte("x"), 1<<20), "line 1: expected the format"},
+		"negative":  {bytes.Replace(whole, []byte(`"bytes":10`), []byte(`"bytes":-1`), 1), "line 1: expected 0 to 1073741824 bytes of decisions, found -1"},
+		"newer":     {bytes.Replace(whole, []byte(`"version":1`), []byte(`"version":2`), 1), "line 1: expected version 1, found version 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ReadTape(bytes.NewReader(row.content))
@@ -51,7 +52,7 @@ func TestTapeRefusesWhatIsNotOne(t *testing.T) {
 	}
 }
 
-// FuzzReadTape states that a reader of any bytes refuses in one line, as ErrTape, or
+// FuzzReadTape states that a reader of any bytes refuses in one line, with a position, as ErrTape, or
 // returns a tape that reads back as it is.
 func FuzzReadTape(f *testing.F) {
 	var file bytes.Buffer
@@ -66,6 +67,7 @@ func FuzzReadTape(f *testing.F) {
 		if err != nil {
 			require.ErrorIs(t, err, ErrTape)
 			require.NotContains(t, err.Error(), "\n")
+			require.Regexp(t, `: (line 1|byte [0-9]+|bytes [0-9]+ to [0-9]+): `, err.Error(), "an error has a position")
 			return
 		}
 		var again bytes.Buffer

@@ -145,7 +145,7 @@ func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 		"foreign plan":    {"plan.txt", func(string) string { return "hello\n" }, "line 1: expected a line to begin with at"},
 		"other plan":      {"plan.txt", func(string) string { return "at 5s etcd-crash member=etcd-2 down=1s\n" }, `found "etcd-2"`},
 		"no tape":         {"tape.bin", nil, "tape.bin, found none"},
-		"foreign tape":    {"tape.bin", foreign, `expected a first line with the format "watchsim.tape"`},
+		"foreign tape":    {"tape.bin", foreign, `line 1: expected the format "watchsim.tape"`},
 		"truncated tape":  {"tape.bin", truncate, "the file is truncated"},
 		"damaged tape":    {"tape.bin", func(content string) string { return content[:len(content)-1] + "\xfe" }, "the file is damaged"},
 		"tape of another": {"tape.bin", replace(`"seed":7`, `"seed":8`), "it belongs to another run"},

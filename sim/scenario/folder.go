@@ -207,7 +207,7 @@ func loadRecord(folder string) (record, error) {
 	}
 	var r record
 	if err := json.Unmarshal(about, &r); err != nil || r.Format != runFormat {
-		return record{}, fmt.Errorf("%w: %s: expected JSON with the format %q in %s, found something else", ErrFolder, folder, runFormat, runFile)
+		return record{}, fmt.Errorf("%w: %s: expected JSON with the format %q in %s, found something else%s", ErrFolder, folder, runFormat, runFile, where(err))
 	}
 	if r.Version < 1 || r.Version > runVersion {
 		return record{}, fmt.Errorf("%w: %s: expected version 1 to %d in %s, found version %d; use the watchsim that wrote it", ErrFolder, folder, runVersion, runFile, r.Version)
@@ -216,6 +216,19 @@ func loadRecord(folder string) (record, error) {
 		r.Build.Go = r.Go
 	}
 	return r, nil
+}
+
+// where says at which byte JSON does not fit, if that is what is wrong.
+func where(err error) string {
+	var syntax *json.SyntaxError
+	var misfit *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Sprintf(" at byte %d", syntax.Offset)
+	case errors.As(err, &misfit):
+		return fmt.Sprintf(" at byte %d, in the field %s", misfit.Offset, misfit.Field)
+	}
+	return ""
 }
 
 // HasRun is whether a path is the folder of a run.

@@ -173,13 +173,13 @@ func TestUnreadableFiles(t *testing.T) {
 		filepath.Join(dir, "strange"):                                              "/verdict.json: expected the verdict of the run as JSON, found something else: invalid character",
 		write("nothing", ""):                                                       "not a watchsim history: the file is empty",
 		write("text", "hello\n"):                                                   "not a watchsim history: line 1 is not a header that names a format",
-		write("newer", `{"format":"watchsim.history","version":99}`):               "the history is of a newer version, 99: this build reads up to version",
+		write("newer", `{"format":"watchsim.history","version":99}`):               "the history is of a newer version, 99 on line 1: this build reads up to version",
 		write("half", whole[:len(whole)-20]):                                       "the history is truncated: line 30 ends in the middle of a record",
 		write("short", strings.Join(strings.SplitAfter(whole, "\n")[:10], "")):     "the history is truncated: it ends after line 10 without an end record",
 		write("time", strings.Replace(whole, `"return":3000000`, `"return":5`, 1)): "the history holds a bad record: line 8, operation 1, field return: expected a time from 1000000, its call",
-		write("zst", "\x28\xb5\x2f\xfd and so on"):                                 "the compressed file is broken: ",
+		write("zst", "\x28\xb5\x2f\xfd and so on"):                                 "the compressed file is broken after 0 bytes of its content: ",
 		write("half.zst", packedText(t, whole)[:200]):                              "the history is truncated: the compressed file ends in the middle of line 1: unexpected EOF",
-		write("gz", "\x1f\x8b and so on"):                                          "the compressed file is broken: expected gzip, as its first bytes say: gzip: invalid header",
+		write("gz", "\x1f\x8b and so on"):                                          "the compressed file is broken after 0 bytes of its content: expected gzip, as its first bytes say: gzip: invalid header",
 		write("half.gz", zipped.String()[:zipped.Len()/2]):                         "unexpected EOF",
 	} {
 		v := File(path, nil, config())

@@ -107,13 +107,13 @@ func newReader(r io.Reader, most int64) (io.ReadCloser, error) {
 	case bytes.HasPrefix(magic, gzipMagic):
 		unzipped, err := gzip.NewReader(buffered)
 		if err != nil {
-			return nil, fmt.Errorf("%w: expected gzip, as its first bytes say: %w", ErrBroken, err)
+			return nil, fmt.Errorf("%w after 0 bytes of its content: expected gzip, as its first bytes say: %w", ErrBroken, err)
 		}
 		return &bounded{from: unzipped, close: func() {}, most: most, left: most}, nil
 	case bytes.Equal(magic, zstdMagic):
 		decoder, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(windowMost))
 		if err != nil {
-			return nil, fmt.Errorf("%w: expected zstd, as its first bytes say: %w", ErrBroken, err)
+			return nil, fmt.Errorf("%w after 0 bytes of its content: expected zstd, as its first bytes say: %w", ErrBroken, err)
 		}
 		return &bounded{from: decoder, close: decoder.Close, most: most, left: most}, nil
 	}
@@ -137,17 +137,17 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		var one [1]byte
 		if n, err := io.ReadFull(b.from, one[:]); n == 0 {
-			return 0, broken(err)
+			return 0, b.broken(err)
 		}
 		return 0, fmt.Errorf("%w, %d bytes", ErrTooLarge, b.most)
 	}
 	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
-	return n, broken(err)
+	return n, b.broken(err)
 }
 
-// broken says of an error of decompression that it is one.
-func broken(err error) error {
+// broken says of an error of decompression that it is one, and where.
+func (b *bounded) broken(err error) error {
 	switch {
 	case err == nil, err == io.EOF, err == io.ErrUnexpectedEOF:
 		return err
@@ -156,5 +156,5 @@ func broken(err error) error {
 	if errors.As(err, &of) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrBroken, err)
+	return fmt.Errorf("%w after %d bytes of its content: %w", ErrBroken, b.most-b.left, err)
 }
