@@ -45,7 +45,7 @@ func record(ctx context.Context, o options, m mutant.Mutant, out string) ([]stri
 		if err := json.Unmarshal(text, &verdict); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		// A run that killed its worker has no tape.
+		// A run that killed its worker before it began has no tape.
 		if _, err := packed.Find(filepath.Join(filepath.Dir(path), "tape.bin")); verdict.Outcome == "failed" && err == nil {
 			failed = append(failed, filepath.Dir(path))
 		}

@@ -5,8 +5,12 @@ import (
 	"strings"
 )
 
-// replay runs a recorded failure again in a fresh process and says whether its hash
-// is the recorded one.
+// agreements are what `simrun replay` says of a run that is the recorded one. One that
+// killed its worker has no hash.
+var agreements = []string{"the hash agrees: ", "the process died after the same decisions "}
+
+// replay runs a recorded failure again in a fresh process and says whether it is the
+// same run.
 func replay(ctx context.Context, binary, on, folder string) (same bool, said string, err error) {
 	text, err := simrun(ctx, binary, on, "replay", folder)
 	if err != nil {
@@ -14,8 +18,10 @@ func replay(ctx context.Context, binary, on, folder string) (same bool, said str
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range lines {
-		if strings.Contains(line, "the hash agrees: ") {
-			return true, strings.TrimSpace(line), nil
+		for _, agreement := range agreements {
+			if strings.Contains(line, agreement) {
+				return true, strings.TrimSpace(line), nil
+			}
 		}
 		if strings.Contains(line, "the replay differs: ") {
 			said = strings.TrimSpace(line)
