@@ -95,7 +95,11 @@ func TestRealServersPass(t *testing.T) {
 
 	v := c.verdict("all.jsonl", c.files)
 	require.EqualValues(t, "passed", v.Outcome, "%s", v.Report())
-	require.Empty(t, v.Observations)
+	// On a busy machine one server may well be behind the other for a moment.
+	for _, observation := range v.Observations {
+		require.Contains(t, observation, "TimeTravel: ")
+		require.Contains(t, observation, "at RV 0")
+	}
 	require.GreaterOrEqual(t, v.Counts.Writes, 14)
 	require.GreaterOrEqual(t, v.Counts.Events, 2*14)
 	require.GreaterOrEqual(t, v.Counts.Gets, 2)

@@ -1,0 +1,51 @@
+package timeline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/packed"
+)
+
+// TestAFailureThatWasSimulatedIsShown draws a run that was recorded, as it is,
+// and goes to where its guarantee breaks.
+func TestAFailureThatWasSimulatedIsShown(t *testing.T) {
+	file, err := packed.Open("../judge/testdata/bugs/A19.jsonl.zst")
+	require.NoError(t, err)
+	defer file.Close()
+	_, h, err := traces.ReadValidHistory(file)
+	require.NoError(t, err)
+	page := judged(t, h)
+	require.Equal(t, linearizability.Failed, page.Verdict.Outcome)
+	stream := page.Verdict.Violations[0].Witness.Stream
+	require.NotZero(t, stream)
+
+	path, _ := saved(t, page)
+	tab := open(t, "file://"+path)
+	lanes := strings.Fields(tab.text(`[...document.querySelectorAll("[data-lane]")].map((lane) => lane.dataset.lane).join("\n")`))
+	want := []string{"verdict", "faults", "etcd", fmt.Sprintf("owed:%d", stream), fmt.Sprintf("stream:%d", stream)}
+	for i := range h.Streams {
+		want = append(want, "server:"+h.Streams[i].Server, "client:"+h.Streams[i].Client)
+	}
+	require.Subset(t, lanes, want)
+	for _, lane := range []string{"verdict", "faults", "etcd", "server:apiserver-0"} {
+		require.Greater(t, tab.colours(lane), 3, "lane %s is empty", lane)
+	}
+	require.Equal(t, "FAILED", tab.text(`document.getElementById("verdict").textContent`))
+	require.Contains(t, tab.details(), page.Verdict.Violations[0].Guarantee.Name)
+
+	// The link to its first violation leads to when it showed.
+	tab.visit("file://" + path + "#violation=1")
+	showed := float64(build(&page).Marks[0].Time) / 1e9
+	low, high := tab.domain()
+	require.Less(t, low, showed)
+	require.Greater(t, high, showed)
+	require.Less(t, high-low, float64(h.End)/1e9/2, "it is gone to, not only within sight")
+	require.Contains(t, tab.details(), fmt.Sprintf("stream %d of client", stream))
+	tab.quiet()
+}
