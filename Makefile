@@ -72,6 +72,11 @@ mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 	rm -f out/mutants-ci.jsonl
 	go run ./sim/mutant/hunt --short --results out/mutants-ci.jsonl
 
+.PHONY: strategies
+strategies: ## hunt a few known bugs with each strategy of schedules; the table goes to out/strategies.md (goes on where it was)
+	go run ./sim/mutant/hunt --compare --only A01,A03-initial,A07,A23,undrained,uncreated,cacher-A19,cacher-D02 \
+		--trials 5 --time 40s --results docs/strategies.jsonl --table out/strategies.md
+
 .PHONY: replays
 replays: ## record failures of many known bugs, and replay each in a process of its own (REPLAYS=200)
 	go run ./sim/mutant/replays -count $(REPLAYS)
