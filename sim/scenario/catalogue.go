@@ -75,7 +75,7 @@ var drawn = []Entry{
 		minimum: linearizability.Counts{Writes: 130, Gets: 50, Lists: 40, Streams: 160, Blocks: 90, Events: 750, Bookmarks: 9, Changes: 130,
 			Unblocked: 4, Shared: 5, Released: 1, Scribbled: 150}},
 	{Name: "tombstone", Summary: "history is compacted at deletions, while the cache is cut off before them, or as the last change before a crash",
-		spec:    Spec{Members: 1, Servers: 1, Operations: 160, Plan: tombstonePlan},
+		spec: Spec{Members: 1, Servers: 1, Operations: 160, Plan: tombstonePlan},
 		minimum: linearizability.Counts{Writes: 3, Gets: 10, Lists: 6, Streams: 4, Blocks: 1, Events: 10, Bookmarks: 1, Changes: 4,
 			Faults: 7, Shared: 1, Released: 1}},
 }
