@@ -16,7 +16,7 @@ import (
 	"github.com/watchsim/watchsim/sim/swarm"
 )
 
-var last = flag.Uint64("last", 140, "the last of the seeds to hunt kubernetes/kubernetes #116122 in")
+var last = flag.Uint64("last", 300, "the last of the seeds to hunt kubernetes/kubernetes #116122 in")
 
 var build = flag.Bool("build", false, "build each released version and run it, which takes minutes the first time")
 
