@@ -34,7 +34,7 @@ overlay: ## make the toolchain overlay in build/
 
 .PHONY: test
 test: overlay ## run all tests
-	go test $(SIMFLAGS) ./...
+	go test -timeout 30m $(SIMFLAGS) ./...
 
 .PHONY: race
 race: overlay ## run the tests of the simulation with the race detector
