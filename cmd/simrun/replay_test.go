@@ -142,7 +142,7 @@ func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 		"unknown mutant":  {"run.json", replace(`"seed"`, `"mutant": "B99", "seed"`), "unknown mutant"},
 		"impossible run":  {"run.json", replace(`"members": 1`, `"members": 2`), "expected 1 or 3 etcd members, found 2"},
 		"no plan":         {"plan.txt", nil, "plan.txt, found none"},
-		"foreign plan":    {"plan.txt", func(string) string { return "hello\n" }, "line 1: expected a line to begin with at"},
+		"foreign plan":    {"plan.txt", func(string) string { return "hello\n" }, "line 1, column 1: expected a line to begin with at"},
 		"other plan":      {"plan.txt", func(string) string { return "at 5s etcd-crash member=etcd-2 down=1s\n" }, `found "etcd-2"`},
 		"no tape":         {"tape.bin", nil, "tape.bin, found none"},
 		"foreign tape":    {"tape.bin", foreign, `line 1: expected the format "watchsim.tape"`},
