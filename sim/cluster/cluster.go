@@ -186,7 +186,7 @@ func (c *Cluster) Truth() (model.Truth, error) {
 	for _, member := range c.members {
 		dirs = append(dirs, member.dir())
 	}
-	return etcd.Truth(dirs, c.config.Target.Prefix(), c.config.Target.Decode)
+	return etcd.Truth(c.config.Target.Etcd(), dirs, c.config.Target.Prefix(), c.config.Target.Decode)
 }
 
 // Erase frees the disk space that the members' files take. Goroutines of

@@ -52,6 +52,7 @@ func (m *Member) Start() error {
 	var err error
 	process.Do(func() {
 		running, err = etcd.Start(etcd.Config{
+			Release:        m.cluster.config.Target.Etcd(),
 			Name:           m.name,
 			Dir:            m.dir(),
 			Cluster:        MemberNames(m.cluster.config.Members),

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/kubernetes"
 	"go.uber.org/zap"
 )
 
@@ -18,8 +17,8 @@ const (
 // NewClient makes a client with the settings kube-apiserver's has, to one or
 // more members. It returns without a connection: the first request makes one.
 // The caller closes it.
-func NewClient(endpoints ...string) (*kubernetes.Client, error) {
-	return kubernetes.New(clientv3.Config{
+func NewClient(endpoints ...string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{
 		Endpoints:            endpoints,
 		DialTimeout:          dialTimeout,
 		DialKeepAliveTime:    keepAliveTime,

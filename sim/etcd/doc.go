@@ -8,7 +8,7 @@
 //   - What did the cluster commit? See [Truth].
 //
 // A member is etcd's own server, unmodified: raft, write-ahead log, bbolt and
-// gRPC. Only its settings are chosen for short runs on a fast disk. Folders
+// gRPC, of whichever [Release] the build holds. Only its settings are chosen for short runs on a fast disk. Folders
 // should lie on a memory file system (/dev/shm): bootstrapping calls fsync a
 // few times whatever the settings, which on a disk costs more than all the
 // rest of a boot.

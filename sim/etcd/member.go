@@ -10,18 +10,11 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
-	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	"google.golang.org/grpc"
 )
 
 const (
-	// segmentBytes is the size of one file of the write-ahead log. Each boot
-	// allocates two of them, so etcd's 64 MB would cost more than a whole run.
-	// A run of 200 writes fills less than one.
-	segmentBytes = 256 << 10
-
 	// quotaBytes bounds the database. It also sizes bbolt's memory map, which
 	// takes 10 GB of address space a member otherwise.
 	quotaBytes = 64 << 20
@@ -43,12 +36,11 @@ const (
 	DefaultProgressNotify = 5 * time.Second
 )
 
-// init shrinks the log's segments, which etcd offers as a package variable
-// only. It happens here because members of one process boot concurrently.
-func init() { wal.SegmentSizeBytes = segmentBytes }
-
-// Config says how one member is set up. Name, Dir and Cluster are required.
+// Config says how one member is set up. Release, Name, Dir and Cluster are
+// required.
 type Config struct {
+	// Release is the release of etcd that the member runs.
+	Release Release
 	// Name is the member's name, one of Cluster.
 	Name string
 	// Dir is the data folder. A member finds what an earlier one left in it; an
@@ -88,6 +80,7 @@ func PeerURL(name string) string { return "unix://" + name + ":2380" }
 // simulation they belong to the process the member lives in.
 type Member struct {
 	name    string
+	release Release
 	server  *embed.Etcd
 	watches *watchRegister
 	stop    sync.Once
@@ -99,12 +92,11 @@ var errGaveUp = errors.New("gave up while booting")
 // Start boots a member and returns once it serves its peers. It does not wait
 // for a leader; Ready tells when the member serves clients.
 func Start(config Config) (*Member, error) {
-	settings, err := config.embedded()
+	watches := newWatchRegister(config.Trouble)
+	settings, err := config.embedded(watches)
 	if err != nil {
 		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)
 	}
-	watches := newWatchRegister(config.Trouble)
-	settings.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.ChainStreamInterceptor(watches.intercept)}
 
 	// A member that gives up panics or ends its goroutine. It boots on a goroutine
 	// of its own so as not to take the caller with it.
@@ -124,11 +116,12 @@ func Start(config Config) (*Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)
 	}
-	return &Member{name: config.Name, server: server, watches: watches}, nil
+	return &Member{name: config.Name, release: config.Release, server: server, watches: watches}, nil
 }
 
-// embedded translates the configuration into etcd's.
-func (c Config) embedded() (*embed.Config, error) {
+// embedded translates the configuration into etcd's. watches is told of the watch
+// streams.
+func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 	if c.Tick == 0 {
 		c.Tick = DefaultTick
 	}
@@ -166,7 +159,6 @@ func (c Config) embedded() (*embed.Config, error) {
 	s.ListenPeerUrls, s.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
 	s.TickMs = uint(c.Tick.Milliseconds())
 	s.ElectionMs = uint(c.Election.Milliseconds())
-	s.WatchProgressNotifyInterval = c.ProgressNotify
 
 	// Process death is simulated, power failure is not: what was written stays.
 	s.UnsafeNoFsync = true
@@ -176,12 +168,12 @@ func (c Config) embedded() (*embed.Config, error) {
 	s.SnapshotCount, s.SnapshotCatchUpEntries = entriesForever, entriesForever
 
 	// Background work that no run needs: the REST gateway would keep a gRPC
-	// connection of the member to itself; the others wake up every few seconds
-	// to look for files to purge and for a downgrade.
+	// connection of the member to itself; another part wakes up every few seconds
+	// to look for files to purge.
 	s.EnableGRPCGateway = false
 	s.MaxSnapFiles, s.MaxWalFiles = 0, 0
-	s.DowngradeCheckTime = 0
 
+	c.Release.Configure(s, c.ProgressNotify, watches.intercept)
 	s.ZapLoggerBuilder = embed.NewZapLoggerBuilder(c.Logger.WithOptions(zap.WithFatalHook(fatalHook{c.OnFatal})))
 	return s, nil
 }

@@ -12,8 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/kubernetes"
 	"go.uber.org/zap"
+
+	"github.com/watchsim/watchsim/sim/etcd/current"
 )
 
 // patience bounds every wait of these tests. It is far beyond what they take.
@@ -35,6 +36,7 @@ func enterTempDir(t testing.TB) string {
 // testConfig has timings that suit a real clock.
 func testConfig(name, dir string, cluster ...string) Config {
 	return Config{
+		Release:  current.Release{},
 		Name:     name,
 		Dir:      dir,
 		Cluster:  cluster,
@@ -58,7 +60,7 @@ func waitReady(t testing.TB, member *Member) {
 	}
 }
 
-func connect(t testing.TB, names ...string) *kubernetes.Client {
+func connect(t testing.TB, names ...string) *clientv3.Client {
 	var endpoints []string
 	for _, name := range names {
 		endpoints = append(endpoints, ClientURL(name))
@@ -70,14 +72,14 @@ func connect(t testing.TB, names ...string) *kubernetes.Client {
 }
 
 // startSingle boots a cluster of one in a new folder.
-func startSingle(t testing.TB) (member *Member, client *kubernetes.Client, dir string) {
+func startSingle(t testing.TB) (member *Member, client *clientv3.Client, dir string) {
 	dir = filepath.Join(enterTempDir(t), "data")
 	member = startMember(t, testConfig("etcd-0", dir, "etcd-0"))
 	waitReady(t, member)
 	return member, connect(t, "etcd-0"), dir
 }
 
-func put(t testing.TB, client *kubernetes.Client, key, value string) int64 {
+func put(t testing.TB, client *clientv3.Client, key, value string) int64 {
 	response, err := client.Put(testContext(t), key, value)
 	require.NoError(t, err)
 	return response.Header.Revision
@@ -218,7 +220,7 @@ func TestAFatalLogMessageEndsItsGoroutineOnly(t *testing.T) {
 	require.False(t, survived)
 	require.EqualError(t, reason, "cannot go on: disk on fire")
 
-	settings, err := testConfig("etcd-0", "", "etcd-0").embedded()
+	settings, err := testConfig("etcd-0", "", "etcd-0").embedded(newWatchRegister(nil))
 	require.NoError(t, err)
 	require.NoError(t, settings.ZapLoggerBuilder(settings))
 	require.PanicsWithValue(t, `etcd member "etcd-0" gave up: cannot go on`, func() {
@@ -231,7 +233,7 @@ func TestStartRejectsABadConfiguration(t *testing.T) {
 	for name, config := range map[string]Config{
 		"not in the cluster":     testConfig("etcd-9", dir, "etcd-0"),
 		"name breaks the URL":    testConfig("etcd 0%zz", dir, "etcd-0"),
-		"election below 5 ticks": {Name: "etcd-0", Dir: dir, Cluster: []string{"etcd-0"}, Tick: time.Second, Election: time.Second},
+		"election below 5 ticks": {Release: current.Release{}, Name: "etcd-0", Dir: dir, Cluster: []string{"etcd-0"}, Tick: time.Second, Election: time.Second},
 	} {
 		_, err := Start(config)
 		require.Error(t, err, name)
@@ -274,12 +276,12 @@ func TestThreeMembersAgreeAndMoveTheirLeader(t *testing.T) {
 	require.Eventually(t, func() bool { return members[2].Leader() == to }, patience, time.Millisecond)
 	last := put(t, client, "/r/a", "2")
 
-	truth, err := Truth(dirs, "/r/", decodeRaw)
+	truth, err := Truth(current.Release{}, dirs, "/r/", decodeRaw)
 	require.NoError(t, err)
 	require.Equal(t, last, truth.Revision)
 	require.Len(t, truth.Changes, 2)
 
 	// One member's folder is enough for its part, but not for a majority of three.
-	_, err = Truth([]string{dirs[0], root, root}, "/r/", decodeRaw)
+	_, err = Truth(current.Release{}, []string{dirs[0], root, root}, "/r/", decodeRaw)
 	require.ErrorContains(t, err, "no majority")
 }

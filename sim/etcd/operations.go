@@ -7,7 +7,6 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/types"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/storage/mvcc"
 )
 
 // Revision is the last revision the member has applied.
@@ -15,7 +14,7 @@ func (m *Member) Revision() int64 { return m.server.Server.KV().Rev() }
 
 // IsLeader says whether the member believes it is the leader.
 func (m *Member) IsLeader() bool {
-	return m.server.Server.MemberID() == m.server.Server.Leader()
+	return m.release.ID(m.server.Server) == m.server.Server.Leader()
 }
 
 // Leader is the name of the member this one believes to be the leader, empty
@@ -67,11 +66,7 @@ func (m *Member) OldestRevision() int64 { return max(1, m.server.Server.KV().Fir
 func (m *Member) LastDeletion(ctx context.Context, prefix string, lookBack int) (int64, error) {
 	kv, end := m.server.Server.KV(), clientv3.GetPrefixRangeEnd(prefix)
 	count := func(revision int64) (int, error) {
-		found, err := kv.Range(ctx, []byte(prefix), []byte(end), mvcc.RangeOptions{Rev: revision, CountOnly: true})
-		if err != nil {
-			return 0, err
-		}
-		return found.Count, nil
+		return m.release.Count(ctx, m.server.Server, []byte(prefix), []byte(end), revision)
 	}
 	revision := kv.Rev()
 	after, err := count(revision)

@@ -87,7 +87,7 @@ func (s *store) apply(request *etcdserverpb.InternalRaftRequest) (effect, error)
 func changesNothing(request *etcdserverpb.InternalRaftRequest) bool {
 	switch {
 	case request.ClusterVersionSet != nil, request.ClusterMemberAttrSet != nil,
-		request.DowngradeInfoSet != nil, request.DowngradeVersionTest != nil,
+		request.DowngradeInfoSet != nil,
 		request.Range != nil, request.LeaseCheckpoint != nil, request.AuthStatus != nil:
 		return true
 	case request.Alarm != nil:

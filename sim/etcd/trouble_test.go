@@ -14,7 +14,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/kubernetes"
 )
 
 var (
@@ -71,7 +70,7 @@ func TestOnlyProgressIsLost(t *testing.T) {
 
 // startTroubled boots a cluster of one whose watch streams can be troubled, and
 // returns the host that its client goes by.
-func startTroubled(t *testing.T) (*Member, *kubernetes.Client, *WatchTrouble, <-chan clientv3.WatchResponse, string) {
+func startTroubled(t *testing.T) (*Member, *clientv3.Client, *WatchTrouble, <-chan clientv3.WatchResponse, string) {
 	config := testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0")
 	config.Trouble = &WatchTrouble{}
 	member := startMember(t, config)

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/raft/v3/raftpb"
-	"google.golang.org/protobuf/proto"
-
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/etcd/raftlog"
 )
 
 // Truth reads what the cluster committed from its members' logs and nothing
@@ -22,16 +19,16 @@ import (
 // more than the log says, as under an alarm or with authentication.
 //
 // The times of compactions are unknown here and set to model.Pending.
-func Truth(dirs []string, prefix string, decode func(key string, value []byte) (model.Object, error)) (model.Truth, error) {
-	logs := make([]raftLog, len(dirs))
+func Truth(release Release, dirs []string, prefix string, decode func(key string, value []byte) (model.Object, error)) (model.Truth, error) {
+	logs := make([]raftlog.Log, len(dirs))
 	for i, dir := range dirs {
-		log, err := readLog(dir)
+		log, err := release.ReadLog(dir)
 		if err != nil {
 			return model.Truth{}, err
 		}
 		logs[i] = log
 	}
-	entries, err := settled(logs)
+	entries, err := raftlog.Settled(logs)
 	if err != nil {
 		return model.Truth{}, err
 	}
@@ -40,9 +37,9 @@ func Truth(dirs []string, prefix string, decode func(key string, value []byte) (
 	store := newStore()
 	last := map[string]model.Object{} // by key, what a deletion deletes
 	for _, entry := range entries {
-		effect, err := apply(store, entry)
+		effect, err := apply(store, release, entry)
 		if err != nil {
-			return model.Truth{}, fmt.Errorf("replay log entry %d: %w", entry.GetIndex(), err)
+			return model.Truth{}, fmt.Errorf("replay log entry %d: %w", entry.Index, err)
 		}
 		if effect.compacted != 0 {
 			truth.Compactions = append(truth.Compactions, model.Compaction{RV: effect.compacted, Time: model.Pending})
@@ -64,15 +61,15 @@ func Truth(dirs []string, prefix string, decode func(key string, value []byte) (
 
 // apply replays one log entry. Elections leave empty entries, and changes of
 // membership are of no concern to the store.
-func apply(store *store, entry *raftpb.Entry) (effect, error) {
-	if entry.GetType() != raftpb.EntryNormal || len(entry.Data) == 0 {
+func apply(store *store, release Release, entry raftlog.Entry) (effect, error) {
+	if !entry.Normal || len(entry.Data) == 0 {
 		return effect{}, nil
 	}
-	var request etcdserverpb.InternalRaftRequest
-	if err := proto.Unmarshal(entry.Data, &request); err != nil {
+	request, err := release.Request(entry.Data)
+	if err != nil || request == nil {
 		return effect{}, err
 	}
-	return store.apply(&request)
+	return store.apply(request)
 }
 
 // describeChange turns a write into a change of the watched resource. last holds

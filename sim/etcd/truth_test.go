@@ -12,12 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/kubernetes"
-	"go.etcd.io/raft/v3/raftpb"
-	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/etcd/current"
 )
 
 const testPrefix = "/r/"
@@ -50,7 +48,7 @@ func TestTruthIsWhatEtcdSays(t *testing.T) {
 		end, err := client.Put(ctx, testPrefix+"end", fmt.Sprint(start))
 		require.NoError(t, err)
 
-		truth, err := Truth([]string{dir}, testPrefix, decodeRaw)
+		truth, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
 		require.NoError(t, err)
 		require.Equal(t, end.Header.Revision, truth.Revision)
 		require.Equal(t, watched(t, events, end.Header.Revision), changesAfter(truth, start))
@@ -124,7 +122,7 @@ func stateAt(truth model.Truth, revision int64) map[string]string {
 
 // operationGenerator issues random requests, refused ones among them.
 type operationGenerator struct {
-	client *kubernetes.Client
+	client *clientv3.Client
 	start  int64
 	leases []clientv3.LeaseID
 	// putKeys and deleteKeys are what the next operations touch. A transaction
@@ -256,7 +254,7 @@ func TestTruthKeepsTheLastStateOfADeletedObject(t *testing.T) {
 	_, err := client.KV.Delete(testContext(t), "/r/a")
 	require.NoError(t, err)
 
-	truth, err := Truth([]string{dir}, testPrefix, decodeRaw)
+	truth, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
 	require.NoError(t, err)
 	require.Equal(t, []model.Change{
 		{RV: 2, Object: model.Object{Name: "/r/a", Value: "1", RV: 2}},
@@ -268,7 +266,7 @@ func TestTruthKeepsTheLastStateOfADeletedObject(t *testing.T) {
 func TestTruthReportsWhatItCannotDecode(t *testing.T) {
 	_, client, dir := startSingle(t)
 	put(t, client, "/r/a", "1")
-	_, err := Truth([]string{dir}, testPrefix, func(string, []byte) (model.Object, error) {
+	_, err := Truth(current.Release{}, []string{dir}, testPrefix, func(string, []byte) (model.Object, error) {
 		return model.Object{}, fmt.Errorf("not a pod")
 	})
 	require.ErrorContains(t, err, "decode /r/a at revision 2: not a pod")
@@ -283,7 +281,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 		put(t, client, "/r/a", fmt.Sprintf("%0100d", i))
 	}
 	member.Stop()
-	whole, err := Truth([]string{dir}, testPrefix, decodeRaw)
+	whole, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
 	require.NoError(t, err)
 	require.Len(t, whole.Changes, 50)
 
@@ -295,7 +293,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 		torn := slices.Clone(content)
 		clear(torn[cut:])
 		require.NoError(t, os.WriteFile(path, torn, 0o600))
-		truth, err := Truth([]string{dir}, testPrefix, decodeRaw)
+		truth, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
 		require.NoError(t, err)
 		require.Equal(t, whole.Changes[:len(truth.Changes)], truth.Changes)
 		require.GreaterOrEqual(t, 50-len(truth.Changes), lost)
@@ -305,7 +303,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 }
 
 func TestTruthOfMembersThatNeverRan(t *testing.T) {
-	truth, err := Truth([]string{t.TempDir(), "missing"}, testPrefix, decodeRaw)
+	truth, err := Truth(current.Release{}, []string{t.TempDir(), "missing"}, testPrefix, decodeRaw)
 	require.NoError(t, err)
 	require.Equal(t, model.Truth{Revision: 1}, truth)
 }
@@ -327,85 +325,6 @@ func TestReplayRefusesToGuess(t *testing.T) {
 	}
 }
 
-// logOf makes a log with one entry for each term.
-func logOf(commit uint64, terms ...uint64) raftLog {
-	log := raftLog{commit: commit}
-	for i, term := range terms {
-		log.entries = append(log.entries, &raftpb.Entry{Index: proto.Uint64(uint64(i + 1)), Term: proto.Uint64(term)})
-	}
-	return log
-}
-
-func TestSettled(t *testing.T) {
-	for name, row := range map[string]struct {
-		logs []raftLog
-		want int
-	}{
-		"one member, all of it":            {[]raftLog{logOf(1, 1, 1, 1)}, 3},
-		"no entries":                       {[]raftLog{logOf(0), logOf(0), logOf(0)}, 0},
-		"all the same":                     {[]raftLog{logOf(2, 1, 1), logOf(1, 1, 1), logOf(0, 1, 1)}, 2},
-		"half is no majority":              {[]raftLog{logOf(1, 1, 1), logOf(1, 1)}, 1},
-		"a minority's tail is open":        {[]raftLog{logOf(1, 1, 1, 1), logOf(1, 1), logOf(1, 1)}, 1},
-		"a majority's tail is not":         {[]raftLog{logOf(1, 1, 1, 1), logOf(1, 1, 1), logOf(1, 1)}, 2},
-		"an old leader's tail is void":     {[]raftLog{logOf(1, 1, 1, 1, 1), logOf(1, 1, 2), logOf(1, 1, 2)}, 2},
-		"a new leader alone, tail is open": {[]raftLog{logOf(1, 1, 2), logOf(1, 1), logOf(1, 1)}, 1},
-	} {
-		entries, err := settled(row.logs)
-		require.NoError(t, err, name)
-		require.Len(t, entries, row.want, name)
-	}
-}
-
-// after drops the first entries of a log, as if they had come as a snapshot.
-func after(index uint64, log raftLog) raftLog {
-	log.snapshot, log.snapshotTerm = index, log.term(index)
-	log.entries = log.entries[index:]
-	log.commit = max(log.commit, index)
-	return log
-}
-
-func TestSettledWithSnapshots(t *testing.T) {
-	full := logOf(3, 1, 1, 2, 2)
-	for name, row := range map[string]struct {
-		logs []raftLog
-		want int
-	}{
-		"a follower was sent one":            {[]raftLog{full, logOf(3, 1, 1, 2, 2), after(2, full)}, 4},
-		"and nothing since":                  {[]raftLog{full, logOf(3, 1, 1, 2), after(3, logOf(3, 1, 1, 2))}, 3},
-		"its snapshot makes a majority":      {[]raftLog{logOf(0, 1, 1, 2), logOf(0, 1), after(2, logOf(2, 1, 1))}, 2},
-		"and it is the most advanced of all": {[]raftLog{logOf(3, 1, 1, 2), logOf(3, 1, 1, 2), after(3, logOf(3, 1, 1, 2, 3))}, 3},
-	} {
-		entries, err := settled(row.logs)
-		require.NoError(t, err, name)
-		require.Len(t, entries, row.want, name)
-		for i, entry := range entries {
-			require.EqualValues(t, i+1, entry.GetIndex(), name)
-		}
-	}
-
-	_, err := settled([]raftLog{after(2, full), after(2, full), logOf(0, 1)})
-	require.ErrorContains(t, err, "no other log goes from the beginning to there")
-	other := logOf(4, 1, 1, 2, 2)
-	other.entries[3].Data = []byte("other")
-	_, err = settled([]raftLog{full, after(2, other), full})
-	require.ErrorContains(t, err, "disagree on committed entry 4")
-	_, err = settled([]raftLog{full, full, after(3, logOf(3, 1, 1, 3, 3))})
-	require.ErrorContains(t, err, "begins after a snapshot", "of a history that no other member knows")
-}
-
-func TestSettledNoticesDisagreement(t *testing.T) {
-	_, err := settled([]raftLog{logOf(2, 1, 2), logOf(2, 1, 2), logOf(2, 1, 1)})
-	require.ErrorContains(t, err, "disagree on committed entry 2")
-
-	_, err = settled([]raftLog{logOf(2, 1, 1), logOf(0, 1), logOf(0, 1)})
-	require.ErrorContains(t, err, "no majority")
-
-	other := logOf(2, 1, 1)
-	other.entries[1].Data = []byte("other")
-	_, err = settled([]raftLog{logOf(2, 1, 1), other})
-	require.ErrorContains(t, err, "disagree on committed entry 2")
-}
-
 func BenchmarkTruth(b *testing.B) {
 	_, client, dir := startSingle(b)
 	for i := range 300 {
@@ -413,7 +332,7 @@ func BenchmarkTruth(b *testing.B) {
 		require.NoError(b, err)
 	}
 	for b.Loop() {
-		truth, err := Truth([]string{dir}, testPrefix, decodeRaw)
+		truth, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
 		require.NoError(b, err)
 		require.Len(b, truth.Changes, 300)
 	}

@@ -48,10 +48,13 @@ func newWatchRegister(trouble *WatchTrouble) *watchRegister {
 // after the loss of a leader.
 var errBroken = status.Error(codes.Unavailable, "etcdserver: the watch stream was broken on purpose")
 
+// watchMethod is what gRPC calls etcd's Watch.
+const watchMethod = "/etcdserverpb.Watch/Watch"
+
 // intercept is a gRPC stream interceptor. A watch ends when etcd says that it
 // has canceled it, and with its stream.
 func (r *watchRegister) intercept(server any, inner grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-	if info.FullMethod != etcdserverpb.Watch_Watch_FullMethodName {
+	if info.FullMethod != watchMethod {
 		return handle(server, inner)
 	}
 	s := &watchStream{ServerStream: inner, register: r, client: hostOf(inner), open: map[int64]string{}}

@@ -11,12 +11,16 @@ import (
 
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/etcd"
 )
 
 // Target makes API servers around one cacher implementation.
 type Target interface {
 	// Name is what --target calls it.
 	Name() string
+
+	// Etcd is the release of etcd that its API servers run over.
+	Etcd() etcd.Release
 
 	// Start brings up one API server: the etcd3 store and the cacher over it.
 	// It returns without waiting for the cache to be ready. Every goroutine it

@@ -41,7 +41,7 @@ func startServer(config target.ServerConfig) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := withoutEndpoints(connected.Client)
+	client := withoutEndpoints(connected)
 	serving, stopServing := context.WithCancel(context.Background())
 	etcd3.StartCompactor(serving, client, compactInterval)
 	below := func() {

@@ -4,24 +4,28 @@ import (
 	"fmt"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/etcd"
 	"github.com/watchsim/watchsim/sim/target"
 	"github.com/watchsim/watchsim/sim/target/apiserver/translate"
 )
 
-// Name is what --target calls the release.
-const Name = "kubernetes-0.26"
-
-// New returns the target. The first call prepares what Kubernetes' libraries keep for
-// the whole process.
-func New() target.Target {
+// New returns the target of that name, over a release of etcd. The first call prepares
+// what Kubernetes' libraries keep for the whole process.
+func New(name string, release etcd.Release) target.Target {
 	prepareProcess()
-	return releasedTarget{}
+	return releasedTarget{name: name, etcd: release}
 }
 
-type releasedTarget struct{}
+type releasedTarget struct {
+	name string
+	etcd etcd.Release
+}
 
 // Name implements target.Target.
-func (releasedTarget) Name() string { return Name }
+func (t releasedTarget) Name() string { return t.name }
+
+// Etcd implements target.Target.
+func (t releasedTarget) Etcd() etcd.Release { return t.etcd }
 
 // Prefix implements target.Target.
 func (releasedTarget) Prefix() string {

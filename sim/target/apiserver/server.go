@@ -100,7 +100,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 // withoutEndpoints is a client over the connections of another that names no
 // endpoints. The store would hand them to a checker that remembers, for the
 // whole process, which ones it knows: a run would depend on those before it.
-func withoutEndpoints(connected *kubernetes.Client) *kubernetes.Client {
+func withoutEndpoints(connected *clientv3.Client) *kubernetes.Client {
 	client := clientv3.NewCtxClient(connected.Ctx())
 	client.KV = etcd3.NewETCDLatencyTracker(connected.KV)
 	client.Lease = connected.Lease

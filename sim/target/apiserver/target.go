@@ -23,6 +23,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/cacher"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/etcd"
+	"github.com/watchsim/watchsim/sim/etcd/current"
 	"github.com/watchsim/watchsim/sim/target"
 	"github.com/watchsim/watchsim/sim/target/apiserver/translate"
 )
@@ -55,6 +57,9 @@ type apiserverTarget struct {
 
 // Name implements target.Target.
 func (t apiserverTarget) Name() string { return t.name }
+
+// Etcd implements target.Target.
+func (apiserverTarget) Etcd() etcd.Release { return current.Release{} }
 
 // LogTo implements target.Logger.
 func (apiserverTarget) LogTo(w io.Writer) { LogTo(w) }

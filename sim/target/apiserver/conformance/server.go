@@ -35,7 +35,7 @@ func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
 	f := &fixture{t: t, target: newTarget(), dir: filepath.Join(root, "data")}
 	var err error
 	f.member, err = etcd.Start(etcd.Config{
-		Name: "etcd-0", Dir: f.dir, Cluster: []string{"etcd-0"},
+		Release: f.target.Etcd(), Name: "etcd-0", Dir: f.dir, Cluster: []string{"etcd-0"},
 		Tick: 5 * time.Millisecond, Election: 50 * time.Millisecond, ProgressNotify: 50 * time.Millisecond,
 	})
 	require.NoError(t, err)
