@@ -162,11 +162,11 @@ func (f Fault) check(topology Topology, within time.Duration) *Misfit {
 	if !ok {
 		return misfit(wordKind, "one of the kinds "+kindNames(), fmt.Sprintf("%q", f.Kind))
 	}
-	if len(topology.Members) < kind.MembersLeast {
-		return misfit(wordKind, fmt.Sprintf("at least %d etcd members", kind.MembersLeast), fmt.Sprint(len(topology.Members)))
+	if expected := kind.lacks(len(topology.Members)); expected != "" {
+		return misfit(wordKind, expected, fmt.Sprint(len(topology.Members)))
 	}
-	if f.Point != "" && !slices.Contains(topology.Servers, f.Process) {
-		return misfit(wordProcess, fmt.Sprintf("%s of one of %v", f.Point, topology.Servers), fmt.Sprintf("%q", f.Process))
+	if passing := topology.passing(f.Point); f.Point != "" && !slices.Contains(passing, f.Process) {
+		return misfit(wordProcess, fmt.Sprintf("%s of one of %v", f.Point, passing), fmt.Sprintf("%q", f.Process))
 	}
 	for _, parameter := range kind.Parameters {
 		known, isName := topology.names(parameter)
@@ -183,6 +183,14 @@ func (f Fault) check(topology Topology, within time.Duration) *Misfit {
 	return nil
 }
 
+// passing are the processes that get to a point.
+func (t Topology) passing(name string) []string {
+	if point, _ := lookupPoint(name); point.ofMember {
+		return t.Members
+	}
+	return t.Servers
+}
+
 // names are the processes that a parameter can name; ok is false if it names none.
 func (t Topology) names(parameter Parameter) (names []string, ok bool) {
 	switch parameter.Name {
@@ -192,6 +200,8 @@ func (t Topology) names(parameter Parameter) (names []string, ok bool) {
 		return t.Servers, true
 	case parameterClient.Name:
 		return t.Consumers, true
+	case parameterProcess.Name:
+		return slices.Concat(t.Members, t.Servers), true
 	case parameterFrom.Name, parameterTo.Name:
 		return slices.Concat(t.Members, t.Servers, t.Clients), true
 	}

@@ -178,8 +178,8 @@ func (e *engine) lieInWait(ctx context.Context, entry *entry) {
 func (e *engine) reserve(entry *entry) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if least := entry.kind.MembersLeast; len(e.members) < least {
-		entry.reason = fmt.Sprintf("it takes %d etcd members and there are %d", least, len(e.members))
+	if expected := entry.kind.lacks(len(e.members)); expected != "" {
+		entry.reason = fmt.Sprintf("it takes %s and there are %d", expected, len(e.members))
 		return false
 	}
 	holding := entry.kind.holds(entry.fault, e.members)
@@ -306,7 +306,7 @@ func (e *entry) describe() string {
 // etcd members, is done to etcd as a whole.
 func (e *engine) processes(entry *entry) []string {
 	var named []string
-	for _, name := range []string{entry.fault.Member, entry.fault.Server, entry.fault.Client, entry.fault.From, entry.fault.To} {
+	for _, name := range []string{entry.fault.Member, entry.fault.Server, entry.fault.Client, entry.fault.Host, entry.fault.From, entry.fault.To} {
 		if name != "" {
 			named = append(named, name)
 		}

@@ -61,6 +61,9 @@ at 34s decode-failure server=apiserver-0 for=1s
 at 36s transform-failure server=apiserver-0 for=1s
 at 38s expiring-writes server=apiserver-0 ttl=2s for=1s
 at 40s apiserver-unreachable server=apiserver-1 for=1s
+at 42s slow-disk member=etcd-1 delay=20ms for=1s
+at 44s power-loss member=etcd-2 keep=some down=1s
+at 47s clock-jump process=apiserver-0 by=-1h0m0s for=1s
 `, nil)
 	require.NoError(t, err)
 	require.Empty(t, report.NotFired)
@@ -108,12 +111,16 @@ at 40s apiserver-unreachable server=apiserver-1 for=1s
 		"36s fail apiserver-0 transform true", "37s fail apiserver-0 transform false",
 		"38s expire apiserver-0 2s", "39s expire apiserver-0 0s",
 		"40s refuse apiserver-1 true", "41s refuse apiserver-1 false",
+		"42s disk etcd-1 20ms", "43s disk etcd-1 0s",
+		"44s cut power etcd-2 some", "45s start etcd-2",
+		"47s clock apiserver-0 -1h0m0s", "48s clock apiserver-0 0s",
 	}, calls)
-	for _, kind := range Kinds() {
+	possible := slices.DeleteFunc(Kinds(), func(kind Kind) bool { return kind.MembersMost == 1 })
+	for _, kind := range possible {
 		require.Equal(t, 1, report.Counts[kind.Name], kind.Name)
 	}
 	second := int64(time.Second)
-	require.Len(t, report.Fired, len(Kinds()))
+	require.Len(t, report.Fired, len(possible))
 	require.Equal(t, model.Fault{
 		Name: "etcd-crash", Begin: second, End: 4 * second, Note: "member=etcd-0 down=2s",
 		Processes: []string{"etcd-0"},
@@ -126,6 +133,23 @@ at 40s apiserver-unreachable server=apiserver-1 for=1s
 		Name: "leader-move", Begin: 12 * second, End: 13 * second, Note: "from etcd-0 to etcd-1",
 		Processes: []string{"etcd-0", "etcd-1", "etcd-2"},
 	})
+}
+
+func TestOnlyAMemberThatIsAloneIsRestored(t *testing.T) {
+	plan := Plan{{Kind: "etcd-restore", Member: "etcd-0", Bump: 1000}}
+	report := Report{}
+	synctest.Test(t, func(t *testing.T) {
+		surface := newFakeSurface()
+		surface.members = []string{"etcd-0"}
+		var err error
+		report, err = Run(t.Context(), plan, surface, surface.began)
+		require.NoError(t, err)
+		require.Equal(t, []call{{0, "restore etcd-0 1000"}}, surface.calls)
+	})
+	require.Equal(t, 1, report.Counts["etcd-restore"])
+	_, report, err := carryOut(t, plan.String(), nil)
+	require.NoError(t, err)
+	require.Equal(t, "it takes at most 1 etcd members and there are 3", report.NotFired[0].Reason)
 }
 
 func TestAFaultThatCannotHappenIsReportedWithItsReason(t *testing.T) {

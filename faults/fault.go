@@ -21,7 +21,7 @@ type Fault struct {
 	Kind string
 
 	// Point is what the fault waits for, "" for nothing: that Process, an API
-	// server, gets there for the Number-th time after At, and before Until.
+	// server or an etcd member, gets there for the Number-th time after At, and before Until.
 	Point   string
 	Process string
 	Number  int
@@ -30,6 +30,7 @@ type Fault struct {
 	Member string // an etcd member
 	Server string // an API server
 	Client string // a client that reads streams
+	Host   string // an etcd member or an API server, by its machine
 	// From and To are the two ends of a link, by the names of their processes.
 	From, To string
 	// Back is how far below the current revision a compaction is, or one of
@@ -43,6 +44,12 @@ type Fault struct {
 	Period time.Duration
 	// TTL is for how long an object that expires is there, in whole seconds.
 	TTL time.Duration
+	// Keep is what a failing disk keeps of what was not synced.
+	Keep Keep
+	// Bump is by how much the revision is raised that a member has after a restore.
+	Bump int64
+	// Jump is by how much a wall clock is moved, either way.
+	Jump time.Duration
 	// Lasts is how long the fault lasts; 0 for what is over at once.
 	Lasts time.Duration
 }
@@ -112,6 +119,7 @@ var (
 	parameterSurvivor = nameParameter("survivor", "the name of the etcd member that stays up", func(f *Fault) *string { return &f.Member })
 	parameterServer   = nameParameter("server", "the name of an API server", func(f *Fault) *string { return &f.Server })
 	parameterClient   = nameParameter("client", "the name of a client that reads streams", func(f *Fault) *string { return &f.Client })
+	parameterProcess  = nameParameter("process", "the name of an etcd member or an API server", func(f *Fault) *string { return &f.Host })
 	parameterFrom     = nameParameter("from", "the name of a process", func(f *Fault) *string { return &f.From })
 	parameterTo       = nameParameter("to", "the name of a process", func(f *Fault) *string { return &f.To })
 	parameterDelay    = durationParameter("delay", func(f *Fault) *time.Duration { return &f.Delay })
@@ -127,6 +135,40 @@ var (
 				return errNotExpected
 			}
 			f.Rate = int64(rate)
+			return nil
+		},
+	}
+	parameterKeep = Parameter{
+		Name: "keep", Expects: "nothing or some",
+		get: func(f Fault) string { return string(f.Keep) },
+		set: func(f *Fault, value string) error {
+			if f.Keep = Keep(value); f.Keep != KeepNothing && f.Keep != KeepSome {
+				return errNotExpected
+			}
+			return nil
+		},
+	}
+	parameterBump = Parameter{
+		Name: "bump", Expects: "a number of revisions, 0 for none",
+		get: func(f Fault) string { return strconv.FormatInt(f.Bump, 10) },
+		set: func(f *Fault, value string) error {
+			bump, err := strconv.ParseUint(value, 10, 32)
+			if err != nil {
+				return errNotExpected
+			}
+			f.Bump = int64(bump)
+			return nil
+		},
+	}
+	parameterJump = Parameter{
+		Name: "by", Expects: "a duration other than zero such as 1h or -30s",
+		get: func(f Fault) string { return f.Jump.String() },
+		set: func(f *Fault, value string) error {
+			jump, err := time.ParseDuration(value)
+			if err != nil || jump == 0 {
+				return errNotExpected
+			}
+			f.Jump = jump
 			return nil
 		},
 	}

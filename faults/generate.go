@@ -55,10 +55,18 @@ const (
 	// waitingMost is how many faults of a plan wait for points at most, and
 	// waitLeast and waitMost how long they wait.
 	waitingMost = 4
-	waitLeast   = time.Second
-	waitMost    = 20 * time.Second
+	// jumpLeast and jumpMost bound by how much a wall clock jumps, and bumpMost by how
+	// much a restore raises the revision.
+	jumpLeast = time.Second
+	jumpMost  = 24 * time.Hour
+	bumpMost  = 1000
+	waitLeast = time.Second
+	waitMost  = 20 * time.Second
+	// waitOften is how long one waits at most whose kind always waits: its point is
+	// one that is reached all the time.
+	waitOften = 4 * time.Second
 	// placementsMost is how often a fault is drawn anew because it clashes.
-	placementsMost = 10
+	placementsMost = 20
 )
 
 // Generate draws a plan in the manner of swarm testing: each plan has a random
@@ -71,6 +79,8 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 		return nil, err
 	}
 	chosen := chooseKinds(random, candidates, config.Every)
+	// What waits takes most room, so it is placed first.
+	slices.SortStableFunc(chosen, func(a, b Kind) int { return cmp.Compare(b.waits, a.waits) })
 	counts := make([]int, len(chosen))
 	for i := range counts {
 		counts[i] = 1 + random.IntN(max(1, config.CountMost))
@@ -81,7 +91,7 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 	for round := range max(1, config.CountMost) {
 		for i, kind := range chosen {
 			if round < counts[i] {
-				plan = config.place(random, kind, plan, config.draw)
+				plan = config.place(random, kind, plan, config.drawFirst)
 			}
 		}
 	}
@@ -106,7 +116,7 @@ func (c GeneratorConfig) candidates() ([]Kind, error) {
 		if c.Kinds != nil && !slices.Contains(c.Kinds, kind.Name) {
 			continue
 		}
-		if len(c.Members) >= kind.MembersLeast && !slices.ContainsFunc(kind.Parameters, c.lacks) {
+		if kind.lacks(len(c.Members)) == "" && !slices.ContainsFunc(kind.Parameters, c.lacks) {
 			candidates = append(candidates, kind)
 		}
 	}
@@ -116,7 +126,7 @@ func (c GeneratorConfig) candidates() ([]Kind, error) {
 // lacks is whether the topology has nothing that the parameter could name.
 func (c GeneratorConfig) lacks(parameter Parameter) bool {
 	switch parameter.Name {
-	case parameterMember.Name, parameterSurvivor.Name:
+	case parameterMember.Name, parameterSurvivor.Name, parameterProcess.Name:
 		return len(c.Members) == 0
 	case parameterServer.Name:
 		return len(c.Servers) == 0
@@ -185,6 +195,14 @@ func (c GeneratorConfig) place(random *rand.Rand, kind Kind, plan Plan, draw fun
 	return plan
 }
 
+// drawFirst draws a fault as its kind usually begins.
+func (c GeneratorConfig) drawFirst(random *rand.Rand, kind Kind) (Fault, bool) {
+	if kind.waits != "" {
+		return c.drawWaiting(random, kind)
+	}
+	return c.draw(random, kind)
+}
+
 // drawWaiting draws a fault that waits for a point, from its drawn time on and
 // for as long as it can still heal in time.
 func (c GeneratorConfig) drawWaiting(random *rand.Rand, kind Kind) (Fault, bool) {
@@ -193,16 +211,33 @@ func (c GeneratorConfig) drawWaiting(random *rand.Rand, kind Kind) (Fault, bool)
 		return Fault{}, false
 	}
 	room := c.HealBy - fault.End() - kind.settling()
-	point, wait := pick(random, points), min(drawBetween(random, waitLeast, waitMost), room)
-	if wait < waitLeast {
+	if room < waitLeast {
+		// It was drawn for the end; a little earlier there is time to wait.
+		fault.At, room = fault.At-(waitLeast-room), waitLeast
+	}
+	point, most := pick(random, c.points()), waitMost
+	if kind.waits != "" {
+		point, _ = lookupPoint(kind.waits)
+		most = waitOften
+	}
+	wait := min(drawBetween(random, waitLeast, most), room)
+	if fault.At < c.Start {
 		return Fault{}, false
 	}
 	fault.Point, fault.Number, fault.Until = point.Name, 1+random.IntN(point.often), fault.At+wait
 	fault.Process = fault.Server
-	if fault.Process == "" {
-		fault.Process = pick(random, c.Servers)
+	if point.ofMember {
+		fault.Process = fault.Member
+	}
+	if passing := c.passing(point.Name); fault.Process == "" {
+		fault.Process = pick(random, passing)
 	}
 	return fault, true
+}
+
+// points are those that something of the topology gets to.
+func (c GeneratorConfig) points() []Point {
+	return slices.DeleteFunc(Points(), func(point Point) bool { return len(c.passing(point.Name)) == 0 })
 }
 
 // draw draws a fault that heals in time. It fails if there is no time for one.
@@ -245,6 +280,19 @@ func (c GeneratorConfig) draw(random *rand.Rand, kind Kind) (Fault, bool) {
 			fault.Rate = rateLeast << random.IntN(rateDoublings)
 		case parameterPeriod.Name:
 			fault.Period = drawBetween(random, periodLeast, periodMost)
+		case parameterProcess.Name:
+			fault.Host = pick(random, slices.Concat(c.Members, c.Servers))
+		case parameterKeep.Name:
+			fault.Keep = pick(random, []Keep{KeepNothing, KeepSome})
+		case parameterBump.Name:
+			if random.IntN(4) > 0 {
+				fault.Bump = 1 + random.Int64N(bumpMost)
+			}
+		case parameterJump.Name:
+			fault.Jump = drawBetween(random, jumpLeast, jumpMost)
+			if random.IntN(2) == 0 {
+				fault.Jump = -fault.Jump
+			}
 		case parameterTTL.Name:
 			fault.TTL = time.Duration(1+random.IntN(ttlMost)) * time.Second
 		case parameterDelay.Name:

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -13,8 +14,9 @@ type Kind struct {
 	Doc string
 	// Parameters are all required, and printed in this order.
 	Parameters []Parameter
-	// MembersLeast is how many etcd members it takes.
-	MembersLeast int
+	// MembersLeast is how many etcd members it takes, and MembersMost how many it can do
+	// with, 0 for any number.
+	MembersLeast, MembersMost int
 
 	// begin makes the fault happen; the note says what a plan does not.
 	begin func(context.Context, Surface, Fault) (note string, err error)
@@ -25,6 +27,8 @@ type Kind struct {
 	slow bool
 	// lastsMost bounds how long a drawn fault lasts, 0 for the usual bound.
 	lastsMost time.Duration
+	// waits is the point that a drawn fault waits for; "" for mostly none.
+	waits string
 	// settles is for how long after its end a fault that is not slow goes on
 	// having effects.
 	settles time.Duration
@@ -35,6 +39,17 @@ type Kind struct {
 
 // Lasts is whether faults of this kind have a duration.
 func (k Kind) Lasts() bool { return k.end != nil }
+
+// lacks says what number of etcd members it takes, if that is another one.
+func (k Kind) lacks(members int) (expected string) {
+	switch {
+	case members < k.MembersLeast:
+		return fmt.Sprintf("at least %d etcd members", k.MembersLeast)
+	case k.MembersMost > 0 && members > k.MembersMost:
+		return fmt.Sprintf("at most %d etcd members", k.MembersMost)
+	}
+	return ""
+}
 
 // settling is how long to leave between the end of a fault and the time by which
 // it must have healed.
@@ -62,7 +77,7 @@ func Lookup(name string) (Kind, bool) {
 var kinds []Kind
 
 func init() {
-	kinds = slices.Concat(etcdKinds(), networkKinds(), serverKinds(), consumerKinds())
+	kinds = slices.Concat(etcdKinds(), networkKinds(), serverKinds(), consumerKinds(), hostKinds())
 }
 
 // Each kind says what it holds in the words of these functions.
@@ -94,6 +109,12 @@ func holdsPeerLatency(fault Fault, members []string) []string {
 		}
 	}
 	return held
+}
+
+func holdsDisk(fault Fault, _ []string) []string { return []string{"the disk of " + fault.Member} }
+
+func holdsClock(fault Fault, _ []string) []string {
+	return []string{"the clock of " + fault.Host}
 }
 
 func holdsBothEnds(fault Fault, _ []string) []string { return []string{fault.From, fault.To} }

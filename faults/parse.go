@@ -133,7 +133,7 @@ func parseWhen(line *words, fault *Fault) (err error) {
 		return fmt.Errorf("expected of, found %q", word)
 	}
 	if fault.Process = line.take(); fault.Process == "" {
-		return fmt.Errorf(`expected the name of an API server, found ""`)
+		return fmt.Errorf(`expected the name of an API server or an etcd member, found ""`)
 	}
 	return nil
 }

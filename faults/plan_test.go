@@ -61,6 +61,9 @@ func TestParseErrorsSayWhatWasExpectedAndFound(t *testing.T) {
 		{"at 1s compaction revision=current--3", `found "current--3"`},
 		{"at 1s slow-link from=a to=b rate=0 for=1s", `expected a number of bytes per second above zero after rate=, found "0"`},
 		{"at 1s expiring-writes server=a ttl=1.5s for=1s", `expected a duration of whole seconds such as 3s after ttl=, found "1.5s"`},
+		{"at 1s power-loss member=a keep=all down=1s", `column 27: expected nothing or some after keep=, found "all"`},
+		{"at 1s etcd-restore member=a bump=-1", `expected a number of revisions, 0 for none after bump=, found "-1"`},
+		{"at 1s clock-jump process=a by=0s for=1s", `expected a duration other than zero such as 1h or -30s after by=, found "0s"`},
 		{"between 1s reset", `line 1, column 12: expected and, found "reset"`},
 		{"between 5s and 5s on list 1 of a leader-move", `column 16: expected a time after 5s, found 5s`},
 		{"between 5s and 6s list 1 of a leader-move", `column 19: expected on, found "list"`},
@@ -68,7 +71,7 @@ func TestParseErrorsSayWhatWasExpectedAndFound(t *testing.T) {
 		{"between 5s and 6s on list first of a leader-move", `column 27: expected which list it is, as a number above zero, found "first"`},
 		{"between 5s and 6s on list 0 of a leader-move", `found "0"`},
 		{"between 5s and 6s on list 1 a leader-move", `column 29: expected of, found "a"`},
-		{"between 5s and 6s on list 1 of", `column 31: expected the name of an API server, found ""`},
+		{"between 5s and 6s on list 1 of", `column 31: expected the name of an API server or an etcd member, found ""`},
 		{"at 1s latency from=\u00e4 to=b delay=x for=1s", `column 27: expected a duration`},
 	} {
 		plan, err := Parse(row.text)
@@ -111,6 +114,14 @@ func anyFault(t *rapid.T) Fault {
 			fault.Period = duration("period", 1)
 		case "ttl":
 			fault.TTL = time.Duration(rapid.Int64Range(1, 1000).Draw(t, "ttl")) * time.Second
+		case "process":
+			fault.Host = name("process")
+		case "keep":
+			fault.Keep = rapid.SampledFrom([]Keep{KeepNothing, KeepSome}).Draw(t, "keep")
+		case "bump":
+			fault.Bump = rapid.Int64Range(0, 1<<32-1).Draw(t, "bump")
+		case "by":
+			fault.Jump = duration("by", 1) * time.Duration(rapid.SampledFrom([]int{1, -1}).Draw(t, "way"))
 		case "delay":
 			fault.Delay = duration("delay", 1)
 		case "for", "down":

@@ -35,6 +35,18 @@ type Surface interface {
 	// which is.
 	MoveLeader(ctx context.Context) (from, to string, err error)
 
+	// SetDiskDelay makes each sync of a member's files take that long; 0 heals it.
+	SetDiskDelay(member string, delay time.Duration) error
+	// CutPower kills a member and its disk: of what it has not synced, the disk keeps
+	// some or nothing. It returns how many sectors were lost.
+	CutPower(member string, keep Keep) (lost int, err error)
+	// RestoreMember stops a member and starts another in its place, from a snapshot of
+	// its database and with a log of its own. The revision is raised by bump, and all
+	// that is older counts as compacted then; 0 is for neither.
+	RestoreMember(ctx context.Context, member string, bump int64) error
+	// SetClock sets the wall clock of a process ahead of the others; 0 heals it.
+	SetClock(process string, ahead time.Duration) error
+
 	// Defragment makes a member rewrite its database file.
 	Defragment(ctx context.Context, member string) error
 	// StartCompactor makes a member run etcd's own periodic compactor, which keeps
@@ -120,6 +132,17 @@ const (
 	WatchFailed WatchEnd = "failed"
 	// WatchClosed is the end without an error.
 	WatchClosed WatchEnd = "closed"
+)
+
+// Keep is what a disk keeps of what was written and not synced when its power fails.
+type Keep string
+
+const (
+	// KeepNothing is for all that was not synced is lost.
+	KeepNothing Keep = "nothing"
+	// KeepSome is for any of the sectors that were written: what was written last may
+	// be there and what was written before it not, and one record in part.
+	KeepSome Keep = "some"
 )
 
 // Failure is a way in which reading from etcd fails.

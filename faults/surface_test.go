@@ -24,6 +24,8 @@ type fakeSurface struct {
 	calls []call
 	wrong map[string]int // what has not healed
 	fails map[string]int // by the beginning of the call, how often
+
+	members []string // nil for those of the topology
 }
 
 func newFakeSurface() *fakeSurface {
@@ -53,7 +55,12 @@ func (s *fakeSurface) damage(what string, by int) {
 	}
 }
 
-func (s *fakeSurface) Members() []string { return topology().Members }
+func (s *fakeSurface) Members() []string {
+	if s.members != nil {
+		return s.members
+	}
+	return topology().Members
+}
 
 // Await gives a point that is reached every 100 ms, and forgets it once it
 // is released.
@@ -108,6 +115,25 @@ func (s *fakeSurface) MoveLeader(ctx context.Context) (string, string, error) {
 func (s *fakeSurface) SetLatency(from, to string, delay time.Duration) error {
 	s.set("latency "+from+" "+to, delay > 0)
 	return s.call("latency %s %s %v", from, to, delay)
+}
+
+func (s *fakeSurface) SetDiskDelay(member string, delay time.Duration) error {
+	s.set("disk "+member, delay > 0)
+	return s.call("disk %s %v", member, delay)
+}
+
+func (s *fakeSurface) CutPower(member string, keep Keep) (int, error) {
+	s.damage(member, 1)
+	return 3, s.call("cut power %s %s", member, keep)
+}
+
+func (s *fakeSurface) RestoreMember(ctx context.Context, member string, bump int64) error {
+	return s.slowly(ctx, s.call("restore %s %d", member, bump))
+}
+
+func (s *fakeSurface) SetClock(process string, ahead time.Duration) error {
+	s.set("clock "+process, ahead != 0)
+	return s.call("clock %s %v", process, ahead)
 }
 
 func (s *fakeSurface) Defragment(ctx context.Context, member string) error {

@@ -33,6 +33,7 @@ func (w *World) Process(name string) *Process {
 	}
 	p := &Process{world: w, name: name, group: uint32(len(w.groups)), gone: make(chan struct{})}
 	w.groups = append(w.groups, p)
+	kernel.SetWall(p.group, int64(w.clocks[name]))
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/sim/internal/kernel"
+	"github.com/watchsim/watchsim/sim/simdisk"
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
@@ -30,8 +31,10 @@ type World struct {
 
 	setWindow func(open bool) // the kernel's, see explore.go
 
-	mu       sync.Mutex // guards groups
+	mu       sync.Mutex // guards groups, disks and clocks
 	groups   []*Process // by number
+	disks    map[string]*simdisk.Disk
+	clocks   map[string]time.Duration // by how much those of hosts are ahead
 	crashing sync.Mutex
 }
 
@@ -60,7 +63,7 @@ func Run(config Config, f func(*World)) (*Result, error) {
 		return nil, ErrParallel
 	}
 	config = config.withDefaults()
-	w := &World{config: config}
+	w := &World{config: config, disks: map[string]*simdisk.Disk{}, clocks: map[string]time.Duration{}}
 	w.groups = []*Process{{world: w, name: "world"}}
 
 	params := kernel.Params{
@@ -86,6 +89,8 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	kernel.SetNetwork(w.dial, w.listen)
 	defer kernel.SetNetwork(nil, nil)
+	kernel.SetSync(w.sync)
+	defer kernel.SetSync(nil)
 
 	var counters kernel.Counters
 	start := time.Now()
@@ -126,6 +131,35 @@ func (w *World) Seed() uint64 { return w.config.Source.Seed() }
 // goroutine ends up there, on the host named like the goroutine's process.
 func (w *World) Network() *simnet.Network { return w.network }
 
+// Disk is the disk of a host. Every sync of a simulated goroutine goes to that of the
+// host named like the goroutine's process.
+func (w *World) Disk(host string) *simdisk.Disk {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.disk(host)
+}
+
+func (w *World) disk(host string) *simdisk.Disk {
+	if w.disks[host] == nil {
+		w.disks[host] = &simdisk.Disk{}
+	}
+	return w.disks[host]
+}
+
+// SetClock sets by how much the wall clock of a host is ahead of simulated time. Its
+// processes see that clock jump: what time.Now tells changes, and what they measured
+// or wait for does not.
+func (w *World) SetClock(host string, ahead time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clocks[host] = ahead
+	for _, p := range w.groups {
+		if p.name == host {
+			kernel.SetWall(p.group, int64(ahead))
+		}
+	}
+}
+
 // Now is the simulated time since the run began.
 func (w *World) Now() time.Duration { return time.Since(w.begin) }
 
@@ -161,4 +195,11 @@ func (w *World) dial(ctx context.Context, network, address string) (net.Conn, er
 
 func (w *World) listen(_ context.Context, network, address string) (net.Listener, error) {
 	return w.network.Listen(w.current().name, network, address)
+}
+
+func (w *World) sync(fd int) {
+	w.mu.Lock()
+	disk := w.disk(w.groups[kernel.Group()].name)
+	w.mu.Unlock()
+	disk.Sync(fd)
 }

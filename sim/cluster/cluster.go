@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/etcd"
@@ -37,6 +38,8 @@ type Config struct {
 	WindowEvents int
 	// ProgressNotify is how often etcd tells an idle watch of its progress.
 	ProgressNotify time.Duration
+	// PowerFails is whether members lose power: their disks remember what was synced.
+	PowerFails bool
 	// Logger receives what the members log; nil means nothing.
 	Logger *zap.Logger
 }
@@ -67,8 +70,9 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 		world: world, config: config, mail: newMailbox(), points: &points{}, watches: &etcd.WatchTrouble{},
 		compactions: map[int64]time.Time{}, compactors: map[string]func(){},
 	}
-	for i := range config.Members {
-		c.members = append(c.members, &Member{cluster: c, name: fmt.Sprintf("etcd-%d", i)})
+	for i, name := range MemberNames(config.Members) {
+		c.members = append(c.members, &Member{cluster: c, name: name, chance: world.Rand("disk of " + name)})
+		world.Disk(name).OnSync(func() { c.points.pass(context.Background(), c.members[i].name, faults.PointSync) })
 	}
 	for _, member := range c.members {
 		if err := member.Start(); err != nil {
@@ -182,11 +186,25 @@ func (c *Cluster) Compactions(began time.Time) map[int64]int64 {
 // Truth reads what the cluster committed, from the members' own logs. It is to
 // be called when the run is over, outside of the simulation.
 func (c *Cluster) Truth() (model.Truth, error) {
-	var dirs []string
+	return etcd.Truth(c.config.Target.Etcd(), c.eras(), c.config.Target.Prefix(), c.config.Target.Decode)
+}
+
+// eras are the lives of the cluster. Only a member that is alone is ever restored.
+func (c *Cluster) eras() []etcd.Era {
+	var eras []etcd.Era
+	var last etcd.Era
 	for _, member := range c.members {
-		dirs = append(dirs, member.dir())
+		for _, restored := range member.restores {
+			last.Applied = restored.Applied
+			last.Dirs = []string{filepath.Join(c.config.Dir, member.folder(restored.from))}
+			eras = append(eras, last)
+			last = etcd.Era{Revision: restored.Revision}
+		}
 	}
-	return etcd.Truth(c.config.Target.Etcd(), dirs, c.config.Target.Prefix(), c.config.Target.Decode)
+	for _, member := range c.members {
+		last.Dirs = append(last.Dirs, member.dir())
+	}
+	return append(eras, last)
 }
 
 // Erase frees the disk space that the members' files take. Goroutines of

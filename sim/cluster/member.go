@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/etcd"
+	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
 // Member is one etcd member through all its lives. Each life is a process of
@@ -20,11 +22,20 @@ import (
 type Member struct {
 	cluster *Cluster
 	name    string
+	chance  *rand.Rand // which sectors a failing disk keeps
 
 	mu      sync.Mutex   // guards what follows; never held while anything waits
 	life    int          // the folder's number, from 1
 	process *sim.Process // nil while the member is down
 	running *etcd.Member // nil while it does not serve
+
+	restores []restore // in their order
+}
+
+// restore is that of a member from what a life left.
+type restore struct {
+	from int // the life's number
+	etcd.Restored
 }
 
 // ErrState means that a member or server is not in the state that the request
@@ -48,18 +59,16 @@ func (m *Member) Start() error {
 	if !m.enter(process) {
 		return fmt.Errorf("start %s: %w: it is up", m.name, ErrState)
 	}
+	if m.cluster.config.PowerFails {
+		if err := m.disk().Track(m.dir()); err != nil {
+			m.leave(process)
+			return fmt.Errorf("start %s: %w", m.name, err)
+		}
+	}
 	var running *etcd.Member
 	var err error
 	process.Do(func() {
-		running, err = etcd.Start(etcd.Config{
-			Release:        m.cluster.config.Target.Etcd(),
-			Name:           m.name,
-			Dir:            m.dir(),
-			Cluster:        MemberNames(m.cluster.config.Members),
-			ProgressNotify: m.cluster.config.ProgressNotify,
-			Logger:         m.cluster.config.Logger,
-			Trouble:        m.cluster.watches,
-		})
+		running, err = etcd.Start(m.settings(m.dir()))
 	})
 	if running == nil && err == nil {
 		return fmt.Errorf("start %s: %w: it crashed while it booted", m.name, ErrState)
@@ -74,6 +83,19 @@ func (m *Member) Start() error {
 	}
 	m.mu.Unlock()
 	return nil
+}
+
+// settings are those of a life whose files are in dir.
+func (m *Member) settings(dir string) etcd.Config {
+	return etcd.Config{
+		Release:        m.cluster.config.Target.Etcd(),
+		Name:           m.name,
+		Dir:            dir,
+		Cluster:        MemberNames(m.cluster.config.Members),
+		ProgressNotify: m.cluster.config.ProgressNotify,
+		Logger:         m.cluster.config.Logger,
+		Trouble:        m.cluster.watches,
+	}
 }
 
 // await waits until the member serves clients, or for as long as a boot may take.
@@ -108,7 +130,21 @@ func (m *Member) Stop() error {
 }
 
 // Crash ends the member at once and keeps its files as they are at this moment.
-func (m *Member) Crash() error {
+func (m *Member) Crash() error { return m.crash(func(string, string) error { return nil }) }
+
+// CutPower is Crash, and loses what of the files was not synced: every sector, or each by
+// chance. It returns how many sectors were lost. The cluster's Config has to say that
+// power fails.
+func (m *Member) CutPower(keepSome bool) (lost int, err error) {
+	err = m.crash(func(dir, copied string) (err error) {
+		lost, err = m.disk().Fail(dir, copied, func() bool { return keepSome && m.chance.IntN(2) == 0 })
+		return err
+	})
+	return lost, err
+}
+
+// crash ends the member and has lose take something from the copy of its files.
+func (m *Member) crash(lose func(dir, copied string) error) error {
 	m.mu.Lock()
 	process := m.process
 	m.mu.Unlock()
@@ -121,9 +157,42 @@ func (m *Member) Crash() error {
 	m.life++
 	m.mu.Unlock()
 	err := etcd.CopyDir(from, m.dir())
+	if err == nil {
+		err = lose(from, m.dir())
+	}
 	m.leave(process)
 	return err
 }
+
+// Restore stops the member and starts one in its place that is restored from its
+// database, with the revision raised by bump and everything older compacted, or as it
+// was if bump is 0. The member must be alone.
+func (m *Member) Restore(bump int64) error {
+	if err := m.Stop(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	from := m.life
+	m.mu.Unlock()
+	next := restore{from: from}
+	var err error
+	m.cluster.world.Process(m.name).Do(func() {
+		next.Restored, err = etcd.Restore(m.settings(filepath.Join(m.cluster.config.Dir, m.folder(from+1))), m.dir(), bump)
+	})
+	if err != nil {
+		return errors.Join(err, m.Start())
+	}
+	if next.Revision != 0 {
+		m.cluster.asked(next.Revision)
+	}
+	m.mu.Lock()
+	m.life++
+	m.restores = append(m.restores, next)
+	m.mu.Unlock()
+	return m.Start()
+}
+
+func (m *Member) disk() *simdisk.Disk { return m.cluster.world.Disk(m.name) }
 
 // enter makes process the member's, unless it has one.
 func (m *Member) enter(process *sim.Process) bool {

@@ -104,6 +104,36 @@ func (s *surface) MoveLeader(ctx context.Context) (from, to string, err error) {
 	return "", "", ErrNoMember
 }
 
+func (s *surface) SetDiskDelay(name string, delay time.Duration) error {
+	member, err := s.member(name)
+	if err != nil {
+		return err
+	}
+	member.disk().SetDelay(delay)
+	return nil
+}
+
+func (s *surface) CutPower(name string, keep faults.Keep) (lost int, err error) {
+	member, err := s.member(name)
+	if err != nil {
+		return 0, err
+	}
+	return member.CutPower(keep == faults.KeepSome)
+}
+
+func (s *surface) RestoreMember(_ context.Context, name string, bump int64) error {
+	member, err := s.member(name)
+	if err != nil {
+		return err
+	}
+	return member.Restore(bump)
+}
+
+func (s *surface) SetClock(process string, ahead time.Duration) error {
+	s.cluster.world.SetClock(process, ahead)
+	return nil
+}
+
 func (s *surface) Defragment(_ context.Context, name string) error {
 	member, err := s.running(name)
 	if err != nil {

@@ -276,12 +276,12 @@ func TestThreeMembersAgreeAndMoveTheirLeader(t *testing.T) {
 	require.Eventually(t, func() bool { return members[2].Leader() == to }, patience, time.Millisecond)
 	last := put(t, client, "/r/a", "2")
 
-	truth, err := Truth(current.Release{}, dirs, "/r/", decodeRaw)
+	truth, err := Truth(current.Release{}, []Era{{Dirs: dirs}}, "/r/", decodeRaw)
 	require.NoError(t, err)
 	require.Equal(t, last, truth.Revision)
 	require.Len(t, truth.Changes, 2)
 
 	// One member's folder is enough for its part, but not for a majority of three.
-	_, err = Truth(current.Release{}, []string{dirs[0], root, root}, "/r/", decodeRaw)
+	_, err = Truth(current.Release{}, []Era{{Dirs: []string{dirs[0], root, root}}}, "/r/", decodeRaw)
 	require.ErrorContains(t, err, "no majority")
 }

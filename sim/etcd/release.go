@@ -33,6 +33,11 @@ type Release interface {
 	// that of a member that never ran.
 	ReadLog(dir string) (raftlog.Log, error)
 
+	// Restore makes the data folder of a member with these settings of the database in
+	// the folder from. It returns the last log entry that the database has the effect
+	// of, and the revision that the member begins at if that is raised. See [Restore].
+	Restore(settings *embed.Config, from string, bump int64) (applied uint64, revision int64, err error)
+
 	// Request decodes the data of a log entry. It is nil for one that this release
 	// alone knows and that leaves the store as it is.
 	Request(data []byte) (*etcdserverpb.InternalRaftRequest, error)

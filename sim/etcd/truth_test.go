@@ -48,7 +48,7 @@ func TestTruthIsWhatEtcdSays(t *testing.T) {
 		end, err := client.Put(ctx, testPrefix+"end", fmt.Sprint(start))
 		require.NoError(t, err)
 
-		truth, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
+		truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
 		require.NoError(t, err)
 		require.Equal(t, end.Header.Revision, truth.Revision)
 		require.Equal(t, watched(t, events, end.Header.Revision), changesAfter(truth, start))
@@ -254,7 +254,7 @@ func TestTruthKeepsTheLastStateOfADeletedObject(t *testing.T) {
 	_, err := client.KV.Delete(testContext(t), "/r/a")
 	require.NoError(t, err)
 
-	truth, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
+	truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
 	require.NoError(t, err)
 	require.Equal(t, []model.Change{
 		{RV: 2, Object: model.Object{Name: "/r/a", Value: "1", RV: 2}},
@@ -266,7 +266,7 @@ func TestTruthKeepsTheLastStateOfADeletedObject(t *testing.T) {
 func TestTruthReportsWhatItCannotDecode(t *testing.T) {
 	_, client, dir := startSingle(t)
 	put(t, client, "/r/a", "1")
-	_, err := Truth(current.Release{}, []string{dir}, testPrefix, func(string, []byte) (model.Object, error) {
+	_, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, func(string, []byte) (model.Object, error) {
 		return model.Object{}, fmt.Errorf("not a pod")
 	})
 	require.ErrorContains(t, err, "decode /r/a at revision 2: not a pod")
@@ -281,7 +281,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 		put(t, client, "/r/a", fmt.Sprintf("%0100d", i))
 	}
 	member.Stop()
-	whole, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
+	whole, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
 	require.NoError(t, err)
 	require.Len(t, whole.Changes, 50)
 
@@ -293,7 +293,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 		torn := slices.Clone(content)
 		clear(torn[cut:])
 		require.NoError(t, os.WriteFile(path, torn, 0o600))
-		truth, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
+		truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
 		require.NoError(t, err)
 		require.Equal(t, whole.Changes[:len(truth.Changes)], truth.Changes)
 		require.GreaterOrEqual(t, 50-len(truth.Changes), lost)
@@ -303,7 +303,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 }
 
 func TestTruthOfMembersThatNeverRan(t *testing.T) {
-	truth, err := Truth(current.Release{}, []string{t.TempDir(), "missing"}, testPrefix, decodeRaw)
+	truth, err := Truth(current.Release{}, []Era{{Dirs: []string{t.TempDir(), "missing"}}}, testPrefix, decodeRaw)
 	require.NoError(t, err)
 	require.Equal(t, model.Truth{Revision: 1}, truth)
 }
@@ -332,7 +332,7 @@ func BenchmarkTruth(b *testing.B) {
 		require.NoError(b, err)
 	}
 	for b.Loop() {
-		truth, err := Truth(current.Release{}, []string{dir}, testPrefix, decodeRaw)
+		truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
 		require.NoError(b, err)
 		require.Len(b, truth.Changes, 300)
 	}

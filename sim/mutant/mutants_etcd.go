@@ -9,6 +9,7 @@ const (
 	watchServerFile    = "etcdserver/api/v3rpc/watch.go"
 	rangeFile          = "etcdserver/v3_server.go"
 	clientWatchFile    = "watch.go"
+	logFile            = "storage/wal/wal.go"
 )
 
 // etcdMutants are bugs of etcd's server and of its client.

@@ -54,4 +54,23 @@ var guaranteeMutants = []Mutant{
 		Replacement: "	return object\n",
 		Hunt:        in("minute"),
 	},
+	{
+		Name:        "unsynced",
+		Summary:     "etcd acknowledges writes that its log has not synced.",
+		Module:      etcdServer,
+		File:        logFile,
+		Anchor:      "	err := fileutil.Fdatasync(w.tail().File)\n",
+		Replacement: "	var err error\n",
+		Hunt:        append(in("minute"), "--faults", "power-loss"),
+	},
+	{
+		Name:        "wall-clock",
+		Summary:     "The cacher counts the time until bookmarks by the wall clock.",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        cacherFile,
+		Anchor:      "		createTime:        clock.Now(),\n",
+		Replacement: "		createTime:        clock.Now().Round(0),\n",
+		Hunt:        append(in("idle"), "--faults", "clock-jump"),
+	},
 }

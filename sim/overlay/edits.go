@@ -23,7 +23,7 @@ func after(file, anchor, text, why string) edit {
 // goEdits is everything the simulation needs of the Go toolchain. Each edit is
 // guarded: it acts only on the goroutines of a running simulation, but for the
 // few that are marked as process-wide.
-var goEdits = concat(schedulerEdits, bubbleEdits, timerEdits, randomEdits, mapEdits, syncEdits, memoryEdits, outsideEdits)
+var goEdits = concat(schedulerEdits, bubbleEdits, timerEdits, clockEdits, randomEdits, mapEdits, syncEdits, memoryEdits, outsideEdits)
 
 func concat(groups ...[]edit) []edit {
 	var all []edit

@@ -106,3 +106,17 @@ var timerEdits = []edit{
 	f(arg, seq, delay)
 `, "the timers of a crashed process never fire; AfterFunc's goroutine belongs to the process that made it"),
 }
+
+// clockEdits let the wall clocks of processes jump.
+var clockEdits = []edit{
+	replace("runtime/time.go", `		// Don't return a monotonic time inside a synctest bubble.
+`, `		if bubble.sim {
+			wall := bubble.now + sim.wall[getg().simGroup]
+			return wall / (1000 * 1000 * 1000), int32(wall % (1000 * 1000 * 1000)), bubble.now - sim.begin + 1
+		}
+		// Don't return a monotonic time inside a synctest bubble.
+`, "a time has two readings, as outside: that of the wall clock of the process, which may jump, and that of the simulated clock"),
+
+	replace("time/time.go", "var startNano int64 = runtimeNano() - 1\n", "var startNano int64\n",
+		"process-wide: monotonic readings of a simulation are the same in every process"),
+}

@@ -37,6 +37,9 @@ var internalSyncSim string
 //go:embed files/net_sim.go.txt
 var netSim string
 
+//go:embed files/syscall_sim.go.txt
+var syscallSim string
+
 // newFiles are added to Go's own packages, by their path below GOROOT/src.
 var newFiles = map[string]string{
 	"runtime/watchsim.go":         runtimeSim,
@@ -46,6 +49,7 @@ var newFiles = map[string]string{
 	"runtime/watchsim_explore.go": runtimeSimExplore,
 	"internal/sync/watchsim.go":   internalSyncSim,
 	"net/watchsim.go":             netSim,
+	"syscall/watchsim.go":         syscallSim,
 }
 
 // BuildTag is the build tag that goes with the overlay: it selects the files

@@ -23,6 +23,10 @@ func SetGroup(g uint32) uint32 { return setGroup(g) }
 // Group returns the calling goroutine's process group.
 func Group() uint32 { return group() }
 
+// SetWall sets by how many nanoseconds the wall clock of a process group is ahead of
+// the simulated clock.
+func SetWall(group uint32, ahead int64) { setWall(group, ahead) }
+
 // SetQuiet switches yields and stalls off or on.
 func SetQuiet(quiet bool) { setQuiet(quiet) }
 
@@ -55,7 +59,11 @@ func SetNetwork(
 	setNetwork(dial, listen)
 }
 
-// The edited runtime and package net push these by go:linkname.
+// SetSync says who answers when simulated goroutines sync a file; nil is for what the
+// operating system does.
+func SetSync(sync func(fd int)) { setSync(sync) }
+
+// The edited runtime and packages net and syscall push these by go:linkname.
 
 //go:linkname run
 func run(params *Params, counters *Counters, f func())
@@ -68,6 +76,9 @@ func setGroup(g uint32) uint32
 
 //go:linkname group
 func group() uint32
+
+//go:linkname setWall
+func setWall(group uint32, ahead int64)
 
 //go:linkname setQuiet
 func setQuiet(quiet bool)
@@ -95,3 +106,6 @@ func setNetwork(
 	dial func(ctx context.Context, network, address string) (net.Conn, error),
 	listen func(ctx context.Context, network, address string) (net.Listener, error),
 )
+
+//go:linkname setSync
+func setSync(sync func(fd int))

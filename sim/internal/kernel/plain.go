@@ -25,6 +25,9 @@ func SetGroup(uint32) uint32 { panic(Missing) }
 // Group panics: this build cannot simulate.
 func Group() uint32 { panic(Missing) }
 
+// SetWall panics: this build cannot simulate.
+func SetWall(uint32, int64) { panic(Missing) }
+
 // SetQuiet panics: this build cannot simulate.
 func SetQuiet(bool) { panic(Missing) }
 
@@ -53,3 +56,6 @@ func SetNetwork(
 ) {
 	panic(Missing)
 }
+
+// SetSync panics: this build cannot simulate.
+func SetSync(func(fd int)) { panic(Missing) }

@@ -47,7 +47,7 @@ func testWritesAndReads(t *testing.T, newTarget func() target.Target) {
 	f.do(model.NotFound, model.Operation{Kind: model.Delete, Scope: scope})
 	f.do(model.NotFound, model.Operation{Kind: model.Get, Scope: scope, RV: model.RVUnset})
 
-	truth, err := etcd.Truth(f.target.Etcd(), []string{f.dir}, f.target.Prefix(), f.target.Decode)
+	truth, err := etcd.Truth(f.target.Etcd(), []etcd.Era{{Dirs: []string{f.dir}}}, f.target.Prefix(), f.target.Decode)
 	require.NoError(t, err)
 	require.Len(t, truth.Changes, 5)
 	require.Equal(t, model.Change{RV: created.RV, Object: created}, truth.Changes[0])
