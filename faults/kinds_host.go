@@ -5,9 +5,6 @@ import (
 	"fmt"
 )
 
-// PowerLoss is the name of the kind that takes disks which remember what was synced.
-const PowerLoss = "power-loss"
-
 // hostKinds are about the machines that processes run on: disks and clocks, and what
 // is done to the files of a member.
 func hostKinds() []Kind {
@@ -25,7 +22,7 @@ func hostKinds() []Kind {
 			return surface.SetDiskDelay(fault.Member, 0)
 		},
 	}, {
-		Name: PowerLoss,
+		Name: "power-loss",
 		Doc: "Kills an etcd member, and with it what it wrote and did not sync, in whole or some sectors of it; it starts again from its files after a while. " +
 			"No acknowledged write is lost, revisions never go back, and every watch goes on where it was.",
 		Parameters: []Parameter{parameterMember, parameterKeep, parameterDown},

@@ -38,7 +38,8 @@ type Surface interface {
 	// SetDiskDelay makes each sync of a member's files take that long; 0 heals it.
 	SetDiskDelay(member string, delay time.Duration) error
 	// CutPower kills a member and its disk: of what it has not synced, the disk keeps
-	// some or nothing. It returns how many sectors were lost.
+	// some or nothing. It returns how many sectors were lost: none but while something
+	// waits for PointSync of that member, as otherwise no sync is under way.
 	CutPower(member string, keep Keep) (lost int, err error)
 	// RestoreMember stops a member and starts another in its place, from a snapshot of
 	// its database and with a log of its own. The revision is raised by bump, and all

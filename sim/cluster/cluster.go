@@ -38,8 +38,6 @@ type Config struct {
 	WindowEvents int
 	// ProgressNotify is how often etcd tells an idle watch of its progress.
 	ProgressNotify time.Duration
-	// PowerFails is whether members lose power: their disks remember what was synced.
-	PowerFails bool
 	// Logger receives what the members log; nil means nothing.
 	Logger *zap.Logger
 }

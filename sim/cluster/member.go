@@ -30,6 +30,7 @@ type Member struct {
 	running *etcd.Member // nil while it does not serve
 
 	restores []restore // in their order
+	tracked  int       // how many want to know what the disk has
 }
 
 // restore is that of a member from what a life left.
@@ -59,12 +60,7 @@ func (m *Member) Start() error {
 	if !m.enter(process) {
 		return fmt.Errorf("start %s: %w: it is up", m.name, ErrState)
 	}
-	if m.cluster.config.PowerFails {
-		if err := m.disk().Track(m.dir()); err != nil {
-			m.leave(process)
-			return fmt.Errorf("start %s: %w", m.name, err)
-		}
-	}
+	m.track(0)
 	var running *etcd.Member
 	var err error
 	process.Do(func() {
@@ -132,9 +128,8 @@ func (m *Member) Stop() error {
 // Crash ends the member at once and keeps its files as they are at this moment.
 func (m *Member) Crash() error { return m.crash(func(string, string) error { return nil }) }
 
-// CutPower is Crash, and loses what of the files was not synced: every sector, or each by
-// chance. It returns how many sectors were lost. The cluster's Config has to say that
-// power fails.
+// CutPower is Crash, and loses what of the files was not synced since the member is
+// tracked: every sector, or each by chance. It returns how many sectors were lost.
 func (m *Member) CutPower(keepSome bool) (lost int, err error) {
 	err = m.crash(func(dir, copied string) (err error) {
 		lost, err = m.disk().Fail(dir, copied, func() bool { return keepSome && m.chance.IntN(2) == 0 })
@@ -190,6 +185,21 @@ func (m *Member) Restore(bump int64) error {
 	m.restores = append(m.restores, next)
 	m.mu.Unlock()
 	return m.Start()
+}
+
+// track has the member's disk remember what was synced while at least one wants it:
+// one more, one less, or as many as before with the files of a new life.
+func (m *Member) track(more int) {
+	dir := m.dir()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.tracked
+	switch m.tracked += more; {
+	case m.tracked == 0:
+		m.disk().Forget()
+	case before == 0 || more == 0:
+		m.disk().Track(dir)
+	}
 }
 
 func (m *Member) disk() *simdisk.Disk { return m.cluster.world.Disk(m.name) }

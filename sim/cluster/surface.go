@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
@@ -30,7 +31,25 @@ type surface struct {
 func (s *surface) Members() []string { return MemberNames(s.cluster.config.Members) }
 
 func (s *surface) Await(point, process string, number int) faults.Stop {
-	return s.cluster.points.arm(point, process, number)
+	stop := s.cluster.points.arm(point, process, number)
+	member, err := s.member(process)
+	if err != nil || point != faults.PointSync {
+		return stop
+	}
+	member.track(1)
+	return &syncStop{Stop: stop, untrack: sync.OnceFunc(func() { member.track(-1) })}
+}
+
+// syncStop is where a member stops while its disk remembers what was synced before.
+type syncStop struct {
+	faults.Stop
+	untrack func()
+}
+
+// Release implements faults.Stop.
+func (s *syncStop) Release() {
+	s.Stop.Release()
+	s.untrack()
 }
 
 // lookBack is how many revisions are searched for a deletion.

@@ -3,7 +3,6 @@ package scenario
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
@@ -95,8 +94,7 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 			Dir: options.Dir, Members: spec.Members, Servers: spec.Servers, Target: made,
 			Latency: latency, EventBytes: spec.eventBytes(),
 			BookmarkPeriod: bookmarkPeriod, ProgressNotify: progressNotify, WindowEvents: spec.WindowEvents,
-			PowerFails: slices.ContainsFunc(plan, func(f faults.Fault) bool { return f.Kind == faults.PowerLoss }),
-			Logger:     etcdLogger(options.Log),
+			Logger: etcdLogger(options.Log),
 		})
 		if err != nil {
 			r.problem(fmt.Errorf("the cluster did not come up: %w", err))

@@ -60,9 +60,9 @@ func (d *Disk) Sync(fd int) {
 	if delay > 0 {
 		time.Sleep(delay)
 	}
-	if file != (inode{}) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if file != (inode{}) && d.tracked != nil {
 		d.tracked[file] = synced
 	}
 }

@@ -55,7 +55,7 @@ func (w *world) fail(keep func() bool) (lost int, content string) {
 
 func TestWhatWasSyncedSurvives(t *testing.T) {
 	w := newWorld(t)
-	require.NoError(t, w.disk.Track(w.dir))
+	w.disk.Track(w.dir)
 	w.write(0, sector("a")+sector("b"))
 	w.sync()
 	lost, content := w.fail(never())
@@ -66,7 +66,7 @@ func TestWhatWasSyncedSurvives(t *testing.T) {
 func TestWhatWasWrittenSinceIsLost(t *testing.T) {
 	w := newWorld(t)
 	w.write(0, sector("a")+sector("b"))
-	require.NoError(t, w.disk.Track(w.dir)) // as if synced
+	w.disk.Track(w.dir) // as if synced
 	w.write(512, sector("c")+sector("d"))
 	lost, content := w.fail(never())
 	require.Equal(t, 2, lost)
@@ -75,7 +75,7 @@ func TestWhatWasWrittenSinceIsLost(t *testing.T) {
 
 func TestWhatWasWrittenSinceIsTorn(t *testing.T) {
 	w := newWorld(t)
-	require.NoError(t, w.disk.Track(w.dir))
+	w.disk.Track(w.dir)
 	w.write(0, sector("a")+sector("b")+sector("c")+"d")
 	w.sync()
 	w.write(512, sector("x")+sector("y")+"z")
@@ -84,9 +84,19 @@ func TestWhatWasWrittenSinceIsTorn(t *testing.T) {
 	require.Equal(t, sector("a")+sector("b")+sector("y")+"d", content, "the second of three sectors is kept")
 }
 
+func TestWhatIsNotTrackedIsSafe(t *testing.T) {
+	w := newWorld(t)
+	w.disk.Track(w.dir)
+	w.disk.Forget()
+	w.write(0, sector("a"))
+	lost, content := w.fail(never())
+	require.Zero(t, lost)
+	require.Equal(t, sector("a"), content)
+}
+
 func TestAFileIsKnownUnderItsNextName(t *testing.T) {
 	w := newWorld(t)
-	require.NoError(t, w.disk.Track(w.dir))
+	w.disk.Track(w.dir)
 	w.write(0, sector("a"))
 	w.sync()
 	require.NoError(t, os.Rename(filepath.Join(w.dir, "log"), filepath.Join(w.dir, "renamed")))
@@ -98,7 +108,7 @@ func TestAFileIsKnownUnderItsNextName(t *testing.T) {
 
 func TestAFileThatWasNeverSyncedStays(t *testing.T) {
 	w := newWorld(t)
-	require.NoError(t, w.disk.Track(filepath.Join(w.dir, "not there yet")))
+	w.disk.Track(filepath.Join(w.dir, "not there yet"))
 	w.write(0, sector("a"))
 	lost, content := w.fail(never())
 	require.Zero(t, lost)
@@ -108,7 +118,7 @@ func TestAFileThatWasNeverSyncedStays(t *testing.T) {
 func TestWhileASyncTakesItsTimeNothingIsSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		require.NoError(t, w.disk.Track(w.dir))
+		w.disk.Track(w.dir)
 		var called time.Duration
 		began := time.Now()
 		w.disk.OnSync(func() { called = time.Since(began) })

@@ -14,8 +14,8 @@ const sectorBytes = 512
 
 // Track has the disk remember from now on what of the files below a folder is synced,
 // and of all that are synced later. What they hold now counts as synced: a disk may
-// write at any time what it was given.
-func (d *Disk) Track(dir string) error {
+// write at any time what it was given. A folder that is not there yet holds nothing.
+func (d *Disk) Track(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tracked = map[inode]image{}
@@ -25,9 +25,15 @@ func (d *Disk) Track(dir string) error {
 		return err
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("simdisk: look at what %s holds: %w", dir, err)
+		panic(fmt.Errorf("simdisk: look at what %s holds: %w", dir, err))
 	}
-	return nil
+}
+
+// Forget ends what Track began: nothing that is written is lost any more.
+func (d *Disk) Forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tracked = nil
 }
 
 // Fail makes the files below the folder copied what the power's failing leaves of those
