@@ -62,6 +62,7 @@ var guaranteeMutants = []Mutant{
 		Anchor:      "	err := fileutil.Fdatasync(w.tail().File)\n",
 		Replacement: "	var err error\n",
 		Hunt:        append(in("minute"), "--faults", "power-loss"),
+		Budget:      60,
 	},
 	{
 		Name:        "wall-clock",
@@ -72,5 +73,6 @@ var guaranteeMutants = []Mutant{
 		Anchor:      "		createTime:        clock.Now(),\n",
 		Replacement: "		createTime:        clock.Now().Round(0),\n",
 		Hunt:        append(in("idle"), "--faults", "clock-jump"),
+		Budget:      60,
 	},
 }
