@@ -13,6 +13,10 @@ type History struct {
 	Faults     []Fault
 	Informers  []Informer
 	Censuses   []Census
+	// Leaders are in order of time, and so are the Windows of each server. Each is as
+	// late as whoever looked: a simulation looks whenever a message arrives or leaves.
+	Leaders []Leader
+	Windows []CacheWindow
 
 	// Healed is when the last fault had healed and the quiet phase began; End
 	// is when the run ended. Liveness is judged on what lies between.

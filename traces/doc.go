@@ -4,7 +4,7 @@
 //
 //   - history.jsonl holds a [model.History]: all that clients did and saw, and what
 //     was true. See history.go, and encode.go for its hot path. shape.go finds
-//     fields that are missing, validate.go and validate_operation.go what nobody can
+//     fields that are missing, validate.go and its siblings what nobody can
 //     have recorded, and schema holds the JSON Schema of a line.
 //   - the decision tape holds what the run chose, so that it can be run again. See
 //     tape.go.
@@ -13,7 +13,7 @@
 //
 // The file is JSON Lines. The first line is the [Header]:
 //
-//	{"format":"watchsim.history","version":2,"seed":7,"target":"kubernetes"}
+//	{"format":"watchsim.history","version":3,"seed":7,"target":"kubernetes"}
 //
 // Every other line is a record: its kind, and its data in the JSON form of the
 // type in package model.
@@ -26,7 +26,9 @@
 //	{"kind":"event","data":{"stream":1,"time":32,"type":"ADDED","rv":2,"object":{ ... }}}
 //	{"kind":"informer","data":{"client":"i1","server":"s1","scope":{},"objects":[ ... ],"lastSyncRV":2}}
 //	{"kind":"census","data":{"time":55,"phase":"serving","server":"s1","revision":3,"streams":1,"watchers":1,"etcdWatches":1,"goroutines":40}}
-//	{"kind":"end","data":{"healed":50,"end":60,"revision":3,"records":8}}
+//	{"kind":"leader","data":{"time":0,"member":"m1","term":2}}
+//	{"kind":"window","data":{"time":25,"server":"s1","filling":1,"since":1,"newest":2}}
+//	{"kind":"end","data":{"healed":50,"end":60,"revision":3,"records":10}}
 //
 // Times are nanoseconds of simulated time, resourceVersions are etcd revisions.
 // -1 stands for a return or close that never came and for an RV that was not
@@ -38,5 +40,6 @@
 //
 // A reader ignores fields it does not know, so fields may be added; a change
 // that an old reader would misunderstand takes a new version. Version 2 added the
-// census records; files of version 1 are read as having none.
+// census records, version 3 those of leaders and windows; files of an older version
+// are read as having none.
 package traces

@@ -67,7 +67,14 @@ func example() *model.History {
 		},
 		Informers: []model.Informer{{Client: "reflector", Server: "apiserver-0", Scope: all, Objects: []model.Object{a5}, LastSyncRV: 6}},
 		Censuses:  []model.Census{{Time: 90 * ms, Phase: model.Left, Server: "apiserver-0", Revision: 7, Watchers: model.Uncounted, EtcdWatches: 1, Goroutines: 40}},
-		Healed:    50 * ms, End: 100 * ms,
+		Leaders:   []model.Leader{{Time: 0, Member: "etcd-0", Term: 2}, {Time: 80 * ms}},
+		Windows: []model.CacheWindow{
+			{Time: 0, Server: "apiserver-0", Filling: 1, Since: 1, Newest: 1},
+			{Time: 31 * ms, Server: "apiserver-0", Filling: 1, Since: 1, Newest: 5},
+			{Time: 60 * ms, Server: "apiserver-0"},
+			{Time: 64 * ms, Server: "apiserver-0", Filling: 2, Since: 6, Newest: 7},
+		},
+		Healed: 50 * ms, End: 100 * ms,
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // The format and the newest version of it that this build writes and reads.
 const (
 	HistoryFormat  = "watchsim.history"
-	HistoryVersion = 2
+	HistoryVersion = 3
 )
 
 // What can be wrong with a history file. The error that wraps one says which
@@ -53,6 +53,8 @@ const (
 	kindEvent      = "event"
 	kindInformer   = "informer"
 	kindCensus     = "census"
+	kindLeader     = "leader"
+	kindWindow     = "window"
 	kindEnd        = "end"
 )
 
@@ -93,6 +95,12 @@ func WriteHistory(w io.Writer, header Header, h *model.History) error {
 	}
 	for i := range h.Censuses {
 		lines.value(kindCensus, &h.Censuses[i])
+	}
+	for i := range h.Leaders {
+		lines.value(kindLeader, &h.Leaders[i])
+	}
+	for i := range h.Windows {
+		lines.value(kindWindow, &h.Windows[i])
 	}
 	lines.value(kindEnd, end{Healed: h.Healed, End: h.End, Revision: h.Truth.Revision, Records: lines.written - 1})
 	if lines.err != nil {
@@ -226,6 +234,10 @@ func (r *historyReader) record() (last bool, err error) {
 		return false, add(r, &h.Informers, record.Data)
 	case kindCensus:
 		return false, add(r, &h.Censuses, record.Data)
+	case kindLeader:
+		return false, add(r, &h.Leaders, record.Data)
+	case kindWindow:
+		return false, add(r, &h.Windows, record.Data)
 	case kindStream:
 		if err := add(r, &h.Streams, record.Data); err != nil {
 			return false, err

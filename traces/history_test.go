@@ -27,6 +27,8 @@ func small() *model.History {
 		Faults:    []model.Fault{{Name: "partition", Begin: 5, End: 6}},
 		Informers: []model.Informer{{Client: "i1", Server: "s1", Objects: []model.Object{object}, LastSyncRV: 2}},
 		Censuses:  []model.Census{{Time: 55, Phase: model.Serving, Server: "s1", Revision: 3, Streams: 1, Watchers: 1, EtcdWatches: 1, Goroutines: 40}},
+		Leaders:   []model.Leader{{Time: 0, Member: "m1", Term: 2}},
+		Windows:   []model.CacheWindow{{Time: 25, Server: "s1", Filling: 1, Since: 1, Newest: 2}},
 		Healed:    50, End: 60,
 	}
 }
@@ -73,7 +75,7 @@ func normalize(h *model.History) {
 		}
 	}
 	h.Operations, h.Streams, h.Faults, h.Informers = orNil(h.Operations), orNil(h.Streams), orNil(h.Faults), orNil(h.Informers)
-	h.Censuses = orNil(h.Censuses)
+	h.Censuses, h.Leaders, h.Windows = orNil(h.Censuses), orNil(h.Leaders), orNil(h.Windows)
 	h.Truth.Changes, h.Truth.Compactions = orNil(h.Truth.Changes), orNil(h.Truth.Compactions)
 	for i := range h.Faults {
 		h.Faults[i].Processes = orNil(h.Faults[i].Processes)
@@ -134,7 +136,7 @@ func TestHandEncodingIsThatOfEncodingJSON(t *testing.T) {
 
 func TestHistoryOfTheDocumentation(t *testing.T) {
 	require.Equal(t, strings.TrimLeft(`
-{"format":"watchsim.history","version":2,"seed":7,"target":"kubernetes"}
+{"format":"watchsim.history","version":3,"seed":7,"target":"kubernetes"}
 {"kind":"change","data":{"rv":2,"object":{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2}}}
 {"kind":"compaction","data":{"rv":2,"time":40}}
 {"kind":"fault","data":{"name":"partition","begin":5,"end":6}}
@@ -143,7 +145,9 @@ func TestHistoryOfTheDocumentation(t *testing.T) {
 {"kind":"event","data":{"stream":1,"time":32,"type":"ADDED","rv":2,"object":{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2}}}
 {"kind":"informer","data":{"client":"i1","server":"s1","scope":{},"objects":[{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2}],"lastSyncRV":2}}
 {"kind":"census","data":{"time":55,"phase":"serving","server":"s1","revision":3,"streams":1,"watchers":1,"etcdWatches":1,"goroutines":40}}
-{"kind":"end","data":{"healed":50,"end":60,"revision":3,"records":8}}
+{"kind":"leader","data":{"time":0,"member":"m1","term":2}}
+{"kind":"window","data":{"time":25,"server":"s1","filling":1,"since":1,"newest":2}}
+{"kind":"end","data":{"healed":50,"end":60,"revision":3,"records":10}}
 `, "\n"), written(t, Header{Seed: 7, Target: "kubernetes"}, small()))
 }
 
@@ -165,12 +169,12 @@ func TestUnreadableHistories(t *testing.T) {
 		{"another JSON", `{"a":1}` + "\n", ErrNotHistory, "not a watchsim history: line 1 is not a header that names a format"},
 		{"another format", `{"format":"watchsim.tape","version":1}` + "\n", ErrNotHistory,
 			`not a watchsim history: line 1 names the format "watchsim.tape" instead of "watchsim.history"`},
-		{"newer", `{"format":"watchsim.history","version":3}` + "\n", ErrNewerVersion,
-			"the history is of a newer version, 3 on line 1: this build reads up to version 2"},
+		{"newer", `{"format":"watchsim.history","version":4}` + "\n", ErrNewerVersion,
+			"the history is of a newer version, 4 on line 1: this build reads up to version 3"},
 		{"no version", `{"format":"watchsim.history"}` + "\n", ErrNotHistory,
 			"not a watchsim history: line 1 names version 0, but versions start at 1"},
-		{"cut in a line", whole[:len(whole)-10], ErrTruncated, "the history is truncated: line 10 ends in the middle of a record"},
-		{"cut between lines", strings.Join(lines[:9], ""), ErrTruncated, "the history is truncated: it ends after line 9 without an end record"},
+		{"cut in a line", whole[:len(whole)-10], ErrTruncated, "the history is truncated: line 12 ends in the middle of a record"},
+		{"cut between lines", strings.Join(lines[:11], ""), ErrTruncated, "the history is truncated: it ends after line 11 without an end record"},
 		{"header only", lines[0], ErrTruncated, "the history is truncated: it ends after line 1 without an end record"},
 		{"not JSON", replaced(3, "{oops}\n"), ErrBadRecord,
 			"the history holds a bad record: line 3 is not a JSON record: invalid character 'o' looking for beginning of object key string"},
@@ -182,8 +186,8 @@ func TestUnreadableHistories(t *testing.T) {
 		{"event without its stream", replaced(6, ""), ErrBadRecord,
 			"the history holds a bad record: line 6 is an event of stream 1, which no line before it opened"},
 		{"stream twice", replaced(7, lines[5]), ErrBadRecord, "the history holds a bad record: line 7 opens stream 1 a second time"},
-		{"line lost", replaced(3, ""), ErrBadRecord, "the history holds a bad record: line 9 says that 8 records came before it, but 7 did"},
-		{"more after the end", whole + lines[1], ErrBadRecord, "the history holds a bad record: line 11 comes after the end record"},
+		{"line lost", replaced(3, ""), ErrBadRecord, "the history holds a bad record: line 11 says that 10 records came before it, but 9 did"},
+		{"more after the end", whole + lines[1], ErrBadRecord, "the history holds a bad record: line 13 comes after the end record"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, h, err := ReadHistory(strings.NewReader(row.text))
@@ -207,14 +211,17 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 	require.Equal(t, small(), h)
 }
 
-func TestHistoriesOfVersion1AreRead(t *testing.T) {
-	h := small()
-	h.Censuses = nil
-	text := strings.Replace(written(t, Header{}, h), `"version":2`, `"version":1`, 1)
-	header, got, err := ReadHistory(strings.NewReader(text))
-	require.NoError(t, err)
-	require.Equal(t, 1, header.Version)
-	require.Equal(t, h, got)
+func TestOlderHistoriesAreRead(t *testing.T) {
+	withoutStanding, withoutCensuses := small(), small()
+	withoutStanding.Leaders, withoutStanding.Windows = nil, nil
+	withoutCensuses.Leaders, withoutCensuses.Windows, withoutCensuses.Censuses = nil, nil, nil
+	for version, h := range map[int]*model.History{1: withoutCensuses, 2: withoutStanding} {
+		text := strings.Replace(written(t, Header{}, h), `"version":3`, fmt.Sprintf(`"version":%d`, version), 1)
+		header, got, err := ReadHistory(strings.NewReader(text))
+		require.NoError(t, err)
+		require.Equal(t, version, header.Version)
+		require.Equal(t, h, got)
+	}
 }
 
 func TestLongLinesAreRead(t *testing.T) {
@@ -278,7 +285,7 @@ func ExampleWriteHistory() {
 	err := WriteHistory(&out, Header{Seed: 7, Target: "kubernetes"}, &model.History{End: 60})
 	fmt.Print(out.String(), err)
 	// Output:
-	// {"format":"watchsim.history","version":2,"seed":7,"target":"kubernetes"}
+	// {"format":"watchsim.history","version":3,"seed":7,"target":"kubernetes"}
 	// {"kind":"end","data":{"healed":0,"end":60,"revision":0,"records":0}}
 	// <nil>
 }

@@ -25,6 +25,8 @@ var recordTypes = map[string]reflect.Type{
 	kindEvent:      reflect.TypeFor[model.Event](),
 	kindInformer:   reflect.TypeFor[model.Informer](),
 	kindCensus:     reflect.TypeFor[model.Census](),
+	kindLeader:     reflect.TypeFor[model.Leader](),
+	kindWindow:     reflect.TypeFor[model.CacheWindow](),
 	kindEnd:        reflect.TypeFor[end](),
 }
 
@@ -198,7 +200,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"a negative revision":  {`{"rv":5,`, `{"rv":-5,`},
 		"a negative time":      {`"healed":50000000`, `"healed":-5`},
 		"an unknown code":      {`"err":"Conflict"`, `"err":"Confusion"`},
-		"a newer version":      {`"version":2`, `"version":3`},
+		"a newer version":      {`"version":3`, `"version":4`},
 		"another format":       {`"watchsim.history"`, `"watchsim.tape"`},
 	} {
 		t.Run(name, func(t *testing.T) {

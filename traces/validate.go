@@ -21,7 +21,7 @@ type lineNumbers map[string][]int
 
 func validate(h *model.History, lines lineNumbers) error {
 	v := &validation{history: h, lines: lines, operations: map[int]int{}, streams: map[int]int{}}
-	for _, check := range []func() error{v.end, v.truth, v.faults, v.allOperations, v.allStreams, v.references, v.informers, v.censuses} {
+	for _, check := range []func() error{v.end, v.truth, v.faults, v.allOperations, v.allStreams, v.references, v.informers, v.censuses, v.leaders, v.windows} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -22,11 +22,11 @@ func TestInvalidHistories(t *testing.T) {
 		says   string
 	}{
 		{"end before the beginning", func(h *model.History) { h.End = -1 },
-			"line 30, the end record, field end: expected a time from 0 on, found -1"},
+			"line 36, the end record, field end: expected a time from 0 on, found -1"},
 		{"healed after the end", func(h *model.History) { h.Healed = h.End + 1 },
-			"line 30, the end record, field healed: expected a time from 0 to the end at 100000000, found 100000001"},
+			"line 36, the end record, field healed: expected a time from 0 to the end at 100000000, found 100000001"},
 		{"negative revision", func(h *model.History) { h.Truth.Revision = -7 },
-			"line 30, the end record, field revision: expected etcd's last revision, or 0 if it is unknown, found -7"},
+			"line 36, the end record, field revision: expected etcd's last revision, or 0 if it is unknown, found -7"},
 		{"truth beyond the revision", func(h *model.History) { h.Truth.Revision = 5 },
 			"line 5, the change to default/b, field rv: expected at most 5, the last revision that the end record names, found 6"},
 		{"truth without a revision", func(h *model.History) { h.Truth.Revision = 0 },
@@ -169,6 +169,24 @@ func TestInvalidHistories(t *testing.T) {
 		}, `line 30, census 2, field phase: expected left or stopped, as by another census all clients had left for good at 90000000, found "serving"`},
 		{"census with an impossible count", func(h *model.History) { h.Censuses[0].Goroutines = -2 },
 			"line 29, census 1, field goroutines: expected a count, or -1 if it is unknown, found -2"},
+		{"leader before the one before", func(h *model.History) { h.Leaders[0].Time = h.Leaders[1].Time + 1 },
+			"line 31, leader 2, field time: expected a time from 80000001, that of the leader before, to the end at 100000000, found 80000000"},
+		{"leader after the end", func(h *model.History) { h.Leaders[1].Time = h.End + 1 },
+			"line 31, leader 2, field time: expected a time from 0, that of the leader before, to the end at 100000000, found 100000001"},
+		{"leader of an impossible term", func(h *model.History) { h.Leaders[0].Term = -1 },
+			"line 30, leader 1, field term: expected a term, or 0 if none led, found -1"},
+		{"term without a leader", func(h *model.History) { h.Leaders[1].Term = 3 },
+			"line 31, leader 2, field term: expected 0, as none led, found 3"},
+		{"window of nothing", func(h *model.History) { h.Windows[0].Server = "" },
+			`line 32, window 1, field server: expected the name of a server, found ""`},
+		{"window before the one before", func(h *model.History) { h.Windows[2].Time = 5 },
+			"line 34, window 3, field time: expected a time from 31000000, that of the window of its server before, to the end at 100000000, found 5"},
+		{"window of an impossible filling", func(h *model.History) { h.Windows[0].Filling = -1 },
+			"line 32, window 1, field filling: expected a number from 1 on, or 0 while there is nothing to read, found -1"},
+		{"window that begins at an impossible RV", func(h *model.History) { h.Windows[0].Since = -1 },
+			"line 32, window 1, field since: expected a resourceVersion, found -1"},
+		{"window of a cache without content", func(h *model.History) { h.Windows[2].Newest = 5 },
+			"line 34, window 3, field newest: expected 0, as there is nothing to read, found 5"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := example()
@@ -218,6 +236,10 @@ func TestHistoriesThatLackSomething(t *testing.T) {
 			h.Censuses = append(h.Censuses,
 				model.Census{Time: h.End + 5, Phase: model.Stopped, Server: "apiserver-9"},
 				model.Census{Time: 1, Phase: model.Serving, Server: "apiserver-9", Revision: 2, Streams: model.Uncounted})
+		},
+		"a cache that is ahead of etcd, or upside down, and another server's window in between": func(h *model.History) {
+			h.Windows[1].Newest, h.Windows[1].Since = 1_000, 2_000
+			h.Windows = append(h.Windows, model.CacheWindow{Time: 1, Server: "apiserver-9", Filling: 1})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,6 +56,8 @@ type Cluster struct {
 	points  *points
 	watches *etcd.WatchTrouble
 
+	standing standing
+
 	mu          sync.Mutex
 	compactions map[int64]time.Time // when each was first asked for, by revision
 	censuses    []counted           // in order of time
@@ -72,6 +74,11 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 		c.members = append(c.members, &Member{cluster: c, name: name, chance: world.Rand("disk of " + name)})
 		world.Disk(name).OnSync(func() { c.points.pass(context.Background(), c.members[i].name, faults.PointSync) })
 	}
+	for i := range config.Servers {
+		c.servers = append(c.servers, &Server{cluster: c, name: fmt.Sprintf("apiserver-%d", i)})
+	}
+	c.standing.windows = make([]record[model.CacheWindow], len(c.servers))
+	world.Network().Observe(c.look)
 	for _, member := range c.members {
 		if err := member.Start(); err != nil {
 			return nil, err
@@ -82,9 +89,7 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	for i := range config.Servers {
-		server := &Server{cluster: c, name: fmt.Sprintf("apiserver-%d", i)}
-		c.servers = append(c.servers, server)
+	for _, server := range c.servers {
 		if err := server.Start(); err != nil {
 			return nil, err
 		}

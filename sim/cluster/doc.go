@@ -5,6 +5,7 @@
 //   - member.go: one etcd member through restarts and crashes.
 //   - server.go: one API server through restarts and crashes.
 //   - census.go: what API servers and etcd hold at a moment.
+//   - standing.go: who led etcd and what caches held, from one change to the next.
 //   - surface.go: what faults do to the cluster.
 //   - points.go: where they wait for what API servers do.
 //   - wire.go, serve.go, dial.go: how clients and API servers talk.

@@ -242,6 +242,19 @@ func (m *Member) do(f func(*etcd.Member)) {
 	}
 }
 
+// peek calls f with what runs, if the member is up, without waiting. It reports
+// false if it could not look, as that is changing just now.
+func (m *Member) peek(f func(*etcd.Member)) bool {
+	if !m.mu.TryLock() {
+		return false
+	}
+	defer m.mu.Unlock()
+	if m.running != nil {
+		f(m.running)
+	}
+	return true
+}
+
 func (m *Member) folder(life int) string { return fmt.Sprintf("%s.%d", m.name, life) }
 
 func (m *Member) dir() string {

@@ -17,6 +17,12 @@ func (m *Member) IsLeader() bool {
 	return m.release.ID(m.server.Server) == m.server.Server.Leader()
 }
 
+// Leads says whether the member believes it is the leader, and the term of the last
+// entry that it has applied. It waits for nothing.
+func (m *Member) Leads() (term uint64, leads bool) {
+	return m.server.Server.Term(), m.IsLeader()
+}
+
 // Leader is the name of the member this one believes to be the leader, empty
 // if it knows of none.
 func (m *Member) Leader() string {

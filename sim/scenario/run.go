@@ -194,7 +194,8 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	time.Sleep(config.Quiet)
 	clients.Converge()
 	r.problem(clients.Stop())
-	r.History.End = int64(time.Since(began))
+	ended := time.Now()
+	r.History.End = int64(ended.Sub(began))
 	clients.Fill(r.History)
 	r.Parts = clients.Parts()
 
@@ -209,6 +210,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	}
 	r.compactions = cluster.Compactions(began)
 	r.History.Censuses = cluster.Censuses(began)
+	r.History.Leaders, r.History.Windows = cluster.Standing(began, ended)
 }
 
 // readTruth reads what etcd committed, once nothing runs any more.

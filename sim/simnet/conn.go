@@ -116,6 +116,9 @@ func (c *Conn) writeErrorLocked(now int64) error {
 // done ends a call: it wakes the next one, unlocks, and words the error.
 func (c *Conn) done(w *waitPoint, wake []*waitPoint, op string, err error) error {
 	c.network.unlock(w.passOn(wake))
+	if c.network.observer != nil {
+		c.network.observer()
+	}
 	if err == nil || err == io.EOF {
 		return err
 	}

@@ -33,8 +33,9 @@ type Config struct {
 // into being when they are first named. Every method may be called at any time
 // and from any goroutine of the bubble in which the network was made.
 type Network struct {
-	config Config
-	epoch  time.Time // instants are nanoseconds since then
+	config   Config
+	epoch    time.Time // instants are nanoseconds since then
+	observer func()    // see Observe
 
 	mu        sync.Mutex // guards everything below, and all that hangs on it
 	hosts     map[string]*host
@@ -103,6 +104,11 @@ func (n *Network) Stats() Stats {
 	defer n.mu.Unlock()
 	return n.stats
 }
+
+// Observe has f called at the end of each Read and Write, before anything is
+// listened to. The goroutine that reads or writes calls it, whatever that holds
+// locked, though not the network's own lock: f must wait for nothing.
+func (n *Network) Observe(f func()) { n.observer = f }
 
 // now is the current instant.
 func (n *Network) now() int64 { return int64(time.Since(n.epoch)) }

@@ -114,6 +114,17 @@ type Counter interface {
 	Watchers() int
 }
 
+// Windowed is a [Server] whose cache can be looked into.
+type Windowed interface {
+	Server
+
+	// Window is what the cache holds: how often it has been filled with a list, 0
+	// while nothing can be read of it, and which window of changes it can serve. Not
+	// known is what is being changed just now, as Window waits for nothing: it is
+	// called by whoever happens to run, with whatever that holds locked.
+	Window() (filling int, window model.Window, known bool)
+}
+
 // Informer is a running client-go informer.
 type Informer interface {
 	// Run lists and watches until ctx is done.

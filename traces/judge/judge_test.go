@@ -44,7 +44,7 @@ func unknown(t testing.TB) string {
 		}
 	}
 	text := strings.Join(kept, "")
-	return strings.Replace(text, `"revision":7,"records":28`, `"revision":0,"records":23`, 1)
+	return strings.Replace(text, `"revision":7,"records":34`, `"revision":0,"records":29`, 1)
 }
 
 func fromStdin(text string) Verdict { return File(Stdin, strings.NewReader(text), config()) }
@@ -174,7 +174,7 @@ func TestUnreadableFiles(t *testing.T) {
 		write("nothing", ""):                                                       "not a watchsim history: the file is empty",
 		write("text", "hello\n"):                                                   "not a watchsim history: line 1 is not a header that names a format",
 		write("newer", `{"format":"watchsim.history","version":99}`):               "the history is of a newer version, 99 on line 1: this build reads up to version",
-		write("half", whole[:len(whole)-20]):                                       "the history is truncated: line 30 ends in the middle of a record",
+		write("half", whole[:len(whole)-20]):                                       "the history is truncated: line 36 ends in the middle of a record",
 		write("short", strings.Join(strings.SplitAfter(whole, "\n")[:10], "")):     "the history is truncated: it ends after line 10 without an end record",
 		write("time", strings.Replace(whole, `"return":3000000`, `"return":5`, 1)): "the history holds a bad record: line 8, operation 1, field return: expected a time from 1000000, its call",
 		write("zst", "\x28\xb5\x2f\xfd and so on"):                                 "the compressed file is broken after 0 bytes of its content: ",

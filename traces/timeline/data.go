@@ -8,7 +8,7 @@ import (
 
 // dataVersion is that of the data between this package and web/src/data.ts,
 // which are always of one build.
-const dataVersion = 1
+const dataVersion = 2
 
 // data is what a page draws. Columns of the same table have the same length.
 // Strings, resourceVersions and objects are indices into texts, versions and
@@ -40,6 +40,8 @@ type data struct {
 	Events      eventColumns     `json:"events"`
 	Informers   []informerData   `json:"informers"`
 	Censuses    []censusData     `json:"censuses"`
+	Leaders     []leaderData     `json:"leaders"`
+	Windows     windowColumns    `json:"windows"`
 
 	Marks []markData `json:"marks"`
 	// Left counts the violations and observations beyond marksMost.
@@ -119,6 +121,7 @@ func build(page *Page) *data {
 	b.operations()
 	b.streams()
 	b.counted()
+	b.standing()
 	b.marks(&page.Verdict)
 	b.data.Texts, b.data.Versions, b.data.Objects = b.texts, b.versions.texts(), b.objects
 	return b.data
@@ -153,6 +156,9 @@ func (b *builder) processes() {
 	}
 	for i := range b.history.Censuses {
 		servers[b.history.Censuses[i].Server] = true
+	}
+	for i := range b.history.Windows {
+		servers[b.history.Windows[i].Server] = true
 	}
 	b.data.Servers, b.data.Clients = b.named(servers), b.named(clients)
 }

@@ -75,6 +75,18 @@ func made(s size) *model.History {
 	return h
 }
 
+// withStanding adds who led and what caches held to a history: a step for each change and
+// server.
+func withStanding(h *model.History, step time.Duration) *model.History {
+	h.Leaders = []model.Leader{{Member: "etcd-0", Term: 2}}
+	for _, server := range []string{"apiserver-0", "apiserver-1"} {
+		for _, change := range h.Truth.Changes {
+			h.Windows = append(h.Windows, model.CacheWindow{Time: (change.RV-1)*int64(step) + 1e6, Server: server, Filling: 1, Since: max(1, change.RV-1000), Newest: change.RV})
+		}
+	}
+	return h
+}
+
 // broken is a small history in which one event never came, one watch was refused,
 // one list at RV 0 was older than what its client knew, and faults and a
 // compaction were about.
@@ -92,7 +104,27 @@ func broken(t testing.TB) *model.History {
 		RV: 4, Err: model.TooMany, Message: "storage is (re)initializing", Closed: model.Pending})
 	h.Operations = append(h.Operations, listed(h, 901, 50e9, 51), listed(h, 902, 55e9, 41))
 	h.Censuses = []model.Census{{Time: 15e9, Phase: model.Serving, Server: "apiserver-0", Revision: 16, Streams: 2, Watchers: 2, EtcdWatches: 1, Goroutines: 40}}
+	h.Leaders = []model.Leader{{Time: 0, Member: "etcd-0", Term: 2}, {Time: 10e9}, {Time: 12e9, Member: "etcd-1", Term: 3}}
+	h.Windows = append(following(h, "apiserver-0", 1, 0), following(h, "apiserver-1", 1, 30)...)
 	return h
+}
+
+// following is what a cache held that got each change at once, kept as many of them
+// as it has room for (0 for all), and began anew at the resourceVersion 41.
+func following(h *model.History, server string, since int64, room int) []model.CacheWindow {
+	windows, filling := []model.CacheWindow{{Server: server}, {Time: 5e8, Server: server, Filling: 1, Since: since, Newest: since}}, 1
+	for _, change := range h.Truth.Changes {
+		at := (change.RV-1)*int64(small.step) + 1e6
+		if change.RV == 41 {
+			windows = append(windows, model.CacheWindow{Time: at, Server: server})
+			at, since, filling = at+4e8, change.RV, 2
+		}
+		if room > 0 {
+			since = max(since, change.RV-int64(room))
+		}
+		windows = append(windows, model.CacheWindow{Time: at, Server: server, Filling: filling, Since: since, Newest: change.RV})
+	}
+	return windows
 }
 
 // listed is a list at resourceVersion 0 that returned what was stored at one.

@@ -80,6 +80,9 @@ func newVersions(h *model.History) *versions {
 	for i := range h.Censuses {
 		seen[h.Censuses[i].Revision] = true
 	}
+	for i := range h.Windows {
+		seen[h.Windows[i].Since], seen[h.Windows[i].Newest] = true, true
+	}
 	return &versions{slices.Sorted(maps.Keys(seen))}
 }
 

@@ -69,7 +69,7 @@ func crowded(t *testing.T) bool {
 }
 
 func TestAHundredThousandEventsStaySmooth(t *testing.T) {
-	page := judged(t, made(large))
+	page := judged(t, withStanding(made(large), large.step))
 	path, size := saved(t, page)
 	require.Less(t, size, fileMost)
 	tab := blank(t)

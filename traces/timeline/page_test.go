@@ -32,8 +32,9 @@ func (tab *tab) domain() (low, high float64) {
 
 func (tab *tab) details() string { return tab.text(`document.getElementById("details").innerText`) }
 
-// colours counts the colours in the row of a lane, which has to be on screen. It
-// is 0 for a lane of etcd, a server or a stream that lacks what is drawn there.
+// colours counts the colours in the row of a lane, which has to be on screen. It is
+// 0 for a lane of etcd, a leader, a server, a window or a stream that lacks what is
+// drawn there.
 func (tab *tab) colours(lane string) int {
 	tab.t.Helper()
 	return int(tab.number(fmt.Sprintf(`(() => {
@@ -41,7 +42,7 @@ func (tab *tab) colours(lane string) int {
 		const top = Math.ceil(row.top - canvas.getBoundingClientRect().top);
 		const pixels = new Uint32Array(canvas.getContext("2d").getImageData(0, top, canvas.width, Math.floor(row.height) - 2).data.buffer);
 		// The blue of the line of a server, and of what is MODIFIED: #2f66b3, the bytes of which stand the other way round.
-		const blue = /^(etcd|server|stream)/.test('%[1]s') && !pixels.includes(0xffb3662f);
+		const blue = /^(etcd|leader|server|window|stream)/.test('%[1]s') && !pixels.includes(0xffb3662f);
 		return blue ? 0 : new Set(pixels).size;
 	})()`, lane)))
 }
@@ -51,7 +52,7 @@ func TestThePageShowsEveryLane(t *testing.T) {
 	tab := open(t, "file://"+path)
 	lanes := tab.text(`[...document.querySelectorAll("[data-lane]")].map((lane) => lane.dataset.lane).join("\n")`)
 	require.Equal(t, strings.Join([]string{
-		"verdict", "faults", "etcd", "server:apiserver-0", "server:apiserver-1", "client:reader", "client:watcher-0", "stream:61",
+		"verdict", "faults", "etcd", "leader", "server:apiserver-0", "window:apiserver-0", "server:apiserver-1", "window:apiserver-1", "client:reader", "client:watcher-0", "stream:61",
 		"client:watcher-1", "owed:62", "stream:62", "client:watcher-2", "stream:63", "client:watcher-3", "stream:64", "client:writer",
 	}, "\n"), lanes)
 	for _, lane := range strings.Split(lanes, "\n") {
@@ -184,10 +185,11 @@ func TestLightAndDark(t *testing.T) {
 	tab.quiet()
 }
 
-// TestAHistoryThatSomebodyElseRecorded has no truth, no faults and no censuses.
+// TestAHistoryThatSomebodyElseRecorded has no truth and no faults, and nothing of
+// leaders and caches.
 func TestAHistoryThatSomebodyElseRecorded(t *testing.T) {
 	h := broken(t)
-	h.Truth, h.Faults, h.Censuses = model.Truth{}, nil, nil
+	h.Truth, h.Faults, h.Censuses, h.Leaders, h.Windows = model.Truth{}, nil, nil, nil, nil
 	page := judged(t, h)
 	page.Verdict = linearizability.Verdict{Outcome: linearizability.Inconclusive, Reason: "the history does not say what etcd committed"}
 	path, _ := saved(t, page)
@@ -195,6 +197,7 @@ func TestAHistoryThatSomebodyElseRecorded(t *testing.T) {
 	require.Contains(t, tab.text(`document.querySelector('[data-lane="etcd"]').innerText`), "not recorded")
 	require.Greater(t, tab.colours("server:apiserver-1"), 3)
 	require.Greater(t, tab.colours("stream:61"), 3)
+	require.Zero(t, tab.number(`document.querySelectorAll('[data-lane="leader"], [data-lane^="window:"]').length`))
 	// The second list was behind what other clients had been told.
 	tab.find("operation 902\r")
 	tab.until(`document.getElementById("details").innerText.includes("behind: RV 55 was known then, 14 more, and RV 41 out of date since 41.001000 s")`)

@@ -35,6 +35,8 @@ type Cache struct {
 	Storage storage.Interface
 	// Watchers is how many watches the cache has registered.
 	Watchers func() int
+	// Window is how to see which window it holds.
+	Window Window
 	// Stop stops the cache, but not the storage below it.
 	Stop func()
 }

@@ -34,5 +34,5 @@ func newCache(settings upstream.Config, server target.ServerConfig) (apiserver.C
 	if err != nil {
 		return apiserver.Cache{}, err
 	}
-	return apiserver.Cache{Storage: cache, Watchers: cache.Watchers, Stop: cache.Stop}, nil
+	return apiserver.Cache{Storage: cache, Watchers: cache.Watchers, Window: windowOf(cache), Stop: cache.Stop}, nil
 }

@@ -24,6 +24,7 @@ func newCache(settings upstream.Config, _ target.ServerConfig) (apiserver.Cache,
 	return apiserver.Cache{
 		Storage:  delegator,
 		Watchers: func() int { return countWatchers(cacher) },
+		Window:   windowOf(cacher),
 		Stop: func() {
 			delegator.Stop()
 			cacher.Stop()

@@ -26,6 +26,7 @@ func Run(t *testing.T, newTarget func() target.Target) {
 		{"StopEndsAWaitingNext", testStopEndsAWaitingNext},
 		{"DeliveredObjectsAreIsolated", testDeliveredObjectsAreIsolated},
 		{"TheCacherCountsItsWatchers", testTheCacherCountsItsWatchers},
+		{"TheWindowIsWhatWatchesCanGoOnFrom", testTheWindowIsWhatWatchesCanGoOnFrom},
 		{"ScribblingHarmsNobody", testScribblingHarmsNobody},
 		{"WritesAndReads", testWritesAndReads},
 		{"ListsSelectAndPage", testListsSelectAndPage},

@@ -26,6 +26,8 @@ interface Raw {
   events: Record<string, number[] | null>;
   informers: { client: number; server: number; query: number; version: number; count: number }[] | null;
   censuses: Record<string, number>[] | null;
+  leaders: { time: number; member: number; term: number }[] | null;
+  windows: Record<string, number[] | null>;
   marks: RawMark[] | null;
   left: number;
   owed: { stream: number; types: string[]; versions: number[]; objects: number[]; cut: boolean }[] | null;
@@ -148,7 +150,22 @@ export interface Census {
   watchers: number;
   etcdWatches: number;
   goroutines: number;
-  leader: string;
+}
+
+/** Who led etcd from a time on; nobody if the member has no name. */
+export interface Leader {
+  time: number;
+  member: string;
+  term: number;
+}
+
+/** What the cache of a server held from a time on: changes above since, up to newest. */
+export interface Window {
+  time: number;
+  server: string;
+  filling: number; // how often it has been filled, 0 while nothing can be read of it
+  since: number;
+  newest: number;
 }
 
 export interface Events {
@@ -192,6 +209,8 @@ export class Data {
   readonly events: Events;
   readonly informers: { client: string; server: string; query: string; version: number; count: number }[];
   readonly censuses: Census[];
+  readonly leaders: Leader[];
+  readonly windows: Window[];
   readonly marks: Mark[];
   readonly left: number;
   readonly owed: Map<number, Owed>;
@@ -199,7 +218,7 @@ export class Data {
   private readonly objects: Raw["objects"];
 
   constructor(raw: Raw) {
-    if (raw.version !== 1) throw new Error(`expected data of version 1, found version ${raw.version}`);
+    if (raw.version !== 2) throw new Error(`expected data of version 2, found version ${raw.version}`);
     const text = (i: number) => raw.texts[i];
     this.texts = raw.texts;
     this.objects = raw.objects;
@@ -227,8 +246,10 @@ export class Data {
     this.informers = (raw.informers ?? []).map((i) => ({ ...i, client: text(i.client), server: text(i.server), query: text(i.query) }));
     this.censuses = (raw.censuses ?? []).map((c) => ({
       time: seconds(c.time), phase: text(c.phase), server: text(c.server), version: c.version, streams: c.streams,
-      watchers: c.watchers, etcdWatches: c.etcdWatches, goroutines: c.goroutines, leader: text(c.leader ?? 0),
+      watchers: c.watchers, etcdWatches: c.etcdWatches, goroutines: c.goroutines,
     }));
+    this.leaders = (raw.leaders ?? []).map((l) => ({ time: seconds(l.time), member: text(l.member), term: l.term }));
+    this.windows = decodeWindows(raw);
     this.marks = (raw.marks ?? []).map((m) => ({
       breaks: m.breaks, name: m.name, text: text(m.text), explanation: (m.explanation ?? []).map(text), client: text(m.client),
       server: text(m.server), stream: m.stream, operations: m.operations ?? [], events: m.events ?? [], versions: m.versions ?? [],
@@ -276,6 +297,17 @@ function decodeChanges(raw: Raw): Change[] {
     version += step;
     from += c.fromSteps![i];
     return { version, object: c.object![i], deleted: deleted.has(i), from: seconds(from), by: seconds(from + c.lasted![i]), author: c.author![i] };
+  });
+}
+
+function decodeWindows(raw: Raw): Window[] {
+  const c = raw.windows;
+  let time = 0, since = 0, newest = 0;
+  return (c.server ?? []).map((server, i) => {
+    time += c.timeSteps![i];
+    since += c.sinceSteps![i];
+    newest += c.newestSteps![i];
+    return { time: seconds(time), server: raw.texts[server], filling: c.filling![i], since, newest };
   });
 }
 

@@ -2,7 +2,7 @@
 // each API server had shown by when, and which streams ended together. Nothing
 // here guesses: what the history does not hold is not drawn.
 
-import { Added, Data, Deleted, Failed, Modified, Mark, Operation, Read, Stream, Write } from "./data";
+import { Added, Data, Deleted, Failed, Modified, Mark, Operation, Other, Read, Stream, Write } from "./data";
 import { Frontier, Ref } from "./series";
 
 export type Axis = "time" | "rv";
@@ -27,6 +27,10 @@ export class Facts {
   /** Versions that a server had answered 410 to, the highest so far. */
   readonly gone = new Map<string, Frontier>();
   readonly ended: Ended[];
+  /** The members of etcd that ever led. */
+  readonly members: string[];
+  /** The windows of each server, in order of time. */
+  readonly windowsOf = new Map<string, number[]>();
   /** The versions that events have on the RV axis: those of their own, or of what came before. */
   readonly eventRv: Float64Array;
   /** The ends of the axes, in seconds and in versions. */
@@ -43,6 +47,9 @@ export class Facts {
     this.advance();
     this.eventRv = this.placeEvents();
     this.ended = this.endedTogether();
+    this.members = [...new Set(data.leaders.map((l) => l.member))].filter((m) => m !== "").sort();
+    data.servers.forEach((server) => this.windowsOf.set(server, []));
+    data.windows.forEach((window, i) => this.windowsOf.get(window.server)!.push(i));
     this.refused();
   }
 
@@ -164,6 +171,8 @@ export class Facts {
       case "compaction": return axis === "rv" ? data.rv[data.compactions[i].version] : this.compactionTime(i);
       case "mark": return axis === "time" ? data.marks[i].time : this.markRv(data.marks[i]);
       case "ended": return axis === "time" ? this.ended[i].time : this.rvAt(this.ended[i].time);
+      case "leader": return axis === "time" ? data.leaders[i].time : this.rvAt(data.leaders[i].time);
+      case "window": return axis === "time" ? data.windows[i].time : data.windows[i].filling > 0 ? data.rv[data.windows[i].newest] : this.rvAt(data.windows[i].time);
     }
   }
 
@@ -203,6 +212,32 @@ export class Facts {
     }
     const fallback = this.rvAt(s.call);
     return low === Infinity ? [fallback, fallback] : [Math.min(low, this.domain.rv[1]), Math.min(high, this.domain.rv[1])];
+  }
+
+  /** Whether a window is the first of its filling. */
+  begun(i: number): boolean {
+    const { windows } = this.data, window = windows[i], before = windows[i - 1];
+    return window.filling > 0 && (before?.server !== window.server || before.filling !== window.filling);
+  }
+
+  /** When the next leader or window of the same kind took the place of one. */
+  until(ref: Ref): number {
+    const { data } = this, i = ref.index;
+    if (ref.kind === "leader") return data.leaders[i + 1]?.time ?? data.end;
+    return data.windows[i + 1]?.server === data.windows[i].server ? data.windows[i + 1].time : data.end;
+  }
+
+  /** When the cache of a server first held a version, and when it last did; -1 if never. */
+  heldBetween(server: string, rv: number): [number, number] {
+    const { data } = this;
+    let from = -1, to = -1;
+    for (const i of this.windowsOf.get(server)!) {
+      const { filling, since, newest, time } = data.windows[i];
+      if (filling === 0 || data.rv[since] >= rv || data.rv[newest] < rv) continue;
+      if (from < 0) from = time;
+      to = this.until({ kind: "window", index: i });
+    }
+    return [from, to];
   }
 
   /** The first change that made a get's answer out of date and was known before it was asked, -1 if there is none. */
@@ -261,6 +296,7 @@ export class Facts {
       case "event": return this.data.events.kind[ref.index];
       case "change": return this.changeKind(ref.index);
       case "operation": return this.operationKind(ref.index);
+      case "leader": case "window": return Other;
       default: return Failed; // of streams, only those that were refused stand in a series
     }
   }

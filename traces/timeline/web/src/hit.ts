@@ -35,11 +35,23 @@ export function under(lanes: Lanes, facts: Facts, axis: Axis, lane: Lane, positi
       return index >= 0 ? { kind: "fault", index } : null;
     }
     case "etcd":
-      if (y > 32) return nearestOf("compaction", data.compactions.keys());
+      if (y > 30) return nearestOf("compaction", data.compactions.keys());
       return nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
     case "server": {
       const together = facts.ended.flatMap((ended, i) => (ended.server === lane.server ? [i] : []));
       return nearestOf("ended", together) ?? nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item));
+    }
+    case "leader": {
+      const series = lanes.seriesOf(lane, axis), place = series.from(position + 1e-12) - 1;
+      return place >= 0 ? { kind: "leader", index: series.item[place] } : null;
+    }
+    case "window": {
+      // Along versions, the time goes from the top of the lane to the bottom.
+      const series = lanes.seriesOf(lane, "time"), time = axis === "time" ? position : (data.end * y) / lane.height;
+      const place = series.from(time + 1e-12) - 1, index = series.item[place];
+      if (place < 0) return null;
+      const { since, newest } = data.windows[index];
+      return axis === "time" || (position >= data.rv[since] && position <= data.rv[newest]) ? { kind: "window", index } : null;
     }
     case "client":
       return nearest(lanes.seriesOf(lane, axis), position, distance, (item) => lanes.refOf(lane, item)) ??

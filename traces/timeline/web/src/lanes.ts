@@ -4,7 +4,7 @@ import { Data, Operation, Owed, Stream } from "./data";
 import { Axis, Facts } from "./facts";
 import { range, Ref, Series } from "./series";
 
-export type LaneKind = "marks" | "faults" | "etcd" | "server" | "client" | "owed" | "stream";
+export type LaneKind = "marks" | "faults" | "etcd" | "leader" | "server" | "window" | "client" | "owed" | "stream";
 
 export interface Lane {
   id: string;
@@ -23,7 +23,7 @@ export interface Lane {
   owed: Owed | null;
 }
 
-export const heights: Record<LaneKind, number> = { marks: 26, faults: 18, etcd: 58, server: 76, client: 26, owed: 20, stream: 20 };
+export const heights: Record<LaneKind, number> = { marks: 26, faults: 18, etcd: 50, leader: 20, server: 76, window: 46, client: 26, owed: 20, stream: 20 };
 
 /** The most streams with which all clients begin expanded. */
 const expandedMost = 250;
@@ -68,7 +68,18 @@ export class Lanes {
     const members = new Set(data.faults.flatMap((f) => f.processes).filter((p) => !data.servers.includes(p) && !data.clients.includes(p)));
     this.add("etcd", "etcd", "etcd", data.known ? `${counted(data.changes.length, "change")} to RV ${data.versions[data.revision]}` : "not recorded",
       { processes: [...members] });
-    for (const server of data.servers) this.add("server", `server:${server}`, server, "", { server, processes: [server] });
+    if (data.leaders.length > 0) {
+      this.add("leader", "leader", "Leader", `of etcd, ${counted(data.leaders.length - 1, "change")}`, { processes: [...members] }, 6 + 16 * Math.max(1, this.facts.members.length));
+    }
+    // Whoever tells of leaders looked for windows too; a history of somebody else's has neither.
+    const looked = data.leaders.length + data.windows.length > 0;
+    for (const server of data.servers) {
+      this.add("server", `server:${server}`, server, "", { server, processes: [server] });
+      if (!looked) continue;
+      const steps = this.facts.windowsOf.get(server)!.length;
+      this.add("window", `window:${server}`, `window of ${server}`, steps > 0 ? "" : "not recorded",
+        { server, processes: [server] }, steps > 0 ? heights.window : 20);
+    }
     for (const client of data.clients) {
       const streams = this.streamsOf.get(client)!;
       this.add("client", `client:${client}`, client, this.contents(client), { client, processes: [client] });
@@ -85,7 +96,7 @@ export class Lanes {
 
   private add(kind: LaneKind, id: string, label: string, note: string, more: Partial<Lane>, height = heights[kind]): void {
     const refKinds: Record<LaneKind, Ref["kind"]> = {
-      marks: "mark", faults: "fault", etcd: "change", server: "operation", client: "operation", owed: "change", stream: "event",
+      marks: "mark", faults: "fault", etcd: "change", leader: "leader", server: "operation", window: "window", client: "operation", owed: "change", stream: "event",
     };
     this.all.push({
       id, kind, label, note, height, top: this.height, processes: [], refKind: refKinds[kind], client: "", server: "", stream: null, owed: null, ...more,
@@ -109,6 +120,8 @@ export class Lanes {
         return byId(`client:${mark.client}`) ?? byId(`server:${mark.server}`) ?? byId("verdict");
       }
       case "ended": return byId(`server:${this.facts.ended[ref.index].server}`);
+      case "leader": return byId("leader");
+      case "window": return byId(`window:${data.windows[ref.index].server}`);
       default: return byId("etcd");
     }
   }
@@ -174,6 +187,8 @@ export class Lanes {
       case "marks": return range(0, data.marks.length);
       case "faults": return range(0, data.faults.length);
       case "etcd": return range(0, data.changes.length);
+      case "leader": return range(0, data.leaders.length);
+      case "window": return Int32Array.from(this.facts.windowsOf.get(lane.server)!);
       // Lists of an exact version, and later pages, are as old as they were asked to be.
       // A get answers with the version of its object, which says nothing of the cache unless there was a newer one.
       case "server": return where(data.operations, (op) => op.server === lane.server && (tellsFreshness(op) || this.facts.outdatedBy(op) >= 0));

@@ -98,6 +98,9 @@ class Page {
       }
       label.append(name, note);
       if (lane.kind === "server") label.append(el("span", { class: "note along-time" }, "newest RV shown, below etcd's"), el("span", { class: "note along-rv" }, "delay until each RV was shown"));
+      if (lane.kind === "window" && this.facts.windowsOf.get(lane.server)!.length > 0) {
+        label.append(el("span", { class: "note along-time" }, "RVs that its cache held, oldest to newest"), el("span", { class: "note along-rv" }, "RVs held, from the beginning down to the end"));
+      }
       label.style.top = `${lane.top}px`;
       label.style.height = `${lane.height}px`;
       label.addEventListener("click", () => {

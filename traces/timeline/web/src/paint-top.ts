@@ -77,8 +77,7 @@ export function paintEtcd(frame: Frame, lane: Lane, y: number): void {
   g.fillStyle = colours.etcd;
   g.fillRect(Math.max(0, frame.x(facts.domain[scene.axis][0])), y + 19, Math.min(scene.width, frame.x(facts.domain[scene.axis][1])), 1);
   frame.series(series, y + 19, 30, (i) => bothThenFirst(data.versions[data.changes[i].version], data.key(data.changes[i].object)));
-  leaders(frame, y + 34);
-  compactions(frame, y + 43);
+  compactions(frame, y + 39);
 }
 
 /** The floor below which etcd has no history any more. */
@@ -102,27 +101,4 @@ function compactions(frame: Frame, y: number): void {
     frame.tag(text, x + 6, y, colours.soft);
     free = x + g.measureText(text).width + 14;
   });
-}
-
-/** Which member led, as the censuses found it. */
-function leaders(frame: Frame, y: number): void {
-  const { g, scene, colours } = frame;
-  if (scene.axis !== "time") return;
-  let last = "", from = 0;
-  const led: { name: string; from: number; to: number }[] = [];
-  for (const census of scene.data.censuses) {
-    if (census.leader === last) continue;
-    if (last !== "") led.push({ name: last, from, to: census.time });
-    last = census.leader;
-    from = census.time;
-  }
-  if (last !== "") led.push({ name: last, from, to: scene.data.end });
-  for (const { name, from, to } of led) {
-    const left = Math.max(0, frame.x(from)), right = Math.min(scene.width, frame.x(to));
-    if (right <= 0 || left >= scene.width) continue;
-    g.fillStyle = colours.etcd;
-    g.fillRect(left, y - 1, Math.max(1, right - left - 2), 2);
-    const text = `leader ${name}`;
-    if (right - left > 90) frame.tag(text, right - g.measureText(text).width - 8, y, colours.soft);
-  }
 }

@@ -4,6 +4,7 @@ import { Data } from "./data";
 import { Axis, Facts } from "./facts";
 import { Lane, Lanes } from "./lanes";
 import { paintEtcd, paintFaults, paintMarks } from "./paint-top";
+import { paintLeader, paintWindow } from "./paint-standing";
 import { paintServer } from "./paint-server";
 import { paintClient, paintOwed, paintStream } from "./paint-stream";
 import { Ref, Series } from "./series";
@@ -88,7 +89,9 @@ export class Frame {
       case "marks": return paintMarks(this, lane, y);
       case "faults": return paintFaults(this, lane, y);
       case "etcd": return paintEtcd(this, lane, y);
+      case "leader": return paintLeader(this, lane, y);
       case "server": return paintServer(this, lane, y);
+      case "window": return paintWindow(this, lane, y);
       case "client": return paintClient(this, lane, y);
       case "owed": return paintOwed(this, lane, y);
       case "stream": return paintStream(this, lane, y);
@@ -98,7 +101,7 @@ export class Frame {
   /** The ground of a lane, with the faults that act on it. */
   private ground(lane: Lane, y: number): void {
     const { g, scene, colours } = this;
-    if (lane.kind === "client" || lane.kind === "server" || lane.kind === "etcd") {
+    if (lane.kind === "client" || lane.kind === "server" || lane.kind === "window" || lane.kind === "etcd" || lane.kind === "leader") {
       g.fillStyle = colours.lane;
       g.fillRect(0, y, scene.width, lane.height);
     }
@@ -201,7 +204,7 @@ export class Frame {
     const { g, scene, colours } = this, lane = scene.lanes.laneOf(ref);
     if (!lane) return;
     const x = this.x(scene.facts.position(ref, scene.axis));
-    const y = scene.lanes.screenTop(lane, scene.scroll) + (lane.kind === "etcd" ? (ref.kind === "compaction" ? 43 : 19) : lane.height / 2);
+    const y = scene.lanes.screenTop(lane, scene.scroll) + (lane.kind === "etcd" ? (ref.kind === "compaction" ? 39 : 19) : lane.height / 2);
     if (!scene.lanes.isPinned(lane) && y < scene.lanes.pinned) return;
     g.strokeStyle = colours.focus;
     g.lineWidth = 2;

@@ -28,6 +28,8 @@ export function search(data: Data, facts: Facts, query: string): Ref[] {
   data.streams.forEach((s, i) => { if (has(s.query) || has(s.client) || has(s.server) || has(s.error)) add("stream", i); });
   data.faults.forEach((fault, i) => { if (has(fault.name) || has(fault.note)) add("fault", i); });
   data.marks.forEach((mark, i) => { if (has(mark.name)) add("mark", i); });
+  data.leaders.forEach((leader, i) => { if (has(leader.member) || has("leader")) add("leader", i); });
+  data.windows.forEach((_, i) => { if (has("window") || (facts.begun(i) && has(data.windows[i].filling === 1 ? "filled" : "filled anew"))) add("window", i); });
   if (has("compacted")) data.compactions.forEach((_, i) => add("compaction", i));
   for (let i = 0; i < data.events.count; i++) {
     const failed = data.events.failed.get(i);
@@ -41,6 +43,7 @@ function byVersion(data: Data, version: number, add: (kind: Ref["kind"], index: 
   if (version < 0) return;
   data.changes.forEach((change, i) => { if (change.version === version) add("change", i); });
   data.compactions.forEach((compaction, i) => { if (compaction.version === version) add("compaction", i); });
+  data.windows.forEach((window, i) => { if (window.newest === version && data.windows[i - 1]?.newest !== version) add("window", i); });
   data.operations.forEach((op, i) => { if (op.result === version || op.version === version) add("operation", i); });
   data.streams.forEach((s, i) => { if (s.version === version) add("stream", i); });
   for (let i = 0; i < data.events.count; i++) if (data.events.version[i] === version) add("event", i);

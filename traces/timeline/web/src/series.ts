@@ -6,7 +6,7 @@ import { kinds } from "./data";
 
 /** What is drawn and can be selected. */
 export interface Ref {
-  kind: "event" | "change" | "operation" | "stream" | "fault" | "compaction" | "mark" | "ended";
+  kind: "event" | "change" | "operation" | "stream" | "fault" | "compaction" | "mark" | "ended" | "leader" | "window";
   index: number;
 }
 

@@ -23,6 +23,8 @@ export function onScreen(data: Data, facts: Facts, axis: Axis, low: number, high
   add("fault", data.faults.length);
   add("compaction", data.compactions.length);
   add("ended", facts.ended.length);
+  add("leader", data.leaders.length);
+  add("window", data.windows.length);
   add("change", data.changes.length);
   add("operation", data.operations.length);
   add("stream", data.streams.length);
@@ -48,6 +50,7 @@ export function fillTable(data: Data, facts: Facts, words: Words, axis: Axis, do
 function revision(data: Data, ref: Ref): string {
   const version = ref.kind === "event" ? data.events.version[ref.index] : ref.kind === "change" ? data.changes[ref.index].version
     : ref.kind === "operation" ? data.operations[ref.index].result : ref.kind === "compaction" ? data.compactions[ref.index].version
-    : ref.kind === "mark" ? data.marks[ref.index].at : ref.kind === "stream" ? data.streams[ref.index].version : -1;
+    : ref.kind === "mark" ? data.marks[ref.index].at : ref.kind === "stream" ? data.streams[ref.index].version
+    : ref.kind === "window" ? data.windows[ref.index].newest : -1;
   return version < 0 || data.rv[version] <= 0 ? "" : data.versions[version];
 }

@@ -67,6 +67,13 @@ export class Words {
       case "compaction": return `etcd compacted at RV ${this.version(data.compactions[i].version)}`;
       case "mark": return `${data.marks[i].breaks ? "violation of" : "observation:"} ${data.marks[i].name}`;
       case "ended": return `all ${this.facts.ended[i].streams.length} open streams ended, none by its client`;
+      case "leader": return data.leaders[i].member === "" ? "no member leads etcd" : `${data.leaders[i].member} leads etcd, term ${data.leaders[i].term}`;
+      case "window": {
+        const window = data.windows[i];
+        if (window.filling === 0) return "nothing to read of the cache";
+        const filled = !this.facts.begun(i) ? "" : window.filling === 1 ? ", filled" : ", filled anew";
+        return `window from RV ${this.version(window.since)} to RV ${this.version(window.newest)}${filled}`;
+      }
     }
   }
 
@@ -100,6 +107,7 @@ export class Words {
       case "fault": return data.faults[i].processes.join(", ") || "anywhere";
       case "mark": return data.marks[i].client || data.marks[i].server;
       case "ended": return this.facts.ended[i].server;
+      case "window": return data.windows[i].server;
       default: return "etcd";
     }
   }
@@ -181,6 +189,27 @@ export class Words {
         add("from", exact(ended.time));
         add("streams", ended.streams.map((s) => data.streams[s].id).join(", "));
         add("so", "it stopped, or its cache began anew: no client closed them, and none stayed open");
+        break;
+      }
+      case "leader": {
+        const leader = data.leaders[i];
+        add("leader", leader.member === "" ? "none" : leader.member);
+        if (leader.term > 0) add("term", String(leader.term));
+        add("from", exact(leader.time));
+        add("to", exact(this.facts.until(ref)));
+        break;
+      }
+      case "window": {
+        const window = data.windows[i];
+        add("cache of", window.server);
+        if (window.filling === 0) add("holds", "nothing that can be read: the server is down, or its cache is being filled");
+        else {
+          add("oldest", `a watch can go on from RV ${this.version(window.since)}; one from before gets a 410`);
+          add("newest", `everything is known up to RV ${this.version(window.newest)}`);
+          add("filled", window.filling === 1 ? "once since the server started" : `${window.filling} times since the server started, each time anew`);
+        }
+        add("from", exact(window.time));
+        add("to", exact(this.facts.until(ref)));
         break;
       }
       case "mark": break;
