@@ -12,6 +12,7 @@ var schedulerEdits = []edit{
 	simScoped   bool   // the last synchronisation point was in scope
 	simFresh    bool   // it was picked among all that could run, and has done nothing yet
 	simShape    uint64 // of the last event, in a run that explores
+	simPassed   uint64 // decisions at synchronisation points since that event
 	simCode     uint64 // random numbers, in a run that explores
 	simPriority uint64 // in a run that explores by a plan
 `, "a goroutine knows its process, and a crash which goroutines hold locks"),
