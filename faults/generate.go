@@ -52,16 +52,16 @@ const (
 	periodMost  = 5 * time.Second
 	// ttlMost bounds for how many seconds objects that expire are there.
 	ttlMost = 4
-	// waitingMost is how many faults of a plan wait for points at most, and
-	// waitLeast and waitMost how long they wait.
-	waitingMost = 4
 	// jumpLeast and jumpMost bound by how much a wall clock jumps, and bumpMost by how
 	// much a restore raises the revision.
 	jumpLeast = time.Second
 	jumpMost  = 24 * time.Hour
 	bumpMost  = 1000
-	waitLeast = time.Second
-	waitMost  = 20 * time.Second
+	// waitingMost is how many faults of a plan wait for points at most, and
+	// waitLeast and waitMost how long they wait.
+	waitingMost = 4
+	waitLeast   = time.Second
+	waitMost    = 20 * time.Second
 	// waitOften is how long one waits at most whose kind always waits: its point is
 	// one that is reached all the time.
 	waitOften = 4 * time.Second
