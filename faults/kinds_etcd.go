@@ -88,7 +88,7 @@ func etcdKinds() []Kind {
 	}, {
 		Name: "etcd-defrag",
 		Doc: "Makes an etcd member rewrite its database file, during which it serves nothing. " +
-			"Nobody notices but by the time it takes, which is none in a simulation.",
+			"Nobody notices but by the time it takes, which is none in a simulation whose disks are not slow.",
 		Parameters: []Parameter{parameterMember},
 		holds:      holdsMember,
 		slow:       true,
