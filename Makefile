@@ -73,9 +73,19 @@ mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 	go run ./sim/mutant/hunt --short --results out/mutants-ci.jsonl
 
 .PHONY: strategies
-strategies: ## hunt a few known bugs with each strategy of schedules; the table goes to out/strategies.md (goes on where it was)
+strategies: ## hunt a few known bugs with each strategy of schedules; and in other runs; the tables go to out/strategies*.md (goes on where it was)
 	go run ./sim/mutant/hunt --compare --only A01,A03-initial,A07,A23,undrained,uncreated,cacher-A19,cacher-D02 \
 		--trials 5 --time 40s --results docs/strategies.jsonl --table out/strategies.md
+	go run ./sim/mutant/hunt --in "--scenario minute --faults compaction,reset,partition" --in "--scenario tombstone" --only C01 \
+		--trials 20 --time 3m --results docs/strategies.jsonl --table out/strategies-C01.md
+	go run ./sim/mutant/hunt --in "--scenario idle" --in "--scenario silence" --only E02 \
+		--trials 20 --time 3m --results docs/strategies.jsonl --table out/strategies-E02.md
+	go run ./sim/mutant/hunt --in "--scenario reinit" --in "--scenario rewatch" --only cacher-shared-stream \
+		--trials 20 --time 5m --results docs/strategies.jsonl --table out/strategies-shared-stream.md
+
+.PHONY: suites
+suites: ## run the tests of edited packages with each edit, as their authors would; hours, and goes on where it was
+	go run ./sim/mutant/hunt --suites --results docs/track-record.jsonl --table docs/track-record.md
 
 .PHONY: replays
 replays: ## record failures of many known bugs, and replay each in a process of its own (REPLAYS=200)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -64,6 +65,13 @@ func (c *Cluster) count(phase model.Phase, server string, process *sim.Process, 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.censuses = append(c.censuses, counted{at: time.Now(), census: census})
+}
+
+// left reports whether a census was taken after the clients had left.
+func (c *Cluster) left() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.censuses, func(taken counted) bool { return taken.census.Phase == model.Left })
 }
 
 // Censuses returns those taken so far, with times in nanoseconds since began.

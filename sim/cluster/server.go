@@ -29,6 +29,11 @@ type Server struct {
 // stopGrace is how long the goroutines of a stopped server may take to end.
 const stopGrace = time.Second
 
+// readGrace is how much longer they have if all clients had left. Kubernetes' cache reads
+// its own keys once a minute, and each read that waits to be fresh leaves a goroutine
+// behind that sleeps out the 3 s of its blockTimeout (watchCache.waitUntilFreshLocked).
+const readGrace = 3 * time.Second
+
 // Name is the server's name, which is its host's too.
 func (s *Server) Name() string { return s.name }
 
@@ -111,6 +116,9 @@ func (s *Server) Stop() error {
 		return nil
 	}
 	time.Sleep(stopGrace)
+	if s.cluster.left() && process.Goroutines() > 0 {
+		time.Sleep(readGrace)
+	}
 	leaked := process.Goroutines()
 	s.cluster.count(model.Stopped, s.name, process, running)
 	process.Crash()

@@ -15,6 +15,7 @@ import (
 func toyRaise(mu *sync.Mutex, flag *atomic.Bool) func() {
 	return func() {
 		mu.Lock()
+		flag.Store(false)
 		mu.Unlock()
 		flag.Store(true)
 		mu.Lock()

@@ -151,7 +151,7 @@ var cacherMutants = []Mutant{
 		File:        "cacher/fresh.go",
 		Anchor:      "\"watch-cache\", fmt.Sprintf(\"%s-%d\", name, number))",
 		Replacement: "\"watch-cache\", fmt.Sprintf(\"%s-%d\", name, number*0))",
-		Hunt:        in("reinit"),
+		Hunt:        in("rewatch"),
 	},
 	{
 		Name:        "cacher-bookmark-ahead",

@@ -310,7 +310,7 @@ var kubernetesMutants = []Mutant{
 				logWatchChannelErr(err)
 				continue
 `,
-		Hunt: []string{"--scenario", "minute", "--faults", "compaction,reset,partition"},
+		Hunt: in("tombstone"),
 	},
 	{
 		Name:    "deleted-rv",

@@ -78,6 +78,17 @@ var drawn = []Entry{
 		spec: Spec{Members: 1, Servers: 1, Operations: 160, Plan: tombstonePlan},
 		minimum: linearizability.Counts{Writes: 3, Gets: 10, Lists: 6, Streams: 4, Blocks: 1, Events: 10, Bookmarks: 1, Changes: 4,
 			Faults: 7, Shared: 1, Released: 1}},
+	{Name: "silence", Summary: "halfway through the faults everybody stops writing but a neighbour: caches that watch anew get no event, and progress alone tells how far they are",
+		spec: Spec{
+			Members: 1, Servers: 1, Duration: 150 * time.Second, Quiet: 110 * time.Second,
+			Writing: 18 * time.Second, Neighbour: 7 * time.Second,
+		},
+		minimum: linearizability.Counts{Writes: 4, Gets: 7, Lists: 5, Streams: 4, Blocks: 1, Events: 10, Bookmarks: 3, Changes: 4, Faults: 1,
+			Shared: 10, Released: 1}},
+	{Name: "rewatch", Summary: "the caches' watches on etcd end again and again, while etcd's streams are held up and everybody asks for the newest state",
+		spec: Spec{Members: 1, Servers: 2, Operations: 400, Plan: rewatchPlan},
+		minimum: linearizability.Counts{Writes: 10, Gets: 14, Lists: 8, Streams: 14, Blocks: 5, Events: 13, Bookmarks: 4, Changes: 14,
+			Resumed: 3, Refused: 4, Faults: 52, Shared: 1, Released: 2, Scribbled: 1}},
 }
 
 // tombstonePlan has etcd compacted at a deletion again and again. At first the cache
@@ -91,6 +102,23 @@ var tombstonePlan = func() string {
 			fmt.Sprintf("at %v reset from=apiserver-0 to=etcd-0\n", at+2*time.Second) +
 			fmt.Sprintf("at %v compaction revision=deletion\n", at+4*time.Second) +
 			fmt.Sprintf("at %v etcd-crash member=etcd-0 down=200ms\n", at+5200*time.Millisecond)
+	}
+	return plan
+}()
+
+// rewatchPlan has the stream of a cache's watches held up again and again, and ends its
+// watch several times meanwhile: some are given up before etcd's client knows of them.
+// Reads that must be fresh wait all the while, and ask for progress.
+var rewatchPlan = func() string {
+	plan := "# watchsim plan v1\n"
+	for at := 3 * time.Second; at < 42*time.Second; at += 3 * time.Second {
+		for server := range 2 {
+			began := at + time.Duration(server)*1500*time.Millisecond
+			plan += fmt.Sprintf("at %v stream-stall server=apiserver-%d for=1.2s\n", began, server)
+			for _, after := range []time.Duration{300, 600, 900} {
+				plan += fmt.Sprintf("at %v watch-close server=apiserver-%d\n", began+after*time.Millisecond, server)
+			}
+		}
 	}
 	return plan
 }()

@@ -37,6 +37,9 @@ type Spec struct {
 	Duration time.Duration `json:"duration"`
 	// Quiet is how much of it the quiet phase takes, 0 for the workload's own.
 	Quiet time.Duration `json:"quiet,omitempty"`
+	// Writing is how long clients write, 0 for as long as there are faults and once
+	// after that.
+	Writing time.Duration `json:"writing,omitempty"`
 	// Operations is how many requests writers and readers make.
 	Operations int `json:"operations"`
 	// Watchers is how many clients start watches of limited length, 0 for the
@@ -120,7 +123,7 @@ func (s Spec) Validate() error {
 func (s Spec) workload() workload.Config {
 	config := workload.DefaultConfig()
 	config.Duration, config.Operations = s.Duration, s.Operations
-	config.Sleepers, config.Flood = s.Sleepers, s.Flood
+	config.Sleepers, config.Flood, config.Writing = s.Sleepers, s.Flood, s.Writing
 	if s.Quiet > 0 {
 		config.Quiet = s.Quiet
 	}

@@ -57,13 +57,14 @@ func (c *closer) flood() {
 
 // finish writes once to every namespace and then lists from every server. It
 // tries each until it succeeds, and reports what did not within its time. Its
-// steps follow one upon the other, however long the flood took.
+// steps follow one upon the other, however long the flood took. Where nobody is to
+// write any more it only lists.
 func (c *closer) finish() error {
 	config, names := c.catalog.config, c.catalog.config.Names
 	var problems []error
 	c.within(lastWritesMost, func() {
 		for i, namespace := range config.Namespaces {
-			if !c.due(config.Flood+1+i, 0) {
+			if config.Writing > 0 || !c.due(config.Flood+1+i, 0) {
 				continue
 			}
 			key := objectKey{namespace, names[i%len(names)]}

@@ -14,6 +14,11 @@ type Config struct {
 	// which nobody writes and liveness is judged.
 	Duration, Quiet time.Duration
 
+	// Writing is how long writers begin to write, and then nobody does; 0 is until
+	// faults have healed, and the closer's last writes follow. A cache that watches anew
+	// after it is told of no change.
+	Writing time.Duration
+
 	// Operations is how many requests the writers and readers make together.
 	// Lists of reflectors, watchers and informers come on top.
 	Operations int
@@ -120,6 +125,14 @@ func DefaultConfig() Config {
 // Active is how long writers and readers work: the run without its quiet phase.
 func (c Config) Active() time.Duration { return c.Duration - c.Quiet }
 
+// writing is how long writers work.
+func (c Config) writing() time.Duration {
+	if c.Writing > 0 {
+		return c.Writing
+	}
+	return c.Active()
+}
+
 // floodMost is how long the flood can take, with requests that time out.
 func (c Config) floodMost() time.Duration {
 	if c.Flood == 0 {
@@ -137,6 +150,8 @@ func (c Config) Validate() error {
 		}
 	}
 	expect(c.Active() > 0, "the duration must exceed the quiet phase; found %v and %v", c.Duration, c.Quiet)
+	expect(c.Writing >= 0 && c.Writing <= max(0, c.Active()), "writers may work for up to %v, when faults have healed; found %v", c.Active(), c.Writing)
+	expect(c.Writing == 0 || c.Flood == 0, "a flood comes when faults have healed, and after %v nobody is to write; found %d writes in it", c.Writing, c.Flood)
 	expect(c.Operations >= 0, "the number of operations must not be negative; found %d", c.Operations)
 	for _, count := range []int{c.Writers, c.Readers, c.Reflectors, c.Watchers, c.Informers, c.Sleepers, c.Flood, c.Bursts} {
 		expect(count >= 0, "a number of clients or bursts must not be negative; found %d", count)

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -12,6 +13,8 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		want   string
 	}{
 		"quiet":     {func(c *Config) { c.Quiet = c.Duration }, "must exceed the quiet phase"},
+		"writing":   {func(c *Config) { c.Writing = c.Duration }, "up to 45s, when faults have healed"},
+		"flood":     {func(c *Config) { c.Writing, c.Flood = time.Second, 3 }, "nobody is to write; found 3"},
 		"operation": {func(c *Config) { c.Operations = -1 }, "found -1"},
 		"clients":   {func(c *Config) { c.Watchers = -2 }, "found -2"},
 		"names":     {func(c *Config) { c.Names = nil }, "at least one namespace and one name"},

@@ -74,7 +74,7 @@ func New(config Config, environment Environment) (*Workload, error) {
 // Start starts all clients and returns.
 func (w *Workload) Start() {
 	active := w.config.Active()
-	bursts := drawBursts(w.environment.Rand("workload/bursts"), w.config.Bursts, active)
+	bursts := drawBursts(w.environment.Rand("workload/bursts"), w.config.Bursts, w.config.writing())
 	requesters := w.config.Writers + w.config.Readers
 	share := func(index int) int {
 		count := w.config.Operations / requesters
@@ -85,7 +85,7 @@ func (w *Workload) Start() {
 	}
 	for _, i := range w.config.present("writer", w.config.Writers) {
 		writer := &writer{client: w.newClient("writer", i)}
-		schedule := drawSchedule(writer.random, share(i), active, bursts)
+		schedule := drawSchedule(writer.random, share(i), w.config.writing(), bursts)
 		w.start(&w.workers, writer.name, func() { writer.run(schedule) })
 	}
 	for _, i := range w.config.present("reader", w.config.Readers) {

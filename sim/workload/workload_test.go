@@ -298,6 +298,29 @@ func TestLastWritesFollowTheHealing(t *testing.T) {
 	require.Contains(t, last.Object.Value, "closer-")
 }
 
+func TestNobodyWritesOnceWritingIsOver(t *testing.T) {
+	config := DefaultConfig()
+	config.Writing = config.Active() / 2
+	history := run(t, 11, config, nil)
+	wrote, read, listed := 0, 0, false
+	for _, op := range history.Operations {
+		switch op.Kind {
+		case model.Create, model.Update, model.Delete:
+			wrote++
+			// A writer that has just read may take a moment to write back.
+			require.LessOrEqual(t, op.Call, int64(config.Writing+modifyMost+config.OperationTimeout), "%s", op.Client)
+		default:
+			if op.Call > int64(config.Writing) {
+				read++
+			}
+			listed = listed || op.Client == Closer
+		}
+	}
+	require.Positive(t, wrote)
+	require.Positive(t, read)
+	require.True(t, listed, "the closer reads, though it has written nothing")
+}
+
 func TestInformersAreRecordedAndConverge(t *testing.T) {
 	history := run(t, 5, DefaultConfig(), unrest)
 	require.Len(t, history.Informers, 1)

@@ -14,15 +14,17 @@
 // table in Markdown. With --short it hunts the mutants that have a budget, within
 // that budget, and writes no table. With --shrink it makes failing runs smaller that
 // were found before. With --compare it hunts with each strategy of schedules, and the
-// table says which finds what.
+// table says which finds what. With --in, which can be given many times, it hunts in
+// other runs than those that a mutant names, to find out in which a bug shows sooner.
 //
 // The exit code is 0 if every bug that is expected to be found was, and no control
 // failed; 1 if not; 2 if the hunt could not be made.
 //
 //   - trial.go: one trial, and what counts as found
-//   - strategies.go, strategies_table.go: which strategy of schedules finds what
+//   - strategies.go, strategies_table.go, elsewhere.go: which strategy of schedules finds
+//     what, and in which runs
 //   - crew.go: the worker processes, and what a hunt looks at in a verdict
-//   - suite.go: what the tests of the edited package say of the edit
+//   - suite.go, suite_build.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
 //   - results.go: the file of results
 //   - table.go, smaller_table.go: the tables
@@ -74,6 +76,7 @@ type options struct {
 	suites  bool
 	shrink  bool
 	compare bool
+	in      [][]string
 	results string
 	table   string
 }
@@ -91,6 +94,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
 	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, make one failing run of each mutant that was found smaller")
 	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
+	flags.Func("in", "hunt in runs with these `flags` of simrun instead of the mutant's, which own stands for; can be repeated", func(text string) error {
+		o.in = append(o.in, strings.Fields(text))
+		return nil
+	})
 	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")
 	flags.StringVar(&o.table, "table", "", "write the results as a table to this `file`")
 	if err := flags.Parse(args); err != nil {
@@ -140,7 +147,7 @@ func choose(o options) ([]mutant.Mutant, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("expected mutants to hunt, found none with a budget among those that --only names")
 	}
-	return all, nil
+	return elsewhere(all, o.in)
 }
 
 func named(name, word string) bool {
@@ -182,7 +189,7 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		err = h.suites(ctx, chosen)
 	case o.shrink:
 		err = h.shrinkAll(ctx, chosen)
-	case o.compare:
+	case o.comparing():
 		err = h.compare(ctx, chosen)
 	default:
 		err = h.all(ctx, chosen)
@@ -195,14 +202,14 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		switch {
 		case o.shrink:
 			text = smallerTable(mutant.All(), results.all)
-		case o.compare:
-			text = strategyTable(chosen, results.all)
+		case o.comparing():
+			text = strategyTable(chosen, o.strategies(), results.all)
 		}
 		if err := os.WriteFile(o.table, []byte(text), 0o644); err != nil {
 			return nil, fmt.Errorf("--table: %w", err)
 		}
 	}
-	if !o.suites && !o.shrink && !o.compare {
+	if !o.suites && !o.shrink && !o.comparing() {
 		for _, m := range chosen {
 			if reason := judge(m, results.trials(m)); reason != "" {
 				lost = append(lost, reason)
@@ -233,24 +240,28 @@ func (h *hunter) hire() (*workers, error) {
 	return crew, nil
 }
 
-// mutants hunts mutants with the crew that there is, some at a time.
+// mutants hunts mutants with the crew that there is, some at a time. One that is hunted
+// in several kinds of runs has them one after the other, as it has one worker.
 func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(h.options.jobs)
-	for _, m := range chosen {
-		group.Go(func() error { return h.mutant(ctx, m) })
+	for len(chosen) > 0 {
+		n := 1
+		for n < len(chosen) && chosen[n].Name == chosen[0].Name {
+			n++
+		}
+		same := chosen[:n]
+		chosen = chosen[n:]
+		group.Go(func() error {
+			for _, m := range same {
+				if err := h.mutant(ctx, m); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	return group.Wait()
-}
-
-// suites runs the suites of mutants.
-func (h *hunter) suites(ctx context.Context, chosen []mutant.Mutant) error {
-	for _, m := range chosen {
-		if err := h.suite(ctx, m); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // shrinkAll makes a failing run of each mutant smaller.

@@ -48,9 +48,11 @@ type result struct {
 	// Smaller is what came of making the failing run smaller, if that was done.
 	Smaller *smaller `json:"smaller,omitempty"`
 
-	// Suite is the package whose tests were run, and Red what failed in it.
-	Suite string   `json:"suite,omitempty"`
-	Red   []string `json:"red,omitempty"`
+	// Suite is the package whose tests were run, and Red what failed in it, twice, and
+	// not without the edit; RedAnyway failed without it.
+	Suite     string   `json:"suite,omitempty"`
+	Red       []string `json:"red,omitempty"`
+	RedAnyway []string `json:"red_anyway,omitempty"`
 }
 
 // results is the file, and what it holds.

@@ -72,7 +72,7 @@ func (h *hunter) compare(ctx context.Context, chosen []mutant.Mutant) error {
 		return err
 	}
 	defer crew.close()
-	for _, h.by = range strategies {
+	for _, h.by = range h.options.strategies() {
 		if err := h.mutants(ctx, chosen); err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // strategyTable renders which strategy finds which bug how soon.
-func strategyTable(chosen []mutant.Mutant, results []result) string {
+func strategyTable(chosen []mutant.Mutant, strategies []strategy, results []result) string {
 	var b strings.Builder
 	b.WriteString("| bug | scenario |")
 	for _, s := range strategies {
@@ -25,8 +25,8 @@ func strategyTable(chosen []mutant.Mutant, results []result) string {
 	return b.String()
 }
 
-// strategyCell is the median of runs and of processor time until a detection, of the
-// trials that had one.
+// strategyCell is the median and the 95th percentile of runs, and of processor time until
+// a detection, of the trials that had one.
 func strategyCell(trials []result) string {
 	var runs, seconds []float64
 	all, spent := 0, 0.0
@@ -43,9 +43,9 @@ func strategyCell(trials []result) string {
 	case len(runs) == 0:
 		return fmt.Sprintf("not in %d runs, %.0f s", all, spent)
 	}
-	median := fmt.Sprintf("%.0f runs, %.1f s", quantile(runs, 0.5), quantile(seconds, 0.5))
+	both := fmt.Sprintf("%.0f (%.0f) runs, %.1f (%.1f) s", quantile(runs, 0.5), quantile(runs, 0.95), quantile(seconds, 0.5), quantile(seconds, 0.95))
 	if len(runs) < len(trials) {
-		return fmt.Sprintf("in %d of %d, %s", len(runs), len(trials), median)
+		return fmt.Sprintf("in %d of %d, %s", len(runs), len(trials), both)
 	}
-	return median
+	return both
 }

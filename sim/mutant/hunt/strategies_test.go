@@ -91,6 +91,38 @@ func TestTheTableOfStrategies(t *testing.T) {
 	}
 	require.Equal(t, "| bug | scenario | as simrun does | walk alone | stalls | places in focus | PCT, depth 2 | PCT, depth 3 |\n"+
 		"|---|---|---|---|---|---|---|---|\n"+
-		"| bug | `--scenario calm` | 7 runs, 0.7 s | in 1 of 2, 40 runs, 4.0 s | not in 300 runs, 30 s | – | – | – |\n",
-		strategyTable([]mutant.Mutant{bug}, results))
+		"| bug | `--scenario calm` | 7 (9) runs, 0.7 (0.9) s | in 1 of 2, 40 (40) runs, 4.0 (4.0) s | not in 300 runs, 30 s | – | – | – |\n",
+		strategyTable([]mutant.Mutant{bug}, strategies, results))
+}
+
+func TestAMutantIsHuntedElsewhere(t *testing.T) {
+	chosen, err := choose(options{only: "A01,E02", in: [][]string{{own}, {"--scenario", "pair", "--faults", "reset"}}})
+	require.NoError(t, err)
+	var names, scenarios []string
+	for _, m := range chosen {
+		spec, err := specOf(m)
+		require.NoError(t, err)
+		names, scenarios = append(names, m.Name), append(scenarios, spec.Scenario)
+	}
+	require.Equal(t, []string{"A01", "A01", "E02", "E02"}, names)
+	require.Equal(t, "pair", scenarios[1])
+	require.NotEqual(t, "pair", scenarios[0])
+	require.NotEqual(t, keyOf(chosen[0]), keyOf(chosen[1]), "results of other runs are not taken for those of its own")
+	require.Equal(t, suiteKeyOf(chosen[0]), suiteKeyOf(chosen[1]), "the edit is the same")
+
+	_, err = choose(options{only: "A01", in: [][]string{{"--scenario", "nowhere"}}})
+	require.ErrorContains(t, err, "--in: ")
+	require.Len(t, options{in: [][]string{{own}}}.strategies(), 1)
+	require.Len(t, options{in: [][]string{{own}}, compare: true}.strategies(), len(strategies))
+}
+
+func TestOneMutantIsHuntedInSeveralKindsOfRuns(t *testing.T) {
+	h := newHunter(t, failing(2), failing())
+	h.options.jobs = 4
+	there := bug
+	there.Hunt = []string{"--scenario", "pair"}
+	require.NoError(t, h.mutants(context.Background(), []mutant.Mutant{bug, there}))
+	require.Equal(t, []string{bug.Name, bug.Name}, h.crew.(*fake).dismissed, "one after the other: the crew would notice the race")
+	require.Len(t, h.trials(bug), 1)
+	require.Len(t, h.trials(there), 1)
 }

@@ -61,7 +61,8 @@ and %d not hunted yet. A detection counts if the same seed passes without the ed
 own; seeds and time are those until the detection. A change of the source makes other runs of some seeds, so that a
 number tells how soon, not which. Processor time is that of all processes of a trial, on one
 worker. "(never ends)" is a run that uses up its simulated time, which simrun calls inconclusive. The last column
-is what the tests of the edited package say, run as its authors run them.
+is what the tests of the edited package say, run as its authors run them: those that fail with the edit, fail when they
+are run again, and pass without it.
 
 ` + "`make mutants`" + ` hunts them all and writes this page; ` + "`make mutants-ci`" + ` hunts some within a budget and is red when
 one is lost. The edits are in sim/mutant.
