@@ -9,6 +9,9 @@ var schedulerEdits = []edit{
 	simStalled bool   // asleep at a synchronisation point
 	simAside   int32  // depth of what happens once in a process
 
+	simAsideRandom uint64 // random numbers of that: it may wait, and others be aside meanwhile
+	simAsideID     uint64 // identities of the pointers that it hashes
+
 	simScoped   bool   // the last synchronisation point was in scope
 	simFresh    bool   // it was picked among all that could run, and has done nothing yet
 	simShape    uint64 // of the last event, in a run that explores
@@ -133,7 +136,7 @@ var schedulerEdits = []edit{
 `, "which case select looks at first is a decision"),
 
 	replace("runtime/select.go", "		j := cheaprandn(uint32(norder + 1))\n", `		var j uint32
-		if simSelect {
+		if simActive() {
 			j = uint32(norder)
 		} else {
 			j = cheaprandn(uint32(norder + 1))
