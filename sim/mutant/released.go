@@ -27,6 +27,32 @@ var released = []Mutant{
 		Hunt:       in("reinit"),
 		Equivalent: "it mends kubernetes/kubernetes #116122, as #116172 does in 1.27",
 	},
+	{
+		Name:    "etcd-3.5-E08-mended",
+		Summary: "A compaction of etcd 3.5.12 at the revision of a deletion keeps that deletion.",
+		Target:  "etcd-3.5",
+		Module:  etcdServer,
+		File:    "mvcc/key_index.go",
+		Anchor: `	genIdx, revIndex := ki.doCompact(atRev, available)
+
+	g := &ki.generations[genIdx]
+`,
+		Replacement: `	genIdx, revIndex := ki.doCompact(atRev, available)
+
+	if genIdx > 0 {
+		ended := &ki.generations[genIdx-1]
+		if tomb := ended.revs[len(ended.revs)-1]; tomb.main == atRev {
+			available[tomb] = struct{}{}
+			ended.revs = ended.revs[len(ended.revs)-1:]
+			ki.generations = ki.generations[genIdx-1:]
+			return
+		}
+	}
+	g := &ki.generations[genIdx]
+`,
+		Hunt:       in("tombstone"),
+		Equivalent: "it mends etcd-io/etcd #18089, as #18274 does in 3.5.16",
+	},
 }
 
 // Released lists the edits of released versions in a fixed order. They are not among

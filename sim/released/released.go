@@ -32,6 +32,10 @@ var releases = []Release{
 		Name: "kubernetes-0.26", Summary: "the etcd3 store and Cacher of Kubernetes 0.26.15, as released",
 		PlainLists: true, RareBookmarks: true,
 	},
+	{
+		Name: "etcd-3.5", Summary: "the server and client of etcd 3.5.12, as released, below Kubernetes 0.26.15",
+		PlainLists: true, RareBookmarks: true,
+	},
 }
 
 // All lists the releases in a fixed order.

@@ -1,9 +1,12 @@
 package scenario
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 )
 
 // Build says what a binary was built from, as far as it knows.
@@ -20,6 +23,7 @@ type Build struct {
 // modulesUnderTest are those whose code a run is about.
 var modulesUnderTest = []string{
 	"k8s.io/apiserver", "k8s.io/client-go", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/client/v3", "go.etcd.io/raft/v3",
+	"go.etcd.io/etcd/raft/v3", // up to etcd 3.5
 }
 
 // CurrentBuild describes this binary.
@@ -42,10 +46,27 @@ func CurrentBuild() Build {
 			if b.Modules == nil {
 				b.Modules = map[string]string{}
 			}
-			b.Modules[module.Path] = module.Version
+			b.Modules[module.Path] = version(module)
 		}
 	}
 	return b
+}
+
+// version is that of the code a module was built from, which may be another release than
+// was required, or be found by way of a link to the folder of one.
+func version(module *debug.Module) string {
+	switch instead := module.Replace; {
+	case instead == nil:
+		return module.Version
+	case instead.Version != "":
+		return instead.Version
+	default:
+		folder, err := os.Readlink(instead.Path)
+		if _, linked, found := strings.Cut(filepath.Base(folder), "@"); err == nil && found {
+			return linked
+		}
+		return module.Version
+	}
 }
 
 // Differences says in a few words each how another build differs from this one.

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"time"
 
@@ -90,11 +91,21 @@ func startServer(config target.ServerConfig) (*server, error) {
 // already: a run would depend on those before it.
 func withoutEndpoints(connected *clientv3.Client) *clientv3.Client {
 	client := clientv3.NewCtxClient(connected.Ctx())
+	lockEndpoints(client)
 	client.KV = etcd3.NewETCDLatencyTracker(connected.KV)
 	client.Lease = connected.Lease
 	client.Watcher = connected.Watcher
 	client.Maintenance = connected.Maintenance
 	return client
+}
+
+// lockEndpoints gives a client the lock that it takes to name its endpoints. That of
+// etcd 3.5 has none if it is made from a context.
+func lockEndpoints(client *clientv3.Client) {
+	lock := reflect.ValueOf(client).Elem().FieldByName("mu")
+	if lock.IsValid() && lock.IsNil() {
+		*(**sync.RWMutex)(lock.Addr().UnsafePointer()) = new(sync.RWMutex)
+	}
 }
 
 // Watchers implements target.Counter.

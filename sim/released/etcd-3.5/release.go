@@ -1,0 +1,52 @@
+package etcd35
+
+import (
+	"context"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/client/pkg/v3/types"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/mvcc"
+	"google.golang.org/grpc"
+)
+
+// Release implements etcd.Release.
+type Release struct{}
+
+// Configure implements etcd.Release. The server would wake up every few seconds to
+// look for a downgrade.
+func (Release) Configure(s *embed.Config, progress time.Duration, streams grpc.StreamServerInterceptor) {
+	s.ExperimentalWatchProgressNotifyInterval = progress
+	s.ExperimentalDowngradeCheckTime = 0
+	for _, url := range s.ListenClientUrls {
+		intercept(url.Host, streams)
+	}
+}
+
+// ID implements etcd.Release.
+func (Release) ID(server *etcdserver.EtcdServer) types.ID { return server.ID() }
+
+// Count implements etcd.Release.
+func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, end []byte, revision int64) (int, error) {
+	found, err := server.KV().Range(ctx, key, end, mvcc.RangeOptions{Rev: revision, Count: true})
+	if err != nil {
+		return 0, err
+	}
+	return found.Count, nil
+}
+
+// Request implements etcd.Release. Members of this release tell each other where they
+// serve clients with requests of etcd's old API, which has a store of its own.
+func (Release) Request(data []byte) (*etcdserverpb.InternalRaftRequest, error) {
+	var request etcdserverpb.InternalRaftRequest
+	if err := request.Unmarshal(data); err != nil {
+		var old etcdserverpb.Request
+		return nil, old.Unmarshal(data)
+	}
+	if request.V2 != nil {
+		return nil, nil
+	}
+	return &request, nil
+}
