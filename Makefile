@@ -7,7 +7,7 @@ SEED     ?= 7
 TARGET   ?= cacher
 SEEDS    ?= 1-2000
 TRIALS   ?= 20
-LAST     ?= 300
+LAST     ?= 2000
 REPLAYS  ?= 200
 
 .DEFAULT_GOAL := help
@@ -96,7 +96,7 @@ shrink-record: ## make a failing run of each bug that was found smaller, and wri
 	go run ./sim/mutant/hunt --shrink --results docs/track-record.jsonl --table docs/shrinking.md
 
 .PHONY: released
-released: ## build the released versions of sim/released and find in them what docs/released-versions.md says; minutes the first time (LAST=300 seeds)
+released: ## build the released versions of sim/released and find in them what docs/released-versions.md says; minutes the first time (LAST=2000 seeds at most)
 	go test -count 1 -timeout 60m ./sim/released -build -last $(LAST) -v
 
 .PHONY: campaign-dry-run
