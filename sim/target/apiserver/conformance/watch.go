@@ -95,9 +95,12 @@ func testWatchGetsABookmarkBeforeItsTimeout(t *testing.T, newTarget func() targe
 	w := f.server.Watch(ctx, &model.Stream{RV: rv, Bookmarks: true, Scope: model.Scope{Namespace: "n"}})
 	require.NotNil(t, w)
 	rv = f.create(object("m", "a", "1")).RV // the bookmark passes over it
-	require.Equal(t, model.Event{Type: model.Bookmark, RV: rv}, f.next(w))
-	_, reason, ok := w.Next()
-	require.False(t, ok)
+	bookmark := model.Event{Type: model.Bookmark, RV: rv}
+	require.Equal(t, bookmark, f.next(w))
+	event, reason, ok := w.Next()
+	for ; ok; event, reason, ok = w.Next() {
+		require.Equal(t, bookmark, event, "a machine that is held up may see the next one as well, and nothing else")
+	}
 	require.Equal(t, model.ClosedByServer, reason)
 }
 
