@@ -102,7 +102,8 @@ type Server interface {
 	// lists again and re-initialises.
 	BreakWatch(how faults.WatchEnd)
 
-	// Stop shuts the server down in an orderly way and waits for its goroutines.
+	// Stop shuts the server down in an orderly way and waits for its goroutines. A
+	// further call does nothing, and does not wait.
 	Stop()
 }
 

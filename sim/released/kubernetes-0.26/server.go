@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -29,7 +30,8 @@ type server struct {
 	// upstream lies between the cache and the etcd3 store.
 	upstream *translate.Upstream
 
-	stopOnce sync.Once
+	// stopping is no sync.Once, which would keep a whole stop out of the schedule.
+	stopping atomic.Bool
 	stopped  chan struct{}
 	release  []func() // in the order in which Stop calls them
 }
@@ -116,10 +118,11 @@ func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) 
 
 // Stop implements target.Server.
 func (s *server) Stop() {
-	s.stopOnce.Do(func() {
-		close(s.stopped)
-		for _, release := range s.release {
-			release()
-		}
-	})
+	if s.stopping.Swap(true) {
+		return
+	}
+	close(s.stopped)
+	for _, release := range s.release {
+		release()
+	}
 }

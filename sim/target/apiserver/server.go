@@ -1,7 +1,7 @@
 package apiserver
 
 import (
-	"sync"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -33,7 +33,8 @@ type server struct {
 	// upstream lies between the cache and the etcd3 store.
 	upstream upstreamStorage
 
-	stopOnce sync.Once
+	// stopping is no sync.Once, which would keep a whole stop out of the schedule.
+	stopping atomic.Bool
 	stopped  chan struct{}
 	release  []func() // in the order in which Stop calls them
 }
@@ -119,10 +120,11 @@ func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) 
 
 // Stop implements target.Server.
 func (s *server) Stop() {
-	s.stopOnce.Do(func() {
-		close(s.stopped)
-		for _, release := range s.release {
-			release()
-		}
-	})
+	if s.stopping.Swap(true) {
+		return
+	}
+	close(s.stopped)
+	for _, release := range s.release {
+		release()
+	}
 }
