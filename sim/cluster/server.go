@@ -29,9 +29,9 @@ type Server struct {
 // stopGrace is how long the goroutines of a stopped server may take to end.
 const stopGrace = time.Second
 
-// readGrace is how much longer they have if all clients had left. Kubernetes' cache reads
-// its own keys once a minute, and each read that waits to be fresh leaves a goroutine
-// behind that sleeps out the 3 s of its blockTimeout (watchCache.waitUntilFreshLocked).
+// readGrace is how much longer they have if all clients had left: a read of Kubernetes'
+// cache that waits to be fresh leaves a goroutine behind that sleeps out the 3 s of its
+// blockTimeout, whatever becomes of the read (watchCache.waitUntilFreshLocked).
 const readGrace = 3 * time.Second
 
 // Name is the server's name, which is its host's too.
