@@ -416,8 +416,8 @@ var mutants = []mutant{
 
 	{"Shared", "there may be a watch on etcd for each client",
 		"census.go",
-		`if census.EtcdWatches > c.config.SharedMost {`,
-		`if census.EtcdWatches > max(c.config.SharedMost, census.Streams) {`,
+		`if held > c.config.SharedMost {`,
+		`if held > max(c.config.SharedMost, census.Streams) {`,
 		"TestServersShareAndRelease"},
 
 	{"TimeTravel", "an older state from another server is not noted",
