@@ -14,6 +14,16 @@ var fixes = []Mutant{
 		Equivalent:  "it mends finding 1",
 	},
 	{
+		Name:        "finding-2-mended",
+		Summary:     "etcd's client forgets a watch once etcd has confirmed that it is canceled, instead of when its goroutine has reported.",
+		Module:      etcdClient,
+		File:        clientWatchFile,
+		Anchor:      "					// signal to stream goroutine to update closingc\n",
+		Replacement: "					delete(w.substreams, pbresp.WatchId)\n",
+		Hunt:        in("pair"),
+		Equivalent:  "it mends finding 2",
+	},
+	{
 		Name:        "finding-3-mended",
 		Summary:     "The reflector of Kubernetes' cache lists anew after an internal error of its watch, instead of trying the watch again for 30 seconds.",
 		Target:      "kubernetes",

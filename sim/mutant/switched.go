@@ -14,8 +14,9 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// Variable is the environment variable that says which mutant is on in a program
-// that was built with Switched; none if it is empty.
+// Variable is the environment variable that says which mutants are on in a program
+// that was built with Switched, separated by commas; none if it is empty. Of those that
+// edit the same function, the first of the program is.
 const Variable = "WATCHSIM_MUTANT"
 
 // ErrNotInFunction means that an edit lies outside of a function, so that it cannot
@@ -23,7 +24,7 @@ const Variable = "WATCHSIM_MUTANT"
 var ErrNotInFunction = errors.New("a mutant's edit is not within one function")
 
 // Switched returns the edits that put all of some mutants into one program, of which
-// Variable switches one on. Building that takes as long as building one mutant.
+// Variable switches some on. Building that takes as long as building one mutant.
 //
 // Each function with mutants gets a copy for each of them, with its edit, and begins
 // by handing over to the copy that is on. dir says where a module lies.
@@ -67,6 +68,20 @@ func Switched(dir func(module string) (string, error), mutants []Mutant) ([]over
 	}
 	return patches, nil
 }
+
+// declarations are what each package with mutants has once.
+const declarations = `
+var switchedMutants = switchedStrings.Split(switchedOS.Getenv(%q), ",")
+
+func switchedOn(name string) bool {
+	for _, on := range switchedMutants {
+		if on == name {
+			return true
+		}
+	}
+	return false
+}
+`
 
 // switches are the functions of one file that have mutants.
 type switches struct {
@@ -115,12 +130,12 @@ func (s *switches) at(from, to token.Pos) string { return s.text[offset(from):of
 func (s *switches) patches(declare bool) []overlay.Patch {
 	var patches []overlay.Patch
 	if declare {
-		patches = append(patches, overlay.Patch{Anchor: s.clause, Replacement: s.clause + "\nimport switchedOS \"os\"\n"})
+		patches = append(patches, overlay.Patch{Anchor: s.clause, Replacement: s.clause + "\nimport switchedOS \"os\"\nimport switchedStrings \"strings\"\n"})
 	}
 	for i, function := range s.functions {
 		p := overlay.Patch{Anchor: s.at(function.Pos(), function.End()) + "\n", Replacement: s.switched(function)}
 		if declare && i == 0 {
-			p.Replacement += fmt.Sprintf("\nvar switchedMutant = switchedOS.Getenv(%q)\n", Variable)
+			p.Replacement += fmt.Sprintf(declarations, Variable)
 		}
 		patches = append(patches, p)
 	}
@@ -134,7 +149,7 @@ func (s *switches) switched(function *ast.FuncDecl) string {
 	b.WriteString(signature)
 	b.WriteString("{\n")
 	for _, m := range s.mutants[function] {
-		fmt.Fprintf(&b, "	if switchedMutant == %q {\n", m.Name)
+		fmt.Fprintf(&b, "	if switchedOn(%q) {\n", m.Name)
 		if function.Type.Results != nil {
 			fmt.Fprintf(&b, "		return %s\n", call(m))
 		} else {

@@ -69,7 +69,7 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 	build.Dir = dir
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s\n%s", out, text)
-	for name, want := range map[string]string{"": "1112", "minus": "-1088", "M-ten": "1102", "noinc": "1111"} {
+	for name, want := range map[string]string{"": "1112", "minus": "-1088", "M-ten": "1102", "noinc": "1111", "noinc,minus": "-1089", "M-ten,minus": "-1088"} {
 		run := exec.Command(binary)
 		run.Env = append(os.Environ(), Variable+"="+name)
 		out, err := run.Output()

@@ -235,7 +235,7 @@ func (h *hunter) hire() (*workers, error) {
 	if err != nil {
 		return nil, err
 	}
-	crew := &workers{binary: binary, shared: h.options.jobs, pools: map[string]*swarm.Pool{}}
+	crew := &workers{binary: binary, shared: h.options.jobs, pools: map[duty]*swarm.Pool{}}
 	h.crew = crew
 	return crew, nil
 }

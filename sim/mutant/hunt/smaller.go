@@ -88,7 +88,7 @@ func shrunk(ctx context.Context, binary string, m mutant.Mutant, found result) (
 	spec.Seed = found.Found
 	limits := swarm.DefaultLimits()
 	limits.Workers = shrinkWorkers
-	on := mutant.Variable + "=" + m.Name
+	on := mutant.Variable + "=" + switches(m.Name, spec.Target)
 	pool := swarm.NewPool(binary, limits, on)
 	defer pool.Close()
 	whole, err := pool.Do(ctx, swarm.Job{Spec: spec, Details: true})
