@@ -92,8 +92,9 @@ replays: ## record failures of many known bugs, and replay each in a process of 
 	go run ./sim/mutant/replays -count $(REPLAYS)
 
 .PHONY: shrink-record
-shrink-record: ## make a failing run of each bug that was found smaller, and write docs/shrinking.md (goes on where it was)
-	go run ./sim/mutant/hunt --shrink --results docs/track-record.jsonl --table docs/shrinking.md
+shrink-record: ## find a failing run of each bug and make it smaller, and write docs/shrinking.md (goes on where it was)
+	go run ./sim/mutant/hunt --trials 1 --results docs/shrinking.jsonl; test $$? -le 1
+	go run ./sim/mutant/hunt --shrink --results docs/shrinking.jsonl --table docs/shrinking.md
 
 .PHONY: released
 released: ## build the released versions of sim/released and find in them what docs/released-versions.md says; minutes the first time (LAST=2000 seeds at most)

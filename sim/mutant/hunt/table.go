@@ -57,12 +57,13 @@ func table(all []mutant.Mutant, results []result) string {
 const preface = `# Track record
 
 Bugs that are known, put back by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
-and %d not hunted yet. A detection counts if the same seed passes without the edit. Each trial has seeds of its
-own; seeds and time are those until the detection. A change of the source makes other runs of some seeds, so that a
-number tells how soon, not which. Processor time is that of all processes of a trial, on one
-worker. "(never ends)" is a run that uses up its simulated time, which simrun calls inconclusive. The last column
-is what the tests of the edited package say, run as its authors run them: those that fail with the edit, fail when they
-are run again, and pass without it.
+and %d not hunted yet. A detection counts if the same seed passes without the edit. What [findings.md](findings.md)
+tells of is mended in these runs: an edit makes another run of a seed, in which a bug of the release's own could be taken
+for the one that was put back. Each trial has seeds of its own; seeds and time are those until the detection. A
+change of the source makes other runs of some seeds, so that a number tells how soon, not which. Processor time is
+that of all processes of a trial, on one worker. "(never ends)" is a run that uses up its simulated time, which
+simrun calls inconclusive. The last column is what the tests of the edited package say, run as its authors run them:
+those that fail with the edit, fail when they are run again, and pass without it.
 
 ` + "`make mutants`" + ` hunts them all and writes this page; ` + "`make mutants-ci`" + ` hunts some within a budget and is red when
 one is lost. The edits are in sim/mutant.
