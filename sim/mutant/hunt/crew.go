@@ -43,9 +43,9 @@ type duty struct{ on, target string }
 
 // mends are switched on in released code with bugs of its own while others are hunted
 // in it. An edit makes another run of a seed, in which they may show although the seed
-// passes without the edit.
+// passes without the edit. Finding 3 is rare, and to mend it would hide expired-retry.
 var mends = map[string][]string{
-	"kubernetes": {"finding-1-mended", "finding-2-mended", "finding-3-mended"},
+	"kubernetes": {"finding-1-mended", "finding-2-mended"},
 	"cacher":     {"finding-2-mended"},
 }
 

@@ -57,8 +57,8 @@ func table(all []mutant.Mutant, results []result) string {
 const preface = `# Track record
 
 Bugs that are known, put back by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
-and %d not hunted yet. A detection counts if the same seed passes without the edit. What [findings.md](findings.md)
-tells of is mended in these runs: an edit makes another run of a seed, in which a bug of the release's own could be taken
+and %d not hunted yet. A detection counts if the same seed passes without the edit. Findings 1 and 2 of
+[findings.md](findings.md) are mended in these runs: an edit makes another run of a seed, in which a bug of the release's own could be taken
 for the one that was put back. Each trial has seeds of its own; seeds and time are those until the detection. A
 change of the source makes other runs of some seeds, so that a number tells how soon, not which. Processor time is
 that of all processes of a trial, on one worker. "(never ends)" is a run that uses up its simulated time, which
