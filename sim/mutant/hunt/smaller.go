@@ -63,7 +63,8 @@ func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) err
 	case ctx.Err() != nil:
 		return errors.New("interrupted; what had ended is in " + h.options.results)
 	case errors.Is(err, swarm.ErrWorkerDied):
-		fmt.Fprintf(h.stdout, "%-24s seed %d kills its process, and leaves nothing to make smaller\n", m.Name, found.Found)
+		reason, _, _ := strings.Cut(err.Error(), "\n")
+		fmt.Fprintf(h.stdout, "%-24s leaves nothing to make smaller: %s\n", m.Name, reason)
 		return nil
 	case errors.Is(err, shrink.ErrNotBroken):
 		fmt.Fprintf(h.stdout, "%-24s seed %d was found with other source, and is another run now\n", m.Name, found.Found)

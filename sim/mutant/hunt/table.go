@@ -13,9 +13,15 @@ import (
 // reason, those that nobody has looked for yet, and the controls.
 func table(all []mutant.Mutant, results []result) string {
 	var bugs, shown, missed, waiting, controls []string
-	hunted, found := 0, 0
+	hunted, found, tested, silent := 0, 0, 0, 0
 	for _, m := range all {
 		trials := trialsOf(results, m)
+		if suites := suitesOf(results, m); m.Equivalent == "" && m.Source != "" && len(suites) > 0 {
+			tested++
+			if !slices.ContainsFunc(suites, func(r result) bool { return len(r.Red) > 0 }) {
+				silent++
+			}
+		}
 		switch {
 		case m.Equivalent != "":
 			controls = append(controls, controlRow(m, trials))
@@ -38,7 +44,7 @@ func table(all []mutant.Mutant, results []result) string {
 		hunted++
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, preface, hunted, found, len(waiting))
+	fmt.Fprintf(&b, preface, hunted, found, len(waiting), silent, tested)
 	section := func(title, head string, rows []string) {
 		if len(rows) > 0 {
 			columns := strings.Count(head, "|") - 1
@@ -58,12 +64,13 @@ const preface = `# Track record
 
 Bugs that are known, put back by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
 and %d not hunted yet. A detection counts if the same seed passes without the edit. Findings 1 and 2 of
-[findings.md](findings.md) are mended in these runs: an edit makes another run of a seed, in which a bug of the release's own could be taken
-for the one that was put back. Each trial has seeds of its own; seeds and time are those until the detection. A
-change of the source makes other runs of some seeds, so that a number tells how soon, not which. Processor time is
-that of all processes of a trial, on one worker. "(never ends)" is a run that uses up its simulated time, which
-simrun calls inconclusive. The last column is what the tests of the edited package say, run as its authors run them:
-those that fail with the edit, fail when they are run again, and pass without it.
+[findings.md](findings.md) are mended in these runs: an edit makes another run of a seed, in which a bug of the
+release's own could be taken for the one that was put back. Each trial has seeds of its own; seeds and time are those
+until the detection. A change of the source makes other runs of some seeds, so that a number tells how soon, not
+which. Processor time is that of all processes of a trial, on one worker. "(never ends)" is a run that uses up its
+simulated time, which simrun calls inconclusive. The last column is what the tests of the edited package say, run as
+its authors run them: those that fail with the edit, fail when they are run again, and pass without it. %d of the %d
+bugs for which they were run go unnoticed by them.
 
 ` + "`make mutants`" + ` hunts them all and writes this page; ` + "`make mutants-ci`" + ` hunts some within a budget and is red when
 one is lost. The edits are in sim/mutant.
