@@ -16,8 +16,8 @@ import (
 
 const (
 	// quotaBytes bounds the database. It also sizes bbolt's memory map, and with it
-	// the file: all of it is read in at each boot. A run of 200 writes fills a fifth.
-	quotaBytes = 1800 << 10
+	// the file: all of it is read in at each boot. A run of 200 writes fills two fifths.
+	quotaBytes = 900 << 10
 
 	// batchInterval is how long the database gathers writes before it commits
 	// them. What a crash finds uncommitted is applied again from the log.
