@@ -33,7 +33,7 @@ func TestProgressOvertakesTheEventsOfANewWatch(t *testing.T) {
 
 	// Nobody receives, so the first events fill the flow control window, and etcd
 	// holds back all that follows.
-	large := strings.Repeat("x", 1<<20)
+	large := strings.Repeat("x", 200<<10)
 	for range 4 {
 		put(t, client, "/old", large)
 	}
