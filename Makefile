@@ -93,7 +93,7 @@ replays: ## record failures of many known bugs, and replay each in a process of 
 
 .PHONY: shrink-record
 shrink-record: ## find a failing run of each bug and make it smaller, and write docs/shrinking.md (goes on where it was)
-	go run ./sim/mutant/hunt --trials 1 --results docs/shrinking.jsonl; test $$? -le 1
+	go run ./sim/mutant/hunt --trials 1 --time 1m --results docs/shrinking.jsonl; test $$? -le 1
 	go run ./sim/mutant/hunt --shrink --results docs/shrinking.jsonl --table docs/shrinking.md
 
 .PHONY: released
