@@ -18,10 +18,10 @@ type Config struct {
 	Schedule Schedule
 	// Record keeps the tape of decisions in Result.Tape.
 	Record bool
-	// RecordFile is a file that holds the tape while it is recorded, so that the
-	// decisions so far are there if the process dies; empty for none. It is made, has
-	// Limits.TapeBytes, and is zero after the last decision.
-	RecordFile string
+	// RecordInto is where the tape is written while it is recorded, so that others can
+	// look at the decisions so far; nil for memory of the run's own. It is zero after
+	// the last decision, and Limits.TapeBytes does not count.
+	RecordInto []byte
 	// BreakAt ends the run when the scheduler is next asked after that decision,
 	// counted from 1, with the stacks of all goroutines in the result. 0 means
 	// never.

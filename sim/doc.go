@@ -7,6 +7,7 @@
 //
 //   - config.go: what a run is given: source, limits, intensity of the schedule.
 //   - world.go: Run, and what a running simulation offers.
+//   - pause.go: stopping in the middle, and going on.
 //   - source.go: where decisions come from.
 //   - explore.go: runs that a search can steer, and what it learns of them.
 //   - process.go: groups of goroutines that crash together.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -48,10 +47,6 @@ func (w *World) OpenWindow() { w.setWindow(true) }
 
 // CloseWindow ends them, and what the run's shape is made of.
 func (w *World) CloseWindow() { w.setWindow(false) }
-
-// ErrOldOverlay means that this binary was built with a toolchain overlay that is
-// older than its source.
-var ErrOldOverlay = errors.New("this binary was built with a toolchain overlay that cannot explore; make it anew with `make overlay` and build again")
 
 // The kinds of decision of a run that explores.
 const (

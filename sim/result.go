@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -85,16 +84,12 @@ type recording struct {
 	tape    []byte
 	trace   Trace
 	choices []Choice
-	mapped  bool // whether the tape is a file's content
 }
 
-func newRecording(p *kernel.Params, config Config) (r recording, err error) {
+func newRecording(p *kernel.Params, config Config) recording {
+	var r recording
 	if config.Record {
-		if r.mapped = config.RecordFile != ""; r.mapped {
-			if r.tape, err = mapFile(config.RecordFile, config.Limits.TapeBytes); err != nil {
-				return r, fmt.Errorf("cannot record into a file: %w", err)
-			}
-		} else {
+		if r.tape = config.RecordInto; r.tape == nil {
 			r.tape = tapeMemory.reserve(config.Limits.TapeBytes)
 		}
 		p.Record = unsafe.Pointer(unsafe.SliceData(r.tape))
@@ -110,15 +105,7 @@ func newRecording(p *kernel.Params, config Config) (r recording, err error) {
 		p.Choices = unsafe.Pointer(unsafe.SliceData(r.choices))
 		p.ChoicesCap = len(r.choices)
 	}
-	return r, nil
-}
-
-// close ends the access to the tape.
-func (r recording) close() error {
-	if r.mapped {
-		return syscall.Munmap(r.tape)
-	}
-	return nil
+	return r
 }
 
 func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *Result {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"os"
 	"syscall"
 )
 
@@ -22,25 +21,6 @@ func (s *scratch) reserve(size int) []byte {
 		s.memory = memory
 	}
 	return s.memory[:size]
-}
-
-// mapFile makes a file whose content is the memory that it returns. What is written
-// there is in the file even if the process dies; pages that are never written take no
-// room.
-func mapFile(path string, size int) ([]byte, error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if err := file.Truncate(int64(size)); err != nil {
-		return nil, err
-	}
-	memory, err := syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		return nil, fmt.Errorf("cannot map %s: %w", path, err)
-	}
-	return memory, nil
 }
 
 // release gives the pages back to the system, and leaves the memory reserved.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchsim/watchsim/sim/internal/kernel"
@@ -18,17 +19,23 @@ import (
 var (
 	// ErrNoOverlay means that the binary was built with the stock toolchain.
 	ErrNoOverlay = errors.New("this binary was built without watchsim's toolchain overlay, so it cannot simulate; " +
-		"run `make test`, or build with -tags watchsim -overlay build/overlay/overlay.json")
+		"run `make test`, or build with -overlay build/overlay/overlay.json")
+	// ErrOldOverlay means that the toolchain overlay is of other source.
+	ErrOldOverlay = errors.New("this binary was built with a toolchain overlay that belongs to other source; make it with `make overlay` and build again")
 	// ErrParallel means that the process has more than one P.
 	ErrParallel = errors.New("a simulation needs GOMAXPROCS=1 from the start of the process")
 )
 
-// World is a running simulation. Its methods are for goroutines inside it.
+// World is a running simulation. Its methods are for goroutines inside it, but for those
+// that say otherwise.
 type World struct {
 	config  Config
 	network *simnet.Network
 	begin   time.Time
 
+	recording recording
+	started   time.Time       // on the real clock, when the decisions of config began
+	outside   func()          // who wanted the next pause
 	setWindow func(open bool) // the kernel's, see explore.go
 
 	mu       sync.Mutex // guards groups, disks and clocks
@@ -40,19 +47,24 @@ type World struct {
 
 // Available reports, with ErrNoOverlay, whether this binary can simulate.
 func Available() error {
-	if !kernel.Available {
+	switch {
+	case kernel.Old():
+		return ErrOldOverlay
+	case !kernel.Available():
 		return ErrNoOverlay
 	}
 	return nil
 }
 
+// ErrSecondRun means that a process was to simulate more than once. What the first run
+// has initialised would make the second another run than the first: see package fork.
+var ErrSecondRun = errors.New("this process has simulated already, and a process does so once")
+
+var ran atomic.Bool
+
 // Run runs f as a simulation and returns when f has returned, or when a limit
-// has ended the run. Goroutines that are left over then never run again; their
-// memory is not freed, which is why worker processes are recycled.
-//
-// The first run of a process differs from later ones, because it initialises
-// what is initialised lazily. Call [Run] once for warming up before any run
-// whose hash matters.
+// has ended the run. A process does so once. Goroutines that are left over never run
+// again.
 //
 // A panic of any simulated goroutine ends the process, as it would outside.
 func Run(config Config, f func(*World)) (*Result, error) {
@@ -62,11 +74,43 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	if runtime.GOMAXPROCS(0) != 1 {
 		return nil, ErrParallel
 	}
-	config = config.withDefaults()
-	w := &World{config: config, disks: map[string]*simdisk.Disk{}, clocks: map[string]time.Duration{}}
+	if ran.Swap(true) {
+		return nil, ErrSecondRun
+	}
+	if err := simdisk.Mount(); err != nil {
+		return nil, err
+	}
+	w := &World{disks: map[string]*simdisk.Disk{}, clocks: map[string]time.Duration{}}
 	w.groups = []*Process{{world: w, name: "world"}}
+	params := w.follow(config)
 
-	params := kernel.Params{
+	// The collector would run at moments that depend on the machine.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	kernel.SetNetwork(&kernel.Network{Dial: w.dial, Listen: w.listen})
+	defer kernel.SetNetwork(nil)
+	simdisk.OnAnySync(w.sync)
+	defer simdisk.OnAnySync(nil)
+
+	var counters kernel.Counters
+	kernel.Run(params, &counters, func() {
+		w.setWindow = params.SetWindow
+		w.begin = time.Now()
+		w.network = simnet.New(w.networkConfig())
+		f(w)
+	}, w.paused)
+	result := newResult(w, &counters, time.Since(w.started), w.recording)
+	runtime.KeepAlive(w.config.Source)
+	if w.config.Stop && result.Stop != Completed {
+		Here(result)
+	}
+	return result, nil
+}
+
+// follow has the run follow a configuration from here on, and returns what the kernel is
+// to know of it.
+func (w *World) follow(config Config) *kernel.Params {
+	config = config.withDefaults()
+	params := &kernel.Params{
 		MaxDecisions: config.Limits.Decisions,
 		MaxTime:      int64(config.Limits.Simulated),
 		YieldMean:    config.Schedule.YieldEvery,
@@ -78,46 +122,17 @@ func Run(config Config, f func(*World)) (*Result, error) {
 		FocusSeed:    Stream(config.Source.Seed(), "focus").Uint64(),
 		BreakAt:      config.BreakAt,
 	}
-	config.Source.load(&params)
-	config.Explore.load(&params)
-	recording, err := newRecording(&params, config)
-	if err != nil {
-		return nil, err
-	}
+	config.Source.load(params)
+	config.Explore.load(params)
+	w.config, w.recording, w.started = config, newRecording(params, config), time.Now()
+	return params
+}
 
-	// The collector would run at moments that depend on the machine.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	kernel.SetNetwork(w.dial, w.listen)
-	defer kernel.SetNetwork(nil, nil)
-	kernel.SetSync(w.sync)
-	defer kernel.SetSync(nil)
-
-	var counters kernel.Counters
-	start := time.Now()
-	kernel.Run(&params, &counters, func() {
-		w.setWindow = params.SetWindow
-		if w.setWindow == nil {
-			w.setWindow = func(bool) {}
-		}
-		w.begin = time.Now()
-		config.Network.Rand = w.Rand
-		w.network = simnet.New(config.Network)
-		f(w)
-	})
-	wall := time.Since(start)
-	defer kernel.Forget()
-	if config.Explore != nil && params.SetWindow == nil {
-		return nil, ErrOldOverlay
-	}
-	runtime.KeepAlive(config.Source)
-	result := newResult(w, &counters, wall, recording)
-	if err := recording.close(); err != nil {
-		return nil, err
-	}
-	if config.Stop && result.Stop != Completed {
-		Here(result)
-	}
-	return result, nil
+// networkConfig is the configuration of the network, with the world's random streams.
+func (w *World) networkConfig() simnet.Config {
+	config := w.config.Network
+	config.Rand = w.Rand
+	return config
 }
 
 // Rand returns the random numbers that the run's seed holds under a name. Two

@@ -83,7 +83,6 @@ func exploreCommand() *cobra.Command {
 	set.StringVar(&flags.out, "out", "out", "folder for the artefacts of failing runs")
 	limits := swarm.DefaultLimits()
 	set.IntVar(&flags.workers, "workers", limits.Workers, "number of worker processes")
-	set.IntVar(&flags.recycle, "recycle", limits.Runs, "number of runs after which a worker is replaced")
 	return command
 }
 

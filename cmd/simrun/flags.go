@@ -26,7 +26,8 @@ type runFlags struct {
 	operations               int
 	faults, out              string
 	keepAll, json            bool
-	workers, recycle         int
+	workers                  int
+	noFork                   bool
 }
 
 func (f *runFlags) register(command *cobra.Command) {
@@ -46,7 +47,7 @@ func (f *runFlags) register(command *cobra.Command) {
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a run on standard output")
 	limits := swarm.DefaultLimits()
 	flags.IntVar(&f.workers, "workers", limits.Workers, "number of worker processes")
-	flags.IntVar(&f.recycle, "recycle", limits.Runs, "number of runs after which a worker is replaced")
+	flags.BoolVar(&f.noFork, "no-fork", false, "boot each run in a process of its own instead of copying one that has booted; the runs are the same")
 }
 
 // spec turns the flags into a spec without a seed.
@@ -186,7 +187,7 @@ func (f *runFlags) config() (swarm.Config, error) {
 	binary, err := binaryFor(spec.Target, f.mutant)
 	return swarm.Config{
 		Binary: binary, Spec: spec, First: first, Last: last,
-		Out: f.out, KeepAll: f.keepAll || first == last, Limits: limits,
+		Out: f.out, KeepAll: f.keepAll || first == last, InPlace: f.noFork, Limits: limits,
 	}, err
 }
 
@@ -219,10 +220,10 @@ func (f *runFlags) prepareOut() error {
 // limits are the workers'.
 func (f *runFlags) limits() (swarm.Limits, error) {
 	limits := swarm.DefaultLimits()
-	if f.workers < 1 || f.recycle < 1 {
-		return limits, fmt.Errorf("expected at least 1 worker and 1 run each, found --workers %d --recycle %d", f.workers, f.recycle)
+	if f.workers < 1 {
+		return limits, fmt.Errorf("expected at least 1 worker, found --workers %d", f.workers)
 	}
-	limits.Workers, limits.Runs = f.workers, f.recycle
+	limits.Workers = f.workers
 	return limits, nil
 }
 

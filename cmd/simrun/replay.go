@@ -84,7 +84,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 		job.Log = filepath.Join(again, "log.txt")
 	}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
-	if errors.Is(err, swarm.ErrWorkerDied) {
+	if errors.Is(err, swarm.ErrDied) {
 		return died(command.OutOrStdout(), recorded, again, err)
 	}
 	if err == nil && answer.Error != "" {

@@ -96,14 +96,12 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 	}
 	flags.register(root)
 	root.AddCommand(campaignCommand(), mergeCommand(), replayCommand(), shrinkCommand(), exploreCommand(), explainCommand(), diffCommand(), hereCommand(), checkCommand(), timelineCommand(), importCommand(), recordCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
-		Use:    swarm.WorkerArgument + " FOLDER",
+		Use:    swarm.WorkerArgument,
 		Short:  "work off runs for another simrun",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			// An interrupt is for the coordinator, which ends the workers.
-			signal.Ignore(os.Interrupt)
-			return swarm.Work(arguments[0], stdin, command.OutOrStdout(), findTarget)
+		Args:   cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return swarm.Work(stdin, command.OutOrStdout(), findTarget)
 		},
 	})
 	return root

@@ -160,12 +160,8 @@ func hereCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir, err := os.MkdirTemp("", "watchsim-here-")
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, job.Close(), os.RemoveAll(dir)) }()
-			return swarm.Work(dir, job, command.OutOrStdout(), findTarget)
+			defer func() { err = errors.Join(err, job.Close()) }()
+			return swarm.Work(job, command.OutOrStdout(), findTarget)
 		},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -20,9 +19,6 @@ import (
 
 // Config says what a cluster consists of.
 type Config struct {
-	// Dir is where the members keep their data, a folder that exists. Relative
-	// is better: the path is then the same in every process.
-	Dir string
 	// Members and Servers are how many etcd members and API servers there are.
 	Members, Servers int
 	// Target makes the API servers.
@@ -95,6 +91,15 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 		}
 	}
 	return c, nil
+}
+
+// Follow gives the cluster, while its world stands still, what differs from run to run:
+// the latency and the size of events, and the random streams of the run.
+func (c *Cluster) Follow(latency simnet.Latency, eventBytes int) {
+	c.config.Latency, c.config.EventBytes = latency, eventBytes
+	for _, member := range c.members {
+		member.chance = c.world.Rand("disk of " + member.name)
+	}
 }
 
 // Network is the network that connects everything.
@@ -199,7 +204,7 @@ func (c *Cluster) eras() []etcd.Era {
 	for _, member := range c.members {
 		for _, restored := range member.restores {
 			last.Applied = restored.Applied
-			last.Dirs = []string{filepath.Join(c.config.Dir, member.folder(restored.from))}
+			last.Dirs = []string{member.folder(restored.from)}
 			eras = append(eras, last)
 			last = etcd.Era{Revision: restored.Revision}
 		}
@@ -208,16 +213,4 @@ func (c *Cluster) eras() []etcd.Era {
 		last.Dirs = append(last.Dirs, member.dir())
 	}
 	return append(eras, last)
-}
-
-// Erase frees the disk space that the members' files take. Goroutines of
-// members that still run must not run again.
-func (c *Cluster) Erase() error {
-	var problems []error
-	for _, member := range c.members {
-		for life := 1; life <= member.life; life++ {
-			problems = append(problems, erase(filepath.Join(c.config.Dir, member.folder(life))))
-		}
-	}
-	return errors.Join(problems...)
 }

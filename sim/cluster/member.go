@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -17,15 +14,15 @@ import (
 )
 
 // Member is one etcd member through all its lives. Each life is a process of
-// its own; a life that follows a crash has a folder of its own too, because the
-// goroutines of the crashed one hold the locks of theirs for ever.
+// its own, and finds the files that the one before it left; a restored member has a
+// folder of its own.
 type Member struct {
 	cluster *Cluster
 	name    string
 	chance  *rand.Rand // which sectors a failing disk keeps
 
 	mu      sync.Mutex   // guards what follows; never held while anything waits
-	life    int          // the folder's number, from 1
+	life    int          // the folder's number, from 1; each restore has another
 	process *sim.Process // nil while the member is down
 	running *etcd.Member // nil while it does not serve
 
@@ -126,20 +123,7 @@ func (m *Member) Stop() error {
 }
 
 // Crash ends the member at once and keeps its files as they are at this moment.
-func (m *Member) Crash() error { return m.crash(func(string, string) error { return nil }) }
-
-// CutPower is Crash, and loses what of the files was not synced since the member is
-// tracked: every sector, or each by chance. It returns how many sectors were lost.
-func (m *Member) CutPower(keepSome bool) (lost int, err error) {
-	err = m.crash(func(dir, copied string) (err error) {
-		lost, err = m.disk().Fail(dir, copied, func() bool { return keepSome && m.chance.IntN(2) == 0 })
-		return err
-	})
-	return lost, err
-}
-
-// crash ends the member and has lose take something from the copy of its files.
-func (m *Member) crash(lose func(dir, copied string) error) error {
+func (m *Member) Crash() error {
 	m.mu.Lock()
 	process := m.process
 	m.mu.Unlock()
@@ -147,16 +131,17 @@ func (m *Member) crash(lose func(dir, copied string) error) error {
 		return fmt.Errorf("crash %s: %w: it is down", m.name, ErrState)
 	}
 	process.Crash()
-	from := m.dir()
-	m.mu.Lock()
-	m.life++
-	m.mu.Unlock()
-	err := etcd.CopyDir(from, m.dir())
-	if err == nil {
-		err = lose(from, m.dir())
-	}
 	m.leave(process)
-	return err
+	return nil
+}
+
+// CutPower is Crash, and loses what of the files was not synced since the member is
+// tracked: every sector, or each by chance. It returns how many sectors were lost.
+func (m *Member) CutPower(keepSome bool) (lost int, err error) {
+	if err := m.Crash(); err != nil {
+		return 0, err
+	}
+	return m.disk().Fail(m.dir(), func() bool { return keepSome && m.chance.IntN(2) == 0 }), nil
 }
 
 // Restore stops the member and starts one in its place that is restored from its
@@ -172,7 +157,7 @@ func (m *Member) Restore(bump int64) error {
 	next := restore{from: from}
 	var err error
 	m.cluster.world.Process(m.name).Do(func() {
-		next.Restored, err = etcd.Restore(m.settings(filepath.Join(m.cluster.config.Dir, m.folder(from+1))), m.dir(), bump)
+		next.Restored, err = etcd.Restore(m.settings(m.folder(from+1)), m.dir(), bump)
 	})
 	if err != nil {
 		return errors.Join(err, m.Start())
@@ -255,25 +240,12 @@ func (m *Member) peek(f func(*etcd.Member)) bool {
 	return true
 }
 
-func (m *Member) folder(life int) string { return fmt.Sprintf("%s.%d", m.name, life) }
+func (m *Member) folder(life int) string {
+	return fmt.Sprintf("%s/%s.%d", simdisk.Root, m.name, life)
+}
 
 func (m *Member) dir() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return filepath.Join(m.cluster.config.Dir, m.folder(m.life))
-}
-
-// erase removes a folder. Its files are emptied first, because a member that
-// never stopped keeps them open, and with them the space they take.
-func erase(dir string) error {
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		return os.Truncate(path, 0)
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return errors.Join(err, os.RemoveAll(dir))
+	return m.folder(m.life)
 }

@@ -40,11 +40,11 @@ const requestBytes = 256
 // handler is the serving half of an API server: what stands between the network
 // and the target.
 type handler struct {
-	server     target.Server
-	listener   net.Listener
-	mail       *mailbox
-	eventBytes int
-	pass       func(ctx context.Context, point string)
+	server   target.Server
+	listener net.Listener
+	mail     *mailbox
+	config   *Config
+	pass     func(ctx context.Context, point string)
 
 	mu    sync.Mutex
 	wires []*wire // open connections, in order of their opening
@@ -182,7 +182,7 @@ func (h *handler) watch(ctx context.Context, w *wire, stream *model.Stream) {
 			_ = w.send(delivery{end: reason}, requestBytes)
 			return
 		}
-		if err := w.send(delivery{event: event}, h.eventBytes); err != nil {
+		if err := w.send(delivery{event: event}, h.config.EventBytes); err != nil {
 			watch.Stop()
 			return
 		}

@@ -88,7 +88,7 @@ func (s *Server) Start() error {
 	if listener == nil {
 		return fmt.Errorf("start %s: %w: it crashed while it booted", s.name, ErrState)
 	}
-	running := &handler{server: server, listener: listener, mail: s.cluster.mail, eventBytes: s.cluster.config.EventBytes, pass: s.pass}
+	running := &handler{server: server, listener: listener, mail: s.cluster.mail, config: &s.cluster.config, pass: s.pass}
 	s.mu.Lock()
 	if s.process == process {
 		s.running = running

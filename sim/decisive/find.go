@@ -236,7 +236,7 @@ func (f *finder) broken(tapes [][]byte) []bool {
 				f.mu.Lock()
 				f.tried++
 				// One whose worker died breaks nothing.
-				if err != nil && f.ctx.Err() == nil && !errors.Is(err, swarm.ErrWorkerDied) {
+				if err != nil && f.ctx.Err() == nil && !errors.Is(err, swarm.ErrDied) {
 					f.err = errors.Join(f.err, err)
 				}
 				stop := f.err != nil

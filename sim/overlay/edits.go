@@ -23,7 +23,7 @@ func after(file, anchor, text, why string) edit {
 // goEdits is everything the simulation needs of the Go toolchain. Each edit is
 // guarded: it acts only on the goroutines of a running simulation, but for the
 // few that are marked as process-wide.
-var goEdits = concat(schedulerEdits, bubbleEdits, timerEdits, clockEdits, randomEdits, mapEdits, syncEdits, memoryEdits, outsideEdits)
+var goEdits = concat(schedulerEdits, bubbleEdits, timerEdits, clockEdits, randomEdits, mapEdits, syncEdits, memoryEdits, outsideEdits, fileEdits, tableEdits)
 
 func concat(groups ...[]edit) []edit {
 	var all []edit
@@ -31,4 +31,10 @@ func concat(groups ...[]edit) []edit {
 		all = append(all, group...)
 	}
 	return all
+}
+
+// tableEdits let the project's own code find what was added.
+var tableEdits = []edit{
+	replace("runtime/runtime.go", "func getAuxv() []uintptr { return auxv }\n", "func getAuxv() []uintptr { return simAuxiliary() }\n",
+		"the table of the kernel's functions"),
 }

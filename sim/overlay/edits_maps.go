@@ -17,10 +17,8 @@ var mapEdits = []edit{
 	replace("runtime/hash64.go", `	a := r8(p)
 	return mix(m5^8, mix(a^hashkey[1], a^seed^hashkey[0]))
 `, `	a := r8(p)
-	if seed>>48 == simSeedTag {
-		a, seed = simIdentity(a, seed), simPlainSeed(seed)
-	} else if (seed^c0)>>48 == simSeedTag { // by way of an interface
-		a, seed = simIdentity(a, seed^c0), simPlainSeed(seed)
+	if seed>>48 == simSeedTag || (seed^c0)>>48 == simSeedTag { // the latter by way of an interface
+		a = simIdentity(a)
 	}
 	return mix(m5^8, mix(a^hashkey[1], a^seed^hashkey[0]))
 `, "pointers are hashed by identity"),
@@ -30,12 +28,6 @@ var mapEdits = []edit{
 	releasem(mp)
 	simForgetPointers()
 `, "the memory of what was collected is used again"),
-
-	after("runtime/hash64.go", "func memhash32Fallback(p unsafe.Pointer, seed uintptr) uintptr {\n", `	seed = simPlainSeed(seed)
-`, "other keys of a map of interfaces are hashed alike in every run"),
-
-	after("runtime/hash64.go", "func memhashFallback(p unsafe.Pointer, seed, s uintptr) uintptr {\n", `	seed = simPlainSeed(seed)
-`, "other keys of a map of interfaces are hashed alike in every run"),
 
 	replace("internal/runtime/maps/map.go", `	m.seed = uintptr(rand())
 

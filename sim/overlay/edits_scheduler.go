@@ -7,9 +7,9 @@ var schedulerEdits = []edit{
 	simGroup   uint32 // process group
 	simLocks   int32  // mutexes held
 	simStalled bool   // asleep at a synchronisation point
-	simAside   int32  // depth of what happens once in a process
+	simAside   int32  // depth of what is no part of the run
 
-	simAsideRandom uint64 // random numbers of that: it may wait, and others be aside meanwhile
+	simAsideRandom uint64 // random numbers of that
 	simAsideID     uint64 // identities of the pointers that it hashes
 
 	simScoped   bool   // the last synchronisation point was in scope
@@ -107,7 +107,7 @@ var schedulerEdits = []edit{
 		simChannels++
 		c.simOrder = simChannels
 	} else if b := getg().bubble; b != nil {
-`, "a channel that one run made lazily may serve the next"),
+`, "a channel of the run belongs to no bubble, as it may be looked at when the run is over"),
 
 	after("runtime/select.go", "func (c *hchan) sortkey() uintptr {\n", `	if c.simOrder != 0 {
 		return c.simOrder

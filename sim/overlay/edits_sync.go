@@ -1,7 +1,6 @@
 package overlay
 
-// syncEdits make locks synchronisation points, and hide from a run what belongs to
-// the whole process: pools, and what is initialised once.
+// syncEdits make locks synchronisation points, and pools stacks.
 var syncEdits = []edit{
 	after("internal/sync/mutex.go", "func (m *Mutex) Lock() {\n", `	simLocked(unsafe.Pointer(m), false)
 `, "synchronisation point"),
@@ -28,14 +27,6 @@ var syncEdits = []edit{
 	}
 	simUnlocked(unsafe.Pointer(m), false)
 `, "synchronisation point"),
-
-	replace("internal/sync/hashtriemap.go", "	mu       Mutex // Protects mutation to children and any children that are entry nodes.\n",
-		"	mu       simMutex // Protects mutation to children and any children that are entry nodes.\n",
-		"a sync.Map grows in whichever run comes first, and no run may show it"),
-
-	after("internal/sync/hashtriemap.go", "func (ht *HashTrieMap[K, V]) initSlow() {\n", `	simAside()
-	defer simBack()
-`, "a sync.Map is initialised by whichever run comes first, and no run may show it"),
 
 	replace("internal/sync/hashtriemap.go", "	ht.seed = uintptr(runtime_rand())\n",
 		"	ht.seed = simMapSeed(mapType.Key, uintptr(runtime_rand()))\n",
@@ -77,24 +68,8 @@ func simUnlocked(lock unsafe.Pointer, shared bool)
 //go:linkname simActive runtime.simActive
 func simActive() bool
 
-//go:linkname simRunNumber runtime.simRunNumber
-func simRunNumber() uint64
-
 // simPoolMax is how many objects a pool keeps while simulating.
 const simPoolMax = 1024
-`, ""),
-
-	after("sync/once.go", "func (o *Once) doSlow(f func()) {\n", `	simAside()
-	defer simBack()
-`, "a global is initialised by whichever run comes first, and no run may show it"),
-
-	after("sync/runtime.go", `func fatal(string)
-`, `
-//go:linkname simAside runtime.simAside
-func simAside()
-
-//go:linkname simBack runtime.simBack
-func simBack()
 `, ""),
 
 	after("sync/pool.go", `	// New optionally specifies a function to generate
@@ -102,14 +77,10 @@ func simBack()
 	// It may not be changed concurrently with calls to Get.
 	New func() any
 `, `
-	simRun  uint64 // the run that simFree is of
 	simFree []any
-`, "a pool's content depends on the collector and on earlier runs; while simulating it is a stack of this run's own"),
+`, "a pool's content depends on the collector; while simulating it is a stack"),
 
 	after("sync/pool.go", "func (p *Pool) Put(x any) {\n", `	if simActive() {
-		if run := simRunNumber(); p.simRun != run {
-			p.simRun, p.simFree = run, nil
-		}
 		if x != nil && len(p.simFree) < simPoolMax {
 			if race.Enabled {
 				race.ReleaseMerge(poolRaceAddr(x))
@@ -118,10 +89,10 @@ func simBack()
 		}
 		return
 	}
-`, "a pool is a stack of this run's own"),
+`, "a pool is a stack"),
 
 	after("sync/pool.go", "func (p *Pool) Get() any {\n", `	if simActive() {
-		if n := len(p.simFree); n > 0 && p.simRun == simRunNumber() {
+		if n := len(p.simFree); n > 0 {
 			x := p.simFree[n-1]
 			p.simFree[n-1] = nil
 			p.simFree = p.simFree[:n-1]
@@ -135,5 +106,5 @@ func simBack()
 		}
 		return nil
 	}
-`, "a pool is a stack of this run's own"),
+`, "a pool is a stack"),
 }

@@ -41,6 +41,15 @@ var bubbleEdits = []edit{
 		}
 `, "garbage is collected while every goroutine waits"),
 
+	replace("runtime/synctest.go", `		gopark(synctestidle_c, nil, waitReasonSynctestRun, traceBlockSynctest, 0)
+		lock(&bubble.mu)
+`, `		gopark(synctestidle_c, nil, waitReasonSynctestRun, traceBlockSynctest, 0)
+		for bubble.sim && simPaused(gp) {
+			gopark(synctestidle_c, nil, waitReasonSynctestRun, traceBlockSynctest, 0)
+		}
+		lock(&bubble.mu)
+`, "a run pauses, and goes on where it was"),
+
 	replace("runtime/synctest.go", `		next := bubble.timers.wakeTime()
 		if next == 0 {
 			break
@@ -62,7 +71,7 @@ var bubbleEdits = []edit{
 `, `func synctest_isInBubble() bool {
 	b := getg().bubble
 	return b != nil && !b.sim
-`, "a WaitGroup that one run made lazily may serve the next"),
+`, "a WaitGroup of a package may serve goroutines inside and outside of the run"),
 }
 
 // timerEdits let timers know their process, and order those of one instant.

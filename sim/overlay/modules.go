@@ -14,67 +14,6 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// modulePatches are edits of modules that keep state for the whole process,
-// which a run must neither notice nor leave behind.
-var modulePatches = []Patch{
-	{Module: prometheusModule, File: "prometheus/vec.go", Anchor: `func (m *metricMap) getOrCreateMetricWithLabelValues(
-	hash uint64, lvs []string, curry []curriedLabelValue,
-) Metric {
-`, Replacement: `func (m *metricMap) getOrCreateMetricWithLabelValues(
-	hash uint64, lvs []string, curry []curriedLabelValue,
-) Metric {
-	simAside()
-	defer simBack()
-`},
-	{Module: prometheusModule, File: "prometheus/vec.go", Anchor: `func (m *metricMap) getOrCreateMetricWithLabels(
-	hash uint64, labels Labels, curry []curriedLabelValue,
-) Metric {
-`, Replacement: `func (m *metricMap) getOrCreateMetricWithLabels(
-	hash uint64, labels Labels, curry []curriedLabelValue,
-) Metric {
-	simAside()
-	defer simBack()
-`},
-	{Module: protobufModule, File: "internal/impl/message.go", Anchor: "func (mi *MessageInfo) initOnce() {\n", Replacement: `func (mi *MessageInfo) initOnce() {
-	simAside()
-	defer simBack()
-`},
-	{Module: protobufModule, File: "internal/filedesc/desc.go", Anchor: "func (fd *File) lazyInitOnce() {\n", Replacement: `func (fd *File) lazyInitOnce() {
-	simAside()
-	defer simBack()
-`},
-	{Module: componentBaseModule, File: "featuregate/feature_gate.go", Anchor: "func (f *featureGate) Enabled(key Feature) bool {\n", Replacement: `func (f *featureGate) Enabled(key Feature) bool {
-	simAside()
-	defer simBack()
-`},
-}
-
-const (
-	componentBaseModule = "k8s.io/component-base"
-	prometheusModule    = "github.com/prometheus/client_golang"
-	protobufModule      = "google.golang.org/protobuf"
-)
-
-// asidePackages are the packages of modules whose edits call simAside and simBack.
-var asidePackages = []struct{ module, dir, name string }{
-	{prometheusModule, "prometheus", "prometheus"},
-	{protobufModule, "internal/impl", "impl"},
-	{protobufModule, "internal/filedesc", "filedesc"},
-	{componentBaseModule, "featuregate", "featuregate"},
-}
-
-// asideFile is added to each of them.
-const asideFile = `package %s
-
-import _ "unsafe" // for go:linkname
-
-//go:linkname simAside runtime.simAside
-func simAside()
-
-//go:linkname simBack runtime.simBack
-func simBack()
-`
-
 // modulesDir is where the modules with edits are found, below the overlay's folder.
 const modulesDir = "modules"
 
@@ -85,11 +24,14 @@ const mainModule = "github.com/watchsim/watchsim"
 // returns the links by module. The go command overlays files below a link, but
 // none below its module cache.
 func linkModules(source string, links Links, patches []Patch) (map[string]string, error) {
+	linked := map[string]string{}
+	if len(patches) == 0 {
+		return linked, nil
+	}
 	wanted := append([]string{}, links.Modules...)
 	for _, p := range patches {
 		wanted = append(wanted, p.Module)
 	}
-	linked := map[string]string{}
 	for _, module := range wanted {
 		if linked[module] != "" {
 			continue

@@ -5,7 +5,7 @@
 package overlay
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,45 +16,31 @@ import (
 	"strings"
 )
 
-//go:embed files/runtime_sim.go.txt
-var runtimeSim string
-
-//go:embed files/runtime_sim_bury.go.txt
-var runtimeSimBury string
-
-//go:embed files/runtime_sim_explore.go.txt
-var runtimeSimExplore string
-
-//go:embed files/runtime_sim_focus.go.txt
-var runtimeSimFocus string
-
-//go:embed files/runtime_sim_maps.go.txt
-var runtimeSimMaps string
-
-//go:embed files/internal_sync_sim.go.txt
-var internalSyncSim string
-
-//go:embed files/net_sim.go.txt
-var netSim string
-
-//go:embed files/syscall_sim.go.txt
-var syscallSim string
+//go:embed files
+var added embed.FS
 
 // newFiles are added to Go's own packages, by their path below GOROOT/src.
 var newFiles = map[string]string{
-	"runtime/watchsim.go":         runtimeSim,
-	"runtime/watchsim_maps.go":    runtimeSimMaps,
-	"runtime/watchsim_bury.go":    runtimeSimBury,
-	"runtime/watchsim_focus.go":   runtimeSimFocus,
-	"runtime/watchsim_explore.go": runtimeSimExplore,
-	"internal/sync/watchsim.go":   internalSyncSim,
-	"net/watchsim.go":             netSim,
-	"syscall/watchsim.go":         syscallSim,
+	"runtime/watchsim.go":         text("runtime_sim"),
+	"runtime/watchsim_table.go":   text("runtime_sim_table"),
+	"runtime/watchsim_pause.go":   text("runtime_sim_pause"),
+	"runtime/watchsim_maps.go":    text("runtime_sim_maps"),
+	"runtime/watchsim_focus.go":   text("runtime_sim_focus"),
+	"runtime/watchsim_explore.go": text("runtime_sim_explore"),
+	"internal/sync/watchsim.go":   text("internal_sync_sim"),
+	"net/watchsim.go":             text("net_sim"),
+	"os/watchsim.go":              text("os_sim"),
+	"syscall/watchsim.go":         text("syscall_sim"),
 }
 
-// BuildTag is the build tag that goes with the overlay: it selects the files
-// that call into the edited runtime.
-const BuildTag = "watchsim"
+// text is the content of an embedded file.
+func text(name string) string {
+	content, err := added.ReadFile("files/" + name + ".go.txt")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(content)
+}
 
 // supportedRelease is the release of Go that the edits were written for.
 const supportedRelease = "go1.26"
@@ -108,15 +94,19 @@ func (t Toolchain) Supported() error {
 type Build struct {
 	// Overlay is the JSON file for -overlay.
 	Overlay string
-	// ModFile is the go.mod for -modfile: the project's, but that the modules
-	// with edits are found below the overlay's folder. The go command refuses to
-	// overlay files of its module cache.
+	// ModFile is the go.mod for -modfile, empty if no module has edits: the
+	// project's, but that the modules with edits are found below the overlay's folder.
+	// The go command refuses to overlay files of its module cache.
 	ModFile string
 }
 
 // Flags are the flags for go build, test and vet.
 func (b Build) Flags() []string {
-	return []string{"-tags", BuildTag, "-overlay", b.Overlay, "-modfile", b.ModFile}
+	flags := []string{"-overlay", b.Overlay}
+	if b.ModFile != "" {
+		flags = append(flags, "-modfile", b.ModFile)
+	}
+	return flags
 }
 
 // Links says through which links a build reaches the modules with edits. The go
@@ -151,14 +141,15 @@ func WriteLinked(toolchain Toolchain, source, dir string, links Links, patches .
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Build{}, err
 	}
-	patches = append(append([]Patch{}, modulePatches...), patches...)
 	modules, err := linkModules(source, links, patches)
 	if err != nil {
 		return Build{}, err
 	}
-	modFile, err := writeModFile(source, dir, modules)
-	if err != nil {
-		return Build{}, err
+	modFile := ""
+	if len(patches) > 0 {
+		if modFile, err = writeModFile(source, dir, modules); err != nil {
+			return Build{}, err
+		}
 	}
 
 	var edits []edit
@@ -175,9 +166,6 @@ func WriteLinked(toolchain Toolchain, source, dir string, links Links, patches .
 	}
 	for file, text := range newFiles {
 		contents[filepath.Join(toolchain.Root, "src", filepath.FromSlash(file))] = text
-	}
-	for _, p := range asidePackages {
-		contents[filepath.Join(modules[p.module], filepath.FromSlash(p.dir), "watchsim.go")] = fmt.Sprintf(asideFile, p.name)
 	}
 	list, err := writeCopies([]string{filepath.Join(toolchain.Root, "src"), links.Dir, modules[mainModule]}, dir, contents)
 	return Build{Overlay: list, ModFile: modFile}, err

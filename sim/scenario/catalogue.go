@@ -44,6 +44,9 @@ var drawn = []Entry{
 	{Name: "calm", Summary: "nothing goes wrong but the schedule",
 		spec:    Spec{Members: 1, Servers: 1, Kinds: []string{}},
 		minimum: linearizability.Counts{Writes: 10, Gets: 15, Lists: 18, Streams: 3, Events: 25, Bookmarks: 1, Changes: 14, Delivered: 1, Informers: 1, Shared: 1, Released: 1}},
+	{Name: "cold", Summary: "the cluster boots under the seed's own schedule, unkind as it may be, instead of calmly",
+		spec:    Spec{Members: 3, Servers: 2, Cold: true},
+		minimum: linearizability.Counts{Writes: 2, Gets: 2, Lists: 4, Streams: 4, Events: 6, Bookmarks: 1, Changes: 3, Faults: 1, Released: 2}},
 	{Name: "reinit", Summary: "API servers lose their watch on etcd again and again behind partitions, while watches start and stall",
 		spec: Spec{
 			Members: 1, Servers: 2, Watchers: 36, CountMost: 14, Every: true,

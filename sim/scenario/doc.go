@@ -6,6 +6,7 @@
 //   - catalogue.go: named settings for specs.
 //   - scripted.go: those of them that are small enough to be explored.
 //   - explore.go: how a search steers a run.
+//   - template.go: where runs begin: a cluster that has booted.
 //   - run.go: the run itself.
 //   - log.go: what etcd logs, kept out of the run.
 //   - judge.go: what the run and the oracle say together.

@@ -17,11 +17,10 @@ import (
 
 // Options are about a run but do not change it.
 type Options struct {
-	// Dir is an existing folder for the members' data. Relative is better.
-	Dir string
-	// Record keeps the tape, and RecordFile is that of sim.Config.
+	// Record keeps the tape. RecordInto is memory for it that others can look at while
+	// the run goes on, nil for none.
 	Record     bool
-	RecordFile string
+	RecordInto []byte
 	// Tape is followed instead of the seed's schedule, if it is not nil. A reduced
 	// run always follows one, which leaves out the plain choices at its end.
 	Tape []byte
@@ -34,8 +33,9 @@ type Options struct {
 	Until time.Duration
 	// Stop is that of sim.Config.
 	Stop bool
-	// Log takes what the cacher's libraries and etcd log, nil for nothing.
-	Log *sim.Logbook
+	// Begun is called once the run has begun, while its world still stands; nil for
+	// nobody.
+	Begun func(*sim.World)
 }
 
 // Run is what one run left behind.
@@ -64,9 +64,8 @@ type Run struct {
 	Unreadable error
 }
 
-// Execute runs a spec. The error is about a run that could not be started or
-// cleaned up after; a run that went wrong is in the result.
-func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
+// newRun prepares a run of a spec.
+func newRun(spec Spec) (*Run, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
@@ -74,43 +73,25 @@ func Execute(spec Spec, made target.Target, options Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Spec: spec, Plan: plan, Schedule: spec.schedule(), History: &model.History{}}
-	latency := spec.latency()
-	if logger, ok := made.(target.Logger); ok && options.Log != nil {
-		logger.LogTo(options.Log)
-		defer logger.LogTo(nil)
-	}
-	limits := spec.limits()
+	return &Run{Spec: spec, Plan: plan, Schedule: spec.schedule(), History: &model.History{}}, nil
+}
+
+// config is what the world follows once the run has begun.
+func (r *Run) config(options Options) sim.Config {
+	limits := r.Spec.limits()
 	if options.Until > 0 {
 		limits.Simulated = min(limits.Simulated, options.Until)
 	}
-	var ran *cluster.Cluster
-	r.Result, err = sim.Run(sim.Config{
-		Source: spec.source(options.Tape), Limits: limits, Schedule: r.Schedule, Explore: spec.Explore.steering(),
-		Record: options.Record, RecordFile: options.RecordFile, Stop: options.Stop, BreakAt: options.BreakAt, Trace: options.Trace, TraceRecords: options.TraceRecords,
-		Network: simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost},
-	}, func(world *sim.World) {
-		ran, err = cluster.Start(world, cluster.Config{
-			Dir: options.Dir, Members: spec.Members, Servers: spec.Servers, Target: made,
-			Latency: latency, EventBytes: spec.eventBytes(),
-			BookmarkPeriod: bookmarkPeriod, ProgressNotify: progressNotify, WindowEvents: spec.WindowEvents,
-			Logger: etcdLogger(options.Log),
-		})
-		if err != nil {
-			r.problem(fmt.Errorf("the cluster did not come up: %w", err))
-			return
-		}
-		r.live(world, ran, made)
-		world.Settle()
-	})
-	if err != nil && r.Result == nil {
-		return nil, err
+	return sim.Config{
+		Source: r.Spec.source(options.Tape), Limits: limits, Schedule: r.Schedule, Explore: r.Spec.Explore.steering(),
+		Record: options.Record, RecordInto: options.RecordInto, Stop: options.Stop, BreakAt: options.BreakAt,
+		Trace: options.Trace, TraceRecords: options.TraceRecords,
+		Network: network(r.Spec.latency()),
 	}
-	if ran == nil {
-		return r, nil
-	}
-	r.Unreadable = r.readTruth(ran)
-	return r, ran.Erase()
+}
+
+func network(latency simnet.Latency) simnet.Config {
+	return simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost}
 }
 
 const (

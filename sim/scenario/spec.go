@@ -69,6 +69,9 @@ type Spec struct {
 	Plan string `json:"plan,omitempty"`
 	// WindowEvents is how many events a cache's window holds; 0 leaves it to the cache.
 	WindowEvents int `json:"windowEvents,omitempty"`
+	// Cold has the run boot its cluster itself, under its own schedule, instead of
+	// beginning in one that has booted calmly.
+	Cold bool `json:"cold,omitempty"`
 	// Explore makes the run one that a search steers; nil for an ordinary one.
 	Explore *Exploration `json:"explore,omitempty"`
 	// Reduced says what is left of a run that was reduced, nil for a whole one.

@@ -191,7 +191,7 @@ func (s *search) note(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tried++
-	if err != nil && s.ctx.Err() == nil && !errors.Is(err, swarm.ErrWorkerDied) && s.failure == nil {
+	if err != nil && s.ctx.Err() == nil && !errors.Is(err, swarm.ErrDied) && s.failure == nil {
 		s.failure = err
 		s.cancel()
 	}

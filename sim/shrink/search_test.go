@@ -157,7 +157,7 @@ func TestAFailureOfTheMachineEndsTheSearch(t *testing.T) {
 	run, details := whole()
 	full := errors.New("no space left on device")
 	tried := 0
-	for _, row := range []struct{ says, want error }{{full, full}, {swarm.ErrWorkerDied, nil}} {
+	for _, row := range []struct{ says, want error }{{full, full}, {swarm.ErrDied, nil}} {
 		sound := fake(details, func(c Case) bool { return takes(c, "writer-0", 1) })
 		_, err := Shrink(t.Context(), Config{Workers: 1, Try: func(ctx context.Context, c Case, d bool) (Outcome, error) {
 			if tried++; tried%5 == 0 {

@@ -2,27 +2,18 @@ package simdisk
 
 import (
 	"bytes"
-	"fmt"
-	"io"
-	"os"
-	"sync"
-	"syscall"
+	gosync "sync"
 	"time"
 )
 
 // Disk is the disk of one host. Its zero value is one that syncs at once and does not
 // remember what was synced.
 type Disk struct {
-	mu      sync.Mutex // guards what follows; never held while anything waits
+	mu      gosync.Mutex // guards what follows; never held while anything waits
 	delay   time.Duration
 	onSync  func()
-	tracked map[inode]image // what of each file is on the disk for sure; nil until Track
-	scratch []byte          // what is being read
+	tracked map[uint64]image // what of each file is on the disk for sure, by number; nil until Track
 }
-
-// inode is a file, whatever its name. A log's file is synced under one name and then
-// gets another.
-type inode struct{ device, number uint64 }
 
 // image is what a file holds, without zeros at its end.
 type image []byte
@@ -47,10 +38,10 @@ func (d *Disk) OnSync(f func()) {
 func (d *Disk) Sync(fd int) {
 	d.mu.Lock()
 	onSync, delay := d.onSync, d.delay
-	var file inode
+	var number uint64
 	var synced image
-	if d.tracked != nil {
-		file, synced = d.reopen(fd)
+	if h := of(fd); h != nil && d.tracked != nil && !h.node.folder {
+		number, synced = h.node.number, h.node.image()
 	}
 	d.mu.Unlock()
 
@@ -62,46 +53,26 @@ func (d *Disk) Sync(fd int) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if file != (inode{}) && d.tracked != nil {
-		d.tracked[file] = synced
+	if number != 0 && d.tracked != nil {
+		d.tracked[number] = synced
 	}
 }
 
-// reopen reads what an open file holds: through another descriptor, as logs are open
-// for writing alone. The zero inode is for a folder. That it cannot be read is a
-// mistake of this package.
-func (d *Disk) reopen(fd int) (inode, image) {
-	file, held, err := d.read(fmt.Sprintf("/proc/self/fd/%d", fd))
-	if err != nil {
-		panic(fmt.Errorf("simdisk: read what is synced: %w", err))
+// syncs says which disk syncs for the calling goroutine.
+var syncs func(fd int)
+
+// OnAnySync says who is asked when a simulated goroutine syncs a file.
+func OnAnySync(f func(fd int)) { syncs = f }
+
+func sync(fd int) {
+	if syncs != nil {
+		syncs(fd)
 	}
-	return file, held
 }
 
-func (d *Disk) read(path string) (inode, image, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return inode{}, image{}, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return inode{}, image{}, err
-	}
-	size := int(info.Size())
-	if len(d.scratch) < size {
-		d.scratch = make([]byte, 2*size)
-	}
-	content := d.scratch[:size]
-	if _, err := io.ReadFull(file, content); err != nil {
-		return inode{}, image{}, err
-	}
-	return inodeOf(info), image(bytes.Clone(withoutZeros(content))), nil
-}
-
-func inodeOf(info os.FileInfo) inode {
-	stat := info.Sys().(*syscall.Stat_t)
-	return inode{device: uint64(stat.Dev), number: stat.Ino}
+// image copies what a file holds.
+func (n *node) image() image {
+	return image(bytes.Clone(withoutZeros(n.content()[:min(n.size, n.written)])))
 }
 
 // withoutZeros leaves out the sectors at the end that hold nothing: most of a log is

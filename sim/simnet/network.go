@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"cmp"
 	"hash/fnv"
 	"math/rand/v2"
 	"net"
@@ -95,6 +96,21 @@ func New(config Config) *Network {
 		hosts:     map[string]*host{},
 		links:     map[direction]*link{},
 		endpoints: map[endpoint]*service{},
+	}
+}
+
+// Follow gives all links, those that there are included, the properties and random
+// streams of another configuration.
+func (n *Network) Follow(config Config) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	config.RetransmitMax = cmp.Or(config.RetransmitMax, n.config.RetransmitMax)
+	n.config = config
+	for _, l := range n.linkOrder {
+		l.rand = config.Rand("network/" + l.from.name + ">" + l.to.name)
+		if l.from != l.to {
+			l.Link = config.Default
+		}
 	}
 }
 

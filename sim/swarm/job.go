@@ -1,10 +1,12 @@
 package swarm
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/fork"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/workload"
 )
@@ -32,11 +34,17 @@ type Job struct {
 	Choices bool `json:"choices,omitempty"`
 	// Details asks for what a smaller run is made from.
 	Details bool `json:"details,omitempty"`
+	// InPlace has the run go on in the worker itself instead of in a copy, for
+	// debuggers, the race detector, and logs. The worker does nothing else then.
+	InPlace bool `json:"inPlace,omitempty"`
+	// Limits are those of the copy.
+	Limits fork.Limits `json:"limits"`
 }
 
-// Sealed is a job as it is written for a worker that is started by hand.
+// Sealed is a job as it is written for a worker that is started by hand, which does it
+// in place.
 func Sealed(job Job) Job {
-	job.Protocol = protocol
+	job.Protocol, job.InPlace = protocol, true
 	return job
 }
 
@@ -61,17 +69,24 @@ type Answer struct {
 	Diverged bool `json:"diverged,omitempty"`
 	// Error is why there is no verdict.
 	Error string `json:"error,omitempty"`
-	// Memory is the worker's resident memory, in bytes.
-	Memory int64 `json:"memory"`
 	// Began is when, on the world's clock, the history's clock stood at zero.
 	Began time.Duration `json:"began,omitempty"`
-	// Processor is the processor time that the worker has used since the answer
-	// before, or since it began.
-	Processor time.Duration `json:"processor"`
+	// Processor is the processor time that the run has taken, and Memory the most
+	// memory that it had, in bytes.
+	Processor time.Duration `json:"processor,omitempty"`
+	Memory    int64         `json:"memory,omitempty"`
 	// Details are there if the job asked for them.
 	Details *Details `json:"details,omitempty"`
 	// Explored is there if the run was one that explores.
 	Explored *Explored `json:"explored,omitempty"`
+}
+
+// reply is what a worker writes for a job: the answer, or why there is none.
+type reply struct {
+	Answer    json.RawMessage `json:"answer,omitempty"`
+	Died      string          `json:"died,omitempty"`
+	Processor time.Duration   `json:"processor"`
+	Memory    int64           `json:"memory"`
 }
 
 // Details are what a smaller run is made from.

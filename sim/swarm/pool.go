@@ -19,8 +19,8 @@ func NewPool(binary string, limits Limits, environment ...string) *Pool {
 	return p
 }
 
-// Do has a worker do a job, as soon as one is free. A worker that dies takes the
-// job with it, which is ErrWorkerDied, and another one takes its place.
+// Do has a worker do a job, as soon as one is free. A run that ends its
+// process is ErrDied.
 func (p *Pool) Do(ctx context.Context, job Job) (Answer, error) {
 	select {
 	case <-ctx.Done():

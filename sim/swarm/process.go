@@ -6,23 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
-	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 )
 
-// ErrWorkerDied means that a worker ended in the middle of a job: a panic in
-// the code under test, a fault in the simulator, or no memory left.
-var ErrWorkerDied = errors.New("the worker process died")
+// ErrDied means that a run ended its process: a panic in the code under test, a fault in
+// the simulator, or a limit.
+var ErrDied = errors.New("the run ended its process")
 
 // WorkerArgument is the argument that makes this binary a worker.
 const WorkerArgument = "worker"
@@ -30,28 +29,38 @@ const WorkerArgument = "worker"
 // process is one worker, seen from outside. It is used by one goroutine, but
 // for kill.
 type process struct {
-	command *exec.Cmd
-	dir     string // where it works, and all that it leaves behind if it dies
-	in      io.WriteCloser
-	out     *bufio.Reader
-	errors  *complaint
-	runs    int
-	once    sync.Once
-	// interrupted is whether nobody wants to know any more what becomes of it.
-	interrupted atomic.Bool
+	command  *exec.Cmd
+	template scenario.Template // that it has booted, or is to boot
+	in       io.WriteCloser
+	out      *bufio.Reader
+	errors   *complaint
+	once     sync.Once
+	ended    bool // it has been waited for
 }
 
-// startProcess starts a worker, with some variables, such as "NAME=value", more in
-// its environment.
-func startProcess(binary string, environment ...string) (*process, error) {
-	dir, err := os.MkdirTemp(scratchDir(), fmt.Sprintf("watchsim-%d-", os.Getpid()))
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a folder for a worker: %w", err)
-	}
-	command := exec.Command(binary, WorkerArgument, dir)
+// starts has workers started by one thread, which lives as long as this process: the
+// system ends a worker when the thread that started it does.
+var starts = sync.OnceValue(func() chan<- func() {
+	requests := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for start := range requests {
+			start()
+		}
+	}()
+	return requests
+})
+
+// startProcess starts a worker for runs of a template, with some variables, such as
+// "NAME=value", more in its environment.
+func startProcess(binary string, template scenario.Template, environment ...string) (*process, error) {
+	command := exec.Command(binary, WorkerArgument)
 	command.Env = slices.Concat(os.Environ(), environment, []string{"GOMAXPROCS=1", "GOTRACEBACK=all", endAtRace()})
-	p := &process{command: command, dir: dir, errors: &complaint{}}
+	// An interrupt is for this process, which ends the workers.
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	p := &process{command: command, template: template, errors: &complaint{}}
 	command.Stderr = p.errors
+	var err error
 	p.in, err = command.StdinPipe()
 	var out io.Reader
 	if err == nil {
@@ -59,10 +68,15 @@ func startProcess(binary string, environment ...string) (*process, error) {
 	}
 	if err == nil {
 		p.out = bufio.NewReaderSize(out, 1<<20)
-		err = command.Start()
+		started := make(chan struct{})
+		starts() <- func() {
+			err = command.Start()
+			close(started)
+		}
+		<-started
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot start a worker: %w", err), os.RemoveAll(dir))
+		return nil, fmt.Errorf("cannot start a worker: %w", err)
 	}
 	return p, nil
 }
@@ -73,59 +87,46 @@ func endAtRace() string {
 	return "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" halt_on_error=1")
 }
 
-// do has the worker do a job. A job that takes longer than limit is ended, and
-// with it the worker; see watch.
-func (p *process) do(job Job, limit time.Duration) (Answer, error) {
+// workerGrace is how much longer than a run a worker may take for a job.
+const workerGrace = time.Minute
+
+// do has the worker do a job. The error is ErrDied if the run ended its process, which
+// the worker survives.
+func (p *process) do(job Job) (Answer, error) {
 	job.Protocol = protocol
 	line, err := json.Marshal(job)
 	if err != nil {
 		return Answer{}, err
 	}
-	watchdog := watch(limit, func() (time.Duration, error) { return processorTime(p.command.Process.Pid) }, p.kill)
-	p.runs++
+	var late atomic.Bool
+	timer := time.AfterFunc(job.Limits.Clock+workerGrace, func() {
+		late.Store(true)
+		p.kill()
+	})
+	defer timer.Stop()
 	_, err = p.in.Write(append(line, '\n'))
-	var answer Answer
+	var r reply
 	if err == nil {
 		if line, err = p.out.ReadBytes('\n'); err == nil {
-			err = json.Unmarshal(line, &answer)
+			err = json.Unmarshal(line, &r)
 		}
 	}
-	tooLong := watchdog.stop()
-	if err == nil {
+	var answer Answer
+	if err == nil && r.Died == "" {
+		err = json.Unmarshal(r.Answer, &answer)
+		answer.Processor, answer.Memory = r.Processor, r.Memory
+	}
+	switch {
+	case err == nil && r.Died != "":
+		return Answer{Processor: r.Processor, Memory: r.Memory}, fmt.Errorf("%w: seed %d: %s", ErrDied, job.Spec.Seed, r.Died)
+	case err == nil:
 		return answer, nil
 	}
-	defer p.close()
 	p.wait() // all that it says before it dies is read then
-	died := fmt.Errorf("%w in seed %d: %s", ErrWorkerDied, job.Spec.Seed, p.errors)
-	if tooLong != "" {
-		died = fmt.Errorf("%w: seed %d took longer than %s", ErrWorkerDied, job.Spec.Seed, tooLong)
+	if late.Load() {
+		return Answer{}, fmt.Errorf("%w: seed %d: it took longer than %v on the clock", ErrDied, job.Spec.Seed, job.Limits.Clock+workerGrace)
 	}
-	if job.Folder != "" && !p.interrupted.Load() {
-		if err := p.salvage(job, died); err != nil {
-			died = fmt.Errorf("%w\nwhat is known of the run could not be written: %w", died, err)
-		}
-	}
-	return Answer{}, died
-}
-
-// salvage writes what is known of a run in whose middle the worker died: what it is a
-// function of, and the decisions so far.
-func (p *process) salvage(job Job, died error) error {
-	tape, err := os.ReadFile(filepath.Join(p.dir, tapeSoFar))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the run had not begun
-	}
-	if err != nil {
-		return err
-	}
-	return scenario.WriteUnfinished(job.Folder, job.Spec, scenario.CurrentBuild(), sim.Trimmed(tape), died.Error()+"\n")
-}
-
-// close lets the worker end, waits for it, and clears up after it: one that
-// was killed could not.
-func (p *process) close() {
-	p.wait()
-	_ = os.RemoveAll(p.dir)
+	return Answer{}, fmt.Errorf("%w: seed %d: %s", ErrDied, job.Spec.Seed, p.errors)
 }
 
 // wait lets the worker end and waits for it.
@@ -133,27 +134,12 @@ func (p *process) wait() {
 	p.once.Do(func() {
 		p.in.Close()
 		_ = p.command.Wait()
+		p.ended = true
 	})
 }
 
+// over reports whether the worker has ended.
+func (p *process) over() bool { return p.ended }
+
+// kill ends the worker, and with it the copy that it waits for.
 func (p *process) kill() { _ = p.command.Process.Kill() }
-
-// interrupt ends a worker whose run nobody waits for any more.
-func (p *process) interrupt() {
-	p.interrupted.Store(true)
-	p.kill()
-}
-
-// scratchDir is where workers keep their members' data: in memory where the
-// system has a place for that.
-func scratchDir() string {
-	const inMemory = "/dev/shm"
-	if info, err := os.Stat(inMemory); err == nil && info.IsDir() {
-		if probe, err := os.CreateTemp(inMemory, "watchsim-probe-"); err == nil {
-			probe.Close()
-			os.Remove(filepath.Join(inMemory, filepath.Base(probe.Name())))
-			return inMemory
-		}
-	}
-	return os.TempDir()
-}

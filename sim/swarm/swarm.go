@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim/fork"
 	"github.com/watchsim/watchsim/sim/scenario"
 )
 
@@ -18,27 +18,15 @@ import (
 type Limits struct {
 	// Workers is how many there are at one time.
 	Workers int
-	// Runs is how many runs a worker does before a fresh one takes its place.
-	Runs int
-	// MemoryBytes is the resident memory above which it does so earlier.
-	MemoryBytes int64
-	// Processor is how much processor time one run may take. It may take
-	// starvedMost times as long on the clock.
-	Processor time.Duration
+	// Run bounds each run.
+	Run fork.Limits
 }
 
-// DefaultLimits use all cores and keep any number of runs under 2 GiB in all,
-// without the race detector.
-func DefaultLimits() Limits {
-	workers := runtime.NumCPU()
-	return Limits{Workers: workers, Runs: 500, MemoryBytes: workersMemory / int64(max(2, workers)), Processor: 2 * time.Minute}
-}
+// DefaultLimits use all cores.
+func DefaultLimits() Limits { return Limits{Workers: runtime.NumCPU(), Run: fork.DefaultLimits} }
 
 // String lists the limits for a banner.
-func (l Limits) String() string {
-	return fmt.Sprintf("%d workers, each recycled after %d runs or %d MiB, %v of processor time a run",
-		l.Workers, l.Runs, l.MemoryBytes>>20, l.Processor)
-}
+func (l Limits) String() string { return fmt.Sprintf("%d; %s", l.Workers, l.Run) }
 
 // Config says what to run.
 type Config struct {
@@ -53,6 +41,8 @@ type Config struct {
 	// makes all runs do so.
 	Out     string
 	KeepAll bool
+	// InPlace has each run be that of a worker of its own, instead of a copy of one.
+	InPlace bool
 	Limits  Limits
 }
 
@@ -61,8 +51,8 @@ type Outcome struct {
 	Verdict scenario.Verdict
 	Report  string
 	// Err is what went wrong besides: no verdict, no artefacts, or a seed that
-	// was two different runs, which is ErrNotDeterministic. A worker that died
-	// is none of these but a failure of the seed.
+	// was two different runs, which is ErrNotDeterministic. A run that ended its
+	// process is none of these but a failure of the seed.
 	Err error
 }
 
@@ -111,13 +101,13 @@ func Run(ctx context.Context, config Config, each func(Outcome)) {
 
 // Once does one job in a fresh worker.
 func Once(ctx context.Context, binary string, job Job, limits Limits) (Answer, error) {
-	worker, err := startProcess(binary)
-	if err != nil {
-		return Answer{}, err
+	s := &seat{config: Config{Binary: binary, Limits: limits}}
+	defer s.close()
+	answer, err := s.do(ctx, job)
+	if err == nil && answer.Error != "" {
+		err = errors.New(answer.Error)
 	}
-	defer worker.close()
-	defer context.AfterFunc(ctx, worker.interrupt)()
-	return worker.do(job, limits.Processor)
+	return answer, err
 }
 
 // seat is where one worker sits after the other.
@@ -131,7 +121,7 @@ type seat struct {
 func (s *seat) run(ctx context.Context, seed uint64) (Outcome, bool) {
 	spec := s.config.Spec
 	spec.Seed = seed
-	job := Job{Spec: spec}
+	job := Job{Spec: spec, InPlace: s.config.InPlace}
 	if s.config.KeepAll {
 		folder, err := s.folder(spec)
 		if err != nil {
@@ -143,7 +133,7 @@ func (s *seat) run(ctx context.Context, seed uint64) (Outcome, bool) {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Outcome{}, false
-	case err != nil && !errors.Is(err, ErrWorkerDied):
+	case err != nil && !errors.Is(err, ErrDied):
 		return Outcome{Err: err}, true
 	case err == nil && answer.Error != "":
 		return Outcome{Err: errors.New(answer.Error)}, true
@@ -166,14 +156,11 @@ func (s *seat) confirm(ctx context.Context, spec scenario.Spec, first Answer, di
 		known.Err = err
 		return known, true
 	}
-	second, err := Once(ctx, s.config.Binary, Job{Spec: spec, Folder: folder}, s.config.Limits)
-	if err == nil && second.Error != "" {
-		err = errors.New(second.Error)
-	}
+	second, err := Once(ctx, s.config.Binary, Job{Spec: spec, Folder: folder, InPlace: s.config.InPlace}, s.config.Limits)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return known, true
-	case errors.Is(err, ErrWorkerDied):
+	case errors.Is(err, ErrDied):
 		known = Outcome{Verdict: dead(spec, err), Report: err.Error()}
 		known.Verdict.Folder = folder
 		known.Err = known.Verdict.WriteVerdict(folder, known.Report)
@@ -190,7 +177,7 @@ func confirmed(spec scenario.Spec, first Answer, died error, second Answer) Outc
 	switch {
 	case died != nil:
 		return Outcome{Verdict: second.Verdict, Report: second.Report,
-			Err: fmt.Errorf("%w: seed %d killed its worker, but not a fresh one: %w", ErrNotDeterministic, spec.Seed, died)}
+			Err: fmt.Errorf("%w: seed %d ended its process, but not in a fresh one: %w", ErrNotDeterministic, spec.Seed, died)}
 	case second.Verdict.Hash != first.Verdict.Hash:
 		return Outcome{Verdict: second.Verdict, Report: second.Report,
 			Err: fmt.Errorf("%w: seed %d: expected the hash %s of the first run, found %s in a fresh process",
@@ -199,7 +186,7 @@ func confirmed(spec scenario.Spec, first Answer, died error, second Answer) Outc
 	return Outcome{Verdict: second.Verdict, Report: second.Report}
 }
 
-// dead is the verdict on a run that kills its worker.
+// dead is the verdict on a run that ended its process.
 func dead(spec scenario.Spec, err error) scenario.Verdict {
 	return scenario.Verdict{
 		Seed: spec.Seed, Scenario: spec.Scenario, Target: spec.Target, Mutant: spec.Mutant,
@@ -208,18 +195,25 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 	}
 }
 
-// do has the worker of this seat do a job, and sends it away when it is due.
+// do has the worker of this seat do a job, or one that fits.
 func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
+	job.InPlace = job.InPlace || job.Log != ""
+	job.Limits = s.config.Limits.Run
+	template := job.Spec.Template()
+	if s.worker != nil && (s.worker.template != template || job.InPlace) {
+		s.close()
+	}
 	if s.worker == nil {
-		worker, err := startProcess(s.config.Binary, s.environment...)
+		worker, err := startProcess(s.config.Binary, template, s.environment...)
 		if err != nil {
 			return Answer{}, err
 		}
 		s.worker = worker
 	}
-	defer context.AfterFunc(ctx, s.worker.interrupt)()
-	answer, err := s.worker.do(job, s.config.Limits.Processor)
-	if err != nil || s.worker.runs >= s.config.Limits.Runs || answer.Memory > s.config.Limits.MemoryBytes {
+	worker := s.worker
+	defer context.AfterFunc(ctx, worker.kill)()
+	answer, err := worker.do(job)
+	if job.InPlace || worker.over() {
 		s.close()
 	}
 	return answer, err
@@ -227,7 +221,7 @@ func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
 
 func (s *seat) close() {
 	if s.worker != nil {
-		s.worker.close()
+		s.worker.wait()
 		s.worker = nil
 	}
 }

@@ -102,17 +102,13 @@ type record struct {
 // inOrder runs seeds one after the other in one worker, and keeps their traces
 // in files whose names begin with the prefix.
 func inOrder(ctx context.Context, config Config, seeds []uint64, prefix string) ([]record, error) {
-	worker, err := startProcess(config.Binary)
-	if err != nil {
-		return nil, err
-	}
-	defer worker.close()
-	defer context.AfterFunc(ctx, worker.interrupt)()
+	s := &seat{config: config}
+	defer s.close()
 	var records []record
 	for _, seed := range seeds {
-		job := Job{Spec: config.Spec, Trace: fmt.Sprintf("%s-%d.trace.gz", prefix, seed)}
+		job := Job{Spec: config.Spec, InPlace: config.InPlace, Trace: fmt.Sprintf("%s-%d.trace.gz", prefix, seed)}
 		job.Spec.Seed = seed
-		answer, err := worker.do(job, config.Limits.Processor)
+		answer, err := s.do(ctx, job)
 		if err == nil && answer.Error != "" {
 			err = errors.New(answer.Error)
 		}

@@ -7,125 +7,216 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"runtime/debug"
-	"runtime/pprof"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/fork"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/target"
 )
 
-// ProfileVariable names the environment variable with the absolute path of the
-// CPU profile that a worker is to write. Use it with one worker.
-const ProfileVariable = "SIMRUN_CPUPROFILE"
-
-// collectAbove is how much the heap may grow between two collections: the
-// collector is off during runs.
-const collectAbove = 320 << 20
-
 // lineMost bounds a line of the protocol; a tape is the largest part of one.
 const lineMost = 256 << 20
 
-// Work is the life of a worker process: it reads jobs from in, one JSON object
-// a line, and writes an answer to out for each, until in ends. dir is a folder
-// of its own, which whoever started it removes.
-func Work(dir string, in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
-	// Relative paths are the same in every worker.
-	if err := os.Chdir(dir); err != nil {
+// judgeMemory is the size of the heap above which garbage is collected while a run is
+// judged, in bytes. Before, the run itself says when.
+const judgeMemory = 2 << 30
+
+// Work is the life of a worker process: it reads jobs from in, one JSON object a line,
+// and writes a reply to out for each, until in ends. It boots the template of the first
+// job, and does each job in a copy of itself.
+func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
+	debug.SetGCPercent(-1)
+	w := &worker{lines: bufio.NewScanner(in), out: out}
+	w.lines.Buffer(make([]byte, 64<<10), lineMost)
+	if err := w.next(); err != nil || w.job.Protocol == "" {
 		return err
 	}
-	debug.SetGCPercent(-1)
-	if path := os.Getenv(ProfileVariable); path != "" {
-		file, err := os.Create(path)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	if w.job.Protocol != protocol {
+		return w.reply(Answer{Error: ErrProtocol.Error()})
 	}
-	w := &worker{targets: targets, warm: map[string]bool{}}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 64<<10), lineMost)
-	answers := json.NewEncoder(out)
-	for lines.Scan() {
-		var job Job
-		if err := json.Unmarshal(lines.Bytes(), &job); err != nil {
-			return fmt.Errorf("expected a job as JSON: %w", err)
-		}
-		answer := w.do(job)
-		w.collect()
-		answer.Memory = residentBytes()
-		answer.Processor = w.processorTime()
-		if err := answers.Encode(answer); err != nil {
-			return err
-		}
+	made, err := targets(w.job.Spec.Target)
+	if err != nil {
+		return w.reply(Answer{Error: err.Error()})
 	}
-	return lines.Err()
+	var log *sim.Logbook
+	if w.job.Log != "" {
+		log = &sim.Logbook{}
+	}
+	run, err := scenario.Execute(w.job.Spec.Template(), made, log, w.begin)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	debug.SetMemoryLimit(judgeMemory)
+	answer := Answer{}
+	if err == nil {
+		answer, err = w.answer(run, log)
+	}
+	if err != nil {
+		answer = Answer{Error: err.Error()}
+	}
+	return w.reply(answer)
 }
 
 // worker does one job after another.
 type worker struct {
-	targets func(name string) (target.Target, error)
-	warm    map[string]bool
-	after   uint64        // size of the heap after the last collection
-	used    time.Duration // processor time at the last answer
+	lines *bufio.Scanner
+	out   io.Writer
+	job   Job
+	tape  []byte     // of the runs that leave a folder, shared with their copies
+	copy  *fork.Copy // this process, if it is a copy
 }
 
-// dataDir is where the members of a run keep their files. It has the same name
-// in every run.
-const dataDir = "data"
-
-// tapeSoFar is the file with the tape of a run that is to leave a folder. It is there
-// if the worker dies.
-const tapeSoFar = "tape"
-
-func (w *worker) do(job Job) Answer {
-	if job.Protocol != protocol {
-		return Answer{Error: ErrProtocol.Error()}
+// next reads a job. At the end there is one without a protocol.
+func (w *worker) next() error {
+	w.job = Job{}
+	if !w.lines.Scan() {
+		return w.lines.Err()
 	}
-	made, err := w.targets(job.Spec.Target)
+	if err := json.Unmarshal(w.lines.Bytes(), &w.job); err != nil {
+		return fmt.Errorf("expected a job as JSON: %w", err)
+	}
+	return nil
+}
+
+// begin is called where the template has booted. In the worker itself it returns when
+// there are no more jobs; in a copy, and for a job that is done in place, it returns the
+// run that begins.
+func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
+	for w.job.Protocol != "" {
+		if err := w.prepare(); err != nil {
+			return scenario.Spec{}, scenario.Options{}, err
+		}
+		if w.job.InPlace {
+			return w.job.Spec, w.options(), nil
+		}
+		made, err := fork.Now(w.job.Limits)
+		if err != nil {
+			return scenario.Spec{}, scenario.Options{}, err
+		}
+		if made.Inside() {
+			w.copy = made
+			return w.job.Spec, w.options(), nil
+		}
+		ended, err := made.Wait()
+		if err == nil {
+			err = w.pass(ended)
+		}
+		if err == nil {
+			err = w.next()
+		}
+		if err != nil {
+			return scenario.Spec{}, scenario.Options{}, err
+		}
+	}
+	return scenario.Spec{}, scenario.Options{}, io.EOF
+}
+
+// tapeMax is how much tape is left of a run that ends its process, in bytes.
+const tapeMax = 64 << 20
+
+// prepare makes room for the tape of a run that is to leave a folder, or clears it.
+func (w *worker) prepare() (err error) {
+	switch {
+	case w.job.Folder == "":
+	case w.tape == nil:
+		w.tape, err = unix.Mmap(-1, 0, tapeMax, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_SHARED|unix.MAP_NORESERVE)
+	default:
+		err = unix.Madvise(w.tape, unix.MADV_REMOVE)
+	}
 	if err != nil {
-		return Answer{Error: err.Error()}
+		return fmt.Errorf("cannot make room for a tape of %d bytes: %w", tapeMax, err)
 	}
-	if err := w.warmUp(job.Spec.Target, made); err != nil {
-		return Answer{Error: "warming up: " + err.Error()}
-	}
-	var log *sim.Logbook
-	if job.Log != "" {
-		log = &sim.Logbook{}
-	}
-	recordFile := ""
-	if job.Folder != "" {
-		recordFile = tapeSoFar
-	}
-	run, err := w.execute(job.Spec, made, scenario.Options{
-		Until: job.Until, BreakAt: job.BreakAt, Stop: job.Stop, Log: log,
-		Record: job.Folder != "" || job.Details, RecordFile: recordFile, Tape: job.Tape,
+	return nil
+}
+
+// options are those of the job's run.
+func (w *worker) options() scenario.Options {
+	job := w.job
+	options := scenario.Options{
+		Until: job.Until, BreakAt: job.BreakAt, Stop: job.Stop,
+		Record: job.Folder != "" || job.Details, Tape: job.Tape,
 		Trace: job.Trace != "" || job.Details || job.Folder != "", TraceRecords: job.traceRecords(),
-	})
+		Begun: w.begun,
+	}
 	if job.Folder != "" {
-		os.Remove(tapeSoFar)
-		defer sim.ForgetTrace()
+		options.RecordInto = w.tape
 	}
+	return options
+}
+
+// begun limits the copy, once the run has reserved what it records to.
+func (w *worker) begun(*sim.World) {
+	if w.copy == nil {
+		return
+	}
+	if err := w.copy.Limit(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitUnlimited)
+	}
+}
+
+// exitUnlimited is the exit status of a copy that could not be limited.
+const exitUnlimited = 124
+
+// pass writes the reply for a copy that has ended.
+func (w *worker) pass(ended fork.Ended) error {
+	r := reply{Answer: ended.Answer, Processor: ended.Processor, Memory: ended.Memory}
+	if !ended.Well() {
+		r.Answer = nil
+		said := &complaint{}
+		_, _ = said.Write(ended.Output)
+		r.Died = ended.Why()
+		if text := said.String(); len(ended.Output) > 0 {
+			r.Died += "\n" + text
+		}
+		if err := w.salvage(r.Died); err != nil {
+			r.Died += "\nwhat is known of the run could not be written: " + err.Error()
+		}
+	}
+	return json.NewEncoder(w.out).Encode(r)
+}
+
+// salvage writes what is known of a run that ended its process: what it is a function
+// of, and the decisions so far.
+func (w *worker) salvage(died string) error {
+	if w.job.Folder == "" {
+		return nil
+	}
+	text := fmt.Sprintf("%v: seed %d: %s\n", ErrDied, w.job.Spec.Seed, died)
+	return scenario.WriteUnfinished(w.job.Folder, w.job.Spec, scenario.CurrentBuild(), sim.Trimmed(w.tape), text)
+}
+
+// reply answers for a run, and is the last thing that a copy does.
+func (w *worker) reply(answer Answer) error {
+	line, err := json.Marshal(answer)
 	if err != nil {
-		return Answer{Error: err.Error()}
+		return err
 	}
+	if w.copy != nil {
+		w.copy.Leave(line)
+	}
+	var usage unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
+	return json.NewEncoder(w.out).Encode(reply{
+		Answer: line, Processor: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), Memory: usage.Maxrss << 10,
+	})
+}
+
+// answer writes what a run is to leave, judges it, and says so.
+func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
+	job := w.job
 	if job.Folder != "" {
 		if err := run.Write(job.Folder, scenario.CurrentBuild()); err != nil {
-			return Answer{Error: err.Error()}
+			return Answer{}, err
 		}
 	}
 	if log != nil {
 		if err := writeLog(job.Log, log, run); err != nil {
-			return Answer{Error: err.Error()}
+			return Answer{}, err
 		}
 	}
 	verdict := run.Judge()
@@ -133,17 +224,18 @@ func (w *worker) do(job Job) Answer {
 	report := run.Report(verdict)
 	if job.Folder != "" {
 		if err := errors.Join(verdict.WriteVerdict(job.Folder, report), run.WriteTimeline(job.Folder, verdict)); err != nil {
-			return Answer{Error: err.Error()}
+			return Answer{}, err
 		}
 	}
 	if job.Trace != "" {
 		if err := writeTrace(job.Trace, run.Result.Trace); err != nil {
-			return Answer{Error: err.Error()}
+			return Answer{}, err
 		}
 	}
 	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began}
+	var err error
 	if answer.Explored, err = explored(run, job.Choices); err != nil {
-		return Answer{Error: err.Error()}
+		return Answer{}, err
 	}
 	if job.Details {
 		answer.Details = &Details{
@@ -151,77 +243,7 @@ func (w *worker) do(job Job) Answer {
 			Forced: run.Result.Trace.Forced(run.Schedule), Schedule: run.Schedule,
 		}
 	}
-	return answer
-}
-
-func (w *worker) execute(spec scenario.Spec, made target.Target, options scenario.Options) (*scenario.Run, error) {
-	options.Dir = dataDir
-	if err := os.Mkdir(dataDir, 0o700); err != nil {
-		return nil, err
-	}
-	run, err := scenario.Execute(spec, made, options)
-	return run, errors.Join(err, os.RemoveAll(dataDir))
-}
-
-// warmSeeds are the runs that do not count. They are rich in faults, so that
-// what is initialised lazily is so before a run that counts.
-var warmSeeds = []uint64{1, 2}
-
-func (w *worker) warmUp(name string, made target.Target) error {
-	if w.warm[name] {
-		return nil
-	}
-	w.warm[name] = true
-	spec, err := scenario.Named("storm")
-	if err != nil {
-		return err
-	}
-	spec.Target = name
-	for _, seed := range warmSeeds {
-		spec.Seed = seed
-		if _, err := w.execute(spec, made, scenario.Options{}); err != nil {
-			return err
-		}
-	}
-	w.collect()
-	return nil
-}
-
-// collect collects garbage if the heap has grown much since it last did.
-func (w *worker) collect() {
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	if stats.HeapAlloc < w.after+collectAbove {
-		return
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	w.after = stats.HeapAlloc
-}
-
-// processorTime is the processor time that was used since it was last asked for.
-func (w *worker) processorTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	before := w.used
-	w.used = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-	return w.used - before
-}
-
-// residentBytes is the process' resident memory, 0 where that is not known.
-func residentBytes() int64 {
-	status, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(status))
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, _ := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize())
+	return answer, nil
 }
 
 // writeLog writes what a run has logged, in times of its history.

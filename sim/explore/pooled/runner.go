@@ -26,7 +26,7 @@ func Runner(pool *swarm.Pool, spec scenario.Spec) explore.Runner {
 	return func(ctx context.Context, attempt explore.Attempt) (explore.Outcome, error) {
 		answer, err := pool.Do(ctx, Job(attempt, spec))
 		switch {
-		case errors.Is(err, swarm.ErrWorkerDied) && ctx.Err() == nil:
+		case errors.Is(err, swarm.ErrDied) && ctx.Err() == nil:
 			outcome := explore.Outcome{Failed: true}
 			outcome.Explored.Truncated = true
 			return outcome, nil

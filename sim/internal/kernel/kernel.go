@@ -1,7 +1,11 @@
 // Package kernel is the thin seam between package sim and the edited runtime:
 // the same types and functions in every build, so that everything compiles with
-// the stock toolchain too. Without the overlay Available is false, and the
+// the stock toolchain too. Without the overlay Available reports false, and the
 // functions panic.
+//
+//   - kernel.go: what goes through the seam.
+//   - table.go: how the edited runtime is found, and its functions.
+//   - hooks.go: what the edited packages net and syscall call.
 package kernel
 
 import "unsafe"
@@ -43,7 +47,9 @@ type Params struct {
 	// SetWindow opens or closes the window of a run that explores. The kernel fills it
 	// in when the run begins; one that cannot explore leaves it as it is.
 	SetWindow func(open bool)
-	_         [4]uint64
+
+	PauseAt      uint64 // pause when the scheduler is next asked after that many decisions; 0 for never
+	PauseInstant int64  // pause before the clock goes beyond it, nanoseconds since the run began; 0 for never
 }
 
 // Change is where a plan of priorities changes one.
@@ -100,7 +106,6 @@ type Counters struct {
 	Steps       uint64 // synchronisation points in scope within the window
 	Choices     int    // decisions written
 	ChoicesFull uint64
-	_           [4]uint64
 }
 
 // Why a run stopped, as Counters.Stop tells.

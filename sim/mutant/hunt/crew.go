@@ -78,7 +78,7 @@ func (w *workers) pool(on, target string) *swarm.Pool {
 
 func (w *workers) run(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
 	answer, err := w.pool(on, spec.Target).Do(ctx, swarm.Job{Spec: spec})
-	if errors.Is(err, swarm.ErrWorkerDied) && ctx.Err() == nil {
+	if errors.Is(err, swarm.ErrDied) && ctx.Err() == nil {
 		return died(spec, err), 0, nil
 	}
 	v := verdict{Verdict: answer.Verdict}

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"fmt"
 	"os"
-	"os/signal"
 
 	"github.com/watchsim/watchsim/sim/etcd"
 	"github.com/watchsim/watchsim/sim/swarm"
@@ -13,18 +12,16 @@ import (
 // Work is the whole of a worker that simrun builds and starts for a target: name is what
 // --target calls it, and release what it stands on. It ends the process if it cannot work.
 func Work(name string, release etcd.Release) {
-	if len(os.Args) != 3 || os.Args[1] != swarm.WorkerArgument {
+	if len(os.Args) != 2 || os.Args[1] != swarm.WorkerArgument {
 		fail(fmt.Errorf("expected to be started by simrun --target %s, found the arguments %q", name, os.Args[1:]))
 	}
-	// An interrupt is for the coordinator, which ends the workers.
-	signal.Ignore(os.Interrupt)
 	find := func(wanted string) (target.Target, error) {
 		if wanted != name {
 			return nil, fmt.Errorf("expected the target %s, found %q", name, wanted)
 		}
 		return New(name, release), nil
 	}
-	if err := swarm.Work(os.Args[2], os.Stdin, os.Stdout, find); err != nil {
+	if err := swarm.Work(os.Stdin, os.Stdout, find); err != nil {
 		fail(err)
 	}
 }

@@ -1,0 +1,188 @@
+package fork
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/watchsim/watchsim/sim/internal/kernel"
+)
+
+// ErrFork means that the operating system would not copy this process.
+var ErrFork = errors.New("cannot copy this process")
+
+// Copy is a copy of this process: seen from the original, or by itself.
+type Copy struct {
+	pid    int // 0 in the copy
+	answer int // the end of the pipe that is this process'
+	output int // what the copy writes to standard output and error
+	limits Limits
+	began  time.Time
+}
+
+// Now copies this process. It returns in the original and in the copy, which
+// [Copy.Inside] tells apart; whatever follows in the copy must end with [Copy.Leave],
+// and [Copy.Wait] in the original. No simulated goroutine may call it: the world has to
+// stand still.
+//
+// The copy has one thread. Its standard input is empty, its standard output and error go
+// to memory, and it does not outlive the original.
+func Now(limits Limits) (*Copy, error) {
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFork, err)
+	}
+	output, err := unix.MemfdCreate("output", unix.MFD_CLOEXEC)
+	if err != nil {
+		unix.Close(pipe[0])
+		unix.Close(pipe[1])
+		return nil, fmt.Errorf("%w: %w", ErrFork, err)
+	}
+	parent := os.Getpid()
+	pid, errno := kernel.Fork()
+	if errno != 0 {
+		unix.Close(pipe[0])
+		unix.Close(pipe[1])
+		unix.Close(output)
+		return nil, fmt.Errorf("%w: %w", ErrFork, syscall.Errno(errno))
+	}
+	if pid != 0 {
+		unix.Close(pipe[1])
+		return &Copy{pid: pid, answer: pipe[0], output: output, limits: limits, began: time.Now()}, nil
+	}
+	c := &Copy{answer: pipe[1], limits: limits}
+	if err := c.settle(parent, pipe[0], output); err != nil {
+		fmt.Fprintln(os.Stderr, "fork:", err)
+		unix.Exit(exitUnsettled)
+	}
+	return c, nil
+}
+
+// exitUnsettled is the exit status of a copy that could not begin.
+const exitUnsettled = 125
+
+// settle gives the copy what is its own.
+func (c *Copy) settle(parent, other, output int) error {
+	unix.Close(other)
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return err
+	}
+	if os.Getppid() != parent {
+		unix.Exit(exitUnsettled) // the original died before the line above
+	}
+	empty, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	for standard, fd := range map[int]int{0: empty, 1: output, 2: output} {
+		if err := unix.Dup3(fd, standard, 0); err != nil {
+			return err
+		}
+	}
+	unix.Close(empty)
+	unix.Close(output)
+	return nil
+}
+
+// Inside reports whether this process is the copy.
+func (c *Copy) Inside() bool { return c.pid == 0 }
+
+// Leave ends the copy with an answer for the original.
+func (c *Copy) Leave(answer []byte) {
+	for len(answer) > 0 {
+		n, err := unix.Write(c.answer, answer)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "fork: cannot answer:", err)
+			unix.Exit(exitUnsettled)
+		}
+		answer = answer[n:]
+	}
+	unix.Exit(0)
+}
+
+// Wait waits for the copy to end and tells how it did. A copy that takes longer on the
+// clock than its limits allow is killed.
+func (c *Copy) Wait() (Ended, error) {
+	ended := Ended{limits: c.limits}
+	defer unix.Close(c.answer)
+	defer unix.Close(c.output)
+	buffer := make([]byte, 64<<10)
+	for {
+		if c.late() {
+			ended.late = true
+			_ = unix.Kill(c.pid, unix.SIGKILL)
+			break
+		}
+		n, err := unix.Read(c.answer, buffer)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return ended, fmt.Errorf("cannot read what a copy of this process answers: %w", err)
+		}
+		if n == 0 {
+			break
+		}
+		ended.Answer = append(ended.Answer, buffer[:n]...)
+	}
+	var status unix.WaitStatus
+	var usage unix.Rusage
+	for {
+		_, err := unix.Wait4(c.pid, &status, 0, &usage)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return ended, fmt.Errorf("cannot wait for a copy of this process: %w", err)
+		}
+		break
+	}
+	ended.Processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	ended.Memory = usage.Maxrss << 10
+	ended.exit, ended.signal = status.ExitStatus(), status.Signal()
+	if !status.Signaled() {
+		ended.signal = 0
+	}
+	if !ended.Well() {
+		ended.Output = c.written()
+	}
+	runtime.KeepAlive(c)
+	return ended, nil
+}
+
+// late waits until the copy answers or ends, and reports whether it took too long.
+func (c *Copy) late() bool {
+	for {
+		left := time.Until(c.began.Add(c.limits.Clock))
+		if left <= 0 {
+			return true
+		}
+		ready := []unix.PollFd{{Fd: int32(c.answer), Events: unix.POLLIN}}
+		n, err := unix.Poll(ready, int(min(left, time.Hour)/time.Millisecond)+1)
+		if n > 0 || err != nil && err != unix.EINTR {
+			return false
+		}
+	}
+}
+
+// written is what the copy wrote to standard output and error.
+func (c *Copy) written() []byte {
+	var info unix.Stat_t
+	if err := unix.Fstat(c.output, &info); err != nil {
+		return nil
+	}
+	content := make([]byte, min(info.Size, outputMax))
+	n, _ := unix.Pread(c.output, content, 0)
+	return content[:max(n, 0)]
+}
+
+// outputMax is how much is kept of what a copy writes, in bytes.
+const outputMax = 64 << 20

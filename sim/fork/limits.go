@@ -1,0 +1,67 @@
+package fork
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Limits are what a copy may use.
+type Limits struct {
+	// Processor is processor time, rounded up to seconds.
+	Processor time.Duration
+	// Clock is time on the clock. A machine that is busy with something else gives a
+	// copy a few hundredths of a processor.
+	Clock time.Duration
+	// Memory is by how many bytes the copy's address space may grow. Go reserves
+	// addresses far ahead of memory, so that a limit on all of it would say little.
+	Memory int64
+}
+
+// DefaultLimits are generous for one run.
+var DefaultLimits = Limits{Processor: 2 * time.Minute, Clock: 20 * time.Minute, Memory: 6 << 30}
+
+// String lists the limits for a banner.
+func (l Limits) String() string {
+	return fmt.Sprintf("%v of processor time, %v on the clock and %d MiB more memory a run", l.Processor, l.Clock, l.Memory>>20)
+}
+
+// Limit limits this process, which is a copy, from here on.
+func (c *Copy) Limit() error {
+	seconds := uint64((c.limits.Processor + time.Second - 1) / time.Second)
+	size, err := addressSpace()
+	if err != nil {
+		return err
+	}
+	for resource, limit := range map[int]uint64{
+		unix.RLIMIT_CPU:  seconds,
+		unix.RLIMIT_AS:   size + uint64(c.limits.Memory),
+		unix.RLIMIT_CORE: 0,
+	} {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(resource, &now); err != nil {
+			return fmt.Errorf("cannot read the limits of a copy of this process: %w", err)
+		}
+		if limit >= now.Max {
+			continue // what this process was started with is stricter
+		}
+		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: now.Max}); err != nil {
+			return fmt.Errorf("cannot limit a copy of this process: %w", err)
+		}
+	}
+	return nil
+}
+
+// addressSpace is the size of this process' address space, in bytes.
+func addressSpace() (uint64, error) {
+	content, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseUint(strings.Fields(string(content))[0], 10, 64)
+	return pages * uint64(os.Getpagesize()), err
+}

@@ -1,0 +1,55 @@
+package kernel
+
+import (
+	"context"
+	"net"
+	"syscall"
+	"unsafe"
+)
+
+// Network answers the dials and listens of simulated goroutines. The edited package net
+// declares the same struct; keep both alike.
+type Network struct {
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	Listen func(ctx context.Context, network, address string) (net.Listener, error)
+}
+
+// SetNetwork says who is the network of simulated goroutines.
+func SetNetwork(n *Network) { table().setHook(0, unsafe.Pointer(n)) }
+
+// Root is the folder below which all files are in memory.
+const Root = "/simulated"
+
+// Files in memory have these descriptors.
+const (
+	DescriptorMin = 1 << 20
+	Descriptors   = 1 << 14
+)
+
+// Files answers system calls on files in memory, with zero for success. The edited
+// package syscall declares the same struct; keep both alike.
+type Files struct {
+	Open      func(path string, flags int, mode uint32) (fd int, errno syscall.Errno)
+	Close     func(fd int) syscall.Errno
+	Read      func(fd int, p []byte, offset int64) (n int, errno syscall.Errno) // offset -1 for where the descriptor is
+	Write     func(fd int, p []byte, offset int64) (n int, errno syscall.Errno)
+	Seek      func(fd int, offset int64, whence int) (int64, syscall.Errno)
+	Stat      func(path string, fd int, stat *syscall.Stat_t) syscall.Errno // fd if path is empty
+	Truncate  func(path string, fd int, length int64) syscall.Errno
+	Grow      func(fd int, length int64) syscall.Errno
+	List      func(fd int, p []byte) (n int, errno syscall.Errno)
+	Mkdir     func(path string, mode uint32) syscall.Errno
+	Remove    func(path string, dir bool) syscall.Errno
+	RemoveAll func(path string) syscall.Errno
+	Rename    func(from, to string) syscall.Errno
+	Sync      func(fd int) // of any file, by simulated goroutines alone
+
+	// Region is where the memory of an open file begins, by its descriptor from
+	// DescriptorMin on.
+	Region *[Descriptors]uintptr
+	// From and To bound the memory of all files.
+	From, To uintptr
+}
+
+// SetFiles says who has the files in memory.
+func SetFiles(f *Files) { table().setHook(1, unsafe.Pointer(f)) }

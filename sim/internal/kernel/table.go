@@ -1,0 +1,141 @@
+package kernel
+
+import (
+	"unsafe"
+)
+
+// functions is the table of the edited runtime. It declares the same struct; keep both
+// alike.
+type functions struct {
+	version uintptr
+
+	run       func(params *Params, counters *Counters, f func(), onPause func())
+	askPause  func()
+	resume    func(params *Params, anew bool)
+	pauseNext func(at uint64, instant int64)
+	redirect  func(seed uint64)
+	counters  func(counters *Counters)
+	fork      func() (pid int, errno uintptr)
+	setGroup  func(g uint32) uint32
+	group     func() uint32
+	setWall   func(group uint32, ahead int64)
+	setQuiet  func(quiet bool)
+	kill      func(group uint32)
+	fragile   func(group uint32, all bool) int
+	alive     func(group uint32) int
+	list      func(list []Goroutine) int
+	aside     func()
+	back      func()
+	setHook   func(which int, table unsafe.Pointer)
+}
+
+const (
+	tableTag     = 0x77617463_6873696d // "watchsim"
+	tableVersion = 1
+)
+
+// getAuxv is Go's own. The overlay adds a pair to what it returns: the tag, and the
+// address of the table.
+//
+//go:linkname getAuxv runtime.getAuxv
+func getAuxv() []uintptr
+
+// found is the table, nil where the overlay is missing, and other is whether there was
+// one of another version.
+var found, other = func() (*functions, bool) {
+	auxiliary := getAuxv()
+	for i := 0; i+1 < len(auxiliary); i += 2 {
+		if auxiliary[i] == tableTag {
+			// The table is a variable of the runtime, which never moves.
+			table := *(**functions)(unsafe.Pointer(&auxiliary[i+1]))
+			return table, table.version != tableVersion
+		}
+	}
+	return nil, false
+}()
+
+// Missing is the sentence a user reads when the overlay is missing.
+const Missing = "this binary was built without watchsim's toolchain overlay, so it cannot simulate"
+
+// Available reports whether this binary was built with the toolchain overlay that
+// belongs to this source.
+func Available() bool { return found != nil && !other }
+
+// Old reports whether this binary was built with the toolchain overlay of other source.
+func Old() bool { return other }
+
+func table() *functions {
+	if !Available() {
+		panic(Missing)
+	}
+	return found
+}
+
+// Run runs f and everything it starts as one simulation. A process does that once.
+// onPause is called, by no goroutine of the simulation, where the run pauses.
+func Run(params *Params, counters *Counters, f func(), onPause func()) {
+	table().run(params, counters, f, onPause)
+}
+
+// AskPause pauses the run at the calling goroutine.
+func AskPause() { table().askPause() }
+
+// Resume has the decisions after a pause come from other parameters. anew says that
+// what is counted is counted from here on.
+func Resume(params *Params, anew bool) { table().resume(params, anew) }
+
+// PauseNext says where the next pause is; see Params.
+func PauseNext(at uint64, instant int64) { table().pauseNext(at, instant) }
+
+// Redirect has the schedule go on by another seed.
+func Redirect(seed uint64) { table().redirect(seed) }
+
+// Now fills counters with what there is to count so far.
+func Now(counters *Counters) { table().counters(counters) }
+
+// Fork copies the process. It returns the copy's process ID, 0 in the copy itself, and
+// an error number of the operating system.
+func Fork() (pid int, errno uintptr) { return table().fork() }
+
+// SetGroup moves the calling goroutine to a process group and returns its old one.
+func SetGroup(g uint32) uint32 { return table().setGroup(g) }
+
+// Group returns the calling goroutine's process group.
+func Group() uint32 { return table().group() }
+
+// SetWall sets by how many nanoseconds the wall clock of a process group is ahead of
+// the simulated clock.
+func SetWall(group uint32, ahead int64) { table().setWall(group, ahead) }
+
+// SetQuiet switches yields and stalls off or on.
+func SetQuiet(quiet bool) { table().setQuiet(quiet) }
+
+// Kill makes sure that no goroutine or timer of a group ever runs again.
+func Kill(group uint32) { table().kill(group) }
+
+// Fragile counts the goroutines of a group that hold or queue for a lock in a
+// way that would leave it locked for ever if they stopped now.
+func Fragile(group uint32, all bool) int { return table().fragile(group, all) }
+
+// Alive counts the goroutines of a group that are left.
+func Alive(group uint32) int { return table().alive(group) }
+
+// List fills list with the goroutines of the current run and returns how many
+// there are, which may be more than list holds.
+func List(list []Goroutine) int { return table().list(list) }
+
+// Aside and Back frame what looks at a run and is no part of it: between them nothing
+// is a synchronisation point, a decision, or a draw from the run's random numbers.
+// Without a simulation there is nothing to stand aside from.
+func Aside() {
+	if found != nil {
+		found.aside()
+	}
+}
+
+// Back ends what Aside began.
+func Back() {
+	if found != nil {
+		found.back()
+	}
+}
