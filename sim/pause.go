@@ -9,7 +9,7 @@ import (
 // Pause stops the world where the calling goroutine is, with every goroutine as it is,
 // calls outside, and goes on. outside runs on a goroutine of no simulation: nothing that
 // it does shows in the run. It may look, copy the process ([fork.Now]), and say how the
-// run is to go on ([World.Begin], [World.Branch], [World.PauseAt]).
+// run is to go on ([World.Begin], [World.Follow], [World.PauseAt]).
 func (w *World) Pause(outside func()) {
 	w.outside = outside
 	kernel.AskPause()
@@ -48,10 +48,15 @@ func (w *World) Begin(config Config) {
 	kernel.Resume(params, true)
 }
 
-// Branch has the schedule go on, in a pause, by another seed. Everything else goes on as
-// it was: the clients, the faults and the code draw the numbers that they would have
-// drawn.
-func (w *World) Branch(seed uint64) { kernel.Redirect(streamSeed(seed, "schedule")) }
+// Follow has the decisions from here on come from another source, in a pause. The random
+// streams stay those of the run, and so does what the code draws; the tape that is
+// recorded goes on.
+func (w *World) Follow(source Source) {
+	var params kernel.Params
+	source.load(&params)
+	kernel.Follow(&params)
+	w.followed = source // the kernel reads its tape
+}
 
 // Progress is how far a run has come.
 type Progress struct {

@@ -108,6 +108,18 @@ func AppendChoice(tape []byte, chosen uint32) []byte {
 	return binary.LittleEndian.AppendUint32(append(tape, 255), chosen)
 }
 
+// Remaining is what is left of a tape after so many choices.
+func Remaining(tape []byte, choices uint64) []byte {
+	for ; choices > 0 && len(tape) > 0; choices-- {
+		length := 1
+		if tape[0] == 255 {
+			length = 5
+		}
+		tape = tape[min(length, len(tape)):]
+	}
+	return tape
+}
+
 // Trimmed is a tape without the plain choices at its end.
 func Trimmed(tape []byte) []byte { return bytes.TrimRight(tape, "\x00") }
 

@@ -36,6 +36,7 @@ type World struct {
 	recording recording
 	started   time.Time       // on the real clock, when the decisions of config began
 	outside   func()          // who wanted the next pause
+	followed  Source          // since the last pause that changed it
 	setWindow func(open bool) // the kernel's, see explore.go
 
 	mu       sync.Mutex // guards groups, disks and clocks

@@ -15,14 +15,6 @@ var memoryEdits = []edit{
 		"	if gp.stack.lo != 0 && gp.stack.hi-gp.stack.lo < uintptr(startingStackSize) {\n",
 		"process-wide: a stack that has grown serves the next goroutine"),
 
-	replace("runtime/mem_linux.go", "	// Disable huge pages if the GODEBUG for it is set.\n	//\n	// Note that", `	if simOutside != 0 {
-		sysHugePageOS(v, n)
-	}
-
-	// Disable huge pages if the GODEBUG for it is set.
-	//
-	// Note that`, "process-wide: huge pages, as a run touches much memory for the first time"),
-
 	after("runtime/mgcscavenge.go", "func gcPaceScavenger(memoryLimit int64, heapGoal, lastHeapGoal uint64) {\n", `	if simOutside != 0 {
 		scavenge.memoryLimitGoal.Store(^uint64(0))
 		scavenge.gcPercentGoal.Store(^uint64(0))

@@ -36,6 +36,10 @@ type Options struct {
 	// Begun is called once the run has begun, while its world still stands; nil for
 	// nobody.
 	Begun func(*sim.World)
+	// Marks are where the run pauses, in order, after the branches of its spec. AtMark
+	// is called at each, outside of the simulation, with its number.
+	Marks  []sim.Mark
+	AtMark func(world *sim.World, run *Run, number int)
 }
 
 // Run is what one run left behind.

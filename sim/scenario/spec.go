@@ -74,6 +74,8 @@ type Spec struct {
 	Cold bool `json:"cold,omitempty"`
 	// Explore makes the run one that a search steers; nil for an ordinary one.
 	Explore *Exploration `json:"explore,omitempty"`
+	// Branches are where the schedule goes on by other seeds, in order.
+	Branches []Branch `json:"branches,omitempty"`
 	// Reduced says what is left of a run that was reduced, nil for a whole one.
 	Reduced *Reduction `json:"reduced,omitempty"`
 }

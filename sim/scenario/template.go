@@ -115,8 +115,12 @@ func started(world *sim.World, template Template, begin Begin) (*Run, error) {
 		return nil, err
 	}
 	world.Begin(r.config(options))
+	r.Began = world.Progress().Now // unless the cluster is to boot first
 	if options.Begun != nil {
 		options.Begun(world)
+	}
+	if len(spec.Branches)+len(options.Marks) > 0 {
+		r.pause(world, options)
 	}
 	return r, nil
 }

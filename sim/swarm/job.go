@@ -2,6 +2,8 @@ package swarm
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
@@ -34,6 +36,11 @@ type Job struct {
 	Choices bool `json:"choices,omitempty"`
 	// Details asks for what a smaller run is made from.
 	Details bool `json:"details,omitempty"`
+	// Forks have copies of the run go on in other ways from some places on, in order.
+	// A job has them or branches in its spec, not both.
+	Forks []Fork `json:"forks,omitempty"`
+	// OnlyForks ends the run itself at the last of them, without a verdict.
+	OnlyForks bool `json:"onlyForks,omitempty"`
 	// InPlace has the run go on in the worker itself instead of in a copy, for
 	// debuggers, the race detector, and logs. The worker does nothing else then.
 	InPlace bool `json:"inPlace,omitempty"`
@@ -46,6 +53,21 @@ type Job struct {
 func Sealed(job Job) Job {
 	job.Protocol, job.InPlace = protocol, true
 	return job
+}
+
+// Fork is a place in a run from which copies of it go on.
+type Fork struct {
+	At sim.Mark `json:"at"`
+	// Ways are how: one copy for each.
+	Ways []Way `json:"ways"`
+}
+
+// Way is how a copy of a run goes on: by a tape of its own, or by a seed.
+type Way struct {
+	// Tape is an open one, of the whole run: what lies before the fork is the run's own.
+	Tape []byte `json:"tape,omitempty"`
+	// Seed is that of the schedule, if there is no tape.
+	Seed uint64 `json:"seed,omitempty"`
 }
 
 // recordsMost bounds the trace that the decisions of a run's folder are taken from:
@@ -79,14 +101,30 @@ type Answer struct {
 	Details *Details `json:"details,omitempty"`
 	// Explored is there if the run was one that explores.
 	Explored *Explored `json:"explored,omitempty"`
+	// Forks are the answers of copies that went on in other ways, by fork and way.
+	Forks [][]Reply `json:"forks,omitempty"`
 }
 
-// reply is what a worker writes for a job: the answer, or why there is none.
-type reply struct {
+// Reply is what becomes of a copy: its answer, or why there is none.
+type Reply struct {
 	Answer    json.RawMessage `json:"answer,omitempty"`
 	Died      string          `json:"died,omitempty"`
 	Processor time.Duration   `json:"processor"`
 	Memory    int64           `json:"memory"`
+}
+
+// Read returns the answer. The error is ErrDied if the run ended its process.
+func (r Reply) Read(seed uint64) (Answer, error) {
+	answer := Answer{Processor: r.Processor, Memory: r.Memory}
+	if r.Died != "" {
+		return answer, fmt.Errorf("%w: seed %d: %s", ErrDied, seed, r.Died)
+	}
+	err := json.Unmarshal(r.Answer, &answer)
+	answer.Processor, answer.Memory = r.Processor, r.Memory
+	if err == nil && answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	return answer, err
 }
 
 // Details are what a smaller run is made from.

@@ -105,22 +105,14 @@ func (p *process) do(job Job) (Answer, error) {
 	})
 	defer timer.Stop()
 	_, err = p.in.Write(append(line, '\n'))
-	var r reply
+	var r Reply
 	if err == nil {
 		if line, err = p.out.ReadBytes('\n'); err == nil {
 			err = json.Unmarshal(line, &r)
 		}
 	}
-	var answer Answer
-	if err == nil && r.Died == "" {
-		err = json.Unmarshal(r.Answer, &answer)
-		answer.Processor, answer.Memory = r.Processor, r.Memory
-	}
-	switch {
-	case err == nil && r.Died != "":
-		return Answer{Processor: r.Processor, Memory: r.Memory}, fmt.Errorf("%w: seed %d: %s", ErrDied, job.Spec.Seed, r.Died)
-	case err == nil:
-		return answer, nil
+	if err == nil {
+		return r.Read(job.Spec.Seed)
 	}
 	p.wait() // all that it says before it dies is read then
 	if late.Load() {

@@ -68,6 +68,7 @@ type worker struct {
 	job   Job
 	tape  []byte     // of the runs that leave a folder, shared with their copies
 	copy  *fork.Copy // this process, if it is a copy
+	forks [][]Reply  // of the job's forks so far
 }
 
 // next reads a job. At the end there is one without a protocol.
@@ -145,6 +146,10 @@ func (w *worker) options() scenario.Options {
 	if job.Folder != "" {
 		options.RecordInto = w.tape
 	}
+	for _, fork := range job.Forks {
+		options.Marks = append(options.Marks, fork.At)
+	}
+	options.AtMark = w.branch
 	return options
 }
 
@@ -159,12 +164,52 @@ func (w *worker) begun(*sim.World) {
 	}
 }
 
+// branch has copies of the run go on in other ways, one after the other.
+func (w *worker) branch(world *sim.World, _ *scenario.Run, number int) {
+	if number >= len(w.job.Forks) {
+		return // this is one of the copies
+	}
+	var replies []Reply
+	for _, way := range w.job.Forks[number].Ways {
+		made, err := fork.Now(w.job.Limits)
+		if err != nil {
+			replies = append(replies, Reply{Died: err.Error()})
+			continue
+		}
+		if made.Inside() {
+			w.copy, w.forks = made, nil
+			w.job.Forks, w.job.OnlyForks, w.job.Folder = nil, false, ""
+			way.follow(world, w.job.Spec.Seed)
+			return
+		}
+		ended, err := made.Wait()
+		if err != nil {
+			replies = append(replies, Reply{Died: err.Error()})
+			continue
+		}
+		replies = append(replies, replyOf(ended))
+	}
+	w.forks = append(w.forks, replies)
+	if w.job.OnlyForks && number == len(w.job.Forks)-1 {
+		_ = w.reply(Answer{Forks: w.forks})
+	}
+}
+
+// follow has the world go on in this way.
+func (w Way) follow(world *sim.World, seed uint64) {
+	if w.Tape == nil {
+		world.Follow(sim.FromSchedule(seed, w.Seed))
+		return
+	}
+	world.Follow(sim.FromOpenTape(seed, sim.Remaining(w.Tape, world.Progress().Decisions)))
+}
+
 // exitUnlimited is the exit status of a copy that could not be limited.
 const exitUnlimited = 124
 
-// pass writes the reply for a copy that has ended.
-func (w *worker) pass(ended fork.Ended) error {
-	r := reply{Answer: ended.Answer, Processor: ended.Processor, Memory: ended.Memory}
+// replyOf is what becomes of a copy that has ended.
+func replyOf(ended fork.Ended) Reply {
+	r := Reply{Answer: ended.Answer, Processor: ended.Processor, Memory: ended.Memory}
 	if !ended.Well() {
 		r.Answer = nil
 		said := &complaint{}
@@ -173,6 +218,14 @@ func (w *worker) pass(ended fork.Ended) error {
 		if text := said.String(); len(ended.Output) > 0 {
 			r.Died += "\n" + text
 		}
+	}
+	return r
+}
+
+// pass writes the reply for a copy that has ended.
+func (w *worker) pass(ended fork.Ended) error {
+	r := replyOf(ended)
+	if r.Died != "" {
 		if err := w.salvage(r.Died); err != nil {
 			r.Died += "\nwhat is known of the run could not be written: " + err.Error()
 		}
@@ -201,7 +254,7 @@ func (w *worker) reply(answer Answer) error {
 	}
 	var usage unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
-	return json.NewEncoder(w.out).Encode(reply{
+	return json.NewEncoder(w.out).Encode(Reply{
 		Answer: line, Processor: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), Memory: usage.Maxrss << 10,
 	})
 }
@@ -232,7 +285,7 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began}
+	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began, Forks: w.forks}
 	var err error
 	if answer.Explored, err = explored(run, job.Choices); err != nil {
 		return Answer{}, err

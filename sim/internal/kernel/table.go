@@ -13,7 +13,7 @@ type functions struct {
 	askPause  func()
 	resume    func(params *Params, anew bool)
 	pauseNext func(at uint64, instant int64)
-	redirect  func(seed uint64)
+	follow    func(params *Params)
 	counters  func(counters *Counters)
 	fork      func() (pid int, errno uintptr)
 	setGroup  func(g uint32) uint32
@@ -87,8 +87,9 @@ func Resume(params *Params, anew bool) { table().resume(params, anew) }
 // PauseNext says where the next pause is; see Params.
 func PauseNext(at uint64, instant int64) { table().pauseNext(at, instant) }
 
-// Redirect has the schedule go on by another seed.
-func Redirect(seed uint64) { table().redirect(seed) }
+// Follow has the decisions from here on come from another seed or tape, and leaves
+// everything else as it is.
+func Follow(params *Params) { table().follow(params) }
 
 // Now fills counters with what there is to count so far.
 func Now(counters *Counters) { table().counters(counters) }
