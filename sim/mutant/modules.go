@@ -11,9 +11,7 @@ const (
 	watchsim   = "github.com/watchsim/watchsim"
 )
 
-// Modules lists the modules that mutants edit. A build that reaches all of them
-// through links, whichever mutant it has, shares what the mutant does not touch
-// with every other.
+// Modules lists the modules that mutants edit.
 func Modules() []string {
 	return slices.Clone([]string{apiserver, clientGo, etcdServer, etcdClient, watchsim})
 }

@@ -14,43 +14,58 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// modulesDir is where the modules with edits are found, below the overlay's folder.
-const modulesDir = "modules"
-
 // mainModule is the project. Its files can be overlaid where they are.
 const mainModule = "github.com/watchsim/watchsim"
 
-// linkModules makes a link to each module that has patches or is to have one, and
-// returns the links by module. The go command overlays files below a link, but
-// none below its module cache.
-func linkModules(source string, links Links, patches []Patch) (map[string]string, error) {
+// linkModules makes a link to each module that has patches and returns the folders
+// by module. The go command overlays files below a link, but none below its module
+// cache. It compiles a package again when its folder has another name, so that the
+// links are the same for all builds of a user: they share what no edit touches.
+func linkModules(source string, patches []Patch) (map[string]string, error) {
 	linked := map[string]string{}
-	if len(patches) == 0 {
-		return linked, nil
-	}
-	wanted := append([]string{}, links.Modules...)
 	for _, p := range patches {
-		wanted = append(wanted, p.Module)
-	}
-	for _, module := range wanted {
-		if linked[module] != "" {
+		if linked[p.Module] != "" {
 			continue
 		}
-		sources, err := ModuleDir(source, module)
+		sources, err := ModuleDir(source, p.Module)
 		if err != nil {
 			return nil, err
 		}
-		if module == mainModule {
-			linked[module] = sources
+		linked[p.Module] = sources
+		if p.Module == mainModule {
 			continue
 		}
-		link := filepath.Join(links.Dir, strings.NewReplacer("/", "_").Replace(module))
+		links, err := linksDir()
+		if err != nil {
+			return nil, err
+		}
+		name := strings.NewReplacer("/", "_").Replace(filepath.Join(filepath.Dir(p.Module), filepath.Base(sources)))
+		link := filepath.Join(links, name)
 		if err := relink(sources, link); err != nil {
 			return nil, err
 		}
-		linked[module] = link
+		linked[p.Module] = link
 	}
 	return linked, nil
+}
+
+// linksDir is the folder of the links.
+func linksDir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
+	}
+	return filepath.Join(cache, "watchsim", "modules"), nil
+}
+
+// needsModFile reports whether a module is found elsewhere than where go.mod says.
+func needsModFile(modules map[string]string) bool {
+	for module := range modules {
+		if module != mainModule {
+			return true
+		}
+	}
+	return false
 }
 
 // ModuleDir returns the folder of a module that source requires. It downloads the

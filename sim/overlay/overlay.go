@@ -94,9 +94,9 @@ func (t Toolchain) Supported() error {
 type Build struct {
 	// Overlay is the JSON file for -overlay.
 	Overlay string
-	// ModFile is the go.mod for -modfile, empty if no module has edits: the
-	// project's, but that the modules with edits are found below the overlay's folder.
-	// The go command refuses to overlay files of its module cache.
+	// ModFile is the go.mod for -modfile, empty if no module but the project has edits:
+	// the project's, but that the modules with edits are found by way of links. The go
+	// command refuses to overlay files of its module cache.
 	ModFile string
 }
 
@@ -109,25 +109,10 @@ func (b Build) Flags() []string {
 	return flags
 }
 
-// Links says through which links a build reaches the modules with edits. The go
-// command compiles a package again when its folder has another name. Builds that
-// have their links in common therefore share all that their edits do not touch.
-type Links struct {
-	// Dir is the folder of the links.
-	Dir string
-	// Modules get a link even if no patch is for them.
-	Modules []string
-}
-
 // Write makes the edited copies in dir, which is made if need be, for the
 // project whose go.mod is in source. It changes no file whose content stays the
 // same, so that the go command's cache stays warm.
 func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, error) {
-	return WriteLinked(toolchain, source, dir, Links{Dir: filepath.Join(dir, modulesDir)}, patches...)
-}
-
-// WriteLinked is Write with links that several builds have in common.
-func WriteLinked(toolchain Toolchain, source, dir string, links Links, patches ...Patch) (Build, error) {
 	if err := toolchain.Supported(); err != nil {
 		return Build{}, err
 	}
@@ -135,18 +120,15 @@ func WriteLinked(toolchain Toolchain, source, dir string, links Links, patches .
 	if err != nil {
 		return Build{}, err
 	}
-	if links.Dir, err = filepath.Abs(links.Dir); err != nil {
-		return Build{}, err
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Build{}, err
 	}
-	modules, err := linkModules(source, links, patches)
+	modules, err := linkModules(source, patches)
 	if err != nil {
 		return Build{}, err
 	}
 	modFile := ""
-	if len(patches) > 0 {
+	if needsModFile(modules) {
 		if modFile, err = writeModFile(source, dir, modules); err != nil {
 			return Build{}, err
 		}
@@ -167,7 +149,15 @@ func WriteLinked(toolchain Toolchain, source, dir string, links Links, patches .
 	for file, text := range newFiles {
 		contents[filepath.Join(toolchain.Root, "src", filepath.FromSlash(file))] = text
 	}
-	list, err := writeCopies([]string{filepath.Join(toolchain.Root, "src"), links.Dir, modules[mainModule]}, dir, contents)
+	roots := []string{filepath.Join(toolchain.Root, "src"), modules[mainModule]}
+	if needsModFile(modules) {
+		links, err := linksDir()
+		if err != nil {
+			return Build{}, err
+		}
+		roots = append(roots, links)
+	}
+	list, err := writeCopies(roots, dir, contents)
 	return Build{Overlay: list, ModFile: modFile}, err
 }
 

@@ -99,8 +99,7 @@ func build(source, command, name string, patches []overlay.Patch, flags ...strin
 	if err != nil {
 		return "", err
 	}
-	links := overlay.Links{Dir: filepath.Join(filepath.Dir(dir), "modules"), Modules: mutant.Modules()}
-	made, err := overlay.WriteLinked(toolchain, source, filepath.Join(dir, "overlay"), links, patches...)
+	made, err := overlay.Write(toolchain, source, filepath.Join(dir, "overlay"), patches...)
 	if err != nil {
 		return "", err
 	}
