@@ -136,6 +136,14 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 	return result
 }
 
+// Stacks renders where every goroutine of the run is. It is for whoever is called in a
+// pause.
+func (w *World) Stacks() string {
+	var counters kernel.Counters
+	kernel.Now(&counters)
+	return stacks(w, goroutines(), counters.Running)
+}
+
 // goroutines lists the run's goroutines in order of creation.
 func goroutines() []kernel.Goroutine {
 	list := make([]kernel.Goroutine, kernel.List(nil))

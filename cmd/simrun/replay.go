@@ -21,6 +21,7 @@ import (
 // replayFlags are what replay takes.
 type replayFlags struct {
 	json, trace, log, stacks bool
+	prompt                   bool
 	until, breakAt           string
 }
 
@@ -32,6 +33,7 @@ func replayCommand() *cobra.Command {
 		Short: "run a recorded tape again and say whether the hash agrees",
 		Long: "replay runs a recorded tape again, writes the artefacts into a folder below, and says whether the hash\n" +
 			"agrees; if it does not, which decision is the first that differs, and what the run was doing.\n\n" +
+			"--prompt walks through the run, forwards and backwards: checkpoints make going back as quick as going on.\n" +
 			"--until stops early, at " + whereForms + ".\n" +
 			"It says what had happened last, and --stacks where every goroutine is then. --break-at stops at such a\n" +
 			"place under the debugger Delve. --log writes down what the cacher's libraries and etcd log, in simulated\n" +
@@ -43,6 +45,7 @@ func replayCommand() *cobra.Command {
 	command.Flags().BoolVar(&flags.json, "json", false, "print the verdict as one JSON object on standard output")
 	command.Flags().BoolVar(&flags.trace, "trace", false, "write down everything that happens; a hundred megabytes are usual")
 	command.Flags().BoolVar(&flags.log, "log", false, "write down what is logged, in simulated time")
+	command.Flags().BoolVar(&flags.prompt, "prompt", false, "read commands that go to places in the run, such as `to 12.5s`, `back 3`, `stacks`")
 	command.Flags().StringVar(&flags.until, "until", "", "stop at this place")
 	command.Flags().BoolVar(&flags.stacks, "stacks", false, "print where every goroutine is at that place")
 	command.Flags().StringVar(&flags.breakAt, "break-at", "", "stop at this place under Delve")
@@ -53,6 +56,8 @@ func (f *replayFlags) check() error {
 	switch {
 	case f.stacks && f.until == "":
 		return fmt.Errorf("--stacks: expected --until with it, to say where to stop; found none")
+	case f.prompt && (f.until != "" || f.breakAt != "" || f.trace || f.log || f.json):
+		return fmt.Errorf("--prompt: expected no other flag with it, as what they do is asked for at the prompt, found one")
 	case f.until != "" && f.breakAt != "":
 		return fmt.Errorf("expected --until or --break-at, found both")
 	case f.json && (f.until != "" || f.breakAt != ""):
@@ -68,6 +73,9 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	recorded, binary, err := recordedRun(folder)
 	if err != nil {
 		return err
+	}
+	if f.prompt {
+		return f.walk(command, binary, folder, recorded)
 	}
 	again, err := filepath.Abs(filepath.Join(folder, "replay"))
 	if err != nil {

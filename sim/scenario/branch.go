@@ -42,11 +42,14 @@ func (r *Run) pause(world *sim.World, options Options) {
 // mark is where the run pauses, by number, and what is done there; nil if it pauses no
 // more.
 func (r *Run) mark(world *sim.World, options Options, number int) (at sim.Mark, do func()) {
-	if number < len(r.Spec.Branches) {
-		branch := r.Spec.Branches[number]
-		return branch.At, func() { world.Follow(sim.FromSchedule(r.Spec.Seed, branch.Seed)) }
+	branches := r.Spec.Branches
+	if options.Tape != nil {
+		branches = nil // the tape has what they led to
 	}
-	number -= len(r.Spec.Branches)
+	if number < len(branches) {
+		return branches[number].At, func() { world.Follow(sim.FromSchedule(r.Spec.Seed, branches[number].Seed)) }
+	}
+	number -= len(branches)
 	if number < len(options.Marks) {
 		return options.Marks[number], func() { options.AtMark(world, r, number) }
 	}

@@ -44,6 +44,8 @@ type Job struct {
 	// InPlace has the run go on in the worker itself instead of in a copy, for
 	// debuggers, the race detector, and logs. The worker does nothing else then.
 	InPlace bool `json:"inPlace,omitempty"`
+	// Session has the run visited at one place after another; see [Visiting].
+	Session bool `json:"session,omitempty"`
 	// Limits are those of the copy.
 	Limits fork.Limits `json:"limits"`
 }

@@ -46,9 +46,20 @@ func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target,
 	if w.job.Log != "" {
 		log = &sim.Logbook{}
 	}
+	if w.job.Session {
+		if w.visited, err = visit(w.job.Limits); err != nil {
+			return err
+		}
+	}
 	run, err := scenario.Execute(w.job.Spec.Template(), made, log, w.begin)
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
 		return nil
+	case w.visited != nil && err != nil:
+		w.visited.answer(Standing{Error: err.Error()})
+		return nil
+	case w.visited != nil:
+		w.visited.over(run)
 	}
 	debug.SetMemoryLimit(judgeMemory)
 	answer := Answer{}
@@ -69,6 +80,8 @@ type worker struct {
 	tape  []byte     // of the runs that leave a folder, shared with their copies
 	copy  *fork.Copy // this process, if it is a copy
 	forks [][]Reply  // of the job's forks so far
+
+	visited *visited // in a session
 }
 
 // next reads a job. At the end there is one without a protocol.
@@ -154,7 +167,10 @@ func (w *worker) options() scenario.Options {
 }
 
 // begun limits the copy, once the run has reserved what it records to.
-func (w *worker) begun(*sim.World) {
+func (w *worker) begun(world *sim.World) {
+	if w.visited != nil {
+		w.visited.begun(world)
+	}
 	if w.copy == nil {
 		return
 	}
