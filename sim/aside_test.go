@@ -3,7 +3,6 @@ package sim_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,49 +12,53 @@ import (
 	"github.com/watchsim/watchsim/sim/simtest"
 )
 
-// TestWhatIsAsideShowsInNobodyElse has one goroutine wait in the middle of what
-// happens once, and others be aside meanwhile, as whoever initialises something or
-// writes a log does: more often in some processes than in others.
+// TestWhatIsAsideShowsInNobodyElse has one goroutine draw lots of every kind, and others be
+// aside meanwhile, as whoever writes a log is: in some runs of a seed and not in others.
 func TestWhatIsAsideShowsInNobodyElse(t *testing.T) {
 	run := func(meanwhile int) (drawn string, result *sim.Result) {
-		result = simtest.Run(t, sim.Config{Source: sim.FromSeed(7), Schedule: sim.DefaultSchedule}, func(*sim.World) {
-			var once sync.Once
+		return simtest.Value(t, sim.Config{Source: sim.FromSeed(7), Schedule: sim.DefaultSchedule}, func(*sim.World) (drawn string) {
 			begun, done := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(done)
-				once.Do(func() {
-					close(begun)
-					drawn = fmt.Sprint(rand.Uint64())
-					time.Sleep(time.Second)
-					numbers, pointers := map[int]bool{}, map[*int]int{}
-					for i := range 20 {
-						numbers[i], pointers[new(int)] = true, i
+				close(begun)
+				time.Sleep(time.Second)
+				numbers, pointers := map[int]bool{}, map[*int]int{}
+				for i := range 20 {
+					numbers[i], pointers[new(int)] = true, i
+				}
+				for number := range numbers {
+					drawn += fmt.Sprint(" ", number)
+				}
+				for _, number := range pointers {
+					drawn += fmt.Sprint(" ", number)
+				}
+				ready := make(chan int)
+				close(ready)
+				for range 20 {
+					select {
+					case <-ready:
+						drawn += " first"
+					case <-begun:
+						drawn += " second"
 					}
-					for number := range numbers {
-						drawn += fmt.Sprint(" ", number)
-					}
-					for _, number := range pointers {
-						drawn += fmt.Sprint(" ", number)
-					}
-					ready := make(chan int)
-					close(ready)
-					for range 20 {
+				}
+			}()
+			<-begun
+			for i := range meanwhile {
+				sim.Aside(func() {
+					rand.Uint64()
+					pointers := map[*int]int{new(int): i, new(int): i}
+					for range pointers {
 						select {
-						case <-ready:
-							drawn += " first"
 						case <-begun:
-							drawn += " second"
+						default:
 						}
 					}
 				})
-			}()
-			<-begun
-			for range meanwhile {
-				sim.Aside(func() { rand.Uint64() })
 			}
 			<-done
+			return drawn
 		})
-		return drawn, result
 	}
 	want, undisturbed := run(0)
 	for meanwhile := 1; meanwhile < 4; meanwhile++ {

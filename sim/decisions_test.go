@@ -15,8 +15,8 @@ import (
 )
 
 // contended is a run with decisions of every kind.
-func contended(t *testing.T, seed uint64, schedule sim.Schedule) *sim.Result {
-	return simtest.Run(t, sim.Config{Source: sim.FromSeed(seed), Schedule: schedule, Record: true, Trace: true}, func(*sim.World) {
+func contended(t testing.TB, seed uint64, schedule sim.Schedule) *sim.Result {
+	return simtest.InPlace(t, sim.Config{Source: sim.FromSeed(seed), Schedule: schedule, Record: true, Trace: true}, func(*sim.World) {
 		var mu sync.Mutex
 		entered := 0
 		var group sync.WaitGroup
@@ -40,6 +40,10 @@ func contended(t *testing.T, seed uint64, schedule sim.Schedule) *sim.Result {
 }
 
 func TestDecisionsAreWrittenAndRead(t *testing.T) {
+	simtest.Isolated(t, decisionsAreWrittenAndRead)
+}
+
+func decisionsAreWrittenAndRead(t testing.TB) {
 	schedule := sim.Schedule{YieldEvery: 10, StallOneIn: 4, StallMin: time.Millisecond, StallMax: time.Second}
 	result := contended(t, 3, schedule)
 	decisions := slices.Collect(result.Trace.Decisions(schedule))

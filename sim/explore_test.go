@@ -12,15 +12,15 @@ import (
 )
 
 // exploring runs f, all of it in the window and nothing but this file in scope.
-func exploring(t *testing.T, source sim.Source, holds []time.Duration, f func(*sim.World)) *sim.Result {
+func exploring[T any](t *testing.T, source sim.Source, holds []time.Duration, f func() T) (T, *sim.Result) {
 	config := sim.Config{
 		Source: source, Record: true,
 		Explore: &sim.Explore{Scope: "github.com/watchsim/watchsim/sim_test.step", Holds: holds},
 	}
-	return simtest.Run(t, config, func(w *sim.World) {
+	return simtest.Value(t, config, func(w *sim.World) T {
 		w.OpenWindow()
-		f(w)
-		w.CloseWindow()
+		defer w.CloseWindow()
+		return f()
 	})
 }
 
@@ -51,10 +51,9 @@ func stepTogether(steps []int, channels ...chan int) []int {
 }
 
 func TestTheChoicesOfARunThatExploresAreTheAlternativesThereAre(t *testing.T) {
-	var order []int
-	two := func(*sim.World) { order = stepTogether([]int{2, 2}, make(chan int, 10)) }
+	two := func() []int { return stepTogether([]int{2, 2}, make(chan int, 10)) }
 
-	plain := exploring(t, sim.FromSeed(1), nil, two)
+	order, plain := exploring(t, sim.FromSeed(1), nil, two)
 	require.Equal(t, []int{0, 0, 1, 1}, order)
 	require.Empty(t, sim.Trimmed(plain.Tape))
 	for _, c := range plain.Explored.Choices {
@@ -62,20 +61,20 @@ func TestTheChoicesOfARunThatExploresAreTheAlternativesThereAre(t *testing.T) {
 	}
 
 	tape := []byte{1, 1} // the second goroutine goes first, and lets the first one go after one step
-	other := exploring(t, sim.FromOpenTape(1, tape), nil, two)
+	order, other := exploring(t, sim.FromOpenTape(1, tape), nil, two)
 	require.Equal(t, []int{1, 0, 0, 1}, order)
 	require.Equal(t, tape, sim.Trimmed(other.Tape))
 	require.NotEqual(t, plain.Explored.Shape, other.Explored.Shape)
-	again := exploring(t, sim.FromOpenTape(1, tape), nil, two)
+	_, again := exploring(t, sim.FromOpenTape(1, tape), nil, two)
 	require.Equal(t, other.Hash, again.Hash)
 	require.Equal(t, other.Explored, again.Explored)
 }
 
 func TestHoldingSomebodyUpTakesTime(t *testing.T) {
 	hold := []time.Duration{time.Second}
-	one := func(*sim.World) { stepTogether([]int{2}, make(chan int, 10)) }
-	plain := exploring(t, sim.FromSeed(1), hold, one)
-	held := exploring(t, sim.FromOpenTape(1, []byte{1}), hold, one)
+	one := func() []int { return stepTogether([]int{2}, make(chan int, 10)) }
+	_, plain := exploring(t, sim.FromSeed(1), hold, one)
+	_, held := exploring(t, sim.FromOpenTape(1, []byte{1}), hold, one)
 	require.Equal(t, time.Second, held.Simulated-plain.Simulated)
 	require.Equal(t, plain.Explored.Shape, held.Explored.Shape, "nothing has overtaken it")
 	require.NotEqual(t, plain.Explored.State, held.Explored.State)
@@ -88,14 +87,12 @@ func TestARunThatIsCutShortDoesNotKnowAllItsDecisions(t *testing.T) {
 		stepTogether([]int{3, 3}, make(chan int, 10))
 		w.CloseWindow()
 	}
-	whole, err := sim.Run(config, two)
-	require.NoError(t, err)
+	whole := simtest.Run(t, config, two)
 	require.Greater(t, len(whole.Explored.Choices), 2)
 	require.False(t, whole.Explored.Truncated)
 
 	config.Limits.Decisions = 2
-	cut, err := sim.Run(config, two)
-	require.NoError(t, err)
+	cut := simtest.Try(t, config, two)
 	require.NotEqual(t, sim.Completed, cut.Stop)
 	require.True(t, cut.Explored.Truncated)
 }

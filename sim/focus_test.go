@@ -19,8 +19,8 @@ var places = []func(chan int){
 }
 
 // heldUp visits every place many times and tells at which time passed.
-func heldUp(t *testing.T, seed uint64, oneIn uint32) (held [4]bool, hash uint64) {
-	result := simtest.Run(t, sim.Config{Source: sim.FromSeed(seed), Schedule: sim.Schedule{FocusOneIn: oneIn}}, func(*sim.World) {
+func heldUp(t *testing.T, seed uint64, oneIn uint32) ([4]bool, uint64) {
+	held, result := simtest.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: sim.Schedule{FocusOneIn: oneIn}}, func(*sim.World) (held [4]bool) {
 		c := make(chan int, 1)
 		for range 40 {
 			for i, visit := range places {
@@ -31,6 +31,7 @@ func heldUp(t *testing.T, seed uint64, oneIn uint32) (held [4]bool, hash uint64)
 				}
 			}
 		}
+		return held
 	})
 	return held, result.Hash
 }

@@ -15,9 +15,13 @@ import (
 
 // TestAWallClockJumpsForItsHostAlone moves a clock: times tell, durations do not.
 func TestAWallClockJumpsForItsHostAlone(t *testing.T) {
+	simtest.Isolated(t, aWallClockJumpsForItsHostAlone)
+}
+
+func aWallClockJumpsForItsHostAlone(t testing.TB) {
 	var before, after, later, elsewhere, successor time.Time
 	var passed, slept time.Duration
-	simtest.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+	simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
 		host := w.Process("host")
 		host.Do(func() { before = time.Now() })
 		w.SetClock("host", -time.Hour)
@@ -42,12 +46,16 @@ func TestAWallClockJumpsForItsHostAlone(t *testing.T) {
 // TestASyncGoesToTheDiskOfItsHost syncs in both ways that Go has, which is etcd's log's
 // and its database's.
 func TestASyncGoesToTheDiskOfItsHost(t *testing.T) {
+	simtest.Isolated(t, aSyncGoesToTheDiskOfItsHost)
+}
+
+func aSyncGoesToTheDiskOfItsHost(t testing.TB) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	require.NoError(t, err)
 	defer file.Close()
 	var slow, other time.Duration
 	syncs := 0
-	simtest.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+	simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
 		w.Disk("slow").SetDelay(time.Second)
 		w.Disk("slow").OnSync(func() { syncs++ })
 		w.Process("slow").Do(func() { slow = syncTwice(t, file) })
@@ -60,7 +68,7 @@ func TestASyncGoesToTheDiskOfItsHost(t *testing.T) {
 }
 
 // syncTwice is how long it takes to sync a file in both ways.
-func syncTwice(t *testing.T, file *os.File) time.Duration {
+func syncTwice(t testing.TB, file *os.File) time.Duration {
 	began := time.Now()
 	require.NoError(t, file.Sync())
 	require.NoError(t, syscall.Fdatasync(int(file.Fd())))

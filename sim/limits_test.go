@@ -75,15 +75,6 @@ func TestLeftoverGoroutinesAreReported(t *testing.T) {
 	require.Equal(t, []sim.Leftover{{"untidy", false, 1}, {"untidy", false, 1}, {"untidy", false, 1}}, result.Leftover)
 }
 
-// TestARunAfterAnAbandonedOne shows that a run that was cut short leaves
-// nothing behind that the next one notices.
-func TestARunAfterAnAbandonedOne(t *testing.T) {
-	before, _ := run(t, sim.FromSeed(3), false)
-	simtest.Try(t, sim.Config{Source: sim.FromSeed(3), Schedule: sim.DefaultSchedule, BreakAt: 77}, func(w *sim.World) { jumble(w) })
-	after, _ := run(t, sim.FromSeed(3), false)
-	require.Equal(t, before.Hash, after.Hash)
-}
-
 func TestTapeLimitIsReported(t *testing.T) {
 	result := simtest.Run(t, sim.Config{
 		Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule, Record: true, Limits: sim.Limits{TapeBytes: 64},

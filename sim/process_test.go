@@ -23,9 +23,21 @@ func TestCrashedProcessDoesNothingMore(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		seed := rapid.Uint64().Draw(r, "seed")
 		crashAt := time.Duration(rapid.IntRange(0, int(3*time.Second)).Draw(r, "crash at"))
-		var counted [6]atomic.Int64
-		var atCrash [6]int64
-		simtest.Run(t, sim.Config{Source: sim.FromSeed(seed), Schedule: sim.DefaultSchedule}, func(w *sim.World) {
+		type counts struct {
+			Victim [6]int64
+			Locked int64 // by its neighbours
+		}
+		type both struct{ AtCrash, Later counts }
+		found, _ := simtest.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: sim.DefaultSchedule}, func(w *sim.World) both {
+			var counted [6]atomic.Int64
+			var locked atomic.Int64
+			now := func() (c counts) {
+				for i := range counted {
+					c.Victim[i] = counted[i].Load()
+				}
+				c.Locked = locked.Load()
+				return c
+			}
 			victim := w.Process("victim")
 			victim.Go(func() { // sleeping
 				for {
@@ -70,7 +82,6 @@ func TestCrashedProcessDoesNothingMore(t *testing.T) {
 				}
 				spawn()
 			})
-			var locked atomic.Int64
 			for range 3 {
 				w.Process("neighbour").Go(func() {
 					for {
@@ -86,22 +97,22 @@ func TestCrashedProcessDoesNothingMore(t *testing.T) {
 			}
 			time.Sleep(crashAt)
 			victim.Crash()
-			for i := range counted {
-				atCrash[i] = counted[i].Load()
-			}
-			lockedAtCrash := locked.Load()
+			atCrash := now()
 			time.Sleep(20 * time.Second)
-			require.Greater(t, locked.Load(), lockedAtCrash, "the dead must not keep a lock from the living")
 			w.Settle()
+			return both{atCrash, now()}
 		})
-		for i := range counted {
-			require.Equal(t, atCrash[i], counted[i].Load(), "way %d of running", i)
-		}
+		require.Equal(r, found.AtCrash.Victim, found.Later.Victim)
+		require.Greater(r, found.Later.Locked, found.AtCrash.Locked, "the dead must not keep a lock from the living")
 	})
 }
 
 func TestCrashResetsConnections(t *testing.T) {
-	simtest.Run(t, sim.Config{Source: sim.FromSeed(5), Schedule: sim.DefaultSchedule}, func(w *sim.World) {
+	simtest.Isolated(t, crashResetsConnections)
+}
+
+func crashResetsConnections(t testing.TB) {
+	simtest.InPlace(t, sim.Config{Source: sim.FromSeed(5), Schedule: sim.DefaultSchedule}, func(w *sim.World) {
 		server := w.Process("server")
 		listening := make(chan struct{})
 		server.Go(func() {

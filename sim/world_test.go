@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand"
-	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -18,14 +17,6 @@ import (
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/simtest"
 )
-
-func TestMain(m *testing.M) {
-	if sim.Available() == nil {
-		// The first run of a process initialises what is initialised lazily.
-		_, _ = sim.Run(sim.Config{Source: sim.FromSeed(0), Schedule: sim.DefaultSchedule}, func(w *sim.World) { jumble(w) })
-	}
-	os.Exit(m.Run())
-}
 
 // jumble does a little of everything whose outcome an ordinary Go program
 // leaves to chance, and returns a transcript.
@@ -74,9 +65,7 @@ func jumble(w *sim.World) string {
 }
 
 func run(t testing.TB, source sim.Source, record bool) (*sim.Result, string) {
-	var transcript string
-	result := simtest.Run(t, sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: record, Trace: true},
-		func(w *sim.World) { transcript = jumble(w) })
+	transcript, result := simtest.Value(t, sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: record}, jumble)
 	require.Zero(t, result.Uncontrolled)
 	return result, transcript
 }
@@ -85,8 +74,8 @@ func TestOneSeedIsOneRun(t *testing.T) {
 	hashes := map[uint64]bool{}
 	for seed := range uint64(50) {
 		first, said := run(t, sim.FromSeed(seed), false)
-		// What the process did before must not matter: leave garbage of some
-		// size behind, and let the collector move what comes next elsewhere.
+		// Where things lie in memory must not matter: leave garbage of some size
+		// behind, and let the collector move what comes next elsewhere.
 		garbage := make([][]byte, seed)
 		for i := range garbage {
 			garbage[i] = make([]byte, 100+i*int(seed%7))
@@ -149,33 +138,40 @@ func TestTapeThatDoesNotFitIsNoticed(t *testing.T) {
 	require.True(t, foreign.Diverged)
 }
 
+// traceOf is what a jumble's trace looks like in a file, with the tape that it is of.
+func traceOf(t testing.TB, source sim.Source) (trace, tape []byte) {
+	type both struct{ Trace, Tape []byte }
+	made := simtest.Answer(t, func(t testing.TB) both {
+		var file bytes.Buffer
+		config := sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: true, Trace: true}
+		result := simtest.InPlace(t, config, func(w *sim.World) { jumble(w) })
+		_, err := result.Trace.WriteTo(&file)
+		require.NoError(t, err)
+		return both{file.Bytes(), result.Tape}
+	})
+	return made.Trace, made.Tape
+}
+
 func TestTracesTellWhereTwoRunsPart(t *testing.T) {
-	one, _ := run(t, sim.FromSeed(1), true)
-	tape := append([]byte{}, one.Tape...)
-	var first, second, again bytes.Buffer
-	_, err := one.Trace.WriteTo(&first)
-	require.NoError(t, err)
-	_, err = one.Trace.WriteTo(&again)
-	require.NoError(t, err)
+	first, tape := traceOf(t, sim.FromSeed(1))
+	again, _ := traceOf(t, sim.FromSeed(1))
 
 	const changed = 40
 	tape[changed]++
-	other, _ := run(t, sim.FromTape(1, tape), false)
-	_, err = other.Trace.WriteTo(&second)
-	require.NoError(t, err)
+	second, _ := traceOf(t, sim.FromTape(1, tape))
 
-	found, differ, err := sim.FirstDifference(bytes.NewReader(first.Bytes()), &second)
+	found, differ, err := sim.FirstDifference(bytes.NewReader(first), bytes.NewReader(second))
 	require.NoError(t, err)
 	require.True(t, differ)
 	require.EqualValues(t, changed+1, found.Decision, "decisions count from 1")
 	require.NotEqual(t, found.A[0], found.B[0])
 	require.Contains(t, found.A[0], "decides for")
 
-	_, differ, err = sim.FirstDifference(bytes.NewReader(first.Bytes()), &again)
+	_, differ, err = sim.FirstDifference(bytes.NewReader(first), bytes.NewReader(again))
 	require.NoError(t, err)
 	require.False(t, differ)
 
-	_, _, err = sim.FirstDifference(bytes.NewReader(first.Bytes()), bytes.NewReader(first.Bytes()[:first.Len()-1]))
+	_, _, err = sim.FirstDifference(bytes.NewReader(first), bytes.NewReader(first[:len(first)-1]))
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
@@ -190,7 +186,7 @@ func TestBreakpointShowsStacks(t *testing.T) {
 func TestStallLetsATimerOvertake(t *testing.T) {
 	overtaken := func(schedule sim.Schedule) (count int) {
 		for seed := range uint64(300) {
-			simtest.Run(t, sim.Config{Source: sim.FromSeed(seed), Schedule: schedule}, func(w *sim.World) {
+			late, _ := simtest.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: schedule}, func(w *sim.World) bool {
 				fired := make(chan struct{})
 				done := make(chan bool, 1)
 				time.AfterFunc(time.Second, func() { close(fired) })
@@ -205,11 +201,12 @@ func TestStallLetsATimerOvertake(t *testing.T) {
 						done <- false
 					}
 				}()
-				if <-done {
-					count++
-				}
-				w.Settle()
+				defer w.Settle()
+				return <-done
 			})
+			if late {
+				count++
+			}
 		}
 		return count
 	}

@@ -44,18 +44,20 @@ func TestAStoppedServerHasTimeToEndItsReads(t *testing.T) {
 		{"clients that are there have reads under way", 3 * time.Second, false, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			simtest.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-				began := time.Now()
-				c, err := Start(world, Config{Servers: 1, Target: lingering{takes: row.takes}})
-				require.NoError(t, err)
-				if row.left {
-					c.CountOnce(model.Left)
-				}
-				require.NoError(t, c.servers[0].Stop())
-				censuses := c.Censuses(began)
-				last := censuses[len(censuses)-1]
-				require.Equal(t, model.Stopped, last.Phase)
-				require.Equal(t, row.count, last.Goroutines)
+			simtest.Isolated(t, func(t testing.TB) {
+				simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+					began := time.Now()
+					c, err := Start(world, Config{Servers: 1, Target: lingering{takes: row.takes}})
+					require.NoError(t, err)
+					if row.left {
+						c.CountOnce(model.Left)
+					}
+					require.NoError(t, c.servers[0].Stop())
+					censuses := c.Censuses(began)
+					last := censuses[len(censuses)-1]
+					require.Equal(t, model.Stopped, last.Phase)
+					require.Equal(t, row.count, last.Goroutines)
+				})
 			})
 		})
 	}

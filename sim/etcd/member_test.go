@@ -14,7 +14,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/etcd/current"
+	"github.com/watchsim/watchsim/sim/simdisk"
+	"github.com/watchsim/watchsim/sim/simtest"
 )
 
 // patience bounds every wait of these tests. It is far beyond what they take.
@@ -123,56 +126,38 @@ func TestStopAndRestartKeepTheData(t *testing.T) {
 	require.EqualValues(t, 3, put(t, connect(t, "etcd-0"), "/a", "2"))
 }
 
-func TestRestartFromTheCopyOfACrashedMember(t *testing.T) {
-	root := enterTempDir(t)
-	crashed := filepath.Join(root, "crashed")
-	member := startMember(t, testConfig("etcd-0", crashed, "etcd-0"))
-	waitReady(t, member)
-	client := connect(t, "etcd-0")
-	for range 20 {
-		put(t, client, "/a", "x")
-	}
-
-	// The member still runs and holds its locks, as a crashed one does.
-	copied := filepath.Join(root, "copied")
-	require.NoError(t, CopyDir(crashed, copied))
-	before, err := os.Stat(filepath.Join(crashed, "member/wal/0000000000000000-0000000000000000.wal"))
-	require.NoError(t, err)
-	after, err := os.Stat(filepath.Join(copied, "member/wal/0000000000000000-0000000000000000.wal"))
-	require.NoError(t, err)
-	require.Equal(t, before.Size(), after.Size())
-	member.Stop()
-
-	restarted := startMember(t, testConfig("etcd-0", copied, "etcd-0"))
-	waitReady(t, restarted)
-	require.EqualValues(t, 22, put(t, connect(t, "etcd-0"), "/a", "y"))
-}
-
-func TestCopyDirRefusesToOverwrite(t *testing.T) {
-	dir := t.TempDir()
-	require.ErrorIs(t, CopyDir(dir, dir), os.ErrExist)
-	require.ErrorIs(t, CopyDir(filepath.Join(dir, "missing"), filepath.Join(dir, "x")), os.ErrNotExist)
-}
-
-func TestWrittenKeepsAllButTrailingZeroPages(t *testing.T) {
-	for _, row := range []struct{ size, last, want int }{
-		{0, -1, 0},
-		{10, -1, 0},
-		{10, 3, 10},
-		{3 * pageBytes, -1, 0},
-		{3 * pageBytes, 0, pageBytes},
-		{3 * pageBytes, pageBytes - 1, pageBytes},
-		{3 * pageBytes, pageBytes, 2 * pageBytes},
-		{2*pageBytes + 5, 2*pageBytes + 4, 2*pageBytes + 5},
-		{2*pageBytes + 5, 2 * pageBytes, 2*pageBytes + 5},
-		{2*pageBytes + 5, 7, pageBytes},
-	} {
-		content := make([]byte, row.size)
-		if row.last >= 0 {
-			content[row.last] = 1
-		}
-		require.Equal(t, row.want, written(content), row)
-	}
+// TestACrashedMemberGoesOnFromItsFolder crashes a simulated member. Nobody closes its
+// files, which are in memory, and the next one finds them as they are.
+func TestACrashedMemberGoesOnFromItsFolder(t *testing.T) {
+	simtest.Isolated(t, func(t testing.TB) {
+		simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			config := testConfig("etcd-0", simdisk.Root+"/etcd-0", "etcd-0")
+			var last int64
+			live := func(puts int) *sim.Process {
+				process := world.Process("etcd-0")
+				process.Do(func() {
+					member, err := Start(config)
+					require.NoError(t, err)
+					<-member.Ready()
+				})
+				world.Process("client").Do(func() {
+					client, err := NewClient(ClientURL("etcd-0"))
+					require.NoError(t, err)
+					defer client.Close()
+					for range puts {
+						response, err := client.Put(context.Background(), "/a", "x")
+						require.NoError(t, err)
+						last = response.Header.Revision
+					}
+				})
+				return process
+			}
+			live(20).Crash()
+			require.EqualValues(t, 21, last)
+			live(1)
+			require.EqualValues(t, 22, last)
+		})
+	})
 }
 
 func TestAMemberThatGivesUpWhileBooting(t *testing.T) {
@@ -185,7 +170,7 @@ func TestAMemberThatGivesUpWhileBooting(t *testing.T) {
 	// flipped. It is a copy each time, as a dead member keeps its locks.
 	damage := func(name string, config Config, offset func(content []byte) int) error {
 		config.Dir = filepath.Join(root, name)
-		require.NoError(t, CopyDir(filepath.Join(root, "data"), config.Dir))
+		require.NoError(t, os.CopyFS(config.Dir, os.DirFS(filepath.Join(root, "data"))))
 		path := filepath.Join(config.Dir, "member/wal/0000000000000000-0000000000000000.wal")
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)

@@ -21,7 +21,7 @@ type toy func() (wrong bool)
 
 const toyScope = "github.com/watchsim/watchsim/sim/explore.toy"
 
-// toyRunner runs attempts at a toy in this process, one at a time.
+// toyRunner runs attempts at a toy, one at a time.
 func toyRunner(t *testing.T, program toy, holds ...time.Duration) Runner {
 	return func(_ context.Context, attempt Attempt) (Outcome, error) {
 		config := sim.Config{Explore: &sim.Explore{Scope: toyScope, Holds: holds, Observe: attempt.Observe}}
@@ -34,14 +34,12 @@ func toyRunner(t *testing.T, program toy, holds ...time.Duration) Runner {
 		default:
 			config.Source = sim.FromOpenTape(attempt.Seed, attempt.Tape())
 		}
-		var outcome Outcome
-		result := simtest.Run(t, config, func(w *sim.World) {
+		wrong, result := simtest.Value(t, config, func(w *sim.World) bool {
 			w.OpenWindow()
-			outcome.Failed = program()
-			w.CloseWindow()
+			defer w.CloseWindow()
+			return program()
 		})
-		outcome.Explored = *result.Explored
-		return outcome, nil
+		return Outcome{Failed: wrong, Explored: *result.Explored}, nil
 	}
 }
 

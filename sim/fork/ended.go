@@ -13,7 +13,7 @@ import (
 type Ended struct {
 	// Answer is what it left with, whole only if the copy ended well.
 	Answer []byte
-	// Output is what it wrote to standard output and error, if it did not end well.
+	// Output is what it wrote to standard output and error.
 	Output []byte
 	// Processor is the processor time that it took, Memory the most that it had, shared
 	// with the original or not, in bytes.

@@ -151,9 +151,7 @@ func (c *Copy) Wait() (Ended, error) {
 	if !status.Signaled() {
 		ended.signal = 0
 	}
-	if !ended.Well() {
-		ended.Output = c.written()
-	}
+	ended.Output = c.written()
 	runtime.KeepAlive(c)
 	return ended, nil
 }
@@ -176,7 +174,7 @@ func (c *Copy) late() bool {
 // written is what the copy wrote to standard output and error.
 func (c *Copy) written() []byte {
 	var info unix.Stat_t
-	if err := unix.Fstat(c.output, &info); err != nil {
+	if err := unix.Fstat(c.output, &info); err != nil || info.Size == 0 {
 		return nil
 	}
 	content := make([]byte, min(info.Size, outputMax))

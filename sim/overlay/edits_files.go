@@ -8,7 +8,7 @@ import "runtime"
 var fileEdits = append([]edit{
 	replace("syscall/syscall_linux.go", `	runtime_entersyscall()
 	// N.B. Calling RawSyscall here is unsafe with atomic coverage
-`, `	if r1, err, ok := simRaw(trap, a1, 0); ok {
+`, `	if r1, err, ok := simRaw(trap, a1, a2, a3, 0, 0); ok {
 		return r1, 0, err
 	}
 	runtime_entersyscall()
@@ -17,7 +17,7 @@ var fileEdits = append([]edit{
 
 	replace("syscall/syscall_linux.go", `	runtime_entersyscall()
 	r1, r2, err = RawSyscall6(trap, a1, a2, a3, a4, a5, a6)
-`, `	if r1, err, ok := simRaw(trap, a1, a5); ok {
+`, `	if r1, err, ok := simRaw(trap, a1, a2, a3, a5, a6); ok {
 		return r1, 0, err
 	}
 	runtime_entersyscall()
@@ -68,7 +68,7 @@ var inSystemCalls = func() []edit {
 		{"Ftruncate(fd int, length int64) (err error)", "if simOf(fd) {\n\t\treturn simErr(simFileSystem().truncate(\"\", fd, length))\n\t}"},
 		{"Truncate(path string, length int64) (err error)", "if simIn(path) {\n\t\treturn simErr(simFileSystem().truncate(path, 0, length))\n\t}"},
 		{"Fallocate(fd int, mode uint32, off int64, len int64) (err error)",
-			"if simOf(fd) {\n\t\tif mode != 0 {\n\t\t\treturn nil\n\t\t}\n\t\treturn simErr(simFileSystem().grow(fd, off+len))\n\t}"},
+			"if simOf(fd) {\n\t\treturn simErr(simGrow(fd, mode, off, len))\n\t}"},
 		{"Getdents(fd int, buf []byte) (n int, err error)",
 			"if simOf(fd) {\n\t\tn, errno := simFileSystem().list(fd, buf)\n\t\treturn n, simErr(errno)\n\t}"},
 		{"Mkdirat(dirfd int, path string, mode uint32) (err error)", "if simIn(path) {\n\t\treturn simErr(simFileSystem().mkdir(path, mode))\n\t}"},

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
+	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
@@ -19,7 +21,7 @@ func sector(letter string) string { return strings.Repeat(letter, 512) }
 func never() func() bool      { return func() bool { return false } }
 func everyOther() func() bool { n := 0; return func() bool { n++; return n%2 == 0 } }
 
-// world is a folder with a file that is open for writing, as a log is.
+// world is a folder in memory with a file that is open for writing, as a log is.
 type world struct {
 	t    *testing.T
 	disk *simdisk.Disk
@@ -28,11 +30,21 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	dir := t.TempDir()
+	dir := newFolder(t)
 	file, err := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY|os.O_CREATE, 0o600)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = file.Close() })
 	return &world{t: t, disk: &simdisk.Disk{}, dir: dir, file: file}
+}
+
+// newFolder is a folder in memory that nothing else uses.
+func newFolder(t testing.TB) string {
+	require.NoError(t, sim.Available())
+	require.NoError(t, simdisk.Mount())
+	dir := filepath.Join(simdisk.Root, t.Name())
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
 }
 
 func (w *world) write(at int64, text string) {
@@ -42,13 +54,10 @@ func (w *world) write(at int64, text string) {
 
 func (w *world) sync() { w.disk.Sync(int(w.file.Fd())) }
 
-// fail is what a copy of the file holds after the power has failed.
+// fail is what the file holds after the power has failed.
 func (w *world) fail(keep func() bool) (lost int, content string) {
-	copied := w.t.TempDir()
-	require.NoError(w.t, os.CopyFS(copied, os.DirFS(w.dir)))
-	lost, err := w.disk.Fail(w.dir, copied, keep)
-	require.NoError(w.t, err)
-	found, err := os.ReadFile(filepath.Join(copied, "log"))
+	lost = w.disk.Fail(w.dir, keep)
+	found, err := os.ReadFile(filepath.Join(w.dir, "log"))
 	require.NoError(w.t, err)
 	return lost, string(found)
 }
@@ -99,11 +108,39 @@ func TestAFileIsKnownUnderItsNextName(t *testing.T) {
 	w.disk.Track(w.dir)
 	w.write(0, sector("a"))
 	w.sync()
-	require.NoError(t, os.Rename(filepath.Join(w.dir, "log"), filepath.Join(w.dir, "renamed")))
-	require.NoError(t, os.Symlink("renamed", filepath.Join(w.dir, "log")))
+	log, renamed := filepath.Join(w.dir, "log"), filepath.Join(w.dir, "renamed")
+	require.NoError(t, os.Rename(log, renamed))
 	w.write(0, sector("b"))
-	_, content := w.fail(never())
-	require.Equal(t, sector("a"), content)
+	require.Equal(t, 1, w.disk.Fail(w.dir, never()))
+	content, err := os.ReadFile(renamed)
+	require.NoError(t, err)
+	require.Equal(t, sector("a"), string(content))
+}
+
+func TestAFileThatTakesTheNameOfAnotherIsAnother(t *testing.T) {
+	w := newWorld(t)
+	w.disk.Track(w.dir)
+	w.write(0, sector("a"))
+	w.sync()
+	require.NoError(t, os.Remove(filepath.Join(w.dir, "log")))
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "log"), []byte(sector("b")), 0o600))
+	lost, content := w.fail(never())
+	require.Zero(t, lost)
+	require.Equal(t, sector("b"), content)
+}
+
+func TestAMemoryMapSeesWhatIsLost(t *testing.T) {
+	w := newWorld(t)
+	w.disk.Track(w.dir)
+	w.write(0, sector("a"))
+	w.sync()
+	mapped, err := unix.Mmap(int(w.file.Fd()), 0, 512, unix.PROT_READ, unix.MAP_SHARED)
+	require.NoError(t, err)
+	w.write(0, sector("b"))
+	require.Equal(t, sector("b"), string(mapped))
+	w.fail(never())
+	require.Equal(t, sector("a"), string(mapped))
+	require.NoError(t, unix.Munmap(mapped))
 }
 
 func TestAFileThatWasNeverSyncedStays(t *testing.T) {
@@ -116,23 +153,35 @@ func TestAFileThatWasNeverSyncedStays(t *testing.T) {
 }
 
 func TestWhileASyncTakesItsTimeNothingIsSafe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.disk.Track(w.dir)
-		var called time.Duration
-		began := time.Now()
-		w.disk.OnSync(func() { called = time.Since(began) })
-		w.disk.SetDelay(time.Second)
-		w.write(0, sector("a"))
-		go w.sync()
-		time.Sleep(500 * time.Millisecond)
-		w.write(512, sector("b"))
-		require.Zero(t, called, "before anything gets to the disk")
-		lost, _ := w.fail(never())
-		require.Equal(t, 2, lost, "half-way")
-		time.Sleep(600 * time.Millisecond)
-		lost, content := w.fail(never())
-		require.Equal(t, 1, lost, "what was written while it synced may come too late")
-		require.Equal(t, sector("a")+sector("\x00"), content)
-	})
+	for _, row := range []struct {
+		name    string
+		after   time.Duration
+		lost    int
+		content string
+	}{
+		{"half-way", 500 * time.Millisecond, 2, sector("\x00") + sector("\x00")},
+		// What was written while it synced may come too late.
+		{"at its end", 1100 * time.Millisecond, 1, sector("a") + sector("\x00")},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.disk.Track(w.dir)
+				called := time.Duration(-1)
+				began := time.Now()
+				w.disk.OnSync(func() { called = time.Since(began) })
+				w.disk.SetDelay(time.Second)
+				w.write(0, sector("a"))
+				go w.sync()
+				time.Sleep(400 * time.Millisecond)
+				w.write(512, sector("b"))
+				require.Zero(t, called, "before anything gets to the disk")
+				time.Sleep(time.Until(began.Add(row.after)))
+				lost, content := w.fail(never())
+				require.Equal(t, row.lost, lost)
+				require.Equal(t, row.content, content)
+				time.Sleep(time.Until(began.Add(2 * time.Second)))
+			})
+		})
+	}
 }

@@ -69,6 +69,7 @@ type handle struct {
 	offset   int64
 	appends  bool
 	listed   int // entries of a folder that have been read
+	readable bool
 	writable bool
 }
 
@@ -199,7 +200,7 @@ func open(name string, flags int, mode uint32) (int, syscall.Errno) {
 		}
 	case flags&syscall.O_CREAT != 0 && flags&syscall.O_EXCL != 0:
 		return -1, syscall.EEXIST
-	case found.folder && writable:
+	case found.folder && (writable || flags&syscall.O_CREAT != 0):
 		return -1, syscall.EISDIR
 	case !found.folder && flags&syscall.O_DIRECTORY != 0:
 		return -1, syscall.ENOTDIR
@@ -217,7 +218,7 @@ func open(name string, flags int, mode uint32) (int, syscall.Errno) {
 	} else {
 		files.open = append(files.open, handle{})
 	}
-	files.open[place] = handle{node: found, appends: flags&syscall.O_APPEND != 0, writable: writable}
+	files.open[place] = handle{node: found, appends: flags&syscall.O_APPEND != 0, readable: flags&syscall.O_WRONLY == 0, writable: writable}
 	found.open++
 	if !found.folder {
 		files.region[place] = uintptr(unsafe.Pointer(unsafe.SliceData(found.content())))
@@ -250,7 +251,7 @@ func shut(fd int) syscall.Errno {
 func read(fd int, p []byte, offset int64) (int, syscall.Errno) {
 	h := of(fd)
 	switch {
-	case h == nil:
+	case h == nil || !h.readable:
 		return -1, syscall.EBADF
 	case h.node.folder:
 		return -1, syscall.EISDIR
@@ -273,6 +274,9 @@ func write(fd int, p []byte, offset int64) (int, syscall.Errno) {
 	h := of(fd)
 	if h == nil || !h.writable {
 		return -1, syscall.EBADF
+	}
+	if len(p) == 0 {
+		return 0, 0
 	}
 	at := offset
 	switch {
@@ -300,8 +304,6 @@ func (n *node) resize(size int64) syscall.Errno {
 	switch {
 	case n.folder:
 		return syscall.EISDIR
-	case size < 0:
-		return syscall.EINVAL
 	case size > FileMax:
 		files.full = true
 		return syscall.EFBIG
@@ -370,6 +372,12 @@ func stat(name string, fd int, s *syscall.Stat_t) syscall.Errno {
 const device = 0x77
 
 func truncate(name string, fd int, length int64) syscall.Errno {
+	if length < 0 {
+		return syscall.EINVAL
+	}
+	if h := of(fd); name == "" && h != nil && !h.writable {
+		return syscall.EINVAL
+	}
 	n, errno := at(name, fd)
 	if errno != 0 {
 		return errno
@@ -378,11 +386,14 @@ func truncate(name string, fd int, length int64) syscall.Errno {
 }
 
 func grow(fd int, length int64) syscall.Errno {
-	n, errno := at("", fd)
-	if errno != 0 || length <= int64(n.size) {
-		return errno
+	h := of(fd)
+	switch {
+	case h == nil || !h.writable:
+		return syscall.EBADF
+	case length <= int64(h.node.size):
+		return 0
 	}
-	return n.resize(length)
+	return h.node.resize(length)
 }
 
 // list writes entries of a folder as getdents64(2) does.
@@ -393,6 +404,8 @@ func list(fd int, p []byte) (int, syscall.Errno) {
 		return -1, syscall.EBADF
 	case !h.node.folder:
 		return -1, syscall.ENOTDIR
+	case h.node.gone:
+		return -1, syscall.ENOENT
 	}
 	n := 0
 	for ; h.listed < len(h.node.entries); h.listed++ {
@@ -455,8 +468,11 @@ func remove(name string, dir bool) syscall.Errno {
 
 func removeAll(name string) syscall.Errno {
 	found, parent, last, errno := walk(name)
-	if errno != 0 || found == nil {
+	switch {
+	case errno == syscall.ENOENT, errno == 0 && found == nil:
 		return 0 // there is nothing to remove
+	case errno != 0:
+		return errno
 	}
 	found.loseAll()
 	if parent == nil {
@@ -475,15 +491,12 @@ func (n *node) loseAll() {
 }
 
 func rename(from, to string) syscall.Errno {
-	moved, parent, last, errno := walk(from)
-	if errno == 0 && moved == nil {
-		errno = syscall.ENOENT
-	}
-	if errno != 0 {
-		return errno
-	}
 	if to != Root && !strings.HasPrefix(to, Root+"/") {
 		return syscall.EXDEV
+	}
+	moved, parent, last, errno := walk(from)
+	if errno != 0 {
+		return errno
 	}
 	replaced, into, name, errno := walk(to)
 	switch {
@@ -491,9 +504,20 @@ func rename(from, to string) syscall.Errno {
 		return errno
 	case parent == nil || into == nil:
 		return syscall.EBUSY
+	case moved == nil:
+		return syscall.ENOENT
+	case moved.holds(into):
+		return syscall.EINVAL
 	case replaced == moved:
 		return 0
-	case replaced != nil && replaced.folder && len(replaced.entries) > 0:
+	case replaced == nil:
+	case replaced.holds(parent):
+		return syscall.ENOTEMPTY
+	case moved.folder && !replaced.folder:
+		return syscall.ENOTDIR
+	case !moved.folder && replaced.folder:
+		return syscall.EISDIR
+	case len(replaced.entries) > 0:
 		return syscall.ENOTEMPTY
 	}
 	parent.drop(last)
@@ -502,4 +526,9 @@ func rename(from, to string) syscall.Errno {
 		replaced.lose()
 	}
 	return 0
+}
+
+// holds reports whether a folder is another one, or has it somewhere below.
+func (n *node) holds(other *node) bool {
+	return n == other || slices.ContainsFunc(n.entries, func(e entry) bool { return e.node.folder && e.node.holds(other) })
 }

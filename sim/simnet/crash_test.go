@@ -1,5 +1,3 @@
-//go:build watchsim
-
 package simnet_test
 
 import (
@@ -20,13 +18,17 @@ import (
 // under way. It has set the timer of the reader that waits for them, and timers
 // set by a crashed process never fire.
 func TestCrashedWriterDoesNotTakeItsReaderAlong(t *testing.T) {
+	simtest.Isolated(t, crashedWriterDoesNotTakeItsReaderAlong)
+}
+
+func crashedWriterDoesNotTakeItsReaderAlong(t testing.TB) {
 	config := sim.Config{Source: sim.FromSeed(1), Network: simnet.Config{
 		Default: simnet.Link{Latency: simnet.Fixed(time.Second)},
 	}}
 	var got []byte
 	var ended error
 	var after time.Duration
-	simtest.Run(t, config, func(w *sim.World) {
+	simtest.InPlace(t, config, func(w *sim.World) {
 		done := make(chan struct{})
 		w.Process("reader").Go(func() {
 			defer close(done)
@@ -67,12 +69,16 @@ func TestCrashedWriterDoesNotTakeItsReaderAlong(t *testing.T) {
 // TestCrashedPeerDoesNotTakeAWriterAlong is the same for a Write that waits for
 // room when the reset that ends it is under way.
 func TestCrashedPeerDoesNotTakeAWriterAlong(t *testing.T) {
+	simtest.Isolated(t, crashedPeerDoesNotTakeAWriterAlong)
+}
+
+func crashedPeerDoesNotTakeAWriterAlong(t testing.TB) {
 	config := sim.Config{Source: sim.FromSeed(1), Network: simnet.Config{
 		Default: simnet.Link{Latency: simnet.Fixed(time.Second)},
 	}}
 	var ended error
 	var after time.Duration
-	simtest.Run(t, config, func(w *sim.World) {
+	simtest.InPlace(t, config, func(w *sim.World) {
 		peer := w.Process("peer")
 		peer.Go(func() {
 			listener, err := net.Listen("tcp", "peer:1")

@@ -1,4 +1,3 @@
-// Package simtest helps tests that simulate.
 package simtest
 
 import (
@@ -7,24 +6,68 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Run runs f as a simulation and fails the test if the run did not complete.
-// Without the toolchain overlay the test fails, in one sentence that says what
-// to run.
+// Run runs f as a simulation in a copy of this process, and fails the test if the run did
+// not complete. The result has no trace, which is large; see [InPlace]. f must not use the
+// test: it returns what it finds out ([Value]), or runs within [Isolated].
 func Run(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
 	t.Helper()
 	result := Try(t, config, f)
-	if result.Stop != sim.Completed {
-		t.Fatalf("seed %d: %s\n%s", config.Source.Seed(), result.Stop, result.Stacks)
-	}
+	mustComplete(t, config, result)
 	return result
 }
 
-// Try is Run for a run that need not complete.
+// Try is Run for a simulation that need not complete.
 func Try(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
+	t.Helper()
+	return attempt(t, config, func(w *sim.World) struct{} {
+		f(w)
+		return struct{}{}
+	}).Result
+}
+
+// Value is Run for a simulation that finds something out. It comes back as JSON.
+func Value[T any](t testing.TB, config sim.Config, f func(*sim.World) T) (T, *sim.Result) {
+	t.Helper()
+	o := attempt(t, config, f)
+	mustComplete(t, config, o.Result)
+	return o.Value, o.Result
+}
+
+// InPlace runs f as a simulation in this process, which has to be a copy ([Isolated]) that
+// has not simulated yet, and fails the test if the run did not complete.
+func InPlace(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
 	t.Helper()
 	result, err := sim.Run(config, f)
 	if err != nil {
 		t.Fatal(err)
 	}
+	mustComplete(t, config, result)
 	return result
+}
+
+// outcome is what comes back of a simulation.
+type outcome[T any] struct {
+	Result *sim.Result
+	Value  T
+}
+
+func attempt[T any](t testing.TB, config sim.Config, f func(*sim.World) T) outcome[T] {
+	t.Helper()
+	return Answer(t, func(t testing.TB) outcome[T] {
+		var o outcome[T]
+		result, err := sim.Run(config, func(w *sim.World) { o.Value = f(w) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Result = result
+		o.Result.Trace = nil
+		return o
+	})
+}
+
+func mustComplete(t testing.TB, config sim.Config, result *sim.Result) {
+	t.Helper()
+	if result.Stop != sim.Completed {
+		t.Fatalf("seed %d: %s\n%s", config.Source.Seed(), result.Stop, result.Stacks)
+	}
 }

@@ -1,0 +1,44 @@
+package simtest
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// aloneVariable is the name of the test that a process runs alone, in its environment.
+const aloneVariable = "SIMTEST_ALONE"
+
+// simulated is whether this process has begun a simulation.
+var simulated bool
+
+// alone returns where a simulation may begin in place: in a process that runs one test, and
+// there once. Elsewhere it ends the test, after it has had such a process run it.
+func alone(t testing.TB) {
+	t.Helper()
+	if os.Getenv(aloneVariable) == t.Name() {
+		if simulated {
+			t.Skip("with the race detector only the first simulation of a test runs")
+		}
+		simulated = true
+		return
+	}
+	command := exec.Command(os.Args[0], "-test.v", "-test.count=1", "-test.run="+exactly(t.Name()))
+	command.Env = append(os.Environ(), aloneVariable+"="+t.Name())
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("in a process of its own: %v\n%s", err, output)
+	}
+	t.Skip("with the race detector this test runs in a process of its own, where it did not fail")
+}
+
+// exactly is the pattern of -test.run that only this test has.
+func exactly(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,105 @@
+package simtest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// inside is the test as a copy sees it. What it says and whether it fails is kept for the
+// test outside. It has no lock: in a copy no goroutine is interrupted by another, and a
+// lock would show in the run that the test looks at.
+type inside struct {
+	testing.TB // for its name and its context
+	log        []string
+	failed     bool
+	skipped    bool
+	cleanups   []func()
+}
+
+// cleanUp calls what was to be called at the end, the last first.
+func (in *inside) cleanUp() {
+	for len(in.cleanups) > 0 {
+		last := in.cleanups[len(in.cleanups)-1]
+		in.cleanups = in.cleanups[:len(in.cleanups)-1]
+		last()
+	}
+}
+
+// say keeps a line, with where it was said.
+func (in *inside) say(text string) {
+	if _, file, line, ok := runtime.Caller(2); ok {
+		text = fmt.Sprintf("%s:%d: %s", filepath.Base(file), line, text)
+	}
+	in.log = append(in.log, text)
+}
+
+func (in *inside) Cleanup(f func()) { in.cleanups = append(in.cleanups, f) }
+
+func (in *inside) Helper() {}
+
+func (in *inside) Log(arguments ...any) { in.say(fmt.Sprint(arguments...)) }
+
+func (in *inside) Logf(format string, arguments ...any) { in.say(fmt.Sprintf(format, arguments...)) }
+
+func (in *inside) Error(arguments ...any) {
+	in.say(fmt.Sprint(arguments...))
+	in.Fail()
+}
+
+func (in *inside) Errorf(format string, arguments ...any) {
+	in.say(fmt.Sprintf(format, arguments...))
+	in.Fail()
+}
+
+func (in *inside) Fatal(arguments ...any) {
+	in.say(fmt.Sprint(arguments...))
+	in.FailNow()
+}
+
+func (in *inside) Fatalf(format string, arguments ...any) {
+	in.say(fmt.Sprintf(format, arguments...))
+	in.FailNow()
+}
+
+func (in *inside) Fail() { in.failed = true }
+
+func (in *inside) FailNow() {
+	in.failed = true
+	runtime.Goexit()
+}
+
+func (in *inside) Failed() bool { return in.failed }
+
+func (in *inside) Skip(arguments ...any) {
+	in.say(fmt.Sprint(arguments...))
+	in.SkipNow()
+}
+
+func (in *inside) Skipf(format string, arguments ...any) {
+	in.say(fmt.Sprintf(format, arguments...))
+	in.SkipNow()
+}
+
+func (in *inside) SkipNow() {
+	in.skipped = true
+	runtime.Goexit()
+}
+
+func (in *inside) Skipped() bool { return in.skipped }
+
+// Output is a writer for what does not know the test.
+func (in *inside) Output() io.Writer { return os.Stderr }
+
+// TempDir is a folder outside of the simulation that is removed with the copy's body.
+func (in *inside) TempDir() string {
+	dir, err := os.MkdirTemp("", "simtest-")
+	if err != nil {
+		in.Fatal(err)
+	}
+	in.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}

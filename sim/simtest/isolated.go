@@ -1,0 +1,131 @@
+package simtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/fork"
+	"github.com/watchsim/watchsim/sim/simdisk"
+)
+
+// Limits are what one copy may use. The clock is that of a machine that is busy with
+// other packages' tests.
+var Limits = fork.Limits{Processor: 2 * time.Minute, Clock: 5 * time.Minute, Memory: fork.DefaultLimits.Memory}
+
+// Isolated runs body in a copy of this process. The test that body gets logs, fails and is
+// skipped like the one outside.
+func Isolated(t testing.TB, body func(t testing.TB)) {
+	t.Helper()
+	Answer(t, func(t testing.TB) struct{} {
+		body(t)
+		return struct{}{}
+	})
+}
+
+// Answer is Isolated for a body that finds something out. It comes back as JSON.
+func Answer[T any](t testing.TB, body func(t testing.TB) T) T {
+	t.Helper()
+	if err := sim.Available(); err != nil {
+		t.Fatal(err)
+	}
+	if raceEnabled {
+		alone(t)
+		return body(t)
+	}
+	// What encoding/json learns about a type when it meets it first, the first copy would
+	// find out and the second would find.
+	var none report[T]
+	learn(none)
+	made, err := fork.Now(Limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Inside() {
+		leave(made, live(made, t, body))
+	}
+	ended, err := made.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return take[T](t, ended)
+}
+
+// report is what a copy leaves.
+type report[T any] struct {
+	Log             []string
+	Failed, Skipped bool
+	Value           T
+}
+
+// learn has encoding/json know a type.
+func learn[T any](r report[T]) {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("simtest: what a test finds out has to be representable as JSON: %v", err))
+	}
+}
+
+// live is the life of a copy.
+func live[T any](made *fork.Copy, t testing.TB, body func(testing.TB) T) report[T] {
+	// The limit of memory is on addresses, of which files in memory reserve many.
+	if err := simdisk.Mount(); err != nil {
+		panic(err)
+	}
+	if err := made.Limit(); err != nil {
+		panic(err)
+	}
+	failed := t.Failed()
+	in := &inside{TB: t}
+	var value T
+	done := make(chan struct{})
+	go func() { // FailNow ends the goroutine that calls it
+		defer close(done)
+		defer in.cleanUp()
+		value = body(in)
+	}()
+	<-done
+	if t.Failed() && !failed {
+		in.Error("an assertion has failed on the test outside of the copy, which took what it said along; use the one that simtest.Isolated hands in")
+	}
+	return report[T]{in.log, in.failed, in.skipped, value}
+}
+
+// leave ends a copy.
+func leave[T any](made *fork.Copy, r report[T]) {
+	answer, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	made.Leave(answer)
+}
+
+// take has the test outside say and do what the one inside did.
+func take[T any](t testing.TB, ended fork.Ended) T {
+	t.Helper()
+	if len(ended.Output) > 0 {
+		t.Logf("the copy wrote:\n%s", ended.Output)
+	}
+	if !ended.Well() {
+		t.Fatalf("a copy of this test's process died: %s", ended.Why())
+	}
+	var r report[T]
+	if err := json.Unmarshal(ended.Answer, &r); err != nil {
+		t.Fatalf("cannot read what a copy of this test's process answers: %v", err)
+	}
+	for _, line := range r.Log {
+		t.Log(line)
+	}
+	if r.Failed {
+		t.FailNow()
+	}
+	if r.Skipped {
+		t.SkipNow()
+	}
+	return r.Value
+}
