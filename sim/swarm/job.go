@@ -44,6 +44,8 @@ type Job struct {
 	// InPlace has the run go on in the worker itself instead of in a copy, for
 	// debuggers, the race detector, and logs. The worker does nothing else then.
 	InPlace bool `json:"inPlace,omitempty"`
+	// TapeFile is the worker's descriptor of memory for a tape, 0 for none.
+	TapeFile int `json:"tapeFile,omitempty"`
 	// Limits are those of the copy.
 	Limits fork.Limits `json:"limits"`
 }
