@@ -102,6 +102,9 @@ func (t *tally) add(outcome swarm.Outcome) {
 	if t.bar != nil {
 		_ = t.bar.Add(1)
 	}
+	for _, note := range outcome.Notes {
+		fmt.Fprintf(t.notes, "simrun: %s\n", note)
+	}
 	v := outcome.Verdict
 	switch {
 	case errors.Is(outcome.Err, swarm.ErrNotDeterministic):

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"runtime"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -83,8 +83,7 @@ type Member struct {
 	release Release
 	server  *embed.Etcd
 	watches *watchRegister
-	// stopped is no sync.Once, which would keep a whole stop out of the schedule.
-	stopped atomic.Bool
+	stopped sync.Once
 }
 
 // errGaveUp is why Start fails where etcd would have ended its process.
@@ -185,12 +184,8 @@ func (m *Member) Name() string { return m.name }
 
 // Stop shuts the member down as SIGTERM does and waits for its goroutines. Open
 // watches hold it up for at most five seconds and two election timeouts, then
-// they are cut. A further call does nothing, and does not wait.
-func (m *Member) Stop() {
-	if !m.stopped.Swap(true) {
-		m.server.Close()
-	}
-}
+// they are cut. A further call waits for the first.
+func (m *Member) Stop() { m.stopped.Do(m.server.Close) }
 
 // fatalHook keeps a fatal log message from ending the process, which holds the
 // whole simulated world.

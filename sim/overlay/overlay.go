@@ -109,6 +109,10 @@ func (b Build) Flags() []string {
 	return flags
 }
 
+// apart is a go.mod for the overlay's folder, so that it is no package of the module
+// in which it lies.
+const apart = "module overlay\n"
+
 // Write makes the edited copies in dir, which is made if need be, for the
 // project whose go.mod is in source. It changes no file whose content stays the
 // same, so that the go command's cache stays warm.
@@ -129,9 +133,12 @@ func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, er
 	}
 	modFile := ""
 	if needsModFile(modules) {
-		if modFile, err = writeModFile(source, dir, modules); err != nil {
-			return Build{}, err
-		}
+		modFile, err = writeModFile(source, dir, modules)
+	} else {
+		err = writeIfChanged(filepath.Join(dir, "go.mod"), apart)
+	}
+	if err != nil {
+		return Build{}, err
 	}
 
 	var edits []edit

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"debug/buildinfo"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,11 +29,24 @@ var modulesUnderTest = []string{
 
 // CurrentBuild describes this binary.
 func CurrentBuild() Build {
-	b := Build{Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return b
+		return Build{Go: runtime.Version()}
 	}
+	return described(info)
+}
+
+// BuildOf describes another binary, as far as it can be read.
+func BuildOf(binary string) Build {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return Build{}
+	}
+	return described(info)
+}
+
+func described(info *debug.BuildInfo) Build {
+	b := Build{Go: info.GoVersion}
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":

@@ -51,15 +51,14 @@ func Build(mutants ...mutant.Mutant) (string, error) {
 	return build(source, Command, name, patches)
 }
 
-// BuildReleased builds the worker of a release, as Build does the command. The module is built in a copy
-// that the go command may complete: what the project requires by now is in it then.
+// BuildReleased builds the worker of a release, as Build does the command.
 func BuildReleased(release released.Release, mutants ...mutant.Mutant) (string, error) {
 	source, err := Source()
 	if err != nil {
 		return "", err
 	}
 	name, patches := applied(mutants)
-	return build(release.Dir(source), released.Worker, name, patches, "-mod=mod")
+	return build(release.Dir(source), released.Worker, name, patches)
 }
 
 // applied is a name for a build with mutants, and their edits.
@@ -90,7 +89,7 @@ func BuildSwitched(mutants []mutant.Mutant) (string, error) {
 
 // build builds a command with edits, in the module whose go.mod is in source, under a
 // name in the cache folder.
-func build(source, command, name string, patches []overlay.Patch, flags ...string) (string, error) {
+func build(source, command, name string, patches []overlay.Patch) (string, error) {
 	toolchain, err := overlay.Installed()
 	if err != nil {
 		return "", err
@@ -104,9 +103,11 @@ func build(source, command, name string, patches []overlay.Patch, flags ...strin
 		return "", err
 	}
 	binary := filepath.Join(dir, "simrun")
-	arguments := append([]string{"build", "-o", binary}, append(made.Flags(), flags...)...)
+	arguments := append([]string{"build", "-o", binary}, made.Flags()...)
 	build := exec.Command("go", append(arguments, command)...)
 	build.Dir = source
+	// A process that is copied may have no thread that Go did not start.
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot build %s with the toolchain overlay: %w\n%s", command, err, out)
 	}

@@ -46,6 +46,8 @@ type Job struct {
 	InPlace bool `json:"inPlace,omitempty"`
 	// Session has the run visited at one place after another; see [Visiting].
 	Session bool `json:"session,omitempty"`
+	// TapeFile is the worker's descriptor of memory for a tape, 0 for none.
+	TapeFile int `json:"tapeFile,omitempty"`
 	// Limits are those of the copy.
 	Limits fork.Limits `json:"limits"`
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 )
 
@@ -34,9 +35,14 @@ type process struct {
 	in       io.WriteCloser
 	out      *bufio.Reader
 	errors   *complaint
+	tape     *os.File // memory for the tape of a run, which outlives the worker
 	once     sync.Once
 	ended    bool // it has been waited for
 }
+
+// errWorker means that a worker ended, and not because of the run that it was to do: it
+// can be done by another.
+var errWorker = errors.New("the worker of this run ended before it")
 
 // starts has workers started by one thread, which lives as long as this process: the
 // system ends a worker when the thread that started it does.
@@ -58,9 +64,13 @@ func startProcess(binary string, template scenario.Template, environment ...stri
 	command.Env = slices.Concat(os.Environ(), environment, []string{"GOMAXPROCS=1", "GOTRACEBACK=all", endAtRace()})
 	// An interrupt is for this process, which ends the workers.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	p := &process{command: command, template: template, errors: &complaint{}}
+	tape, err := newTape()
+	if err != nil {
+		return nil, fmt.Errorf("cannot start a worker: %w", err)
+	}
+	command.ExtraFiles = []*os.File{tape}
+	p := &process{command: command, template: template, errors: &complaint{}, tape: tape}
 	command.Stderr = p.errors
-	var err error
 	p.in, err = command.StdinPipe()
 	var out io.Reader
 	if err == nil {
@@ -76,6 +86,7 @@ func startProcess(binary string, template scenario.Template, environment ...stri
 		<-started
 	}
 	if err != nil {
+		tape.Close()
 		return nil, fmt.Errorf("cannot start a worker: %w", err)
 	}
 	return p, nil
@@ -91,9 +102,10 @@ func endAtRace() string {
 const workerGrace = time.Minute
 
 // do has the worker do a job. The error is ErrDied if the run ended its process, which
-// the worker survives.
+// the worker survives unless it did the run itself, and errWorker if the worker ended of
+// something else.
 func (p *process) do(job Job) (Answer, error) {
-	job.Protocol = protocol
+	job.Protocol, job.TapeFile = protocol, tapeFile
 	line, err := json.Marshal(job)
 	if err != nil {
 		return Answer{}, err
@@ -115,10 +127,14 @@ func (p *process) do(job Job) (Answer, error) {
 		return r.Read(job.Spec.Seed)
 	}
 	p.wait() // all that it says before it dies is read then
-	if late.Load() {
-		return Answer{}, fmt.Errorf("%w: seed %d: it took longer than %v on the clock", ErrDied, job.Spec.Seed, job.Limits.Clock+workerGrace)
+	cause := errWorker
+	if job.InPlace {
+		cause = ErrDied
 	}
-	return Answer{}, fmt.Errorf("%w: seed %d: %s", ErrDied, job.Spec.Seed, p.errors)
+	if late.Load() {
+		return Answer{}, fmt.Errorf("%w: seed %d: it took longer than %v on the clock", cause, job.Spec.Seed, job.Limits.Clock+workerGrace)
+	}
+	return Answer{}, fmt.Errorf("%w: seed %d: %v; %s", cause, job.Spec.Seed, p.command.ProcessState, p.errors)
 }
 
 // wait lets the worker end and waits for it.
@@ -128,6 +144,12 @@ func (p *process) wait() {
 		_ = p.command.Wait()
 		p.ended = true
 	})
+}
+
+// decisions are those on the tape of a run whose worker has ended.
+func (p *process) decisions() []byte {
+	content, _ := io.ReadAll(io.NewSectionReader(p.tape, 0, tapeMax))
+	return sim.Trimmed(content)
 }
 
 // over reports whether the worker has ended.

@@ -13,8 +13,7 @@ import (
 func TestAWorkerOfOtherSourceSaysSo(t *testing.T) {
 	in := strings.NewReader(`{"protocol":"of last week","spec":{"target":"kubernetes"}}` + "\n")
 	var out strings.Builder
-	t.Chdir(t.TempDir())
-	require.NoError(t, Work(".", in, &out, func(string) (target.Target, error) {
+	require.NoError(t, Work(in, &out, func(string) (target.Target, error) {
 		t.Fatal("the job was begun")
 		return nil, nil
 	}))

@@ -50,6 +50,8 @@ type Config struct {
 type Outcome struct {
 	Verdict scenario.Verdict
 	Report  string
+	// Notes say what went wrong on the way and was put right, a sentence each.
+	Notes []string
 	// Err is what went wrong besides: no verdict, no artefacts, or a seed that
 	// was two different runs, which is ErrNotDeterministic. A run that ended its
 	// process is none of these but a failure of the seed.
@@ -115,10 +117,13 @@ type seat struct {
 	config      Config
 	environment []string
 	worker      *process
+	notes       []string // about the job, a sentence each
 }
 
 // run runs one seed. It returns false if ctx ended first.
-func (s *seat) run(ctx context.Context, seed uint64) (Outcome, bool) {
+func (s *seat) run(ctx context.Context, seed uint64) (outcome Outcome, known bool) {
+	s.notes = nil
+	defer func() { outcome.Notes = s.notes }()
 	spec := s.config.Spec
 	spec.Seed = seed
 	job := Job{Spec: spec, InPlace: s.config.InPlace}
@@ -195,10 +200,24 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 	}
 }
 
-// do has the worker of this seat do a job, or one that fits.
+// do has a worker do a job. If the worker ends without the run being at fault, another
+// one does it; that both end is a failure of the run.
 func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
 	job.InPlace = job.InPlace || job.Log != ""
 	job.Limits = s.config.Limits.Run
+	answer, err := s.try(ctx, job)
+	if errors.Is(err, errWorker) && ctx.Err() == nil {
+		s.notes = append(s.notes, fmt.Sprintf("%v; another worker does it", err))
+		answer, err = s.try(ctx, job)
+	}
+	if errors.Is(err, errWorker) {
+		err = fmt.Errorf("%w: %w", ErrDied, err)
+	}
+	return answer, err
+}
+
+// try has the worker of this seat do a job, or a new one if that does not fit.
+func (s *seat) try(ctx context.Context, job Job) (Answer, error) {
 	template := job.Spec.Template()
 	if s.worker != nil && (s.worker.template != template || job.InPlace) {
 		s.close()
@@ -213,15 +232,27 @@ func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
 	worker := s.worker
 	defer context.AfterFunc(ctx, worker.kill)()
 	answer, err := worker.do(job)
+	if err != nil && worker.over() && ctx.Err() == nil {
+		err = errors.Join(err, s.salvage(job, err))
+	}
 	if job.InPlace || worker.over() {
 		s.close()
 	}
 	return answer, err
 }
 
+// salvage writes what is known of a run whose worker has ended with it.
+func (s *seat) salvage(job Job, died error) error {
+	if job.Folder == "" {
+		return nil
+	}
+	return scenario.WriteUnfinished(job.Folder, job.Spec, scenario.BuildOf(s.config.Binary), s.worker.decisions(), died.Error()+"\n")
+}
+
 func (s *seat) close() {
 	if s.worker != nil {
 		s.worker.wait()
+		s.worker.tape.Close()
 		s.worker = nil
 	}
 }

@@ -129,24 +129,6 @@ func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
 	return scenario.Spec{}, scenario.Options{}, io.EOF
 }
 
-// tapeMax is how much tape is left of a run that ends its process, in bytes.
-const tapeMax = 64 << 20
-
-// prepare makes room for the tape of a run that is to leave a folder, or clears it.
-func (w *worker) prepare() (err error) {
-	switch {
-	case w.job.Folder == "":
-	case w.tape == nil:
-		w.tape, err = unix.Mmap(-1, 0, tapeMax, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_SHARED|unix.MAP_NORESERVE)
-	default:
-		err = unix.Madvise(w.tape, unix.MADV_REMOVE)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot make room for a tape of %d bytes: %w", tapeMax, err)
-	}
-	return nil
-}
-
 // options are those of the job's run.
 func (w *worker) options() scenario.Options {
 	job := w.job
@@ -226,7 +208,7 @@ const exitUnlimited = 124
 // replyOf is what becomes of a copy that has ended.
 func replyOf(ended fork.Ended) Reply {
 	r := Reply{Answer: ended.Answer, Processor: ended.Processor, Memory: ended.Memory}
-	if !ended.Well() {
+	if !ended.Well() || len(ended.Answer) == 0 { // a run may end its process with status 0
 		r.Answer = nil
 		said := &complaint{}
 		_, _ = said.Write(ended.Output)

@@ -103,7 +103,7 @@ type Server interface {
 	BreakWatch(how faults.WatchEnd)
 
 	// Stop shuts the server down in an orderly way and waits for its goroutines. A
-	// further call does nothing, and does not wait.
+	// further call does nothing else.
 	Stop()
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -30,8 +29,7 @@ type server struct {
 	// upstream lies between the cache and the etcd3 store.
 	upstream *translate.Upstream
 
-	// stopping is no sync.Once, which would keep a whole stop out of the schedule.
-	stopping atomic.Bool
+	stopping sync.Once
 	stopped  chan struct{}
 	release  []func() // in the order in which Stop calls them
 }
@@ -90,7 +88,7 @@ func startServer(config target.ServerConfig) (*server, error) {
 
 // withoutEndpoints is a client over the connections of another that names no
 // endpoints. The compactor remembers, for the whole process, which ones have one
-// already: a run would depend on those before it.
+// already: only one server of a run would compact, and none once that is killed.
 func withoutEndpoints(connected *clientv3.Client) *clientv3.Client {
 	client := clientv3.NewCtxClient(connected.Ctx())
 	lockEndpoints(client)
@@ -118,11 +116,10 @@ func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) 
 
 // Stop implements target.Server.
 func (s *server) Stop() {
-	if s.stopping.Swap(true) {
-		return
-	}
-	close(s.stopped)
-	for _, release := range s.release {
-		release()
-	}
+	s.stopping.Do(func() {
+		close(s.stopped)
+		for _, release := range s.release {
+			release()
+		}
+	})
 }

@@ -29,26 +29,27 @@ func LogTo(w io.Writer) {
 }
 
 // prepareProcess replaces, once, the state that Kubernetes' libraries keep for
-// the whole process. One process here holds many servers, one run after the
-// other, and none may feel that another one ran before it.
+// the whole process: all API servers of a run share one here, and none may feel the
+// others.
 var prepareProcess = sync.OnceFunc(func() {
 	klog.SetLogger(logr.Discard())
 
-	// The handlers slow down whoever reports errors too fast, by the time of
-	// the last error in the process.
+	// The handlers slow down whoever reports errors too fast, by the time of the
+	// last error of any server, and at first by when the process was started on the
+	// machine's clock.
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{
 		func(ctx context.Context, err error, message string, keysAndValues ...any) {
 			klog.FromContext(ctx).Error(err, message, keysAndValues...)
 		},
 	}
 
-	// The checker is false until it has asked etcd for its version, which it
-	// does once for each endpoint in the life of the process.
+	// The checker is false until it has asked etcd for its version, which only the
+	// first server does: if that is killed meanwhile, it is false for all servers.
 	etcdfeature.DefaultFeatureSupportChecker = allFeatures{etcdfeature.NewDefaultFeatureSupportChecker()}
 })
 
 // allFeatures says that etcd supports what the API server wants of it, which is
-// true of the etcd the harness runs. The checker within is never asked.
+// true of the etcd the harness runs. What the checker within finds out is not used.
 type allFeatures struct {
 	etcdfeature.FeatureSupportChecker
 }

@@ -23,10 +23,11 @@ func TestLogTo(t *testing.T) {
 	require.Contains(t, log.String(), "the cache is cold")
 }
 
-// A server that started earlier in the process must not change what a later one
-// does, so none may leave a trace in the libraries' state.
-func TestTheProcessRemembersNoServer(t *testing.T) {
+// What one server has found out must not change what another one does.
+func TestServersShareNoKnowledgeOfEtcd(t *testing.T) {
 	prepareProcess()
-	require.Equal(t, allFeatures{etcdfeature.NewDefaultFeatureSupportChecker()}, etcdfeature.DefaultFeatureSupportChecker)
-	require.True(t, etcdfeature.DefaultFeatureSupportChecker.Supports(storage.RequestWatchProgress))
+	checker := etcdfeature.DefaultFeatureSupportChecker
+	require.True(t, checker.Supports(storage.RequestWatchProgress), "before anybody has asked")
+	checker.MarkUnsupported(storage.RangeStream)
+	require.True(t, checker.Supports(storage.RangeStream))
 }

@@ -1,10 +1,9 @@
 package apiserver
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
@@ -33,8 +32,7 @@ type server struct {
 	// upstream lies between the cache and the etcd3 store.
 	upstream upstreamStorage
 
-	// stopping is no sync.Once, which would keep a whole stop out of the schedule.
-	stopping atomic.Bool
+	stopping sync.Once
 	stopped  chan struct{}
 	release  []func() // in the order in which Stop calls them
 }
@@ -47,7 +45,9 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	if err != nil {
 		return nil, err
 	}
-	client := withoutEndpoints(connected)
+	connected.KV = etcd3.NewETCDLatencyTracker(connected.KV)
+	client := &kubernetes.Client{Client: connected}
+	client.Kubernetes = client
 	compactor := etcd3.NewCompactor(client.Client, compactInterval, clock.RealClock{}, nil)
 
 	trouble := config.Trouble
@@ -98,20 +98,6 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	}, nil
 }
 
-// withoutEndpoints is a client over the connections of another that names no
-// endpoints. The store would hand them to a checker that remembers, for the
-// whole process, which ones it knows: a run would depend on those before it.
-func withoutEndpoints(connected *clientv3.Client) *kubernetes.Client {
-	client := clientv3.NewCtxClient(connected.Ctx())
-	client.KV = etcd3.NewETCDLatencyTracker(connected.KV)
-	client.Lease = connected.Lease
-	client.Watcher = connected.Watcher
-	client.Maintenance = connected.Maintenance
-	wrapped := &kubernetes.Client{Client: client}
-	wrapped.Kubernetes = wrapped
-	return wrapped
-}
-
 // Watchers implements target.Counter.
 func (s *server) Watchers() int { return s.cache.Watchers() }
 
@@ -120,11 +106,10 @@ func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) 
 
 // Stop implements target.Server.
 func (s *server) Stop() {
-	if s.stopping.Swap(true) {
-		return
-	}
-	close(s.stopped)
-	for _, release := range s.release {
-		release()
-	}
+	s.stopping.Do(func() {
+		close(s.stopped)
+		for _, release := range s.release {
+			release()
+		}
+	})
 }
