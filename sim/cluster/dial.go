@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/simnet"
 	"github.com/watchsim/watchsim/sim/target"
 )
 
@@ -117,7 +118,7 @@ func (r *remote) open(ctx context.Context) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &wire{Conn: conn, mail: r.mail}, nil
+	return &wire{Conn: conn.(*simnet.Conn), mail: r.mail}, nil
 }
 
 func (r *remote) keep(w *wire) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/simnet"
 	"github.com/watchsim/watchsim/sim/target"
 )
 
@@ -59,7 +60,7 @@ func (h *handler) accept() {
 		if err != nil {
 			return
 		}
-		w := &wire{Conn: conn, mail: h.mail}
+		w := &wire{Conn: conn.(*simnet.Conn), mail: h.mail}
 		h.mu.Lock()
 		if h.closed {
 			h.mu.Unlock()

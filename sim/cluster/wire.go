@@ -3,8 +3,9 @@ package cluster
 import (
 	"encoding/binary"
 	"io"
-	"net"
 	"sync"
+
+	"github.com/watchsim/watchsim/sim/simnet"
 )
 
 // A wire carries messages over a connection of the simulated network, so that
@@ -14,9 +15,8 @@ import (
 //
 // Each direction is used by one goroutine at a time.
 type wire struct {
-	net.Conn
+	*simnet.Conn
 	mail *mailbox
-	sent []byte // the last frame that was sent, for the next one
 }
 
 // frameHeader is the number of the message and the number of bytes that follow.
@@ -28,14 +28,11 @@ const sizeMost = 64 << 10
 // send sends a message that takes about size bytes on the wire. It waits while
 // the connection's buffers are full.
 func (w *wire) send(message any, size int) error {
-	size = frameHeader + min(size, sizeMost)
-	if len(w.sent) < size {
-		w.sent = make([]byte, size)
-	}
-	frame := w.sent[:size]
-	binary.BigEndian.PutUint64(frame, w.mail.put(message))
-	binary.BigEndian.PutUint32(frame[8:], uint32(size-frameHeader))
-	_, err := w.Write(frame)
+	size = min(size, sizeMost)
+	var header [frameHeader]byte
+	binary.BigEndian.PutUint64(header[:], w.mail.put(message))
+	binary.BigEndian.PutUint32(header[8:], uint32(size))
+	_, err := w.WriteFilled(header[:], size)
 	return err
 }
 
@@ -45,9 +42,8 @@ func (w *wire) receive() (any, error) {
 	if _, err := io.ReadFull(w.Conn, header[:]); err != nil {
 		return nil, err
 	}
-	var skipped [4 << 10]byte
 	for rest := int(binary.BigEndian.Uint32(header[8:])); rest > 0; {
-		n, err := w.Conn.Read(skipped[:min(rest, len(skipped))])
+		n, err := w.Discard(rest)
 		if err != nil {
 			return nil, err
 		}

@@ -6,11 +6,22 @@ import "slices"
 // way and unread together. A Write that finds it full waits for the reader.
 const StreamBuffer = 128 << 10
 
-// byteQueue is a ring of bytes that grows up to StreamBuffer.
+// byteQueue is a queue of up to StreamBuffer bytes. Filler is only counted; the other
+// bytes are in a ring that grows with them.
 type byteQueue struct {
 	data  []byte
 	start int
-	size  int
+	kept  int // bytes in the ring
+	size  int // bytes in all
+
+	fillers []filler // in order
+	behind  int      // bytes in the ring behind the last of them
+}
+
+// filler is a run of bytes that nobody will look at.
+type filler struct {
+	before int // bytes in the ring between this one and the one before
+	size   int
 }
 
 // minBuffer is the first size of a ring that holds anything.
@@ -18,32 +29,78 @@ const minBuffer = 4 << 10
 
 func (q *byteQueue) room() int { return StreamBuffer - q.size }
 
-// write appends as much of p as there is room for, and returns how much.
-func (q *byteQueue) write(p []byte) int {
+// write appends as much of p, and of so much filler behind it, as there is room for, and
+// returns how much.
+func (q *byteQueue) write(p []byte, fill int) int {
 	p = p[:min(len(p), q.room())]
-	if need := q.size + len(p); need > len(q.data) {
+	fill = min(fill, q.room()-len(p))
+	if need := q.kept + len(p); need > len(q.data) {
 		q.grow(need)
 	}
-	end := q.start + q.size
+	end := q.start + q.kept
 	if end >= len(q.data) {
 		end -= len(q.data)
 	}
 	copied := copy(q.data[end:], p)
 	copy(q.data, p[copied:])
-	q.size += len(p)
-	return len(p)
+	q.kept += len(p)
+	q.behind += len(p)
+	if fill > 0 {
+		q.fillers = append(q.fillers, filler{q.behind, fill})
+		q.behind = 0
+	}
+	q.size += len(p) + fill
+	return len(p) + fill
 }
 
-// read moves the first len(p) bytes into p; there must be as many.
+// read moves the first len(p) bytes into p; there must be as many. Filler reads as zeros.
 func (q *byteQueue) read(p []byte) {
-	copied := copy(p, q.data[q.start:])
-	copy(p[copied:], q.data)
-	q.size -= len(p)
-	q.start += len(p)
-	if q.start >= len(q.data) {
-		q.start -= len(q.data)
+	q.take(len(p), func(part int, kept bool) {
+		if kept {
+			copied := copy(p[:part], q.data[q.start:])
+			copy(p[copied:part], q.data)
+		} else {
+			clear(p[:part])
+		}
+		p = p[part:]
+	})
+}
+
+// skip removes the first size bytes; there must be as many.
+func (q *byteQueue) skip(size int) { q.take(size, func(int, bool) {}) }
+
+// take removes the first size bytes, piece by piece, each of which is seen before: either
+// at the beginning of the ring, or filler.
+func (q *byteQueue) take(size int, see func(part int, kept bool)) {
+	q.size -= size
+	for size > 0 {
+		part, kept := q.behind, true
+		if len(q.fillers) > 0 {
+			part = q.fillers[0].before
+		}
+		if part == 0 {
+			part, kept = q.fillers[0].size, false
+		}
+		part = min(part, size)
+		see(part, kept)
+		size -= part
+		switch {
+		case !kept:
+			if q.fillers[0].size -= part; q.fillers[0].size == 0 {
+				q.fillers = slices.Delete(q.fillers, 0, 1)
+			}
+			continue
+		case len(q.fillers) > 0:
+			q.fillers[0].before -= part
+		default:
+			q.behind -= part
+		}
+		q.kept -= part
+		if q.start += part; q.start >= len(q.data) {
+			q.start -= len(q.data)
+		}
 	}
-	if q.size == 0 {
+	if q.kept == 0 {
 		q.start = 0 // The next bytes need not wrap around.
 	}
 }
@@ -54,8 +111,8 @@ func (q *byteQueue) grow(need int) {
 		size *= 2
 	}
 	data := make([]byte, size)
-	copied := copy(data[:q.size], q.data[q.start:])
-	copy(data[copied:q.size], q.data)
+	copied := copy(data[:q.kept], q.data[q.start:])
+	copy(data[copied:q.kept], q.data)
 	q.data, q.start = data, 0
 }
 

@@ -25,18 +25,24 @@ var _ net.Conn = (*Conn)(nil)
 // Read reads what has arrived, and waits for the first byte if nothing has. It
 // returns io.EOF after the last byte that the peer sent before it closed, and
 // ECONNRESET once the connection was reset and all that had arrived is read.
-func (c *Conn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (int, error) { return c.receive(p, len(p)) }
+
+// Discard is a Read of up to size bytes that nobody looks at.
+func (c *Conn) Discard(size int) (int, error) { return c.receive(nil, size) }
+
+// receive reads into p, or throws away up to limit bytes if p is nil.
+func (c *Conn) receive(p []byte, limit int) (int, error) {
 	n, s := c.network, c.in
 	wake := make([]*waitPoint, 0, 4)
 	n.mu.Lock()
 	for {
 		now := n.now()
 		err := c.readErrorLocked(now)
-		if err != nil || len(p) == 0 {
+		if err != nil || limit == 0 {
 			return 0, c.done(&s.reads, wake, "read", err)
 		}
 		var count int
-		if count, wake = s.read(p, now, wake); count > 0 {
+		if count, wake = s.read(p, limit, now, wake); count > 0 {
 			return count, c.done(&s.reads, wake, "read", nil)
 		}
 		switch {
@@ -66,22 +72,29 @@ func (c *Conn) readErrorLocked(now int64) error {
 // Write hands all of p to the network, and waits while StreamBuffer bytes are
 // under way or unread. Concurrent Writes do not mix. Like TCP's, a Write that
 // succeeds says nothing about arrival.
-func (c *Conn) Write(p []byte) (int, error) {
+func (c *Conn) Write(p []byte) (int, error) { return c.send(p, 0) }
+
+// WriteFilled is a Write of p and, behind it, a number of bytes that nobody will look at.
+// These need no memory; whoever reads them reads zeros.
+func (c *Conn) WriteFilled(p []byte, fill int) (int, error) { return c.send(p, fill) }
+
+func (c *Conn) send(p []byte, fill int) (int, error) {
 	n, s := c.network, c.out
 	wake := make([]*waitPoint, 0, 4)
-	written, mine := 0, false
+	size, written, mine := len(p)+fill, 0, false
 	n.mu.Lock()
 	for {
 		now := n.now()
 		err := c.writeErrorLocked(now)
 		if err == nil && (mine || !s.writing) {
 			var taken int
-			taken, wake = s.write(p[written:], now, wake)
+			rest := p[min(written, len(p)):]
+			taken, wake = s.write(rest, size-written-len(rest), now, wake)
 			written += taken
-			mine = written < len(p)
+			mine = written < size
 			s.writing = mine
 		}
-		if err != nil || written == len(p) {
+		if err != nil || written == size {
 			if mine {
 				s.writing = false
 			}

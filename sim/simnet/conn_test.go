@@ -377,3 +377,45 @@ func TestReadOfNothingDoesNotWait(t *testing.T) {
 		require.Zero(t, count)
 	})
 }
+
+// TestFillerIsSentLikeBytes compares bytes that somebody looks at with bytes that nobody
+// does, on a slow link and through a full buffer.
+func TestFillerIsSentLikeBytes(t *testing.T) {
+	const size = 2*StreamBuffer + 1000
+	type arrival struct {
+		at    time.Duration
+		count int
+	}
+	transfer := func(write func(*Conn) (int, error), read func(*Conn) (int, error)) (arrivals []arrival) {
+		inBubble(t, Config{Default: Link{Latency: Fixed(3 * ms), Bandwidth: 1 << 20}}, func(t *testing.T, n *Network) {
+			client, server := connect(t, n)
+			begin := time.Now()
+			go func() {
+				count, err := write(client)
+				require.NoError(t, err)
+				require.Equal(t, size, count)
+				require.NoError(t, client.CloseWrite())
+			}()
+			for {
+				count, err := read(server)
+				if err == io.EOF {
+					return
+				}
+				require.NoError(t, err)
+				arrivals = append(arrivals, arrival{time.Since(begin), count})
+			}
+		})
+		return arrivals
+	}
+	buffer := make([]byte, 10_000)
+	writeBytes := func(c *Conn) (int, error) { return c.Write(make([]byte, size)) }
+	writeFiller := func(c *Conn) (int, error) { return c.WriteFilled(make([]byte, 12), size-12) }
+	readBytes := func(c *Conn) (int, error) { return c.Read(buffer) }
+	discard := func(c *Conn) (int, error) { return c.Discard(len(buffer)) }
+
+	want := transfer(writeBytes, readBytes)
+	require.Greater(t, len(want), size/len(buffer))
+	require.Equal(t, want, transfer(writeFiller, readBytes))
+	require.Equal(t, want, transfer(writeBytes, discard))
+	require.Equal(t, want, transfer(writeFiller, discard))
+}

@@ -38,7 +38,7 @@ func drawScript(t *rapid.T) script {
 		return time.Duration(rapid.Int64Range(0, int64(limit)).Draw(t, label))
 	}
 	kinds := []string{
-		"write", "write", "write", "write", "partition", "partition one way", "heal", "heal",
+		"write", "write", "write", "filled write", "filled write", "partition", "partition one way", "heal", "heal",
 		"latency", "bandwidth", "black hole", "reset", "close", "close write", "crash", "deadline",
 	}
 	return script{
@@ -102,9 +102,20 @@ func live(s script) (l life) {
 			l.sent = append(l.sent, p[:count]...)
 			if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 				next = 0
-				if len(l.sent) > 0 {
-					next = l.sent[len(l.sent)-1]*31 + 7
+				if count > 0 {
+					next = p[count-1]*31 + 7
 				}
+			}
+		case "filled write":
+			_ = client.SetWriteDeadline(time.Now().Add(time.Minute))
+			p := []byte{next}
+			count, err := client.WriteFilled(p, step.Size)
+			if count > 0 {
+				next = next*31 + 7
+				l.sent = append(append(l.sent, p...), make([]byte, count-1)...)
+			}
+			if err == nil && count != 1+step.Size {
+				panic("a write of less than all of it succeeded")
 			}
 		case "partition":
 			n.Partition("client", "server")
@@ -192,20 +203,31 @@ func TestByteQueue(t *testing.T) {
 					p[i] = next
 					next++
 				}
-				taken := q.write(p)
-				require.Equal(t, min(len(p), StreamBuffer-len(want)), taken)
-				next -= byte(len(p) - taken)
-				want = append(want, p[:taken]...)
+				fill := rapid.SampledFrom([]int{0, 1, 1000, StreamBuffer}).Draw(t, "fill")
+				taken := q.write(p, fill)
+				require.Equal(t, min(len(p)+fill, StreamBuffer-len(want)), taken)
+				content := min(taken, len(p))
+				next -= byte(len(p) - content)
+				want = append(append(want, p[:content]...), make([]byte, taken-content)...)
 			},
 			"read": func(t *rapid.T) {
 				p := make([]byte, rapid.IntRange(0, len(want)).Draw(t, "size"))
+				for i := range p {
+					p[i] = 0xff
+				}
 				q.read(p)
 				require.True(t, bytes.Equal(want[:len(p)], p))
 				want = want[len(p):]
 			},
+			"skip": func(t *rapid.T) {
+				size := rapid.IntRange(0, len(want)).Draw(t, "size")
+				q.skip(size)
+				want = want[size:]
+			},
 			"": func(t *rapid.T) {
 				require.Equal(t, len(want), q.size)
 				require.LessOrEqual(t, len(q.data), StreamBuffer)
+				require.LessOrEqual(t, q.kept, q.size)
 			},
 		})
 	})

@@ -57,11 +57,12 @@ func newStream(n *Network, l *link) *stream {
 	}
 }
 
-// write takes as much of p as there is room for, and returns how much.
-func (s *stream) write(p []byte, now int64, wake []*waitPoint) (int, []*waitPoint) {
-	taken := len(p)
+// write takes as much of p, and of so much filler behind it, as there is room for, and
+// returns how much.
+func (s *stream) write(p []byte, fill int, now int64, wake []*waitPoint) (int, []*waitPoint) {
+	taken := len(p) + fill
 	if s.receiver != discarding {
-		taken = s.bytes.write(p)
+		taken = s.bytes.write(p, fill)
 	}
 	s.network.stats.Sent += int64(taken)
 	if taken == 0 || s.receiver == discarding {
@@ -97,22 +98,27 @@ func (s *stream) transmit(size int, at, now int64, wake []*waitPoint) []*waitPoi
 	return s.reads.wakeAt(s.segments.front().arriveAt, now, wake)
 }
 
-// read moves what has arrived into p, as far as it fits.
-func (s *stream) read(p []byte, now int64, wake []*waitPoint) (int, []*waitPoint) {
+// read moves what has arrived into p, as far as it fits, or throws away up to limit bytes
+// of it if p is nil.
+func (s *stream) read(p []byte, limit int, now int64, wake []*waitPoint) (int, []*waitPoint) {
 	count := 0
-	for !s.segments.empty() && count < len(p) {
+	for !s.segments.empty() && count < limit {
 		front := s.segments.front()
 		if front.arriveAt > now {
 			break
 		}
-		part := min(front.size, len(p)-count)
+		part := min(front.size, limit-count)
 		count += part
 		if front.size -= part; front.size == 0 {
 			s.segments.pop()
 		}
 	}
 	if count > 0 {
-		s.bytes.read(p[:count])
+		if p == nil {
+			s.bytes.skip(count)
+		} else {
+			s.bytes.read(p[:count])
+		}
 		s.network.stats.Delivered += int64(count)
 		wake = s.wakeWriter(wake)
 	}
