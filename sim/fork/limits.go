@@ -58,10 +58,17 @@ func (c *Copy) Limit() error {
 
 // addressSpace is the size of this process' address space, in bytes.
 func addressSpace() (uint64, error) {
-	content, err := os.ReadFile("/proc/self/statm")
+	var text [64]byte
+	fd, err := unix.Open("/proc/self/statm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, err
 	}
-	pages, err := strconv.ParseUint(strings.Fields(string(content))[0], 10, 64)
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, text[:])
+	if err != nil {
+		return 0, err
+	}
+	size, _, _ := strings.Cut(string(text[:n]), " ")
+	pages, err := strconv.ParseUint(size, 10, 64)
 	return pages * uint64(os.Getpagesize()), err
 }

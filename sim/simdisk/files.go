@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
@@ -78,10 +80,11 @@ func Mount() error {
 	if files.root != nil {
 		return nil
 	}
-	arena, err := syscall.Mmap(-1, 0, FilesMax*FileMax, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	memory, err := unix.MmapPtr(-1, 0, nil, FilesMax*FileMax, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
 	if err != nil {
 		return fmt.Errorf("cannot reserve addresses for %d files of %d MiB in memory: %w", FilesMax, FileMax>>20, err)
 	}
+	arena := unsafe.Slice((*byte)(memory), FilesMax*FileMax)
 	files.arena = arena
 	files.root = &node{number: 1, mode: 0o755, folder: true}
 	files.nodes = 1

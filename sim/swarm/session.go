@@ -174,7 +174,7 @@ func (v *visited) stand() {
 		}
 		if err != nil || !ended.Well() {
 			died := v.standing()
-			died.Died = replyOf(ended).Died
+			died.Died = diedOf(ended)
 			v.answer(died)
 			v.listen()
 		}

@@ -3,6 +3,7 @@ package swarm
 import (
 	"fmt"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,22 +29,21 @@ func newTape() (*os.File, error) {
 	return nil, fmt.Errorf("cannot make room for a tape of %d bytes: %w", tapeMax, err)
 }
 
-// prepare makes room for the tape of a run that is to leave a folder, or clears it. The
-// copies of the worker share it.
-func (w *worker) prepare() (err error) {
-	flags, fd := unix.MAP_SHARED|unix.MAP_NORESERVE, w.job.TapeFile
+// mapTape returns the memory for the tapes of a worker's runs, which its copies share.
+// That of a worker which was started by hand has no file. Nobody else learns of the
+// mapping, as package unix would keep a note of it that the code under test can notice.
+func mapTape(fd int) ([]byte, error) {
+	flags := unix.MAP_SHARED | unix.MAP_NORESERVE
 	if fd == 0 {
 		flags, fd = flags|unix.MAP_ANON, -1
 	}
-	switch {
-	case w.job.Folder == "":
-	case w.tape == nil:
-		w.tape, err = unix.Mmap(fd, 0, tapeMax, unix.PROT_READ|unix.PROT_WRITE, flags)
-	default:
-		err = unix.Madvise(w.tape, unix.MADV_REMOVE)
-	}
+	memory, err := unix.MmapPtr(fd, 0, nil, tapeMax, unix.PROT_READ|unix.PROT_WRITE, flags)
 	if err != nil {
-		return fmt.Errorf("cannot make room for a tape of %d bytes: %w", tapeMax, err)
+		return nil, fmt.Errorf("cannot make room for a tape of %d bytes: %w", tapeMax, err)
 	}
-	return nil
+	return unsafe.Slice((*byte)(memory), tapeMax), nil
 }
+
+// clearTape makes a tape zero again. A tape that it cannot clear says more than there
+// was of a run that ends its process, and nothing else reads it.
+func clearTape(tape []byte) { _ = unix.Madvise(tape, unix.MADV_REMOVE) }

@@ -28,17 +28,28 @@ const judgeMemory = 2 << 30
 // Work is the life of a worker process: it reads jobs from in, one JSON object a line,
 // and writes a reply to out for each, until in ends. It boots the template of the first
 // job, and does each job in a copy of itself.
+//
+// Between two jobs it does nothing but read, copy itself, wait and pass on bytes. What
+// else there is to do a copy does. Packages keep state, such as what encoding/json knows
+// of types, that the code under test uses too; so every run begins with the same.
 func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
 	debug.SetGCPercent(-1)
 	w := &worker{lines: bufio.NewScanner(in), out: out}
 	w.lines.Buffer(make([]byte, 64<<10), lineMost)
-	if err := w.next(); err != nil || w.job.Protocol == "" {
+	if !w.lines.Scan() {
+		return w.lines.Err()
+	}
+	if err := w.read(); err != nil {
 		return err
 	}
 	if w.job.Protocol != protocol {
 		return w.reply(Answer{Error: ErrProtocol.Error()})
 	}
+	w.limits = w.job.Limits
 	made, err := targets(w.job.Spec.Target)
+	if err == nil {
+		w.tape, err = mapTape(w.job.TapeFile)
+	}
 	if err != nil {
 		return w.reply(Answer{Error: err.Error()})
 	}
@@ -74,22 +85,20 @@ func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target,
 
 // worker does one job after another.
 type worker struct {
-	lines *bufio.Scanner
-	out   io.Writer
-	job   Job
-	tape  []byte     // of the runs that leave a folder, shared with their copies
-	copy  *fork.Copy // this process, if it is a copy
-	forks [][]Reply  // of the job's forks so far
+	lines  *bufio.Scanner // of jobs; the last is the one to be done
+	out    io.Writer
+	job    Job
+	limits fork.Limits // of all copies
+	tape   []byte      // shared with the copies
+	copy   *fork.Copy  // this process, if it is a copy
+	forks  [][][]byte  // replies of the job's forks so far
 
 	visited *visited // in a session
 }
 
-// next reads a job. At the end there is one without a protocol.
-func (w *worker) next() error {
+// read reads the job from its line.
+func (w *worker) read() error {
 	w.job = Job{}
-	if !w.lines.Scan() {
-		return w.lines.Err()
-	}
 	if err := json.Unmarshal(w.lines.Bytes(), &w.job); err != nil {
 		return fmt.Errorf("expected a job as JSON: %w", err)
 	}
@@ -100,33 +109,50 @@ func (w *worker) next() error {
 // there are no more jobs; in a copy, and for a job that is done in place, it returns the
 // run that begins.
 func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
-	for w.job.Protocol != "" {
-		if err := w.prepare(); err != nil {
-			return scenario.Spec{}, scenario.Options{}, err
-		}
-		if w.job.InPlace {
-			return w.job.Spec, w.options(), nil
-		}
-		made, err := fork.Now(w.job.Limits)
-		if err != nil {
-			return scenario.Spec{}, scenario.Options{}, err
-		}
-		if made.Inside() {
+	if w.job.InPlace {
+		return w.job.Spec, w.options(), nil
+	}
+	for more := true; more; more = w.lines.Scan() {
+		clearTape(w.tape)
+		made, err := fork.Now(w.limits)
+		if err == nil && made.Inside() {
 			w.copy = made
-			return w.job.Spec, w.options(), nil
+			err := w.read()
+			return w.job.Spec, w.options(), err
 		}
-		ended, err := made.Wait()
+		var line []byte
 		if err == nil {
-			err = w.pass(ended)
+			line, err = w.await(made)
 		}
 		if err == nil {
-			err = w.next()
+			_, err = w.out.Write(line)
 		}
 		if err != nil {
 			return scenario.Spec{}, scenario.Options{}, err
 		}
 	}
 	return scenario.Spec{}, scenario.Options{}, io.EOF
+}
+
+// await waits for a copy and returns the line that it leaves with. If it left with none,
+// another copy writes why.
+func (w *worker) await(made *fork.Copy) ([]byte, error) {
+	ended, err := made.Wait()
+	if err != nil || ended.Well() && len(ended.Answer) > 0 { // a run may end its process with status 0
+		return ended.Answer, err
+	}
+	last, err := fork.Now(w.limits)
+	if err != nil {
+		return nil, err
+	}
+	if last.Inside() {
+		w.copy = last
+		w.explain(ended)
+	}
+	if ended, err = last.Wait(); err == nil && len(ended.Answer) == 0 {
+		err = fmt.Errorf("cannot tell how a run ended: %s", ended.Why())
+	}
+	return ended.Answer, err
 }
 
 // options are those of the job's run.
@@ -167,29 +193,28 @@ func (w *worker) branch(world *sim.World, _ *scenario.Run, number int) {
 	if number >= len(w.job.Forks) {
 		return // this is one of the copies
 	}
-	var replies []Reply
+	var replies [][]byte
 	for _, way := range w.job.Forks[number].Ways {
-		made, err := fork.Now(w.job.Limits)
-		if err != nil {
-			replies = append(replies, Reply{Died: err.Error()})
-			continue
-		}
-		if made.Inside() {
+		made, err := fork.Now(w.limits)
+		if err == nil && made.Inside() {
 			w.copy, w.forks = made, nil
 			w.job.Forks, w.job.OnlyForks, w.job.Folder = nil, false, ""
 			way.follow(world, w.job.Spec.Seed)
 			return
 		}
-		ended, err := made.Wait()
-		if err != nil {
-			replies = append(replies, Reply{Died: err.Error()})
-			continue
+		var line []byte
+		if err == nil {
+			line, err = w.await(made)
 		}
-		replies = append(replies, replyOf(ended))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(exitUnlimited)
+		}
+		replies = append(replies, line)
 	}
 	w.forks = append(w.forks, replies)
 	if w.job.OnlyForks && number == len(w.job.Forks)-1 {
-		_ = w.reply(Answer{Forks: w.forks})
+		_ = w.reply(Answer{})
 	}
 }
 
@@ -205,30 +230,29 @@ func (w Way) follow(world *sim.World, seed uint64) {
 // exitUnlimited is the exit status of a copy that could not be limited.
 const exitUnlimited = 124
 
-// replyOf is what becomes of a copy that has ended.
-func replyOf(ended fork.Ended) Reply {
-	r := Reply{Answer: ended.Answer, Processor: ended.Processor, Memory: ended.Memory}
-	if !ended.Well() || len(ended.Answer) == 0 { // a run may end its process with status 0
-		r.Answer = nil
-		said := &complaint{}
-		_, _ = said.Write(ended.Output)
-		r.Died = ended.Why()
-		if text := said.String(); len(ended.Output) > 0 {
-			r.Died += "\n" + text
-		}
+// explain leaves with a reply that says how a copy ended, and writes what is known of
+// its run.
+func (w *worker) explain(ended fork.Ended) {
+	died := diedOf(ended)
+	err := w.read()
+	if err == nil {
+		err = w.salvage(died)
 	}
-	return r
+	if err != nil {
+		died += "\nwhat is known of the run could not be written: " + err.Error()
+	}
+	line, _ := json.Marshal(Reply{Died: died, Processor: ended.Processor, Memory: ended.Memory})
+	w.copy.Leave(append(line, '\n'))
 }
 
-// pass writes the reply for a copy that has ended.
-func (w *worker) pass(ended fork.Ended) error {
-	r := replyOf(ended)
-	if r.Died != "" {
-		if err := w.salvage(r.Died); err != nil {
-			r.Died += "\nwhat is known of the run could not be written: " + err.Error()
-		}
+// diedOf says how a copy ended, and what it wrote.
+func diedOf(ended fork.Ended) string {
+	if len(ended.Output) == 0 {
+		return ended.Why()
 	}
-	return json.NewEncoder(w.out).Encode(r)
+	said := &complaint{}
+	_, _ = said.Write(ended.Output)
+	return ended.Why() + "\n" + said.String()
 }
 
 // salvage writes what is known of a run that ended its process: what it is a function
@@ -243,18 +267,33 @@ func (w *worker) salvage(died string) error {
 
 // reply answers for a run, and is the last thing that a copy does.
 func (w *worker) reply(answer Answer) error {
-	line, err := json.Marshal(answer)
+	for _, lines := range w.forks {
+		replies := make([]Reply, len(lines))
+		for i, line := range lines {
+			if err := json.Unmarshal(line, &replies[i]); err != nil {
+				return fmt.Errorf("expected the reply of a copy: %w", err)
+			}
+		}
+		answer.Forks = append(answer.Forks, replies)
+	}
+	content, err := json.Marshal(answer)
 	if err != nil {
 		return err
 	}
+	var usage unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
+	line, err := json.Marshal(Reply{
+		Answer: content, Processor: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), Memory: usage.Maxrss << 10,
+	})
+	if err != nil {
+		return err
+	}
+	line = append(line, '\n')
 	if w.copy != nil {
 		w.copy.Leave(line)
 	}
-	var usage unix.Rusage
-	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
-	return json.NewEncoder(w.out).Encode(Reply{
-		Answer: line, Processor: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), Memory: usage.Maxrss << 10,
-	})
+	_, err = w.out.Write(line)
+	return err
 }
 
 // answer writes what a run is to leave, judges it, and says so.
@@ -283,7 +322,7 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began, Forks: w.forks}
+	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began}
 	var err error
 	if answer.Explored, err = explored(run, job.Choices); err != nil {
 		return Answer{}, err
