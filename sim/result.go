@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/watchsim/watchsim/sim/internal/kernel"
+	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
 // Stop is why a run ended.
@@ -59,6 +60,9 @@ type Result struct {
 	// often a goroutine ran without being picked, which must not happen.
 	Diverged     bool
 	Uncontrolled uint32
+	// DiskFull means that a limit of the files in memory was hit: something was told that
+	// a disk is full which is none.
+	DiskFull bool
 	// Tape is the recorded tape; TapeFull means that it is cut short.
 	Tape     []byte
 	TapeFull bool
@@ -114,6 +118,7 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 		Decisions: c.Decisions, Switches: c.Switches, Points: c.Points, Yields: c.Yields, Stalls: c.Stalls,
 		Spins: c.Spins, Simulated: time.Duration(c.Now), Wall: wall, Goroutines: c.Goroutines,
 		begin: w.begin, Diverged: c.Diverged != 0, Uncontrolled: c.Foreign, TapeFull: c.TapeFull != 0,
+		DiskFull: simdisk.Full(),
 	}
 	for _, process := range w.groups {
 		result.processes = append(result.processes, process.name)

@@ -8,6 +8,7 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
 // Verdict is what the run itself and the oracle say together. It is the object
@@ -93,6 +94,10 @@ func (r *Run) Judge() Verdict {
 			v.Outcome = linearizability.Failed
 			v.Violations = append(v.Violations, Violation{Guarantee: "Completed", Text: string(r.Result.Stop)})
 		}
+		return v
+	}
+	if r.Result.DiskFull {
+		v.Outcome, v.Reason = linearizability.Inconclusive, simdisk.FullReason
 		return v
 	}
 	if r.Unreadable != nil {

@@ -97,6 +97,9 @@ func Mount() error {
 	return nil
 }
 
+// FullReason is why a run decides nothing that has hit a limit of the files.
+const FullReason = "the simulated disk is full: the files of the run have hit a limit of package simdisk"
+
 // Full reports whether a limit of the files has been hit.
 func Full() bool { return files.full }
 
