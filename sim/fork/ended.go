@@ -36,7 +36,7 @@ func (e Ended) Why() string {
 	case e.late:
 		return fmt.Sprintf("it took longer than %v on the clock, %v of it on a processor: the machine is busy with something else, or the run waits for something outside of it",
 			e.limits.Clock, e.Processor.Round(time.Millisecond))
-	case says("SIGXCPU"), e.signal == unix.SIGXCPU:
+	case e.signal == unix.SIGKILL && e.Processor >= e.limits.Processor:
 		return fmt.Sprintf("it took longer than %v of processor time", e.limits.Processor)
 	case says("fatal error: out of memory"), says("fatal error: runtime: cannot allocate"), says("cannot allocate memory"):
 		return fmt.Sprintf("it needed more than %d MiB of memory beside what it began with", e.limits.Memory>>20)

@@ -49,6 +49,9 @@ func (c *Copy) Limit() error {
 		if limit >= now.Max {
 			continue // what this process was started with is stricter
 		}
+		if resource == unix.RLIMIT_CPU {
+			now.Max = limit // Go ignores the signal that comes before SIGKILL
+		}
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: now.Max}); err != nil {
 			return fmt.Errorf("cannot limit a copy of this process: %w", err)
 		}
