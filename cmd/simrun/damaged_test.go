@@ -2,22 +2,36 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/simdisk"
 	"github.com/watchsim/watchsim/sim/target"
 )
 
-// addDamagedTargets adds the first target with something wrong about its
-// servers. Warming up, which has three members, is spared.
+// addDamagedTargets adds the first target with something wrong about its servers.
 func addDamagedTargets() {
 	for _, damaged := range []damagedTarget{
 		{name: "forgetful", wrap: func(server target.Server) target.Server { return forgetful{server} }},
-		{name: "panicking", start: func() { panic("the panicking target panics") }},
-		{name: "undetermined", start: func() {
-			started++
-			time.Sleep(time.Duration(started) * time.Millisecond)
-		}},
+		{name: "bootless", start: func() { panic("the bootless target panics") }},
+		{name: "undetermined", wrap: inSomeRuns(1, func() { time.Sleep(time.Duration(os.Getpid()) * time.Microsecond) })},
+
+		{name: "behaving", wrap: inSomeRuns(2, func() {})},
+		{name: "panicking", wrap: inSomeRuns(1, func() { panic("the panicking target panics") })},
+		{name: "killed", wrap: inSomeRuns(2, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) })},
+		{name: "exiting", wrap: inSomeRuns(2, func() { os.Exit(0) })},
+		{name: "panicking-sometimes", wrap: inSomeRuns(2, func() { panic("the panicking target panics") })},
+		{name: "large", wrap: inSomeRuns(2, func() { held = make([]byte, 16<<30) })},
+		{name: "spinning", wrap: inSomeRuns(2, func() {
+			for {
+				held = nil
+			}
+		})},
+		{name: "blocking", wrap: inSomeRuns(2, func() { _, _ = syscall.Select(0, nil, nil, nil, nil) })},
+		{name: "filling", wrap: inSomeRuns(2, fill)},
 	} {
 		entry := targets[0]
 		sound := entry.make
@@ -31,8 +45,40 @@ func addDamagedTargets() {
 	}
 }
 
-// started counts the servers of all runs of this process, which no run may know.
-var started int
+// inSomeRuns has servers misbehave at the 20th operation of one run in so many, which
+// ones depends on the seed alone.
+func inSomeRuns(oneIn int64, misbehave func()) func(target.Server) target.Server {
+	return func(server target.Server) target.Server {
+		return &misbehaving{Server: server, oneIn: oneIn, misbehave: misbehave}
+	}
+}
+
+type misbehaving struct {
+	target.Server
+	operations int
+	oneIn      int64
+	misbehave  func()
+}
+
+func (m *misbehaving) Do(ctx context.Context, op *model.Operation, token string) string {
+	if m.operations++; m.operations == 20 && time.Now().UnixMicro()%m.oneIn == 0 {
+		m.misbehave()
+	}
+	return m.Server.Do(ctx, op, token)
+}
+
+// held is memory that is not given back.
+var held []byte
+
+// fill fills the simulated disks.
+func fill() {
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("%s/filling-%d", simdisk.Root, i)
+		if os.WriteFile(name, nil, 0o600) != nil || os.Truncate(name, simdisk.FileMax) != nil {
+			return
+		}
+	}
+}
 
 // damagedTarget is another target but for one thing.
 type damagedTarget struct {
@@ -44,8 +90,8 @@ type damagedTarget struct {
 
 func (d damagedTarget) Start(config target.ServerConfig) (target.Server, error) {
 	server, err := d.Target.Start(config)
-	if err != nil || len(config.Endpoints) > 1 {
-		return server, err
+	if err != nil {
+		return nil, err
 	}
 	if d.start != nil {
 		d.start()

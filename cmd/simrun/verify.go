@@ -17,8 +17,9 @@ func verifyCommand() *cobra.Command {
 		Use:   "verify --seeds A-B",
 		Short: "run seeds in two orders and check that each is one run",
 		Long: "verify runs the seeds forwards in one worker and backwards in another, and the first of them in\n" +
-			"--processes fresh ones, half of these all at once. If a seed was two different runs, it says in\n" +
-			"which decision they part, and where each was then.",
+			"--processes fresh ones, half of these at once. Every other fresh one runs in place, as with --no-fork,\n" +
+			"and the rest in a copy of a world that has booted, whatever --no-fork says of the workers. If a seed was\n" +
+			"two different runs, it says in which decision they part, and where each was then.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			config, err := flags.config()
@@ -36,7 +37,7 @@ func verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(command.OutOrStdout(), "seeds %d to %d have one hash each, forwards and backwards; seed %d has it in %d fresh processes\n",
+			fmt.Fprintf(command.OutOrStdout(), "seeds %d to %d have one hash each, forwards and backwards; seed %d has it in %d fresh processes, in place and forked\n",
 				config.First, config.Last, config.First, processes)
 			return nil
 		},

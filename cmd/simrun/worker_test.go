@@ -3,31 +3,126 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/swarm"
 )
 
-func TestDyingWorkerIsAFailureWithItsPanic(t *testing.T) {
-	code, stdout, stderr := simrun(t, "--seeds", "1-3", "--target", "panicking")
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
-	require.Contains(t, stdout, "3 of 3 seeds: 0 passed, 3 failed, 0 inconclusive")
-	require.Contains(t, stdout, "Completed broken in 3")
-	for seed := 1; seed <= 3; seed++ {
-		require.Contains(t, stdout, fmt.Sprintf("the worker process died in seed %d: panic: the panicking target panics\n", seed))
-		require.Contains(t, stdout, fmt.Sprintf("Reproduce with: simrun --seed %d --target panicking\n", seed))
-	}
-	require.Contains(t, stdout, "damagedTarget.Start", "the stack")
+// misbehaviours are targets that end some runs, and what is said of those.
+var misbehaviours = []struct {
+	target, says string
+	code         int
+	verdict      string
+}{
+	{"panicking-sometimes", "it panicked, with exit status 2: panic: the panicking target panics\n", exitFailed, "FAILED"},
+	{"killed", "it was killed with SIGKILL, by somebody or by a system without memory", exitFailed, "FAILED"},
+	{"exiting", "it ended its process with exit status 0", exitFailed, "FAILED"},
+	{"large", "it needed more than 6144 MiB of memory beside what it began with", exitFailed, "FAILED"},
+	{"filling", "the run filled the simulated disks, which hold 1024 MiB", exitInconclusive, "INCONCLUSIVE"},
+}
 
-	code, stdout, stderr = simrun(t, "--seed", "1", "--target", "panicking", "--json")
+// A run that ends its process, or cannot go on, is one run with a verdict and a folder,
+// and those beside it are what they are without it.
+func TestARunThatMisbehavesIsOneRun(t *testing.T) {
+	_, sound, _ := simrun(t, strings.Fields("--seeds 1-6 --scenario calm --target behaving --json")...)
+	for _, row := range misbehaviours {
+		t.Run(row.target, func(t *testing.T) {
+			out := t.TempDir()
+			arguments := []string{"--seeds", "1-6", "--scenario", "calm", "--target", row.target, "--out", out, "--keep-all", "--json"}
+			code, stdout, stderr := simrun(t, arguments...)
+			require.Equal(t, row.code, code, "%s%s", stdout, stderr)
+			bad := 0
+			for _, v := range verdicts(t, stdout) {
+				folder := fmt.Sprintf("%s-calm-%d", row.target, v.Seed)
+				_, err := scenario.Load(filepath.Join(out, folder))
+				require.NoError(t, err)
+				if v.Outcome == linearizability.Passed {
+					require.Contains(t, sound, v.Hash, "seed %d as where no run misbehaves", v.Seed)
+					continue
+				}
+				bad++
+				require.Contains(t, stderr, row.says)
+				require.Contains(t, content(t, filepath.Join(out, folder), "report.txt"), row.says)
+				require.NotEmpty(t, content(t, filepath.Join(out, folder), "verdict.json"))
+			}
+			require.Greater(t, bad, 0)
+			require.Less(t, bad, 6, "some are to pass")
+			require.Len(t, verdicts(t, stdout), 6)
+		})
+	}
+}
+
+// verdicts are those that --json has printed.
+func verdicts(t *testing.T, stdout string) (all []scenario.Verdict) {
+	t.Helper()
+	for line := range strings.Lines(stdout) {
+		var v scenario.Verdict
+		require.NoError(t, json.Unmarshal([]byte(line), &v))
+		all = append(all, v)
+	}
+	return all
+}
+
+func TestARunThatTakesTooLongIsOneRun(t *testing.T) {
+	for target, says := range map[string]string{
+		"spinning": "it took longer than 2s of processor time",
+		"blocking": "it took longer than 10s on the clock",
+	} {
+		t.Run(target, func(t *testing.T) {
+			config := determinism(t, "calm", target, 2, 3)
+			config.Out = t.TempDir()
+			config.Limits.Run.Processor = 2 * time.Second
+			if target == "blocking" {
+				config.Limits.Run.Clock = 10 * time.Second
+			}
+			outcomes := map[linearizability.Outcome]int{}
+			swarm.Run(t.Context(), config, func(outcome swarm.Outcome) {
+				require.NoError(t, outcome.Err)
+				outcomes[outcome.Verdict.Outcome]++
+				if outcome.Verdict.Outcome == linearizability.Failed {
+					require.Contains(t, outcome.Report, says)
+					recorded, err := scenario.Load(outcome.Verdict.Folder)
+					require.NoError(t, err)
+					require.Greater(t, len(recorded.Tape), 100)
+				}
+			})
+			require.Greater(t, outcomes[linearizability.Failed], 0)
+			require.Greater(t, outcomes[linearizability.Passed], 0)
+		})
+	}
+}
+
+// A template that does not come up is the failure of each of its runs.
+func TestATemplateThatDoesNotBootFailsItsRuns(t *testing.T) {
+	out := t.TempDir()
+	code, stdout, stderr := simrun(t, "--seeds", "1-2", "--target", "bootless", "--out", out)
 	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
-	require.Contains(t, stdout, `"guarantee":"Completed","text":"the worker process died in seed 1: panic: the panicking target panics`)
+	require.Contains(t, stdout, "2 of 2 seeds: 0 passed, 2 failed, 0 inconclusive")
+	require.Contains(t, stderr, "the worker of this run ended before it: seed 1: exit status 2; panic: the bootless target panics")
+	require.Contains(t, content(t, out, "bootless-minute-1/report.txt"), "panic: the bootless target panics")
+	_, err := scenario.Load(filepath.Join(out, "bootless-minute-1"))
+	require.NoError(t, err)
+}
+
+// A run in place takes its worker with it, and is a failure all the same.
+func TestARunThatDiesInPlaceLeavesAFolder(t *testing.T) {
+	out := t.TempDir()
+	code, stdout, stderr := simrun(t, "--seeds", "1-2", "--no-fork", "--scenario", "calm", "--target", "panicking", "--out", out)
+	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "2 of 2 seeds: 0 passed, 2 failed, 0 inconclusive")
+	recorded, err := scenario.Load(filepath.Join(out, "panicking-calm-2"))
+	require.NoError(t, err)
+	require.Greater(t, len(recorded.Tape), 100)
 }
 
 // What a run is a function of, and its decisions so far, are there if its process dies.
@@ -43,7 +138,7 @@ func TestARunWhoseProcessDiesLeavesAFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint64(3), recorded.Spec.Seed)
 	require.Empty(t, recorded.Hash)
-	require.Greater(t, len(recorded.Tape), 100, "the decisions of the time before the server is started")
+	require.Greater(t, len(recorded.Tape), 100, "the decisions of the time before the panic")
 
 	code, stdout, stderr = simrun(t, "replay", folder)
 	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
@@ -80,11 +175,6 @@ func TestInterruptGivesWhatIsKnown(t *testing.T) {
 			known := 1 + strings.Count(rest.String(), "\n")
 			require.Contains(t, stderr.String(), fmt.Sprintf("%d of 100000 seeds: ", known))
 			require.Contains(t, stderr.String(), "interrupted: the seeds that are missing were not run")
-			for _, dir := range []string{"/dev/shm", os.TempDir()} {
-				left, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("watchsim-%d-*", c.Process.Pid)))
-				require.NoError(t, err)
-				require.Empty(t, left, "workers' folders")
-			}
 		})
 	}
 }

@@ -34,7 +34,7 @@ func verdict(seed uint64) campaign.Result {
 	case seed%11 == 0:
 		result.Outcome = linearizability.Failed
 		result.Violations = []scenario.Violation{
-			{Guarantee: "Completed", Text: fmt.Sprintf("the worker process died in seed %d: panic: no state\n\ngoroutine %d [running]:\npanic({0x1, 0x2})\n\t/usr/local/go/panic.go:1\nexample.com/cache.(*Cache).list(0xc000%d)\n\t/src/cache.go:9", seed, seed, seed)},
+			{Guarantee: "Completed", Text: fmt.Sprintf("the run ended its process: seed %d: it panicked, with exit status 2: panic: no state\n\ngoroutine %d [running]:\npanic({0x1, 0x2})\n\t/usr/local/go/panic.go:1\nexample.com/cache.(*Cache).list(0xc000%d)\n\t/src/cache.go:9", seed, seed, seed)},
 		}
 	case seed%13 == 0:
 		result.Outcome, result.Reason = linearizability.Inconclusive, fmt.Sprintf("%d writes of at least 10", seed%10)

@@ -80,7 +80,7 @@ func TestMergeCountsAndGroups(t *testing.T) {
 	require.Empty(t, reliable.Artefacts, "there are none")
 
 	require.Equal(t, "Completed", m.Groups[1].Guarantee)
-	require.Equal(t, "the worker process died in seed 11: panic: no state", m.Groups[1].Example, "without stacks")
+	require.Equal(t, "the run ended its process: seed 11: it panicked, with exit status 2: panic: no state", m.Groups[1].Example, "without stacks")
 	require.Len(t, m.Reasons, 2)
 }
 

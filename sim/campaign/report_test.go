@@ -36,7 +36,7 @@ func TestReport(t *testing.T) {
     panic: no state
     seeds: 11, 22, 33, 44, 55, 66, 77, 88, 99, 121 and 2 more
     seed 11:
-      the worker process died in seed 11: panic: no state
+      the run ended its process: seed 11: it panicked, with exit status 2: panic: no state
     Reproduce with: simrun --seed 11 --scenario calm
 
 Inconclusive:

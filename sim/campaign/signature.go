@@ -130,8 +130,8 @@ func subject(text string) string {
 }
 
 var (
-	// died begins the text about a worker that ended in the middle of a run.
-	died = regexp.MustCompile(`^the worker process died in seed \d+: `)
+	// died begins the text about a run that ended its process, or its worker.
+	died = regexp.MustCompile(`^the run ended its process: (?:the worker of this run ended before it: )?seed \d+: (?:it panicked, with exit status \d+: |exit status \d+; )?`)
 	// frame is a line of a stack that names a function.
 	frame = regexp.MustCompile(`^(\S+)\(.*\)$`)
 )

@@ -50,14 +50,16 @@ func Verify(ctx context.Context, config Config) error {
 	})
 }
 
-// Repeat runs one seed in so many fresh processes, half of them one after the
-// other and half of them all at once, in each other's way. The error names the
-// first decision in which two of them differ, and what each did then.
+// Repeat runs one seed in so many fresh processes, every other one in place and the rest
+// in copies, half of them one after the other and half of them in each other's way. The
+// error names the first decision in which two of them differ, and what each did then.
 func Repeat(ctx context.Context, config Config, seed uint64, processes int) error {
 	return inFolder(func(dir string) error {
 		runs := make([]record, processes)
 		errs := make([]error, processes)
 		once := func(i int) {
+			config := config
+			config.InPlace = i%2 == 0
 			var one []record
 			if one, errs[i] = inOrder(ctx, config, []uint64{seed}, filepath.Join(dir, fmt.Sprint(i))); errs[i] == nil {
 				runs[i] = one[0]

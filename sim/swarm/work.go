@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -252,7 +253,11 @@ func diedOf(ended fork.Ended) string {
 	}
 	said := &complaint{}
 	_, _ = said.Write(ended.Output)
-	return ended.Why() + "\n" + said.String()
+	text := said.String()
+	if strings.HasPrefix(text, "panic: ") {
+		return ended.Why() + ": " + text
+	}
+	return ended.Why() + "\n" + text
 }
 
 // salvage writes what is known of a run that ended its process: what it is a function
