@@ -1,11 +1,12 @@
-// Command bench measures what the project promises: speed, the share of
-// checking, memory, the cost of the scheduler, and the oracle on histories larger
-// than any run's. `make bench` runs it in the
-// project's folder, after bin/simrun has been built.
+// Command bench measures what the project promises: speed, by itself and against another
+// binary, the share of checking, the first run, memory, the cost of the scheduler, and
+// the oracle on histories larger than any run's. `make bench` runs it in the project's
+// folder, after bin/simrun has been built.
 //
 //	go run ./sim/bench                       everything
 //	go run ./sim/bench -only minute,quorum   some of it
 //	go run ./sim/bench -seeds 50             quicker and coarser
+//	go run ./sim/bench -since 6bd9c49        with the binary of a commit beside it
 package main
 
 import (
@@ -33,16 +34,21 @@ type part struct {
 // settings are what the flags say.
 type settings struct {
 	simrun string
-	seeds  int // of a speed measurement
-	many   int // of the memory measurement
-	rounds int // of the ping-pong
-	pairs  int // of ping-pongs with and without the overlay
+	old    string // the binary to compare it with, "" for none
+	since  string // the commit to build that binary of, "" for none
+	turns  int    // of the two binaries
+	seeds  int    // of a speed measurement
+	many   int    // of the memory measurement
+	rounds int    // of the ping-pong
+	pairs  int    // of ping-pongs with and without the overlay
 	notes  io.Writer
 }
 
 var parts = []part{
 	{"minute", func(s settings) ([]row, error) { return speed(s, "minute", s.seeds, 60) }},
 	{"quorum", func(s settings) ([]row, error) { return speed(s, "quorum", max(1, s.seeds/4), 8) }},
+	{"against", against},
+	{"first", first},
 	{"memory", memory},
 	{"scheduler", scheduler},
 	{"oracle", oracle},
@@ -56,6 +62,9 @@ func run(arguments []string, stdout, stderr io.Writer) int {
 	s := settings{notes: stderr}
 	only := flags.String("only", "", "measure only these, separated by commas: "+strings.Join(names(), ", "))
 	flags.StringVar(&s.simrun, "simrun", "bin/simrun", "the binary to measure")
+	flags.StringVar(&s.old, "old", "", "another binary to compare the processor time of a seed with")
+	flags.StringVar(&s.since, "since", "", "a commit to build that binary of")
+	flags.IntVar(&s.turns, "turns", 3, "number of times that each of the two binaries runs its seeds")
 	flags.IntVar(&s.seeds, "seeds", 400, "number of seeds to measure speed with; a quarter of it for quorum")
 	flags.IntVar(&s.many, "memory-seeds", 2000, "number of seeds to measure memory with")
 	flags.IntVar(&s.rounds, "rounds", 1_000_000, "round trips of one ping-pong")

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	memoryMost  = 2 << 30 // bytes
-	memoryEvery = 20 * time.Millisecond
+	memoryMax   = 3 << 29 // bytes
+	memoryEvery = 50 * time.Millisecond
 )
 
 // memory measures what many seeds take with all workers.
@@ -22,12 +22,12 @@ func memory(s settings) ([]row, error) {
 	}
 	return []row{{
 		fmt.Sprintf("memory of %d seeds, all processes", total.runs),
-		fmt.Sprintf("%d MiB", total.peakMemory>>20), fmt.Sprintf("below %d MiB", memoryMost>>20), total.peakMemory < memoryMost,
+		fmt.Sprintf("%d MiB", total.peakMemory>>20), fmt.Sprintf("below %d MiB", memoryMax>>20), total.peakMemory < memoryMax,
 	}}, nil
 }
 
-// watchMemory samples the resident memory of a process and its children until
-// stop is closed, then sends the largest sum.
+// watchMemory samples the memory of a process and all its descendants until stop is
+// closed, then sends the largest sum.
 func watchMemory(pid int, stop <-chan struct{}) <-chan int64 {
 	peak := make(chan int64, 1)
 	go func() {
@@ -40,26 +40,36 @@ func watchMemory(pid int, stop <-chan struct{}) <-chan int64 {
 				peak <- most
 				return
 			case <-ticks.C:
-				now := resident(pid)
-				for _, child := range children(pid) {
-					now += resident(child)
-				}
-				most = max(most, now)
+				most = max(most, tree(pid))
 			}
 		}
 	}()
 	return peak
 }
 
-// resident is the resident memory of a process in bytes, 0 if it has ended.
-func resident(pid int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	fields := strings.Fields(string(text))
-	if err != nil || len(fields) < 2 {
+// tree is the memory of a process and its descendants in bytes.
+func tree(pid int) int64 {
+	sum := proportional(pid)
+	for _, child := range children(pid) {
+		sum += tree(child)
+	}
+	return sum
+}
+
+// proportional is the memory of a process in bytes, 0 if it has ended. What it shares
+// with others, a copy with its original most of all, is divided among them.
+func proportional(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
 		return 0
 	}
-	pages, _ := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize())
+	for line := range strings.Lines(string(text)) {
+		var kibibytes int64
+		if n, _ := fmt.Sscanf(line, "Pss: %d kB", &kibibytes); n == 1 {
+			return kibibytes << 10
+		}
+	}
+	return 0
 }
 
 // children are the processes that a process has started, by any of its threads.

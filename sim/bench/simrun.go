@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -26,8 +27,12 @@ type sum struct {
 	simulated, wall, check float64
 	peakMemory             int64         // bytes, coordinator and workers together
 	processor              time.Duration // theirs, together
+	faults                 int64         // page faults, theirs together
 	steady                 time.Duration // from the first object to the last
 }
+
+// processorEach is the processor time of a seed in seconds, all that is paid once included.
+func (s sum) processorEach() float64 { return s.processor.Seconds() / float64(s.runs) }
 
 // simrun runs a range of seeds and adds up what it says. Runs that fail count:
 // they are measured, not judged.
@@ -54,6 +59,9 @@ func simrun(s settings, arguments ...string) (sum, error) {
 	total.peakMemory = <-peak
 	waited := command.Wait()
 	total.processor = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	if usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		total.faults = usage.Minflt + usage.Majflt
+	}
 	var exited *exec.ExitError
 	if errors.As(waited, &exited) && exited.ExitCode() != 2 {
 		waited = nil // failed, or inconclusive

@@ -15,6 +15,11 @@ var memoryEdits = []edit{
 		"	if gp.stack.lo != 0 && gp.stack.hi-gp.stack.lo < uintptr(startingStackSize) {\n",
 		"process-wide: a stack that has grown serves the next goroutine"),
 
+	replace("runtime/mheap.go", "	sysMap(unsafe.Pointer(v), nBase-v, &gcController.heapReleased, \"heap\")\n\n	// The memory just allocated", `	sysMap(unsafe.Pointer(v), nBase-v, &gcController.heapReleased, "heap")
+	simGrown(v, nBase-v)
+
+	// The memory just allocated`, "what a copy of the process adds to the heap is had in few page faults"),
+
 	after("runtime/mgcscavenge.go", "func gcPaceScavenger(memoryLimit int64, heapGoal, lastHeapGoal uint64) {\n", `	if simOutside != 0 {
 		scavenge.memoryLimitGoal.Store(^uint64(0))
 		scavenge.gcPercentGoal.Store(^uint64(0))
