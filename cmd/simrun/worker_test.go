@@ -15,6 +15,7 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/sim/simdisk"
 	"github.com/watchsim/watchsim/sim/swarm"
 )
 
@@ -28,7 +29,7 @@ var misbehaviours = []struct {
 	{"killed", "it was killed with SIGKILL, by somebody or by a system without memory", exitFailed, "FAILED"},
 	{"exiting", "it ended its process with exit status 0", exitFailed, "FAILED"},
 	{"large", "it needed more than 6144 MiB of memory beside what it began with", exitFailed, "FAILED"},
-	{"filling", "the run filled the simulated disks, which hold 1024 MiB", exitInconclusive, "INCONCLUSIVE"},
+	{"filling", simdisk.FullReason, exitInconclusive, "INCONCLUSIVE"},
 }
 
 // A run that ends its process, or cannot go on, is one run with a verdict and a folder,

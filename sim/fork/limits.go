@@ -49,10 +49,10 @@ func (c *Copy) Limit() error {
 		if limit >= now.Max {
 			continue // what this process was started with is stricter
 		}
-		if resource == unix.RLIMIT_CPU {
-			now.Max = limit // Go ignores the signal that comes before SIGKILL
-		}
-		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: now.Max}); err != nil {
+		// The system tells of a soft limit of processor time by SIGXCPU, which Go ignores,
+		// and kills at the hard one. It counts in ticks: a second more is above the limit
+		// in whatever is told of the copy afterwards.
+		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: min(limit+1, now.Max)}); err != nil {
 			return fmt.Errorf("cannot limit a copy of this process: %w", err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/cluster"
-	"github.com/watchsim/watchsim/sim/simdisk"
 	"github.com/watchsim/watchsim/sim/simnet"
 	"github.com/watchsim/watchsim/sim/target"
 )
@@ -97,18 +96,11 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 		return nil, fmt.Errorf("the cluster did not boot: %s\n%s", result.Stop, result.Stacks)
 	}
 	r.Result = result
-	if simdisk.Full() {
-		r.problem(errDisk)
-	}
 	if ran != nil {
 		r.Unreadable = r.readTruth(ran)
 	}
 	return r, nil
 }
-
-// errDisk is what is wrong with a run that wrote more than there is room for.
-var errDisk = fmt.Errorf("the run filled the simulated disks, which hold %d MiB in %d files of at most %d MiB",
-	simdisk.Capacity>>20, simdisk.FilesMax, simdisk.FileMax>>20)
 
 // started has the run begin that begin says.
 func started(world *sim.World, template Template, begin Begin) (*Run, error) {
