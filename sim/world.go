@@ -33,15 +33,11 @@ type World struct {
 	network *simnet.Network
 	begin   time.Time
 
-	recording  recording
-	started    time.Time       // on the real clock, when the decisions of config began
-	outside    func()          // who wanted the next pause
-	followed   Source          // since the last pause that changed it
-	streamSeed uint64          // that random streams derive from
-	drawn      sync.Mutex      // guards streams, and is never waited for
-	streams    []stream        // that were handed out
-	waiters    []Waiter        // room for what Waiting tells
-	setWindow  func(open bool) // the kernel's, see explore.go
+	recording recording
+	started   time.Time       // on the real clock, when the decisions of config began
+	outside   func()          // who wanted the next pause
+	followed  Source          // since the last pause that changed it
+	setWindow func(open bool) // the kernel's, see explore.go
 
 	mu       sync.Mutex // guards groups, disks and clocks
 	groups   []*Process // by number
@@ -130,7 +126,6 @@ func (w *World) follow(config Config) *kernel.Params {
 	config.Source.load(params)
 	config.Explore.load(params)
 	w.config, w.recording, w.started = config, newRecording(params, config), time.Now()
-	w.streamSeed = config.Source.Seed()
 	return params
 }
 
@@ -143,15 +138,7 @@ func (w *World) networkConfig() simnet.Config {
 
 // Rand returns the random numbers that the run's seed holds under a name. Two
 // calls with one name return two streams with the same numbers.
-func (w *World) Rand(name string) *rand.Rand {
-	source := rand.NewPCG(streamSeeds(w.streamSeed, name))
-	Aside(func() {
-		w.drawn.Lock()
-		defer w.drawn.Unlock()
-		w.streams = append(w.streams, stream{name, source})
-	})
-	return rand.New(source)
-}
+func (w *World) Rand(name string) *rand.Rand { return Stream(w.config.Source.Seed(), name) }
 
 // Seed is the number the run's random streams derive from.
 func (w *World) Seed() uint64 { return w.config.Source.Seed() }

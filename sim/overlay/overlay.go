@@ -24,7 +24,6 @@ var newFiles = map[string]string{
 	"runtime/watchsim.go":         text("runtime_sim"),
 	"runtime/watchsim_table.go":   text("runtime_sim_table"),
 	"runtime/watchsim_pause.go":   text("runtime_sim_pause"),
-	"runtime/watchsim_places.go":  text("runtime_sim_places"),
 	"runtime/watchsim_maps.go":    text("runtime_sim_maps"),
 	"runtime/watchsim_focus.go":   text("runtime_sim_focus"),
 	"runtime/watchsim_explore.go": text("runtime_sim_explore"),

@@ -57,12 +57,6 @@ type Run struct {
 	// Leaked is how many goroutines API servers left behind at orderly stops.
 	Leaked      int
 	compactions map[int64]int64 // when each was asked for, by revision
-
-	cluster  *cluster.Cluster // once it has booted
-	branched int              // branches of the spec that were added while the run paused
-	// Instants since the world began: where marks count from, the mark that the run
-	// pauses at, and until when clients make requests, 0 if the spec alone says so.
-	origin, pausedAt, working time.Duration
 	// Parts are the steps that the clients took.
 	Parts []workload.Part
 
@@ -173,14 +167,11 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	}
 	r.Spec.Explore.watch(world, began)
 	clients.Start()
-	working, stopWorking := context.WithDeadline(context.Background(), began.Add(config.Active()))
-	defer stopWorking()
-	go r.shorten(working, stopWorking, began)
-	report, err := faults.Run(working, r.Plan, cluster.Surface(clients), began)
+	report, err := faults.Run(context.Background(), r.Plan, cluster.Surface(clients), began)
 	r.Faults, r.History.Faults = report, report.Fired
 	r.problem(err)
 
-	<-working.Done()
+	time.Sleep(time.Until(began.Add(config.Active())))
 	// A goroutine that stalls for seconds is as much of a fault as a network that does.
 	world.Calm()
 	r.History.Healed = int64(time.Since(began))
@@ -205,27 +196,6 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	r.compactions = cluster.Compactions(began)
 	r.History.Censuses = cluster.Censuses(began)
 	r.History.Leaders, r.History.Windows = cluster.Standing(began, ended)
-}
-
-// shortenPeriod is how often a run looks whether a branch has made it shorter.
-const shortenPeriod = 500 * time.Millisecond
-
-// shorten stops the working phase early if a branch says so: whoever makes one stands
-// outside of the simulation and can wake nobody in it.
-func (r *Run) shorten(working context.Context, stop func(), began time.Time) {
-	ticker := time.NewTicker(shortenPeriod)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-working.Done():
-			return
-		case <-ticker.C:
-			if r.working > 0 && r.Began+time.Since(began) >= r.working {
-				stop()
-				return
-			}
-		}
-	}
 }
 
 // readTruth reads what etcd committed, once nothing runs any more.

@@ -85,7 +85,6 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 			return
 		}
 		ran.Follow(r.Spec.latency(), r.Spec.eventBytes())
-		r.cluster = ran
 		r.live(world, ran, made)
 		world.Settle()
 	})

@@ -41,10 +41,6 @@ type Job struct {
 	Forks []Fork `json:"forks,omitempty"`
 	// OnlyForks ends the run itself at the last of them, without a verdict.
 	OnlyForks bool `json:"onlyForks,omitempty"`
-	// Search has copies of the run go on by other seeds where it is in rare states. The
-	// answer is that of the first copy that does not pass, with the branches that lead to
-	// it, or else that of the run itself.
-	Search *Search `json:"search,omitempty"`
 	// InPlace has the run go on in the worker itself instead of in a copy, for
 	// debuggers, the race detector, and logs. The worker does nothing else then.
 	InPlace bool `json:"inPlace,omitempty"`
@@ -109,10 +105,6 @@ type Answer struct {
 	Details *Details `json:"details,omitempty"`
 	// Explored is there if the run was one that explores.
 	Explored *Explored `json:"explored,omitempty"`
-	// Branches are those of the run that this is the answer of, and Runs how many runs
-	// there were with all copies, if the job was a search.
-	Branches []scenario.Branch `json:"branches,omitempty"`
-	Runs     uint64            `json:"runs,omitempty"`
 	// Forks are the answers of copies that went on in other ways, by fork and way.
 	Forks [][]Reply `json:"forks,omitempty"`
 }

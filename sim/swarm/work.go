@@ -51,9 +51,6 @@ func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target,
 	if err == nil {
 		w.tape, err = mapTape(w.job.TapeFile)
 	}
-	if err == nil {
-		w.seen, err = newSeen()
-	}
 	if err != nil {
 		return w.reply(Answer{Error: err.Error()})
 	}
@@ -97,9 +94,7 @@ type worker struct {
 	copy   *fork.Copy  // this process, if it is a copy
 	forks  [][][]byte  // replies of the job's forks so far
 
-	visited  *visited   // in a session
-	seen     *seen      // what searched runs have shown, shared with the copies
-	searched *searching // this run, if it is searched
+	visited *visited // in a session
 }
 
 // read reads the job from its line.
@@ -124,9 +119,6 @@ func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
 		if err == nil && made.Inside() {
 			w.copy = made
 			err := w.read()
-			if err == nil && w.job.Search != nil {
-				w.searchBegins()
-			}
 			return w.job.Spec, w.options(), err
 		}
 		var line []byte
@@ -180,10 +172,6 @@ func (w *worker) options() scenario.Options {
 		options.Marks = append(options.Marks, fork.At)
 	}
 	options.AtMark = w.branch
-	if job.Search != nil {
-		options.Marks = job.Search.marksOf(job.Spec)
-		options.AtMark = func(world *sim.World, run *scenario.Run, _ int) { w.look(world, run) }
-	}
 	return options
 }
 
@@ -340,10 +328,6 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 		}
 	}
 	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began}
-	if w.searched != nil {
-		w.searchEnds()
-		answer.Branches, answer.Runs = job.Spec.Branches, w.seen.runs-w.seen.treeBegan
-	}
 	var err error
 	if answer.Explored, err = explored(run, job.Choices); err != nil {
 		return Answer{}, err

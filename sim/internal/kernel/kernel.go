@@ -145,12 +145,3 @@ type Goroutine struct {
 	Locks   int32
 	Reason  string // why it waits
 }
-
-// Waiter is a goroutine of the current run that waits, and where.
-type Waiter struct {
-	ID      uint64 // as a Goroutine has it
-	Group   uint32
-	Stalled bool
-	Frames  int
-	Callers [16]uintptr
-}

@@ -14,8 +14,6 @@ type functions struct {
 	resume    func(params *Params, anew bool)
 	pauseNext func(at uint64, instant int64)
 	follow    func(params *Params)
-	redraw    func(params *Params)
-	waiters   func(list []Waiter) int
 	counters  func(counters *Counters)
 	fork      func() (pid int, errno uintptr)
 	setGroup  func(g uint32) uint32
@@ -33,7 +31,7 @@ type functions struct {
 
 const (
 	tableTag     = 0x77617463_6873696d // "watchsim"
-	tableVersion = 2
+	tableVersion = 1
 )
 
 // getAuxv is Go's own. The overlay adds a pair to what it returns: the tag, and the
@@ -92,14 +90,6 @@ func PauseNext(at uint64, instant int64) { table().pauseNext(at, instant) }
 // Follow has the decisions from here on come from another seed or tape, and leaves
 // everything else as it is.
 func Follow(params *Params) { table().follow(params) }
-
-// Redraw is Follow for whatever is drawn: how unkind the schedule is, and what the code
-// draws, come from these parameters, too. A tape goes on.
-func Redraw(params *Params) { table().redraw(params) }
-
-// Waiters fills list with the goroutines that wait, in a pause, and returns how many
-// there are, which may be more than list holds.
-func Waiters(list []Waiter) int { return table().waiters(list) }
 
 // Now fills counters with what there is to count so far.
 func Now(counters *Counters) { table().counters(counters) }

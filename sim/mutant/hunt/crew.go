@@ -33,7 +33,6 @@ type crew interface {
 type workers struct {
 	binary string
 	shared int
-	search bool // runs with a mutant branch where they are in rare states
 
 	mu    sync.Mutex
 	pools map[duty]*swarm.Pool
@@ -78,17 +77,11 @@ func (w *workers) pool(on, target string) *swarm.Pool {
 }
 
 func (w *workers) run(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
-	job := swarm.Job{Spec: spec}
-	if w.search && on != "" {
-		search := swarm.DefaultSearch
-		search.Fresh = spec.Seed%trialSeeds == 1
-		job.Search = &search
-	}
-	answer, err := w.pool(on, spec.Target).Do(ctx, job)
+	answer, err := w.pool(on, spec.Target).Do(ctx, swarm.Job{Spec: spec})
 	if errors.Is(err, swarm.ErrDied) && ctx.Err() == nil {
 		return died(spec, err), 0, nil
 	}
-	v := verdict{Verdict: answer.Verdict, branches: answer.Branches}
+	v := verdict{Verdict: answer.Verdict}
 	if answer.Explored != nil {
 		v.steps = answer.Explored.Steps
 	}
@@ -146,8 +139,6 @@ type verdict struct {
 	scenario.Verdict
 	// steps is how many synchronisation points a search could decide at, if one steered.
 	steps uint64
-	// branches are those of the run that failed, if it branched.
-	branches []scenario.Branch
 }
 
 // died is the verdict on a run that its worker did not survive.

@@ -44,8 +44,3 @@ func (o options) strategies() []strategy {
 	}
 	return strategies[:1]
 }
-
-// wants reports whether a strategy is among those that are compared.
-func (o options) wants(s strategy) bool {
-	return len(o.by) == 0 || slices.Contains(o.by, s.name)
-}

@@ -77,7 +77,6 @@ type options struct {
 	shrink  bool
 	compare bool
 	in      [][]string
-	by      []string
 	results string
 	table   string
 }
@@ -97,13 +96,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
 	flags.Func("in", "hunt in runs with these `flags` of simrun instead of the mutant's, which own stands for; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))
-		return nil
-	})
-	flags.Func("by", "with --compare, hunt with the `strategy` of this name alone; can be repeated", func(name string) error {
-		if !slices.ContainsFunc(strategies, func(s strategy) bool { return s.name == name }) {
-			return fmt.Errorf("there is no such strategy")
-		}
-		o.by = append(o.by, name)
 		return nil
 	})
 	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")

@@ -16,8 +16,6 @@ type strategy struct {
 	alter func(*sim.Schedule)
 	// depth is that of a plan of priorities, 0 for a random walk.
 	depth int
-	// branch has runs branch where they are in rare states.
-	branch bool
 }
 
 // strategies are those that --compare compares.
@@ -28,7 +26,6 @@ var strategies = []strategy{
 	{name: "places in focus", alter: func(s *sim.Schedule) { s.StallOneIn, s.FocusOneIn = 0, 100 }},
 	{name: "PCT, depth 2", depth: 2},
 	{name: "PCT, depth 3", depth: 3},
-	{name: "branching", branch: true},
 }
 
 // label names the strategy in a line of output.
@@ -76,10 +73,6 @@ func (h *hunter) compare(ctx context.Context, chosen []mutant.Mutant) error {
 	}
 	defer crew.close()
 	for _, h.by = range h.options.strategies() {
-		if !h.options.wants(h.by) {
-			continue
-		}
-		crew.search = h.by.branch
 		if err := h.mutants(ctx, chosen); err != nil {
 			return err
 		}

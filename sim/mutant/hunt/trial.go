@@ -120,7 +120,6 @@ func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, 
 		r.Unconfirmed = append(r.Unconfirmed, spec.Seed)
 		return used, nil
 	}
-	spec.Branches = v.branches
 	passes, spent, err := h.passesWithout(ctx, spec)
 	used += spent
 	switch {
