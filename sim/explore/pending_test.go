@@ -22,6 +22,32 @@ func toyDoze(mu *sync.Mutex, doze func()) func() {
 	}
 }
 
+// toyRemember reads the clock between two sections of a lock: no event tells whether it
+// was held up before that or after it.
+//
+//go:noinline
+func toyRemember(mu *sync.Mutex) func() {
+	return func() {
+		mu.Lock()
+		mu.Unlock()
+		at := time.Now()
+		mu.Lock()
+		mu.Unlock()
+		time.Sleep(time.Until(at.Add(30 * time.Millisecond)))
+		mu.Lock()
+		mu.Unlock()
+	}
+}
+
+func TestWhatTimeItWasIsPartOfAState(t *testing.T) {
+	program := func() bool {
+		toyTogether(toyRemember(&sync.Mutex{}))
+		return false
+	}
+	_, strategy := exhaust(t, program, 2, 5*time.Millisecond)
+	require.Zero(t, strategy.Strays, "two runs in one state have read the clock at two instants: %+v", strategy.FirstStray)
+}
+
 // toyTick takes a step while the other one sleeps.
 //
 //go:noinline
@@ -30,21 +56,17 @@ func toyTick(c chan int) func() {
 		time.Sleep(15 * time.Millisecond)
 		c <- 0
 		c <- 0
+		time.Sleep(50 * time.Millisecond)
+		c <- 0
 	}
 }
 
 func TestWhatIsPendingIsPartOfAState(t *testing.T) {
 	sleep := func() { time.Sleep(30 * time.Millisecond) }
 	timer := func() {
-		fired := make(chan struct{})
-		time.AfterFunc(30*time.Millisecond, func() { close(fired) })
-		<-fired
+		time.AfterFunc(30*time.Millisecond, func() { make(chan int, 1) <- 0 })
 	}
-	noted := func() { // what time it was is seen later
-		began := time.Now()
-		time.Sleep(time.Until(time.Unix(0, 0).Add(time.Duration(time.Now().UnixNano())).Add(30*time.Millisecond)) - time.Since(began))
-	}
-	for name, doze := range map[string]func(){"a sleep": sleep, "a timer": timer, "an instant": noted} {
+	for name, doze := range map[string]func(){"a sleep": sleep, "a timer": timer} {
 		t.Run(name, func(t *testing.T) {
 			program := func() bool {
 				toyTogether(toyDoze(&sync.Mutex{}, doze), toyTick(make(chan int, 10)))
@@ -66,16 +88,25 @@ func toyWait(gone <-chan struct{}, said chan<- int, id int) func() {
 	}
 }
 
+// toyClose closes a channel after a step.
+//
+//go:noinline
+func toyClose(c chan<- int, gone chan<- struct{}) func() {
+	return func() {
+		time.Sleep(time.Second)
+		c <- 0
+		c <- 0
+		close(gone)
+	}
+}
+
 func TestWhoHasWaitedLongestIsPartOfAState(t *testing.T) {
 	program := func() bool {
 		gone, said := make(chan struct{}), make(chan int, 10)
-		toyTogether(toyWait(gone, said, 1), toyWait(gone, said, 2), func() {
-			time.Sleep(time.Second)
-			close(gone)
-		})
+		toyTogether(toyWait(gone, said, 1), toyWait(gone, said, 2), toyClose(make(chan int, 10), gone))
 		return <-said != 1
 	}
-	result, strategy := exhaust(t, program, 2)
+	result, strategy := exhaust(t, program, 2, 5*time.Millisecond)
 	require.Positive(t, result.Failed)
 	require.Zero(t, strategy.Strays)
 }
