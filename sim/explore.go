@@ -75,9 +75,10 @@ func newChoices() []Choice {
 
 // Explored is what a run that explores was like.
 type Explored struct {
-	// Choices are the decisions, in order; Truncated means that there were more, or
-	// would have been had the run come to its end.
+	// Choices are the decisions, in order, from number First on; Truncated means that
+	// there were more, or would have been had the run come to its end.
 	Choices   []Choice
+	First     int
 	Truncated bool
 	// Shape is what happened before what within the window. Two schedules that
 	// differ only in the order of what does not depend on each other have one shape.
@@ -87,6 +88,31 @@ type Explored struct {
 	State uint64
 	// Steps is how many synchronisation points in scope there were in the window.
 	Steps uint64
+}
+
+// Explored is what a run that explores has been like so far. It is for whoever is called
+// in a pause.
+func (w *World) Explored() *Explored {
+	var counters kernel.Counters
+	kernel.Now(&counters)
+	return w.recording.explored(&counters)
+}
+
+// HeldUp reports whether a goroutine is being held up. It is for whoever is called in a
+// pause.
+func (w *World) HeldUp() bool {
+	return slices.ContainsFunc(goroutines(), func(g kernel.Goroutine) bool { return g.Stalled })
+}
+
+// explored is what a run was like, nil for one that does not explore.
+func (r recording) explored(c *kernel.Counters) *Explored {
+	if r.choices == nil {
+		return nil
+	}
+	return &Explored{
+		Choices: slices.Clone(r.choices[:c.Choices]), Truncated: c.ChoicesFull != 0,
+		Shape: c.Shape, State: c.State, Steps: c.Steps,
+	}
 }
 
 // Priorities is the strategy of Burckhardt, Kothari, Musuvathi and Nagarakatte, "A

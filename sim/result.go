@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -127,11 +126,8 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 		result.Tape = append([]byte{}, r.tape[:c.Recorded]...)
 	}
 	result.Trace = r.trace[:min(c.Traced, len(r.trace))]
-	if r.choices != nil {
-		result.Explored = &Explored{
-			Choices: slices.Clone(r.choices[:c.Choices]), Truncated: c.ChoicesFull != 0 || result.Stop != Completed,
-			Shape: c.Shape, State: c.State, Steps: c.Steps,
-		}
+	if result.Explored = r.explored(c); result.Explored != nil && result.Stop != Completed {
+		result.Explored.Truncated = true
 	}
 	goroutines := goroutines()
 	result.Leftover = leftover(w, goroutines)

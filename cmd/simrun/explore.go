@@ -175,7 +175,7 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	result, err := explore.Search(ctx, strategy, pooled.Runner(pool, spec),
 		explore.Limits{Runs: f.runs, Failures: f.failures, Budget: f.budget, Parallel: limits.Workers},
 		func(attempt explore.Attempt, outcome explore.Outcome) {
-			if outcome.Failed {
+			if outcome.Failed && !outcome.Unjudged { // whoever has its end is kept
 				keeper.keep(attempt)
 			}
 			progress.say(fmt.Sprintf("%3.0f s: %d runs", time.Since(start).Seconds(), attempt.Number+1))
@@ -254,6 +254,10 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 	}
 	if e, ok := strategy.(*explore.Exhaustive); ok {
 		fmt.Fprintf(out, "  %d departures were not tried again from a state that was known; %d lie beyond the bound of %d\n", e.Duplicates, e.Beyond, f.bound)
+		if result.Unjudged > 0 {
+			fmt.Fprintf(out, "  %d runs ended their window as one before, and have its verdict; of %d more that were judged, %d had another\n",
+				result.Unjudged, result.Again, result.Misjudged)
+		}
 		if e.Cut > 0 {
 			fmt.Fprintf(out, "  in %d runs not every decision is known, as the worker died, the run ended early, or there were too many\n", e.Cut)
 		}

@@ -14,6 +14,10 @@ import (
 //
 // A deviation from a state is tried once, however many schedules lead to the
 // state. As the cheapest come first, nothing within the bound is lost by that.
+//
+// A run that ends its window as one before has the same verdict, so that it may end
+// there: see [Outcome]. One in FollowOneIn, drawn by its deviations, is judged all the
+// same, to show that the verdict is.
 type Exhaustive struct {
 	// FromKnown has deviations tried from every state, however often it was reached.
 	// Then nothing is taken on trust of what a state is made of, and it does not matter
@@ -55,19 +59,42 @@ type Stray struct {
 	Run, Before, Decision int
 }
 
+// FollowOneIn is the share of runs that are judged whatever their end.
+const FollowOneIn = 50
+
+// groupMax bounds the attempts that are one group, so that several can be run at a time.
+const groupMax = 100
+
 // NewExhaustive returns the strategy for one seed and a bound.
 func NewExhaustive(seed uint64, bound int) *Exhaustive {
-	return &Exhaustive{bound: bound, queue: []Attempt{{Seed: seed}}, seen: map[uint64]struct{}{}, futures: map[uint64]future{}}
+	return &Exhaustive{bound: bound, queue: []Attempt{{Seed: seed, Whole: true}}, seen: map[uint64]struct{}{}, futures: map[uint64]future{}}
 }
 
 // Next implements Strategy.
-func (e *Exhaustive) Next() (Attempt, bool) {
-	if len(e.queue) == 0 {
-		return Attempt{}, false
+func (e *Exhaustive) Next() []Attempt {
+	n := 0
+	for n < len(e.queue) && n < groupMax && e.queue[n].follows(e.queue[0]) {
+		n++
 	}
-	next := e.queue[0]
-	e.queue = e.queue[1:]
-	return next, true
+	group := e.queue[:n:n]
+	e.queue = e.queue[n:]
+	return group
+}
+
+// follows reports whether two attempts differ in their last deviation alone.
+func (a Attempt) follows(first Attempt) bool {
+	n := len(first.Deviations)
+	return n == len(a.Deviations) && (n == 0 || slices.Equal(a.Deviations[:n-1], first.Deviations[:n-1]))
+}
+
+// isWhole draws whether an attempt is judged whatever its end.
+func (e *Exhaustive) isWhole(seed uint64, deviations []Deviation) bool {
+	h := seed
+	for _, d := range deviations {
+		h = (h ^ uint64(d.Decision)<<32 ^ uint64(d.Chosen)) * 0x9fb21c651e98df25
+		h ^= h >> 29
+	}
+	return e.FromKnown || h%FollowOneIn == 0
 }
 
 // Learn puts everything into the queue that departs from a run behind its last
@@ -77,15 +104,15 @@ func (e *Exhaustive) Learn(attempt Attempt, ran sim.Explored) {
 	if n := len(attempt.Deviations); n > 0 {
 		first = attempt.Deviations[n-1].Decision + 1
 	}
-	if ran.Truncated || len(ran.Choices) < first {
+	if ran.Truncated || ran.First+len(ran.Choices) < first {
 		e.Cut++
-	} else if first > 0 && ran.Choices[first-1].State != attempt.expected {
+	} else if first > 0 && ran.Choices[first-1-ran.First].State != attempt.expected {
 		e.Lost++
 	}
 	stray := -1
 	var before future
-	for i := first; i < len(ran.Choices); i++ {
-		choice := ran.Choices[i]
+	for i := first; i < ran.First+len(ran.Choices); i++ {
+		choice := ran.Choices[i-ran.First]
 		state := keyOf(choice, 0)
 		if last, known := e.futures[state]; known && last.end != ran.State && stray < 0 {
 			stray, before = i, last
@@ -101,7 +128,7 @@ func (e *Exhaustive) Learn(attempt Attempt, ran sim.Explored) {
 				continue
 			}
 			deviations := append(slices.Clip(attempt.Deviations), Deviation{i, k})
-			e.queue = append(e.queue, Attempt{Seed: attempt.Seed, Deviations: deviations, expected: choice.State})
+			e.queue = append(e.queue, Attempt{Seed: attempt.Seed, Deviations: deviations, Whole: e.isWhole(attempt.Seed, deviations), expected: choice.State})
 		}
 	}
 	if stray >= 0 && !ran.Truncated {

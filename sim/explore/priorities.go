@@ -16,17 +16,17 @@ func NewPriorities(first uint64, depth int) Strategy {
 	return &priorities{seed: first, next: first, plan: sim.Priorities{Depth: depth}}
 }
 
-func (p *priorities) Next() (Attempt, bool) {
+func (p *priorities) Next() []Attempt {
 	if p.plan.Steps == 0 {
 		if p.asked {
-			return Attempt{}, false
+			return nil
 		}
 		p.asked = true
-		return Attempt{Seed: p.seed}, true
+		return []Attempt{{Seed: p.seed}}
 	}
 	plan := p.plan
 	p.next++
-	return Attempt{Seed: p.next - 1, Priorities: &plan}, true
+	return []Attempt{{Seed: p.next - 1, Priorities: &plan}}
 }
 
 // Learn takes the length from the first run alone: what an attempt is must not

@@ -15,10 +15,15 @@ type Outcome struct {
 	Failed, Inconclusive bool
 	// History is a hash of what the clients saw; 0 if that is not known.
 	History uint64
+	// End tells how windows end; 0 if that is not known. Unjudged means that the run
+	// ended there, because a run before had the same end: its verdict is that one's.
+	End      uint64
+	Unjudged bool
 }
 
-// Runner has one attempt run. It may be called from several goroutines.
-type Runner func(context.Context, Attempt) (Outcome, error)
+// Runner has attempts run that differ in their last deviation alone, and returns an
+// outcome for each. It may be called from several goroutines.
+type Runner func(context.Context, []Attempt) ([]Outcome, error)
 
 // Limits end a search early. A limit of 0 is none.
 type Limits struct {
@@ -53,7 +58,7 @@ type Result struct {
 // attempt, in order, as soon as it is learned; it may be nil. The error is the first of
 // the runner's; what was learned until then is in the result.
 func Search(ctx context.Context, strategy Strategy, run Runner, limits Limits, each func(Attempt, Outcome)) (Result, error) {
-	s := &search{strategy: strategy, tally: newTally(), each: each, early: map[int]done{}}
+	s := &search{strategy: strategy, tally: newTally(), each: each, limits: limits, early: map[int]done{}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var budget <-chan time.Time
@@ -62,19 +67,19 @@ func Search(ctx context.Context, strategy Strategy, run Runner, limits Limits, e
 		defer timer.Stop()
 		budget = timer.C
 	}
-	attempts, outcomes := make(chan Attempt), make(chan done)
+	attempts, outcomes := make(chan []Attempt), make(chan result)
 	var workers sync.WaitGroup
 	for range max(1, limits.Parallel) {
 		workers.Go(func() {
-			for attempt := range attempts {
-				outcome, err := run(ctx, attempt)
-				outcomes <- done{attempt, outcome, err}
+			for group := range attempts {
+				outcome, err := run(ctx, group)
+				outcomes <- result{group, outcome, err}
 			}
 		})
 	}
 	ended := ""
 	for ended == "" {
-		s.fill(limits.Runs)
+		s.fill()
 		if s.next == nil && s.underWay == 0 {
 			ended = EndedItself
 			if limits.Runs > 0 && s.number == limits.Runs {
@@ -82,22 +87,20 @@ func Search(ctx context.Context, strategy Strategy, run Runner, limits Limits, e
 			}
 			break
 		}
-		offer, attempt := attempts, Attempt{}
-		if s.next != nil {
-			attempt = *s.next
-		} else {
+		offer := attempts
+		if s.next == nil {
 			offer = nil
 		}
 		select {
-		case offer <- attempt:
+		case offer <- s.next:
 			s.next = nil
 			s.underWay++
-		case d := <-outcomes:
-			s.take(d)
+		case r := <-outcomes:
+			s.take(r)
 			switch {
 			case s.err != nil:
 				ended = EndedAsked
-			case limits.Failures > 0 && s.tally.Failed >= limits.Failures:
+			case s.failedEnough():
 				ended = EndedFailures
 			}
 		case <-budget:
@@ -116,11 +119,11 @@ func Search(ctx context.Context, strategy Strategy, run Runner, limits Limits, e
 	}()
 	for range outcomes {
 	}
-	result := Result{Tally: s.tally, Ended: ended}
-	if ended == EndedItself && s.tally.Contradictions == 0 {
-		result.Exhausted = strategy.Exhausted()
+	came := Result{Tally: s.tally, Ended: ended}
+	if ended == EndedItself && s.tally.Contradictions == 0 && s.tally.Misjudged == 0 {
+		came.Exhausted = strategy.Exhausted()
 	}
-	return result, s.err
+	return came, s.err
 }
 
 // search is the state of Search.
@@ -129,58 +132,78 @@ type search struct {
 	tally    *Tally
 	each     func(Attempt, Outcome)
 
-	next     *Attempt     // to be run
-	number   int          // of the attempt after that
-	underWay int          // attempts being run
+	limits   Limits
+	next     []Attempt    // to be run
+	number   int          // of the attempt after these
+	cut      bool         // the limit of runs left some out
+	underWay int          // groups of attempts being run
 	learned  int          // attempts that the strategy knows about
 	early    map[int]done // outcomes that came before those of earlier attempts
+	err      error
+}
+
+// result is what came of a group of attempts.
+type result struct {
+	attempts []Attempt
+	outcomes []Outcome
 	err      error
 }
 
 type done struct {
 	attempt Attempt
 	outcome Outcome
-	err     error
 }
 
-// fill asks the strategy for an attempt, unless there is one or the limit is hit.
-func (s *search) fill(most int) {
-	if s.next != nil || most > 0 && s.number == most {
+// fill asks the strategy for attempts, unless there are some or the limit is hit.
+func (s *search) fill() {
+	if s.next != nil || s.limits.Runs > 0 && s.number == s.limits.Runs {
 		return
 	}
-	attempt, ok := s.strategy.Next()
-	if !ok {
-		return
+	group := s.strategy.Next()
+	if left := s.limits.Runs - s.number; s.limits.Runs > 0 && len(group) > left {
+		group, s.cut = group[:left], true
 	}
-	attempt.Number = s.number
-	s.number++
-	s.next = &attempt
+	for i := range group {
+		group[i].Number = s.number
+		s.number++
+	}
+	if len(group) > 0 {
+		s.next = group
+	}
+}
+
+// failedEnough reports whether the limit of failures is hit.
+func (s *search) failedEnough() bool {
+	return s.limits.Failures > 0 && s.tally.Failed >= s.limits.Failures
 }
 
 // endAtLimit tells a strategy that is at its end from one that the limit of runs
 // cut short: only now may it be asked for one more.
 func (s *search) endAtLimit() string {
-	if _, more := s.strategy.Next(); more {
+	if s.cut || len(s.strategy.Next()) > 0 {
 		return EndedRuns
 	}
 	return EndedItself
 }
 
-// take learns an outcome, and those that waited for it.
-func (s *search) take(d done) {
+// take learns outcomes, and those that waited for them.
+func (s *search) take(r result) {
 	s.underWay--
-	if d.err != nil && s.err == nil {
-		s.err = d.err
+	if r.err != nil && s.err == nil {
+		s.err = r.err
+		return
 	}
-	s.early[d.attempt.Number] = d
-	for s.err == nil {
+	for i, attempt := range r.attempts {
+		s.early[attempt.Number] = done{attempt, r.outcomes[i]}
+	}
+	for s.err == nil && !s.failedEnough() {
 		d, ok := s.early[s.learned]
 		if !ok {
 			return
 		}
 		delete(s.early, s.learned)
 		s.learned++
-		s.tally.add(d.attempt, d.outcome)
+		d.outcome = s.tally.add(d.attempt, d.outcome)
 		s.strategy.Learn(d.attempt, d.outcome.Explored)
 		if s.each != nil {
 			s.each(d.attempt, d.outcome)

@@ -16,6 +16,9 @@ type Attempt struct {
 	// attempt with neither of the two above has any.
 	Deviations []Deviation
 
+	// Whole has the run judged even if it ends its window as a run before has.
+	Whole bool
+
 	// expected is the state in which the last deviation was planned; 0 if it is not known.
 	expected uint64
 }
@@ -44,9 +47,10 @@ func (a Attempt) Tape() []byte {
 
 // Strategy says which schedules to try. Its methods are called from one goroutine.
 type Strategy interface {
-	// Next returns another attempt, and false if there is none for now. There may be
-	// one again when the outcome of an attempt under way has been learned.
-	Next() (Attempt, bool)
+	// Next returns attempts that differ in their last deviation alone, so that what comes
+	// before it need be run but once, and none if there are none for now. There may be
+	// some again when the outcome of an attempt under way has been learned.
+	Next() []Attempt
 
 	// Learn takes in what an attempt was like. Attempts are learned in the order in
 	// which Next returned them, whichever ends first.

@@ -18,16 +18,27 @@ type Tally struct {
 	// and left another history: then shapes do not tell everything.
 	Contradictions int
 	histories      map[uint64]uint64 // by state
+	// Unjudged counts runs that ended their window as one before, whose verdict they
+	// have. Again counts those that were judged all the same, and Misjudged those of them
+	// that had another verdict: then ends of windows do not tell everything.
+	Unjudged, Again, Misjudged int
+	ends                       map[uint64]verdict
 	// FirstFailure is the number of the first attempt that failed, -1 if none did.
 	FirstFailure int
 }
 
+type verdict struct{ failed, inconclusive bool }
+
 func newTally() *Tally {
-	return &Tally{shapes: map[uint64]struct{}{}, histories: map[uint64]uint64{}, FirstFailure: -1}
+	return &Tally{ends: map[uint64]verdict{}, shapes: map[uint64]struct{}{}, histories: map[uint64]uint64{}, FirstFailure: -1}
 }
 
-func (t *Tally) add(attempt Attempt, outcome Outcome) {
+// add counts an outcome and returns it with the verdict that it has.
+func (t *Tally) add(attempt Attempt, outcome Outcome) Outcome {
 	t.Runs++
+	if outcome.End != 0 {
+		outcome = t.judged(outcome)
+	}
 	switch {
 	case outcome.Failed:
 		t.Failed++
@@ -40,13 +51,32 @@ func (t *Tally) add(attempt Attempt, outcome Outcome) {
 	t.shapes[outcome.Explored.Shape] = struct{}{}
 	t.curve = append(t.curve, len(t.shapes))
 	if attempt.Observe || attempt.Priorities != nil || outcome.History == 0 {
-		return // another seed is another scenario
+		return outcome // another seed is another scenario
 	}
 	history, known := t.histories[outcome.Explored.State]
 	if known && history != outcome.History {
 		t.Contradictions++
 	}
 	t.histories[outcome.Explored.State] = outcome.History
+	return outcome
+}
+
+// judged gives an outcome the verdict that its end has had before, or remembers its own.
+func (t *Tally) judged(outcome Outcome) Outcome {
+	own := verdict{outcome.Failed, outcome.Inconclusive}
+	before, known := t.ends[outcome.End]
+	switch {
+	case outcome.Unjudged:
+		t.Unjudged++
+		outcome.Failed, outcome.Inconclusive = before.failed, before.inconclusive || !known
+	case !known:
+		t.ends[outcome.End] = own
+	default:
+		if t.Again++; own != before {
+			t.Misjudged++
+		}
+	}
+	return outcome
 }
 
 // Shapes is how many different shapes the runs had.

@@ -23,7 +23,7 @@ const toyScope = "github.com/watchsim/watchsim/sim/explore.toy"
 
 // toyRunner runs attempts at a toy, one at a time.
 func toyRunner(t *testing.T, program toy, holds ...time.Duration) Runner {
-	return func(_ context.Context, attempt Attempt) (Outcome, error) {
+	return oneByOne(func(_ context.Context, attempt Attempt) (Outcome, error) {
 		config := sim.Config{Explore: &sim.Explore{Scope: toyScope, Holds: holds, Observe: attempt.Observe}}
 		switch {
 		case attempt.Observe:
@@ -40,6 +40,20 @@ func toyRunner(t *testing.T, program toy, holds ...time.Duration) Runner {
 			return program()
 		})
 		return Outcome{Failed: wrong, Explored: *result.Explored}, nil
+	})
+}
+
+// oneByOne runs each of a group of attempts from its beginning.
+func oneByOne(run func(context.Context, Attempt) (Outcome, error)) Runner {
+	return func(ctx context.Context, attempts []Attempt) (outcomes []Outcome, _ error) {
+		for _, attempt := range attempts {
+			outcome, err := run(ctx, attempt)
+			if err != nil {
+				return nil, err
+			}
+			outcomes = append(outcomes, outcome)
+		}
+		return outcomes, nil
 	}
 }
 
@@ -234,10 +248,12 @@ func TestExhaustiveSearchFindsWhatThereIs(t *testing.T) {
 // pct runs plans of that depth and returns the share of those that found the bug.
 func pct(t *testing.T, program toy, depth, runs int) (share float64, steps uint64) {
 	run := toyRunner(t, program)
-	result, err := Search(context.Background(), NewPriorities(1, depth), func(ctx context.Context, a Attempt) (Outcome, error) {
-		outcome, err := run(ctx, a)
-		steps = max(steps, outcome.Explored.Steps)
-		return outcome, err
+	result, err := Search(context.Background(), NewPriorities(1, depth), func(ctx context.Context, a []Attempt) ([]Outcome, error) {
+		outcomes, err := run(ctx, a)
+		for _, outcome := range outcomes {
+			steps = max(steps, outcome.Explored.Steps)
+		}
+		return outcomes, err
 	}, Limits{Runs: runs}, nil)
 	require.NoError(t, err)
 	require.Equal(t, EndedRuns, result.Ended)
@@ -313,12 +329,12 @@ func TestASearchSaysWhichLimitItHit(t *testing.T) {
 func TestARunnerThatFailsEndsTheSearch(t *testing.T) {
 	broken := errors.New("no disk")
 	calls := 0
-	result, err := Search(context.Background(), NewRandom(1), func(context.Context, Attempt) (Outcome, error) {
+	result, err := Search(context.Background(), NewRandom(1), oneByOne(func(context.Context, Attempt) (Outcome, error) {
 		if calls++; calls > 3 {
 			return Outcome{}, broken
 		}
 		return Outcome{}, nil
-	}, Limits{}, nil)
+	}), Limits{}, nil)
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, 3, result.Runs)
 	require.Empty(t, result.Exhausted)
@@ -331,12 +347,12 @@ func TestContradictionsAreNotExhaustion(t *testing.T) {
 	later := sim.Choice{Kind: sim.AtPick, Alternatives: 2, State: 8}
 	made := func(second Outcome) (Result, *Exhaustive) {
 		strategy := NewExhaustive(1, 1)
-		result, err := Search(context.Background(), strategy, func(_ context.Context, a Attempt) (Outcome, error) {
+		result, err := Search(context.Background(), strategy, oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
 			if len(a.Deviations) > 0 {
 				return second, nil
 			}
 			return Outcome{History: 1, Explored: sim.Explored{Choices: []sim.Choice{choice, later}, State: 9}}, nil
-		}, Limits{}, nil)
+		}), Limits{}, nil)
 		require.NoError(t, err)
 		require.Equal(t, EndedItself, result.Ended)
 		require.Equal(t, 3, result.Runs)

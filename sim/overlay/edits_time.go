@@ -106,6 +106,11 @@ var timerEdits = []edit{
 	}
 	t.modify(`, "a timer knows its process"),
 
+	after("runtime/time.go", "	t.trace(\"modify\")\n", "	simTimed(when)\n",
+		"what is pending is part of where a run is"),
+
+	after("runtime/time.go", "	t.trace(\"stop\")\n", "	simTimed(0)\n", "what is pending is part of where a run is"),
+
 	replace("runtime/time.go", "	f(arg, seq, delay)\n", `	if bubble != nil && bubble.sim {
 		if sim.dead[t.simGroup] {
 			f = func(any, uintptr, int64) {}
@@ -120,11 +125,15 @@ var timerEdits = []edit{
 var clockEdits = []edit{
 	replace("runtime/time.go", `		// Don't return a monotonic time inside a synctest bubble.
 `, `		if bubble.sim {
+			simReadClock()
 			wall := bubble.now + sim.wall[getg().simGroup]
 			return wall / (1000 * 1000 * 1000), int32(wall % (1000 * 1000 * 1000)), bubble.now - sim.begin + 1
 		}
 		// Don't return a monotonic time inside a synctest bubble.
 `, "a time has two readings, as outside: that of the wall clock of the process, which may jump, and that of the simulated clock"),
+
+	after("runtime/time.go", "func time_runtimeNano() int64 {\n", "	simReadClock()\n",
+		"what a goroutine has read is part of where a run is"),
 
 	replace("time/time.go", "var startNano int64 = runtimeNano() - 1\n", "var startNano int64\n",
 		"process-wide: monotonic readings of a simulation are the same in every process"),

@@ -28,6 +28,11 @@ func (r *Run) pause(world *sim.World, options Options) {
 			return
 		}
 		number++
+		if at == (sim.Mark{}) { // before the first decision, where the world is now
+			do()
+			next()
+			return
+		}
 		if at.Instant > 0 {
 			at.Instant += began
 		}

@@ -46,7 +46,8 @@ func (e *Exploration) steering() *sim.Explore {
 
 // watch opens and closes the window in time. A goroutine is held up for seconds at
 // most, and none of its holds may outlast the faults; so the window closes by then.
-func (e *Exploration) watch(world *sim.World, began time.Time) {
+// closed is called in a pause when it closes, if it is not nil.
+func (e *Exploration) watch(world *sim.World, began time.Time, closed func()) {
 	if e == nil {
 		return
 	}
@@ -55,6 +56,9 @@ func (e *Exploration) watch(world *sim.World, began time.Time) {
 		world.OpenWindow()
 		time.Sleep(time.Until(began.Add(e.To)))
 		world.CloseWindow()
+		if closed != nil {
+			world.Pause(closed)
+		}
 	}()
 }
 

@@ -40,6 +40,9 @@ type Options struct {
 	// is called at each, outside of the simulation, with its number.
 	Marks  []sim.Mark
 	AtMark func(world *sim.World, run *Run, number int)
+	// Closed is called, outside of the simulation, where the window of a run that
+	// explores has closed; nil for nobody.
+	Closed func(*sim.World)
 }
 
 // Run is what one run left behind.
@@ -57,6 +60,7 @@ type Run struct {
 	// Leaked is how many goroutines API servers left behind at orderly stops.
 	Leaked      int
 	compactions map[int64]int64 // when each was asked for, by revision
+	closed      func()          // called where the window has closed
 	// Parts are the steps that the clients took.
 	Parts []workload.Part
 
@@ -165,7 +169,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	if r.Spec.Neighbour > 0 {
 		go cluster.Neighbour(serving, r.Spec.Neighbour)
 	}
-	r.Spec.Explore.watch(world, began)
+	r.Spec.Explore.watch(world, began, r.closed)
 	clients.Start()
 	report, err := faults.Run(context.Background(), r.Plan, cluster.Surface(clients), began)
 	r.Faults, r.History.Faults = report, report.Fired

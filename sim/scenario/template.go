@@ -119,6 +119,9 @@ func started(world *sim.World, template Template, begin Begin) (*Run, error) {
 	if options.Begun != nil {
 		options.Begun(world)
 	}
+	if options.Closed != nil {
+		r.closed = func() { options.Closed(world) }
+	}
 	if len(spec.Branches)+len(options.Marks) > 0 {
 		r.pause(world, options)
 	}

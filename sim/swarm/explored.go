@@ -15,33 +15,44 @@ import (
 // Explored is what a run that explores was like, on its way from a worker.
 type Explored struct {
 	// Choices are the decisions, little-endian, if the job asked for details of them.
-	Choices   []byte `json:"choices,omitempty"`
+	Choices []byte `json:"choices,omitempty"`
+	// First is the number of the first of these: that from which on the run was a copy.
+	First     int    `json:"first,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 	Shape     uint64 `json:"shape"`
 	State     uint64 `json:"state"`
 	Steps     uint64 `json:"steps"`
 	// History is a hash of what the clients saw and when; 0 if that is not known.
 	History uint64 `json:"history"`
+	// End tells ends of windows apart, and is 0 if nobody asked. Unjudged means that the
+	// run ended there, as one before had ended its window alike.
+	End      uint64 `json:"end,omitempty"`
+	Unjudged bool   `json:"unjudged,omitempty"`
 }
 
 // explored packs what a run was like.
-func explored(run *scenario.Run, choices bool) (*Explored, error) {
+func (w *worker) explored(run *scenario.Run) (*Explored, error) {
 	if run.Result.Explored == nil {
 		return nil, nil
 	}
-	from := run.Result.Explored
-	e := &Explored{Truncated: from.Truncated, Shape: from.Shape, State: from.State, Steps: from.Steps}
-	if !choices {
+	e, err := w.packed(run.Result.Explored)
+	if err == nil && w.job.Choices {
+		// A run without a truth has no history to write, and is inconclusive anyway.
+		e.History, _ = historyHash(run.History)
+	}
+	return e, err
+}
+
+// packed is what a run was like until its window closed.
+func (w *worker) packed(from *sim.Explored) (*Explored, error) {
+	e := &Explored{Truncated: from.Truncated, Shape: from.Shape, State: from.State, Steps: from.Steps, End: w.end}
+	if !w.job.Choices {
 		return e, nil
 	}
-	var packed bytes.Buffer
-	if err := binary.Write(&packed, binary.LittleEndian, from.Choices); err != nil {
-		return nil, err
-	}
-	e.Choices = packed.Bytes()
-	// A run without a truth has no history to write, and is inconclusive anyway.
-	e.History, _ = historyHash(run.History)
-	return e, nil
+	e.First = min(w.forked, len(from.Choices))
+	var err error
+	e.Choices, err = binary.Append(nil, binary.LittleEndian, from.Choices[e.First:])
+	return e, err
 }
 
 // Unpack returns what the run was like.
@@ -50,7 +61,7 @@ func (e *Explored) Unpack() (sim.Explored, error) {
 	if err := binary.Read(bytes.NewReader(e.Choices), binary.LittleEndian, choices); err != nil {
 		return sim.Explored{}, fmt.Errorf("expected the decisions of a run: %w", err)
 	}
-	return sim.Explored{Choices: choices, Truncated: e.Truncated, Shape: e.Shape, State: e.State, Steps: e.Steps}, nil
+	return sim.Explored{Choices: choices, First: e.First, Truncated: e.Truncated, Shape: e.Shape, State: e.State, Steps: e.Steps}, nil
 }
 
 // historyHash is a hash of everything in a history.

@@ -41,6 +41,9 @@ type Job struct {
 	Forks []Fork `json:"forks,omitempty"`
 	// OnlyForks ends the run itself at the last of them, without a verdict.
 	OnlyForks bool `json:"onlyForks,omitempty"`
+	// NewEnds ends a run that explores with its window, and without a verdict, if a run
+	// of the worker before has ended its own alike. See [Explored].
+	NewEnds bool `json:"newEnds,omitempty"`
 	// InPlace has the run go on in the worker itself instead of in a copy, for
 	// debuggers, the race detector, and logs. The worker does nothing else then.
 	InPlace bool `json:"inPlace,omitempty"`
@@ -72,6 +75,8 @@ type Way struct {
 	Tape []byte `json:"tape,omitempty"`
 	// Seed is that of the schedule, if there is no tape.
 	Seed uint64 `json:"seed,omitempty"`
+	// Whole has the copy go on to its end and be judged, whatever NewEnds says.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // recordsMost bounds the trace that the decisions of a run's folder are taken from:

@@ -51,6 +51,9 @@ func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target,
 	if err == nil {
 		w.tape, err = mapTape(w.job.TapeFile)
 	}
+	if err == nil {
+		w.ends, err = newEnds()
+	}
 	if err != nil {
 		return w.reply(Answer{Error: err.Error()})
 	}
@@ -95,6 +98,11 @@ type worker struct {
 	forks  [][][]byte  // replies of the job's forks so far
 
 	visited *visited // in a session
+
+	forked int    // the decision at which this process became the copy that it is
+	whole  bool   // the run is judged whatever its end
+	ends   ends   // of the windows of runs so far, shared with copies
+	end    uint64 // of this run's window
 }
 
 // read reads the job from its line.
@@ -172,6 +180,9 @@ func (w *worker) options() scenario.Options {
 		options.Marks = append(options.Marks, fork.At)
 	}
 	options.AtMark = w.branch
+	if job.NewEnds {
+		options.Closed = w.closed
+	}
 	return options
 }
 
@@ -200,6 +211,7 @@ func (w *worker) branch(world *sim.World, _ *scenario.Run, number int) {
 		if err == nil && made.Inside() {
 			w.copy, w.forks = made, nil
 			w.job.Forks, w.job.OnlyForks, w.job.Folder = nil, false, ""
+			w.forked, w.whole = int(world.Progress().Decisions), way.Whole
 			way.follow(world, w.job.Spec.Seed)
 			return
 		}
@@ -329,7 +341,7 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 	}
 	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began}
 	var err error
-	if answer.Explored, err = explored(run, job.Choices); err != nil {
+	if answer.Explored, err = w.explored(run); err != nil {
 		return Answer{}, err
 	}
 	if job.Details {
