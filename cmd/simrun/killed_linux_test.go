@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -83,21 +85,35 @@ func TestNothingIsLeftOfASimrunThatIsKilled(t *testing.T) {
 	require.Subset(t, shared, now)
 }
 
-// Workers that are killed are replaced, and no run is lost.
+// Workers that are killed are replaced, and no run is lost: the first one while it boots,
+// and each of the next when it has done a run.
 func TestRunsOfAWorkerThatIsKilledAreDoneByAnother(t *testing.T) {
-	c, stdout, stderr := command(t, "--seeds", "1-40", "--scenario", "calm", "--workers", "1")
+	c, _, stderr := command(t, "--seeds", "1-12", "--scenario", "calm", "--workers", "1", "--json")
+	c.Stdout = nil
+	stdout, err := c.StdoutPipe()
+	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	killed := map[int]bool{}
-	for len(killed) < 3 { // while it boots, and later
-		for _, pid := range relatives(t, c.Process.Pid) {
-			if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); strings.Contains(string(status), fmt.Sprintf(") S %d ", c.Process.Pid)) && !killed[pid] {
-				killed[pid] = syscall.Kill(pid, syscall.SIGKILL) == nil
-				time.Sleep(3 * time.Second)
-			}
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 1<<20)
+	passed := 0
+	for kills := range 3 {
+		if kills > 0 {
+			require.True(t, lines.Scan(), "%v %s", lines.Err(), stderr)
+			passed++
 		}
+		var workers []int
+		require.Eventually(t, func() bool {
+			workers = relatives(t, c.Process.Pid) // a worker comes before its copy
+			return len(workers) > 0
+		}, time.Minute, time.Millisecond)
+		require.NoError(t, syscall.Kill(workers[0], syscall.SIGKILL))
 	}
-	require.Equal(t, exitPassed, exitCode(t, c.Wait()), "%s%s", stdout, stderr)
-	require.Contains(t, stdout.String(), "40 of 40 seeds: 40 passed")
-	require.Contains(t, stderr.String(), "simrun: the worker of this run ended before it: seed ")
-	require.Contains(t, stderr.String(), "signal: killed; it wrote nothing to standard error; another worker does it")
+	for lines.Scan() {
+		require.Contains(t, lines.Text(), `"verdict":"passed"`)
+		passed++
+	}
+	require.Equal(t, exitPassed, exitCode(t, c.Wait()), "%s", stderr)
+	require.Equal(t, 12, passed)
+	says := regexp.MustCompile(`(?m)^simrun: the worker of this run ended before it: seed \d+: signal: killed; it wrote nothing to standard error; another worker does it$`)
+	require.Len(t, says.FindAllString(stderr.String(), -1), 3, "%s", stderr)
 }
