@@ -8,17 +8,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// toySection is a section of a lock in which nothing happens.
+//
+//go:noinline
+func toySection(mu *sync.Mutex) {
+	mu.Lock()
+	defer mu.Unlock()
+}
+
 // toyDoze sleeps after a section of a lock: if it is held up in between, no event tells
 // when it will wake up.
 //
 //go:noinline
 func toyDoze(mu *sync.Mutex, doze func()) func() {
 	return func() {
-		mu.Lock()
-		mu.Unlock()
+		toySection(mu)
 		doze()
-		mu.Lock()
-		mu.Unlock()
+		toySection(mu)
 	}
 }
 
@@ -28,14 +34,11 @@ func toyDoze(mu *sync.Mutex, doze func()) func() {
 //go:noinline
 func toyRemember(mu *sync.Mutex) func() {
 	return func() {
-		mu.Lock()
-		mu.Unlock()
+		toySection(mu)
 		at := time.Now()
-		mu.Lock()
-		mu.Unlock()
+		toySection(mu)
 		time.Sleep(time.Until(at.Add(30 * time.Millisecond)))
-		mu.Lock()
-		mu.Unlock()
+		toySection(mu)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestACopyThatDiesHarmsNobody(t *testing.T) {
 			"it panicked, with exit status 2", "panic: what a pity"},
 		{"panics while simulating", simulating(func(*sim.World) { go panic("what a pity"); select {} }), limits,
 			"it panicked, with exit status 2", "panic: what a pity"},
-		{"maps are torn", simulating(func(*sim.World) { var m map[int]int; m[1] = 2 }), limits,
+		{"maps are torn", simulating(func(*sim.World) { noMap[1] = 2 }), limits,
 			"it panicked, with exit status 2", "assignment to entry in nil map"},
 		{"exits", func(*fork.Copy) { os.Exit(7) }, limits,
 			"it ended its process with exit status 7", ""},
@@ -195,3 +195,6 @@ func TestACopyDiesWithItsOriginal(t *testing.T) {
 		return err != nil || strings.Contains(string(status), ") Z ") // whoever has inherited it waits for it some time
 	}, time.Minute, time.Millisecond)
 }
+
+// noMap is a map that nobody has made.
+var noMap map[int]int
