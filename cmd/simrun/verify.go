@@ -26,6 +26,9 @@ func verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if processes < 2 {
+				return fmt.Errorf("expected --processes to be at least 2, found %d: one process has nothing to differ from", processes)
+			}
 			err = swarm.Verify(command.Context(), config)
 			if err == nil {
 				err = swarm.Repeat(command.Context(), config, config.First, processes)
@@ -43,6 +46,6 @@ func verifyCommand() *cobra.Command {
 		},
 	}
 	flags.register(command)
-	command.Flags().IntVar(&processes, "processes", 4, "number of fresh processes for the first seed")
+	command.Flags().IntVar(&processes, "processes", 4, "number of fresh processes for the first seed, at least 2")
 	return command
 }

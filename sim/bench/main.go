@@ -1,5 +1,5 @@
 // Command bench measures what the project promises: speed, by itself and against another
-// binary, the share of checking, the first run, memory, the cost of the scheduler, and
+// binary, the share of checking, the first run, memory, the price of simulation, and
 // the oracle on histories larger than any run's. `make bench` runs it in the project's
 // folder, after bin/simrun has been built.
 //
@@ -39,8 +39,7 @@ type settings struct {
 	turns  int    // of the two binaries
 	seeds  int    // of a speed measurement
 	many   int    // of the memory measurement
-	rounds int    // of the ping-pong
-	pairs  int    // of ping-pongs with and without the overlay
+	pairs  int    // of the same work in a simulation and outside
 	notes  io.Writer
 }
 
@@ -50,7 +49,7 @@ var parts = []part{
 	{"against", against},
 	{"first", first},
 	{"memory", memory},
-	{"scheduler", scheduler},
+	{"price", price},
 	{"oracle", oracle},
 }
 
@@ -67,8 +66,7 @@ func run(arguments []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&s.turns, "turns", 3, "number of times that each of the two binaries runs its seeds")
 	flags.IntVar(&s.seeds, "seeds", 400, "number of seeds to measure speed with; a quarter of it for quorum")
 	flags.IntVar(&s.many, "memory-seeds", 2000, "number of seeds to measure memory with")
-	flags.IntVar(&s.rounds, "rounds", 1_000_000, "round trips of one ping-pong")
-	flags.IntVar(&s.pairs, "pairs", 9, "number of ping-pongs with and without the overlay")
+	flags.IntVar(&s.pairs, "pairs", 9, "number of times that the same work is done in a simulation and outside")
 	if flags.Parse(arguments) != nil {
 		return 2
 	}

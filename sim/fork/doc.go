@@ -9,4 +9,5 @@
 //   - fork.go: making a copy, and waiting for it.
 //   - limits.go: what a copy may use.
 //   - ended.go: how a copy ended, in a sentence.
+//   - program.go: making a process cheap to copy.
 package fork

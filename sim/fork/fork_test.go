@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -194,6 +195,28 @@ func TestACopyDiesWithItsOriginal(t *testing.T) {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", number))
 		return err != nil || strings.Contains(string(status), ") Z ") // whoever has inherited it waits for it some time
 	}, time.Minute, time.Millisecond)
+}
+
+// TestAGoroutineLockedToAThreadGoesOnInACopy has one wait on a thread that the copy does
+// not have. Package os/signal has such a goroutine.
+func TestAGoroutineLockedToAThreadGoesOnInACopy(t *testing.T) {
+	questions, answers := make(chan int), make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		for question := range questions {
+			answers <- question + 1
+		}
+	}()
+	questions <- 1
+	require.Equal(t, 2, <-answers)
+	ended := copied(t, limits, func(made *fork.Copy) {
+		questions <- 2
+		made.Leave([]byte(strconv.Itoa(<-answers)))
+	})
+	require.Equal(t, "3", string(ended.Answer), ended.Why())
+	questions <- 3
+	require.Equal(t, 4, <-answers, "in the original, too")
+	close(questions)
 }
 
 // noMap is a map that nobody has made.

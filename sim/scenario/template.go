@@ -3,7 +3,6 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/watchsim/watchsim/sim"
@@ -71,7 +70,6 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 			up = start()
 		}
 		world.Pause(func() {
-			runtime.GC() // the copies share what is left
 			r, failed = started(world, template, begin)
 		})
 		if failed != nil {

@@ -12,7 +12,8 @@
 // not from [Disk.Fail]: some, or all, of the sectors that changed since are then what
 // they were.
 //
-//   - files.go: the files.
+//   - files.go: the files and what is in them.
+//   - names.go: folders, and the names in them.
 //   - disk.go: syncing.
 //   - fail.go: what is left when the power fails.
 package simdisk

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/watchsim/watchsim/sim"
 )
@@ -50,39 +51,41 @@ func Verify(ctx context.Context, config Config) error {
 	})
 }
 
+// crowdMax is how many processes are in each other's way.
+const crowdMax = 16
+
 // Repeat runs one seed in so many fresh processes, every other one in place and the rest
 // in copies, half of them one after the other and half of them in each other's way. The
 // error names the first decision in which two of them differ, and what each did then.
 func Repeat(ctx context.Context, config Config, seed uint64, processes int) error {
 	return inFolder(func(dir string) error {
-		runs := make([]record, processes)
-		errs := make([]error, processes)
-		once := func(i int) {
+		var first record
+		once := func(i int) error {
 			config := config
 			config.InPlace = i%2 == 0
-			var one []record
-			if one, errs[i] = inOrder(ctx, config, []uint64{seed}, filepath.Join(dir, fmt.Sprint(i))); errs[i] == nil {
-				runs[i] = one[0]
+			runs, err := inOrder(ctx, config, []uint64{seed}, filepath.Join(dir, fmt.Sprint(i)))
+			switch {
+			case err != nil:
+				return err
+			case i == 0:
+				first = runs[0]
+				return nil
+			case runs[0].hash != first.hash:
+				return explain(first, runs[0])
+			}
+			return os.Remove(runs[0].trace) // a thousand of them fill a disk
+		}
+		for i := range processes / 2 {
+			if err := once(i); err != nil {
+				return err
 			}
 		}
-		var crowd sync.WaitGroup
-		for i := range processes {
-			if i < processes/2 {
-				once(i)
-				continue
-			}
-			crowd.Go(func() { once(i) })
+		var crowd errgroup.Group
+		crowd.SetLimit(crowdMax)
+		for i := processes / 2; i < processes; i++ {
+			crowd.Go(func() error { return once(i) })
 		}
-		crowd.Wait()
-		if err := errors.Join(errs...); err != nil {
-			return err
-		}
-		for i := range runs {
-			if runs[i].hash != runs[0].hash {
-				return explain(runs[0], runs[i])
-			}
-		}
-		return nil
+		return crowd.Wait()
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ const judgeMemory = 2 << 30
 // of types, that the code under test uses too; so every run begins with the same.
 func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
 	debug.SetGCPercent(-1)
+	runtime.MemProfileRate = 0 // nobody reads it
 	w := &worker{lines: bufio.NewScanner(in), out: out}
 	w.lines.Buffer(make([]byte, 64<<10), lineMost)
 	if !w.lines.Scan() {
@@ -48,6 +50,9 @@ func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target,
 	}
 	w.limits = w.job.Limits
 	made, err := targets(w.job.Spec.Target)
+	if err == nil && !w.job.InPlace {
+		err = fork.OwnProgram()
+	}
 	if err == nil {
 		w.tape, err = mapTape(w.job.TapeFile)
 	}
