@@ -7,13 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scratch is memory that only a run in progress may use. It is mapped once and
-// not cleared, and pages that are never written cost no memory.
+// scratch is memory of a process' run. Pages that are never written cost no memory.
 type scratch struct{ memory []byte }
 
 var tapeMemory, traceMemory scratch
 
-// reserve returns size bytes, the same in every run.
+// reserve returns size bytes, the same each time.
 func (s *scratch) reserve(size int) []byte {
 	if len(s.memory) < size {
 		// Not by a function that keeps a note of it where the code under test can notice.
@@ -24,12 +23,4 @@ func (s *scratch) reserve(size int) []byte {
 		s.memory = unsafe.Slice((*byte)(memory), size)
 	}
 	return s.memory[:size]
-}
-
-// release gives the pages back to the system, and leaves the memory reserved.
-func (s *scratch) release() {
-	if len(s.memory) > 0 {
-		// Where that is not possible the memory stays in use, which does no harm.
-		_ = unix.Madvise(s.memory, unix.MADV_DONTNEED)
-	}
 }

@@ -32,10 +32,6 @@ func newTrace(most int) Trace {
 	return unsafe.Slice((*kernel.TraceRecord)(unsafe.Pointer(unsafe.SliceData(memory))), most)
 }
 
-// ForgetTrace gives back the memory of the last run's trace, which must not be
-// used any more.
-func ForgetTrace() { traceMemory.release() }
-
 // WriteTo writes the trace in a form of its own, which [FirstDifference] reads
 // in any process: every record as five numbers, with the names of the callers
 // where a list of callers comes for the first time.

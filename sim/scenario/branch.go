@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"time"
-
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -60,6 +58,3 @@ func (r *Run) mark(world *sim.World, options Options, number int) (at sim.Mark, 
 	}
 	return sim.Mark{}, nil
 }
-
-// Since is how long ago the run began whose world has come so far.
-func (r *Run) Since(progress sim.Progress) time.Duration { return progress.Now - r.Began }

@@ -38,11 +38,6 @@ var templateLatency = simnet.Latency{Min: 200 * time.Microsecond, Max: 400 * tim
 // by no goroutine of the simulation, and may copy the process first.
 type Begin func() (Spec, Options, error)
 
-// Just begins one run, in place.
-func Just(spec Spec, options Options) Begin {
-	return func() (Spec, Options, error) { return spec, options, nil }
-}
-
 // Execute boots a template under a calm schedule, and then runs what begin says. The error
 // is about a run that could not be started; a run that went wrong is in the result. log
 // takes what the cacher's libraries and etcd log, nil for nothing.
