@@ -40,15 +40,41 @@ type NotFired struct {
 	Reason string
 }
 
-// Run carries a plan out on a surface. Times count from began. It returns when
-// the last fault has healed; if ctx ends earlier, it heals at once what still
-// lasts. Faults that cannot happen, such as a crash of what is down already,
+// Engine carries a plan out on a surface. One goroutine walks the timeline, and only
+// actions that take simulated time run in goroutines of their own.
+type Engine struct {
+	surface Surface
+	began   time.Time
+	members []string
+	entries []*entry
+	steps   []step // that are still to come
+	actions sync.WaitGroup
+
+	// mu guards held and the outcomes in entries.
+	mu   sync.Mutex
+	held map[string]string // what is acted on, by the name of the kind that does
+}
+
+// NewEngine prepares to carry a plan out. Times count from began.
+func NewEngine(plan Plan, surface Surface, began time.Time) *Engine {
+	e := &Engine{surface: surface, began: began, members: surface.Members(), held: map[string]string{}}
+	e.steps = e.timeline(plan)
+	return e
+}
+
+// Run returns when the last fault has healed; if ctx ends earlier, it heals at once what
+// still lasts. Faults that cannot happen, such as a crash of what is down already,
 // are reported as not fired. The error is about faults that could not be healed
 // and no others: liveness means nothing after that.
-func Run(ctx context.Context, plan Plan, surface Surface, began time.Time) (Report, error) {
-	e := &engine{surface: surface, began: began, members: surface.Members(), held: map[string]string{}}
-	for _, step := range e.timeline(plan) {
-		switch waited := sleepUntil(ctx, began.Add(step.at)); {
+func (e *Engine) Run(ctx context.Context) (Report, error) {
+	for len(e.steps) > 0 {
+		step := e.steps[0]
+		waited := sleepUntil(ctx, e.began.Add(step.at))
+		if len(e.steps) == 0 || e.steps[0] != step {
+			continue // there is another plan
+		}
+		e.steps = e.steps[1:]
+		switch {
 		case step.ends:
 			// Cut short or not, what began must end.
 			e.finish(ctx, step.entry)
@@ -64,18 +90,25 @@ func Run(ctx context.Context, plan Plan, surface Surface, began time.Time) (Repo
 	return e.report()
 }
 
-// engine owns the timeline: one goroutine walks it, and only actions that take
-// simulated time run in goroutines of their own.
-type engine struct {
-	surface Surface
-	began   time.Time
-	members []string
-	entries []*entry
-	actions sync.WaitGroup
-
-	// mu guards held and the outcomes in entries.
-	mu   sync.Mutex
-	held map[string]string // what is acted on, by the name of the kind that does
+// Replan puts other faults in the place of those that have not begun, in a world that
+// stands still. It wakes nobody: what is due before the next step of the plan so far
+// begins with that, and if there is none, nothing does. It returns how many faults more
+// there are now.
+func (e *Engine) Replan(plan Plan) int {
+	if len(e.steps) == 0 {
+		return 0
+	}
+	var dropped []*entry
+	for _, step := range e.steps {
+		if !step.ends {
+			dropped = append(dropped, step.entry)
+		}
+	}
+	e.entries = slices.DeleteFunc(e.entries, func(entry *entry) bool { return slices.Contains(dropped, entry) })
+	e.steps = slices.DeleteFunc(slices.Clone(e.steps), func(s step) bool { return slices.Contains(dropped, s.entry) })
+	e.steps = append(e.steps, e.timeline(plan)...)
+	slices.SortStableFunc(e.steps, inOrder)
+	return len(plan) - len(dropped)
 }
 
 // entry is one fault and its outcome.
@@ -99,7 +132,7 @@ type step struct {
 
 // timeline is all steps in order of time. At equal times ends come first, so
 // that one fault may begin where another one ends.
-func (e *engine) timeline(plan Plan) []step {
+func (e *Engine) timeline(plan Plan) []step {
 	var steps []step
 	for _, fault := range plan {
 		kind, ok := Lookup(fault.Kind)
@@ -118,24 +151,27 @@ func (e *engine) timeline(plan Plan) []step {
 			steps = append(steps, step{at: fault.End(), ends: true, entry: entry})
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b step) int {
-		if byTime := cmp.Compare(a.at, b.at); byTime != 0 {
-			return byTime
-		}
-		switch {
-		case a.ends == b.ends:
-			return 0
-		case a.ends:
-			return -1
-		default:
-			return 1
-		}
-	})
+	slices.SortStableFunc(steps, inOrder)
 	return steps
 }
 
+// inOrder compares steps by time. At equal times ends come first.
+func inOrder(a, b step) int {
+	if byTime := cmp.Compare(a.at, b.at); byTime != 0 {
+		return byTime
+	}
+	switch {
+	case a.ends == b.ends:
+		return 0
+	case a.ends:
+		return -1
+	default:
+		return 1
+	}
+}
+
 // start begins a fault, unless another one holds what it acts on.
-func (e *engine) start(ctx context.Context, entry *entry) {
+func (e *Engine) start(ctx context.Context, entry *entry) {
 	if !e.reserve(entry) {
 		return
 	}
@@ -148,7 +184,7 @@ func (e *engine) start(ctx context.Context, entry *entry) {
 
 // lieInWait begins a fault when its point is reached, and ends it if it lasts. The
 // operation that got there waits until the fault has begun.
-func (e *engine) lieInWait(ctx context.Context, entry *entry) {
+func (e *Engine) lieInWait(ctx context.Context, entry *entry) {
 	fault := entry.fault
 	stop := e.surface.Await(fault.Point, fault.Process, fault.Number)
 	defer stop.Release()
@@ -175,7 +211,7 @@ func (e *engine) lieInWait(ctx context.Context, entry *entry) {
 }
 
 // reserve marks what the fault acts on as held.
-func (e *engine) reserve(entry *entry) bool {
+func (e *Engine) reserve(entry *entry) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if expected := entry.kind.lacks(len(e.members)); expected != "" {
@@ -196,7 +232,7 @@ func (e *engine) reserve(entry *entry) bool {
 	return true
 }
 
-func (e *engine) release(entry *entry) {
+func (e *Engine) release(entry *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, name := range entry.holding {
@@ -207,7 +243,7 @@ func (e *engine) release(entry *entry) {
 
 // begin makes the fault happen. One that fails is undone, as it may have
 // happened in part.
-func (e *engine) begin(ctx context.Context, entry *entry) {
+func (e *Engine) begin(ctx context.Context, entry *entry) {
 	ctx, cancel := context.WithTimeout(ctx, actionMost)
 	defer cancel()
 	began := e.now()
@@ -231,7 +267,7 @@ func (e *engine) begin(ctx context.Context, entry *entry) {
 }
 
 // finish ends a fault that lasts.
-func (e *engine) finish(ctx context.Context, entry *entry) {
+func (e *Engine) finish(ctx context.Context, entry *entry) {
 	if entry.fired {
 		e.heal(ctx, entry)
 	}
@@ -239,7 +275,7 @@ func (e *engine) finish(ctx context.Context, entry *entry) {
 
 // heal ends a fault. Only where that takes time, or has to be tried again, does
 // it use a goroutine of its own.
-func (e *engine) heal(ctx context.Context, entry *entry) {
+func (e *Engine) heal(ctx context.Context, entry *entry) {
 	// Healing goes on even if the run is cut short.
 	ctx = context.WithoutCancel(ctx)
 	if !entry.kind.slow && e.tryToHeal(ctx, entry) == nil {
@@ -256,13 +292,13 @@ func (e *engine) heal(ctx context.Context, entry *entry) {
 	})
 }
 
-func (e *engine) tryToHeal(ctx context.Context, entry *entry) error {
+func (e *Engine) tryToHeal(ctx context.Context, entry *entry) error {
 	ctx, cancel := context.WithTimeout(ctx, actionMost)
 	defer cancel()
 	return entry.kind.end(ctx, e.surface, entry.fault)
 }
 
-func (e *engine) healed(entry *entry, err error) {
+func (e *Engine) healed(entry *entry, err error) {
 	e.mu.Lock()
 	if entry.end = e.now(); err != nil {
 		entry.unhealed = fmt.Errorf("faults: %q could not be healed: %s", entry.fault, oneLine(err))
@@ -271,7 +307,7 @@ func (e *engine) healed(entry *entry, err error) {
 	e.release(entry)
 }
 
-func (e *engine) report() (Report, error) {
+func (e *Engine) report() (Report, error) {
 	report := Report{Counts: map[string]int{}}
 	var problems []error
 	for _, entry := range e.entries {
@@ -304,7 +340,7 @@ func (e *entry) describe() string {
 
 // processes are what a fault acted on. What names no process, or takes several
 // etcd members, is done to etcd as a whole.
-func (e *engine) processes(entry *entry) []string {
+func (e *Engine) processes(entry *entry) []string {
 	var named []string
 	for _, name := range []string{entry.fault.Member, entry.fault.Server, entry.fault.Client, entry.fault.Host, entry.fault.From, entry.fault.To} {
 		if name != "" {
@@ -318,7 +354,7 @@ func (e *engine) processes(entry *entry) []string {
 }
 
 // now is simulated nanoseconds since the run began.
-func (e *engine) now() int64 { return int64(time.Since(e.began)) }
+func (e *Engine) now() int64 { return int64(time.Since(e.began)) }
 
 // oneLine is the text of an error that may join several.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -25,7 +25,7 @@ func carryOut(t *testing.T, text string, prepare func(*fakeSurface) context.Cont
 		if prepare != nil {
 			ctx = prepare(surface)
 		}
-		report, err = Run(ctx, plan, surface, surface.began)
+		report, err = NewEngine(plan, surface, surface.began).Run(ctx)
 	})
 	return surface, report, err
 }
@@ -142,7 +142,7 @@ func TestOnlyAMemberThatIsAloneIsRestored(t *testing.T) {
 		surface := newFakeSurface()
 		surface.members = []string{"etcd-0"}
 		var err error
-		report, err = Run(t.Context(), plan, surface, surface.began)
+		report, err = NewEngine(plan, surface, surface.began).Run(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []call{{0, "restore etcd-0 1000"}}, surface.calls)
 	})
@@ -239,6 +239,30 @@ between 1s and 40s on list 10 of apiserver-0 stalled-consumer client=watcher-0 f
 	require.Equal(t, map[string]int{"stalled-consumer": 1}, report.Counts)
 	require.Equal(t, int64(4*time.Second), report.Fired[0].End)
 	require.Equal(t, "the run ended before its point was reached", report.NotFired[0].Reason)
+}
+
+// TestAnotherPlanTakesThePlaceOfWhatHasNotBegun changes the plan while one fault lasts. The
+// engine is asleep until 5s, so that what is new begins then or later.
+func TestAnotherPlanTakesThePlaceOfWhatHasNotBegun(t *testing.T) {
+	parsed := func(text string) Plan {
+		plan, err := Parse(text)
+		require.NoError(t, err)
+		return plan
+	}
+	synctest.Test(t, func(t *testing.T) {
+		surface := newFakeSurface()
+		engine := NewEngine(parsed("at 1s stalled-consumer client=watcher-0 for=4s\nat 9s leader-move\nat 10s leader-move\n"), surface, surface.began)
+		go func() {
+			time.Sleep(2 * time.Second)
+			require.Equal(t, -1, engine.Replan(parsed("at 3s compaction revision=current\n")))
+		}()
+		report, err := engine.Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 5*time.Second, time.Since(surface.began))
+		require.Equal(t, map[string]int{"stalled-consumer": 1, "compaction": 1}, report.Counts)
+		require.Empty(t, report.NotFired)
+		require.Zero(t, engine.Replan(parsed("at 3s leader-move\n")), "there is nobody to begin it")
+	})
 }
 
 func TestOneFaultMayBeginWhereAnotherEnds(t *testing.T) {

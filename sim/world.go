@@ -179,6 +179,9 @@ func (w *World) SetClock(host string, ahead time.Duration) {
 // Now is the simulated time since the run began.
 func (w *World) Now() time.Duration { return time.Since(w.begin) }
 
+// At is when an instant was, since the run began.
+func (w *World) At(instant time.Time) time.Duration { return instant.Sub(w.begin) }
+
 // Calm switches yields and stalls off for good: from now on a goroutine is only
 // ever overtaken by others that are runnable, too.
 func (w *World) Calm() { kernel.SetQuiet(true) }

@@ -35,6 +35,7 @@ const (
 	byRandom     = "random"
 	byPriorities = "pct"
 	byExhaustion = "exhaustive"
+	byBranching  = "branch"
 )
 
 // everything as a scope is all the code that runs.
@@ -52,7 +53,9 @@ func exploreCommand() *cobra.Command {
 			"  pct         random priorities that change at --depth - 1 random points; a bug of that depth is found with\n" +
 			"              a probability that can be stated\n" +
 			"  exhaustive  every schedule that departs at most --bound times from the plain one, in which goroutines\n" +
-			"              take turns\n\n" +
+			"              take turns\n" +
+			"  branch      random walks that go back to states that few runs have come to, and on from there with\n" +
+			"              another schedule, other requests and other faults\n\n" +
 			"pct and exhaustive decide within a window of simulated time only, and at synchronisation points in the code\n" +
 			"of --scope: there a goroutine goes on, lets others go first, or is held up for one of --holds. Two runs have\n" +
 			"one shape if they differ only in the order of what does not depend on each other. \"Exhausted\" is printed only\n" +
@@ -63,7 +66,7 @@ func exploreCommand() *cobra.Command {
 		RunE: func(command *cobra.Command, _ []string) error { return flags.explore(command) },
 	}
 	set := command.Flags()
-	set.StringVar(&flags.strategy, "strategy", byExhaustion, "random, pct or exhaustive")
+	set.StringVar(&flags.strategy, "strategy", byExhaustion, "random, pct, exhaustive or branch")
 	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most departures from the plain schedule")
 	set.BoolVar(&flags.skipKnown, "skip-known", true, "exhaustive: do not depart again in a way that was tried from the same state; false takes nothing on trust of what a state is made of")
 	set.IntVar(&flags.depth, "depth", 3, "pct: how many ordering constraints the bug is thought to need")
@@ -77,7 +80,7 @@ func exploreCommand() *cobra.Command {
 	set.StringVar(&flags.scenario, "scenario", "start-reinit", "the scenario, see `simrun scenarios`")
 	set.StringVar(&flags.target, "target", "", "the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
 	set.StringVar(&flags.mutant, "mutant", "", "put this known bug into the code under test, see `simrun mutants`")
-	set.StringVar(&flags.seed, "seed", "1", "the seed of the scenario, and the first of those that random and pct draw from")
+	set.StringVar(&flags.seed, "seed", "1", "the seed of the scenario, and the first of those that random, pct and branch draw from")
 	set.StringVar(&flags.faults, "faults", "", "all, none, every, kinds such as compaction,reset, or the path of a plan file (default: the scenario's)")
 	set.DurationVar(&flags.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
 	set.StringVar(&flags.out, "out", "out", "folder for the artefacts of failing runs")
@@ -142,8 +145,10 @@ func (f *exploreFlags) search(seed uint64) (explore.Strategy, error) {
 		strategy := explore.NewExhaustive(seed, f.bound)
 		strategy.FromKnown = !f.skipKnown
 		return strategy, nil
+	case byBranching:
+		return explore.NewBranching(seed), nil
 	}
-	return nil, fmt.Errorf("--strategy: expected %s, %s or %s, found %q", byRandom, byPriorities, byExhaustion, f.strategy)
+	return nil, fmt.Errorf("--strategy: expected %s, %s, %s or %s, found %q", byRandom, byPriorities, byExhaustion, byBranching, f.strategy)
 }
 
 func (f *exploreFlags) explore(command *cobra.Command) error {
@@ -213,7 +218,7 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 	if scope == "" {
 		scope = "everything"
 	}
-	if f.strategy != byRandom {
+	if f.strategy == byPriorities || f.strategy == byExhaustion {
 		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; held up for %v\n", scope, e.From, e.To, e.Holds)
 	}
 	fmt.Fprintf(w, "  ends        after %s\n", strings.Join(f.ends(), ", "))
@@ -251,6 +256,9 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 			flat = "the curve is flat"
 		}
 		fmt.Fprintf(out, "  %d new shapes in the last tenth: %s\n", result.NewInLastTenth(), flat)
+	}
+	if b, ok := strategy.(*explore.Branching); ok {
+		fmt.Fprintf(out, "  %d states that runs have come to\n", b.States())
 	}
 	if e, ok := strategy.(*explore.Exhaustive); ok {
 		fmt.Fprintf(out, "  %d departures were not tried again from a state that was known; %d lie beyond the bound of %d\n", e.Duplicates, e.Beyond, f.bound)
@@ -300,7 +308,11 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		return
 	}
 	k.kept++
-	job := pooled.Job(attempt, k.spec)
+	job, err := pooled.Job(attempt, k.spec)
+	if err != nil {
+		k.err = err
+		return
+	}
 	folder, err := filepath.Abs(filepath.Join(k.out, fmt.Sprintf("%s-explored-%d", job.Spec.Name(), attempt.Number+1)))
 	if err != nil {
 		k.err = err
@@ -326,6 +338,9 @@ func (k *keeper) keep(attempt explore.Attempt) {
 
 // departures are those of an attempt in words.
 func departures(attempt explore.Attempt) string {
+	if n := len(attempt.Branches); n > 0 {
+		return fmt.Sprintf("those of the seed, and of others from %d instants on, the last of them %v", n, attempt.Branches[n-1].At)
+	}
 	if attempt.Observe {
 		return "those of the seed"
 	}

@@ -50,8 +50,8 @@ func TestExploreLeavesFailuresThatReplay(t *testing.T) {
 }
 
 func TestExploreIsTheSameEachTimeAndWithAnyNumberOfWorkers(t *testing.T) {
-	shapes := regexp.MustCompile(`(?m)^  \d+ (distinct|new) shapes.*$`)
-	for _, arguments := range [][]string{{"--bound", "1", "--runs", "8"}, {"--strategy", "pct", "--runs", "8"}} {
+	shapes := regexp.MustCompile(`(?m)^  \d+ (distinct shapes|new shapes|states).*$`)
+	for _, arguments := range [][]string{{"--bound", "1", "--runs", "8"}, {"--strategy", "pct", "--runs", "8"}, {"--strategy", "branch", "--runs", "8"}} {
 		_, once, _ := explored(t, arguments...)
 		_, again, _ := explored(t, append(arguments, "--workers", "2")...)
 		require.NotEmpty(t, shapes.FindAllString(once, -1), once)
@@ -61,14 +61,14 @@ func TestExploreIsTheSameEachTimeAndWithAnyNumberOfWorkers(t *testing.T) {
 
 func TestExploreRefusesBadUsage(t *testing.T) {
 	for says, arguments := range map[string]string{
-		`expected random, pct or exhaustive, found "all"`: "--strategy all",
-		"expected 0 or more departures, found -1":         "--bound -1",
-		"--depth: expected at least 1, found 0":           "--strategy pct --depth 0",
-		"expected limits of 0 or more, found --runs -1":   "--runs -1",
-		"expected times above 0 and up to 3s, found 4s":   "--holds 4s",
-		"expected a window that ends after it begins":     "--from 4s --to 3s",
-		`expected one of minute`:                          "--scenario doomsday",
-		"expected at least 1 worker":                      "--workers 0",
+		`expected random, pct, exhaustive or branch, found "all"`: "--strategy all",
+		"expected 0 or more departures, found -1":                 "--bound -1",
+		"--depth: expected at least 1, found 0":                   "--strategy pct --depth 0",
+		"expected limits of 0 or more, found --runs -1":           "--runs -1",
+		"expected times above 0 and up to 3s, found 4s":           "--holds 4s",
+		"expected a window that ends after it begins":             "--from 4s --to 3s",
+		`expected one of minute`:                                  "--scenario doomsday",
+		"expected at least 1 worker":                              "--workers 0",
 	} {
 		code, stdout, stderr := simrun(t, append([]string{"explore"}, strings.Fields(arguments)...)...)
 		requireRefused(t, says, code, stdout, stderr)

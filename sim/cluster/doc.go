@@ -6,6 +6,7 @@
 //   - server.go: one API server through restarts and crashes.
 //   - census.go: what API servers and etcd hold at a moment.
 //   - standing.go: who led etcd and what caches held, from one change to the next.
+//   - phase.go: what servers and their caches are at, coarsely.
 //   - surface.go: what faults do to the cluster.
 //   - points.go: where they wait for what API servers do.
 //   - wire.go, serve.go, dial.go: how clients and API servers talk.

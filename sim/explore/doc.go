@@ -10,6 +10,7 @@
 //   - priorities.go: random priorities with a few changes (PCT).
 //   - exhaustive.go: every schedule that departs from the plain one at most so many
 //     times, each state but once.
+//   - branching.go: back to states that runs have rarely come to.
 //   - search.go: runs a strategy to its end or to a limit.
 //   - tally.go: how many shapes there were, and whether new ones still come.
 //   - pooled: attempts at a scenario, run by worker processes.

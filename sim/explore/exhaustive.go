@@ -99,7 +99,8 @@ func (e *Exhaustive) isWhole(seed uint64, deviations []Deviation) bool {
 
 // Learn puts everything into the queue that departs from a run behind its last
 // deviation: what departs earlier does so from a cheaper run.
-func (e *Exhaustive) Learn(attempt Attempt, ran sim.Explored) {
+func (e *Exhaustive) Learn(attempt Attempt, outcome Outcome) {
+	ran := outcome.Explored
 	first := 0
 	if n := len(attempt.Deviations); n > 0 {
 		first = attempt.Deviations[n-1].Decision + 1

@@ -31,9 +31,9 @@ func (p *priorities) Next() []Attempt {
 
 // Learn takes the length from the first run alone: what an attempt is must not
 // depend on how many others are under way.
-func (p *priorities) Learn(_ Attempt, ran sim.Explored) {
+func (p *priorities) Learn(_ Attempt, outcome Outcome) {
 	if p.plan.Steps == 0 {
-		p.plan.Steps = max(1, ran.Steps)
+		p.plan.Steps = max(1, outcome.Explored.Steps)
 	}
 }
 

@@ -1,7 +1,5 @@
 package explore
 
-import "github.com/watchsim/watchsim/sim"
-
 // random is the random walk with stalls that a seed alone makes: one seed after the
 // other, without end.
 type random struct{ next uint64 }
@@ -14,6 +12,6 @@ func (r *random) Next() []Attempt {
 	return []Attempt{{Seed: r.next - 1, Observe: true}}
 }
 
-func (*random) Learn(Attempt, sim.Explored) {}
+func (*random) Learn(Attempt, Outcome) {}
 
 func (*random) Exhausted() string { return "" }

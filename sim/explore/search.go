@@ -15,6 +15,8 @@ type Outcome struct {
 	Failed, Inconclusive bool
 	// History is a hash of what the clients saw; 0 if that is not known.
 	History uint64
+	// Looks are those that the attempt asked for.
+	Looks []Look
 	// End tells how windows end; 0 if that is not known. Unjudged means that the run
 	// ended there, because a run before had the same end: its verdict is that one's.
 	End      uint64
@@ -204,7 +206,7 @@ func (s *search) take(r result) {
 		delete(s.early, s.learned)
 		s.learned++
 		d.outcome = s.tally.add(d.attempt, d.outcome)
-		s.strategy.Learn(d.attempt, d.outcome.Explored)
+		s.strategy.Learn(d.attempt, d.outcome)
 		if s.each != nil {
 			s.each(d.attempt, d.outcome)
 		}

@@ -1,6 +1,10 @@
 package explore
 
-import "github.com/watchsim/watchsim/sim"
+import (
+	"time"
+
+	"github.com/watchsim/watchsim/sim"
+)
 
 // Attempt is a run that a strategy wants to see.
 type Attempt struct {
@@ -15,6 +19,11 @@ type Attempt struct {
 	// Deviations are where the run departs from the plain choices, in order. Only an
 	// attempt with neither of the two above has any.
 	Deviations []Deviation
+
+	// Branches are where a run that its seed decides is drawn by other seeds, in order, and
+	// Looks how often it is looked at behind the last of them; 0 for never.
+	Branches []Branch
+	Looks    time.Duration
 
 	// Whole has the run judged even if it ends its window as a run before has.
 	Whole bool
@@ -47,14 +56,14 @@ func (a Attempt) Tape() []byte {
 
 // Strategy says which schedules to try. Its methods are called from one goroutine.
 type Strategy interface {
-	// Next returns attempts that differ in their last deviation alone, so that what comes
+	// Next returns attempts that differ in their last deviation or branch alone, so that what comes
 	// before it need be run but once, and none if there are none for now. There may be
 	// some again when the outcome of an attempt under way has been learned.
 	Next() []Attempt
 
 	// Learn takes in what an attempt was like. Attempts are learned in the order in
 	// which Next returned them, whichever ends first.
-	Learn(attempt Attempt, ran sim.Explored)
+	Learn(attempt Attempt, outcome Outcome)
 
 	// Exhausted says what has been tried completely, and is empty if nothing was.
 	// It is asked when Next has nothing left and every attempt has been learned.

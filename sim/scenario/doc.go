@@ -7,7 +7,7 @@
 //   - scripted.go: those of them that are small enough to be explored.
 //   - explore.go: how a search steers a run.
 //   - template.go: where runs begin: a cluster that has booted.
-//   - branch.go: where the schedule of a run goes on by another seed.
+//   - branch.go: where a run goes on in another way, and what state it is in there.
 //   - run.go: the run itself.
 //   - log.go: what etcd logs, kept out of the run.
 //   - judge.go: what the run and the oracle say together.

@@ -61,6 +61,12 @@ type Run struct {
 	Leaked      int
 	compactions map[int64]int64 // when each was asked for, by revision
 	closed      func()          // called where the window has closed
+
+	// What lives in the world, nil until the clients have begun.
+	cluster *cluster.Cluster
+	clients *workload.Workload
+	engine  *faults.Engine
+	planned int // faults, those of branches included
 	// Parts are the steps that the clients took.
 	Parts []workload.Part
 
@@ -171,7 +177,9 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	}
 	r.Spec.Explore.watch(world, began, r.closed)
 	clients.Start()
-	report, err := faults.Run(context.Background(), r.Plan, cluster.Surface(clients), began)
+	r.clients, r.cluster = clients, cluster
+	r.engine, r.planned = faults.NewEngine(r.Plan, cluster.Surface(clients), began), len(r.Plan)
+	report, err := r.engine.Run(context.Background())
 	r.Faults, r.History.Faults = report, report.Fired
 	r.problem(err)
 

@@ -63,9 +63,9 @@ func (s Spec) minimumOfScenario() linearizability.Counts {
 // fired, with the reason: none, unless the engine lost one.
 func (r *Run) unaccounted() []string {
 	var problems []string
-	if fired, not := len(r.Faults.Fired), len(r.Faults.NotFired); fired+not != len(r.Plan) {
+	if fired, not := len(r.Faults.Fired), len(r.Faults.NotFired); fired+not != r.planned {
 		problems = append(problems, fmt.Sprintf("of %d planned faults %d fired and %d did not, and nothing is known of the rest",
-			len(r.Plan), fired, not))
+			r.planned, fired, not))
 	}
 	for _, fault := range r.Faults.NotFired {
 		if fault.Reason == "" {

@@ -78,7 +78,7 @@ func TestAVacuousRunIsInconclusive(t *testing.T) {
 	require.NoError(t, err)
 	plan, err := faults.Parse("# watchsim plan v1\nat 12.5s etcd-crash member=etcd-0 down=2s\nat 20s compaction revision=current-10\n")
 	require.NoError(t, err)
-	run := &Run{Spec: spec, Plan: plan, Result: &sim.Result{Stop: sim.Completed}, History: &model.History{},
+	run := &Run{Spec: spec, Plan: plan, planned: len(plan), Result: &sim.Result{Stop: sim.Completed}, History: &model.History{},
 		Faults: faults.Report{NotFired: []faults.NotFired{{Fault: plan[1], Reason: "there is no revision -4 to compact at"}}}}
 	verdict := run.Judge()
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)

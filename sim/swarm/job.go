@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/explore"
 	"github.com/watchsim/watchsim/sim/fork"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/workload"
@@ -37,10 +38,12 @@ type Job struct {
 	// Details asks for what a smaller run is made from.
 	Details bool `json:"details,omitempty"`
 	// Forks have copies of the run go on in other ways from some places on, in order.
-	// A job has them or branches in its spec, not both.
+	// They lie behind the branches of its spec.
 	Forks []Fork `json:"forks,omitempty"`
 	// OnlyForks ends the run itself at the last of them, without a verdict.
 	OnlyForks bool `json:"onlyForks,omitempty"`
+	// Looks has the run looked at so often, behind its last branch or fork; 0 for never.
+	Looks time.Duration `json:"looks,omitempty"`
 	// NewEnds ends a run that explores with its window, and without a verdict, if a run
 	// of the worker before has ended its own alike. See [Explored].
 	NewEnds bool `json:"newEnds,omitempty"`
@@ -69,12 +72,12 @@ type Fork struct {
 	Ways []Way `json:"ways"`
 }
 
-// Way is how a copy of a run goes on: by a tape of its own, or by a seed.
+// Way is how a copy of a run goes on: by a tape of its own, or as a branch says.
 type Way struct {
 	// Tape is an open one, of the whole run: what lies before the fork is the run's own.
 	Tape []byte `json:"tape,omitempty"`
-	// Seed is that of the schedule, if there is no tape.
-	Seed uint64 `json:"seed,omitempty"`
+	// Branch says how, if there is no tape; that it is at the fork goes without saying.
+	Branch scenario.Branch `json:"branch,omitzero"`
 	// Whole has the copy go on to its end and be judged, whatever NewEnds says.
 	Whole bool `json:"whole,omitempty"`
 }
@@ -110,6 +113,8 @@ type Answer struct {
 	Details *Details `json:"details,omitempty"`
 	// Explored is there if the run was one that explores.
 	Explored *Explored `json:"explored,omitempty"`
+	// Looks are those that the job asked for.
+	Looks []explore.Look `json:"looks,omitempty"`
 	// Forks are the answers of copies that went on in other ways, by fork and way.
 	Forks [][]Reply `json:"forks,omitempty"`
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/explore"
 	"github.com/watchsim/watchsim/sim/fork"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/target"
@@ -104,6 +105,7 @@ type worker struct {
 
 	visited *visited // in a session
 
+	looks  []explore.Look
 	forked int    // the decision at which this process became the copy that it is
 	whole  bool   // the run is judged whatever its end
 	ends   ends   // of the windows of runs so far, shared with copies
@@ -184,7 +186,16 @@ func (w *worker) options() scenario.Options {
 	for _, fork := range job.Forks {
 		options.Marks = append(options.Marks, fork.At)
 	}
-	options.AtMark = w.branch
+	forks := len(job.Forks)
+	options.Marks = append(options.Marks, job.looksAt()...)
+	options.AtMark = func(world *sim.World, run *scenario.Run, number int) {
+		switch {
+		case number >= forks:
+			w.looks = append(w.looks, explore.Look{At: options.Marks[number].Instant, States: run.Look(world)})
+		case w.job.Forks != nil: // this is not one of the copies
+			w.branch(world, run, number)
+		}
+	}
 	if job.NewEnds {
 		options.Closed = w.closed
 	}
@@ -206,10 +217,7 @@ func (w *worker) begun(world *sim.World) {
 }
 
 // branch has copies of the run go on in other ways, one after the other.
-func (w *worker) branch(world *sim.World, _ *scenario.Run, number int) {
-	if number >= len(w.job.Forks) {
-		return // this is one of the copies
-	}
+func (w *worker) branch(world *sim.World, run *scenario.Run, number int) {
 	var replies [][]byte
 	for _, way := range w.job.Forks[number].Ways {
 		made, err := fork.Now(w.limits)
@@ -217,7 +225,11 @@ func (w *worker) branch(world *sim.World, _ *scenario.Run, number int) {
 			w.copy, w.forks = made, nil
 			w.job.Forks, w.job.OnlyForks, w.job.Folder = nil, false, ""
 			w.forked, w.whole = int(world.Progress().Decisions), way.Whole
-			way.follow(world, w.job.Spec.Seed)
+			if way.Tape == nil {
+				run.Branch(world, way.Branch, false)
+			} else {
+				world.Follow(sim.FromOpenTape(w.job.Spec.Seed, sim.Remaining(way.Tape, world.Progress().Decisions)))
+			}
 			return
 		}
 		var line []byte
@@ -236,13 +248,22 @@ func (w *worker) branch(world *sim.World, _ *scenario.Run, number int) {
 	}
 }
 
-// follow has the world go on in this way.
-func (w Way) follow(world *sim.World, seed uint64) {
-	if w.Tape == nil {
-		world.Follow(sim.FromSchedule(seed, w.Seed))
-		return
+// looksAt are the marks at which the job's run is looked at.
+func (j Job) looksAt() (marks []sim.Mark) {
+	if j.Looks == 0 {
+		return nil
 	}
-	world.Follow(sim.FromOpenTape(seed, sim.Remaining(w.Tape, world.Progress().Decisions)))
+	first := j.Looks
+	if n := len(j.Spec.Branches); n > 0 {
+		first += j.Spec.Branches[n-1].At.Instant
+	}
+	if n := len(j.Forks); n > 0 {
+		first = j.Looks + j.Forks[n-1].At.Instant
+	}
+	for at := first; at < j.Spec.Duration-j.Spec.QuietPhase(); at += j.Looks {
+		marks = append(marks, sim.Mark{Instant: at})
+	}
+	return marks
 }
 
 // exitUnlimited is the exit status of a copy that could not be limited.
@@ -344,7 +365,7 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began}
+	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began, Looks: w.looks}
 	var err error
 	if answer.Explored, err = w.explored(run); err != nil {
 		return Answer{}, err

@@ -101,6 +101,34 @@ func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
 	record.Closed, record.Reason = r.now(), reason
 }
 
+// UnderWay is whether pages of lists, and watches that are opened, are under way.
+type UnderWay struct{ Pages, Opening bool }
+
+// underWay waits for nothing: nothing is known while something is being recorded.
+func (r *recorder) underWay() (newest int64, waiting map[string]UnderWay) {
+	waiting = map[string]UnderWay{}
+	if !r.mu.TryLock() {
+		return 0, waiting
+	}
+	defer r.mu.Unlock()
+	for _, op := range r.operations {
+		newest = max(newest, op.ResultRV)
+		if op.Return == model.Pending && op.Continues > 0 {
+			u := waiting[op.Server]
+			u.Pages = true
+			waiting[op.Server] = u
+		}
+	}
+	for _, s := range r.streams {
+		if s.Return == model.Pending {
+			u := waiting[s.Server]
+			u.Opening = true
+			waiting[s.Server] = u
+		}
+	}
+	return newest, waiting
+}
+
 // freeze ends the recording, with the informers' final contents.
 func (r *recorder) freeze(informers []model.Informer) {
 	r.mu.Lock()

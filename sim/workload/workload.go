@@ -48,6 +48,7 @@ type Workload struct {
 	informers                   []*informer
 	lastWrites                  map[string]int64 // the RV of the last write to each namespace
 	parts                       []*Part          // what the clients have done so far
+	numbers                     []*numbers       // of all clients
 }
 
 // New prepares a workload without starting it.
@@ -123,7 +124,7 @@ func (w *Workload) Start() {
 func (w *Workload) newWatcher(kind string, index int) *watcher {
 	watcher := &watcher{client: w.newClient(kind, index), backoff: w.newBackoff()}
 	watcher.consumer = newConsumer(watcher.random)
-	watcher.scribbles = newNumbers(func() *rand.Rand { return w.environment.Rand("workload/" + watcher.name + "/scribbles") })
+	watcher.scribbles = w.newNumbers(watcher.name + "/scribbles")
 	watcher.careless = rand.New(watcher.scribbles)
 	return watcher
 }
@@ -251,10 +252,32 @@ func (w *Workload) changeConsumer(client string, change func(*consumer)) error {
 	return nil
 }
 
+// UnderWay tells the newest RV that any request came back with, and what clients wait for
+// by server, in a world that stands still.
+func (w *Workload) UnderWay() (newest int64, waiting map[string]UnderWay) {
+	return w.recorder.underWay()
+}
+
+// Redraw has everything that clients draw from here on come from other random streams of
+// the same names, in a world that stands still.
+func (w *Workload) Redraw(random func(name string) *rand.Rand) {
+	w.environment.Rand = random
+	for _, n := range w.numbers {
+		n.seek(0)
+	}
+}
+
+// newNumbers are those of a client, by name.
+func (w *Workload) newNumbers(name string) *numbers {
+	n := newNumbers(func() *rand.Rand { return w.environment.Rand("workload/" + name) })
+	w.numbers = append(w.numbers, n)
+	return n
+}
+
 func (w *Workload) newClient(kind string, index int) client { return w.client(clientName(kind, index)) }
 
 func (w *Workload) client(name string) client {
-	numbers := newNumbers(func() *rand.Rand { return w.environment.Rand("workload/" + name) })
+	numbers := w.newNumbers(name)
 	taken := &Part{Client: name}
 	w.parts = append(w.parts, taken)
 	c := client{
