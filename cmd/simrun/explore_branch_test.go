@@ -40,6 +40,11 @@ func TestARunThatBranchesIsItsRecipe(t *testing.T) {
 	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
 	require.Contains(t, stdout, "the hash agrees: "+whole.Verdict.Hash)
 
+	code, stdout, stderr = simrun(t, "replay", "--prompt", job.Folder)
+	requireRefused(t, "expected a run that did not branch, found one with 2 branches", code, stdout, stderr)
+	code, stdout, stderr = simrun(t, "replay", "--until", "25s", job.Folder)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+
 	shared := swarm.Job{Spec: spec, Looks: time.Second}
 	shared.Spec.Branches = spec.Branches[:1]
 	another := spec.Branches[1]

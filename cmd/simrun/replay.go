@@ -74,6 +74,9 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	if err != nil {
 		return err
 	}
+	if f.prompt && len(recorded.Spec.Branches) > 0 {
+		return fmt.Errorf("--prompt: expected a run that did not branch, found one with %d branches; --until and --break-at stop in it", len(recorded.Spec.Branches))
+	}
 	if f.prompt {
 		return f.walk(command, binary, folder, recorded)
 	}
