@@ -54,11 +54,15 @@ func (r *Run) mark(world *sim.World, options Options, number int) (at sim.Mark, 
 	if number < len(branches) {
 		return branches[number].At, func() { world.Follow(sim.FromSchedule(r.Spec.Seed, branches[number].Seed)) }
 	}
-	number -= len(branches)
-	if number < len(options.Marks) {
-		return options.Marks[number], func() { options.AtMark(world, r, number) }
+	if options.Mark == nil {
+		return at, nil
 	}
-	return sim.Mark{}, nil
+	number -= len(branches)
+	at, any := options.Mark(world, number)
+	if any {
+		do = func() { options.AtMark(world, number) }
+	}
+	return at, do
 }
 
 // Since is how long ago the run began whose world has come so far.

@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ const judgeMemory = 2 << 30
 func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
 	debug.SetGCPercent(-1)
 	runtime.MemProfileRate = 0 // nobody reads it
+	_, _ = json.Marshal(Answer{}) // what there is to learn of these types, no copy has to
 	w := &worker{lines: bufio.NewScanner(in), out: out}
 	w.lines.Buffer(make([]byte, 64<<10), lineMost)
 	if !w.lines.Scan() {
@@ -102,12 +104,14 @@ type worker struct {
 	copy   *fork.Copy  // this process, if it is a copy
 	forks  [][][]byte  // replies of the job's forks so far
 
+	answers []byte // memory for what copies answer
+
 	visited *visited // in a session
 
-	forked int    // the decision at which this process became the copy that it is
-	whole  bool   // the run is judged whatever its end
-	ends   ends   // of the windows of runs so far, shared with copies
-	end    uint64 // of this run's window
+	plain int    // the first decision behind that at which this process became the copy that it is
+	whole bool   // the run is judged whatever its end
+	ends  ends   // of the windows of runs so far, shared with copies
+	end   uint64 // of this run's window
 }
 
 // read reads the job from its line.
@@ -151,7 +155,8 @@ func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
 // await waits for a copy and returns the line that it leaves with. If it left with none,
 // another copy writes why.
 func (w *worker) await(made *fork.Copy) ([]byte, error) {
-	ended, err := made.Wait()
+	ended, err := made.Wait(w.answers)
+	w.answers = ended.Answer
 	if err != nil || ended.Well() && len(ended.Answer) > 0 { // a run may end its process with status 0
 		return ended.Answer, err
 	}
@@ -163,7 +168,7 @@ func (w *worker) await(made *fork.Copy) ([]byte, error) {
 		w.copy = last
 		w.explain(ended)
 	}
-	if ended, err = last.Wait(); err == nil && len(ended.Answer) == 0 {
+	if ended, err = last.Wait(nil); err == nil && len(ended.Answer) == 0 {
 		err = fmt.Errorf("cannot tell how a run ended: %s", ended.Why())
 	}
 	return ended.Answer, err
@@ -181,10 +186,7 @@ func (w *worker) options() scenario.Options {
 	if job.Folder != "" {
 		options.RecordInto = w.tape
 	}
-	for _, fork := range job.Forks {
-		options.Marks = append(options.Marks, fork.At)
-	}
-	options.AtMark = w.branch
+	options.Mark, options.AtMark = w.mark, w.branch
 	if job.NewEnds {
 		options.Closed = w.closed
 	}
@@ -205,10 +207,23 @@ func (w *worker) begun(world *sim.World) {
 	}
 }
 
+// mark is where the run pauses: where copies of it are to go on in other ways, and in such
+// a copy after each decision.
+func (w *worker) mark(world *sim.World, number int) (at sim.Mark, any bool) {
+	switch {
+	case number < len(w.job.Forks):
+		return w.job.Forks[number].At, true
+	case w.plain == 0 || !w.job.NewEnds || w.whole:
+		return at, false
+	}
+	return sim.Mark{Decision: max(uint64(w.plain), world.Progress().Decisions) + 1}, true
+}
+
 // branch has copies of the run go on in other ways, one after the other.
-func (w *worker) branch(world *sim.World, _ *scenario.Run, number int) {
+func (w *worker) branch(world *sim.World, number int) {
 	if number >= len(w.job.Forks) {
-		return // this is one of the copies
+		w.look(world)
+		return
 	}
 	var replies [][]byte
 	for _, way := range w.job.Forks[number].Ways {
@@ -216,7 +231,7 @@ func (w *worker) branch(world *sim.World, _ *scenario.Run, number int) {
 		if err == nil && made.Inside() {
 			w.copy, w.forks = made, nil
 			w.job.Forks, w.job.OnlyForks, w.job.Folder = nil, false, ""
-			w.forked, w.whole = int(world.Progress().Decisions), way.Whole
+			w.plain, w.whole = int(world.Progress().Decisions)+1, way.Whole
 			way.follow(world, w.job.Spec.Seed)
 			return
 		}
@@ -228,7 +243,7 @@ func (w *worker) branch(world *sim.World, _ *scenario.Run, number int) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(exitUnlimited)
 		}
-		replies = append(replies, line)
+		replies = append(replies, bytes.Clone(line))
 	}
 	w.forks = append(w.forks, replies)
 	if w.job.OnlyForks && number == len(w.job.Forks)-1 {
@@ -344,11 +359,7 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began}
-	var err error
-	if answer.Explored, err = w.explored(run); err != nil {
-		return Answer{}, err
-	}
+	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began, Explored: w.explored(run)}
 	if job.Details {
 		answer.Details = &Details{
 			Plan: run.Plan.String(), Parts: run.Parts, Tape: run.Result.Tape,
