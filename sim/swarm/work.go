@@ -37,7 +37,7 @@ const judgeMemory = 2 << 30
 // of types, that the code under test uses too; so every run begins with the same.
 func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
 	debug.SetGCPercent(-1)
-	runtime.MemProfileRate = 0 // nobody reads it
+	runtime.MemProfileRate = 0    // nobody reads it
 	_, _ = json.Marshal(Answer{}) // what there is to learn of these types, no copy has to
 	w := &worker{lines: bufio.NewScanner(in), out: out}
 	w.lines.Buffer(make([]byte, 64<<10), lineMost)
