@@ -62,6 +62,16 @@ const (
 // Choice is a decision of a run that explores.
 type Choice = kernel.Chosen
 
+// KeyOf is what makes an alternative of a choice in a state one and the same. It is never 0.
+func KeyOf(choice Choice, alternative uint32) uint64 {
+	key := choice.State
+	for _, part := range []uint64{uint64(choice.Kind), uint64(choice.Alternatives), uint64(alternative)} {
+		key = (key ^ part) * 0x9fb21c651e98df25
+		key ^= key >> 32
+	}
+	return max(key, 1)
+}
+
 // choicesMost bounds the decisions that a run that explores can report.
 const choicesMost = 4 << 20
 
@@ -110,7 +120,7 @@ func (r recording) explored(c *kernel.Counters) *Explored {
 		return nil
 	}
 	return &Explored{
-		Choices: slices.Clone(r.choices[:c.Choices]), Truncated: c.ChoicesFull != 0,
+		Choices: r.choices[:c.Choices], Truncated: c.ChoicesFull != 0,
 		Shape: c.Shape, State: c.State, Steps: c.Steps,
 	}
 }

@@ -261,9 +261,9 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 		fmt.Fprintf(out, "  %d states that runs have come to\n", b.States())
 	}
 	if e, ok := strategy.(*explore.Exhaustive); ok {
-		fmt.Fprintf(out, "  %d departures were not tried again from a state that was known; %d lie beyond the bound of %d\n", e.Duplicates, e.Beyond, f.bound)
+		fmt.Fprintf(out, "  %d states, in which something was decided; %d departures lie beyond the bound of %d\n", e.States(), e.Beyond, f.bound)
 		if result.Unjudged > 0 {
-			fmt.Fprintf(out, "  %d runs ended their window as one before, and have its verdict; of %d more that were judged, %d had another\n",
+			fmt.Fprintf(out, "  %d runs went on as one before, and have its verdict; of %d more that were judged, %d had another\n",
 				result.Unjudged, result.Again, result.Misjudged)
 		}
 		if e.Cut > 0 {

@@ -59,6 +59,22 @@ func TestExploreIsTheSameEachTimeAndWithAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
+// TestExploreSkipsNothingThatMatters compares a search that goes on from no state twice with
+// one that does so always. The first departures are made before anything was decided.
+func TestExploreSkipsNothingThatMatters(t *testing.T) {
+	found := regexp.MustCompile(`(?m)^  (\d+ distinct shapes|exhausted: .*)`)
+	window := []string{"--bound", "1", "--holds", "5ms", "--to", "2006ms"}
+	code, skipping, stderr := explored(t, window...)
+	require.Equal(t, exitPassed, code, "%s%s", skipping, stderr)
+	require.Contains(t, skipping, "went on as one before")
+	require.Contains(t, skipping, " 0 had another")
+	code, every, stderr := explored(t, append(window, "--skip-known=false")...)
+	require.Equal(t, exitPassed, code, "%s%s", every, stderr)
+	require.NotContains(t, every, "went on as one before")
+	require.Len(t, found.FindAllString(every, -1), 2)
+	require.Equal(t, found.FindAllString(every, -1), found.FindAllString(skipping, -1))
+}
+
 func TestExploreRefusesBadUsage(t *testing.T) {
 	for says, arguments := range map[string]string{
 		`expected random, pct, exhaustive or branch, found "all"`: "--strategy all",

@@ -15,8 +15,8 @@ import (
 // A deviation from a state is tried once, however many schedules lead to the
 // state. As the cheapest come first, nothing within the bound is lost by that.
 //
-// A run that ends its window as one before has the same verdict, so that it may end
-// there: see [Outcome]. One in FollowOneIn, drawn by its deviations, is judged all the
+// A run that comes to a state as one before, or ends its window as one, has the same
+// verdict, so that it may end there: see [Outcome]. One in FollowOneIn, drawn by its deviations, is judged all the
 // same, to show that the verdict is.
 type Exhaustive struct {
 	// FromKnown has deviations tried from every state, however often it was reached.
@@ -33,12 +33,11 @@ type Exhaustive struct {
 	// futures are where runs without further deviations ended, by a state on their way.
 	futures map[uint64]future
 
-	// Duplicates counts the deviations that were not tried because the same was done
-	// from the same state; Beyond those that were left out for the bound; Cut the runs
-	// in which not every decision is known; Strays those that came through a known state
-	// and ended in another than the run before: then states do not tell everything, and
-	// a deviation may have been taken for a duplicate that was none.
-	Duplicates, Beyond, Cut, Strays int
+	// Beyond counts the deviations that were left out for the bound; Cut the runs in
+	// which not every decision is known; Strays those that came through a known state and
+	// ended in another than the run before: then states do not tell everything, and a
+	// deviation may have been taken for one that was tried and was not.
+	Beyond, Cut, Strays int
 	// Lost counts the runs that did not come to where they were to deviate: decisions
 	// that were the same were not the same run.
 	Lost int
@@ -114,14 +113,13 @@ func (e *Exhaustive) Learn(attempt Attempt, outcome Outcome) {
 	var before future
 	for i := first; i < ran.First+len(ran.Choices); i++ {
 		choice := ran.Choices[i-ran.First]
-		state := keyOf(choice, 0)
+		state := sim.KeyOf(choice, 0)
 		if last, known := e.futures[state]; known && last.end != ran.State && stray < 0 {
 			stray, before = i, last
 		}
 		e.futures[state] = future{ran.State, int32(attempt.Number)}
 		for k := uint32(1); k < choice.Alternatives; k++ {
 			if !e.FromKnown && !e.isNew(choice, k) {
-				e.Duplicates++
 				continue
 			}
 			if len(attempt.Deviations) == e.bound {
@@ -139,25 +137,18 @@ func (e *Exhaustive) Learn(attempt Attempt, outcome Outcome) {
 	}
 }
 
-// keyOf is what makes a choice in a state one and the same.
-func keyOf(choice sim.Choice, k uint32) uint64 {
-	key := choice.State
-	for _, part := range []uint64{uint64(choice.Kind), uint64(choice.Alternatives), uint64(k)} {
-		key = (key ^ part) * 0x9fb21c651e98df25
-		key ^= key >> 32
-	}
-	return key
-}
-
 // isNew reports whether nothing has departed like this from the state before.
 func (e *Exhaustive) isNew(choice sim.Choice, k uint32) bool {
-	key := keyOf(choice, k)
+	key := sim.KeyOf(choice, k)
 	if _, known := e.seen[key]; known {
 		return false
 	}
 	e.seen[key] = struct{}{}
 	return true
 }
+
+// States is how many states there were in which something was decided.
+func (e *Exhaustive) States() int { return len(e.futures) }
 
 // Exhausted implements Strategy.
 func (e *Exhaustive) Exhausted() string {

@@ -18,7 +18,8 @@ type Outcome struct {
 	// Looks are those that the attempt asked for.
 	Looks []Look
 	// End tells how windows end; 0 if that is not known. Unjudged means that the run
-	// ended there, because a run before had the same end: its verdict is that one's.
+	// ended there, or on the way where a run before had come through: its verdict is that
+	// of the run before with this end.
 	End      uint64
 	Unjudged bool
 }

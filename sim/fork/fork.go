@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -109,19 +110,21 @@ func (c *Copy) Leave(answer []byte) {
 }
 
 // Wait waits for the copy to end and tells how it did. A copy that takes longer on the
-// clock than its limits allow is killed.
-func (c *Copy) Wait() (Ended, error) {
-	ended := Ended{limits: c.limits}
+// clock than its limits allow is killed. The answer is written over what memory holds, so
+// that whoever makes many copies need not grow, and copy its garbage, with each.
+func (c *Copy) Wait(memory []byte) (Ended, error) {
+	ended := Ended{Answer: memory[:0], limits: c.limits}
 	defer unix.Close(c.answer)
 	defer unix.Close(c.output)
-	buffer := make([]byte, 64<<10)
 	for {
 		if c.late() {
 			ended.late = true
 			_ = unix.Kill(c.pid, unix.SIGKILL)
 			break
 		}
-		n, err := unix.Read(c.answer, buffer)
+		had := len(ended.Answer)
+		ended.Answer = slices.Grow(ended.Answer, 16<<10)
+		n, err := unix.Read(c.answer, ended.Answer[had:cap(ended.Answer)])
 		if err == unix.EINTR {
 			continue
 		}
@@ -131,7 +134,7 @@ func (c *Copy) Wait() (Ended, error) {
 		if n == 0 {
 			break
 		}
-		ended.Answer = append(ended.Answer, buffer[:n]...)
+		ended.Answer = ended.Answer[:had+n]
 	}
 	var status unix.WaitStatus
 	var usage unix.Rusage

@@ -32,7 +32,7 @@ func copied(t *testing.T, limits fork.Limits, do func(*fork.Copy)) fork.Ended {
 		do(made)
 		unix.Exit(99) // it did not
 	}
-	ended, err := made.Wait()
+	ended, err := made.Wait(nil)
 	require.NoError(t, err)
 	return ended
 }

@@ -99,12 +99,17 @@ func (r *Run) pause(world *sim.World, options Options) {
 // mark is where the run pauses, by number, and what is done there; nil if it pauses no
 // more.
 func (r *Run) mark(world *sim.World, options Options, number int) (at sim.Mark, do func()) {
-	if branches := r.Spec.Branches; number < len(branches) {
+	branches := r.Spec.Branches
+	if number < len(branches) {
 		return branches[number].At, func() { r.Branch(world, branches[number], options.Tape != nil) }
 	}
-	number -= len(r.Spec.Branches)
-	if number < len(options.Marks) {
-		return options.Marks[number], func() { options.AtMark(world, r, number) }
+	if options.Mark == nil {
+		return at, nil
 	}
-	return sim.Mark{}, nil
+	number -= len(branches)
+	at, any := options.Mark(world, number)
+	if any {
+		do = func() { options.AtMark(world, r, number) }
+	}
+	return at, do
 }

@@ -36,9 +36,10 @@ type Options struct {
 	// Begun is called once the run has begun, while its world still stands; nil for
 	// nobody.
 	Begun func(*sim.World)
-	// Marks are where the run pauses, in order, after the branches of its spec. AtMark
-	// is called at each, outside of the simulation, with its number.
-	Marks  []sim.Mark
+	// Mark says where the run pauses after the branches of its spec, by number, and is
+	// asked when it has come to the one before; nil for nowhere. AtMark is called at each,
+	// outside of the simulation.
+	Mark   func(world *sim.World, number int) (at sim.Mark, any bool)
 	AtMark func(world *sim.World, run *Run, number int)
 	// Closed is called, outside of the simulation, where the window of a run that
 	// explores has closed; nil for nobody.

@@ -115,7 +115,7 @@ func started(world *sim.World, template Template, begin Begin) (*Run, error) {
 	if options.Closed != nil {
 		r.closed = func() { options.Closed(world) }
 	}
-	if len(spec.Branches)+len(options.Marks) > 0 {
+	if len(spec.Branches) > 0 || options.Mark != nil {
 		r.pause(world, options)
 	}
 	return r, nil

@@ -46,7 +46,7 @@ func Answer[T any](t testing.TB, body func(t testing.TB) T) T {
 	if made.Inside() {
 		leave(made, live(made, t, body))
 	}
-	ended, err := made.Wait()
+	ended, err := made.Wait(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@
 //   - job.go: what goes to a worker and what comes back.
 //   - explored.go: what a worker says of a run that a search steers.
 //   - work.go: the worker's side.
+//   - ends.go: which states runs that a search steers have come through, and how they ended.
 //   - tape.go: memory for tapes, which outlives the runs that write them.
 //   - process.go: one worker process, seen from the coordinator.
 //   - protocol.go: whether the two understand each other.

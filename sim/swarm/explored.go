@@ -1,10 +1,8 @@
 package swarm
 
 import (
-	"bytes"
-	"encoding/binary"
-	"fmt"
 	"hash/fnv"
+	"unsafe"
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
@@ -14,7 +12,7 @@ import (
 
 // Explored is what a run that explores was like, on its way from a worker.
 type Explored struct {
-	// Choices are the decisions, little-endian, if the job asked for details of them.
+	// Choices are the decisions as they lie in memory, if the job asked for them.
 	Choices []byte `json:"choices,omitempty"`
 	// First is the number of the first of these: that from which on the run was a copy.
 	First     int    `json:"first,omitempty"`
@@ -31,37 +29,34 @@ type Explored struct {
 }
 
 // explored packs what a run was like.
-func (w *worker) explored(run *scenario.Run) (*Explored, error) {
+func (w *worker) explored(run *scenario.Run) *Explored {
 	if run.Result.Explored == nil {
-		return nil, nil
+		return nil
 	}
-	e, err := w.packed(run.Result.Explored)
-	if err == nil && w.job.Choices {
+	e := w.packed(run.Result.Explored)
+	if w.job.Choices {
 		// A run without a truth has no history to write, and is inconclusive anyway.
 		e.History, _ = historyHash(run.History)
 	}
-	return e, err
+	return e
 }
 
 // packed is what a run was like until its window closed.
-func (w *worker) packed(from *sim.Explored) (*Explored, error) {
+func (w *worker) packed(from *sim.Explored) *Explored {
 	e := &Explored{Truncated: from.Truncated, Shape: from.Shape, State: from.State, Steps: from.Steps, End: w.end}
-	if !w.job.Choices {
-		return e, nil
+	if w.job.Choices {
+		e.First = min(max(0, w.plain-1), len(from.Choices))
+		choices := from.Choices[e.First:]
+		e.Choices = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(choices))), uintptr(len(choices))*unsafe.Sizeof(sim.Choice{}))
 	}
-	e.First = min(w.forked, len(from.Choices))
-	var err error
-	e.Choices, err = binary.Append(nil, binary.LittleEndian, from.Choices[e.First:])
-	return e, err
+	return e
 }
 
 // Unpack returns what the run was like.
-func (e *Explored) Unpack() (sim.Explored, error) {
-	choices := make([]sim.Choice, len(e.Choices)/binary.Size(sim.Choice{}))
-	if err := binary.Read(bytes.NewReader(e.Choices), binary.LittleEndian, choices); err != nil {
-		return sim.Explored{}, fmt.Errorf("expected the decisions of a run: %w", err)
-	}
-	return sim.Explored{Choices: choices, First: e.First, Truncated: e.Truncated, Shape: e.Shape, State: e.State, Steps: e.Steps}, nil
+func (e *Explored) Unpack() sim.Explored {
+	choices := make([]sim.Choice, uintptr(len(e.Choices))/unsafe.Sizeof(sim.Choice{}))
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(choices))), len(e.Choices)), e.Choices)
+	return sim.Explored{Choices: choices, First: e.First, Truncated: e.Truncated, Shape: e.Shape, State: e.State, Steps: e.Steps}
 }
 
 // historyHash is a hash of everything in a history.

@@ -168,7 +168,7 @@ func (v *visited) stand() {
 			v.world.PauseAt(v.mark, v.stand)
 			return
 		}
-		ended, err := made.Wait()
+		ended, err := made.Wait(nil)
 		if err == nil && ended.Well() {
 			err = json.Unmarshal(ended.Answer, &v.to)
 		}

@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,8 @@ const judgeMemory = 2 << 30
 // of types, that the code under test uses too; so every run begins with the same.
 func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
 	debug.SetGCPercent(-1)
-	runtime.MemProfileRate = 0 // nobody reads it
+	runtime.MemProfileRate = 0    // nobody reads it
+	_, _ = json.Marshal(Answer{}) // what there is to learn of these types, no copy has to
 	w := &worker{lines: bufio.NewScanner(in), out: out}
 	w.lines.Buffer(make([]byte, 64<<10), lineMost)
 	if !w.lines.Scan() {
@@ -103,13 +105,18 @@ type worker struct {
 	copy   *fork.Copy  // this process, if it is a copy
 	forks  [][][]byte  // replies of the job's forks so far
 
+	answers []byte // memory for what copies answer
+
 	visited *visited // in a session
 
-	looks  []explore.Look
-	forked int    // the decision at which this process became the copy that it is
-	whole  bool   // the run is judged whatever its end
-	ends   ends   // of the windows of runs so far, shared with copies
-	end    uint64 // of this run's window
+	marks   []sim.Mark // where the job's run forks, and then where it is looked at
+	departs int        // so many of them are forks
+	skip    int        // so many of them are not for this copy, which has departed
+	looks   []explore.Look
+	plain   int    // the first decision behind that at which this process became the copy that it is
+	whole   bool   // the run is judged whatever its end
+	ends    ends   // of the windows of runs so far, shared with copies
+	end     uint64 // of this run's window
 }
 
 // read reads the job from its line.
@@ -153,7 +160,8 @@ func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
 // await waits for a copy and returns the line that it leaves with. If it left with none,
 // another copy writes why.
 func (w *worker) await(made *fork.Copy) ([]byte, error) {
-	ended, err := made.Wait()
+	ended, err := made.Wait(w.answers)
+	w.answers = ended.Answer
 	if err != nil || ended.Well() && len(ended.Answer) > 0 { // a run may end its process with status 0
 		return ended.Answer, err
 	}
@@ -165,7 +173,7 @@ func (w *worker) await(made *fork.Copy) ([]byte, error) {
 		w.copy = last
 		w.explain(ended)
 	}
-	if ended, err = last.Wait(); err == nil && len(ended.Answer) == 0 {
+	if ended, err = last.Wait(nil); err == nil && len(ended.Answer) == 0 {
 		err = fmt.Errorf("cannot tell how a run ended: %s", ended.Why())
 	}
 	return ended.Answer, err
@@ -184,18 +192,11 @@ func (w *worker) options() scenario.Options {
 		options.RecordInto = w.tape
 	}
 	for _, fork := range job.Forks {
-		options.Marks = append(options.Marks, fork.At)
+		w.marks = append(w.marks, fork.At)
 	}
-	forks := len(job.Forks)
-	options.Marks = append(options.Marks, job.looksAt()...)
-	options.AtMark = func(world *sim.World, run *scenario.Run, number int) {
-		switch {
-		case number >= forks:
-			w.looks = append(w.looks, explore.Look{At: options.Marks[number].Instant, States: run.Look(world)})
-		case w.job.Forks != nil: // this is not one of the copies
-			w.branch(world, run, number)
-		}
-	}
+	w.departs = len(w.marks)
+	w.marks = append(w.marks, job.looksAt()...)
+	options.Mark, options.AtMark = w.mark, w.branch
 	if job.NewEnds {
 		options.Closed = w.closed
 	}
@@ -216,15 +217,37 @@ func (w *worker) begun(world *sim.World) {
 	}
 }
 
-// branch has copies of the run go on in other ways, one after the other.
+// mark is where the run pauses: where copies of it are to go on in other ways, where it
+// is looked at, and in a copy that explores after each decision.
+func (w *worker) mark(world *sim.World, number int) (at sim.Mark, any bool) {
+	switch number += w.skip; {
+	case number < len(w.marks):
+		return w.marks[number], true
+	case w.plain == 0 || !w.job.NewEnds || w.whole:
+		return at, false
+	}
+	return sim.Mark{Decision: max(uint64(w.plain), world.Progress().Decisions) + 1}, true
+}
+
+// branch is called at a mark. At those of forks it has copies of the run go on in other
+// ways, one after the other.
 func (w *worker) branch(world *sim.World, run *scenario.Run, number int) {
+	switch number += w.skip; {
+	case number >= len(w.marks):
+		w.known(world)
+		return
+	case number >= w.departs:
+		w.looks = append(w.looks, explore.Look{At: w.marks[number].Instant, States: run.Look(world)})
+		return
+	}
 	var replies [][]byte
 	for _, way := range w.job.Forks[number].Ways {
 		made, err := fork.Now(w.limits)
 		if err == nil && made.Inside() {
 			w.copy, w.forks = made, nil
 			w.job.Forks, w.job.OnlyForks, w.job.Folder = nil, false, ""
-			w.forked, w.whole = int(world.Progress().Decisions), way.Whole
+			w.plain, w.whole = int(world.Progress().Decisions)+1, way.Whole
+			w.skip = w.departs - 1 - number
 			if way.Tape == nil {
 				run.Branch(world, way.Branch, false)
 			} else {
@@ -240,7 +263,7 @@ func (w *worker) branch(world *sim.World, run *scenario.Run, number int) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(exitUnlimited)
 		}
-		replies = append(replies, line)
+		replies = append(replies, bytes.Clone(line))
 	}
 	w.forks = append(w.forks, replies)
 	if w.job.OnlyForks && number == len(w.job.Forks)-1 {
@@ -365,10 +388,9 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	answer := Answer{Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began, Looks: w.looks}
-	var err error
-	if answer.Explored, err = w.explored(run); err != nil {
-		return Answer{}, err
+	answer := Answer{
+		Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began,
+		Looks: w.looks, Explored: w.explored(run),
 	}
 	if job.Details {
 		answer.Details = &Details{

@@ -131,6 +131,6 @@ func outcomeOf(answer swarm.Answer, err error) (explore.Outcome, error) {
 		End:          answer.Explored.End,
 		Unjudged:     answer.Explored.Unjudged,
 	}
-	outcome.Explored, err = answer.Explored.Unpack()
-	return outcome, err
+	outcome.Explored = answer.Explored.Unpack()
+	return outcome, nil
 }

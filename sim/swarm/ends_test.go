@@ -1,0 +1,42 @@
+package swarm
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/fork"
+)
+
+func TestWhatACopyHasReachedTheNextOneKnows(t *testing.T) {
+	ends, err := newEnds()
+	require.NoError(t, err)
+	last := uint64(len(ends.states) - 1)
+	choices := []sim.Choice{{Kind: sim.AtPoint, Alternatives: 3, State: 5}, {Kind: sim.AtPick, Alternatives: 3, State: 5}}
+	copied, err := fork.Now(fork.DefaultLimits)
+	require.NoError(t, err)
+	if copied.Inside() {
+		ends.add(ended{})
+		run := ends.add(ended{state: 1, shape: 2, end: 3})
+		ends.through(choices[:1], run)
+		if ends.reach(last-1, run) && ends.reach(2*last-1, run) && !ends.reach(last-1, 0) { // which are for one entry
+			copied.Leave([]byte("new"))
+		}
+		unix.Exit(1)
+	}
+	ended, err := copied.Wait(nil)
+	require.NoError(t, err)
+	require.Equal(t, "new", string(ended.Answer), "%s", ended.Output)
+	for _, key := range []uint64{sim.KeyOf(choices[0], 0), last - 1, 2*last - 1} {
+		require.False(t, ends.reach(key, 0))
+		require.Equal(t, uint64(3), ends.runs[ends.at(key).run].end)
+	}
+	require.Zero(t, ends.at(sim.KeyOf(choices[1], 0)).key, "another choice in the same state")
+	require.Equal(t, known{3, 2}, ends.states[0])
+
+	ends.states[0].key = statesMax
+	require.True(t, ends.reach(7, 0))
+	require.True(t, ends.reach(7, 0), "there is no room for it")
+}
