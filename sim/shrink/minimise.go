@@ -5,12 +5,14 @@ import "slices"
 // minimise leaves out as many items as it can, large pieces first, while what is
 // left still holds. first returns the index of the first candidate that holds, or
 // -1; it may stop looking at any time by returning -1. No single item can be left
-// out of the result unless first has stopped looking.
-func minimise[T any](items []T, first func(candidates [][]T) int) []T {
+// out of the result unless first has stopped looking, or the list is too long for that:
+// it is cut into so many pieces at most.
+func minimise[T any](items []T, pieces int, first func(candidates [][]T) int) []T {
 	if len(items) == 0 || first([][]T{nil}) == 0 {
 		return nil
 	}
-	for size := (len(items) + 1) / 2; ; size = (size + 1) / 2 {
+	least := func() int { return max(1, len(items)/pieces) }
+	for size := (len(items) + 1) / 2; ; size = max(least(), (size+1)/2) {
 		removed := false
 		for from := 0; from < len(items); {
 			candidates := without(items, from, size)
@@ -21,7 +23,7 @@ func minimise[T any](items []T, first func(candidates [][]T) int) []T {
 			items, from, removed = candidates[found], from+found*size, true
 		}
 		size = min(size, max(1, len(items)))
-		if size == 1 && !removed {
+		if size <= least() && !removed {
 			return items
 		}
 	}
