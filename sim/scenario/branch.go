@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"fmt"
+
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -12,6 +14,30 @@ type Branch struct {
 	At sim.Mark `json:"at"`
 	// Seed is that of the schedule from there on.
 	Seed uint64 `json:"seed"`
+}
+
+// String is the branch as --branch takes it.
+func (b Branch) String() string {
+	if b.At.Decision > 0 {
+		return fmt.Sprintf("decision=%d,seed=%d", b.At.Decision, b.Seed)
+	}
+	return fmt.Sprintf("%v,seed=%d", b.At.Instant, b.Seed)
+}
+
+// checkBranches reports the first branch that cannot be taken after the one before it.
+// Which of a decision and an instant comes first only the run can tell.
+func checkBranches(branches []Branch) error {
+	var last sim.Mark
+	for i, b := range branches {
+		switch {
+		case b.At.Decision > 0 && b.At.Instant != 0 || b.At.Instant < 0:
+			return fmt.Errorf("%w: expected branch %d at a decision or at an instant since the run began, found %+v", ErrSpec, i+1, b.At)
+		case b.At.Decision > 0 && b.At.Decision <= last.Decision || b.At.Decision == 0 && i > 0 && b.At.Instant <= last.Instant:
+			return fmt.Errorf("%w: expected branches in the order of the run, found %v after those before it", ErrSpec, b)
+		}
+		last.Decision, last.Instant = max(last.Decision, b.At.Decision), max(last.Instant, b.At.Instant)
+	}
+	return nil
 }
 
 // pause has the world pause at the branches of the run and then at the marks of the

@@ -111,6 +111,7 @@ func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (R
 func TakenApart(whole Case, details swarm.Details, guarantee string) Case {
 	c := Case{Spec: whole.Spec, Tape: details.Tape}
 	c.Spec.Plan, c.Spec.Schedule = details.Plan, &details.Schedule
+	c.Spec.Branches = nil // the tape has what they led to
 	if c.Spec.Reduced == nil {
 		c.Spec.Reduced = &scenario.Reduction{Parts: details.Parts}
 	}
