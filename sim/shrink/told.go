@@ -2,6 +2,7 @@ package shrink
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
@@ -12,24 +13,32 @@ import (
 // shortlyBefore is how long before a change was seen it was asked for, as a rule.
 const shortlyBefore = 250 * time.Millisecond
 
+// nearby is how long a fault that matters has been over as a rule.
+const nearby = 5 * time.Second
+
 // told leaves out at once what the violation does not tell of. What comes after it can
 // only matter where it shows in the end, and most of what came before has nothing to do
 // with it; to find that out client by client takes dozens of runs, and those are the
 // longest.
 func (s *search) told() {
-	for s.ctx.Err() == nil && len(s.led) > 0 {
+	for again := true; again && s.ctx.Err() == nil && len(s.led) > 0; {
+		shows := s.shows()
+		near := slices.DeleteFunc(s.best.plan(), func(f faults.Fault) bool { return f.At > shows || f.End() < shows-nearby })
+		before := slices.DeleteFunc(s.best.plan(), func(f faults.Fault) bool { return f.At > shows })
 		var candidates []Case
-		for _, keeps := range []func(taken) bool{s.tells, s.tellsOfClient, s.before} {
-			c := s.best.withSteps(slices.DeleteFunc(s.best.steps(), func(t taken) bool { return !keeps(t) }))
-			for _, plan := range []faults.Plan{nil, slices.DeleteFunc(c.plan(), func(f faults.Fault) bool { return f.At > s.shows() })} {
-				if c = c.withPlan(plan).endingBy(s.shows()); !same(c, s.best) {
-					candidates = append(candidates, c)
-				}
+		for _, guess := range []struct {
+			keeps func(taken) bool
+			plan  faults.Plan
+		}{
+			{s.tells, nil}, {s.tellsOfClient, nil}, {s.writesOrTells, nil}, {s.tellsOfClient, near}, {s.writesOrTells, near},
+			{s.before, nil}, {s.before, before},
+		} {
+			c := s.best.withSteps(slices.DeleteFunc(s.best.steps(), func(t taken) bool { return !guess.keeps(t) }))
+			if c = c.withPlan(guess.plan).endingBy(shows); !same(c, s.best) {
+				candidates = append(candidates, c)
 			}
 		}
-		if s.firstAsIs("what the violation does not tell of", candidates) < 0 {
-			return
-		}
+		again = s.firstAsIs("what the violation does not tell of", candidates) == 0
 	}
 }
 
@@ -61,6 +70,12 @@ func (s *search) tells(t taken) bool {
 // tellsOfClient is whether a step before the violation is one of a client of which it tells a step.
 func (s *search) tellsOfClient(t taken) bool {
 	return s.before(t) && slices.ContainsFunc(s.best.steps(), func(of taken) bool { return of.client == t.client && s.tells(of) })
+}
+
+// writesOrTells is whether a step before the violation is a writer's, or of a client of
+// which it tells a step: readers and watchers do not change what others see.
+func (s *search) writesOrTells(t taken) bool {
+	return s.before(t) && strings.HasPrefix(t.client, "writer-") || s.tellsOfClient(t)
 }
 
 // before is whether a step began before the violation showed.
