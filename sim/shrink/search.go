@@ -126,6 +126,7 @@ func (s *search) run() bool {
 	for s.ctx.Err() == nil {
 		before := s.best
 		s.clients()
+		s.told() // which is more to the point now
 		s.faults()
 		s.time()
 		s.steps()
@@ -262,31 +263,51 @@ func leaveOut[T any](s *search, doing string, items []T, pieces int, with func(C
 }
 
 func (s *search) clients() {
-	leaveOut(s, "clients", s.best.Spec.Reduced.Parts, everyItem, Case.withParts)
+	var names []string
+	for _, part := range s.best.Spec.Reduced.Parts {
+		names = append(names, part.Client)
+	}
+	leaveOut(s, "clients", leastLikely(names, s.clientMatters), everyItem, Case.withClients)
 }
 
 func (s *search) faults() {
-	leaveOut(s, "faults", []faults.Fault(s.best.plan()), everyItem, func(c Case, kept []faults.Fault) Case { return c.withPlan(kept) })
+	var numbers []int
+	for i := range s.best.plan() {
+		numbers = append(numbers, i)
+	}
+	whole := s.best.plan()
+	leaveOut(s, "faults", leastLikely(numbers, func(i int) float64 { return s.faultMatters(whole[i]) }), everyItem, func(c Case, kept []int) Case {
+		var plan faults.Plan
+		for i, fault := range whole {
+			if slices.Contains(kept, i) {
+				plan = append(plan, fault)
+			}
+		}
+		return c.withPlan(plan)
+	})
 }
 
 func (s *search) steps() {
-	leaveOut(s, "steps of clients", s.best.steps(), everyItem, Case.withSteps)
+	leaveOut(s, "steps of clients", leastLikely(s.best.steps(), s.stepMatters), everyItem, Case.withSteps)
 }
 
 // time ends the run soon after the last that is due to happen, with as short a
 // quiet phase as will do.
 func (s *search) time() {
+	const least = time.Second // less is not worth a run
 	whole := s.best.Spec.Duration
 	quiet := s.best.Spec.QuietPhase()
 	var candidates []Case
-	for _, q := range []time.Duration{time.Second, 4 * time.Second, quiet} {
-		for _, active := range []time.Duration{s.best.busy(), whole - quiet} {
-			if c := s.best; q <= quiet && active+q < whole {
-				c.Spec.Quiet, c.Spec.Duration = q, active+q
-				candidates = append(candidates, c)
-			}
+	add := func(active, q time.Duration) {
+		if c := s.best; q <= quiet && active+q+least <= whole {
+			c.Spec.Quiet, c.Spec.Duration = q, active+q
+			candidates = append(candidates, c)
 		}
 	}
+	for _, q := range []time.Duration{time.Second, 4 * time.Second, quiet} {
+		add(s.best.busy(), q)
+	}
+	add(whole-quiet, time.Second)
 	s.first("time", candidates)
 }
 

@@ -1,6 +1,8 @@
 package shrink
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +32,7 @@ func (s *search) told() {
 			keeps func(taken) bool
 			plan  faults.Plan
 		}{
-			{s.tells, nil}, {s.tellsOfClient, nil}, {s.writesOrTells, nil}, {s.tellsOfClient, near}, {s.writesOrTells, near},
+			{s.tells, nil}, {s.tellsOfClient, nil}, {s.writesOrTells, nil}, {s.tells, before}, {s.writesOrTells, near},
 			{s.before, nil}, {s.before, before},
 		} {
 			c := s.best.withSteps(slices.DeleteFunc(s.best.steps(), func(t taken) bool { return !guess.keeps(t) }))
@@ -86,4 +88,41 @@ func (c Case) endingBy(at time.Duration) Case {
 	quiet := c.Spec.QuietPhase()
 	c.Spec.Duration = min(c.Spec.Duration, max(at+margin, c.busy())+quiet)
 	return c
+}
+
+// leastLikely puts what hardly matters first, where the largest pieces are left out.
+func leastLikely[T any](items []T, matters func(T) float64) []T {
+	return slices.SortedStableFunc(slices.Values(items), func(a, b T) int { return cmp.Compare(matters(a), matters(b)) })
+}
+
+// distance is how far a time is from the nearest moment that the violation tells of.
+func (s *search) distance(at time.Duration) time.Duration {
+	nearest := time.Duration(math.MaxInt64)
+	for _, m := range s.led {
+		nearest = min(nearest, (time.Duration(m.Time) - at).Abs())
+	}
+	return nearest
+}
+
+// stepMatters, clientMatters and faultMatters are larger the more likely it is that what
+// they are asked about has to do with the violation.
+func (s *search) stepMatters(t taken) float64 {
+	if s.tells(t) {
+		return 1
+	}
+	return -float64(s.distance(t.step.At))
+}
+
+func (s *search) clientMatters(name string) float64 {
+	switch {
+	case slices.ContainsFunc(s.best.steps(), func(t taken) bool { return t.client == name && s.tells(t) }):
+		return 2
+	case strings.HasPrefix(name, "writer-"):
+		return 1
+	}
+	return 0
+}
+
+func (s *search) faultMatters(f faults.Fault) float64 {
+	return -float64(min(s.distance(f.At), s.distance(f.End())))
 }
