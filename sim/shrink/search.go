@@ -53,7 +53,8 @@ type Result struct {
 	Whole  Case
 	Before Outcome
 	// Tried counts candidates. Complete means that nothing else can be left out of
-	// what was found: the search was not cut short.
+	// what was found, but for choices of a long schedule one by one: the search was not cut
+	// short.
 	Tried    int
 	Complete bool
 }
@@ -71,8 +72,10 @@ type search struct {
 	led        []explain.Moment // what led to its violation
 	operations int
 	tried      int
-	failed     map[[sha256.Size]byte]bool // candidates that are not broken
 	failure    error
+	// unbroken has the keys of candidates that were tried and are not broken: a round that
+	// changes nothing tries much of what the one before did.
+	unbroken sync.Map
 }
 
 // Shrink makes a failing case smaller until nothing can be left out any more, the
@@ -93,7 +96,7 @@ func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (R
 		ctx, cancel = context.WithCancel(ctx)
 	}
 	defer cancel()
-	s := &search{Config: config, ctx: ctx, cancel: cancel, best: TakenApart(whole, *before.Details, guarantee), operations: before.Operations, tried: 1, drawn: schedulesWhole, failed: map[[sha256.Size]byte]bool{}}
+	s := &search{Config: config, ctx: ctx, cancel: cancel, best: TakenApart(whole, *before.Details, guarantee), operations: before.Operations, tried: 1, drawn: schedulesWhole}
 	complete := false
 	if s.schedule() || s.otherSchedule() || s.first("nothing", []Case{s.best}) == 0 {
 		complete = s.run()
@@ -183,11 +186,11 @@ func (s *search) firstAsIs(doing string, candidates []Case) int {
 func (s *search) try(candidates []Case, group []int, outcomes []Outcome) (broken bool) {
 	var cases []Case
 	group = slices.DeleteFunc(group, func(i int) bool {
-		skip := s.hasFailed(candidates[i]) || candidates[i].Spec.Validate() != nil
-		if !skip {
-			cases = append(cases, candidates[i])
+		if _, known := s.unbroken.Load(candidates[i].key()); known || candidates[i].Spec.Validate() != nil {
+			return true
 		}
-		return skip
+		cases = append(cases, candidates[i])
+		return false
 	})
 	if len(group) == 0 || s.ctx.Err() != nil {
 		return false
@@ -204,7 +207,7 @@ func (s *search) try(candidates []Case, group []int, outcomes []Outcome) (broken
 		outcomes[i] = tried[n]
 		broken = broken || tried[n].Broken
 		if !tried[n].Broken {
-			s.fails(cases[n])
+			s.unbroken.Store(cases[n].key(), true)
 		}
 	}
 	return broken
@@ -214,20 +217,6 @@ func (s *search) try(candidates []Case, group []int, outcomes []Outcome) (broken
 func (c Case) key() [sha256.Size]byte {
 	content, _ := json.Marshal(c) // of plain fields
 	return sha256.Sum256(content)
-}
-
-// hasFailed is whether a candidate was tried before, and not broken: a round that
-// changes nothing tries much of what the one before did.
-func (s *search) hasFailed(c Case) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failed[c.key()]
-}
-
-func (s *search) fails(c Case) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed[c.key()] = true
 }
 
 // note counts candidates that were tried. One whose worker died breaks nothing;
