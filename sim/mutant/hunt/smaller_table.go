@@ -10,6 +10,7 @@ import (
 const smallerPreface = `# Failing runs, made smaller
 
 What ` + "`simrun shrink`" + ` leaves of a failing run of each bug of the [track record](track-record.md): %d runs of different bugs.
+What it takes beside earlier source is in [numbers.md](numbers.md).
 Each pair is before and after. A forced switch is where the schedule departs from goroutines taking turns.
 
 | median of what is left | |
