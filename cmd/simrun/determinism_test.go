@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/swarm"
 )
@@ -35,6 +39,65 @@ func TestOneSeedIsOneRun(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A run is the same in place, as the first copy of a worker, as its 500th, and in a fresh
+// process, and whether it pauses and is copied on the way or not. A copy that goes on by
+// another tape is the run that this tape makes.
+func TestARunIsTheSameWhereverItIsMade(t *testing.T) {
+	spec, err := scenario.Named("calm")
+	require.NoError(t, err)
+	spec.Target, spec.Seed, spec.Duration, spec.Operations = "cacher", 7, scenario.DurationLeast, 5
+	limits := swarm.DefaultLimits()
+	limits.Workers = 1
+	pool := swarm.NewPool(itself(t), limits)
+	defer pool.Close()
+	do := func(job swarm.Job) swarm.Answer {
+		answer, err := pool.Do(t.Context(), job)
+		require.NoError(t, err)
+		return answer
+	}
+	first := do(swarm.Job{Spec: spec, Details: true})
+	for seed := range uint64(498) {
+		other := spec
+		other.Seed = seed
+		do(swarm.Job{Spec: other, Until: time.Millisecond})
+	}
+	require.Equal(t, first.Verdict.Hash, do(swarm.Job{Spec: spec}).Verdict.Hash, "the 500th copy")
+	for _, inPlace := range []bool{false, true} {
+		fresh, err := swarm.Once(t.Context(), itself(t), swarm.Job{Spec: spec, InPlace: inPlace}, limits)
+		require.NoError(t, err)
+		require.Equal(t, first.Verdict.Hash, fresh.Verdict.Hash, "in place: %v", inPlace)
+	}
+
+	tape := first.Details.Tape
+	at := slices.IndexFunc(tape[300:], func(b byte) bool { return b > 1 && b < 255 }) + 300
+	departs := slices.Clone(tape)
+	departs[at] = 1
+	before := uint64(at - bytes.Count(tape[:at], []byte{255})*4 - 8)
+	job := swarm.Job{Spec: spec}
+	for _, mark := range []sim.Mark{{}, {Decision: 1}, {Decision: before}, {Instant: 10 * time.Second}} {
+		job.Forks = append(job.Forks, swarm.Fork{At: mark, Ways: []swarm.Way{{Tape: tape}, {Branch: scenario.Branch{Seed: 99}}, {Tape: departs}}})
+	}
+	forked := do(job)
+	require.Equal(t, first.Verdict.Hash, forked.Verdict.Hash, "pauses and copies do not show")
+	departed := do(swarm.Job{Spec: spec, Tape: departs}).Verdict.Hash
+	hashes := map[string]bool{first.Verdict.Hash: true, departed: true}
+	for i, replies := range forked.Forks {
+		for way, reply := range replies {
+			copied, err := reply.Read(spec.Seed)
+			require.NoError(t, err)
+			switch {
+			case way == 0:
+				require.Equal(t, first.Verdict.Hash, copied.Verdict.Hash, "mark %+v", job.Forks[i].At)
+			case way == 2 && i < 3: // the last mark is behind the departure
+				require.Equal(t, departed, copied.Verdict.Hash, "mark %+v", job.Forks[i].At)
+			default:
+				hashes[copied.Verdict.Hash] = true
+			}
+		}
+	}
+	require.Len(t, hashes, 2+4, "another seed makes another run, from wherever it is followed, and a departure does")
 }
 
 func TestTwoRunsOfOneSeedAreTold(t *testing.T) {

@@ -82,6 +82,10 @@ func TestALoggedReplayIsTheSameRun(t *testing.T) {
 func TestReplayRefusesBadUsage(t *testing.T) {
 	for says, arguments := range map[string]string{
 		"--stacks: expected --until with it":                     "replay --stacks /nowhere",
+		"--branch: expected a place and a seed, such as 12.5s,s": "--seed 7 --branch 12.5s",
+		"expected a time, such as 12.5s, from which to redraw":   "--seed 7 --branch decision=9,seed=2,redraw",
+		"of a run that is yet to be made":                        "--seed 7 --branch rv=3,seed=2",
+		"found 1s,seed=3 after those before it":                  "--seed 7 --branch 2s,seed=2 --branch 1s,seed=3",
 		"expected --until or --break-at, found both":             "replay --until 1s --break-at 2s /nowhere",
 		"found one that is to stop early":                        "replay --json --until 1s /nowhere",
 		"expected two folders of runs or two histories, found 1": "diff /nowhere",

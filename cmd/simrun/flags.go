@@ -28,6 +28,7 @@ type runFlags struct {
 	keepAll, json            bool
 	workers                  int
 	noFork                   bool
+	branches                 []string
 }
 
 func (f *runFlags) register(command *cobra.Command) {
@@ -42,6 +43,7 @@ func (f *runFlags) register(command *cobra.Command) {
 	flags.DurationVar(&f.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
 	flags.IntVar(&f.operations, "operations", 0, "number of reads and writes (default: the scenario's)")
 	flags.StringVar(&f.faults, "faults", "", "all, none, every, kinds such as compaction,reset, or the path of a plan file (default: the scenario's)")
+	flags.StringArrayVar(&f.branches, "branch", nil, "have the schedule go on by another seed from a time or a decision on, such as 12.5s,seed=3 or decision=812,seed=3, and 12.5s,seed=3,redraw to draw the clients' operations and the faults from there on by it, too; can be repeated")
 	flags.StringVar(&f.out, "out", "out", "folder for artefacts")
 	flags.BoolVar(&f.keepAll, "keep-all", false, "keep the artefacts of runs that pass, too")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a run on standard output")
@@ -64,7 +66,17 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 	override(&spec.Servers, f.servers)
 	override(&spec.Duration, f.duration)
 	override(&spec.Operations, f.operations)
-	return spec, f.chooseFaults(&spec)
+	if err := f.chooseFaults(&spec); err != nil {
+		return spec, err
+	}
+	for _, text := range f.branches {
+		branch, err := parseBranch(text, spec, noHistory)
+		if err != nil {
+			return spec, err
+		}
+		spec.Branches = append(spec.Branches, branch)
+	}
+	return spec, nil
 }
 
 // chosenTarget is the cacher asked for, else the one that has the mutant, else

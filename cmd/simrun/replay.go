@@ -13,6 +13,7 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/shrink"
 	"github.com/watchsim/watchsim/sim/swarm"
@@ -23,6 +24,7 @@ type replayFlags struct {
 	json, trace, log, stacks bool
 	prompt                   bool
 	until, breakAt           string
+	branches                 []string
 }
 
 // replayCommand runs a recorded tape again.
@@ -34,6 +36,7 @@ func replayCommand() *cobra.Command {
 		Long: "replay runs a recorded tape again, writes the artefacts into a folder below, and says whether the hash\n" +
 			"agrees; if it does not, which decision is the first that differs, and what the run was doing.\n\n" +
 			"--prompt walks through the run, forwards and backwards: checkpoints make going back as quick as going on.\n" +
+			"--branch has the schedule go on by another seed from a place on, which makes another run, in a folder of its own.\n" +
 			"--until stops early, at " + whereForms + ".\n" +
 			"It says what had happened last, and --stacks where every goroutine is then. --break-at stops at such a\n" +
 			"place under the debugger Delve. --log writes down what the cacher's libraries and etcd log, in simulated\n" +
@@ -46,6 +49,7 @@ func replayCommand() *cobra.Command {
 	command.Flags().BoolVar(&flags.trace, "trace", false, "write down everything that happens; a hundred megabytes are usual")
 	command.Flags().BoolVar(&flags.log, "log", false, "write down what is logged, in simulated time")
 	command.Flags().BoolVar(&flags.prompt, "prompt", false, "read commands that go to places in the run, such as `to 12.5s`, `back 3`, `stacks`")
+	command.Flags().StringArrayVar(&flags.branches, "branch", nil, "go on by another seed from a place on, such as rv=32,seed=3; can be repeated")
 	command.Flags().StringVar(&flags.until, "until", "", "stop at this place")
 	command.Flags().BoolVar(&flags.stacks, "stacks", false, "print where every goroutine is at that place")
 	command.Flags().StringVar(&flags.breakAt, "break-at", "", "stop at this place under Delve")
@@ -58,6 +62,8 @@ func (f *replayFlags) check() error {
 		return fmt.Errorf("--stacks: expected --until with it, to say where to stop; found none")
 	case f.prompt && (f.until != "" || f.breakAt != "" || f.trace || f.log || f.json):
 		return fmt.Errorf("--prompt: expected no other flag with it, as what they do is asked for at the prompt, found one")
+	case len(f.branches) > 0 && (f.until != "" || f.breakAt != "" || f.prompt):
+		return fmt.Errorf("--branch: expected a whole run to be made, found --until, --break-at or --prompt, too; use them on the folder that it leaves")
 	case f.until != "" && f.breakAt != "":
 		return fmt.Errorf("expected --until or --break-at, found both")
 	case f.json && (f.until != "" || f.breakAt != ""):
@@ -84,6 +90,11 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	if err != nil {
 		return err
 	}
+	if len(f.branches) > 0 {
+		if again, err = f.branch(folder, &recorded); err != nil {
+			return err
+		}
+	}
 	job := swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape, Folder: again}
 	if f.until != "" || f.breakAt != "" {
 		return f.stop(command, binary, folder, recorded, job)
@@ -95,7 +106,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 		job.Log = filepath.Join(again, "log.txt")
 	}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
-	if errors.Is(err, swarm.ErrDied) {
+	if errors.Is(err, swarm.ErrDied) && len(f.branches) == 0 {
 		return died(command.OutOrStdout(), recorded, again, err)
 	}
 	if err == nil && answer.Error != "" {
@@ -117,6 +128,10 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 		out = command.ErrOrStderr()
 	}
 	fmt.Fprintf(out, "%s\n\n", strings.TrimRight(answer.Report, "\n"))
+	if len(f.branches) > 0 {
+		fmt.Fprintf(out, "  another run than the recorded one from its first branch on\n  artefacts in %s\n", again)
+		return outcomeExit(answer.Verdict)
+	}
 	if answer.Diverged || answer.Verdict.Hash != recorded.Hash {
 		why := fmt.Sprintf("expected the hash %s, found %s", recorded.Hash, answer.Verdict.Hash)
 		switch {
@@ -135,7 +150,33 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 		return differs(out, recorded.Spec, answer.Verdict)
 	}
 	fmt.Fprintf(out, "  the hash agrees: %s\n  artefacts in %s\n", recorded.Hash, again)
-	switch answer.Verdict.Outcome {
+	return outcomeExit(answer.Verdict)
+}
+
+// branch adds the branches to a recorded run, which then follows its seed and no tape,
+// and returns the folder for the run that this makes, beside the recorded one.
+func (f *replayFlags) branch(folder string, recorded *scenario.Recorded) (string, error) {
+	if recorded.Spec.Reduced != nil || recorded.Spec.Explore != nil {
+		return "", fmt.Errorf("--branch: expected a run that follows its seed, found one in %s that follows its tape", folder)
+	}
+	for _, text := range f.branches {
+		branch, err := parseBranch(text, recorded.Spec, func() (*model.History, error) { return historyAt(folder) })
+		if err != nil {
+			return "", err
+		}
+		recorded.Spec.Branches = append(recorded.Spec.Branches, branch)
+	}
+	recorded.Tape = nil
+	if err := recorded.Spec.Validate(); err != nil {
+		return "", err
+	}
+	absolute, err := filepath.Abs(folder)
+	return filepath.Join(filepath.Dir(absolute), recorded.Spec.Name()), err
+}
+
+// outcomeExit turns the verdict on a run into an exit code.
+func outcomeExit(verdict scenario.Verdict) error {
+	switch verdict.Outcome {
 	case linearizability.Passed:
 		return nil
 	case linearizability.Failed:

@@ -52,6 +52,39 @@ func TestReplayAgreesOnTheHash(t *testing.T) {
 	}
 }
 
+// A run whose schedule branches is reproduced from text: the seed and the places.
+func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
+	calm := []string{"--target", "forgetful", "--scenario", "calm", "--operations", "60"}
+	recipe := []string{"--branch", "decision=1000,seed=5", "--branch", "20s,seed=6"}
+	plain, branched := recordRun(t, calm...), recordRun(t, append(calm, recipe...)...)
+	hash := verdictIn(t, branched).Hash
+	require.NotEqual(t, verdictIn(t, plain).Hash, hash)
+	require.Contains(t, content(t, branched, "report.txt"), "branch decision=1000,seed=5  branch 20s,seed=6")
+
+	inPlace := recordRun(t, append(append(calm, recipe...), "--no-fork")...)
+	require.Equal(t, hash, verdictIn(t, inPlace).Hash)
+	code, stdout, stderr := simrun(t, "replay", branched)
+	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "the hash agrees: "+hash)
+	code, stdout, stderr = simrun(t, append([]string{"replay", plain}, recipe...)...)
+	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	require.Equal(t, hash, verdictIn(t, filepath.Join(filepath.Dir(plain), filepath.Base(branched))).Hash)
+
+	code, stdout, _ = simrun(t, "diff", plain, branched)
+	require.Equal(t, exitFailed, code)
+	require.Regexp(t, `the decisions part after 10[0-9][0-9] that are the same`, stdout)
+	code, stdout, stderr = simrun(t, "shrink", "--budget", "1m", branched)
+	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	require.Empty(t, verdictIn(t, branched+"-shrunk").Branches, "the tape of what is left says it all")
+
+	redrawn := recordRun(t, append(calm, "--branch", "20s,seed=6,redraw")...)
+	require.Contains(t, content(t, redrawn, "report.txt"), "branch 20s,seed=6,redraw")
+	require.NotEqual(t, verdictIn(t, plain).Hash, verdictIn(t, redrawn).Hash)
+	code, stdout, stderr = simrun(t, "replay", redrawn)
+	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	require.Contains(t, stdout, "the hash agrees: ")
+}
+
 func TestReplayWritesDownWhatHappens(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	code, stdout, stderr := simrun(t, "replay", "--trace", folder)
@@ -95,7 +128,7 @@ func TestAFolderOfVersion1Replays(t *testing.T) {
 	}
 	require.NoError(t, os.Remove(filepath.Join(folder, "decisions.txt.zst")))
 	path := filepath.Join(folder, "run.json")
-	about := strings.Replace(content(t, folder, "run.json"), `"version": 2`, `"version": 1, "go": "go1.26.8"`, 1)
+	about := strings.Replace(content(t, folder, "run.json"), `"version": 3`, `"version": 1, "go": "go1.26.8"`, 1)
 	require.NoError(t, os.WriteFile(path, []byte(about), 0o600))
 	code, stdout, stderr := simrun(t, "replay", folder)
 	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
@@ -137,7 +170,7 @@ func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 		"no run":          {"run.json", nil, "run.json, found none; give the folder that a run has written"},
 		"foreign run":     {"run.json", foreign, `expected JSON with the format "watchsim.run" in run.json`},
 		"truncated run":   {"run.json", truncate, `expected JSON with the format "watchsim.run" in run.json`},
-		"newer run":       {"run.json", replace(`"version": 2`, `"version": 99`), "expected version 1 to 2 in run.json, found version 99"},
+		"newer run":       {"run.json", replace(`"version": 3`, `"version": 99`), "expected version 1 to 3 in run.json, found version 99"},
 		"unknown target":  {"run.json", replace(`"target": "`, `"target": "un`), "unknown target"},
 		"unknown mutant":  {"run.json", replace(`"seed"`, `"mutant": "B99", "seed"`), "unknown mutant"},
 		"impossible run":  {"run.json", replace(`"members": 1`, `"members": 2`), "expected 1 or 3 etcd members, found 2"},

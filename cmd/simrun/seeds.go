@@ -186,6 +186,9 @@ func (f *runFlags) reproduce(v scenario.Verdict) string {
 	add("--duration", f.duration, f.duration == 0)
 	add("--operations", f.operations, f.operations == 0)
 	add("--faults", f.faults, f.faults == "")
+	for _, branch := range v.Branches {
+		add("--branch", branch, false)
+	}
 	return strings.Join(words, " ")
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/scenario"
 )
 
 // errWhere means that a place in a run was not understood, or is not there.
@@ -68,6 +70,32 @@ func parseWhere(text string, history func() (*model.History, error)) (where, err
 		return where{}, fmt.Errorf("%w: expected something that the history has, found nothing for %q", errWhere, text)
 	}
 	return where{at: time.Duration(at)}, nil
+}
+
+// parseBranch reads where a run of a spec goes on by another seed, and by which.
+func parseBranch(text string, spec scenario.Spec, history func() (*model.History, error)) (scenario.Branch, error) {
+	rest, redraw := strings.CutSuffix(text, ",redraw")
+	place, seed, found := strings.Cut(rest, ",seed=")
+	number, err := strconv.ParseUint(seed, 10, 64)
+	if !found || err != nil {
+		return scenario.Branch{}, fmt.Errorf("--branch: expected a place and a seed, such as 12.5s,seed=3 or decision=812,seed=3, found %q", text)
+	}
+	at, err := parseWhere(place, history)
+	if err != nil {
+		return scenario.Branch{}, fmt.Errorf("--branch: %w", err)
+	}
+	if redraw && at.at == 0 {
+		return scenario.Branch{}, fmt.Errorf("--branch: expected a time, such as 12.5s, from which to redraw what clients ask for and the faults, found %q", text)
+	}
+	if redraw {
+		return spec.Redrawn(at.at, number)
+	}
+	return scenario.Branch{At: sim.Mark{Decision: at.decision, Instant: at.at}, Seed: number}, nil
+}
+
+// noHistory is for runs that have not been made yet.
+func noHistory() (*model.History, error) {
+	return nil, fmt.Errorf("%w: expected a time or a decision of a run that is yet to be made; `simrun replay --branch` finds other places", errWhere)
 }
 
 func answered(h *model.History, id int64) int64 {

@@ -23,10 +23,8 @@ const probes = 3
 
 // Config is what finding takes.
 type Config struct {
-	// Try runs a candidate, as shrink.Runner does. It may be called from several
-	// goroutines.
-	Try func(ctx context.Context, candidate shrink.Case, details bool) (shrink.Outcome, error)
-	// Workers is how many candidates are tried at a time.
+	Try shrink.Try
+	// Workers is how many calls of it there are at a time.
 	Workers int
 	// Budget is the real time for it, 0 for as long as it takes.
 	Budget time.Duration
@@ -215,36 +213,30 @@ func (f *finder) singly(found *Found) {
 }
 
 // broken says of each tape whether the guarantee is broken with it; nil if the
-// budget is used up, or the machine failed.
+// budget is used up, or the machine failed. Tapes that are next to each other share the
+// run up to where they depart.
 func (f *finder) broken(tapes [][]byte) []bool {
 	outcomes := make([]bool, len(tapes))
-	next := make(chan int, len(tapes))
-	for i := range tapes {
-		next <- i
-	}
-	close(next)
+	each := (len(tapes) + f.Workers - 1) / f.Workers
 	var group sync.WaitGroup
-	for range f.Workers {
+	for from := 0; from < len(tapes); from += each {
 		group.Go(func() {
-			for i := range next {
+			var candidates []shrink.Case
+			for _, tape := range tapes[from:min(from+each, len(tapes))] {
 				candidate := f.failing
-				candidate.Tape = tapes[i]
-				if f.ctx.Err() != nil {
-					return
-				}
-				outcome, err := f.Try(f.ctx, candidate, false)
-				f.mu.Lock()
-				f.tried++
-				// One whose worker died breaks nothing.
-				if err != nil && f.ctx.Err() == nil && !errors.Is(err, swarm.ErrDied) {
-					f.err = errors.Join(f.err, err)
-				}
-				stop := f.err != nil
-				f.mu.Unlock()
-				if stop {
-					return
-				}
-				outcomes[i] = outcome.Broken
+				candidate.Tape = tape
+				candidates = append(candidates, candidate)
+			}
+			tried, err := f.Try(f.ctx, candidates, false)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.tried += len(candidates)
+			// One whose worker died breaks nothing.
+			if err != nil && f.ctx.Err() == nil && !errors.Is(err, swarm.ErrDied) {
+				f.err = errors.Join(f.err, err)
+			}
+			for i, outcome := range tried {
+				outcomes[from+i] = outcome.Broken
 			}
 		})
 	}

@@ -13,12 +13,20 @@ import (
 	"github.com/watchsim/watchsim/sim/shrink"
 )
 
+// each is a way to run candidates in which broken says which of them fail.
+func each(broken func(shrink.Case) bool) shrink.Try {
+	return func(_ context.Context, candidates []shrink.Case, _ bool) (outcomes []shrink.Outcome, err error) {
+		for _, c := range candidates {
+			outcomes = append(outcomes, shrink.Outcome{Broken: broken(c)})
+		}
+		return outcomes, nil
+	}
+}
+
 // find finds the decisions of a tape that is broken where this says so.
 func find(t *testing.T, tape []byte, config Config, broken func(tape []byte) bool) (Found, []byte) {
 	t.Helper()
-	config.Try = func(_ context.Context, c shrink.Case, _ bool) (shrink.Outcome, error) {
-		return shrink.Outcome{Broken: broken(c.Tape)}, nil
-	}
+	config.Try = each(func(c shrink.Case) bool { return broken(c.Tape) })
 	if config.Workers == 0 {
 		config.Workers = 3
 	}
@@ -103,16 +111,14 @@ func TestATapeWithoutChoicesNeedsNone(t *testing.T) {
 }
 
 func TestARunThatDoesNotFailIsRefused(t *testing.T) {
-	_, _, err := Find(t.Context(), Config{Workers: 1, Try: func(context.Context, shrink.Case, bool) (shrink.Outcome, error) {
-		return shrink.Outcome{}, nil
-	}}, shrink.Case{Tape: []byte{0}})
+	_, _, err := Find(t.Context(), Config{Workers: 1, Try: each(func(shrink.Case) bool { return false })}, shrink.Case{Tape: []byte{0}})
 	require.ErrorIs(t, err, shrink.ErrNotBroken)
 }
 
 func TestAFailureOfTheMachineEndsTheSearch(t *testing.T) {
 	full := errors.New("no space left on device")
-	_, _, err := Find(t.Context(), Config{Workers: 2, Try: func(context.Context, shrink.Case, bool) (shrink.Outcome, error) {
-		return shrink.Outcome{}, full
+	_, _, err := Find(t.Context(), Config{Workers: 2, Try: func(context.Context, []shrink.Case, bool) ([]shrink.Outcome, error) {
+		return nil, full
 	}}, shrink.Case{Tape: []byte{1, 1, 1, 1, 1}})
 	require.ErrorIs(t, err, full)
 }
@@ -123,12 +129,13 @@ func TestASearchThatIsCutShortSaysWhatItKnows(t *testing.T) {
 		tape[i] = 1
 	}
 	rounds := 0
-	found, calmer, err := Find(t.Context(), Config{Workers: 1, Budget: 20 * time.Millisecond, Try: func(ctx context.Context, c shrink.Case, _ bool) (shrink.Outcome, error) {
-		if rounds++; rounds > 2+probes { // the two ends, and one round of probes
+	try := each(func(c shrink.Case) bool { return len(c.Tape) >= 60 })
+	found, calmer, err := Find(t.Context(), Config{Workers: 1, Budget: 20 * time.Millisecond, Try: func(ctx context.Context, c []shrink.Case, details bool) ([]shrink.Outcome, error) {
+		if rounds++; rounds > 2 { // the two ends, and one round of probes
 			<-ctx.Done()
-			return shrink.Outcome{}, ctx.Err()
+			return nil, ctx.Err()
 		}
-		return shrink.Outcome{Broken: len(c.Tape) >= 60}, nil
+		return try(ctx, c, details)
 	}}, shrink.Case{Tape: tape})
 	require.NoError(t, err)
 	require.Zero(t, found.Last)

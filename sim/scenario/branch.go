@@ -68,6 +68,34 @@ func (r *Run) Look(world *sim.World) (states []string) {
 	return states
 }
 
+// String is the branch as --branch takes it.
+func (b Branch) String() string {
+	place, redraw := b.At.Instant.String(), ""
+	if b.At.Decision > 0 {
+		place = fmt.Sprintf("decision=%d", b.At.Decision)
+	}
+	if b.Redraw {
+		redraw = ",redraw"
+	}
+	return fmt.Sprintf("%s,seed=%d%s", place, b.Seed, redraw)
+}
+
+// checkBranches reports the first branch that cannot be taken after the one before it.
+// Which of a decision and an instant comes first only the run can tell.
+func checkBranches(branches []Branch) error {
+	var last sim.Mark
+	for i, b := range branches {
+		switch {
+		case b.At.Decision > 0 && b.At.Instant != 0 || b.At.Instant < 0:
+			return fmt.Errorf("%w: expected branch %d at a decision or at an instant since the run began, found %+v", ErrSpec, i+1, b.At)
+		case b.At.Decision > 0 && b.At.Decision <= last.Decision || b.At.Decision == 0 && i > 0 && b.At.Instant <= last.Instant:
+			return fmt.Errorf("%w: expected branches in the order of the run, found %v after those before it", ErrSpec, b)
+		}
+		last.Decision, last.Instant = max(last.Decision, b.At.Decision), max(last.Instant, b.At.Instant)
+	}
+	return nil
+}
+
 // pause has the world pause at the branches of the run and then at the marks of the
 // options, in their order.
 func (r *Run) pause(world *sim.World, options Options) {

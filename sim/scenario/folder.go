@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -34,10 +35,10 @@ const (
 )
 
 // runFormat and runVersion identify run.json. Version 1 had no build but the
-// release of Go, and its large files were not compressed.
+// release of Go, and its large files were not compressed. Version 2 knew no branches.
 const (
 	runFormat  = "watchsim.run"
-	runVersion = 2
+	runVersion = 3
 )
 
 // ErrFolder means that a folder does not hold a run that can be replayed.
@@ -62,6 +63,11 @@ func (s Spec) Name() string {
 	name := fmt.Sprintf("%s-%s-%d", s.Target, s.Scenario, s.Seed)
 	if s.Mutant != "" {
 		name += "-" + s.Mutant
+	}
+	if len(s.Branches) > 0 {
+		h := fnv.New32a()
+		fmt.Fprint(h, s.Branches)
+		name += fmt.Sprintf("-branched-%08x", h.Sum32())
 	}
 	return name
 }

@@ -23,7 +23,7 @@ func FuzzLoad(f *testing.F) {
 	require.NoError(f, traces.WriteTape(&tape, traces.Tape{Seed: 7, Decisions: []byte{0, 1, 255, 0, 1, 0, 0}}))
 	plan := []byte("watchsim-faults 1\nat 5s watch-break server=apiserver-0\n")
 	f.Add(about, plan, tape.Bytes())
-	f.Add(bytes.Replace(about, []byte(`"version": 2`), []byte(`"version": 1e400`), 1), plan, tape.Bytes())
+	f.Add(bytes.Replace(about, []byte(`"version": 3`), []byte(`"version": 1e400`), 1), plan, tape.Bytes())
 	f.Add(about[:len(about)/2], []byte("at"), tape.Bytes()[:40])
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, about, plan, tape []byte) {

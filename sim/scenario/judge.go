@@ -18,6 +18,8 @@ type Verdict struct {
 	Scenario string `json:"scenario"`
 	Target   string `json:"target"`
 	Mutant   string `json:"mutant,omitempty"`
+	// Branches are those of the run's schedule.
+	Branches []Branch `json:"branches,omitempty"`
 	// Outcome is passed, failed or inconclusive, and Reason why it is the latter.
 	Outcome linearizability.Outcome `json:"verdict"`
 	Reason  string                  `json:"reason,omitempty"`
@@ -68,7 +70,7 @@ const deliveryBound = 12 * time.Second
 // Judge checks the history of a run.
 func (r *Run) Judge() Verdict {
 	v := Verdict{
-		Seed: r.Spec.Seed, Scenario: r.Spec.Scenario, Target: r.Spec.Target, Mutant: r.Spec.Mutant,
+		Seed: r.Spec.Seed, Scenario: r.Spec.Scenario, Target: r.Spec.Target, Mutant: r.Spec.Mutant, Branches: r.Spec.Branches,
 		Hash:             fmt.Sprintf("%016x", r.Result.Hash),
 		Decisions:        r.Result.Decisions,
 		SimulatedSeconds: r.Result.Simulated.Seconds(),

@@ -25,6 +25,9 @@ func (r *Run) Report(v Verdict) string {
 	if v.Mutant != "" {
 		fmt.Fprintf(&b, "  mutant %s", v.Mutant)
 	}
+	for _, branch := range v.Branches {
+		fmt.Fprintf(&b, "  branch %v", branch)
+	}
 	fmt.Fprintf(&b, "\n  %.0f simulated seconds in %.0f ms, %d operations, %d watch events, %d decisions, hash %s\n",
 		v.SimulatedSeconds, v.WallSeconds*1000, v.Operations, v.WatchEvents, v.Decisions, v.Hash)
 	if v.Reason != "" {

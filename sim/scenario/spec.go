@@ -106,6 +106,9 @@ func (s Spec) Validate() error {
 	case s.Operations < 1 || s.Operations > OperationsMost:
 		return fmt.Errorf("%w: expected 1 to %d operations, found %d", ErrSpec, OperationsMost, s.Operations)
 	}
+	if err := checkBranches(s.Branches); err != nil {
+		return err
+	}
 	plan, err := s.plan()
 	if err != nil {
 		return err

@@ -62,6 +62,11 @@ func (c Case) steps() []taken {
 	return steps
 }
 
+// withClients leaves out all other clients.
+func (c Case) withClients(names []string) Case {
+	return c.withParts(slices.DeleteFunc(slices.Clone(c.Spec.Reduced.Parts), func(p workload.Part) bool { return !slices.Contains(names, p.Client) }))
+}
+
 // withSteps has clients take only these steps; those without any are left out.
 func (c Case) withSteps(steps []taken) Case {
 	var parts []workload.Part

@@ -12,6 +12,7 @@
 //   - parallel.go: several candidates at a time, with one result for any number of workers
 //   - case.go: a run that can be made smaller, and what of it can be left out
 //   - search.go: what is tried in which order
+//   - told.go: leaving out at once what the violation does not tell of
 //   - schedule.go: schedules that force less, and tapes with fewer choices
-//   - runner.go: candidates as jobs of workers
+//   - runner.go: candidates as jobs of workers, from where they depart from each other
 package shrink

@@ -24,7 +24,7 @@ func TestMinimiseFindsWhatIsNeeded(t *testing.T) {
 			}
 		}
 		tried := 0
-		kept := minimise(items, oneByOne(func(list []int) bool {
+		kept := minimise(items, everyItem, oneByOne(func(list []int) bool {
 			tried++
 			return !slices.ContainsFunc(needed, func(n int) bool { return !slices.Contains(list, n) })
 		}))
@@ -48,7 +48,7 @@ func TestMinimiseLeavesNothingThatCanGo(t *testing.T) {
 		if !holds(items) {
 			return
 		}
-		kept := minimise(items, oneByOne(holds))
+		kept := minimise(items, everyItem, oneByOne(holds))
 		require.True(t, holds(kept))
 		for i := range kept {
 			require.False(t, holds(slices.Delete(slices.Clone(kept), i, i+1)), "%d of %v can go", i, kept)
@@ -59,6 +59,20 @@ func TestMinimiseLeavesNothingThatCanGo(t *testing.T) {
 func TestMinimiseStopsWhenItFindsNothing(t *testing.T) {
 	items := []int{1, 2, 3}
 	tried := 0
-	require.Equal(t, items, minimise(items, func([][]int) int { tried++; return -1 }))
+	require.Equal(t, items, minimise(items, everyItem, func([][]int) int { tried++; return -1 }))
 	require.Less(t, tried, 10)
+}
+
+func TestMinimiseLeavesSmallPiecesAlone(t *testing.T) {
+	items := make([]int, 1000)
+	for i := range items {
+		items[i] = i
+	}
+	tried := 0
+	kept := minimise(items, 10, oneByOne(func(list []int) bool {
+		tried++
+		return slices.Contains(list, 0) && len(list) > 500 && len(list)%2 == 0
+	}))
+	require.Greater(t, len(kept), 500)
+	require.Less(t, tried, 100)
 }

@@ -91,7 +91,7 @@ func (s *search) tape() {
 		}
 	}
 	tape := s.best.Tape
-	leaveOut(s, "choices of the schedule", chosen, func(c Case, kept []int) Case {
+	leaveOut(s, "choices of the schedule", chosen, choicesPieces, func(c Case, kept []int) Case {
 		c.Tape = make([]byte, len(tape))
 		for _, i := range kept {
 			c.Tape[i] = tape[i]
@@ -100,6 +100,11 @@ func (s *search) tape() {
 		return c
 	})
 }
+
+// choicesPieces is into how many pieces the choices of a schedule are cut at most. Where a
+// failure needs one schedule, thousands of choices are left whatever is tried, each of
+// which has to do with all that come after it.
+const choicesPieces = 128
 
 // calmPieces is into how many pieces the choices are cut when a schedule is calmed.
 const calmPieces = 32
@@ -136,16 +141,16 @@ func (s *search) calm() {
 	if n := s.first("the end of the schedule", beginnings); n >= 0 {
 		pieces = pieces[:n]
 	}
-	leaveOut(s, "pieces of the schedule", pieces, keeping)
+	leaveOut(s, "pieces of the schedule", pieces, everyItem, keeping)
 	s.recordTape()
 }
 
 // recordTape replaces the tape, or the seed of the schedule, by the choices that
 // were made with it.
 func (s *search) recordTape() {
-	outcome, err := s.Try(s.ctx, s.best, true)
-	if s.note(err); err != nil || !outcome.Broken {
+	outcomes, err := s.Try(s.ctx, []Case{s.best}, true)
+	if s.note(1, err); err != nil || !outcomes[0].Broken {
 		return
 	}
-	s.best.Tape, s.best.Spec.ScheduleSeed = sim.Trimmed(outcome.Details.Tape), 0
+	s.best.Tape, s.best.Spec.ScheduleSeed = sim.Trimmed(outcomes[0].Details.Tape), 0
 }

@@ -2,13 +2,17 @@ package shrink
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/swarm"
 	"github.com/watchsim/watchsim/sim/workload"
@@ -16,17 +20,6 @@ import (
 
 // ErrNotBroken means that the run to be made smaller does not break the guarantee.
 var ErrNotBroken = errors.New("the run breaks no guarantee any more")
-
-// Outcome is what became of a candidate.
-type Outcome struct {
-	// Broken is whether the guarantee is broken that has to be.
-	Broken bool
-	// Operations is how many requests there were, Seconds the simulated time.
-	Operations int
-	Seconds    float64
-	// Details are there if they were asked for.
-	Details *swarm.Details
-}
 
 // Status is how far a search is.
 type Status struct {
@@ -43,9 +36,8 @@ type Status struct {
 
 // Config is what a search needs.
 type Config struct {
-	// Try runs a candidate. It may be called from several goroutines.
-	Try func(ctx context.Context, candidate Case, details bool) (Outcome, error)
-	// Workers is how many candidates are tried at a time.
+	Try Try
+	// Workers is how many calls of it there are at a time.
 	Workers int
 	// Budget is the real time for trying them, 0 for as long as it takes. Running
 	// the whole case once comes on top.
@@ -61,7 +53,8 @@ type Result struct {
 	Whole  Case
 	Before Outcome
 	// Tried counts candidates. Complete means that nothing else can be left out of
-	// what was found: the search was not cut short.
+	// what was found, but for choices of a long schedule one by one: the search was not cut
+	// short.
 	Tried    int
 	Complete bool
 }
@@ -76,21 +69,26 @@ type search struct {
 
 	mu         sync.Mutex
 	best       Case
+	led        []explain.Moment // what led to its violation
 	operations int
 	tried      int
 	failure    error
+	// unbroken has the keys of candidates that were tried and are not broken: a round that
+	// changes nothing tries much of what the one before did.
+	unbroken sync.Map
 }
 
 // Shrink makes a failing case smaller until nothing can be left out any more, the
 // budget is used up or ctx is done. The case that it is given is a whole run with its tape.
 func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (Result, error) {
-	before, err := config.Try(ctx, whole, true)
+	outcomes, err := config.Try(ctx, []Case{whole}, true)
 	switch {
 	case err != nil:
 		return Result{}, err
-	case !before.Broken:
+	case !outcomes[0].Broken:
 		return Result{}, ErrNotBroken
 	}
+	before := outcomes[0]
 	var cancel context.CancelFunc
 	if config.Budget > 0 {
 		ctx, cancel = context.WithTimeout(ctx, config.Budget)
@@ -116,6 +114,8 @@ func Shrink(ctx context.Context, config Config, whole Case, guarantee string) (R
 func TakenApart(whole Case, details swarm.Details, guarantee string) Case {
 	c := Case{Spec: whole.Spec, Tape: details.Tape}
 	c.Spec.Plan, c.Spec.Schedule = details.Plan, &details.Schedule
+	// The tape has what the others led to.
+	c.Spec.Branches = slices.DeleteFunc(slices.Clone(c.Spec.Branches), func(b scenario.Branch) bool { return !b.Redraw })
 	if c.Spec.Reduced == nil {
 		c.Spec.Reduced = &scenario.Reduction{Parts: details.Parts}
 	}
@@ -125,10 +125,12 @@ func TakenApart(whole Case, details swarm.Details, guarantee string) Case {
 // run leaves out one kind of thing after the other until a round changes nothing.
 // It returns false if it was cut short.
 func (s *search) run() bool {
+	s.told()
 	s.calm()
 	for s.ctx.Err() == nil {
 		before := s.best
 		s.clients()
+		s.told() // which is more to the point now
 		s.faults()
 		s.time()
 		s.steps()
@@ -170,27 +172,60 @@ func (s *search) first(doing string, candidates []Case) int {
 func (s *search) firstAsIs(doing string, candidates []Case) int {
 	s.doing = doing
 	outcomes := make([]Outcome, len(candidates))
-	found := firstOf(s.Workers, len(candidates), func(index int) bool {
-		if s.ctx.Err() != nil || candidates[index].Spec.Validate() != nil {
-			return false
-		}
-		outcome, err := s.Try(s.ctx, candidates[index], false)
-		s.note(err)
-		outcomes[index] = outcome
-		return err == nil && outcome.Broken
-	})
-	if found >= 0 {
-		s.best, s.operations = candidates[found], outcomes[found].Operations
+	groups := sharing(candidates)
+	found := firstOf(s.Workers, len(groups), func(group int) bool { return s.try(candidates, groups[group], outcomes) })
+	if found < 0 {
+		return found
 	}
+	found = slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Broken })
+	s.best, s.operations, s.led = candidates[found], outcomes[found].Operations, outcomes[found].Led
 	return found
 }
 
-// note counts a candidate that was tried. One whose worker died breaks nothing;
+// try tries a group of the candidates, but for those that cannot be and those that were
+// tried before, and reports whether one of them is broken.
+func (s *search) try(candidates []Case, group []int, outcomes []Outcome) (broken bool) {
+	var cases []Case
+	group = slices.DeleteFunc(group, func(i int) bool {
+		if _, known := s.unbroken.Load(candidates[i].key()); known || candidates[i].Spec.Validate() != nil {
+			return true
+		}
+		cases = append(cases, candidates[i])
+		return false
+	})
+	if len(group) == 0 || s.ctx.Err() != nil {
+		return false
+	}
+	tried, err := s.Try(s.ctx, cases, false)
+	s.note(len(cases), err)
+	if s.ctx.Err() != nil {
+		return false
+	}
+	if err != nil {
+		tried = make([]Outcome, len(cases))
+	}
+	for n, i := range group {
+		outcomes[i] = tried[n]
+		broken = broken || tried[n].Broken
+		if !tried[n].Broken {
+			s.unbroken.Store(cases[n].key(), true)
+		}
+	}
+	return broken
+}
+
+// key tells cases apart.
+func (c Case) key() [sha256.Size]byte {
+	content, _ := json.Marshal(c) // of plain fields
+	return sha256.Sum256(content)
+}
+
+// note counts candidates that were tried. One whose worker died breaks nothing;
 // any other error ends the search.
-func (s *search) note(err error) {
+func (s *search) note(candidates int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tried++
+	s.tried += candidates
 	if err != nil && s.ctx.Err() == nil && !errors.Is(err, swarm.ErrDied) && s.failure == nil {
 		s.failure = err
 		s.cancel()
@@ -203,9 +238,12 @@ func (s *search) note(err error) {
 	s.Progress(status)
 }
 
-// leaveOut minimises a list that a case has.
-func leaveOut[T any](s *search, doing string, items []T, with func(Case, []T) Case) {
-	minimise(items, func(lists [][]T) int {
+// everyItem is for lists of which each item is tried by itself.
+const everyItem = math.MaxInt
+
+// leaveOut minimises a list that a case has, in so many pieces at most.
+func leaveOut[T any](s *search, doing string, items []T, pieces int, with func(Case, []T) Case) {
+	minimise(items, pieces, func(lists [][]T) int {
 		candidates := make([]Case, len(lists))
 		for i, list := range lists {
 			candidates[i] = with(s.best, list)
@@ -215,31 +253,51 @@ func leaveOut[T any](s *search, doing string, items []T, with func(Case, []T) Ca
 }
 
 func (s *search) clients() {
-	leaveOut(s, "clients", s.best.Spec.Reduced.Parts, Case.withParts)
+	var names []string
+	for _, part := range s.best.Spec.Reduced.Parts {
+		names = append(names, part.Client)
+	}
+	leaveOut(s, "clients", leastLikely(names, s.clientMatters), everyItem, Case.withClients)
 }
 
 func (s *search) faults() {
-	leaveOut(s, "faults", []faults.Fault(s.best.plan()), func(c Case, kept []faults.Fault) Case { return c.withPlan(kept) })
+	var numbers []int
+	for i := range s.best.plan() {
+		numbers = append(numbers, i)
+	}
+	whole := s.best.plan()
+	leaveOut(s, "faults", leastLikely(numbers, func(i int) float64 { return s.faultMatters(whole[i]) }), everyItem, func(c Case, kept []int) Case {
+		var plan faults.Plan
+		for i, fault := range whole {
+			if slices.Contains(kept, i) {
+				plan = append(plan, fault)
+			}
+		}
+		return c.withPlan(plan)
+	})
 }
 
 func (s *search) steps() {
-	leaveOut(s, "steps of clients", s.best.steps(), Case.withSteps)
+	leaveOut(s, "steps of clients", leastLikely(s.best.steps(), s.stepMatters), everyItem, Case.withSteps)
 }
 
 // time ends the run soon after the last that is due to happen, with as short a
 // quiet phase as will do.
 func (s *search) time() {
+	const least = time.Second // less is not worth a run
 	whole := s.best.Spec.Duration
 	quiet := s.best.Spec.QuietPhase()
 	var candidates []Case
-	for _, q := range []time.Duration{time.Second, 4 * time.Second, quiet} {
-		for _, active := range []time.Duration{s.best.busy(), whole - quiet} {
-			if c := s.best; q <= quiet && active+q < whole {
-				c.Spec.Quiet, c.Spec.Duration = q, active+q
-				candidates = append(candidates, c)
-			}
+	add := func(active, q time.Duration) {
+		if c := s.best; q <= quiet && active+q+least <= whole {
+			c.Spec.Quiet, c.Spec.Duration = q, active+q
+			candidates = append(candidates, c)
 		}
 	}
+	for _, q := range []time.Duration{time.Second, 4 * time.Second, quiet} {
+		add(s.best.busy(), q)
+	}
+	add(whole-quiet, time.Second)
 	s.first("time", candidates)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/sim/swarm"
@@ -39,9 +40,22 @@ func whole() (Case, swarm.Details) {
 	return Case{Spec: spec}, details
 }
 
+// each has candidates run one by one.
+func each(try func(Case) (Outcome, error)) Try {
+	return func(_ context.Context, candidates []Case, _ bool) (outcomes []Outcome, err error) {
+		for _, c := range candidates {
+			outcome, failed := try(c)
+			outcomes, err = append(outcomes, outcome), errors.Join(err, failed)
+		}
+		return outcomes, err
+	}
+}
+
 // fake is a way to run candidates in which broken says which of them fail.
-func fake(details swarm.Details, broken func(Case) bool) func(context.Context, Case, bool) (Outcome, error) {
-	return func(_ context.Context, c Case, _ bool) (Outcome, error) {
+func fake(details swarm.Details, broken func(Case) bool) Try { return each(single(details, broken)) }
+
+func single(details swarm.Details, broken func(Case) bool) func(Case) (Outcome, error) {
+	return func(c Case) (Outcome, error) {
 		if c.Spec.Reduced == nil {
 			return Outcome{Broken: true, Operations: 100, Details: &details}, nil
 		}
@@ -84,6 +98,29 @@ func TestWhatIsNeededIsLeft(t *testing.T) {
 	}
 }
 
+// What the violation tells of is tried before anything else is left out piece by piece.
+func TestWhatTheViolationDoesNotTellOfGoesAtOnce(t *testing.T) {
+	run, details := whole()
+	led := []explain.Moment{
+		{Lane: explain.Client, Process: "watcher-1", Time: int64(3500 * time.Millisecond)},
+		{Lane: explain.Etcd, Process: "etcd", Time: int64(7100 * time.Millisecond)},
+	}
+	try := func(led []explain.Moment) Try {
+		sound := single(details, func(c Case) bool { return takes(c, "writer-1", 7) && takes(c, "watcher-1", 3) })
+		return each(func(c Case) (Outcome, error) {
+			outcome, err := sound(c)
+			outcome.Led = led
+			return outcome, err
+		})
+	}
+	told, err := Shrink(t.Context(), Config{Workers: 1, Try: try(led)}, run, "NoLostEvents")
+	require.NoError(t, err)
+	untold, err := Shrink(t.Context(), Config{Workers: 1, Try: try(nil)}, run, "NoLostEvents")
+	require.NoError(t, err)
+	require.Equal(t, untold.Case.Spec.Reduced.Parts, told.Case.Spec.Reduced.Parts)
+	require.Less(t, told.Tried, untold.Tried*2/3)
+}
+
 func TestChoicesOfTheScheduleAreLeftOut(t *testing.T) {
 	run, details := whole()
 	details.Tape = make([]byte, 500)
@@ -110,14 +147,14 @@ func TestCandidatesAreTriedWithSeveralSchedules(t *testing.T) {
 		}
 		return c.Spec.ScheduleSeed > 0 && (c.Spec.ScheduleSeed+uint64(len(c.steps())))%3 == 1 && *c.Spec.Schedule != sim.Schedule{}
 	}
-	try := fake(details, func(c Case) bool { return fits(c) && takes(c, "writer-1", 7) })
-	result, err := Shrink(t.Context(), Config{Workers: 1, Try: func(ctx context.Context, c Case, d bool) (Outcome, error) {
-		outcome, err := try(ctx, c, d)
+	try := single(details, func(c Case) bool { return fits(c) && takes(c, "writer-1", 7) })
+	result, err := Shrink(t.Context(), Config{Workers: 1, Try: each(func(c Case) (Outcome, error) {
+		outcome, err := try(c)
 		if c.Spec.ScheduleSeed > 0 {
 			outcome.Details.Tape = []byte{byte((c.Spec.ScheduleSeed + uint64(len(c.steps()))) % 3), 0, 5}
 		}
 		return outcome, err
-	}}, run, "NoLostEvents")
+	})}, run, "NoLostEvents")
 	require.NoError(t, err)
 	require.True(t, result.Complete)
 	require.Equal(t, []workload.Part{
@@ -147,9 +184,7 @@ func TestTheBestSoFarIsKept(t *testing.T) {
 
 func TestARunThatPassesIsRefused(t *testing.T) {
 	run, _ := whole()
-	_, err := Shrink(t.Context(), Config{Workers: 1, Try: func(context.Context, Case, bool) (Outcome, error) {
-		return Outcome{}, nil
-	}}, run, "NoLostEvents")
+	_, err := Shrink(t.Context(), Config{Workers: 1, Try: each(func(Case) (Outcome, error) { return Outcome{}, nil })}, run, "NoLostEvents")
 	require.ErrorIs(t, err, ErrNotBroken)
 }
 
@@ -158,13 +193,13 @@ func TestAFailureOfTheMachineEndsTheSearch(t *testing.T) {
 	full := errors.New("no space left on device")
 	tried := 0
 	for _, row := range []struct{ says, want error }{{full, full}, {swarm.ErrDied, nil}} {
-		sound := fake(details, func(c Case) bool { return takes(c, "writer-0", 1) })
-		_, err := Shrink(t.Context(), Config{Workers: 1, Try: func(ctx context.Context, c Case, d bool) (Outcome, error) {
+		sound := single(details, func(c Case) bool { return takes(c, "writer-0", 1) })
+		_, err := Shrink(t.Context(), Config{Workers: 1, Try: each(func(c Case) (Outcome, error) {
 			if tried++; tried%5 == 0 {
 				return Outcome{}, row.says
 			}
-			return sound(ctx, c, d)
-		}}, run, "NoLostEvents")
+			return sound(c)
+		})}, run, "NoLostEvents")
 		require.ErrorIs(t, err, row.want)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/watchsim/watchsim/sim/mutant"
 	"github.com/watchsim/watchsim/sim/shrink"
 	"github.com/watchsim/watchsim/sim/swarm"
@@ -33,10 +35,12 @@ type smaller struct {
 	Faults     [2]int `json:"faults"`
 	Switches   [2]int `json:"switches"`
 	Stalls     [2]int `json:"stalls"`
-	// Tried counts candidates, Seconds is the time on the clock.
-	Tried    int     `json:"tried"`
-	Complete bool    `json:"complete"`
-	Seconds  float64 `json:"seconds"`
+	// Tried counts candidates, Seconds is the time on the clock, and Processor the
+	// processor time with all workers, in seconds.
+	Tried     int     `json:"tried"`
+	Complete  bool    `json:"complete"`
+	Seconds   float64 `json:"seconds"`
+	Processor float64 `json:"processor"`
 	// Replays counts repetitions in fresh processes, Same those with the same hash
 	// and the same guarantee broken.
 	Replays int `json:"replays"`
@@ -96,12 +100,15 @@ func shrunk(ctx context.Context, binary string, m mutant.Mutant, found result) (
 	if err != nil {
 		return s, err
 	}
-	began := time.Now()
-	config := shrink.Config{Try: shrink.Runner(pool, s.Guarantee), Workers: limits.Workers, Budget: shrinkBudget}
+	began, used := time.Now(), processor()
+	searching := swarm.NewPool(binary, limits, on)
+	config := shrink.Config{Try: shrink.Runner(searching, s.Guarantee), Workers: limits.Workers, Budget: shrinkBudget}
 	best, err := shrink.Shrink(ctx, config, shrink.Case{Spec: spec, Tape: whole.Details.Tape}, s.Guarantee)
+	searching.Close()
 	if err != nil {
 		return s, err
 	}
+	s.Processor = (processor() - used).Seconds()
 	s.Seconds, s.Tried, s.Complete = time.Since(began).Seconds(), best.Tried, best.Complete
 	job := swarm.Job{Spec: best.Case.Spec, Tape: best.Case.Tape, Details: true}
 	after, err := pool.Do(ctx, job)
@@ -114,6 +121,16 @@ func shrunk(ctx context.Context, binary string, m mutant.Mutant, found result) (
 	s.Switches = [2]int{whole.Details.Forced.Switches, after.Details.Forced.Switches}
 	s.Stalls = [2]int{whole.Details.Forced.Stalls, after.Details.Forced.Stalls}
 	return s, s.replay(ctx, binary, on, job, after)
+}
+
+// processor is the processor time of this process and of the workers that have ended.
+func processor() (used time.Duration) {
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var usage unix.Rusage
+		_ = unix.Getrusage(who, &usage)
+		used += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	}
+	return used
 }
 
 // replay repeats a run in fresh processes and counts how often it was the same.
