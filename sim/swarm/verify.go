@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,31 +23,45 @@ var ErrNotDeterministic = errors.New("one seed was two different runs")
 // Everything that happens in the runs is written down: a difference may not show
 // again when they are repeated.
 func Verify(ctx context.Context, config Config) error {
-	return inFolder(func(dir string) error {
-		var seeds []uint64
-		for seed := config.First; seed != config.Last; seed++ {
-			seeds = append(seeds, seed)
-		}
-		seeds = append(seeds, config.Last)
-		forwards, err := inOrder(ctx, config, seeds, filepath.Join(dir, "forwards"))
+	var seeds []uint64
+	for seed := config.First; seed != config.Last; seed++ {
+		seeds = append(seeds, seed)
+	}
+	seeds = append(seeds, config.Last)
+	var found []error
+	for some := range slices.Chunk(seeds, openMax) {
+		differences, err := thereAndBack(ctx, config, some)
 		if err != nil {
 			return err
 		}
-		slices.Reverse(seeds)
-		backwards, err := inOrder(ctx, config, seeds, filepath.Join(dir, "backwards"))
-		if err != nil {
-			return err
+		found = append(found, differences...)
+	}
+	return errors.Join(found...)
+}
+
+// openMax is how many seeds are run forwards before they are run backwards: a system
+// lets a process have a few thousand files open, and each run has one.
+const openMax = 500
+
+func thereAndBack(ctx context.Context, config Config, seeds []uint64) (differences []error, err error) {
+	forwards, err := inOrder(ctx, config, seeds)
+	defer closeAll(forwards)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(seeds)
+	backwards, err := inOrder(ctx, config, seeds)
+	defer closeAll(backwards)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(backwards)
+	for i, one := range forwards {
+		if other := backwards[i]; one.hash != other.hash {
+			differences = append(differences, explain(one, other))
 		}
-		var found []error
-		for i := range seeds {
-			one, other := forwards[len(seeds)-1-i], backwards[i]
-			if one.hash == other.hash {
-				continue
-			}
-			found = append(found, explain(one, other))
-		}
-		return errors.Join(found...)
-	})
+	}
+	return differences, nil
 }
 
 // crowdMax is how many processes are in each other's way.
@@ -58,81 +71,90 @@ const crowdMax = 16
 // in copies, half of them one after the other and half of them in each other's way. The
 // error names the first decision in which two of them differ, and what each did then.
 func Repeat(ctx context.Context, config Config, seed uint64, processes int) error {
-	return inFolder(func(dir string) error {
-		var first record
-		once := func(i int) error {
-			config := config
-			config.InPlace = i%2 == 0
-			runs, err := inOrder(ctx, config, []uint64{seed}, filepath.Join(dir, fmt.Sprint(i)))
-			switch {
-			case err != nil:
-				return err
-			case i == 0:
-				first = runs[0]
-				return nil
-			case runs[0].hash != first.hash:
-				return explain(first, runs[0])
-			}
-			return os.Remove(runs[0].trace) // a thousand of them fill a disk
-		}
-		for i := range processes / 2 {
-			if err := once(i); err != nil {
-				return err
-			}
-		}
-		var crowd errgroup.Group
-		crowd.SetLimit(crowdMax)
-		for i := processes / 2; i < processes; i++ {
-			crowd.Go(func() error { return once(i) })
-		}
-		return crowd.Wait()
-	})
-}
-
-// inFolder calls f with a folder that is there until f returns.
-func inFolder(f func(dir string) error) error {
-	dir, err := os.MkdirTemp("", "watchsim-verify-")
+	once := func(i int) ([]record, error) {
+		config := config
+		config.InPlace = i%2 == 0
+		return inOrder(ctx, config, []uint64{seed})
+	}
+	first, err := once(0)
+	defer closeAll(first)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(dir), os.RemoveAll(dir))
+	compare := func(i int) error {
+		runs, err := once(i)
+		defer closeAll(runs)
+		if err == nil && runs[0].hash != first[0].hash {
+			err = explain(first[0], runs[0])
+		}
+		return err
+	}
+	for i := 1; i < processes/2; i++ {
+		if err := compare(i); err != nil {
+			return err
+		}
+	}
+	var crowd errgroup.Group
+	crowd.SetLimit(crowdMax)
+	for i := max(1, processes/2); i < processes; i++ {
+		crowd.Go(func() error { return compare(i) })
+	}
+	return crowd.Wait()
 }
 
-// record is what is kept of one run: its hash, and the file with its trace.
+// record is what is kept of one run: its hash, and its trace in a file without a name,
+// of which nothing is left however this process ends.
 type record struct {
-	seed        uint64
-	hash, trace string
+	seed  uint64
+	hash  string
+	trace *os.File
 }
 
-// inOrder runs seeds one after the other in one worker, and keeps their traces
-// in files whose names begin with the prefix.
-func inOrder(ctx context.Context, config Config, seeds []uint64, prefix string) ([]record, error) {
+func closeAll(records []record) {
+	for _, r := range records {
+		r.trace.Close()
+	}
+}
+
+// path is where other processes find the trace while this one lives.
+func (r record) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), r.trace.Fd()) }
+
+// inOrder runs seeds one after the other in one worker, and keeps their traces. What it
+// returns is to be closed, with an error, too.
+func inOrder(ctx context.Context, config Config, seeds []uint64) (records []record, err error) {
 	s := &seat{config: config}
 	defer s.close()
-	var records []record
 	for _, seed := range seeds {
-		job := Job{Spec: config.Spec, InPlace: config.InPlace, Trace: fmt.Sprintf("%s-%d.trace.gz", prefix, seed)}
+		kept := record{seed: seed}
+		if kept.trace, err = os.CreateTemp("", "watchsim-trace-"); err != nil {
+			return records, err
+		}
+		records = append(records, kept)
+		if err = os.Remove(kept.trace.Name()); err != nil {
+			return records, err
+		}
+		job := Job{Spec: config.Spec, InPlace: config.InPlace, Trace: kept.path()}
 		job.Spec.Seed = seed
 		answer, err := s.do(ctx, job)
 		if err == nil && answer.Error != "" {
 			err = errors.New(answer.Error)
 		}
 		if err != nil {
-			return nil, err
+			return records, err
 		}
-		records = append(records, record{seed, answer.Verdict.Hash, job.Trace})
+		records[len(records)-1].hash = answer.Verdict.Hash
 	}
 	return records, nil
 }
 
 // explain says where the two runs of a seed part.
 func explain(one, other record) error {
-	a, err := openTrace(one.trace)
+	a, err := openTrace(one.path())
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	b, err := openTrace(other.trace)
+	b, err := openTrace(other.path())
 	if err != nil {
 		return err
 	}
