@@ -15,6 +15,9 @@ var randomEdits = []edit{
 	// Note: We avoid acquirem here so that in the fast path
 `, "process-wide: random numbers follow the seed inside a simulation, a constant outside"),
 
+	replace("runtime/rand.go", "	mp.cheaprand = rand()\n", "	mp.cheaprand = bootstrapRand()\n",
+		"process-wide: how many threads there are by when is the system's doing, and nothing may follow from it"),
+
 	replace("runtime/rand.go", `func maps_rand() uint64 {
 	return rand()
 `, `func maps_rand() uint64 {

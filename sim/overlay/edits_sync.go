@@ -29,8 +29,8 @@ var syncEdits = []edit{
 `, "synchronisation point"),
 
 	replace("internal/sync/hashtriemap.go", "	ht.seed = uintptr(runtime_rand())\n",
-		"	ht.seed = simMapSeed(mapType.Key, uintptr(runtime_rand()))\n",
-		"a map's seed says that it hashes pointers by identity"),
+		"	ht.seed = simTrieSeed(mapType.Key)\n",
+		"a map's seed says that it hashes pointers by identity, and is the same in every process"),
 
 	replace("runtime/sema.go", `func internal_sync_nanotime() int64 {
 	return nanotime()
