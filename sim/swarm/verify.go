@@ -7,8 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/watchsim/watchsim/sim"
 )
@@ -94,12 +93,18 @@ func Repeat(ctx context.Context, config Config, seed uint64, processes int) erro
 			return err
 		}
 	}
-	var crowd errgroup.Group
-	crowd.SetLimit(crowdMax)
+	errs := make([]error, processes)
+	var crowd sync.WaitGroup
+	places := make(chan struct{}, crowdMax)
 	for i := max(1, processes/2); i < processes; i++ {
-		crowd.Go(func() error { return compare(i) })
+		places <- struct{}{}
+		crowd.Go(func() {
+			errs[i] = compare(i)
+			<-places
+		})
 	}
-	return crowd.Wait()
+	crowd.Wait()
+	return errors.Join(errs...)
 }
 
 // record is what is kept of one run: its hash, and its trace in a file without a name,
