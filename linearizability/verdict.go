@@ -48,6 +48,7 @@ const (
 	SearchGaveUp        ReasonCode = "search-gave-up"
 	RevisionsOutOfOrder ReasonCode = "revisions-out-of-order"
 	HistoryIncomplete   ReasonCode = "history-incomplete"
+	NoTruth             ReasonCode = "no-truth" // it does not say what etcd committed
 	// OracleDisagrees means that the oracle has a mistake: see search.go.
 	OracleDisagrees ReasonCode = "oracle-disagrees"
 )
