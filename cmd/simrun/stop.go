@@ -35,9 +35,6 @@ func (f *replayFlags) stop(command *cobra.Command, binary, folder string, record
 	if began == 0 && place.decision == 0 {
 		// The folder is of before it was written down.
 		answer, err := swarm.Once(command.Context(), binary, swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape}, swarm.DefaultLimits())
-		if err == nil && answer.Error != "" {
-			err = errors.New(answer.Error)
-		}
 		if err != nil {
 			return err
 		}
@@ -54,9 +51,6 @@ func (f *replayFlags) stop(command *cobra.Command, binary, folder string, record
 		job.Log = filepath.Join(job.Folder, "log.txt")
 	}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
-	}
 	if err != nil {
 		return err
 	}
@@ -122,9 +116,6 @@ continue
 
 // underDelve has one run stop in a debugger.
 func underDelve(command *cobra.Command, binary string, job swarm.Job, place string) error {
-	if err := os.MkdirAll(job.Folder, 0o755); err != nil {
-		return err
-	}
 	job.Stop = true
 	line, err := json.Marshal(swarm.Sealed(job))
 	if err != nil {

@@ -121,16 +121,26 @@ type Answer struct {
 
 // Reply is what becomes of a copy: its answer, or why there is none.
 type Reply struct {
-	Answer    json.RawMessage `json:"answer,omitempty"`
-	Died      string          `json:"died,omitempty"`
-	Processor time.Duration   `json:"processor"`
-	Memory    int64           `json:"memory"`
+	Answer json.RawMessage `json:"answer,omitempty"`
+	Died   string          `json:"died,omitempty"`
+	// Outside means that something else than the run ended its process, Late that it
+	// took too long on the clock.
+	Outside   bool          `json:"outside,omitempty"`
+	Late      bool          `json:"late,omitempty"`
+	Processor time.Duration `json:"processor"`
+	Memory    int64         `json:"memory"`
 }
 
-// Read returns the answer. The error is ErrDied if the run ended its process.
+// Read returns the answer. The error is ErrDied if the run ended its process, and
+// ErrOutside if something else did.
 func (r Reply) Read(seed uint64) (Answer, error) {
 	answer := Answer{Processor: r.Processor, Memory: r.Memory}
-	if r.Died != "" {
+	switch {
+	case r.Outside:
+		return answer, fmt.Errorf("%w: seed %d: %s", ErrOutside, seed, r.Died)
+	case r.Late:
+		return answer, fmt.Errorf("%w: seed %d: %s", errLate, seed, r.Died)
+	case r.Died != "":
 		return answer, fmt.Errorf("%w: seed %d: %s", ErrDied, seed, r.Died)
 	}
 	err := json.Unmarshal(r.Answer, &answer)

@@ -41,6 +41,10 @@ type Config struct {
 	// makes all runs do so.
 	Out     string
 	KeepAll bool
+	// Resumes says that what lies below Out is of the same range and the same binary, so
+	// that a run that is done again writes to the folder that it wrote to before. All
+	// others get a folder of their own.
+	Resumes bool
 	// InPlace has each run be that of a worker of its own, instead of a copy of one.
 	InPlace bool
 	Limits  Limits
@@ -52,8 +56,9 @@ type Outcome struct {
 	Report  string
 	// Notes say what went wrong on the way and was put right, a sentence each.
 	Notes []string
-	// Err is what went wrong besides: no verdict, no artefacts, or a seed that
-	// was two different runs, which is ErrNotDeterministic. A run that ended its
+	// Err is what went wrong besides: no verdict, no artefacts, a seed that was two
+	// different runs, which is ErrNotDeterministic, or one whose process the machine
+	// ended each time, which is ErrOutside and has no verdict. A run that ended its own
 	// process is none of these but a failure of the seed.
 	Err error
 }
@@ -138,37 +143,50 @@ func (s *seat) run(ctx context.Context, seed uint64) (outcome Outcome, known boo
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Outcome{}, false
-	case err != nil && !errors.Is(err, ErrDied):
-		return Outcome{Err: err}, true
 	case err == nil && answer.Error != "":
-		return Outcome{Err: errors.New(answer.Error)}, true
+		err = errors.New(answer.Error)
+		fallthrough
+	case err != nil && !errors.Is(err, ErrDied):
+		_ = os.Remove(job.Folder) // if nothing was written
+		return Outcome{Err: err}, true
 	case err == nil && (answer.Verdict.Outcome != linearizability.Failed || job.Folder != ""):
 		return Outcome{Verdict: answer.Verdict, Report: answer.Report}, true
 	}
-	return s.confirm(ctx, spec, answer, err)
+	return s.confirm(ctx, job, answer, err)
 }
 
 // confirm repeats a failure in a fresh worker, which writes the artefacts
 // first. Whatever becomes of that, the failure itself is not lost. It returns
 // false if ctx ended before anything was known.
-func (s *seat) confirm(ctx context.Context, spec scenario.Spec, first Answer, died error) (Outcome, bool) {
+func (s *seat) confirm(ctx context.Context, job Job, first Answer, died error) (Outcome, bool) {
+	spec := job.Spec
 	known := Outcome{Verdict: first.Verdict, Report: first.Report}
 	if died != nil {
 		known = Outcome{Verdict: dead(spec, died), Report: died.Error()}
 	}
-	folder, err := s.folder(spec)
-	if err != nil {
-		known.Err = err
-		return known, true
+	if job.Folder == "" {
+		var err error
+		if job.Folder, err = s.folder(spec); err != nil {
+			known.Err = err
+			return known, true
+		}
 	}
-	second, err := Once(ctx, s.config.Binary, Job{Spec: spec, Folder: folder, InPlace: s.config.InPlace}, s.config.Limits)
+	fresh := &seat{config: s.config}
+	defer fresh.close()
+	second, err := fresh.do(ctx, job)
+	s.notes = append(s.notes, fresh.notes...)
+	if err == nil && second.Error != "" {
+		err = errors.New(second.Error)
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return known, true
+	case errors.Is(err, ErrOutside) && died != nil:
+		return Outcome{Err: err}, true // whether the run ended its process is not known
 	case errors.Is(err, ErrDied):
 		known = Outcome{Verdict: dead(spec, err), Report: err.Error()}
-		known.Verdict.Folder = folder
-		known.Err = known.Verdict.WriteVerdict(folder, known.Report)
+		known.Verdict.Folder = job.Folder
+		known.Err = known.Verdict.WriteVerdict(job.Folder, known.Report)
 		return known, true
 	case err != nil:
 		known.Err = err
@@ -180,6 +198,8 @@ func (s *seat) confirm(ctx context.Context, spec scenario.Spec, first Answer, di
 // confirmed compares a failure with its repetition.
 func confirmed(spec scenario.Spec, first Answer, died error, second Answer) Outcome {
 	switch {
+	case errors.Is(died, errLate):
+		return Outcome{Verdict: second.Verdict, Report: second.Report}
 	case died != nil:
 		return Outcome{Verdict: second.Verdict, Report: second.Report,
 			Err: fmt.Errorf("%w: seed %d ended its process, but not in a fresh one: %w", ErrNotDeterministic, spec.Seed, died)}
@@ -200,20 +220,45 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 	}
 }
 
+// maxTries is how often a job is done whose process the machine ends.
+const maxTries = 3
+
 // do has a worker do a job. If the worker ends without the run being at fault, another
-// one does it; that both end is a failure of the run.
+// one does it; that both end is a failure of the run, unless the machine ended them.
 func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
 	job.InPlace = job.InPlace || job.Log != ""
 	job.Limits = s.config.Limits.Run
-	answer, err := s.try(ctx, job)
-	if errors.Is(err, errWorker) && ctx.Err() == nil {
-		s.notes = append(s.notes, fmt.Sprintf("%v; another worker does it", err))
-		answer, err = s.try(ctx, job)
+	for try := 1; ; try++ {
+		answer, err := s.try(ctx, job)
+		if err == nil {
+			err = answer.outside(job.Spec.Seed)
+		}
+		again := errors.Is(err, errWorker) && try == 1 || errors.Is(err, ErrOutside) && try < maxTries
+		switch {
+		case again && ctx.Err() == nil:
+			s.notes = append(s.notes, fmt.Sprintf("%v; it is run again", err))
+			continue
+		case errors.Is(err, errWorker):
+			err = fmt.Errorf("%w: %w", ErrDied, err)
+		case errors.Is(err, ErrOutside):
+			err = fmt.Errorf("%w (%d times, so that the seed has no verdict)", err, try)
+		}
+		return answer, err
 	}
-	if errors.Is(err, errWorker) {
-		err = fmt.Errorf("%w: %w", ErrDied, err)
+}
+
+// outside is ErrOutside if the machine ended a copy of the run that was to go on in
+// another way.
+func (a Answer) outside(seed uint64) error {
+	for _, replies := range a.Forks {
+		for _, reply := range replies {
+			if reply.Outside {
+				_, err := reply.Read(seed)
+				return err
+			}
+		}
 	}
-	return answer, err
+	return nil
 }
 
 // try has the worker of this seat do a job, or a new one if that does not fit.
@@ -258,9 +303,13 @@ func (s *seat) close() {
 }
 
 func (s *seat) folder(spec scenario.Spec) (string, error) {
-	folder, err := filepath.Abs(filepath.Join(s.config.Out, spec.Name()))
+	path := filepath.Join(s.config.Out, spec.Name())
+	if !s.config.Resumes {
+		return scenario.NewFolder(path)
+	}
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
-	return folder, os.MkdirAll(folder, 0o755)
+	return path, os.MkdirAll(path, 0o755)
 }
