@@ -9,37 +9,38 @@ import (
 )
 
 // Counts says how much a history held, so that a verdict can be told from a
-// vacuous one. The tag counts is what reports call a count.
+// vacuous one. The tag counts is what reports call a count, with a
+// stroke where the plural has an s.
 type Counts struct {
-	Writes        int `json:"writes" counts:"writes"`                             // acknowledged creates, updates and deletes
-	UnknownWrites int `json:"unknownWrites" counts:"writes with unknown outcome"` // the client never learned it
-	FailedWrites  int `json:"failedWrites" counts:"failed writes"`                // the server refused them
-	Gets          int `json:"gets" counts:"gets"`                                 // successful, or NotFound
-	Lists         int `json:"lists" counts:"lists"`                               // successful, pages included
-	Pages         int `json:"pages" counts:"pages"`                               // successful continuations
-	Streams       int `json:"streams" counts:"streams"`                           // watches that opened
-	Blocks        int `json:"blocks" counts:"initial blocks"`
-	Resumed       int `json:"resumed" counts:"resumed streams"`  // they continue a stream or list
-	Refused       int `json:"refused" counts:"refused requests"` // watches and reads answered 410 or TooLarge
-	Events        int `json:"events" counts:"events"`            // ADDED, MODIFIED and DELETED
-	Bookmarks     int `json:"bookmarks" counts:"bookmarks"`
-	Changes       int `json:"changes" counts:"changes"`
-	Compactions   int `json:"compactions" counts:"compactions"`
-	Faults        int `json:"faults" counts:"faults"`
-	Informers     int `json:"informers" counts:"informers"` // checked for Converged
-	Searched      int `json:"searched" counts:"streams checked by porcupine"`
-	Delivered     int `json:"delivered" counts:"open streams checked for delivery"`
-	Relists       int `json:"relists" counts:"relists"` // by clients that had watched
-	Gone          int `json:"gone" counts:"410 Gone responses"`
-	Refreshed     int `json:"refreshed" counts:"streams refreshed by bookmarks alone"`
-	Unblocked     int `json:"unblocked" counts:"events beside a stalled consumer"`
-	Shared        int `json:"shared" counts:"shared-watch samples"`
-	Released      int `json:"released" counts:"servers checked for leaks"`
-	Scribbled     int `json:"scribbled" counts:"objects mutated by consumers"`
-	Ended         int `json:"ended" counts:"streams that ended"` // for whatever reason
+	Writes        int `json:"writes" counts:"write/"`                             // acknowledged creates, updates and deletes
+	UnknownWrites int `json:"unknownWrites" counts:"write/ with unknown outcome"` // the client never learned it
+	FailedWrites  int `json:"failedWrites" counts:"failed write/"`                // the server refused them
+	Gets          int `json:"gets" counts:"get/"`                                 // successful, or NotFound
+	Lists         int `json:"lists" counts:"list/"`                               // successful, pages included
+	Pages         int `json:"pages" counts:"page/"`                               // successful continuations
+	Streams       int `json:"streams" counts:"stream/"`                           // watches that opened
+	Blocks        int `json:"blocks" counts:"initial block/"`
+	Resumed       int `json:"resumed" counts:"resumed stream/"`  // they continue a stream or list
+	Refused       int `json:"refused" counts:"refused request/"` // watches and reads answered 410 or TooLarge
+	Events        int `json:"events" counts:"event/"`            // ADDED, MODIFIED and DELETED
+	Bookmarks     int `json:"bookmarks" counts:"bookmark/"`
+	Changes       int `json:"changes" counts:"change/"`
+	Compactions   int `json:"compactions" counts:"compaction/"`
+	Faults        int `json:"faults" counts:"fault/"`
+	Informers     int `json:"informers" counts:"informer/"` // checked for Converged
+	Searched      int `json:"searched" counts:"stream/ checked by porcupine"`
+	Delivered     int `json:"delivered" counts:"open stream/ checked for delivery"`
+	Relists       int `json:"relists" counts:"relist/"` // by clients that had watched
+	Gone          int `json:"gone" counts:"410 Gone response/"`
+	Refreshed     int `json:"refreshed" counts:"stream/ refreshed by bookmarks alone"`
+	Unblocked     int `json:"unblocked" counts:"event/ beside a stalled consumer"`
+	Shared        int `json:"shared" counts:"shared-watch sample/"`
+	Released      int `json:"released" counts:"server/ checked for leaks"`
+	Scribbled     int `json:"scribbled" counts:"object/ mutated by consumers"`
+	Ended         int `json:"ended" counts:"stream/ that ended"` // for whatever reason
 	// TimeTravels are reads of any state that showed a client an older one than
 	// it had seen.
-	TimeTravels int `json:"timeTravels" counts:"time travels"`
+	TimeTravels int `json:"timeTravels" counts:"time travel/"`
 }
 
 // each calls a function with the name of each count, and its value here and there.
@@ -48,6 +49,15 @@ func (c Counts) each(other Counts, visit func(name string, here, there int)) {
 	for i := range a.NumField() {
 		visit(a.Type().Field(i).Tag.Get("counts"), int(a.Field(i).Int()), int(b.Field(i).Int()))
 	}
+}
+
+// counting prints a number with the name of what is counted.
+func counting(n int, name string) string {
+	plural := "s"
+	if n == 1 {
+		plural = ""
+	}
+	return fmt.Sprintf("%d %s", n, strings.Replace(name, "/", plural, 1))
 }
 
 // plus returns the sums of counts.
@@ -64,7 +74,8 @@ func (c Counts) below(minimum Counts) []Reason {
 	var short []Reason
 	c.each(minimum, func(name string, got, want int) {
 		if got < want {
-			short = append(short, Reason{TooLittleHappened, fmt.Sprintf("the history holds only %d %s of at least %d", got, name, want)})
+			short = append(short, Reason{TooLittleHappened, strings.Replace(name, "/", "s", 1),
+				fmt.Sprintf("the history holds only %s of at least %d", counting(got, name), want)})
 		}
 	})
 	return short
@@ -76,9 +87,9 @@ func (c Counts) Against(minimum Counts) string {
 	c.each(minimum, func(name string, got, want int) {
 		switch {
 		case want > 0:
-			parts = append(parts, fmt.Sprintf("%d %s (at least %d)", got, name, want))
+			parts = append(parts, fmt.Sprintf("%s (at least %d)", counting(got, name), want))
 		case got > 0:
-			parts = append(parts, fmt.Sprintf("%d %s", got, name))
+			parts = append(parts, counting(got, name))
 		}
 	})
 	if len(parts) == 0 {

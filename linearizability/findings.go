@@ -62,7 +62,7 @@ func (o *findings) take(v Violation) {
 
 // undecided notes that something could not be decided.
 func (o *findings) undecided(code ReasonCode, format string, arguments ...any) {
-	o.reasons = append(o.reasons, Reason{code, fmt.Sprintf(format, arguments...)})
+	o.reasons = append(o.reasons, Reason{code, "", fmt.Sprintf(format, arguments...)})
 }
 
 // add takes over the findings of another pass.

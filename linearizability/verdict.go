@@ -36,7 +36,9 @@ type Verdict struct {
 // Reason is one reason why a history proves nothing.
 type Reason struct {
 	Code ReasonCode `json:"code"`
-	Text string     `json:"text"`
+	// Of is what there was too little of, empty for other reasons.
+	Of   string `json:"of,omitempty"`
+	Text string `json:"text"`
 }
 
 // ReasonCode is a sort of reason.

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/watchsim/watchsim/linearizability"
@@ -62,7 +63,8 @@ const Completed = "Completed"
 // Unfinished is the violation of a run that did not complete: why, what can be told of
 // it, and the function that panicked, if one did.
 func Unfinished(code, text, function string) Violation {
-	return Violation{Report: linearizability.Report{Guarantee: Completed, Code: code, Text: text, Subject: function}}
+	first, _, _ := strings.Cut(text, "\n")
+	return Violation{Report: linearizability.Report{Guarantee: Completed, Code: code, Text: text, Sentence: first, Subject: function}}
 }
 
 // The reasons why a run proves nothing, besides those of the oracle. A run that did not

@@ -225,8 +225,7 @@ func (s *slicer) missing(of *model.Stream, rv int64, fault int) {
 	if s.mark(rv) != Owed {
 		return
 	}
-	key, _ := s.store.KeyOf(rv)
-	what := fmt.Sprintf("%s %s at RV %d", s.store.Owed(of.Scope, of.Selector, rv-1, rv)[0].Type, key, rv)
+	what := s.store.Owed(of.Scope, of.Selector, rv-1, rv)[0].Describe()
 	arrived := slices.IndexFunc(of.Events, func(e model.Event) bool { return e.RV == rv && e.IsData() })
 	switch {
 	case arrived < 0 && s.when >= 0:

@@ -216,7 +216,7 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 	return scenario.Verdict{
 		Seed: spec.Seed, Scenario: spec.Scenario, Target: spec.Target, Mutant: spec.Mutant,
 		Outcome: linearizability.Failed, Faults: map[string]int{},
-		Violations: []scenario.Violation{scenario.Unfinished("exited", err.Error(), "")},
+		Violations: []scenario.Violation{Unfinished(err)},
 	}
 }
 
