@@ -17,8 +17,12 @@
 //   - around.go: faults, compactions, and streams that ended together
 //   - slice.go: the moments that led to a violation, in order
 //   - slice_changes.go: when the changes among them were made
-//   - words.go: how times and things are put
-//   - render.go, wrap.go: the text for reports, in lines that fit an issue
+//   - moments.go: the same for a whole history
+//   - report.go, render.go, wrap.go: the text for reports, in lines that fit an issue
+//   - steps.go: moments as a numbered list
+//   - draw.go, table.go: moments as a drawing of 100 columns: time runs down the page,
+//     and etcd, the API server and the client have a lane each
+//   - beside.go: two lists side by side
 package explain
 
 import (
