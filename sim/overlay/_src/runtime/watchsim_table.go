@@ -18,24 +18,24 @@ const (
 type simFunctions struct {
 	version uintptr
 
-	run        func(params *simParams, counters *simCounters, f func(), onPause func())
-	askPause   func()
-	resume     func(params *simParams, anew bool)
-	pauseNext  func(at uint64, instant int64)
-	follow     func(params *simParams)
-	counters   func(counters *simCounters)
-	fork       func() (pid int, errno uintptr)
-	setGroup   func(g uint32) uint32
-	group      func() uint32
-	setWall    func(group uint32, ahead int64)
-	setQuiet   func(quiet bool)
-	kill       func(group uint32)
-	fragile    func(group uint32, all bool) int
-	alive      func(group uint32) int
-	list       func(list []simGoroutine) int
-	aside      func()
-	back       func()
-	setHook    func(which int, table unsafe.Pointer)
+	run       func(params *simParams, counters *simCounters, f func(), onPause func())
+	askPause  func()
+	resume    func(params *simParams, anew bool)
+	pauseNext func(at uint64, instant int64)
+	follow    func(params *simParams)
+	counters  func(counters *simCounters)
+	fork      func() (pid int, errno uintptr)
+	setGroup  func(g uint32) uint32
+	group     func() uint32
+	setWall   func(group uint32, ahead int64)
+	setQuiet  func(quiet bool)
+	kill      func(group uint32)
+	fragile   func(group uint32, all bool) int
+	alive     func(group uint32) int
+	list      func(list []simGoroutine) int
+	aside     func()
+	back      func()
+	setHook   func(which int, table unsafe.Pointer)
 }
 
 var simTable = simFunctions{

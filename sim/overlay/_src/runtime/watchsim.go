@@ -32,11 +32,24 @@ const (
 	simStopDeadlock  = 3 // every goroutine waits, and no timer is pending
 	simStopAsked     = 4 // the breakpoint was reached
 
-	simTraceWords  = 16 // decision, kind, what it is about, instant, and up to 12 callers
-	simTracePick   = 1
-	simTracePoint  = 2
-	simTraceDraw   = 3
-	simTraceChoice = 4
+	simTraceWords    = 16 // decision, kind, what it is about, instant, and up to 12 callers
+	simTracePick     = 1
+	simTracePoint    = 2
+	simTraceDraw     = 3
+	simTraceDecision = 16 // plus the kind of decision
+)
+
+// simKind is what a decision decides. Package kernel declares the same.
+type simKind uint32
+
+const (
+	simKindPick   simKind = 1 // which goroutine runs
+	simKindYield  simKind = 2 // a goroutine is interrupted: how many points to the next time
+	simKindStall  simKind = 3 // whether that interruption is a stall
+	simKindFocus  simKind = 4 // whether a visit of a place in focus is a stall
+	simKindLength simKind = 5 // how long a stall is
+	simKindSelect simKind = 6 // which case a select looks at first
+	simKindPoint  simKind = 7 // what a goroutine that is steered does at a point
 )
 
 // simParams is what a run is started with. Package kernel declares the same
@@ -52,11 +65,11 @@ type simParams struct {
 	stallMax     int64
 	breakAt      uint64 // stop at this decision; 0 for never
 
-	replay     unsafe.Pointer // the tape to follow, one byte or more a decision
-	replayLen  int
-	record     unsafe.Pointer // where to write the tape
-	recordCap  int
-	collectAt  uint64 // collect garbage when every goroutine waits and the heap is larger, bytes
+	replay    unsafe.Pointer // the tape to follow, one byte or more a decision
+	replayLen int
+	record    unsafe.Pointer // where to write the tape
+	recordCap int
+	collectAt uint64 // collect garbage when every goroutine waits and the heap is larger, bytes
 
 	trace    unsafe.Pointer // where to write what happens
 	traceCap int            // in records of simTraceWords words
@@ -177,7 +190,7 @@ func simGone(gp *g) bool {
 // simChoose is one decision between n alternatives.
 //
 //go:nosplit
-func simChoose(n uint32) uint32 {
+func simChoose(kind simKind, n uint32) uint32 {
 	var k uint32
 	if sim.c.replayed < sim.p.replayLen {
 		k = simTapeRead()
@@ -203,7 +216,7 @@ func simChoose(n uint32) uint32 {
 	sim.c.decisions++
 	simHash(uint64(n)<<32 | uint64(k))
 	if sim.p.trace != nil {
-		simTrace(simTraceChoice, uint64(n)<<32|uint64(k), false)
+		simTrace(simTraceDecision+uint64(kind), uint64(n)<<32|uint64(k), false)
 	}
 	if sim.c.decisions == sim.p.breakAt {
 		sim.c.stop = simStopAsked
@@ -295,7 +308,7 @@ func simPick() *g {
 	if sim.p.explore == simSteered {
 		k = simExplorePick()
 	} else if sim.n > 1 {
-		k = int(simChoose(uint32(sim.n)))
+		k = int(simChoose(simKindPick, uint32(sim.n)))
 	}
 	gp := sim.queue[k].ptr()
 	sim.n--
@@ -465,8 +478,8 @@ func simYield(gp *g) {
 		sim.countdown = 1 << 62
 		return
 	}
-	sim.countdown = 1 + int64(simChoose(2*mean))
-	if sim.p.stallOneIn > 0 && simChoose(sim.p.stallOneIn) == 1%sim.p.stallOneIn {
+	sim.countdown = 1 + int64(simChoose(simKindYield, 2*mean))
+	if sim.p.stallOneIn > 0 && simChoose(simKindStall, sim.p.stallOneIn) == 1%sim.p.stallOneIn {
 		simStall(gp)
 		return
 	}
@@ -489,7 +502,7 @@ func simHold(gp *g, length int64) {
 // likely as every other.
 func simStallLength() int64 {
 	const steps = 256
-	k := simChoose(steps)
+	k := simChoose(simKindLength, steps)
 	length := sim.p.stallMin
 	for i := uint32(0); i < k && length < sim.p.stallMax; i++ {
 		length += length/24 + 1

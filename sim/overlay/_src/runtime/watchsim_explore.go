@@ -23,10 +23,6 @@ const (
 	simSteered  = 1 // a search takes the decisions
 	simObserved = 2 // the decisions are those of any run; only the shape is wanted
 
-	simAtPoint  = 1 // kinds of decision
-	simAtPick   = 2
-	simAtSelect = 3
-
 	simScopeFrames = 12      // callers that tell whether a place is in scope
 	simScopesMax   = 1 << 13 // places told apart; a power of two
 	simObjectsMax  = 1 << 18 // channels and locks in one run; a power of two
@@ -54,9 +50,10 @@ type simChange struct {
 
 // simChosen is a decision as it is recorded. Package kernel declares the same struct.
 type simChosen struct {
-	kind, alternatives, chosen uint32
-	alone                      uint32 // at a point: nobody else was runnable, so that there was no yielding
-	state                      uint64 // where the run was: equal numbers mean the same future
+	kind                 simKind
+	alternatives, chosen uint32
+	alone                uint32 // at a point: nobody else was runnable, so that there was no yielding
+	state                uint64 // where the run was: equal numbers mean the same future
 }
 
 var simExplored struct {
@@ -157,15 +154,15 @@ func simState(running uint64) uint64 {
 }
 
 // simDecide is a decision of a run that explores.
-func simDecide(kind, n, alone uint32, running uint64) uint32 {
-	if kind != simAtPick && simPauseDue() {
+func simDecide(kind simKind, n, alone uint32, running uint64) uint32 {
+	if kind != simKindPick && simPauseDue() {
 		simAskPause()
 	}
 	if sim.p.choices == nil {
-		return simChoose(n)
+		return simChoose(kind, n)
 	}
 	state := simState(running)
-	k := simChoose(n)
+	k := simChoose(kind, n)
 	if sim.c.choices == sim.p.choicesCap {
 		sim.c.choicesFull = 1
 		return k
@@ -203,7 +200,7 @@ func simStep(gp *g) {
 		return
 	}
 	x.planned = simPlan(gp, others)
-	switch k := simDecide(simAtPoint, n, 1-others, simPlace(gp)); {
+	switch k := simDecide(simKindPoint, n, 1-others, simPlace(gp)); {
 	case k == 0:
 	case k <= others:
 		sim.c.yields++
@@ -278,7 +275,7 @@ func simExplorePick() int {
 	}
 	k := uint32(0)
 	if n > 1 {
-		k = simDecide(simAtPick, n, 0, 0)
+		k = simDecide(simKindPick, n, 0, 0)
 	}
 	for i := 0; ; i++ {
 		if i > 0 && !simRunnableInScope(sim.queue[i].ptr()) {
@@ -310,7 +307,7 @@ func simSelectFirst(gp *g, cases []scase, sends int) int {
 		return 0
 	}
 	simExplored.planned = 0
-	k := simDecide(simAtSelect, n, 0, simPlace(gp))
+	k := simDecide(simKindSelect, n, 0, simPlace(gp))
 	for i := range cases {
 		if c := cases[i].c; c != nil && simChannelReady(c, i < sends) {
 			if k == 0 {
@@ -421,6 +418,10 @@ func simEvent(object unsafe.Pointer, what uint64, changes bool) {
 	}
 	timer := gp == gp.m.g0
 	if !timer && gp.bubble != sim.bubble {
+		return
+	}
+	if at := uintptr(object); at >= gp.stack.lo && at < gp.stack.hi {
+		// Nobody else knows what lies on a stack, and where a stack lies is chance.
 		return
 	}
 	last := simObjectAt(uintptr(object))

@@ -76,7 +76,7 @@ func simFocused() bool {
 // simHit counts a visit of a place in focus, and decides whether to hold up the visitor.
 func simHit(hits *uint32) bool {
 	*hits++
-	return simChoose(simSiteOneIn+min(*hits/simSiteFading, 1<<20)) == 0
+	return simChoose(simKindFocus, simSiteOneIn+min(*hits/simSiteFading, 1<<20)) == 0
 }
 
 // simSiteName names a place by the first caller outside of the packages that
