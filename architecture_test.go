@@ -23,8 +23,9 @@ var mayNotImport = []struct {
 	{who: "/linearizability", what: "/sim"},
 	{who: "/linearizability", what: "/faults"},
 	{who: "/linearizability", what: "/traces"},
-	// observe looks at real API servers as controllers do, with client-go.
-	{who: "/traces", what: "k8s.io/", except: []string{"/traces/observe"}},
+	// recorder reads from real API servers as controllers do, with client-go.
+	{who: "/traces", what: "k8s.io/", except: []string{"/traces/recorder"}},
+	{who: "/traces/importer", what: "/traces/recorder"},
 	{who: "/traces", what: "/sim"},
 	{who: "/traces", what: "/faults"},
 	{who: "/traces", what: "/linearizability", except: []string{"/traces/judge", "/traces/timeline"}},

@@ -1,13 +1,15 @@
 // Package traces answers one question: what was recorded?
 //
-// It defines the files a run leaves behind:
+// It defines the files that a run leaves behind:
 //
 //   - history.jsonl holds a [model.History]: all that clients did and saw, and what
-//     was true. See history.go, and encode.go for its hot path. shape.go finds
-//     fields that are missing, validate.go and its siblings what nobody can
+//     was true. history.go reads and writes it, encode.go is the hot path of writing.
+//     shape.go finds missing fields, validate.go and its siblings find what nobody can
 //     have recorded, and schema holds the JSON Schema of a line.
-//   - the decision tape holds what the run chose, so that it can be run again. See
-//     tape.go.
+//   - The decision tape holds what the scheduler chose, so that the run can be
+//     replayed: tape.go.
+//   - Both may be compressed. files.go finds files under either form of their name and
+//     reads them up to a limit, writer.go compresses.
 //
 // # The history file
 //

@@ -43,6 +43,21 @@ type Header struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
+// The attributes that the header of a history from a real cluster has.
+const (
+	// AttributeTruth says what the truth was taken from.
+	AttributeTruth = "truth"
+	// AttributeBegan is the time 0 of the history, as RFC 3339 has it.
+	AttributeBegan = "began"
+	// AttributeResource is the resource, AttributeSources where the history is from.
+	AttributeResource, AttributeSources = "resource", "sources"
+	// AttributeUnfinished is when the history was written, if its recorder had not
+	// finished by then.
+	AttributeUnfinished = "unfinished"
+	// AttributeSkew is by how much clocks may have differed.
+	AttributeSkew = "clock-skew"
+)
+
 // The kinds of record, in the order in which they are written.
 const (
 	kindChange     = "change"

@@ -18,7 +18,6 @@ import (
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/packed"
 )
 
 // diffCommand says where two runs or histories part.
@@ -231,7 +230,7 @@ func historyAt(path string) (*model.History, error) {
 	if scenario.HasRun(path) {
 		path = filepath.Join(path, "history.jsonl")
 	}
-	file, err := packed.Open(path)
+	file, err := traces.OpenFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("expected a history or the folder of a run: %w", err)
 	}

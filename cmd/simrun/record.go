@@ -17,9 +17,7 @@ import (
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/cluster"
-	"github.com/watchsim/watchsim/traces/observe"
-	"github.com/watchsim/watchsim/traces/record"
+	"github.com/watchsim/watchsim/traces/recorder"
 )
 
 // recordFlags are what `simrun record` takes.
@@ -29,7 +27,7 @@ type recordFlags struct {
 	servers                            []string
 	resource, namespace                string
 	duration, probeEvery               time.Duration
-	options                            record.Options
+	options                            recorder.Options
 	out                                string
 }
 
@@ -85,7 +83,7 @@ func (f *recordFlags) run(command *cobra.Command) error {
 		}
 		file.Close()
 	}
-	observation, err := observe.Start(command.Context(), observe.Config{
+	observation, err := recorder.Start(command.Context(), recorder.Config{
 		Servers: servers, Resource: f.resource, Namespace: f.namespace, ProbeEvery: f.probeEvery, Options: f.options,
 	})
 	if err != nil {
@@ -108,7 +106,7 @@ const (
 // keepWriting writes what was recorded so far, again and again, until ctx is done or
 // the time is up. Each history takes the place of the one before at once, so that there
 // is a whole one whenever the command is killed.
-func (f *recordFlags) keepWriting(ctx context.Context, recorder *record.Recorder) error {
+func (f *recordFlags) keepWriting(ctx context.Context, recorder *recorder.Recorder) error {
 	end := time.After(f.duration)
 	pause := writeEvery
 	for {
@@ -128,7 +126,7 @@ func (f *recordFlags) keepWriting(ctx context.Context, recorder *record.Recorder
 		if err != nil {
 			return err
 		}
-		header.Attributes[cluster.AttributeUnfinished] = began.UTC().Format(time.RFC3339)
+		header.Attributes[traces.AttributeUnfinished] = began.UTC().Format(time.RFC3339)
 		if err := f.replace(header, h); err != nil {
 			return err
 		}
@@ -159,7 +157,7 @@ func (f *recordFlags) replace(header traces.Header, h *model.History) (err error
 	return nil
 }
 
-func (f *recordFlags) write(stdout, stderr io.Writer, recorder *record.Recorder) error {
+func (f *recordFlags) write(stdout, stderr io.Writer, recorder *recorder.Recorder) error {
 	header, h, notes, err := recorder.History()
 	if err != nil {
 		return err
@@ -174,7 +172,7 @@ func (f *recordFlags) write(stdout, stderr io.Writer, recorder *record.Recorder)
 }
 
 // apiServers are the servers asked for, with the credentials of the kubeconfig.
-func (f *recordFlags) apiServers() ([]observe.Server, error) {
+func (f *recordFlags) apiServers() ([]recorder.Server, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
@@ -190,9 +188,9 @@ func (f *recordFlags) apiServers() ([]observe.Server, error) {
 		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, ""
 	}
 	if len(f.servers) == 0 {
-		return []observe.Server{{Name: "apiserver", Config: config}}, nil
+		return []recorder.Server{{Name: "apiserver", Config: config}}, nil
 	}
-	var servers []observe.Server
+	var servers []recorder.Server
 	named := map[string]bool{}
 	for _, server := range f.servers {
 		name, address, ok := strings.Cut(server, "=")
@@ -204,7 +202,7 @@ func (f *recordFlags) apiServers() ([]observe.Server, error) {
 		named[name] = true
 		own := rest.CopyConfig(config)
 		own.Host = address
-		servers = append(servers, observe.Server{Name: name, Config: own})
+		servers = append(servers, recorder.Server{Name: name, Config: own})
 	}
 	return servers, nil
 }

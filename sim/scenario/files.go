@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/watchsim/watchsim/traces/packed"
+	"github.com/watchsim/watchsim/traces"
 )
 
 // file is what a file in a folder is to hold. One that nothing writes is to be
@@ -76,8 +76,8 @@ func writeTemporary(folder string, f file) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if strings.HasSuffix(f.name, packed.Zstd) {
-		compressed := packed.NewWriter(temporary)
+	if strings.HasSuffix(f.name, traces.Zstd) {
+		compressed := traces.NewWriter(temporary)
 		err = errors.Join(f.write(compressed), compressed.Close())
 	} else {
 		err = f.write(temporary)
@@ -94,7 +94,7 @@ func writeTemporary(folder string, f file) (path string, err error) {
 // readFile reads a file of a folder, compressed or not.
 func readFile(folder, name string) ([]byte, error) {
 	path := filepath.Join(folder, name)
-	content, err := packed.ReadFile(path)
+	content, err := traces.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: expected the file %s, found none; give the folder that a run has written", ErrFolder, path)

@@ -13,10 +13,6 @@ import (
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/audit"
-	"github.com/watchsim/watchsim/traces/cluster"
-	"github.com/watchsim/watchsim/traces/etcdctl"
-	"github.com/watchsim/watchsim/traces/kubectl"
 )
 
 // Kind is a format of files.
@@ -94,8 +90,8 @@ const DefaultSkew = time.Second
 
 // Import makes a history of files. The notes say what was left out and why.
 func Import(files []File, options Options) (header traces.Header, h *model.History, notes []string, err error) {
-	recording := &cluster.Recording{Resource: options.Resource}
-	logs := audit.Reader{Recording: recording}
+	recording := &Recording{Resource: options.Resource}
+	logs := auditReader{Recording: recording}
 	clocks := 0
 	for _, kind := range kinds {
 		for _, file := range files {
@@ -108,7 +104,7 @@ func Import(files []File, options Options) (header traces.Header, h *model.Histo
 			if err := read(recording, &logs, file, options); err != nil {
 				return header, nil, nil, err
 			}
-			recording.Source(string(kind) + " " + file.Server)
+			recording.AddSource(string(kind) + " " + file.Server)
 		}
 	}
 	if options.Resource == "" {
@@ -122,11 +118,11 @@ func Import(files []File, options Options) (header traces.Header, h *model.Histo
 			skew = DefaultSkew
 		}
 	}
-	header, h, err = recording.History(cluster.Options{ClockSkew: skew, AllLabels: options.AllLabels})
-	return header, h, recording.Left(), err
+	header, h, err = recording.History(HistoryOptions{ClockSkew: skew, AllLabels: options.AllLabels})
+	return header, h, recording.Omitted(), err
 }
 
-func read(recording *cluster.Recording, logs *audit.Reader, file File, options Options) error {
+func read(recording *Recording, logs *auditReader, file File, options Options) error {
 	in, err := os.Open(file.Path)
 	if err != nil {
 		var of *fs.PathError
@@ -139,17 +135,17 @@ func read(recording *cluster.Recording, logs *audit.Reader, file File, options O
 	return readFrom(recording, logs, file, options, in)
 }
 
-func readFrom(recording *cluster.Recording, logs *audit.Reader, file File, options Options, in io.Reader) error {
+func readFrom(recording *Recording, logs *auditReader, file File, options Options, in io.Reader) error {
 	switch file.Kind {
 	case Audit:
 		return logs.Read(file.Server, file.Path, in)
 	case Kubectl:
-		return kubectl.Read(recording, file.Server, file.Path, in)
+		return readKubectl(recording, file.Server, file.Path, in)
 	case Etcdctl:
 		if recording.Resource == "" {
 			return fmt.Errorf("%s: expected the resource to be named, as the keys of etcd are told apart by it, found no name", file.Path)
 		}
-		return etcdctl.Read(recording, etcdctl.Options{Prefixes: etcdctl.Prefixes(recording.Resource), From: options.EtcdFrom}, file.Path, in)
+		return readEtcdctl(recording, etcdOptions{Prefixes: etcdPrefixes(recording.Resource), From: options.EtcdFrom}, file.Path, in)
 	}
 	header, h, err := traces.ReadValidHistory(in)
 	if err == nil {

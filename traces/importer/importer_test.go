@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchsim/watchsim/traces/cluster"
+	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
@@ -80,9 +80,9 @@ func TestTheExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			header, h, _, err := Import(row.files, row.options)
 			require.NoError(t, err)
-			require.Equal(t, row.skew, header.Attributes[cluster.AttributeSkew])
-			require.Equal(t, "widgets.example.watchsim.dev", header.Attributes[cluster.AttributeResource])
-			_, err = time.Parse(time.RFC3339Nano, header.Attributes[cluster.AttributeBegan])
+			require.Equal(t, row.skew, header.Attributes[traces.AttributeSkew])
+			require.Equal(t, "widgets.example.watchsim.dev", header.Attributes[traces.AttributeResource])
+			_, err = time.Parse(time.RFC3339Nano, header.Attributes[traces.AttributeBegan])
 			require.NoError(t, err)
 			v := judge.RealCluster(h)
 			require.EqualValues(t, row.outcome, v.Outcome, v.Report())

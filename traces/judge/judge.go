@@ -11,7 +11,6 @@ import (
 	"github.com/watchsim/watchsim/linearizability/stale"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/cluster"
 )
 
 // explainedMost is how many violations of one history are explained. The rest
@@ -101,7 +100,7 @@ func (r Recorded) Limits(config linearizability.Config) linearizability.Config {
 	if r.minimum != nil {
 		config.Minimum = *r.minimum
 	}
-	if r.Header.Attributes[cluster.AttributeTruth] != "" {
+	if r.Header.Attributes[traces.AttributeTruth] != "" {
 		config = forRealCluster(config)
 	}
 	return config

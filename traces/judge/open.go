@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/watchsim/watchsim/linearizability"
-	"github.com/watchsim/watchsim/traces/packed"
+	"github.com/watchsim/watchsim/traces"
 )
 
 // The files that are looked for in a folder.
@@ -37,14 +37,14 @@ type source struct {
 // compressed is read as what it holds.
 func open(path string, stdin io.Reader) (*source, error) {
 	if path == Stdin {
-		content, err := packed.NewReader(stdin)
+		content, err := traces.NewReader(stdin)
 		if err != nil {
 			return nil, fmt.Errorf("standard input: %w", err)
 		}
 		return &source{Reader: content, close: content.Close, name: "standard input"}, nil
 	}
 	info, err := os.Stat(path)
-	if found, missing := packed.Find(path); err != nil && missing == nil {
+	if found, missing := traces.FindFile(path); err != nil && missing == nil {
 		path = found // the other form of the name
 		info, err = os.Stat(path)
 	}
@@ -60,8 +60,8 @@ func open(path string, stdin io.Reader) (*source, error) {
 			return nil, err
 		}
 	}
-	content, err := packed.Open(s.name)
-	if errors.Is(err, packed.ErrBroken) {
+	content, err := traces.OpenFile(s.name)
+	if errors.Is(err, traces.ErrBroken) {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func open(path string, stdin io.Reader) (*source, error) {
 
 // historyIn returns the path of the history in a folder.
 func historyIn(folder string) (string, error) {
-	path, err := packed.Find(filepath.Join(folder, historyFile))
+	path, err := traces.FindFile(filepath.Join(folder, historyFile))
 	switch {
 	case err == nil:
 		return path, nil
