@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -20,17 +21,20 @@ const (
 	Gzip = ".gz"
 )
 
-// ExpandedMost is how many bytes a file may expand to. A small file that a
-// stranger has sent may hold terabytes.
+// MaxExpanded is how many bytes a file may expand to. A small file that somebody has
+// sent may hold terabytes.
 const MaxExpanded = 1 << 30
 
-// windowMost bounds the memory that a zstd frame may ask its reader for. It is
+// maxWindow bounds the memory that a zstd frame may ask its reader for. It is
 // what the zstd command allows without being told otherwise.
 const maxWindow = 128 << 20
 
 var (
 	// ErrTooLarge means that a file expands to more than [MaxExpanded].
-	ErrTooLarge = errors.New("the file expands to more than is read")
+	ErrTooLarge = errors.New("the file holds more than the limit")
+	// ErrLink means that a folder, or a file in it, is a symbolic link or something
+	// else that whoever made the folder may have pointed anywhere.
+	ErrLink = errors.New("links are not followed")
 	// ErrBroken means that a file is not what its first bytes say.
 	ErrBroken = errors.New("the compressed file is broken")
 )
@@ -41,7 +45,7 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// Find returns under which form of its name a file is there: as given, or with or
+// FindFile returns under which form of its name a file is there: as given, or with or
 // without the ending of a compressed file. The error is that of os.Stat for the
 // name as given.
 func FindFile(path string) (string, error) {
@@ -58,9 +62,41 @@ func FindFile(path string) (string, error) {
 	return path, missing
 }
 
-// Open opens a file under either form of its name and reads what it holds. Whether
-// it is compressed is told by its first bytes.
-func OpenFile(path string) (io.ReadCloser, error) {
+// FindIn is FindFile for a file in the folder of a run. Neither may be a symbolic
+// link: folders come from elsewhere, and what they point to is not theirs to show or
+// to replace.
+func FindIn(folder, name string) (string, error) {
+	path := filepath.Join(folder, name)
+	if err := CheckFolder(folder); err != nil {
+		return path, err
+	}
+	path, err := FindFile(path)
+	if err != nil {
+		return path, err
+	}
+	about, err := os.Lstat(path)
+	if err == nil && !about.Mode().IsRegular() {
+		err = fmt.Errorf("%w: expected a regular file %s, found another kind of file", ErrLink, path)
+	}
+	return path, err
+}
+
+// CheckFolder returns an error if a folder is a symbolic link. One that is not there
+// is for whoever reads it to complain of.
+func CheckFolder(folder string) error {
+	about, err := os.Lstat(filepath.Clean(folder)) // a slash at the end would follow the link
+	if err != nil || about.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: expected the folder of a run, found that %s is a symbolic link; give the folder that it points to", ErrLink, folder)
+}
+
+// OpenFile opens a file under either form of its name and reads what it holds. Whether
+// it is compressed is told by its first bytes. A file that holds more than
+// [MaxExpanded] is refused before any of it is read into memory.
+func OpenFile(path string) (io.ReadCloser, error) { return openFile(path, MaxExpanded) }
+
+func openFile(path string, limit int64) (io.ReadCloser, error) {
 	found, err := FindFile(path)
 	if err != nil {
 		return nil, err
@@ -69,12 +105,40 @@ func OpenFile(path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := NewReader(file)
+	content, err := measured(file, limit)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return &opened{content, file}, nil
 }
+
+// measured is newReader for a file of which all that it holds is within the limit.
+// What a compressed file says of its own size need not be true, so it is expanded
+// twice.
+func measured(file *os.File, limit int64) (io.ReadCloser, error) {
+	about, err := file.Stat()
+	if err != nil || !about.Mode().IsRegular() {
+		return newReader(file, limit)
+	}
+	if about.Size() > limit {
+		return nil, tooLarge(limit)
+	}
+	content, err := newReader(file, limit)
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(io.Discard, content)
+	content.Close()
+	if errors.Is(err, ErrTooLarge) {
+		return nil, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return newReader(file, limit) // other flaws show again, where they can be told better
+}
+
+func tooLarge(limit int64) error { return fmt.Errorf("%w, which is %d bytes", ErrTooLarge, limit) }
 
 // ReadFile is Open for a file that fits into memory.
 func ReadFile(path string) ([]byte, error) {
@@ -100,7 +164,7 @@ func (o *opened) Close() error { return errors.Join(o.ReadCloser.Close(), o.file
 // is then io.ErrUnexpectedEOF, not io.EOF.
 func NewReader(r io.Reader) (io.ReadCloser, error) { return newReader(r, MaxExpanded) }
 
-func newReader(r io.Reader, most int64) (io.ReadCloser, error) {
+func newReader(r io.Reader, limit int64) (io.ReadCloser, error) {
 	buffered := bufio.NewReaderSize(r, 1<<16)
 	magic, _ := buffered.Peek(len(zstdMagic)) // an empty stream is for whoever reads it to complain of
 	switch {
@@ -109,22 +173,22 @@ func newReader(r io.Reader, most int64) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w after 0 bytes of its content: expected gzip, as its first bytes say: %w", ErrBroken, err)
 		}
-		return &bounded{from: unzipped, close: func() {}, most: most, left: most}, nil
+		return &bounded{from: unzipped, close: func() {}, limit: limit, left: limit}, nil
 	case bytes.Equal(magic, zstdMagic):
 		decoder, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, fmt.Errorf("%w after 0 bytes of its content: expected zstd, as its first bytes say: %w", ErrBroken, err)
 		}
-		return &bounded{from: decoder, close: decoder.Close, most: most, left: most}, nil
+		return &bounded{from: decoder, close: decoder.Close, limit: limit, left: limit}, nil
 	}
-	return &bounded{from: buffered, close: func() {}, most: most, left: most}, nil
+	return &bounded{from: buffered, close: func() {}, limit: limit, left: limit}, nil
 }
 
 // bounded reads up to a limit and puts errors of decompression into words.
 type bounded struct {
 	from  io.Reader
 	close func()
-	most  int64
+	limit int64
 	left  int64
 }
 
@@ -139,7 +203,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 		if n, err := io.ReadFull(b.from, one[:]); n == 0 {
 			return 0, b.broken(err)
 		}
-		return 0, fmt.Errorf("%w, %d bytes", ErrTooLarge, b.most)
+		return 0, tooLarge(b.limit)
 	}
 	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
@@ -156,5 +220,5 @@ func (b *bounded) broken(err error) error {
 	if errors.As(err, &of) {
 		return err
 	}
-	return fmt.Errorf("%w after %d bytes of its content: %w", ErrBroken, b.most-b.left, err)
+	return fmt.Errorf("%w after %d bytes of its content: %w", ErrBroken, b.limit-b.left, err)
 }

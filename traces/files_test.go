@@ -108,6 +108,18 @@ func TestAFileExpandsToALimit(t *testing.T) {
 			n, err := io.Copy(io.Discard, r)
 			require.ErrorIs(t, err, says)
 			require.EqualValues(t, min(size, most), n)
+
+			path := filepath.Join(t.TempDir(), "file")
+			require.NoError(t, os.WriteFile(path, pack(t, make([]byte, size)), 0o600))
+			file, err := openFile(path, most)
+			require.ErrorIs(t, err, says, "before anything is read")
+			if says != nil {
+				require.EqualError(t, err, "the file holds more than the limit, which is 1048576 bytes")
+				continue
+			}
+			content, err := io.ReadAll(file)
+			require.NoError(t, errors.Join(err, file.Close()))
+			require.Len(t, content, size)
 		}
 	}
 }
@@ -136,6 +148,27 @@ func TestABrokenFileSaysHowFarItIsWhole(t *testing.T) {
 	require.ErrorIs(t, err, ErrBroken)
 	require.Equal(t, content, read)
 	require.ErrorContains(t, err, fmt.Sprintf("after %d bytes of its content", len(content)))
+}
+
+func TestLinksInFoldersAreNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	folder, link := filepath.Join(dir, "folder"), filepath.Join(dir, "link")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "plain.zst"), nil, 0o600))
+	require.NoError(t, os.Symlink(folder, link))
+	require.NoError(t, os.Symlink("plain.zst", filepath.Join(folder, "linked.zst")))
+	found, err := FindIn(folder, "plain")
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(folder, "plain.zst"), found)
+	_, err = FindIn(folder, "linked")
+	require.ErrorContains(t, err, "expected a regular file "+filepath.Join(folder, "linked.zst"))
+	for _, name := range []string{link, link + "/", link + "/."} {
+		_, err = FindIn(name, "plain")
+		require.ErrorIs(t, err, ErrLink)
+		require.ErrorContains(t, err, "found that "+name+" is a symbolic link")
+	}
+	_, err = FindIn(folder, "none")
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 // FuzzReader demands that what cannot be read is refused with a position.

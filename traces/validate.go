@@ -48,9 +48,9 @@ type place struct {
 
 // bad returns an error about a field of one record.
 func (v *validation) bad(at place, field, expected string, found any) error {
-	where := at.name
+	where := Printable(at.name)
 	if lines := v.lines[at.kind]; at.index < len(lines) {
-		where = fmt.Sprintf("line %d, %s", lines[at.index], at.name)
+		where = fmt.Sprintf("line %d, %s", lines[at.index], where)
 	}
 	if text, isText := found.(string); isText {
 		found = fmt.Sprintf("%q", text)

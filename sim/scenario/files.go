@@ -38,6 +38,9 @@ func absent(name string) file { return file{name: name} }
 // written goes to the disk as it comes: if the process is killed meanwhile, the
 // temporary files hold what there was.
 func writeAll(folder string, files []file) (err error) {
+	if err := traces.CheckFolder(folder); err != nil {
+		return err
+	}
 	temporaries := make([]string, len(files))
 	defer func() {
 		for _, temporary := range temporaries {
@@ -93,8 +96,11 @@ func writeTemporary(folder string, f file) (path string, err error) {
 
 // readFile reads a file of a folder, compressed or not.
 func readFile(folder, name string) ([]byte, error) {
-	path := filepath.Join(folder, name)
-	content, err := traces.ReadFile(path)
+	var content []byte
+	path, err := traces.FindIn(folder, name)
+	if err == nil {
+		content, err = traces.ReadFile(path)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: expected the file %s, found none; give the folder that a run has written", ErrFolder, path)

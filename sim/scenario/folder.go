@@ -261,5 +261,9 @@ func Decisions(folder string) ([]sim.Decision, error) {
 // OpenDecisions opens the decisions that a run has left in its folder. The error is
 // fs.ErrNotExist if it has left none.
 func OpenDecisions(folder string) (io.ReadCloser, error) {
-	return traces.OpenFile(filepath.Join(folder, decisionsFile))
+	path, err := traces.FindIn(folder, decisionsFile)
+	if err != nil {
+		return nil, err
+	}
+	return traces.OpenFile(path)
 }

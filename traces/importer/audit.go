@@ -57,11 +57,13 @@ func (e *auditEntry) client() string {
 	return who
 }
 
-// Reader adds audit logs to a recording.
+// auditReader adds audit logs to a recording.
 type auditReader struct {
 	// Recording takes what is read. Its resource says which requests are wanted; if
 	// that is empty, the first one read sets it, and there must not be another.
 	Recording *Recording
+	// ClockSkew is by how much the clock of the log's server may differ from others.
+	ClockSkew time.Duration
 
 	resources map[string]int
 	tokens    map[string]int // continue tokens, to the IDs of the lists that gave them

@@ -15,6 +15,7 @@ const (
 	omittedUnknown     = "writes of which nobody knows whether they were carried out"
 	omittedDryRuns     = "dry runs"
 	omittedPages       = "pages of lists that began before the log does"
+	omittedMerged      = "requests that an imported history has already, with the times of the client"
 )
 
 // wholeObject are the subresources that are answered with the object itself.
@@ -56,6 +57,15 @@ func (r *auditReader) request(server string, e *auditEntry, request Request) err
 	return leave("requests with a verb that is none of Kubernetes'")
 }
 
+// add adds a request, unless it came with a history, and returns its ID.
+func (r *auditReader) add(op model.Operation) (int, error) {
+	if id := r.Recording.takeMerged(&op, r.ClockSkew); id != 0 {
+		r.Recording.Omit(omittedMerged)
+		return id, nil
+	}
+	return r.Recording.AddOperation(op)
+}
+
 func statusCode(status json.RawMessage) int {
 	var s struct {
 		Code int `json:"code"`
@@ -92,13 +102,13 @@ func (r *auditReader) list(e *auditEntry, request Request, op model.Operation) e
 			return err
 		}
 		op.ResultRV, op.Objects, op.Remaining, op.HasMore = list.RV, list.Objects, list.Remaining, list.Continue != ""
-		id, err := r.Recording.AddOperation(op)
+		id, err := r.add(op)
 		if op.HasMore {
 			r.tokens[list.Continue] = id
 		}
 		return err
 	}
-	_, err := r.Recording.AddOperation(op)
+	_, err := r.add(op)
 	return err
 }
 
@@ -117,7 +127,7 @@ func (r *auditReader) get(e *auditEntry, op model.Operation) error {
 	if op.Scope.Name == "" {
 		op.Scope.Name = "unknown"
 	}
-	_, err := r.Recording.AddOperation(op)
+	_, err := r.add(op)
 	return err
 }
 
@@ -174,7 +184,7 @@ func (r *auditReader) write(e *auditEntry, op model.Operation) error {
 		r.Recording.Omit(omittedLevels)
 		return nil
 	}
-	_, err := r.Recording.AddOperation(op)
+	_, err := r.add(op)
 	return err
 }
 

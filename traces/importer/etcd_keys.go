@@ -6,7 +6,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// elsewhere are the resources that Kubernetes stores under another name.
+// storedElsewhere are the resources that Kubernetes stores under another name.
 var storedElsewhere = map[string]string{
 	"services":                         "services/specs",
 	"endpoints":                        "services/endpoints",
@@ -19,7 +19,7 @@ var storedElsewhere = map[string]string{
 	"apiservices.apiregistration.k8s.io":             "apiregistration.k8s.io/apiservices",
 }
 
-// Prefixes returns what may stand in a key between the root and the namespace of an
+// etcdPrefixes returns what may stand in a key between the root and the namespace of an
 // object of a resource such as pods or widgets.example.com. Built-in types are
 // stored under their name, custom ones under their group and name. Groups of
 // Kubernetes itself have no dot, or end in k8s.io.

@@ -37,7 +37,7 @@ type keyValue struct {
 	Value       []byte `json:"value"`
 }
 
-// Options say what cannot be seen in the output.
+// etcdOptions say what cannot be seen in the output.
 type etcdOptions struct {
 	// Prefixes are those of the keys that are wanted: see [etcdPrefixes].
 	Prefixes []string
@@ -46,7 +46,7 @@ type etcdOptions struct {
 	From int64
 }
 
-// Read adds the output of one etcdctl, get or watch, to a recording. Errors name the
+// readEtcdctl adds the output of one etcdctl, get or watch, to a recording. Errors name the
 // place in the file. A value that the end of the file cuts off is left out.
 func readEtcdctl(recording *Recording, options etcdOptions, file string, in io.Reader) error {
 	reader, err := newValueReader(file, in)
@@ -111,7 +111,7 @@ func addState(recording *Recording, options etcdOptions, r *etcdResponse) error 
 	return recording.addEtcd(part)
 }
 
-// watch is what the responses to one watch come to.
+// etcdWatch is what the responses to one watch come to.
 type etcdWatch struct {
 	options etcdOptions
 	from    int64 // the part's, -1 until it is known

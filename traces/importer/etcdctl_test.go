@@ -125,7 +125,7 @@ func TestBadEtcdctlOutputIsRefusedWithAPosition(t *testing.T) {
 	}
 }
 
-// FuzzRead feeds the reader anything. It refuses with a position, or makes a history
+// FuzzEtcdctl feeds the reader anything. It refuses with a position, or makes a history
 // that is valid.
 func FuzzEtcdctl(f *testing.F) {
 	const a, b = "/registry/pods/default/a", "/registry/pods/default/b"

@@ -11,7 +11,7 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// Options say how a recording becomes a history.
+// HistoryOptions say how a recording becomes a history.
 type HistoryOptions struct {
 	// ClockSkew is by how much the clocks of sources may differ. Each request is made
 	// longer by it on both sides, so that the order of two of them counts only where no

@@ -75,13 +75,11 @@ type Options struct {
 	// Resource is the resource that the history is about, as in pods or
 	// deployments.apps. It may be left out if the sources are about one.
 	Resource string
-	// ClockSkew is by how much the clocks of the sources may differ; below 0 for
-	// [DefaultSkew] if there are several, and none if there is one.
-	ClockSkew time.Duration
 	// EtcdFrom is the --rev that `etcdctl watch` was given, 0 for none.
 	EtcdFrom int64
-	// AllLabels keeps the labels that no request selects by.
-	AllLabels bool
+	// HistoryOptions.ClockSkew may be below 0, for [DefaultSkew] if there are several
+	// clocks and none if there is one.
+	HistoryOptions
 }
 
 // DefaultSkew is by how much clocks that NTP keeps may differ in a cluster that is
@@ -90,16 +88,18 @@ const DefaultSkew = time.Second
 
 // Import makes a history of files. The notes say what was left out and why.
 func Import(files []File, options Options) (header traces.Header, h *model.History, notes []string, err error) {
+	if options.ClockSkew < 0 {
+		options.ClockSkew = 0
+		if clocks(files) > 1 {
+			options.ClockSkew = DefaultSkew
+		}
+	}
 	recording := &Recording{Resource: options.Resource}
-	logs := auditReader{Recording: recording}
-	clocks := 0
+	logs := auditReader{Recording: recording, ClockSkew: options.ClockSkew}
 	for _, kind := range kinds {
 		for _, file := range files {
 			if file.Kind != kind {
 				continue
-			}
-			if kind == Audit || kind == History {
-				clocks++
 			}
 			if err := read(recording, &logs, file, options); err != nil {
 				return header, nil, nil, err
@@ -112,14 +112,18 @@ func Import(files []File, options Options) (header traces.Header, h *model.Histo
 			return header, nil, nil, err
 		}
 	}
-	skew := options.ClockSkew
-	if skew < 0 {
-		if skew = 0; clocks > 1 {
-			skew = DefaultSkew
+	header, h, err = recording.History(options.HistoryOptions)
+	return header, h, recording.Omitted(), err
+}
+
+// clocks counts the sources that have a clock of their own.
+func clocks(files []File) (clocks int) {
+	for _, file := range files {
+		if file.Kind == Audit || file.Kind == History {
+			clocks++
 		}
 	}
-	header, h, err = recording.History(HistoryOptions{ClockSkew: skew, AllLabels: options.AllLabels})
-	return header, h, recording.Omitted(), err
+	return clocks
 }
 
 func read(recording *Recording, logs *auditReader, file File, options Options) error {

@@ -229,7 +229,7 @@ func (t *truth) inferLast(s sight) {
 	}
 }
 
-// triedMost is how many revisions are tried around one that is taken.
+// maxTried is how many revisions are tried around one that is taken.
 const maxTried = 1000
 
 // place adds a change that nobody saw, within a range of revisions, and returns it. It

@@ -7,7 +7,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Read adds the output of one kubectl to a recording, as one stream. Errors name the
+// readKubectl adds the output of one kubectl to a recording, as one stream. Errors name the
 // place in the file. A value that the end of the file cuts off is left out, as
 // kubectl is usually interrupted.
 func readKubectl(recording *Recording, server, file string, in io.Reader) error {

@@ -60,7 +60,7 @@ func TestBadKubectlOutputIsRefusedWithAPosition(t *testing.T) {
 	}
 }
 
-// FuzzRead feeds the reader anything. It refuses with a position, or makes a history
+// FuzzKubectl feeds the reader anything. It refuses with a position, or makes a history
 // that is valid.
 func FuzzKubectl(f *testing.F) {
 	f.Add(kubectlOutput)

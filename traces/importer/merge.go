@@ -1,8 +1,10 @@
 package importer
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +51,7 @@ func (r *Recording) Merge(header traces.Header, h *model.History) error {
 			return err
 		}
 		m.ids[h.Operations[i].ID] = id
+		r.merged.note(&r.operations[id-1])
 	}
 	for i := range h.Streams {
 		s := h.Streams[i]
@@ -96,4 +99,57 @@ func (m *merger) objects(objects []model.Object) []model.Object {
 		changed = append(changed, object)
 	}
 	return changed
+}
+
+// merged are the requests of histories that were merged. The audit log of the server
+// that they went to holds the same requests, which must not count twice: what only one
+// client was shown would look as if two had been.
+type merged struct {
+	servers map[string]bool
+	// requests are the IDs of those that are alike in all but their times.
+	requests map[[sha256.Size]byte][]int
+}
+
+func (m *merged) note(op *model.Operation) {
+	if m.requests == nil {
+		m.servers, m.requests = map[string]bool{}, map[[sha256.Size]byte][]int{}
+	}
+	m.servers[op.Server] = true
+	alike := likeness(op)
+	m.requests[alike] = append(m.requests[alike], op.ID)
+}
+
+// likeness stands for what was asked and what was answered. Two requests of which a
+// client and a server tell alike are one, if the times agree.
+func likeness(op *model.Operation) [sha256.Size]byte {
+	scope := op.Scope
+	if op.Object != nil {
+		scope = model.Scope{Namespace: op.Object.Namespace, Name: op.Object.Name}
+	}
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%q %q %q %q %d %q %d %t %q %d", op.Kind, scope, op.Selector.Labels, op.Selector.Node, op.RV, op.Match, op.Limit, op.Continues != 0, op.Err, op.ResultRV)
+	for i := range op.Objects {
+		fmt.Fprintf(hash, " %q %d", op.Objects[i].Key(), op.Objects[i].RV)
+	}
+	return [sha256.Size]byte(hash.Sum(nil))
+}
+
+// takeMerged returns the ID of the request of a merged history that an entry of an
+// audit log is about, 0 if there is none. A client waits longer than the server works.
+// Each request is taken once. A history that does not know the name of the log's server
+// may have another name for it.
+func (r *Recording) takeMerged(op *model.Operation, skew time.Duration) int {
+	alike := likeness(op)
+	ids := r.merged.requests[alike]
+	i := slices.IndexFunc(ids, func(id int) bool {
+		asked := &r.operations[id-1]
+		return (asked.Server == op.Server || !r.merged.servers[op.Server]) &&
+			asked.Call-skew.Nanoseconds() <= op.Call && (asked.Return == model.Pending || op.Return <= asked.Return+skew.Nanoseconds())
+	})
+	if i < 0 {
+		return 0
+	}
+	id := ids[i]
+	r.merged.requests[alike] = slices.Delete(ids, i, i+1)
+	return id
 }

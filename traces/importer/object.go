@@ -26,7 +26,7 @@ type Reducer struct {
 	Whole bool
 }
 
-// Plain is the reducer for contents that lie in the files that are read anyway.
+// plain is the reducer for contents that lie in the files that are read anyway.
 var plain = Reducer{Family: "json"}
 
 // Object reduces one object. Its Value is a digest of what it holds, apart from

@@ -8,7 +8,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// ObjectsMost is how many objects, those in lists and events counted each time, one
+// MaxObjects is how many objects, those in lists and events counted each time, one
 // recording holds.
 const MaxObjects = 5_000_000
 
@@ -26,6 +26,7 @@ type Recording struct {
 	objects    int
 	left       map[string]int
 	sources    []string
+	merged     merged
 }
 
 // recordedStream is a watch. One that is untimed says nothing of when its events came.
@@ -48,11 +49,11 @@ type etcdPart struct {
 	Compacted int64
 }
 
-// Source notes where a part of the recording comes from, for those who read the
+// AddSource notes where a part of the recording comes from, for those who read the
 // history.
 func (r *Recording) AddSource(name string) { r.sources = append(r.sources, name) }
 
-// Leave notes that something was left out of the history, and why.
+// Omit counts something that the history does not hold, and why.
 func (r *Recording) Omit(why string) {
 	if r.left == nil {
 		r.left = map[string]int{}
@@ -60,7 +61,7 @@ func (r *Recording) Omit(why string) {
 	r.left[why]++
 }
 
-// Left says what was left out and why, a sentence for each reason.
+// Omitted says what the history does not hold and why, one note for each reason.
 func (r *Recording) Omitted() []string {
 	var notes []string
 	for _, why := range slices.Sorted(maps.Keys(r.left)) {
@@ -69,14 +70,14 @@ func (r *Recording) Omitted() []string {
 	return notes
 }
 
-// Operation adds a request and its response, and returns the ID it gave it.
+// AddOperation adds a request and its response, and returns the ID it gave it.
 func (r *Recording) AddOperation(op model.Operation) (int, error) {
 	op.ID = len(r.operations) + 1
 	r.operations = append(r.operations, op)
 	return op.ID, r.count(1 + len(op.Objects))
 }
 
-// Stream adds a watch. If it is untimed, its times and those of its events mean
+// AddStream adds a watch. If it is untimed, its times and those of its events mean
 // nothing.
 func (r *Recording) AddStream(s model.Stream, untimed bool) error {
 	s.ID = len(r.streams) + 1
@@ -87,7 +88,7 @@ func (r *Recording) AddStream(s model.Stream, untimed bool) error {
 	return r.count(1 + len(s.Events))
 }
 
-// Etcd adds a part of the truth.
+// addEtcd adds a part of the truth.
 func (r *Recording) addEtcd(e etcdPart) error {
 	r.etcd = append(r.etcd, e)
 	return r.count(len(e.Changes))

@@ -38,7 +38,7 @@ type Request struct {
 	DryRun bool
 }
 
-// ParseURI reads the path and query of a request. The second result is false if it
+// parseURI reads the path and query of a request. The second result is false if it
 // is not about objects of a resource: discovery, health checks and the like.
 func parseURI(uri string) (Request, bool, error) {
 	parsed, err := url.ParseRequestURI(uri)
@@ -118,7 +118,7 @@ func (r *Request) parseQuery(query url.Values) error {
 	return r.parseSelectors(query.Get("labelSelector"), query.Get("fieldSelector"))
 }
 
-// secondsMost is the longest timeout that is told from longer ones.
+// maxSeconds is the longest timeout that is told from longer ones.
 const maxSeconds = 1_000_000_000
 
 // natural reads a parameter that is a number from 0 on.
@@ -134,7 +134,7 @@ func natural(query url.Values, name string) (int64, error) {
 	return number, nil
 }
 
-// RV reads a resourceVersion. That it is a number is a promise of Kubernetes since
+// ParseRV reads a resourceVersion. That it is a number is a promise of Kubernetes since
 // release 1.35, and has always been true where etcd stores the objects.
 func ParseRV(text string) (int64, error) {
 	rv, err := strconv.ParseInt(text, 10, 64)

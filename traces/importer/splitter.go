@@ -2,15 +2,15 @@ package importer
 
 import "errors"
 
-// Most is how many bytes one value may have, so that a file of another kind is
+// MaxValue is how many bytes one value may have, so that a file of another kind is
 // noticed before it fills the memory. A list of ten thousand pods fits.
 const MaxValue = 256 << 20
 
 // What can be wrong with the bytes that a [Splitter] is given.
 var (
-	// ErrNotObject means that something else than a JSON object begins.
+	// errNotObject means that something else than a JSON object begins.
 	errNotObject = errors.New("expected a JSON object")
-	// ErrTooLong means that a value has more than the most bytes.
+	// errTooLong means that a value has more than the most bytes.
 	errTooLong = errors.New("the value is too long")
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Failure returns what an HTTP status and the Status object in the body, if there
+// FailureOf returns what an HTTP status and the Status object in the body, if there
 // is one, say of a request; [model.OK] for success. A status of 0 is taken from the
 // object. When in doubt it is [model.Unknown]: the request may have been carried
 // out. The message of a status is not looked at, as it may quote what was sent.

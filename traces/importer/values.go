@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// ErrCut means that a file ends within a value: it was copied while somebody
+// errCut means that a file ends within a value: it was copied while somebody
 // wrote it, or the writer was killed.
 var errCut = errors.New("the file ends in the middle of a value")
 
-// Position is a place in a file.
+// position is a place in a file.
 type position struct {
 	File string
 	Line int   // from 1 on
@@ -30,7 +30,7 @@ func (p position) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", p, fmt.Errorf(format, args...))
 }
 
-// Reader reads the JSON objects of a file, one after the other.
+// valueReader reads the JSON objects of a file, one after the other.
 type valueReader struct {
 	// Limit is how many bytes a value may have, [MaxValue] if it is 0.
 	Limit int
@@ -53,7 +53,7 @@ func newValueReader(file string, r io.Reader) (*valueReader, error) {
 	return reader, nil
 }
 
-// Value is one JSON object of a file.
+// jsonValue is one JSON object of a file.
 type jsonValue struct {
 	position
 	// Text is valid until the next one is read.
@@ -123,7 +123,7 @@ func (v jsonValue) Decode(into any) error {
 	return v.Errorf("expected JSON that fits, found %s", strings.ReplaceAll(err.Error(), "\n", " "))
 }
 
-// name is a field's name, or what stands for it where there is none.
+// fieldName is a field's name, or what stands for it where there is none.
 func name(field string) string {
 	if field == "" {
 		return "at the top"

@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -70,28 +68,6 @@ func File(path string, stdin io.Reader, config linearizability.Config) Verdict {
 	v := History(read.History, read.Limits(config))
 	v.File, v.Seed, v.Target, v.Attributes = read.Name, read.Header.Seed, read.Header.Target, read.Header.Attributes
 	return v
-}
-
-// Recorded is a valid history that was read.
-type Recorded struct {
-	// Name is the path of the file itself.
-	Name    string
-	Header  traces.Header
-	History *model.History
-	minimum *linearizability.Counts
-}
-
-// Read reads a history from where [File] finds it. Its errors name the file.
-func Read(path string, stdin io.Reader) (Recorded, error) {
-	s, err := open(path, stdin)
-	if err != nil {
-		return Recorded{}, err
-	}
-	header, history, err := traces.ReadValidHistory(s)
-	if err = errors.Join(err, s.close()); err != nil {
-		return Recorded{}, fmt.Errorf("%s: %w", s.name, err)
-	}
-	return Recorded{Name: s.name, Header: header, History: history, minimum: s.minimum}, nil
 }
 
 // Limits returns the limits to judge the history by: in the folder of a run, the

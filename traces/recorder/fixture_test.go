@@ -35,12 +35,14 @@ const resource = "widgets.example.watchsim.dev"
 
 // cluster is an etcd with API servers, all of it real, and the files that it leaves.
 type cluster struct {
-	t      *testing.T
-	folder string
-	etcd   *server.Etcd
-	client *clientv3.Client
-	state  int64 // the revision of state.json
-	files  []importer.File
+	recorded int      // operations of the recorder
+	notes    []string // of the last import
+	t        *testing.T
+	folder   string
+	etcd     *server.Etcd
+	client   *clientv3.Client
+	state    int64 // the revision of state.json
+	files    []importer.File
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -157,15 +159,17 @@ func (c *cluster) record(o *Observation) {
 	require.NoError(c.t, err)
 	require.NoError(c.t, traces.WriteHistory(file, header, h))
 	require.NoError(c.t, file.Close())
+	c.recorded = len(h.Operations)
 	c.files = append(c.files, importer.File{Kind: importer.History, Server: "recorder", Path: c.path("recorded.jsonl")})
 }
 
 // verdict imports files and judges the history.
 func (c *cluster) verdict(name string, files []importer.File) judge.Verdict {
 	c.t.Helper()
-	header, h, notes, err := importer.Import(files, importer.Options{Resource: resource, EtcdFrom: c.state + 1, ClockSkew: 0})
+	header, h, notes, err := importer.Import(files, importer.Options{Resource: resource, EtcdFrom: c.state + 1})
 	require.NoError(c.t, err)
 	c.t.Logf("%s: left out %v", name, notes)
+	c.notes = notes
 	file, err := os.Create(c.path(name))
 	require.NoError(c.t, err)
 	require.NoError(c.t, traces.WriteHistory(file, header, h))

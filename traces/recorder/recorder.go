@@ -108,7 +108,7 @@ func (r *Recorder) copied() (*importer.Recording, error) {
 // now is the time since 1970, and never goes back.
 func (r *Recorder) now() int64 { return r.began.Add(time.Since(r.began)).UnixNano() }
 
-// leaveLocked counts what is left out.
+// omitLocked counts what is left out.
 func (r *Recorder) omitLocked(why string) {
 	if len(r.left) < importer.MaxObjects {
 		r.left = append(r.left, why)
