@@ -73,10 +73,10 @@ func TestEventsOfTestsAreRead(t *testing.T) {
 // with an edit inside, off and on.
 func TestASuiteIsBuiltAndRunWithEdits(t *testing.T) {
 	m := mutant.Mutant{
-		Name: "A99", Module: "github.com/watchsim/watchsim", File: "traces/packed/open.go",
+		Name: "A99", Module: "github.com/watchsim/watchsim", File: "traces/files.go",
 		Anchor: "			return other, nil\n", Replacement: "			return path, nil\n",
 	}
-	tests, err := buildTests(context.Background(), "github.com/watchsim/watchsim/traces/packed", []mutant.Mutant{m})
+	tests, err := buildTests(context.Background(), "github.com/watchsim/watchsim/traces", []mutant.Mutant{m})
 	require.NoError(t, err)
 	t.Cleanup(tests.remove)
 	control, err := tests.run(context.Background(), "", nil, time.Minute)

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/watchsim/watchsim/search/mutant"
-	"github.com/watchsim/watchsim/traces/packed"
+	"github.com/watchsim/watchsim/traces"
 )
 
 // record runs a few seeds with a bug and returns the folders of those that failed.
@@ -46,7 +46,7 @@ func record(ctx context.Context, o options, m mutant.Mutant, out string) ([]stri
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		// A run that killed its worker before it began has no tape.
-		if _, err := packed.Find(filepath.Join(filepath.Dir(path), "tape.bin")); verdict.Outcome == "failed" && err == nil {
+		if _, err := traces.FindFile(filepath.Join(filepath.Dir(path), "tape.bin")); verdict.Outcome == "failed" && err == nil {
 			failed = append(failed, filepath.Dir(path))
 		}
 	}
