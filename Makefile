@@ -111,13 +111,33 @@ campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kil
 bench: build bench-cacher ## measure speed, checking, memory, the scheduler and the oracle, and the watch cache
 	go run ./sim/bench
 
+# Each round is a process that measures both caches, so that whatever else the
+# machine does meanwhile concerns both.
+BENCHSTAT := go run golang.org/x/perf/cmd/benchstat
+ROUNDS    ?= 4
+
 .PHONY: bench-cacher
-bench-cacher: ## measure the watch cache against Kubernetes' own (BENCHFLAGS=-quick)
-	go run ./cacher/bench $(BENCHFLAGS)
+bench-cacher: ## compare the watch cache with Kubernetes' own (ROUNDS=4)
+	@mkdir -p build && rm -f build/bench-cacher.txt
+	go test -c -o build/cacher.test ./cacher
+	@cd cacher && for round in $$(seq $(ROUNDS)); do \
+		../build/cacher.test -test.run '^$$' -test.benchtime 1x -test.bench '^Benchmark(Sustained|Burst|Idle|Establish|Latency)$$' && \
+		../build/cacher.test -test.run '^$$' -test.benchtime 1s -test.bench '^Benchmark(Kubelets|Objects)$$' || exit 1; \
+	done >>../build/bench-cacher.txt
+	$(BENCHSTAT) -col /cache build/bench-cacher.txt
+
+.PHONY: bench-cacher-upstream
+bench-cacher-upstream: ## run Kubernetes' own benchmarks of a storage on both caches; minutes
+	@mkdir -p build
+	go test -run '^$$' -bench ^BenchmarkUpstream -benchtime 0.1s -count $(ROUNDS) -timeout 1h ./cacher >build/bench-cacher-upstream.txt
+	$(BENCHSTAT) -col /cache build/bench-cacher-upstream.txt
 
 .PHONY: experiment
-experiment: ## measure what 10,000 watches cost etcd, with and without a cache
-	go run ./cacher/experiment
+experiment: ## measure what 10,000 watches cost etcd, with and without a cache (LOAD="-rate 20")
+	@mkdir -p build
+	go test -run '^$$' -bench '^BenchmarkWatchesOnEtcd$$' -benchtime 1x -timeout 1h ./cacher $(LOAD) | tee build/experiment.txt
+	$(BENCHSTAT) -col /served build/experiment.txt
+	go test -run '^TestExperimentPlot$$' ./cacher -plot $(abspath build/experiment.txt)
 
 .PHONY: clean
 clean: ## remove what was built and run
