@@ -1,4 +1,4 @@
-package main
+package linearizability_test
 
 import (
 	"fmt"
@@ -10,29 +10,22 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// size is how much a history holds.
-type size struct {
-	operations int // reads and writes
-	events     int // at least, ADDED, MODIFIED and DELETED
-}
-
-// The world that histories are of.
 const (
-	namespaces   = 20
-	names        = 50 // a namespace
-	clients      = 32 // that read and write at the same time
-	millisecond  = int64(1_000_000)
-	reach        = 8  // most milliseconds between an operation's call, its effect and its return
-	cacheLag     = 3  // milliseconds that the cache is behind etcd
-	deliveryLag  = 5  // milliseconds from a change's commit to its arrival
-	chain        = 4  // streams that follow each other, each resuming the one before
-	bookmarkEach = 40 // events
+	benchNamespaces = 20
+	benchNames      = 50 // in each namespace
+	benchClients    = 32 // that read and write at the same time
+	millisecond     = int64(1_000_000)
+	maxReach        = 8  // milliseconds between an operation's call, its effect and its return
+	cacheLag        = 3  // milliseconds that the cache is behind etcd
+	deliveryLag     = 5  // milliseconds from a change's commit to its arrival
+	maxResumed      = 4  // streams that resume one another
+	bookmarkEvery   = 40 // events
 )
 
-// generator makes a history that obeys the model: one etcd, one cache that is a
+// largeGenerator makes a history that obeys the model: one etcd, one cache that is a
 // few milliseconds behind it, clients that read and write, and watchers that open
 // streams, close them and resume. One operation takes effect each millisecond.
-type generator struct {
+type largeGenerator struct {
 	*rand.Rand
 	h        *model.History
 	revision int64
@@ -44,43 +37,43 @@ type generator struct {
 	store *model.Store
 }
 
-// generate makes a history. Nothing in it is shared between events, as if it had
-// been read from a file.
-func generate(want size, seed uint64) *model.History {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), h: &model.History{}, revision: 1,
-		stored: map[model.Key]*model.Object{}, free: make([]int64, clients)}
-	for range want.operations {
+// generateLarge makes a history with so many reads and writes, and at least so many
+// events. Nothing in it is shared between events, as if it had been read from a file.
+func generateLarge(operations, minEvents int, seed uint64) *model.History {
+	g := &largeGenerator{Rand: rand.New(rand.NewPCG(seed, 0)), h: &model.History{}, revision: 1,
+		stored: map[model.Key]*model.Object{}, free: make([]int64, benchClients)}
+	for range operations {
 		g.operate()
 	}
 	g.h.Truth.Revision = g.revision
 	g.store = model.NewStore(&g.h.Truth)
 	g.fillReads()
-	for events := 0; events < want.events; {
-		events += g.watch(min(want.events-events, 2000))
+	for events := 0; events < minEvents; {
+		events += g.watch(min(minEvents-events, 2000))
 	}
-	g.h.Healed = g.now() + (reach+deliveryLag)*millisecond
+	g.h.Healed = g.now() + (maxReach+deliveryLag)*millisecond
 	g.h.End = g.h.Healed + 60_000*millisecond
 	return g.h
 }
 
 // now is the simulated time, in nanoseconds.
-func (g *generator) now() int64 { return int64(len(g.revisions)) * millisecond }
+func (g *largeGenerator) now() int64 { return int64(len(g.revisions)) * millisecond }
 
 // cached is the revision that the cache has reached by a millisecond.
-func (g *generator) cached(at int) int64 {
+func (g *largeGenerator) cached(at int) int64 {
 	return g.revisions[max(0, min(at, len(g.revisions))-1-cacheLag)]
 }
 
 // operate records one operation that takes effect now. What it reads is filled
 // in when all changes are known.
-func (g *generator) operate() {
-	client := g.IntN(clients)
+func (g *largeGenerator) operate() {
+	client := g.IntN(benchClients)
 	for g.free[client] >= g.now() && g.now() > 0 { // busy; an operation is too short for all to be
-		client = (client + 1) % clients
+		client = (client + 1) % benchClients
 	}
 	op := model.Operation{ID: len(g.h.Operations) + 1, Client: fmt.Sprint("client-", client), Server: "server", RV: model.RVUnset, Remaining: -1}
-	op.Call = min(g.now(), max(0, g.free[client]+1, g.now()-g.Int64N(reach)*millisecond))
-	op.Return = g.now() + g.Int64N(reach)*millisecond
+	op.Call = min(g.now(), max(0, g.free[client]+1, g.now()-g.Int64N(maxReach)*millisecond))
+	op.Return = g.now() + g.Int64N(maxReach)*millisecond
 	g.free[client] = op.Return
 	switch n := g.IntN(100); {
 	case n < 60:
@@ -106,17 +99,16 @@ func (g *generator) operate() {
 	g.h.Operations = append(g.h.Operations, op)
 }
 
-func (g *generator) key() model.Key { return keyNumber(g.IntN(namespaces * names)) }
+func (g *largeGenerator) key() model.Key { return benchKey(g.IntN(benchNamespaces * benchNames)) }
 
-// keyNumber returns one of the keys there are. Those of a namespace follow each
-// other.
-func keyNumber(i int) model.Key {
-	return model.Key{Namespace: fmt.Sprint("namespace-", i/names), Name: fmt.Sprint("name-", i%names)}
+// benchKey returns a key by its number. Those of a namespace are consecutive.
+func benchKey(i int) model.Key {
+	return model.Key{Namespace: fmt.Sprint("namespace-", i/benchNames), Name: fmt.Sprint("name-", i%benchNames)}
 }
 
 // write commits a create, an update or a delete. The outcome of one in a hundred
 // is never known.
-func (g *generator) write(op *model.Operation) {
+func (g *largeGenerator) write(op *model.Operation) {
 	key := g.key()
 	last := g.stored[key]
 	op.Scope, op.Kind = model.Scope(key), model.Update
@@ -158,7 +150,7 @@ func (g *generator) write(op *model.Operation) {
 
 // fillReads gives each read the state it took effect on: etcd's, or the cache's
 // if it names an RV.
-func (g *generator) fillReads() {
+func (g *largeGenerator) fillReads() {
 	for i := range g.h.Operations {
 		op := &g.h.Operations[i]
 		if op.Kind != model.Get && op.Kind != model.List {
@@ -183,7 +175,7 @@ func (g *generator) fillReads() {
 
 // watch has one watcher open streams, each resuming the one before, and returns
 // how many events they received.
-func (g *generator) watch(most int) (events int) {
+func (g *largeGenerator) watch(most int) (events int) {
 	client := fmt.Sprint("watcher-", len(g.h.Streams))
 	scope, selector := g.query()
 	begin := g.IntN(max(1, len(g.revisions)-10)) // the millisecond of the call
@@ -193,11 +185,11 @@ func (g *generator) watch(most int) (events int) {
 	case 0:
 		request.RV, request.InitialEvents = model.RVUnset, true
 		// What is committed by the call has to be in the block.
-		from = g.revisions[min(begin+reach, len(g.revisions)-1)]
+		from = g.revisions[min(begin+maxReach, len(g.revisions)-1)]
 	case 1:
 		request.RV, request.Bookmarks = 0, false
 	}
-	for link := range 1 + g.IntN(chain) {
+	for link := range 1 + g.IntN(maxResumed) {
 		s := request
 		s.ID, s.Client, s.Server, s.Scope, s.Selector = len(g.h.Streams)+1, client, "server", scope, selector
 		s.Call = int64(begin) * millisecond
@@ -222,7 +214,7 @@ func (g *generator) watch(most int) (events int) {
 }
 
 // query draws what a watcher selects: mostly a namespace, or part of one.
-func (g *generator) query() (model.Scope, model.Selector) {
+func (g *largeGenerator) query() (model.Scope, model.Selector) {
 	key := g.key()
 	switch g.IntN(10) {
 	case 0:
@@ -240,7 +232,7 @@ func (g *generator) query() (model.Scope, model.Selector) {
 // fill puts events on a stream that begins at an RV, and returns the last RV that
 // its client has seen. The stream is closed after some events; false if there are
 // not as many, so that it is open to the end and has everything.
-func (g *generator) fill(s *model.Stream, from int64, most int) (int64, bool) {
+func (g *largeGenerator) fill(s *model.Stream, from int64, most int) (int64, bool) {
 	now := max(s.Return, g.time(from))
 	add := func(e model.Event) {
 		e.Stream, e.Time = s.ID, now
@@ -260,7 +252,7 @@ func (g *generator) fill(s *model.Stream, from int64, most int) (int64, bool) {
 		now = max(now, g.time(t.RV))
 		add(model.Event{Type: t.Type, RV: t.RV, Object: copied(t.Object)})
 		from = t.RV
-		if s.Bookmarks && i%bookmarkEach == bookmarkEach-1 {
+		if s.Bookmarks && i%bookmarkEvery == bookmarkEvery-1 {
 			add(model.Event{Type: model.Bookmark, RV: from})
 		}
 	}
@@ -277,7 +269,7 @@ func (g *generator) fill(s *model.Stream, from int64, most int) (int64, bool) {
 }
 
 // time is when a change arrives at a client at the earliest.
-func (g *generator) time(rv int64) int64 {
+func (g *largeGenerator) time(rv int64) int64 {
 	at, _ := slices.BinarySearch(g.revisions, rv)
 	return int64(at+deliveryLag) * millisecond
 }

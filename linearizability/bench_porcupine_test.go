@@ -1,4 +1,4 @@
-package main
+package linearizability_test
 
 import (
 	"math"
@@ -23,23 +23,14 @@ type plainOperation struct {
 	unknown      bool
 }
 
-// searched is what became of one prefix.
-type searched struct {
-	Model      string  `json:"model"`
-	Operations int     `json:"operations"`
-	Unknown    int     `json:"unknown"`
-	Wall       float64 `json:"wall_seconds"`
-	Result     string  `json:"result"`
-}
-
 // plainly strips the resourceVersions from those operations of a history that
 // make sense without.
 func plainly(h *model.History) []plainOperation {
 	values := map[string]int32{}
 	keys := map[model.Key]int32{}
 	// Keys of a namespace are numbered one after the other.
-	for i := range int32(namespaces * names) {
-		keys[keyNumber(int(i))] = i
+	for i := range int32(benchNamespaces * benchNames) {
+		keys[benchKey(int(i))] = i
 	}
 	value := func(o *model.Object) int32 {
 		if _, known := values[o.Value]; !known {
@@ -61,7 +52,7 @@ func plainly(h *model.History) []plainOperation {
 				p.value = value(&op.Objects[0])
 			}
 		case model.List:
-			p.key, p.values = keys[model.Key{Namespace: op.Scope.Namespace, Name: keyNumber(0).Name}], make([]int32, names)
+			p.key, p.values = keys[model.Key{Namespace: op.Scope.Namespace, Name: benchKey(0).Name}], make([]int32, benchNames)
 			for j := range op.Objects {
 				p.values[keys[op.Objects[j].Key()]-p.key] = value(&op.Objects[j])
 			}
@@ -79,14 +70,14 @@ func plainly(h *model.History) []plainOperation {
 
 // wholeStore is the content of all keys as one state, as lists need it.
 var wholeStore = porcupine.Model{
-	Init: func() any { return make([]int32, namespaces*names) },
+	Init: func() any { return make([]int32, benchNamespaces*benchNames) },
 	Step: func(state, input, _ any) (bool, any) {
 		now, p := state.([]int32), input.(*plainOperation)
 		switch p.kind {
 		case model.Get:
 			return now[p.key] == p.value, state
 		case model.List:
-			return slices.Equal(now[p.key:p.key+names], p.values), state
+			return slices.Equal(now[p.key:p.key+benchNames], p.values), state
 		}
 		ok, value := p.write(now[p.key])
 		if !ok || value == now[p.key] {
@@ -103,7 +94,7 @@ var wholeStore = porcupine.Model{
 // search easier. It leaves lists out, which are not about one key.
 var oneRegister = porcupine.Model{
 	Partition: func(all []porcupine.Operation) [][]porcupine.Operation {
-		parts := make([][]porcupine.Operation, namespaces*names)
+		parts := make([][]porcupine.Operation, benchNamespaces*benchNames)
 		for _, op := range all {
 			if p := op.Input.(*plainOperation); p.kind != model.List {
 				parts[p.key] = append(parts[p.key], op)
@@ -132,38 +123,11 @@ func (p *plainOperation) write(now int32) (bool, int32) {
 	return true, p.value
 }
 
-// searchAll searches growing prefixes until one is given up.
-func searchAll(operations []plainOperation, limit time.Duration) (found []searched) {
-	for _, m := range []struct {
-		name  string
-		model porcupine.Model
-	}{{"one store, with lists", wholeStore}, {"a register for each object, without lists", oneRegister}} {
-		for n := 500; ; n *= 2 {
-			n = min(n, len(operations))
-			one := search(m.name, m.model, operations[:n], limit)
-			found = append(found, one)
-			if n == len(operations) || one.Result != string(porcupine.Ok) {
-				break
-			}
-		}
+// searchPlain has porcupine check a history without resourceVersions.
+func searchPlain(m porcupine.Model, operations []plainOperation, limit time.Duration) porcupine.CheckResult {
+	history := make([]porcupine.Operation, len(operations))
+	for i := range operations {
+		history[i] = porcupine.Operation{Input: &operations[i], Call: operations[i].call, Return: operations[i].answer}
 	}
-	return found
-}
-
-func search(name string, m porcupine.Model, prefix []plainOperation, limit time.Duration) searched {
-	result := searched{Model: name, Operations: len(prefix)}
-	history := make([]porcupine.Operation, len(prefix))
-	for i := range prefix {
-		history[i] = porcupine.Operation{Input: &prefix[i], Call: prefix[i].call, Return: prefix[i].answer}
-		if prefix[i].unknown {
-			result.Unknown++
-		}
-	}
-	began := time.Now()
-	outcome := porcupine.CheckOperationsTimeout(m, history, limit)
-	result.Wall, result.Result = time.Since(began).Seconds(), string(outcome)
-	if outcome == porcupine.Unknown {
-		result.Result = "given up"
-	}
-	return result
+	return porcupine.CheckOperationsTimeout(m, history, limit)
 }
