@@ -97,7 +97,7 @@ suites: out/track-record.jsonl ## run the tests of edited packages with each edi
 
 .PHONY: replays
 replays: ## record failures of many known bugs, and replay each in a process of its own (REPLAYS=200)
-	go run ./search/mutant/replays -count $(REPLAYS)
+	go run ./search/mutant/hunt --replays $(REPLAYS) --results out/replays.jsonl
 
 .PHONY: shrink-record
 shrink-record: out/shrinking.jsonl ## find a failing run of each bug and make it smaller, and write docs/shrinking.md (goes on where it was)
@@ -111,7 +111,7 @@ released: ## build the released versions of cluster/released and find in them wh
 .PHONY: campaign-dry-run
 campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kill one of them (SEEDS=1-2000)
 	rm -rf out/dry-run
-	go run ./deploy/dryrun -completions 4 -parallelism 2 -kill 1 -- --seeds=$(SEEDS) --workers=1
+	go test -v -count 1 -timeout 1h -run TestDryRun ./deploy -simrun $(abspath bin/simrun) -results $(abspath out/dry-run) -seeds $(SEEDS)
 
 # Benchmarks are rounds of processes in turns: what else the machine does meanwhile
 # concerns everything that is compared. benchstat takes the medians.

@@ -15,7 +15,8 @@
 // that budget, and writes no table. With --shrink it makes failing runs smaller that
 // were found before. With --compare it hunts with each strategy of schedules, and the
 // table says which finds what. With --in, which can be given many times, it hunts in
-// other runs than those that a mutant names, to find out in which a bug shows sooner.
+// other runs than those that a mutant names, to find out in which a bug shows sooner. With
+// --replays it records failures, and replays each in a process of its own.
 //
 // The exit code is 0 if every bug that is expected to be found was, and no control
 // failed; 1 if not; 2 if the hunt could not be made.
@@ -26,6 +27,7 @@
 //   - crew.go: the worker processes, and what a hunt looks at in a verdict
 //   - suite.go, suite_build.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
+//   - replays.go: failures that are recorded and replayed
 //   - results.go: the file of results
 //   - table.go, smaller_table.go: the tables
 package main
@@ -76,6 +78,7 @@ type options struct {
 	suites  bool
 	shrink  bool
 	compare bool
+	replays int
 	in      [][]string
 	results string
 	table   string
@@ -94,6 +97,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
 	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, make one failing run of each mutant that was found smaller")
 	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
+	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
 	flags.Func("in", "hunt in runs with these `flags` of simrun instead of the mutant's, which own stands for; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))
 		return nil
@@ -189,6 +193,8 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		err = h.suites(ctx, chosen)
 	case o.shrink:
 		err = h.shrinkAll(ctx, chosen)
+	case o.replays > 0:
+		return nil, h.replayAll(ctx, chosen)
 	case o.comparing():
 		err = h.compare(ctx, chosen)
 	default:
