@@ -34,6 +34,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -46,9 +47,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/parallel"
 	"github.com/watchsim/watchsim/search/selfbuild"
 	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim/overlay"
@@ -227,47 +227,46 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 
 // all hunts mutants, some at a time.
 func (h *hunter) all(ctx context.Context, chosen []mutant.Mutant) error {
-	crew, err := h.hire()
+	return h.withCrew(func() error { return h.mutants(ctx, chosen) })
+}
+
+// withCrew builds simrun and has workers for a hunt.
+func (h *hunter) withCrew(hunt func() error) error {
+	binary, err := h.build()
 	if err != nil {
 		return err
 	}
-	defer crew.close()
-	return h.mutants(ctx, chosen)
-}
-
-// hire builds simrun and gets workers for it.
-func (h *hunter) hire() (*workers, error) {
-	binary, err := h.build()
-	if err != nil {
-		return nil, err
-	}
-	crew := &workers{binary: binary, shared: h.options.jobs, pools: map[duty]*swarm.Pool{}}
-	h.crew = crew
-	return crew, nil
+	limits := swarm.DefaultLimits()
+	limits.Workers = h.options.jobs
+	pool := swarm.NewPool(binary, limits)
+	defer pool.Close()
+	h.crew = pooled(pool)
+	return hunt()
 }
 
 // mutants hunts mutants with the crew that there is, some at a time. One that is hunted
-// in several kinds of runs has them one after the other, as it has one worker.
+// in several kinds of runs has them one after the other.
 func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(h.options.jobs)
-	for len(chosen) > 0 {
-		n := 1
-		for n < len(chosen) && chosen[n].Name == chosen[0].Name {
-			n++
+	var same [][]mutant.Mutant
+	for _, m := range chosen {
+		if n := len(same) - 1; n >= 0 && same[n][0].Name == m.Name {
+			same[n] = append(same[n], m)
+		} else {
+			same = append(same, []mutant.Mutant{m})
 		}
-		same := chosen[:n]
-		chosen = chosen[n:]
-		group.Go(func() error {
-			for _, m := range same {
-				if err := h.mutant(ctx, m); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
 	}
-	return group.Wait()
+	err := parallel.Each(ctx, h.options.jobs, same, func(ctx context.Context, same []mutant.Mutant) error {
+		for _, m := range same {
+			if err := h.mutant(ctx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return errors.New("interrupted; what had ended is in " + h.options.results)
+	}
+	return err
 }
 
 // shrinkAll makes a failing run of each mutant smaller.
