@@ -158,7 +158,7 @@ func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded 
 	defer pool.Close()
 	shows, _ := moments(folder, guarantee)
 	config := decisive.Config{
-		Try: shrink.Runner(pool, guarantee), Workers: f.workers, Budget: f.budget,
+		Try: shrink.Runner(pool, guarantee, ""), Workers: f.workers, Budget: f.budget,
 		Shows: lastBefore(decisions, recorded.Began+shows),
 		IsLength: func(number uint64) bool {
 			return number <= uint64(len(decisions)) && decisions[number-1].Kind == sim.KindLength
