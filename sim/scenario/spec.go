@@ -182,7 +182,7 @@ func (s Spec) plan() (faults.Plan, error) {
 		Topology:  s.topology(),
 		Kinds:     slices.Clone(s.Kinds),
 		Every:     s.Every,
-		CountMost: cmp.Or(s.CountMost, countMost),
+		MaxCount: cmp.Or(s.CountMost, countMost),
 		Start:     faultsStart,
 		HealBy:    s.workload().Active(),
 	})
