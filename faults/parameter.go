@@ -102,10 +102,13 @@ var (
 	parameterRevision = Parameter{
 		Name: "revision", Expects: "current, current-N with N above 0, oldest, or deletion",
 		print: func(f Fault) string {
-			for name, back := range namedRevisions {
-				if f.Back == back {
-					return name
-				}
+			switch f.Back {
+			case 0:
+				return "current"
+			case OldestKept:
+				return "oldest"
+			case LastDeletion:
+				return "deletion"
 			}
 			return fmt.Sprintf("current-%d", f.Back)
 		},
