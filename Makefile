@@ -40,7 +40,7 @@ test: overlay ## run all tests
 
 .PHONY: race
 race: overlay ## run the tests of the simulation with the race detector
-	CGO_ENABLED=1 go test -race $(SIMFLAGS) ./sim/... ./faults/... ./cmd/...
+	CGO_ENABLED=1 go test -race $(SIMFLAGS) ./sim/... ./cluster/... ./search/... ./faults/... ./cmd/...
 
 .PHONY: timeline-web
 timeline-web: ## make the bundle of the timeline's page from its sources; needs node and npm
@@ -67,40 +67,40 @@ mutate-oracle: ## break each rule of the oracle on purpose; fails if no test tur
 
 .PHONY: mutants
 mutants: ## hunt every known bug that is put back, and write docs/track-record.md (TRIALS=20; goes on where it was)
-	go run ./sim/mutant/hunt --trials $(TRIALS) --results docs/track-record.jsonl --table docs/track-record.md
+	go run ./search/mutant/hunt --trials $(TRIALS) --results docs/track-record.jsonl --table docs/track-record.md
 
 .PHONY: mutants-ci
 mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 	rm -f out/mutants-ci.jsonl
-	go run ./sim/mutant/hunt --short --results out/mutants-ci.jsonl
+	go run ./search/mutant/hunt --short --results out/mutants-ci.jsonl
 
 .PHONY: strategies
 strategies: ## hunt a few known bugs with each strategy of schedules; and in other runs; the tables go to out/strategies*.md (goes on where it was)
-	go run ./sim/mutant/hunt --compare --only A01,A03-initial,A07,A23,undrained,uncreated,cacher-A19,cacher-D02 \
+	go run ./search/mutant/hunt --compare --only A01,A03-initial,A07,A23,undrained,uncreated,cacher-A19,cacher-D02 \
 		--trials 5 --time 40s --results docs/strategies.jsonl --table out/strategies.md
-	go run ./sim/mutant/hunt --in "--scenario minute --faults compaction,reset,partition" --in "--scenario tombstone" --only C01 \
+	go run ./search/mutant/hunt --in "--scenario minute --faults compaction,reset,partition" --in "--scenario tombstone" --only C01 \
 		--trials 20 --time 3m --results docs/strategies.jsonl --table out/strategies-C01.md
-	go run ./sim/mutant/hunt --in "--scenario idle" --in "--scenario silence" --only E02 \
+	go run ./search/mutant/hunt --in "--scenario idle" --in "--scenario silence" --only E02 \
 		--trials 20 --time 3m --results docs/strategies.jsonl --table out/strategies-E02.md
-	go run ./sim/mutant/hunt --in "--scenario reinit" --in "--scenario rewatch" --only cacher-shared-stream \
+	go run ./search/mutant/hunt --in "--scenario reinit" --in "--scenario rewatch" --only cacher-shared-stream \
 		--trials 20 --time 5m --results docs/strategies.jsonl --table out/strategies-shared-stream.md
 
 .PHONY: suites
 suites: ## run the tests of edited packages with each edit, as their authors would; hours, and goes on where it was
-	go run ./sim/mutant/hunt --suites --results docs/track-record.jsonl --table docs/track-record.md
+	go run ./search/mutant/hunt --suites --results docs/track-record.jsonl --table docs/track-record.md
 
 .PHONY: replays
 replays: ## record failures of many known bugs, and replay each in a process of its own (REPLAYS=200)
-	go run ./sim/mutant/replays -count $(REPLAYS)
+	go run ./search/mutant/replays -count $(REPLAYS)
 
 .PHONY: shrink-record
 shrink-record: ## find a failing run of each bug and make it smaller, and write docs/shrinking.md (goes on where it was)
-	go run ./sim/mutant/hunt --trials 1 --time 1m --results docs/shrinking.jsonl; test $$? -le 1
-	go run ./sim/mutant/hunt --shrink --results docs/shrinking.jsonl --table docs/shrinking.md
+	go run ./search/mutant/hunt --trials 1 --time 1m --results docs/shrinking.jsonl; test $$? -le 1
+	go run ./search/mutant/hunt --shrink --results docs/shrinking.jsonl --table docs/shrinking.md
 
 .PHONY: released
-released: ## build the released versions of sim/released and find in them what docs/released-versions.md says; minutes the first time (LAST=2000 seeds at most)
-	go test -count 1 -timeout 60m ./sim/released -build -last $(LAST) -v
+released: ## build the released versions of cluster/released and find in them what docs/released-versions.md says; minutes the first time (LAST=2000 seeds at most)
+	go test -count 1 -timeout 60m ./search/selfbuild -build -last $(LAST) -v
 
 .PHONY: campaign-dry-run
 campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kill one of them (SEEDS=1-2000)
@@ -109,7 +109,7 @@ campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kil
 
 .PHONY: bench
 bench: build bench-cacher ## measure speed, checking, memory, the scheduler and the oracle, and the watch cache
-	go run ./sim/bench
+	go run ./search/bench
 
 .PHONY: bench-cacher
 bench-cacher: ## measure the watch cache against Kubernetes' own (BENCHFLAGS=-quick)

@@ -1,7 +1,9 @@
 package watchsim_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,8 +12,23 @@ import (
 
 const module = "github.com/watchsim/watchsim"
 
-// mayNotImport says which packages must not know which: prefixes of import
-// paths, below the module where they begin with a slash. ARCHITECTURE.md says why.
+// maxFolders is how many folders may hold Go files.
+const maxFolders = 71
+
+// storeys are the folders of the project from the ground up. A package imports
+// packages of its own storey and of those below, never of one above.
+var storeys = [][]string{
+	{"/model"},
+	{"/linearizability", "/traces", "/faults", "/cacher"},
+	{"/sim"},
+	{"/cluster"},
+	{"/search"},
+	{"/cmd", "/deploy"},
+}
+
+// mayNotImport says which packages must not know which, beyond the storeys:
+// prefixes of import paths, below the module where they begin with a slash.
+// ARCHITECTURE.md says why.
 var mayNotImport = []struct {
 	who, what string
 	except    []string
@@ -20,39 +37,72 @@ var mayNotImport = []struct {
 	{who: "/model", what: "k8s.io/"},
 	{who: "/model", what: "go.etcd.io/"},
 	{who: "/linearizability", what: "k8s.io/"},
-	{who: "/linearizability", what: "/sim"},
 	{who: "/linearizability", what: "/faults"},
 	{who: "/linearizability", what: "/traces"},
+	{who: "/linearizability", what: "/cacher"},
 	// observe looks at real API servers as controllers do, with client-go.
 	{who: "/traces", what: "k8s.io/", except: []string{"/traces/observe"}},
-	{who: "/traces", what: "/sim"},
 	{who: "/traces", what: "/faults"},
 	{who: "/traces", what: "/linearizability", except: []string{"/traces/judge", "/traces/timeline"}},
 	{who: "/faults", what: "k8s.io/"},
-	{who: "/faults", what: "/sim"},
-	{who: "/sim", what: "k8s.io/", except: []string{"/sim/target/apiserver", "/sim/target/kubernetes", "/sim/target/cacher"}},
-	{who: "/sim", what: "/cmd"},
-	{who: "/sim", what: "/sim/target/apiserver", except: []string{"/sim/target/apiserver", "/sim/target/kubernetes", "/sim/target/cacher"}},
-	// bench measures the whole.
-	{who: "/sim", what: "/sim/target/cacher", except: []string{"/sim/target/cacher", "/sim/bench"}},
-	{who: "/sim", what: "/cacher", except: []string{"/sim/target/cacher"}},
-	{who: "/sim", what: "/sim/target/kubernetes", except: []string{"/sim/target/kubernetes"}},
-	{who: "/cacher", what: "/sim"},
+	{who: "/faults", what: "/linearizability"},
+	{who: "/faults", what: "/traces"},
 	{who: "/cacher", what: "/model"},
 	{who: "/cacher", what: "/faults"},
 	{who: "/cacher", what: "/traces"},
 	{who: "/cacher", what: "/linearizability"},
+	// The world is for any Go code.
+	{who: "/sim", what: "k8s.io/"},
+	{who: "/sim", what: "go.etcd.io/"},
+	{who: "/sim", what: "/model"},
+	{who: "/sim", what: "/linearizability"},
+	{who: "/sim", what: "/traces"},
+	{who: "/sim", what: "/faults"},
+	{who: "/sim", what: "/cacher"},
+	{who: "/cluster", what: "k8s.io/", except: []string{"/cluster/target/apiserver", "/cluster/target/kubernetes", "/cluster/target/cacher"}},
+	{who: "/cluster", what: "/cluster/target/apiserver", except: []string{"/cluster/target"}},
+	{who: "/cluster", what: "/cluster/target/kubernetes", except: []string{"/cluster/target/kubernetes"}},
+	{who: "/cluster", what: "/cluster/target/cacher", except: []string{"/cluster/target/cacher"}},
+	{who: "/cluster", what: "/cacher", except: []string{"/cluster/target/cacher"}},
+	{who: "/search", what: "k8s.io/"},
+	// bench measures the whole.
+	{who: "/search", what: "/cluster/target/apiserver", except: []string{"/search/bench"}},
+	{who: "/search", what: "/cluster/target/cacher", except: []string{"/search/bench"}},
+	{who: "/search", what: "/cluster/target/kubernetes", except: []string{"/search/bench"}},
+	{who: "/search", what: "/cacher"},
+}
+
+// below reports whether an import path is that of a prefix or lies below it.
+func below(path, prefix string) bool {
+	if strings.HasPrefix(prefix, "/") {
+		prefix = module + prefix
+		return path == prefix || strings.HasPrefix(path, prefix+"/")
+	}
+	return strings.HasPrefix(path, prefix)
+}
+
+// storey is the number of the storey that a package stands on, from 0; and
+// whether it stands on any.
+func storey(path string) (int, bool) {
+	for level, folders := range storeys {
+		for _, folder := range folders {
+			if below(path, folder) {
+				return level, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// upward reports whether a package imports one of a storey above its own.
+func upward(importer, imported string) bool {
+	from, stands := storey(importer)
+	to, known := storey(imported)
+	return stands && known && to > from
 }
 
 // forbidden reports whether a rule keeps one package from importing another.
 func forbidden(importer, imported string) bool {
-	below := func(path, prefix string) bool {
-		if strings.HasPrefix(prefix, "/") {
-			prefix = module + prefix
-			return path == prefix || strings.HasPrefix(path, prefix+"/")
-		}
-		return strings.HasPrefix(path, prefix)
-	}
 	if importer == imported {
 		return false // an external test package
 	}
@@ -80,8 +130,11 @@ func TestWhoMayKnowWhom(t *testing.T) {
 	require.Greater(t, len(packages), 10)
 	for _, line := range packages {
 		words := strings.Fields(line)
+		_, stands := storey(words[0])
+		require.True(t, stands || words[0] == module, "%s stands on no storey: add its folder to storeys", words[0])
 		for _, imported := range words[1:] {
 			require.False(t, forbidden(words[0], imported), "%s imports %s", words[0], imported)
+			require.False(t, upward(words[0], imported), "%s imports %s of a storey above it", words[0], imported)
 		}
 	}
 }
@@ -89,10 +142,65 @@ func TestWhoMayKnowWhom(t *testing.T) {
 // TestTheRulesForbid shows that the rules can fail.
 func TestTheRulesForbid(t *testing.T) {
 	require.True(t, forbidden(module+"/model", module+"/traces"))
-	require.True(t, forbidden(module+"/cacher/window", module+"/sim"))
-	require.True(t, forbidden(module+"/sim/cluster", "k8s.io/apiserver/pkg/storage"))
-	require.True(t, forbidden(module+"/sim/cluster", module+"/sim/target/kubernetes"))
-	require.False(t, forbidden(module+"/sim/target/kubernetes", "k8s.io/apiserver/pkg/storage"))
+	require.True(t, upward(module+"/cacher/window", module+"/sim"))
+	require.True(t, forbidden(module+"/cluster", "k8s.io/apiserver/pkg/storage"))
+	require.True(t, forbidden(module+"/cluster", module+"/cluster/target/kubernetes"))
+	require.False(t, forbidden(module+"/cluster/target/kubernetes", "k8s.io/apiserver/pkg/storage"))
 	require.False(t, forbidden(module+"/traces", module+"/model"))
 	require.False(t, forbidden(module+"/simple", "k8s.io/api"))
+	require.True(t, upward(module+"/sim/simnet", module+"/cluster"))
+	require.True(t, upward(module+"/cluster/scenario", module+"/search/swarm"))
+	require.False(t, upward(module+"/search/swarm", module+"/cluster/scenario"))
+}
+
+// TestTheHouse prints what each storey comes to (`go test -run TheHouse -v .`):
+// folders with Go files, files, lines with and without tests, and the length of
+// the longest chain of imports within the storey.
+func TestTheHouse(t *testing.T) {
+	out, err := exec.Command("go", "list", "-tags", "watchsim", "-f",
+		`{{.ImportPath}}|{{.Dir}}|{{join .GoFiles " "}}|{{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}|{{join .Imports " "}}`, "./...").Output()
+	require.NoError(t, err)
+	imports := map[string][]string{}
+	type sums struct{ folders, files, code, tests, floors int }
+	per, total := make([]sums, len(storeys)), sums{}
+	for line := range strings.Lines(strings.TrimSpace(string(out))) {
+		fields := strings.Split(strings.TrimSpace(line), "|")
+		level, stands := storey(fields[0])
+		if !stands {
+			continue
+		}
+		imports[fields[0]] = strings.Fields(fields[4])
+		at := &per[level]
+		at.folders++
+		for column, into := range map[int]*int{2: &at.code, 3: &at.tests} {
+			for _, name := range strings.Fields(fields[column]) {
+				text, err := os.ReadFile(filepath.Join(fields[1], name))
+				require.NoError(t, err)
+				at.files++
+				*into += strings.Count(string(text), "\n")
+			}
+		}
+	}
+	var floor func(path string) int
+	floor = func(path string) int {
+		high := 0
+		for _, imported := range imports[path] {
+			from, _ := storey(path)
+			if to, stands := storey(imported); stands && to == from {
+				high = max(high, floor(imported))
+			}
+		}
+		return high + 1
+	}
+	for path := range imports {
+		level, _ := storey(path)
+		per[level].floors = max(per[level].floors, floor(path))
+	}
+	t.Logf("%-48s %7s %5s %6s %6s %6s", "storey", "folders", "files", "code", "tests", "floors")
+	for level, s := range per {
+		t.Logf("%-48s %7d %5d %6d %6d %6d", strings.Join(storeys[level], " "), s.folders, s.files, s.code, s.tests, s.floors)
+		total.folders, total.files, total.code, total.tests = total.folders+s.folders, total.files+s.files, total.code+s.code, total.tests+s.tests
+	}
+	t.Logf("%-48s %7d %5d %6d %6d", "all", total.folders, total.files, total.code, total.tests)
+	require.LessOrEqual(t, total.folders, maxFolders, "the house has more rooms than a newcomer can learn: merge some")
 }

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchsim/watchsim/sim/campaign"
-	"github.com/watchsim/watchsim/sim/scenario"
-	"github.com/watchsim/watchsim/sim/swarm"
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/search/campaign"
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
 // campaignFlags are what `simrun campaign` takes.

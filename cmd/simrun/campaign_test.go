@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchsim/watchsim/sim/campaign"
+	"github.com/watchsim/watchsim/search/campaign"
 )
 
 // campaignIn is `simrun campaign`, about to be started in a folder. Results go

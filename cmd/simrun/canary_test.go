@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchsim/watchsim/sim/mutant"
-	"github.com/watchsim/watchsim/sim/selfbuild"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
 // canarySeeds catch the canary, most of them alone. A harness that needs more

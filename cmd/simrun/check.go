@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
-	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/judge"
 )

@@ -5,9 +5,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/watchsim/watchsim/sim/mutant"
-	"github.com/watchsim/watchsim/sim/released"
-	"github.com/watchsim/watchsim/sim/selfbuild"
+	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
 // checkTarget reports a name that neither this binary nor a worker of a released

@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/simdisk"
-	"github.com/watchsim/watchsim/sim/target"
 )
 
 // addDamagedTargets adds the first target with something wrong about its servers.

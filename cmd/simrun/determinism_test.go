@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/scenario"
-	"github.com/watchsim/watchsim/sim/swarm"
 )
 
 // determinism is a range of seeds of a scenario, for this binary.

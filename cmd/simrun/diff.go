@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/linearizability/lanes"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/scenario"
 	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/packed"
 )

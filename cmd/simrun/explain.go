@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/search/decisive"
+	"github.com/watchsim/watchsim/search/shrink"
+	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/decisive"
-	"github.com/watchsim/watchsim/sim/scenario"
-	"github.com/watchsim/watchsim/sim/shrink"
-	"github.com/watchsim/watchsim/sim/swarm"
 	"github.com/watchsim/watchsim/traces/judge"
 )
 

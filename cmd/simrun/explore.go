@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
-	"github.com/watchsim/watchsim/sim/explore"
-	"github.com/watchsim/watchsim/sim/explore/pooled"
-	"github.com/watchsim/watchsim/sim/scenario"
-	"github.com/watchsim/watchsim/sim/swarm"
+	"github.com/watchsim/watchsim/search/explore"
+	"github.com/watchsim/watchsim/search/explore/pooled"
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
 // exploreFlags are what explore takes.

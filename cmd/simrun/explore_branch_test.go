@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
-	"github.com/watchsim/watchsim/sim/scenario"
-	"github.com/watchsim/watchsim/sim/swarm"
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
 // once does a job in a fresh worker.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/faults"
-	"github.com/watchsim/watchsim/sim/mutant"
-	"github.com/watchsim/watchsim/sim/scenario"
-	"github.com/watchsim/watchsim/sim/swarm"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
 // runFlags are what the root command takes.

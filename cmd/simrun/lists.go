@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/faults"
-	"github.com/watchsim/watchsim/sim/mutant"
-	"github.com/watchsim/watchsim/sim/released"
-	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/search/mutant"
 )
 
 func scenariosCommand() *cobra.Command {

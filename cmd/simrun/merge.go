@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchsim/watchsim/sim/campaign"
+	"github.com/watchsim/watchsim/search/campaign"
 )
 
 // mergeCommand puts the results of shards together.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchsim/watchsim/search/selfbuild"
+	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/selfbuild"
-	"github.com/watchsim/watchsim/sim/swarm"
 )
 
 // The exit codes.

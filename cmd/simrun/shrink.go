@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/watchsim/watchsim/sim/shrink"
-	"github.com/watchsim/watchsim/sim/swarm"
+	"github.com/watchsim/watchsim/search/shrink"
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
 // shrinkFlags are what shrink takes.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchsim/watchsim/sim/scenario"
-	"github.com/watchsim/watchsim/sim/shrink"
-	"github.com/watchsim/watchsim/sim/swarm"
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/search/shrink"
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
 // failing leaves the artefacts of a run whose watches lose events.

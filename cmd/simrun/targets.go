@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
-	"github.com/watchsim/watchsim/sim/target"
-	"github.com/watchsim/watchsim/sim/target/cacher"
-	"github.com/watchsim/watchsim/sim/target/kubernetes"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/cacher"
+	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 )
 
 // targets are the cachers that can be run; the first is the default, but for

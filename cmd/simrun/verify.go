@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchsim/watchsim/sim/swarm"
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
 // verifyCommand checks that seeds are runs.

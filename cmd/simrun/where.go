@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/scenario"
 )
 
 // errWhere means that a place in a run was not understood, or is not there.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
-	"github.com/watchsim/watchsim/sim/scenario"
+	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim/simdisk"
-	"github.com/watchsim/watchsim/sim/swarm"
 )
 
 // misbehaviours are targets that end some runs, and what is said of those.

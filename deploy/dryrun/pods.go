@@ -15,7 +15,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
-	"github.com/watchsim/watchsim/sim/campaign"
+	"github.com/watchsim/watchsim/search/campaign"
 )
 
 // killed is the exit code that Kubernetes reports of a container that was

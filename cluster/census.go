@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+)
+
+// counted is a census and the instant it was taken at.
+type counted struct {
+	at     time.Time
+	census model.Census
+}
+
+// Count takes a census of every API server that is up, now and then every so
+// often until ctx is done.
+func (c *Cluster) Count(ctx context.Context, phase model.Phase, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		c.CountOnce(phase)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// CountOnce takes a census of every API server that is up.
+func (c *Cluster) CountOnce(phase model.Phase) {
+	for _, server := range c.servers {
+		server.mu.Lock()
+		process, running := server.process, server.running
+		server.mu.Unlock()
+		if running != nil {
+			c.count(phase, server.name, process, running)
+		}
+	}
+}
+
+// count takes a census of one server. It keeps none of a server that crashed
+// before all was counted.
+func (c *Cluster) count(phase model.Phase, server string, process *sim.Process, running *handler) {
+	census := model.Census{
+		Phase: phase, Server: server,
+		Streams: running.openStreams(), Watchers: model.Uncounted, Goroutines: process.Goroutines(),
+	}
+	if counter, ok := running.server.(target.Counter); ok {
+		if !process.Do(func() { census.Watchers = counter.Watchers() }) {
+			return
+		}
+	}
+	for _, member := range c.members {
+		member.do(func(m *etcd.Member) {
+			census.EtcdWatches += m.Watches(server, c.config.Target.Prefix())
+			census.Revision = max(census.Revision, m.Revision())
+		})
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.censuses = append(c.censuses, counted{at: time.Now(), census: census})
+}
+
+// left reports whether a census was taken after the clients had left.
+func (c *Cluster) left() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.censuses, func(taken counted) bool { return taken.census.Phase == model.Left })
+}
+
+// Censuses returns those taken so far, with times in nanoseconds since began.
+func (c *Cluster) Censuses(began time.Time) []model.Census {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]model.Census, len(c.censuses))
+	for i, counted := range c.censuses {
+		all[i] = counted.census
+		all[i].Time = int64(counted.at.Sub(began))
+	}
+	return all
+}
+
+// neighbourKey is of another resource, which the API servers do not watch.
+const neighbourKey = "/registry/leases/neighbour"
+
+// Neighbour writes to another resource every so often until ctx is done, through
+// whichever member leads. Etcd's revision moves on, and the watched resource
+// does not: only progress notifications tell a cache of it. A write that fails
+// is left out.
+func (c *Cluster) Neighbour(ctx context.Context, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for writes := 1; ; writes++ {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if leader := c.Leader(); leader != nil {
+			leader.do(func(m *etcd.Member) { _ = m.Put(ctx, neighbourKey, strconv.Itoa(writes)) })
+		}
+	}
+}

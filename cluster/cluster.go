@@ -1,0 +1,216 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simnet"
+)
+
+// Config says what a cluster consists of.
+type Config struct {
+	// Members and Servers are how many etcd members and API servers there are.
+	Members, Servers int
+	// Target makes the API servers.
+	Target target.Target
+	// Latency is what the network adds to everything sent when nothing is wrong.
+	Latency simnet.Latency
+	// EventBytes is the size on the wire of one watch event. It decides how many
+	// events fit between the cacher and a client that does not read.
+	EventBytes int
+	// BookmarkPeriod is how often an idle watch gets a bookmark.
+	BookmarkPeriod time.Duration
+	// WindowEvents is how many events a cache's window holds; 0 leaves it to the cache.
+	WindowEvents int
+	// ProgressNotify is how often etcd tells an idle watch of its progress.
+	ProgressNotify time.Duration
+	// Logger receives what the members log; nil means nothing.
+	Logger *zap.Logger
+}
+
+// bootMost bounds how long the members may take to come up.
+const bootMost = 60 * time.Second
+
+// Cluster is a running cluster. Its methods are for goroutines of the world's
+// first process, those that inject faults among them.
+type Cluster struct {
+	world   *sim.World
+	config  Config
+	members []*Member
+	servers []*Server
+	mail    *mailbox
+	points  *points
+	watches *etcd.WatchTrouble
+
+	standing standing
+
+	mu          sync.Mutex
+	compactions map[int64]time.Time // when each was first asked for, by revision
+	censuses    []counted           // in order of time
+	compactors  map[string]func()   // what ends those that run, by member
+}
+
+// Start boots the members, then the API servers.
+func Start(world *sim.World, config Config) (*Cluster, error) {
+	c := &Cluster{
+		world: world, config: config, mail: newMailbox(), points: &points{}, watches: &etcd.WatchTrouble{},
+		compactions: map[int64]time.Time{}, compactors: map[string]func(){},
+	}
+	for i, name := range MemberNames(config.Members) {
+		c.members = append(c.members, &Member{cluster: c, name: name, chance: world.Rand("disk of " + name)})
+		world.Disk(name).OnSync(func() { c.points.pass(context.Background(), c.members[i].name, faults.PointSync) })
+	}
+	for i := range config.Servers {
+		c.servers = append(c.servers, &Server{cluster: c, name: fmt.Sprintf("apiserver-%d", i)})
+	}
+	c.standing.windows = make([]record[model.CacheWindow], len(c.servers))
+	world.Network().Observe(c.look)
+	for _, member := range c.members {
+		if err := member.Start(); err != nil {
+			return nil, err
+		}
+	}
+	for _, member := range c.members {
+		if err := member.await(); err != nil {
+			return nil, err
+		}
+	}
+	for _, server := range c.servers {
+		if err := server.Start(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Follow gives the cluster, while its world stands still, what differs from run to run:
+// the latency and the size of events, and the random streams of the run.
+func (c *Cluster) Follow(latency simnet.Latency, eventBytes int) {
+	c.config.Latency, c.config.EventBytes = latency, eventBytes
+	for _, member := range c.members {
+		member.chance = c.world.Rand("disk of " + member.name)
+	}
+}
+
+// Network is the network that connects everything.
+func (c *Cluster) Network() *simnet.Network { return c.world.Network() }
+
+// Members are the etcd members, in a fixed order.
+func (c *Cluster) Members() []*Member { return c.members }
+
+// Servers are the API servers, in a fixed order.
+func (c *Cluster) Servers() []*Server { return c.servers }
+
+// MemberNames names the etcd members.
+func MemberNames(count int) []string { return names("etcd", count) }
+
+// ServerNames names the API servers.
+func ServerNames(count int) []string { return names("apiserver", count) }
+
+func names(kind string, count int) []string {
+	list := make([]string, count)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s-%d", kind, i)
+	}
+	return list
+}
+
+// endpoints are the members' client URLs.
+func (c *Cluster) endpoints() []string {
+	var urls []string
+	for _, name := range MemberNames(c.config.Members) {
+		urls = append(urls, etcd.ClientURL(name))
+	}
+	return urls
+}
+
+// Leader is the member that leads, nil if none does.
+func (c *Cluster) Leader() *Member {
+	for _, member := range c.members {
+		leads := false
+		member.do(func(m *etcd.Member) { leads = m.IsLeader() })
+		if leads {
+			return member
+		}
+	}
+	return nil
+}
+
+// ErrNoMember means that no member could do what was asked of it.
+var ErrNoMember = errors.New("no etcd member is up and leads")
+
+// Revision is the newest revision that any running member has applied.
+func (c *Cluster) Revision() int64 {
+	var newest int64
+	for _, member := range c.members {
+		member.do(func(m *etcd.Member) { newest = max(newest, m.Revision()) })
+	}
+	return newest
+}
+
+// Compact discards history below revision, through the leader.
+func (c *Cluster) Compact(ctx context.Context, revision int64) error {
+	leader := c.Leader()
+	if leader == nil {
+		return ErrNoMember
+	}
+	c.asked(revision)
+	err := ErrNoMember
+	leader.do(func(m *etcd.Member) { err = m.Compact(ctx, revision) })
+	return err
+}
+
+// asked notes that a compaction was asked for.
+func (c *Cluster) asked(revision int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.compactions[revision].IsZero() {
+		c.compactions[revision] = time.Now()
+	}
+}
+
+// Compactions tells when each compaction was first asked for, in nanoseconds
+// since began, by its revision.
+func (c *Cluster) Compactions(began time.Time) map[int64]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	times := make(map[int64]int64, len(c.compactions))
+	for revision, at := range c.compactions {
+		times[revision] = int64(at.Sub(began))
+	}
+	return times
+}
+
+// Truth reads what the cluster committed, from the members' own logs. It is to
+// be called when the run is over, outside of the simulation.
+func (c *Cluster) Truth() (model.Truth, error) {
+	return etcd.Truth(c.config.Target.Etcd(), c.eras(), c.config.Target.Prefix(), c.config.Target.Decode)
+}
+
+// eras are the lives of the cluster. Only a member that is alone is ever restored.
+func (c *Cluster) eras() []etcd.Era {
+	var eras []etcd.Era
+	var last etcd.Era
+	for _, member := range c.members {
+		for _, restored := range member.restores {
+			last.Applied = restored.Applied
+			last.Dirs = []string{member.folder(restored.from)}
+			eras = append(eras, last)
+			last = etcd.Era{Revision: restored.Revision}
+		}
+	}
+	for _, member := range c.members {
+		last.Dirs = append(last.Dirs, member.dir())
+	}
+	return append(eras, last)
+}

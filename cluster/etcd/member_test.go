@@ -1,0 +1,275 @@
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/watchsim/watchsim/cluster/etcd/current"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simdisk"
+	"github.com/watchsim/watchsim/sim/simtest"
+)
+
+// patience bounds every wait of these tests. It is far beyond what they take.
+const patience = 30 * time.Second
+
+func testContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// enterTempDir changes to a new folder, where the members' sockets appear.
+func enterTempDir(t testing.TB) string {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	return dir
+}
+
+// testConfig has timings that suit a real clock.
+func testConfig(name, dir string, cluster ...string) Config {
+	return Config{
+		Release:  current.Release{},
+		Name:     name,
+		Dir:      dir,
+		Cluster:  cluster,
+		Tick:     5 * time.Millisecond,
+		Election: 50 * time.Millisecond,
+	}
+}
+
+func startMember(t testing.TB, config Config) *Member {
+	member, err := Start(config)
+	require.NoError(t, err)
+	t.Cleanup(member.Stop)
+	return member
+}
+
+func waitReady(t testing.TB, member *Member) {
+	select {
+	case <-member.Ready():
+	case <-time.After(patience):
+		require.FailNow(t, "the member never became ready", member.Name())
+	}
+}
+
+func connect(t testing.TB, names ...string) *clientv3.Client {
+	var endpoints []string
+	for _, name := range names {
+		endpoints = append(endpoints, ClientURL(name))
+	}
+	client, err := NewClient(endpoints...)
+	require.NoError(t, err)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// startSingle boots a cluster of one in a new folder.
+func startSingle(t testing.TB) (member *Member, client *clientv3.Client, dir string) {
+	dir = filepath.Join(enterTempDir(t), "data")
+	member = startMember(t, testConfig("etcd-0", dir, "etcd-0"))
+	waitReady(t, member)
+	return member, connect(t, "etcd-0"), dir
+}
+
+func put(t testing.TB, client *clientv3.Client, key, value string) int64 {
+	response, err := client.Put(testContext(t), key, value)
+	require.NoError(t, err)
+	return response.Header.Revision
+}
+
+func TestMemberServesAndOperates(t *testing.T) {
+	member, client, _ := startSingle(t)
+	ctx := testContext(t)
+
+	require.EqualValues(t, 2, put(t, client, "/a", "1"))
+	require.EqualValues(t, 3, put(t, client, "/a", "2"))
+	require.EqualValues(t, 3, member.Revision())
+	require.True(t, member.IsLeader())
+	require.Equal(t, "etcd-0", member.Leader())
+
+	require.NoError(t, member.Compact(ctx, 3))
+	_, err := client.KV.Get(ctx, "/a", clientv3.WithRev(2))
+	require.ErrorContains(t, err, "compacted")
+	require.ErrorContains(t, member.Compact(ctx, 3), "compacted")
+	require.ErrorContains(t, member.Compact(ctx, 9), "future")
+	require.NoError(t, member.Defragment())
+
+	response, err := client.KV.Get(ctx, "/a")
+	require.NoError(t, err)
+	require.Equal(t, "2", string(response.Kvs[0].Value))
+}
+
+func TestStopAndRestartKeepTheData(t *testing.T) {
+	dir := filepath.Join(enterTempDir(t), "data")
+	config := testConfig("etcd-0", dir, "etcd-0")
+	first := startMember(t, config)
+	waitReady(t, first)
+	client := connect(t, "etcd-0")
+	put(t, client, "/a", "1")
+	client.Close()
+	first.Stop()
+	first.Stop()
+
+	second := startMember(t, config)
+	waitReady(t, second)
+	require.EqualValues(t, 3, put(t, connect(t, "etcd-0"), "/a", "2"))
+}
+
+// TestACrashedMemberGoesOnFromItsFolder crashes a simulated member. Nobody closes its
+// files, which are in memory, and the next one finds them as they are.
+func TestACrashedMemberGoesOnFromItsFolder(t *testing.T) {
+	simtest.Isolated(t, func(t testing.TB) {
+		simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			config := testConfig("etcd-0", simdisk.Root+"/etcd-0", "etcd-0")
+			var last int64
+			live := func(puts int) *sim.Process {
+				process := world.Process("etcd-0")
+				process.Do(func() {
+					member, err := Start(config)
+					require.NoError(t, err)
+					<-member.Ready()
+				})
+				world.Process("client").Do(func() {
+					client, err := NewClient(ClientURL("etcd-0"))
+					require.NoError(t, err)
+					defer client.Close()
+					for range puts {
+						response, err := client.Put(context.Background(), "/a", "x")
+						require.NoError(t, err)
+						last = response.Header.Revision
+					}
+				})
+				return process
+			}
+			live(20).Crash()
+			require.EqualValues(t, 21, last)
+			live(1)
+			require.EqualValues(t, 22, last)
+		})
+	})
+}
+
+func TestAMemberThatGivesUpWhileBooting(t *testing.T) {
+	root := enterTempDir(t)
+	member := startMember(t, testConfig("etcd-0", filepath.Join(root, "data"), "etcd-0"))
+	waitReady(t, member)
+	member.Stop()
+
+	// damage starts a member on a copy of the folder with one bit of the log
+	// flipped. It is a copy each time, as a dead member keeps its locks.
+	damage := func(name string, config Config, offset func(content []byte) int) error {
+		config.Dir = filepath.Join(root, name)
+		require.NoError(t, os.CopyFS(config.Dir, os.DirFS(filepath.Join(root, "data"))))
+		path := filepath.Join(config.Dir, "member/wal/0000000000000000-0000000000000000.wal")
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		content[offset(content)] ^= 1
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		_, err = Start(config)
+		return err
+	}
+
+	// etcd 3.7.0 panics on a log that ends before it began.
+	config := testConfig("etcd-0", "", "etcd-0")
+	err := damage("first", config, func([]byte) int { return 20 })
+	require.ErrorContains(t, err, `etcd member "etcd-0": gave up while booting`)
+
+	// Not just anywhere: between records there are bits that nothing depends on.
+	err = damage("middle", config, func(content []byte) int {
+		at := bytes.LastIndex(content, []byte("etcd-0"))
+		require.Positive(t, at, "the member has published its name")
+		return at
+	})
+	require.ErrorContains(t, err, "crc mismatch")
+}
+
+func TestAFatalLogMessageEndsItsGoroutineOnly(t *testing.T) {
+	var reason error
+	logger := zap.NewNop().WithOptions(zap.WithFatalHook(fatalHook{func(err error) { reason = err }}))
+	done := make(chan struct{})
+	survived := false
+	go func() {
+		defer close(done)
+		logger.Fatal("cannot go on", zap.Int("index", 3), zap.Error(errors.New("disk on fire")))
+		survived = true
+	}()
+	<-done
+	require.False(t, survived)
+	require.EqualError(t, reason, "cannot go on: disk on fire")
+
+	settings, err := testConfig("etcd-0", "", "etcd-0").embedded(newWatchRegister(nil))
+	require.NoError(t, err)
+	require.NoError(t, settings.ZapLoggerBuilder(settings))
+	require.PanicsWithValue(t, `etcd member "etcd-0" gave up: cannot go on`, func() {
+		settings.GetLogger().Fatal("cannot go on")
+	})
+}
+
+func TestStartRejectsABadConfiguration(t *testing.T) {
+	dir := enterTempDir(t)
+	for name, config := range map[string]Config{
+		"not in the cluster":     testConfig("etcd-9", dir, "etcd-0"),
+		"name breaks the URL":    testConfig("etcd 0%zz", dir, "etcd-0"),
+		"election below 5 ticks": {Release: current.Release{}, Name: "etcd-0", Dir: dir, Cluster: []string{"etcd-0"}, Tick: time.Second, Election: time.Second},
+	} {
+		_, err := Start(config)
+		require.Error(t, err, name)
+	}
+}
+
+func TestThreeMembersAgreeAndMoveTheirLeader(t *testing.T) {
+	root := enterTempDir(t)
+	names := []string{"etcd-0", "etcd-1", "etcd-2"}
+	members := make([]*Member, len(names))
+	var dirs []string
+	errs := make([]error, len(names))
+	var boot sync.WaitGroup
+	for i, name := range names {
+		dirs = append(dirs, filepath.Join(root, "data-"+name))
+		config := testConfig(name, dirs[i], names...)
+		config.Election = 200 * time.Millisecond
+		boot.Go(func() { members[i], errs[i] = Start(config) })
+	}
+	boot.Wait()
+	require.NoError(t, errors.Join(errs...))
+	for _, member := range members {
+		t.Cleanup(member.Stop)
+		waitReady(t, member)
+	}
+	client := connect(t, names...)
+	put(t, client, "/r/a", "1")
+
+	from := members[0].Leader()
+	to := names[0]
+	if from == to {
+		to = names[1]
+	}
+	for _, member := range members {
+		if member.IsLeader() {
+			require.Error(t, member.MoveLeader(testContext(t), "nobody"))
+			require.NoError(t, member.MoveLeader(testContext(t), to))
+		}
+	}
+	require.Eventually(t, func() bool { return members[2].Leader() == to }, patience, time.Millisecond)
+	last := put(t, client, "/r/a", "2")
+
+	truth, err := Truth(current.Release{}, []Era{{Dirs: dirs}}, "/r/", decodeRaw)
+	require.NoError(t, err)
+	require.Equal(t, last, truth.Revision)
+	require.Len(t, truth.Changes, 2)
+
+	// One member's folder is enough for its part, but not for a majority of three.
+	_, err = Truth(current.Release{}, []Era{{Dirs: []string{dirs[0], root, root}}}, "/r/", decodeRaw)
+	require.ErrorContains(t, err, "no majority")
+}

@@ -1,0 +1,126 @@
+package etcd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/watchsim/watchsim/cluster/etcd/raftlog"
+	"github.com/watchsim/watchsim/model"
+)
+
+// Era is the life of a cluster up to a restore, or up to the end. Each has logs of its
+// own: a restored cluster goes on with the state of the one before it.
+type Era struct {
+	// Dirs are the data folders of all members, running, stopped or crashed.
+	Dirs []string
+	// Applied is the last log entry that the restore which ended the era took over; 0
+	// if nothing did. A member that is stopped may have entries it has not applied.
+	Applied uint64
+	// Revision is what the era begins at, with everything older compacted, if the
+	// restore raised it; 0 if it is where the era before ended.
+	Revision int64
+}
+
+// Truth reads what the cluster committed from its members' logs and nothing
+// else: neither the database, nor a cache, nor a client's view has a say. The eras are
+// in their order; prefix selects the keys of the watched resource. decode turns a stored
+// value into an object, whose RV Truth sets.
+//
+// The members must keep their logs, as those Start boots do, and one of them what
+// a leader sent to another as a snapshot. It is an error if they contradict each other, or hold requests whose effect depends on
+// more than the log says, as under an alarm or with authentication.
+//
+// The times of compactions are unknown here and set to model.Pending.
+func Truth(release Release, eras []Era, prefix string, decode func(key string, value []byte) (model.Object, error)) (model.Truth, error) {
+	var truth model.Truth
+	store := newStore()
+	last := map[string]model.Object{} // by key, what a deletion deletes
+	for _, era := range eras {
+		if era.Revision != 0 {
+			store.revision = era.Revision
+			truth.Compactions = append(truth.Compactions, model.Compaction{RV: store.compact(era.Revision), Time: model.Pending})
+		}
+		entries, err := era.entries(release)
+		if err != nil {
+			return model.Truth{}, err
+		}
+		if err := extend(&truth, release, store, entries, last, prefix, decode); err != nil {
+			return model.Truth{}, err
+		}
+	}
+	truth.Revision = store.revision
+	return truth, nil
+}
+
+// entries are what the members committed in an era.
+func (e Era) entries(release Release) ([]raftlog.Entry, error) {
+	logs := make([]raftlog.Log, len(e.Dirs))
+	for i, dir := range e.Dirs {
+		log, err := release.ReadLog(dir)
+		if err != nil {
+			return nil, err
+		}
+		logs[i] = log
+	}
+	entries, err := raftlog.Settled(logs)
+	if applied := int(e.Applied); applied > 0 && applied < len(entries) {
+		entries = entries[:applied]
+	}
+	return entries, err
+}
+
+// extend applies entries to a store and adds to the truth what they changed.
+func extend(truth *model.Truth, release Release, store *store, entries []raftlog.Entry, last map[string]model.Object,
+	prefix string, decode func(string, []byte) (model.Object, error),
+) error {
+	for _, entry := range entries {
+		effect, err := apply(store, release, entry)
+		if err != nil {
+			return fmt.Errorf("replay log entry %d: %w", entry.Index, err)
+		}
+		if effect.compacted != 0 {
+			truth.Compactions = append(truth.Compactions, model.Compaction{RV: effect.compacted, Time: model.Pending})
+		}
+		for _, written := range effect.changes {
+			if !strings.HasPrefix(written.key, prefix) {
+				continue
+			}
+			change, err := describeChange(written, store.revision, last, decode)
+			if err != nil {
+				return err
+			}
+			truth.Changes = append(truth.Changes, change)
+		}
+	}
+	return nil
+}
+
+// apply replays one log entry. Elections leave empty entries, and changes of
+// membership are of no concern to the store.
+func apply(store *store, release Release, entry raftlog.Entry) (effect, error) {
+	if !entry.Normal || len(entry.Data) == 0 {
+		return effect{}, nil
+	}
+	request, err := release.Request(entry.Data)
+	if err != nil || request == nil {
+		return effect{}, err
+	}
+	return store.apply(request)
+}
+
+// describeChange turns a write into a change of the watched resource. last holds
+// the last state of each key and is kept up to date.
+func describeChange(written write, revision int64, last map[string]model.Object, decode func(string, []byte) (model.Object, error)) (model.Change, error) {
+	if written.deleted {
+		object := last[written.key]
+		object.RV = revision
+		return model.Change{RV: revision, Deleted: true, Expired: written.expired, Object: object}, nil
+	}
+	object, err := decode(written.key, written.value)
+	if err != nil {
+		return model.Change{}, fmt.Errorf("decode %s at revision %d: %w", written.key, revision, err)
+	}
+	object.RV = revision
+	last[written.key] = object
+	return model.Change{RV: revision, Object: object}, nil
+}

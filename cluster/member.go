@@ -1,0 +1,251 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simdisk"
+)
+
+// Member is one etcd member through all its lives. Each life is a process of
+// its own, and finds the files that the one before it left; a restored member has a
+// folder of its own.
+type Member struct {
+	cluster *Cluster
+	name    string
+	chance  *rand.Rand // which sectors a failing disk keeps
+
+	mu      sync.Mutex   // guards what follows; never held while anything waits
+	life    int          // the folder's number, from 1; each restore has another
+	process *sim.Process // nil while the member is down
+	running *etcd.Member // nil while it does not serve
+
+	restores []restore // in their order
+	tracked  int       // how many want to know what the disk has
+}
+
+// restore is that of a member from what a life left.
+type restore struct {
+	from int // the life's number
+	etcd.Restored
+}
+
+// ErrState means that a member or server is not in the state that the request
+// presumes, such as stopping one that is down.
+var ErrState = errors.New("it is not in the state this presumes")
+
+// Name is the member's name, which is its host's too.
+func (m *Member) Name() string { return m.name }
+
+// Up reports whether the member runs.
+func (m *Member) Up() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.running != nil
+}
+
+// Start boots the member from its files. It does not wait until the member
+// serves clients: one that finds no quorum stays up and goes on trying.
+func (m *Member) Start() error {
+	process := m.cluster.world.Process(m.name)
+	if !m.enter(process) {
+		return fmt.Errorf("start %s: %w: it is up", m.name, ErrState)
+	}
+	m.track(0)
+	var running *etcd.Member
+	var err error
+	process.Do(func() {
+		running, err = etcd.Start(m.settings(m.dir()))
+	})
+	if running == nil && err == nil {
+		return fmt.Errorf("start %s: %w: it crashed while it booted", m.name, ErrState)
+	}
+	if err != nil {
+		m.leave(process)
+		return fmt.Errorf("start %s: %w", m.name, err)
+	}
+	m.mu.Lock()
+	if m.process == process {
+		m.running = running
+	}
+	m.mu.Unlock()
+	return nil
+}
+
+// settings are those of a life whose files are in dir.
+func (m *Member) settings(dir string) etcd.Config {
+	return etcd.Config{
+		Release:        m.cluster.config.Target.Etcd(),
+		Name:           m.name,
+		Dir:            dir,
+		Cluster:        MemberNames(m.cluster.config.Members),
+		ProgressNotify: m.cluster.config.ProgressNotify,
+		Logger:         m.cluster.config.Logger,
+		Trouble:        m.cluster.watches,
+	}
+}
+
+// await waits until the member serves clients, or for as long as a boot may take.
+func (m *Member) await() error {
+	m.mu.Lock()
+	running := m.running
+	m.mu.Unlock()
+	if running == nil {
+		return fmt.Errorf("wait for %s: %w: it is down", m.name, ErrState)
+	}
+	select {
+	case <-running.Ready():
+		return nil
+	case <-time.After(bootMost):
+		return fmt.Errorf("wait for %s: it did not serve within %v", m.name, bootMost)
+	}
+}
+
+// Stop shuts the member down in an orderly way.
+func (m *Member) Stop() error {
+	m.mu.Lock()
+	process, running := m.process, m.running
+	m.running = nil
+	m.mu.Unlock()
+	if running == nil {
+		return fmt.Errorf("stop %s: %w: it is down", m.name, ErrState)
+	}
+	if process.Do(running.Stop) {
+		m.leave(process)
+	}
+	return nil
+}
+
+// Crash ends the member at once and keeps its files as they are at this moment.
+func (m *Member) Crash() error {
+	m.mu.Lock()
+	process := m.process
+	m.mu.Unlock()
+	if process == nil {
+		return fmt.Errorf("crash %s: %w: it is down", m.name, ErrState)
+	}
+	process.Crash()
+	m.leave(process)
+	return nil
+}
+
+// CutPower is Crash, and loses what of the files was not synced since the member is
+// tracked: every sector, or each by chance. It returns how many sectors were lost.
+func (m *Member) CutPower(keepSome bool) (lost int, err error) {
+	if err := m.Crash(); err != nil {
+		return 0, err
+	}
+	return m.disk().Fail(m.dir(), func() bool { return keepSome && m.chance.IntN(2) == 0 }), nil
+}
+
+// Restore stops the member and starts one in its place that is restored from its
+// database, with the revision raised by bump and everything older compacted, or as it
+// was if bump is 0. The member must be alone.
+func (m *Member) Restore(bump int64) error {
+	if err := m.Stop(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	from := m.life
+	m.mu.Unlock()
+	next := restore{from: from}
+	var err error
+	m.cluster.world.Process(m.name).Do(func() {
+		next.Restored, err = etcd.Restore(m.settings(m.folder(from+1)), m.dir(), bump)
+	})
+	if err != nil {
+		return errors.Join(err, m.Start())
+	}
+	if next.Revision != 0 {
+		m.cluster.asked(next.Revision)
+	}
+	m.mu.Lock()
+	m.life++
+	m.restores = append(m.restores, next)
+	m.mu.Unlock()
+	return m.Start()
+}
+
+// track has the member's disk remember what was synced while at least one wants it:
+// one more, one less, or as many as before with the files of a new life.
+func (m *Member) track(more int) {
+	dir := m.dir()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.tracked
+	switch m.tracked += more; {
+	case m.tracked == 0:
+		m.disk().Forget()
+	case before == 0 || more == 0:
+		m.disk().Track(dir)
+	}
+}
+
+func (m *Member) disk() *simdisk.Disk { return m.cluster.world.Disk(m.name) }
+
+// enter makes process the member's, unless it has one.
+func (m *Member) enter(process *sim.Process) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process != nil {
+		return false
+	}
+	m.process = process
+	m.life = max(m.life, 1)
+	return true
+}
+
+// leave forgets the member's process.
+func (m *Member) leave(process *sim.Process) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process == process {
+		m.process, m.running = nil, nil
+	}
+}
+
+// MoveLeader hands leadership from this member, which must lead, to another.
+func (m *Member) MoveLeader(ctx context.Context, to string) error {
+	err := fmt.Errorf("move leadership from %s: %w: it is down", m.name, ErrState)
+	m.do(func(running *etcd.Member) { err = running.MoveLeader(ctx, to) })
+	return err
+}
+
+// do runs f in the member's process, if the member is up.
+func (m *Member) do(f func(*etcd.Member)) {
+	m.mu.Lock()
+	process, running := m.process, m.running
+	m.mu.Unlock()
+	if running != nil {
+		process.Do(func() { f(running) })
+	}
+}
+
+// peek calls f with what runs, if the member is up, without waiting. It reports
+// false if it could not look, as that is changing just now.
+func (m *Member) peek(f func(*etcd.Member)) bool {
+	if !m.mu.TryLock() {
+		return false
+	}
+	defer m.mu.Unlock()
+	if m.running != nil {
+		f(m.running)
+	}
+	return true
+}
+
+func (m *Member) folder(life int) string {
+	return fmt.Sprintf("%s/%s.%d", simdisk.Root, m.name, life)
+}
+
+func (m *Member) dir() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.folder(m.life)
+}

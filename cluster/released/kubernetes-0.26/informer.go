@@ -1,0 +1,50 @@
+package kubernetes
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
+	"github.com/watchsim/watchsim/model"
+)
+
+// informer is an informer of client-go 0.26, whose requests carry no context.
+type informer struct {
+	source     *translate.ListerWatcher
+	ctx        context.Context // that of Run, which no request precedes
+	store      cache.Store
+	controller cache.Controller
+}
+
+func newInformer(api target.API, scope model.Scope) *informer {
+	i := &informer{source: &translate.ListerWatcher{API: api, Scope: scope}}
+	i.store, i.controller = cache.NewInformer(&cache.ListWatch{
+		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
+			return i.source.List(i.ctx, options)
+		},
+		WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
+			return i.source.Watch(i.ctx, options)
+		},
+	}, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs{})
+	return i
+}
+
+// Run implements target.Informer.
+func (i *informer) Run(ctx context.Context) {
+	i.ctx = ctx
+	i.controller.Run(ctx.Done())
+}
+
+// Objects implements target.Informer.
+func (i *informer) Objects() []model.Object { return translate.ObjectsOf(i.store.List()) }
+
+// LastSyncRV implements target.Informer.
+func (i *informer) LastSyncRV() int64 {
+	return translate.ParseRV(i.controller.LastSyncResourceVersion())
+}

@@ -1,0 +1,125 @@
+package kubernetes
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
+	"github.com/watchsim/watchsim/faults"
+)
+
+// compactInterval is how often kube-apiserver's storage compacts etcd by default.
+const compactInterval = 5 * time.Minute
+
+// server is one API server from the registry down.
+type server struct {
+	*registry.Handler
+	cacher *cacher.Cacher
+	// upstream lies between the cache and the etcd3 store.
+	upstream *translate.Upstream
+
+	stopping sync.Once
+	stopped  chan struct{}
+	release  []func() // in the order in which Stop calls them
+}
+
+// startServer wires what newETCD3Storage and StorageWithCacher of kube-apiserver 0.26
+// wire for one resource. The compactor shares the store's etcd client; there it has
+// one of its own.
+func startServer(config target.ServerConfig) (*server, error) {
+	connected, err := etcd.NewClient(config.Endpoints...)
+	if err != nil {
+		return nil, err
+	}
+	client := withoutEndpoints(connected)
+	serving, stopServing := context.WithCancel(context.Background())
+	etcd3.StartCompactor(serving, client, compactInterval)
+	below := func() {
+		stopServing()
+		connected.Close()
+	}
+	trouble := config.Trouble
+	if trouble == nil {
+		trouble = &target.Trouble{}
+	}
+	store := etcd3.New(client, translate.TroubledCodec{Codec: translate.PodCodec, Trouble: trouble}, translate.NewPod,
+		translate.StoragePrefix, translate.PodResource,
+		translate.TroubledTransformer{Transformer: identity.NewEncryptCheckTransformer(), Trouble: trouble},
+		true, etcd3.NewDefaultLeaseManagerConfig())
+
+	upstream := translate.NewUpstream(store, trouble, config.Reached)
+	cache, err := cacher.NewCacherFromConfig(cacher.Config{
+		Storage:        upstream,
+		Versioner:      storage.APIObjectVersioner{},
+		GroupResource:  translate.PodResource,
+		ResourcePrefix: translate.ResourcePrefix,
+		KeyFunc:        translate.PodKey,
+		GetAttrsFunc:   translate.PodAttributes,
+		IndexerFuncs:   translate.PodTriggers,
+		Indexers:       &translate.PodIndexers,
+		NewFunc:        translate.NewPod,
+		NewListFunc:    translate.NewPodList,
+		Codec:          translate.PodCodec,
+	})
+	if err != nil {
+		below()
+		return nil, err
+	}
+	stopped := make(chan struct{})
+	return &server{
+		Handler:  &registry.Handler{Storage: cache, Release: release, Stopped: stopped, TTL: trouble.TTL.Load},
+		cacher:   cache,
+		upstream: upstream,
+		stopped:  stopped,
+		release:  []func(){cache.Stop, below},
+	}, nil
+}
+
+// withoutEndpoints is a client over the connections of another that names no
+// endpoints. The compactor remembers, for the whole process, which ones have one
+// already: only one server of a run would compact, and none once that is killed.
+func withoutEndpoints(connected *clientv3.Client) *clientv3.Client {
+	client := clientv3.NewCtxClient(connected.Ctx())
+	lockEndpoints(client)
+	client.KV = etcd3.NewETCDLatencyTracker(connected.KV)
+	client.Lease = connected.Lease
+	client.Watcher = connected.Watcher
+	client.Maintenance = connected.Maintenance
+	return client
+}
+
+// lockEndpoints gives a client the lock that it takes to name its endpoints. That of
+// etcd 3.5 has none if it is made from a context.
+func lockEndpoints(client *clientv3.Client) {
+	lock := reflect.ValueOf(client).Elem().FieldByName("mu")
+	if lock.IsValid() && lock.IsNil() {
+		*(**sync.RWMutex)(lock.Addr().UnsafePointer()) = new(sync.RWMutex)
+	}
+}
+
+// Watchers implements target.Counter.
+func (s *server) Watchers() int { return countWatchers(s.cacher) }
+
+// BreakWatch implements target.Server.
+func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) }
+
+// Stop implements target.Server.
+func (s *server) Stop() {
+	s.stopping.Do(func() {
+		close(s.stopped)
+		for _, release := range s.release {
+			release()
+		}
+	})
+}

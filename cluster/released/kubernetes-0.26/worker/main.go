@@ -1,0 +1,9 @@
+// Command worker works off runs of Kubernetes 0.26 for simrun, which builds and starts it.
+package main
+
+import (
+	"github.com/watchsim/watchsim/cluster/etcd/current"
+	kubernetes "github.com/watchsim/watchsim/cluster/released/kubernetes-0.26"
+)
+
+func main() { kubernetes.Work("kubernetes-0.26", current.Release{}) }

@@ -1,0 +1,163 @@
+package scenario
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/workload"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/sim"
+)
+
+// Entry is a named setting for specs.
+type Entry struct {
+	Name string
+	// Summary says what the scenario is for.
+	Summary string
+	spec    Spec
+	// script is what the clients do, if nothing of it is drawn.
+	script []workload.Act
+	// minimum is what has to happen in a run of it: see vacuity.go.
+	minimum linearizability.Counts
+}
+
+// catalogue lists the scenarios; the first is the default.
+var catalogue = append(drawn, scripted...)
+
+// drawn are those in which the seed decides what clients do.
+var drawn = []Entry{
+	{Name: "minute", Summary: "one etcd member, one API server, every kind of fault in turn",
+		spec:    Spec{Members: 1, Servers: 1},
+		minimum: linearizability.Counts{Writes: 5, Gets: 5, Lists: 5, Streams: 4, Events: 15, Bookmarks: 1, Changes: 8, Faults: 1, Shared: 1, Released: 1}},
+	{Name: "quorum", Summary: "three etcd members: leader changes and lost quorums come on top",
+		spec:    Spec{Members: 3, Servers: 1},
+		minimum: linearizability.Counts{Writes: 2, Gets: 2, Lists: 4, Streams: 4, Events: 6, Bookmarks: 1, Changes: 3, Faults: 1, Released: 1}},
+	{Name: "pair", Summary: "two API servers over one etcd member, with clients on both",
+		spec:    Spec{Members: 1, Servers: 2},
+		minimum: linearizability.Counts{Writes: 8, Gets: 8, Lists: 10, Streams: 4, Events: 25, Bookmarks: 2, Changes: 9, Faults: 1, Shared: 1, Released: 2}},
+	{Name: "storm", Summary: "three etcd members, two API servers, and every kind of fault in every run",
+		spec:    Spec{Members: 3, Servers: 2, Every: true},
+		minimum: linearizability.Counts{Writes: 1, Lists: 2, Streams: 5, Blocks: 3, Events: 10, Bookmarks: 2, Resumed: 1, Changes: 4, Faults: 10, Released: 2}},
+	{Name: "calm", Summary: "nothing goes wrong but the schedule",
+		spec:    Spec{Members: 1, Servers: 1, Kinds: []string{}},
+		minimum: linearizability.Counts{Writes: 10, Gets: 15, Lists: 18, Streams: 3, Events: 25, Bookmarks: 1, Changes: 14, Delivered: 1, Informers: 1, Shared: 1, Released: 1}},
+	{Name: "cold", Summary: "the cluster boots under the seed's own schedule, unkind as it may be, instead of calmly",
+		spec:    Spec{Members: 3, Servers: 2, Cold: true},
+		minimum: linearizability.Counts{Writes: 2, Gets: 2, Lists: 4, Streams: 4, Events: 6, Bookmarks: 1, Changes: 3, Faults: 1, Released: 2}},
+	{Name: "reinit", Summary: "API servers lose their watch on etcd again and again behind partitions, while watches start and stall",
+		spec: Spec{
+			Members: 1, Servers: 2, Watchers: 36, CountMost: 14, Every: true,
+			Kinds:    []string{"watch-break", "partition"},
+			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 300 * time.Millisecond, StallMax: 4 * time.Second},
+		},
+		minimum: linearizability.Counts{Writes: 10, Gets: 14, Lists: 12, Streams: 20, Blocks: 10, Events: 75, Bookmarks: 7, Changes: 12,
+			Refused: 1, Faults: 2, Shared: 1, Released: 2, Scribbled: 9}},
+	{Name: "crowd", Summary: "no faults and a kind schedule: clients that stop reading are in the way of a flood of writes",
+		spec: Spec{
+			Members: 1, Servers: 1, Watchers: 6, Sleepers: 8, Flood: 200, EventBytes: 32 << 10,
+			Kinds:    []string{},
+			Schedule: &sim.Schedule{YieldEvery: 200},
+		},
+		minimum: linearizability.Counts{Writes: 120, Gets: 20, Lists: 20, Streams: 75, Blocks: 40, Events: 450, Bookmarks: 5, Changes: 120,
+			Unblocked: 30, Shared: 3, Released: 1, Scribbled: 65}},
+	{Name: "idle", Summary: "after faults, minutes in which nobody writes but a neighbour: bookmarks alone tell clients how far they are",
+		spec: Spec{
+			Members: 1, Servers: 1, Duration: 150 * time.Second, Quiet: 110 * time.Second,
+			Neighbour: 7 * time.Second,
+		},
+		minimum: linearizability.Counts{Writes: 3, Gets: 7, Lists: 5, Streams: 4, Events: 8, Bookmarks: 4, Changes: 6, Faults: 1,
+			Refreshed: 1, Shared: 10, Released: 1}},
+	{Name: "growth", Summary: "a flood of changes after two slow minutes: the cache's window has lost events, and then it grows",
+		spec: Spec{
+			Members: 1, Servers: 1, Sleepers: 8, Flood: 160, Kinds: []string{},
+			Duration: 190 * time.Second, Quiet: 40 * time.Second, Operations: 400,
+		},
+		minimum: linearizability.Counts{Writes: 130, Gets: 50, Lists: 40, Streams: 160, Blocks: 90, Events: 750, Bookmarks: 9, Changes: 130,
+			Unblocked: 4, Shared: 5, Released: 1, Scribbled: 150}},
+	{Name: "tombstone", Summary: "history is compacted at deletions, while the cache is cut off before them, or as the last change before a crash",
+		spec: Spec{Members: 1, Servers: 1, Operations: 160, Plan: tombstonePlan},
+		minimum: linearizability.Counts{Writes: 3, Gets: 10, Lists: 6, Streams: 4, Blocks: 1, Events: 10, Bookmarks: 1, Changes: 4,
+			Faults: 7, Shared: 1, Released: 1}},
+	{Name: "silence", Summary: "halfway through the faults everybody stops writing but a neighbour: caches that watch anew get no event, and progress alone tells how far they are",
+		spec: Spec{
+			Members: 1, Servers: 1, Duration: 150 * time.Second, Quiet: 110 * time.Second,
+			Writing: 18 * time.Second, Neighbour: 7 * time.Second,
+		},
+		minimum: linearizability.Counts{Writes: 4, Gets: 7, Lists: 5, Streams: 4, Blocks: 1, Events: 10, Bookmarks: 3, Changes: 4, Faults: 1,
+			Shared: 10, Released: 1}},
+	{Name: "rewatch", Summary: "the caches' watches on etcd end again and again, while etcd's streams are held up and everybody asks for the newest state",
+		spec: Spec{Members: 1, Servers: 2, Operations: 400, Plan: rewatchPlan},
+		minimum: linearizability.Counts{Writes: 10, Gets: 14, Lists: 8, Streams: 14, Blocks: 5, Events: 13, Bookmarks: 4, Changes: 14,
+			Resumed: 3, Refused: 4, Faults: 52, Shared: 1, Released: 2, Scribbled: 1}},
+}
+
+// tombstonePlan has etcd compacted at a deletion again and again. At first the cache
+// has not got it, if it was the first change since its stream was held up, and asks
+// for it once more on a new connection. Then it is where etcd's history ends.
+var tombstonePlan = func() string {
+	plan := "# watchsim plan v1\n"
+	for at := 2 * time.Second; at < 40*time.Second; at += 6 * time.Second {
+		plan += fmt.Sprintf("at %v stream-stall server=apiserver-0 for=2.5s\n", at) +
+			fmt.Sprintf("at %v compaction revision=deletion\n", at+1800*time.Millisecond) +
+			fmt.Sprintf("at %v reset from=apiserver-0 to=etcd-0\n", at+2*time.Second) +
+			fmt.Sprintf("at %v compaction revision=deletion\n", at+4*time.Second) +
+			fmt.Sprintf("at %v etcd-crash member=etcd-0 down=200ms\n", at+5200*time.Millisecond)
+	}
+	return plan
+}()
+
+// rewatchPlan has the stream of a cache's watches held up again and again, and ends its
+// watch several times meanwhile: some are given up before etcd's client knows of them.
+// Reads that must be fresh wait all the while, and ask for progress.
+var rewatchPlan = func() string {
+	plan := "# watchsim plan v1\n"
+	for at := 3 * time.Second; at < 42*time.Second; at += 3 * time.Second {
+		for server := range 2 {
+			began := at + time.Duration(server)*1500*time.Millisecond
+			plan += fmt.Sprintf("at %v stream-stall server=apiserver-%d for=1.2s\n", began, server)
+			for _, after := range []time.Duration{300, 600, 900} {
+				plan += fmt.Sprintf("at %v watch-close server=apiserver-%d\n", began+after*time.Millisecond, server)
+			}
+		}
+	}
+	return plan
+}()
+
+// Catalogue lists the scenarios in a fixed order; the first is the default.
+func Catalogue() []Entry { return append([]Entry{}, catalogue...) }
+
+// ErrUnknownScenario means that no scenario has the name that was given.
+var ErrUnknownScenario = errors.New("unknown scenario")
+
+// find returns the scenario of that name.
+func find(name string) (Entry, bool) {
+	for _, entry := range catalogue {
+		if entry.Name == name {
+			return entry, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Named returns the spec of a scenario, without target and seed.
+func Named(name string) (Spec, error) {
+	var names []string
+	for _, entry := range catalogue {
+		if entry.Name == name {
+			spec := entry.spec
+			spec.Scenario = name
+			spec.Duration = cmp.Or(spec.Duration, time.Minute)
+			spec.Operations = cmp.Or(spec.Operations, 200)
+			if spec.Explore != nil {
+				window := *spec.Explore
+				spec.Explore = &window
+			}
+			return spec, nil
+		}
+		names = append(names, entry.Name)
+	}
+	return Spec{}, fmt.Errorf("%w: expected one of %s, found %q", ErrUnknownScenario, strings.Join(names, ", "), name)
+}

@@ -1,0 +1,122 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simnet"
+)
+
+// Template is what the boot of a run's cluster is a function of. Runs that have theirs in
+// common begin in copies of one world.
+type Template struct {
+	Target  string
+	Members int
+	Servers int
+	// WindowEvents is that of a spec.
+	WindowEvents int
+	// Cold templates have booted nothing: their runs do so themselves.
+	Cold bool
+}
+
+// Template is that of a run.
+func (s Spec) Template() Template {
+	return Template{Target: s.Target, Members: s.Members, Servers: s.Servers, WindowEvents: s.WindowEvents, Cold: s.Cold}
+}
+
+// templateSeed is the seed that every template boots by.
+const templateSeed = 1
+
+// templateLatency is what the network takes meanwhile.
+var templateLatency = simnet.Latency{Min: 200 * time.Microsecond, Max: 400 * time.Microsecond}
+
+// Begin says which run begins in a world that has booted and stands still. It is called
+// by no goroutine of the simulation, and may copy the process first.
+type Begin func() (Spec, Options, error)
+
+// Execute boots a template under a calm schedule, and then runs what begin says. The error
+// is about a run that could not be started; a run that went wrong is in the result. log
+// takes what the cacher's libraries and etcd log, nil for nothing.
+//
+// A process does this once.
+func Execute(template Template, made target.Target, log *sim.Logbook, begin Begin) (*Run, error) {
+	if logger, ok := made.(target.Logger); ok && log != nil {
+		logger.LogTo(log)
+		defer logger.LogTo(nil)
+	}
+	var r *Run
+	var ran *cluster.Cluster
+	var failed error
+	result, err := sim.Run(sim.Config{Source: sim.FromSeed(templateSeed), Network: network(templateLatency)}, func(world *sim.World) {
+		start := func() (err error) {
+			ran, err = cluster.Start(world, cluster.Config{
+				Members: template.Members, Servers: template.Servers, Target: made, Latency: templateLatency,
+				BookmarkPeriod: bookmarkPeriod, ProgressNotify: progressNotify, WindowEvents: template.WindowEvents,
+				Logger: etcdLogger(log),
+			})
+			return err
+		}
+		var up error
+		if !template.Cold {
+			up = start()
+		}
+		world.Pause(func() {
+			r, failed = started(world, template, begin)
+		})
+		if failed != nil {
+			return
+		}
+		if template.Cold {
+			up = start()
+		}
+		if up != nil {
+			r.problem(fmt.Errorf("the cluster did not come up: %w", up))
+			return
+		}
+		ran.Follow(r.Spec.latency(), r.Spec.eventBytes())
+		r.live(world, ran, made)
+		world.Settle()
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, fmt.Errorf("the cluster did not boot: %s\n%s", result.Stop, result.Stacks)
+	}
+	r.Result = result
+	if ran != nil {
+		r.Unreadable = r.readTruth(ran)
+	}
+	return r, nil
+}
+
+// started has the run begin that begin says.
+func started(world *sim.World, template Template, begin Begin) (*Run, error) {
+	spec, options, err := begin()
+	if err != nil {
+		return nil, err
+	}
+	if spec.Template() != template {
+		return nil, fmt.Errorf("%w: expected one that begins in %+v, found %+v", ErrSpec, template, spec.Template())
+	}
+	r, err := newRun(spec)
+	if err != nil {
+		return nil, err
+	}
+	world.Begin(r.config(options))
+	r.Began = world.Progress().Now // unless the cluster is to boot first
+	if options.Begun != nil {
+		options.Begun(world)
+	}
+	if options.Closed != nil {
+		r.closed = func() { options.Closed(world) }
+	}
+	if len(spec.Branches) > 0 || options.Mark != nil {
+		r.pause(world, options)
+	}
+	return r, nil
+}

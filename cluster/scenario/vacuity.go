@@ -1,0 +1,91 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/linearizability"
+)
+
+// A verdict is worth what happened in its run. Each scenario of the catalogue
+// says what has to happen at least; a run that shows less is inconclusive. The
+// numbers are about half of the lowest that 300 seeds showed, so that they are
+// met by any seed that does what the scenario is for, and not by one that got
+// stuck. What one seed in ten lacks by chance, such as a 410, is demanded
+// nowhere but where the scenario is about it.
+
+// minimum is what has to happen in a run that is none of the catalogue's.
+var minimum = linearizability.Counts{Writes: 5, Gets: 1, Lists: 2, Streams: 3, Events: 10, Changes: 5}
+
+// minimum is what has to happen in a run of this spec: what its scenario says if
+// the spec is at least as large as the scenario, and otherwise like it. A plan
+// that was not drawn from the seed makes it another setting. A reduced run shows
+// one thing and need show nothing else. A release that was not built for what a
+// scenario demands is spared it.
+func (s Spec) minimum() linearizability.Counts {
+	wanted := s.minimumOfScenario()
+	if release, known := released.Find(s.Target); known && release.RareBookmarks {
+		wanted.Bookmarks = 0
+	}
+	return wanted
+}
+
+func (s Spec) minimumOfScenario() linearizability.Counts {
+	if s.Reduced != nil {
+		return linearizability.Counts{}
+	}
+	entry, known := find(s.Scenario)
+	if !known {
+		return minimum
+	}
+	whole, _ := Named(s.Scenario)
+	whole.Explore = nil
+	if s.Plan != "" && s.Plan != whole.Plan {
+		drawn := s
+		drawn.Plan = ""
+		if plan, err := drawn.plan(); err != nil || plan.String() != s.Plan {
+			return minimum
+		}
+	}
+	if s.Duration < whole.Duration || s.Operations < whole.Operations {
+		return minimum
+	}
+	s.Target, s.Mutant, s.Seed, s.Plan, s.Explore = "", "", 0, whole.Plan, nil
+	s.Duration, s.Operations = whole.Duration, whole.Operations
+	if !reflect.DeepEqual(s, whole) {
+		return minimum
+	}
+	return entry.minimum
+}
+
+// unaccounted says which planned faults neither fired nor were reported as not
+// fired, with the reason: none, unless the engine lost one.
+func (r *Run) unaccounted() []string {
+	var problems []string
+	if fired, not := len(r.Faults.Fired), len(r.Faults.NotFired); fired+not != r.planned {
+		problems = append(problems, fmt.Sprintf("of %d planned faults %d fired and %d did not, and nothing is known of the rest",
+			r.planned, fired, not))
+	}
+	for _, fault := range r.Faults.NotFired {
+		if fault.Reason == "" {
+			problems = append(problems, fmt.Sprintf("the fault %q did not fire for no reason", fault.Fault))
+		}
+	}
+	return problems
+}
+
+// Unfired is a planned fault that could not happen, and why.
+type Unfired struct {
+	Fault  string `json:"fault"`
+	Reason string `json:"reason"`
+}
+
+// unfired lists the faults that could not happen.
+func (r *Run) unfired() []Unfired {
+	list := make([]Unfired, len(r.Faults.NotFired))
+	for i, fault := range r.Faults.NotFired {
+		list[i] = Unfired{Fault: fault.Fault.String(), Reason: fault.Reason}
+	}
+	return list
+}

@@ -1,0 +1,181 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+)
+
+// Server is one API server through all its lives. It keeps nothing between
+// them: its cache starts empty.
+type Server struct {
+	cluster *Cluster
+	name    string
+	trouble target.Trouble // that all lives meet
+
+	mu      sync.Mutex   // guards what follows; never held while anything waits
+	process *sim.Process // nil while the server is down
+	running *handler     // nil while it does not serve
+	leaks   []int        // goroutines left over after each orderly stop
+}
+
+// stopGrace is how long the goroutines of a stopped server may take to end.
+const stopGrace = time.Second
+
+// readGrace is how much longer they have if all clients had left: a read of Kubernetes'
+// cache that waits to be fresh leaves a goroutine behind that sleeps out the 3 s of its
+// blockTimeout, whatever becomes of the read (watchCache.waitUntilFreshLocked).
+const readGrace = 3 * time.Second
+
+// Name is the server's name, which is its host's too.
+func (s *Server) Name() string { return s.name }
+
+// Up reports whether the server runs.
+func (s *Server) Up() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running != nil
+}
+
+// Leaks is how many goroutines were left over after each orderly stop.
+func (s *Server) Leaks() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]int{}, s.leaks...)
+}
+
+// Start brings the server up. Its cache fills afterwards.
+func (s *Server) Start() error {
+	process := s.cluster.world.Process(s.name)
+	s.mu.Lock()
+	if s.process != nil {
+		s.mu.Unlock()
+		return fmt.Errorf("start %s: %w: it is up", s.name, ErrState)
+	}
+	s.process = process
+	s.mu.Unlock()
+
+	var server target.Server
+	var listener net.Listener
+	var err error
+	process.Do(func() {
+		server, err = s.cluster.config.Target.Start(target.ServerConfig{
+			Name:           s.name,
+			Endpoints:      s.cluster.endpoints(),
+			BookmarkPeriod: s.cluster.config.BookmarkPeriod,
+			WindowEvents:   s.cluster.config.WindowEvents,
+			Reached:        s.pass,
+			Trouble:        &s.trouble,
+		})
+		if err != nil {
+			return
+		}
+		if listener, err = net.Listen("tcp", address(s.name)); err != nil {
+			server.Stop()
+		}
+	})
+	if err != nil {
+		s.leave(process)
+		return fmt.Errorf("start %s: %w", s.name, err)
+	}
+	if listener == nil {
+		return fmt.Errorf("start %s: %w: it crashed while it booted", s.name, ErrState)
+	}
+	running := &handler{server: server, listener: listener, mail: s.cluster.mail, config: &s.cluster.config, pass: s.pass}
+	s.mu.Lock()
+	if s.process == process {
+		s.running = running
+	}
+	s.mu.Unlock()
+	process.Go(running.accept)
+	return nil
+}
+
+// Stop shuts the server down in an orderly way: it accepts no more connections,
+// ends its watches, and waits for its goroutines.
+func (s *Server) Stop() error {
+	s.mu.Lock()
+	process, running := s.process, s.running
+	s.running = nil
+	s.mu.Unlock()
+	if running == nil {
+		return fmt.Errorf("stop %s: %w: it is down", s.name, ErrState)
+	}
+	if !process.Do(func() {
+		running.listener.Close()
+		running.server.Stop()
+		running.close()
+	}) {
+		return nil
+	}
+	time.Sleep(stopGrace)
+	if s.cluster.left() && process.Goroutines() > 0 {
+		time.Sleep(readGrace)
+	}
+	leaked := process.Goroutines()
+	s.cluster.count(model.Stopped, s.name, process, running)
+	process.Crash()
+	s.mu.Lock()
+	s.leaks = append(s.leaks, leaked)
+	s.mu.Unlock()
+	s.leave(process)
+	return nil
+}
+
+// Crash ends the server at once.
+func (s *Server) Crash() error {
+	s.mu.Lock()
+	process := s.process
+	s.mu.Unlock()
+	if process == nil {
+		return fmt.Errorf("crash %s: %w: it is down", s.name, ErrState)
+	}
+	process.Crash()
+	s.leave(process)
+	return nil
+}
+
+// pass is called by an operation of the server's that has got to a point.
+func (s *Server) pass(ctx context.Context, point string) { s.cluster.points.pass(ctx, s.name, point) }
+
+// Disconnect ends the connections of all clients.
+func (s *Server) Disconnect() error {
+	s.mu.Lock()
+	process, running := s.process, s.running
+	s.mu.Unlock()
+	if running == nil {
+		return fmt.Errorf("disconnect %s: %w: it is down", s.name, ErrState)
+	}
+	process.Do(running.disconnect)
+	return nil
+}
+
+// BreakWatch makes the cacher lose its watch on etcd once.
+func (s *Server) BreakWatch(how faults.WatchEnd) error {
+	s.mu.Lock()
+	process, running := s.process, s.running
+	s.mu.Unlock()
+	if running == nil {
+		return fmt.Errorf("break the watch of %s: %w: it is down", s.name, ErrState)
+	}
+	process.Do(func() { running.server.BreakWatch(how) })
+	return nil
+}
+
+// leave forgets the server's process.
+func (s *Server) leave(process *sim.Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == process {
+		s.process, s.running = nil, nil
+	}
+}
+
+func address(server string) string { return server + ":6443" }

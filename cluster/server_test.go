@@ -1,0 +1,64 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simtest"
+)
+
+// lingering is a target whose servers leave a goroutine behind that takes so long.
+type lingering struct {
+	target.Target
+	takes time.Duration
+}
+
+func (l lingering) Start(target.ServerConfig) (target.Server, error) {
+	return lingeringServer{takes: l.takes}, nil
+}
+
+type lingeringServer struct {
+	target.Server
+	takes time.Duration
+}
+
+func (s lingeringServer) Stop() {
+	go time.Sleep(s.takes)
+}
+
+func TestAStoppedServerHasTimeToEndItsReads(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		takes time.Duration
+		left  bool
+		count int
+	}{
+		{"nothing lingers", 0, true, 0},
+		{"a read sleeps out its timeout", 3 * time.Second, true, 0},
+		{"a goroutine lingers for good", time.Hour, true, 1},
+		{"clients that are there have reads under way", 3 * time.Second, false, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			simtest.Isolated(t, func(t testing.TB) {
+				simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+					began := time.Now()
+					c, err := Start(world, Config{Servers: 1, Target: lingering{takes: row.takes}})
+					require.NoError(t, err)
+					if row.left {
+						c.CountOnce(model.Left)
+					}
+					require.NoError(t, c.servers[0].Stop())
+					censuses := c.Censuses(began)
+					last := censuses[len(censuses)-1]
+					require.Equal(t, model.Stopped, last.Phase)
+					require.Equal(t, row.count, last.Goroutines)
+				})
+			})
+		})
+	}
+}

@@ -1,0 +1,350 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/faults"
+)
+
+// Consumers are the clients whose pace faults can change.
+type Consumers interface {
+	SlowConsumer(client string, delay time.Duration) error
+	StallConsumer(client string) error
+	HealConsumer(client string) error
+}
+
+// Surface is what faults act on: this cluster and its clients.
+func (c *Cluster) Surface(consumers Consumers) faults.Surface {
+	return &surface{Consumers: consumers, cluster: c}
+}
+
+// surface translates the names of a plan into members, servers and links.
+type surface struct {
+	Consumers
+	cluster *Cluster
+}
+
+func (s *surface) Members() []string { return MemberNames(s.cluster.config.Members) }
+
+func (s *surface) Await(point, process string, number int) faults.Gate {
+	gate := s.cluster.points.arm(point, process, number)
+	member, err := s.member(process)
+	if err != nil || point != faults.PointSync {
+		return gate
+	}
+	member.track(1)
+	return &syncGate{Gate: gate, untrack: sync.OnceFunc(func() { member.track(-1) })}
+}
+
+// syncGate is a gate at which a member waits while its disk remembers what was synced before.
+type syncGate struct {
+	faults.Gate
+	untrack func()
+}
+
+// Release implements faults.Gate.
+func (s *syncGate) Release() {
+	s.Gate.Release()
+	s.untrack()
+}
+
+// lookBack is how many revisions are searched for a deletion.
+const lookBack = 200
+
+func (s *surface) Compact(ctx context.Context, back int64) (revision int64, err error) {
+	switch back {
+	case faults.OldestKept, faults.LastDeletion:
+		leader := s.cluster.Leader()
+		if leader == nil {
+			return 0, ErrNoMember
+		}
+		leader.do(func(m *etcd.Member) {
+			if back == faults.OldestKept {
+				revision = m.OldestRevision() + 1
+			} else if revision, err = m.LastDeletion(ctx, s.cluster.config.Target.Prefix(), lookBack); revision == 0 && err == nil {
+				err = fmt.Errorf("none of the last %d revisions that are kept deletes an object", lookBack)
+			}
+		})
+	default:
+		revision = s.cluster.Revision() - back
+	}
+	if err == nil && revision < 1 {
+		err = fmt.Errorf("there is no revision %d to compact at", revision)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return revision, s.cluster.Compact(ctx, revision)
+}
+
+func (s *surface) RestartMember(_ context.Context, name string) error {
+	member, err := s.member(name)
+	if err != nil {
+		return err
+	}
+	if err := member.Stop(); err != nil {
+		return err
+	}
+	return member.Start()
+}
+
+func (s *surface) CrashMember(name string) error {
+	member, err := s.member(name)
+	if err != nil {
+		return err
+	}
+	return member.Crash()
+}
+
+func (s *surface) StartMember(_ context.Context, name string) error {
+	member, err := s.member(name)
+	if err != nil || member.Up() {
+		return err
+	}
+	return member.Start()
+}
+
+func (s *surface) MoveLeader(ctx context.Context) (from, to string, err error) {
+	leader := s.cluster.Leader()
+	if leader == nil {
+		return "", "", ErrNoMember
+	}
+	members := s.cluster.members
+	for i, member := range members {
+		if member == leader {
+			next := members[(i+1)%len(members)]
+			return leader.name, next.name, leader.MoveLeader(ctx, next.name)
+		}
+	}
+	return "", "", ErrNoMember
+}
+
+func (s *surface) SetDiskDelay(name string, delay time.Duration) error {
+	member, err := s.member(name)
+	if err != nil {
+		return err
+	}
+	member.disk().SetDelay(delay)
+	return nil
+}
+
+func (s *surface) CutPower(name string, keep faults.Keep) (lost int, err error) {
+	member, err := s.member(name)
+	if err != nil {
+		return 0, err
+	}
+	return member.CutPower(keep == faults.KeepSome)
+}
+
+func (s *surface) RestoreMember(_ context.Context, name string, bump int64) error {
+	member, err := s.member(name)
+	if err != nil {
+		return err
+	}
+	return member.Restore(bump)
+}
+
+func (s *surface) SetClock(process string, ahead time.Duration) error {
+	s.cluster.world.SetClock(process, ahead)
+	return nil
+}
+
+func (s *surface) Defragment(_ context.Context, name string) error {
+	member, err := s.running(name)
+	if err != nil {
+		return err
+	}
+	member.do(func(m *etcd.Member) { err = m.Defragment() })
+	return err
+}
+
+func (s *surface) StartCompactor(name string, period time.Duration) error {
+	member, err := s.running(name)
+	if err != nil {
+		return err
+	}
+	var stop func()
+	member.do(func(m *etcd.Member) { stop, err = m.StartCompactor(period, s.cluster.asked) })
+	if stop != nil {
+		s.cluster.mu.Lock()
+		defer s.cluster.mu.Unlock()
+		s.cluster.compactors[name] = stop
+	}
+	return err
+}
+
+func (s *surface) StopCompactor(name string) error {
+	s.cluster.mu.Lock()
+	stop := s.cluster.compactors[name]
+	delete(s.cluster.compactors, name)
+	s.cluster.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	return nil
+}
+
+func (s *surface) HoldWatchStreams(server string) error {
+	s.cluster.watches.Hold(server)
+	return nil
+}
+
+func (s *surface) ReleaseWatchStreams(server string) error {
+	s.cluster.watches.Release(server)
+	return nil
+}
+
+func (s *surface) LoseProgress(server string, lose bool) error {
+	s.cluster.watches.Mute(server, lose)
+	return nil
+}
+
+func (s *surface) BreakWatchStreams(server string) (streams int, err error) {
+	for _, member := range s.cluster.members {
+		member.do(func(m *etcd.Member) { streams += m.BreakWatches(server) })
+	}
+	return streams, nil
+}
+
+func (s *surface) SetRate(one, other string, rate int64) error {
+	s.cluster.Network().SetBandwidth(one, other, rate)
+	s.cluster.Network().SetBandwidth(other, one, rate)
+	return nil
+}
+
+func (s *surface) SetLatency(from, to string, delay time.Duration) error {
+	latency := s.cluster.config.Latency
+	latency.Min += delay
+	latency.Max = max(latency.Max+delay, latency.Min)
+	s.cluster.Network().SetLatency(from, to, latency)
+	return nil
+}
+
+func (s *surface) Partition(one, other string) error {
+	s.cluster.Network().Partition(one, other)
+	return nil
+}
+
+func (s *surface) PartitionOneWay(from, to string) error {
+	s.cluster.Network().PartitionOneWay(from, to)
+	return nil
+}
+
+func (s *surface) BlackHole(from, to string) error {
+	s.cluster.Network().BlackHole(from, to)
+	return nil
+}
+
+func (s *surface) HealLink(one, other string) error {
+	s.cluster.Network().Heal(one, other)
+	return nil
+}
+
+func (s *surface) Reset(one, other string) (int, error) {
+	return s.cluster.Network().ResetLink(one, other), nil
+}
+
+func (s *surface) RestartServer(_ context.Context, name string) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	if err := server.Stop(); err != nil {
+		return err
+	}
+	return server.Start()
+}
+
+func (s *surface) CrashServer(name string) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	return server.Crash()
+}
+
+func (s *surface) StartServer(_ context.Context, name string) error {
+	server, err := s.server(name)
+	if err != nil || server.Up() {
+		return err
+	}
+	return server.Start()
+}
+
+func (s *surface) BreakWatch(name string, how faults.WatchEnd) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	return server.BreakWatch(how)
+}
+
+func (s *surface) Fail(name string, what faults.Failure, fails bool) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	switch what {
+	case faults.ListFailure:
+		server.trouble.Lists.Store(fails)
+	case faults.TransformFailure:
+		server.trouble.Transforming.Store(fails)
+	case faults.DecodeFailure:
+		server.trouble.Decoding.Store(fails)
+	default:
+		return fmt.Errorf("nothing is known of a failure %q", what)
+	}
+	return nil
+}
+
+func (s *surface) Expire(name string, ttl time.Duration) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	server.trouble.TTL.Store(uint64(ttl / time.Second))
+	return nil
+}
+
+func (s *surface) Refuse(name string, refuse bool) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	s.cluster.Network().Refuse(name, refuse)
+	if !refuse {
+		return nil
+	}
+	return server.Disconnect()
+}
+
+// running is a member that is up.
+func (s *surface) running(name string) (*Member, error) {
+	member, err := s.member(name)
+	if err == nil && !member.Up() {
+		err = fmt.Errorf("%s: %w: it is down", name, ErrState)
+	}
+	return member, err
+}
+
+func (s *surface) member(name string) (*Member, error) {
+	for _, member := range s.cluster.members {
+		if member.name == name {
+			return member, nil
+		}
+	}
+	return nil, fmt.Errorf("expected one of the etcd members %v, found %q", s.Members(), name)
+}
+
+func (s *surface) server(name string) (*Server, error) {
+	for _, server := range s.cluster.servers {
+		if server.name == name {
+			return server, nil
+		}
+	}
+	return nil, fmt.Errorf("expected one of the API servers %v, found %q", ServerNames(s.cluster.config.Servers), name)
+}

@@ -1,0 +1,60 @@
+// Package conformance holds the tests that a target has to pass, whichever cache it
+// runs: they see it as clients do.
+package conformance
+
+import (
+	"testing"
+
+	"github.com/watchsim/watchsim/cluster/target"
+)
+
+// Run tests the target that newTarget makes.
+func Run(t *testing.T, newTarget func() target.Target) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, func() target.Target)
+	}{
+		{"StopReleasesEverything", testStopReleasesEverything},
+		{"BreakWatchInitialisesTheCacheAgain", testBreakWatchInitialisesTheCacheAgain},
+		{"StartFailsWithoutEndpoints", testStartFailsWithoutEndpoints},
+		{"WatchFollowsTheSelector", testWatchFollowsTheSelector},
+		{"WatchSendsTheInitialStateAndItsEnd", testWatchSendsTheInitialStateAndItsEnd},
+		{"WatchGetsABookmarkBeforeItsTimeout", testWatchGetsABookmarkBeforeItsTimeout},
+		{"WatchFromAnExpiredRV", testWatchFromAnExpiredRV},
+		{"WatchFromAFutureRV", testWatchFromAFutureRV},
+		{"WatchWithBadOptions", testWatchWithBadOptions},
+		{"StopEndsAWaitingNext", testStopEndsAWaitingNext},
+		{"DeliveredObjectsAreIsolated", testDeliveredObjectsAreIsolated},
+		{"TheCacherCountsItsWatchers", testTheCacherCountsItsWatchers},
+		{"TheWindowIsWhatWatchesCanGoOnFrom", testTheWindowIsWhatWatchesCanGoOnFrom},
+		{"ScribblingHarmsNobody", testScribblingHarmsNobody},
+		{"WritesAndReads", testWritesAndReads},
+		{"ListsSelectAndPage", testListsSelectAndPage},
+		{"RequestsThatAreRefused", testRequestsThatAreRefused},
+		{"AnOperationWhoseContextEndsIsUnknown", testAnOperationWhoseContextEndsIsUnknown},
+		{"InformerFollowsTheServer", testInformerFollowsTheServer},
+		{"InformerRelistsAfterExpiry", testInformerRelistsAfterExpiry},
+		{"PointsAreReached", testPointsAreReached},
+		{"TheCacheWaitsAtAPoint", testTheCacheWaitsAtAPoint},
+		{"AnUpstreamWatchThatEndsIsResumed", testAnUpstreamWatchThatEndsIsResumed},
+		{"TheCacheRecoversFromFailedLists", testTheCacheRecoversFromFailedLists},
+		{"ValuesThatCannotBeReadAreNotPassedOver", testValuesThatCannotBeReadAreNotPassedOver},
+		{"WhatExpiresIsDeleted", testWhatExpiresIsDeleted},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, newTarget) })
+	}
+}
+
+// Benchmark measures the target that newTarget makes.
+func Benchmark(b *testing.B, newTarget func() target.Target) {
+	for _, benchmark := range []struct {
+		name string
+		run  func(*testing.B, func() target.Target)
+	}{
+		{"Start", benchmarkStart},
+		{"Update", benchmarkUpdate},
+		{"List", benchmarkList},
+	} {
+		b.Run(benchmark.name, func(b *testing.B) { benchmark.run(b, newTarget) })
+	}
+}

@@ -1,0 +1,136 @@
+package conformance
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
+)
+
+// asked notes what an informer asks of an API.
+type asked struct {
+	target.API
+	// refuse makes streamed lists fail, which makes client-go list instead.
+	refuse bool
+
+	mu       sync.Mutex
+	lists    []model.Operation
+	streamed int
+}
+
+func (a *asked) Do(ctx context.Context, op *model.Operation, token string) string {
+	next := a.API.Do(ctx, op, token)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lists = append(a.lists, *op)
+	return next
+}
+
+func (a *asked) Watch(ctx context.Context, stream *model.Stream) target.Watch {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if stream.InitialEvents {
+		if a.refuse {
+			stream.Err, stream.Message = model.Invalid, "no streamed lists"
+			return nil
+		}
+		a.streamed++
+	}
+	return a.API.Watch(ctx, stream)
+}
+
+func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) {
+	for _, refuse := range []bool{false, true} {
+		f := newFixture(t, newTarget)
+		a := f.create(object("n", "a", "1"))
+		api := &asked{API: f.server, refuse: refuse}
+		informer := f.target.NewInformer(api, model.Scope{Namespace: "n"})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			informer.Run(ctx)
+		}()
+		holds := func(want ...model.Object) {
+			t.Helper()
+			require.EventuallyWithT(t, func(t *assert.CollectT) {
+				assert.ElementsMatch(t, want, informer.Objects())
+			}, patience, time.Millisecond)
+		}
+		holds(a)
+		b := f.create(object("n", "b", "1"))
+		f.create(object("m", "c", "1"))
+		holds(a, b)
+		require.Equal(t, b.RV, informer.LastSyncRV())
+
+		// The informer takes up again where its stream ended.
+		f.server.BreakWatch(faults.WatchExpired)
+		f.waitInitialised(f.server)
+		f.delete("n", "b")
+		a = f.update(object("n", "a", "2"))
+		holds(a)
+		cancel()
+		<-done
+		if refuse {
+			require.NotEmpty(t, api.lists)
+		} else {
+			require.Empty(t, api.lists)
+			require.Positive(t, api.streamed)
+		}
+	}
+}
+
+func testInformerRelistsAfterExpiry(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
+	want := f.create(object("n", "a", "1"))
+	api := &expiring{asked: asked{API: f.server}}
+	informer := f.target.NewInformer(api, model.Scope{})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		informer.Run(ctx)
+	}()
+	require.Eventually(t, func() bool {
+		api.mu.Lock()
+		defer api.mu.Unlock()
+		return api.streamed >= 2
+	}, patience, time.Millisecond, "the informer never started over")
+	require.Eventually(t, func() bool { return len(informer.Objects()) == 1 }, patience, time.Millisecond)
+	require.Equal(t, []model.Object{want}, informer.Objects())
+	cancel()
+	<-done
+}
+
+// expiring ends the first stream with an ERROR event after its initial state.
+type expiring struct {
+	asked
+	once sync.Once
+}
+
+func (e *expiring) Watch(ctx context.Context, stream *model.Stream) target.Watch {
+	w := e.asked.Watch(ctx, stream)
+	e.once.Do(func() { w = &expiringWatch{Watch: w} })
+	return w
+}
+
+type expiringWatch struct {
+	target.Watch
+	expired bool
+}
+
+func (w *expiringWatch) Next() (model.Event, model.CloseReason, bool) {
+	if w.expired {
+		return model.Event{Type: model.Error, Err: model.Expired, Message: "too old"}, "", true
+	}
+	event, reason, ok := w.Watch.Next()
+	w.expired = event.InitialEnd
+	return event, reason, ok
+}

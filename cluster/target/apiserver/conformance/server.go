@@ -1,0 +1,235 @@
+package conformance
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
+)
+
+// patience bounds every wait of these tests. It is far beyond what they take.
+const patience = 30 * time.Second
+
+// fixture is one etcd member and one API server over it, on the real clock.
+type fixture struct {
+	t      testing.TB
+	target target.Target
+	member *etcd.Member
+	server target.Server
+	dir    string
+	nextID int
+}
+
+func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
+	root := t.TempDir()
+	t.Chdir(root)
+	f := &fixture{t: t, target: newTarget(), dir: filepath.Join(root, "data")}
+	var err error
+	f.member, err = etcd.Start(etcd.Config{
+		Release: f.target.Etcd(), Name: "etcd-0", Dir: f.dir, Cluster: []string{"etcd-0"},
+		Tick: 5 * time.Millisecond, Election: 50 * time.Millisecond, ProgressNotify: 50 * time.Millisecond,
+	})
+	require.NoError(t, err)
+	t.Cleanup(f.member.Stop)
+	select {
+	case <-f.member.Ready():
+	case <-time.After(patience):
+		require.FailNow(t, "etcd never became ready")
+	}
+	f.server = f.start()
+	return f
+}
+
+// start brings up another API server and waits for its cache.
+func (f *fixture) start() target.Server {
+	server, err := f.target.Start(target.ServerConfig{Name: "apiserver-0", Endpoints: []string{etcd.ClientURL("etcd-0")}})
+	require.NoError(f.t, err)
+	f.t.Cleanup(server.Stop)
+	f.waitInitialised(server)
+	return server
+}
+
+func (f *fixture) waitInitialised(server target.Server) {
+	require.Eventually(f.t, func() bool {
+		op := &model.Operation{Kind: model.List, RV: 0}
+		server.Do(f.context(), op, "")
+		return op.Err == model.OK
+	}, patience, time.Millisecond, "the cache never initialised")
+}
+
+func (f *fixture) context() context.Context {
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	f.t.Cleanup(cancel)
+	return ctx
+}
+
+// do performs op and requires the given outcome.
+func (f *fixture) do(want model.Code, op model.Operation) *model.Operation {
+	f.t.Helper()
+	result, _ := f.page(want, op, "")
+	return result
+}
+
+func (f *fixture) page(want model.Code, op model.Operation, token string) (*model.Operation, string) {
+	f.t.Helper()
+	f.nextID++
+	op.ID, op.Client = f.nextID, "client"
+	next := f.server.Do(f.context(), &op, token)
+	require.Equal(f.t, want, op.Err, op.Message)
+	return &op, next
+}
+
+func object(namespace, name, value string) *model.Object {
+	return &model.Object{Namespace: namespace, Name: name, Value: value}
+}
+
+func (f *fixture) create(object *model.Object) model.Object {
+	f.t.Helper()
+	return f.do(model.OK, model.Operation{Kind: model.Create, Object: object}).Objects[0]
+}
+
+func (f *fixture) update(object *model.Object) model.Object {
+	f.t.Helper()
+	return f.do(model.OK, model.Operation{Kind: model.Update, Object: object}).Objects[0]
+}
+
+func (f *fixture) delete(namespace, name string) int64 {
+	f.t.Helper()
+	return f.do(model.OK, model.Operation{Kind: model.Delete, Scope: model.Scope{Namespace: namespace, Name: name}}).ResultRV
+}
+
+func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
+	f.create(object("n", "a", "1"))
+	before := ourGoroutines()
+	server := f.start()
+	var watches []target.Watch
+	for range 3 {
+		watches = append(watches, server.Watch(t.Context(), &model.Stream{RV: 0, Bookmarks: true}))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	informer := f.target.NewInformer(server, model.Scope{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		informer.Run(ctx)
+	}()
+	require.Eventually(t, func() bool { return len(informer.Objects()) == 1 }, patience, time.Millisecond)
+	require.Greater(t, ourGoroutines(), before)
+
+	cancel()
+	<-done
+	server.Stop()
+	server.Stop()
+	for _, w := range watches {
+		for {
+			if _, reason, ok := w.Next(); !ok {
+				require.Equal(t, model.ClosedByServer, reason)
+				break
+			}
+		}
+	}
+	// What Stop does not wait for ends on its own.
+	require.Eventually(t, func() bool { return ourGoroutines() <= before }, patience, time.Millisecond,
+		"goroutines are left after Stop")
+
+	op := &model.Operation{Kind: model.List, RV: 0}
+	server.Do(t.Context(), op, "")
+	require.Equal(t, model.Unavailable, op.Err)
+	stream := &model.Stream{RV: 0}
+	require.Nil(t, server.Watch(t.Context(), stream))
+	require.Equal(t, model.Unavailable, stream.Err)
+}
+
+// ourGoroutines counts the goroutines that servers, clients and informers of this
+// process run, those of etcd and of tests excluded.
+func ourGoroutines() int {
+	buffer := make([]byte, 4<<20)
+	count := 0
+	for stack := range strings.SplitSeq(string(buffer[:runtime.Stack(buffer, true)]), "\n\n") {
+		if strings.Contains(stack, "k8s.io/") || strings.Contains(stack, "etcd/client/v3") ||
+			strings.Contains(stack, "transport.(*http2Client)") ||
+			strings.Contains(stack, "cluster/target/apiserver.(*") || strings.Contains(stack, "watchsim/cacher.(*") {
+			count++
+		}
+	}
+	return count
+}
+
+func testBreakWatchInitialisesTheCacheAgain(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
+	rv := f.create(object("n", "a", "1")).RV
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(patience, cancel)
+	w := f.server.Watch(ctx, &model.Stream{RV: rv, Bookmarks: true, InitialEvents: true})
+	require.NotNil(t, w)
+	event, _, ok := w.Next()
+	require.True(t, ok)
+	require.Equal(t, model.Added, event.Type)
+
+	f.server.BreakWatch(faults.WatchExpired)
+	for ok {
+		_, reason, open := w.Next()
+		if ok = open; !ok {
+			require.Equal(t, model.ClosedByServer, reason)
+		}
+	}
+
+	f.waitInitialised(f.server)
+	rv = f.update(object("n", "a", "2")).RV
+	got := f.do(model.OK, model.Operation{Kind: model.Get, Scope: model.Scope{Namespace: "n", Name: "a"}, RV: rv})
+	require.Equal(t, "2", got.Objects[0].Value)
+	f.server.BreakWatch(faults.WatchExpired)
+	f.server.BreakWatch(faults.WatchExpired)
+	f.waitInitialised(f.server)
+}
+
+func testStartFailsWithoutEndpoints(t *testing.T, newTarget func() target.Target) {
+	_, err := newTarget().Start(target.ServerConfig{Name: "apiserver-0"})
+	require.ErrorContains(t, err, `"apiserver-0"`)
+}
+
+func benchmarkStart(b *testing.B, newTarget func() target.Target) {
+	f := newFixture(b, newTarget)
+	for b.Loop() {
+		server, err := f.target.Start(target.ServerConfig{Endpoints: []string{etcd.ClientURL("etcd-0")}})
+		require.NoError(b, err)
+		f.waitInitialised(server)
+		server.Stop()
+	}
+}
+
+func benchmarkUpdate(b *testing.B, newTarget func() target.Target) {
+	f := newFixture(b, newTarget)
+	f.create(object("n", "a", "0"))
+	w := f.server.Watch(b.Context(), &model.Stream{RV: 0, Bookmarks: true})
+	for b.Loop() {
+		rv := f.update(object("n", "a", time.Now().String())).RV
+		for {
+			event, _, ok := w.Next()
+			require.True(b, ok)
+			if event.RV == rv {
+				break
+			}
+		}
+	}
+}
+
+func benchmarkList(b *testing.B, newTarget func() target.Target) {
+	f := newFixture(b, newTarget)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		f.create(object("n", name, "0"))
+	}
+	for b.Loop() {
+		f.do(model.OK, model.Operation{Kind: model.List, RV: 0})
+	}
+}

@@ -1,0 +1,203 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/storage"
+	storeerr "k8s.io/apiserver/pkg/storage/errors"
+
+	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
+	"github.com/watchsim/watchsim/model"
+)
+
+// requestTimeout is how long an API server works on a request by default.
+const requestTimeout = 60 * time.Second
+
+// listOptionsKind is what is invalid about a list or watch with wrong options.
+var listOptionsKind = schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}
+
+// errStopped is the error of a request to a server that has been stopped.
+var errStopped = apierrors.NewServiceUnavailable("the server is shut down")
+
+// Do implements target.API.
+func (h *Handler) Do(ctx context.Context, op *model.Operation, token string) (next string) {
+	ctx, cancel := context.WithTimeout(translate.OfClient(ctx), requestTimeout)
+	defer cancel()
+	var err error
+	switch {
+	case h.isStopped():
+		err = errStopped
+	case op.Kind == model.List:
+		next, err = h.list(ctx, op, token)
+	default:
+		err = h.doSingle(ctx, op)
+	}
+	if err != nil {
+		op.Err, op.Message = translate.CodeOf(err), err.Error()
+	}
+	return next
+}
+
+func (h *Handler) isStopped() bool {
+	select {
+	case <-h.Stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// doSingle performs an operation on one pod.
+func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
+	scope := op.Scope
+	if op.Object != nil {
+		scope = model.Scope{Namespace: op.Object.Namespace, Name: op.Object.Name}
+	}
+	if scope.Namespace == "" || scope.Name == "" {
+		return apierrors.NewBadRequest("a pod is identified by a namespace and a name")
+	}
+	key := translate.KeyOf(scope)
+	pod := &corev1.Pod{}
+	var err error
+	switch op.Kind {
+	case model.Create:
+		err = h.create(ctx, op, key, pod)
+		err = storeerr.InterpretCreateError(err, translate.PodResource, scope.Name)
+	case model.Update:
+		err = h.update(ctx, op, key, pod)
+		err = storeerr.InterpretUpdateError(err, translate.PodResource, scope.Name)
+	case model.Delete:
+		err = h.delete(ctx, op, key, pod)
+		err = storeerr.InterpretDeleteError(err, translate.PodResource, scope.Name)
+	case model.Get:
+		err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod)
+		err = storeerr.InterpretGetError(err, translate.PodResource, scope.Name)
+	default:
+		err = apierrors.NewBadRequest(fmt.Sprintf("there is no operation %q", op.Kind))
+	}
+	if err != nil {
+		return err
+	}
+	object := translate.ObjectOf(pod)
+	op.ResultRV = object.RV
+	if op.Kind != model.Delete {
+		op.Objects = []model.Object{object}
+	}
+	return nil
+}
+
+// create stores a new pod. An API server draws the UID at random; here it
+// follows from the operation.
+func (h *Handler) create(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
+	pod := translate.PodOf(op.Object)
+	pod.UID = types.UID(fmt.Sprintf("%s-%d", op.Client, op.ID))
+	return h.Storage.Create(ctx, key, pod, out, h.ttl())
+}
+
+// update replaces a pod. As in the registry it is the update function that checks
+// the RV, against the stored pod and, while that may be stale, the cached one;
+// the UID is a precondition of the storage.
+func (h *Handler) update(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
+	preconditions := &storage.Preconditions{}
+	if uid := types.UID(op.Object.UID); uid != "" {
+		preconditions.UID = &uid
+	}
+	replace := func(existing runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		stored := existing.(*corev1.Pod)
+		if op.Precondition != 0 && uint64(op.Precondition) != meta.ResourceVersion {
+			return nil, nil, apierrors.NewConflict(translate.PodResource, stored.Name,
+				fmt.Errorf("the object is at %d, not at %d", meta.ResourceVersion, op.Precondition))
+		}
+		pod := translate.PodOf(op.Object)
+		pod.UID = stored.UID
+		pod.ResourceVersion = stored.ResourceVersion
+		ttl := h.ttl()
+		return pod, &ttl, nil
+	}
+	return h.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
+}
+
+// delete removes a pod at once, as with a grace period of 0. The registry looks
+// at the stored pod first.
+func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
+	if err := h.Storage.Get(ctx, key, storage.GetOptions{}, &corev1.Pod{}); err != nil {
+		return err
+	}
+	preconditions := &storage.Preconditions{}
+	if op.Precondition != 0 {
+		rv := translate.FormatRV(op.Precondition)
+		preconditions.ResourceVersion = &rv
+	}
+	return h.Release.Delete(ctx, h.Storage, key, out, preconditions)
+}
+
+// list performs one page of a list.
+func (h *Handler) list(ctx context.Context, op *model.Operation, token string) (next string, err error) {
+	op.Remaining = -1
+	options := &internalversion.ListOptions{
+		LabelSelector:        translate.LabelSelector(op.Selector),
+		FieldSelector:        translate.FieldSelector(op.Scope, op.Selector),
+		ResourceVersion:      translate.FormatRV(op.RV),
+		ResourceVersionMatch: metav1.ResourceVersionMatch(op.Match),
+		Limit:                op.Limit,
+		Continue:             token,
+	}
+	if err := h.validate(options); err != nil {
+		return "", err
+	}
+	key, storageOptions := storageOptionsOf(op.Scope, options)
+	var pods corev1.PodList
+	ctx = request.WithNamespace(ctx, op.Scope.Namespace)
+	if err := h.Storage.GetList(ctx, key, storageOptions, &pods); err != nil {
+		return "", storeerr.InterpretListError(err, translate.PodResource)
+	}
+	op.ResultRV = translate.ParseRV(pods.ResourceVersion)
+	op.Objects = make([]model.Object, len(pods.Items))
+	for i := range pods.Items {
+		op.Objects[i] = translate.ObjectOf(&pods.Items[i])
+	}
+	op.HasMore = pods.Continue != ""
+	if pods.RemainingItemCount != nil {
+		op.Remaining = *pods.RemainingItemCount
+	}
+	return pods.Continue, nil
+}
+
+// validate fills in and checks the options of a list or watch as the HTTP handler
+// does.
+func (h *Handler) validate(options *internalversion.ListOptions) error {
+	if errs := h.Release.Validate(options); len(errs) > 0 {
+		return apierrors.NewInvalid(listOptionsKind, "", errs)
+	}
+	return nil
+}
+
+// storageOptionsOf is how the registry asks its storage for a list or watch: for
+// one key where the selector names one pod, otherwise for all below a key.
+func storageOptionsOf(scope model.Scope, options *internalversion.ListOptions) (string, storage.ListOptions) {
+	selection := translate.Predicate(options.LabelSelector, options.FieldSelector)
+	selection.Limit = options.Limit
+	selection.Continue = options.Continue
+	selection.AllowWatchBookmarks = options.AllowWatchBookmarks
+	root := model.Scope{Namespace: scope.Namespace}
+	recursive := true
+	if name, ok := selection.MatchesSingle(); ok && scope.Namespace != "" {
+		root.Name, recursive = name, false
+	}
+	return translate.KeyOf(root), storage.ListOptions{
+		ResourceVersion:      options.ResourceVersion,
+		ResourceVersionMatch: options.ResourceVersionMatch,
+		Predicate:            selection,
+		Recursive:            recursive,
+	}
+}

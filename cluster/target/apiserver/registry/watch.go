@@ -1,0 +1,60 @@
+package registry
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	storeerr "k8s.io/apiserver/pkg/storage/errors"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
+	"github.com/watchsim/watchsim/model"
+)
+
+// Watch implements target.API. Like the HTTP handler it tells some failures with
+// an ERROR event on an open stream, above all an RV that has expired.
+func (h *Handler) Watch(ctx context.Context, stream *model.Stream) target.Watch {
+	w, err := h.watch(translate.OfClient(ctx), stream)
+	if err != nil {
+		stream.Err, stream.Message = translate.CodeOf(err), err.Error()
+		return nil
+	}
+	return w
+}
+
+func (h *Handler) watch(ctx context.Context, stream *model.Stream) (target.Watch, error) {
+	if h.isStopped() {
+		return nil, errStopped
+	}
+	options := &internalversion.ListOptions{
+		Watch:               true,
+		LabelSelector:       translate.LabelSelector(stream.Selector),
+		FieldSelector:       translate.FieldSelector(stream.Scope, stream.Selector),
+		ResourceVersion:     translate.FormatRV(stream.RV),
+		AllowWatchBookmarks: stream.Bookmarks,
+	}
+	if stream.InitialEvents {
+		if h.Release.AskForInitialEvents != nil {
+			h.Release.AskForInitialEvents(options)
+		}
+		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+	}
+	if err := h.validate(options); err != nil {
+		return nil, err
+	}
+	key, storageOptions := storageOptionsOf(stream.Scope, options)
+	// The registry leaves the match out: it is implied.
+	storageOptions.ResourceVersionMatch = ""
+	if h.Release.PassInitialEvents != nil {
+		h.Release.PassInitialEvents(options, &storageOptions)
+	}
+	ctx, cancel := context.WithCancel(request.WithNamespace(ctx, stream.Scope.Namespace))
+	inner, err := h.Storage.Watch(ctx, key, storageOptions)
+	if err != nil {
+		cancel()
+		return nil, storeerr.InterpretWatchError(err, translate.PodResource, "")
+	}
+	return translate.NewClientWatch(ctx, cancel, inner, stream), nil
+}

@@ -1,0 +1,31 @@
+package apiserver
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
+)
+
+// release is what the release of Kubernetes that go.mod names does in its own way.
+var release = registry.Release{
+	Validate: func(options *internalversion.ListOptions) field.ErrorList {
+		internalversion.SetListOptionsDefaults(options, true)
+		return validation.ValidateListOptions(options, true)
+	},
+	Delete: func(ctx context.Context, store storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions) error {
+		return store.Delete(ctx, key, out, preconditions, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
+	},
+	AskForInitialEvents: func(options *internalversion.ListOptions) {
+		send := true
+		options.SendInitialEvents = &send
+	},
+	PassInitialEvents: func(options *internalversion.ListOptions, passed *storage.ListOptions) {
+		passed.SendInitialEvents = options.SendInitialEvents
+	},
+}

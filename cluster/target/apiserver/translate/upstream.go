@@ -1,0 +1,216 @@
+package translate
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/faults"
+)
+
+// Upstream is the storage below a cache. It tells where the cache's requests are,
+// and fails them on demand; those that the cache only passes on for a client go by.
+type Upstream struct {
+	storage.Interface
+	// BeginsWithList is whether a watch begins with a list; nil where none can.
+	BeginsWithList func(storage.ListOptions) bool
+
+	reached func(ctx context.Context, point string)
+	trouble *target.Trouble
+
+	mu sync.Mutex
+	// next ends the watches that are open now.
+	next *breakage
+}
+
+// breakage ends watches in the same way. how is set before done is closed.
+type breakage struct {
+	done chan struct{}
+	how  faults.WatchEnd
+}
+
+// NewUpstream wraps a storage; reached may be nil.
+func NewUpstream(inner storage.Interface, trouble *target.Trouble, reached func(context.Context, string)) *Upstream {
+	if reached == nil {
+		reached = func(context.Context, string) {}
+	}
+	return &Upstream{Interface: inner, reached: reached, trouble: trouble, next: newBreakage()}
+}
+
+func newBreakage() *breakage { return &breakage{done: make(chan struct{})} }
+
+// clientRequest marks the context of a client's request.
+type clientRequest struct{}
+
+// OfClient marks the context of a request that a client makes.
+func OfClient(ctx context.Context) context.Context {
+	return context.WithValue(ctx, clientRequest{}, true)
+}
+
+func isOfClient(ctx context.Context) bool { return ctx.Value(clientRequest{}) != nil }
+
+// Reached tells that the cache has got to a point, and waits there if it has to.
+func (u *Upstream) Reached(ctx context.Context, point string) { u.reached(ctx, point) }
+
+// GetList implements storage.Interface.
+func (u *Upstream) GetList(ctx context.Context, key string, options storage.ListOptions, list runtime.Object) error {
+	if isOfClient(ctx) {
+		return u.Interface.GetList(ctx, key, options, list)
+	}
+	if err := u.beginList(ctx); err != nil {
+		return err
+	}
+	err := u.Interface.GetList(ctx, key, options, list)
+	u.reached(ctx, faults.PointListed)
+	return err
+}
+
+// beginList is where a list of the cache begins, or a watch that starts with one.
+func (u *Upstream) beginList(ctx context.Context) error {
+	u.reached(ctx, faults.PointList)
+	if u.trouble.Lists.Load() {
+		return rpctypes.ErrTimeout
+	}
+	return nil
+}
+
+// Watch implements storage.Interface.
+func (u *Upstream) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
+	if u.BeginsWithList != nil && u.BeginsWithList(options) {
+		if err := u.beginList(ctx); err != nil {
+			return nil, err
+		}
+	} else {
+		u.reached(ctx, faults.PointWatch)
+	}
+	u.mu.Lock()
+	breakage := u.next
+	u.mu.Unlock()
+	inner, err := u.Interface.Watch(ctx, key, options)
+	if err != nil {
+		return nil, err
+	}
+	w := &upstreamWatch{
+		inner: inner, events: make(chan watch.Event),
+		reached: u.reached, breakage: breakage,
+	}
+	w.ctx, w.stop = context.WithCancel(ctx)
+	go w.run()
+	return w, nil
+}
+
+// BreakWatches ends the watches that are open or being opened, once.
+func (u *Upstream) BreakWatches(how faults.WatchEnd) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.next.how = how
+	close(u.next.done)
+	u.next = newBreakage()
+}
+
+// statusOfEnd is what the store reports of a watch that ends in that way, nil if
+// nothing.
+func statusOfEnd(how faults.WatchEnd) *metav1.Status {
+	var err *apierrors.StatusError
+	switch how {
+	case faults.WatchClosed:
+		return nil
+	case faults.WatchFailed:
+		err = apierrors.NewInternalError(errors.New("the watch was failed on purpose"))
+	default:
+		// Its place in the history is gone. After any lesser error the cache's
+		// reflector would go on from where it was, and the cache would not be
+		// initialised again.
+		err = apierrors.NewResourceExpired("the watch was broken on purpose")
+	}
+	status := err.Status()
+	return &status
+}
+
+// upstreamWatch passes on the events of inner until it ends, is stopped, or
+// breaks. Its goroutine owns events; ctx ends when it is stopped.
+type upstreamWatch struct {
+	inner    watch.Interface
+	events   chan watch.Event
+	reached  func(ctx context.Context, point string)
+	breakage *breakage
+	ctx      context.Context
+	stop     context.CancelFunc
+}
+
+// ResultChan implements watch.Interface.
+func (w *upstreamWatch) ResultChan() <-chan watch.Event { return w.events }
+
+// Stop implements watch.Interface.
+func (w *upstreamWatch) Stop() {
+	w.stop()
+	w.inner.Stop()
+}
+
+func (w *upstreamWatch) run() {
+	defer close(w.events)
+	defer w.Stop()
+	for {
+		select {
+		case event, ok := <-w.inner.ResultChan():
+			if !ok {
+				w.lost()
+				return
+			}
+			if !w.send(event) {
+				return
+			}
+		case <-w.breakage.done:
+			if status := statusOfEnd(w.breakage.how); status != nil {
+				w.send(watch.Event{Type: watch.Error, Object: status})
+			} else {
+				w.lost()
+			}
+			return
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+// endsList is whether a bookmark follows the last object of a list.
+func endsList(bookmark runtime.Object) bool {
+	accessor, err := meta.Accessor(bookmark)
+	return err == nil && accessor.GetAnnotations()[InitialEventsEnd] == "true"
+}
+
+// lost tells that the watch is about to end, unless it is the cache that ends it.
+func (w *upstreamWatch) lost() {
+	if w.ctx.Err() == nil {
+		w.reached(w.ctx, faults.PointWatchLost)
+	}
+}
+
+// send returns whether the watch goes on after an event.
+func (w *upstreamWatch) send(event watch.Event) bool {
+	switch event.Type {
+	case watch.Error:
+		w.lost()
+	case watch.Deleted:
+		w.reached(w.ctx, faults.PointDeletion)
+	case watch.Bookmark:
+		if endsList(event.Object) {
+			w.reached(w.ctx, faults.PointListed)
+		}
+	}
+	select {
+	case w.events <- event:
+		return true
+	case <-w.ctx.Done():
+		return false
+	}
+}

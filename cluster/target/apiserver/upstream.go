@@ -1,0 +1,36 @@
+package apiserver
+
+import (
+	"context"
+
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
+	"github.com/watchsim/watchsim/faults"
+)
+
+// upstreamStorage is the storage below the cache, with what old releases lack: a
+// cache that asks for the current revision and for progress, and that begins with a
+// watch instead of a list.
+type upstreamStorage struct{ *translate.Upstream }
+
+func newUpstreamStorage(inner storage.Interface, trouble *target.Trouble, reached func(context.Context, string)) upstreamStorage {
+	upstream := translate.NewUpstream(inner, trouble, reached)
+	upstream.BeginsWithList = func(options storage.ListOptions) bool {
+		return options.SendInitialEvents != nil && *options.SendInitialEvents
+	}
+	return upstreamStorage{upstream}
+}
+
+// GetCurrentResourceVersion implements storage.Interface.
+func (u upstreamStorage) GetCurrentResourceVersion(ctx context.Context) (uint64, error) {
+	u.Reached(ctx, faults.PointRevision)
+	return u.Upstream.GetCurrentResourceVersion(ctx)
+}
+
+// RequestWatchProgress implements storage.Interface.
+func (u upstreamStorage) RequestWatchProgress(ctx context.Context) error {
+	u.Reached(ctx, faults.PointProgress)
+	return u.Upstream.RequestWatchProgress(ctx)
+}

@@ -1,0 +1,38 @@
+// Package cacher is the target that runs the project's own watch cache.
+package cacher
+
+import (
+	upstream "k8s.io/apiserver/pkg/storage/cacher"
+
+	"github.com/watchsim/watchsim/cacher"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver"
+)
+
+// New returns the target.
+func New() target.Target { return apiserver.New("cacher", newCache) }
+
+// newCache starts the cache with the settings that Kubernetes' cache gets, and what
+// those leave open at its defaults.
+func newCache(settings upstream.Config, server target.ServerConfig) (apiserver.Cache, error) {
+	cache, err := cacher.New(cacher.Config{
+		Storage:             settings.Storage,
+		Versioner:           settings.Versioner,
+		GroupResource:       settings.GroupResource,
+		EventsHistoryWindow: settings.EventsHistoryWindow,
+		ResourcePrefix:      settings.ResourcePrefix,
+		KeyFunc:             settings.KeyFunc,
+		GetAttrsFunc:        settings.GetAttrsFunc,
+		IndexerFuncs:        settings.IndexerFuncs,
+		Indexers:            settings.Indexers,
+		NewFunc:             settings.NewFunc,
+		NewListFunc:         settings.NewListFunc,
+		Codec:               settings.Codec,
+		MinEvents:           server.WindowEvents,
+		MaxEvents:           server.WindowEvents,
+	})
+	if err != nil {
+		return apiserver.Cache{}, err
+	}
+	return apiserver.Cache{Storage: cache, Watchers: cache.Watchers, Window: windowOf(cache), Stop: cache.Stop}, nil
+}

@@ -1,0 +1,33 @@
+// Package kubernetes is the target that runs Kubernetes' own watch cache,
+// k8s.io/apiserver/pkg/storage/cacher, unmodified: the cacher, and the delegator
+// that decides what goes to etcd instead.
+package kubernetes
+
+import (
+	upstream "k8s.io/apiserver/pkg/storage/cacher"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver"
+)
+
+// New returns the target.
+func New() target.Target { return apiserver.New("kubernetes", newCache) }
+
+// newCache starts the cacher. The bookmark period of a server has no effect: it is
+// a constant in Kubernetes' cacher, one minute.
+func newCache(settings upstream.Config, _ target.ServerConfig) (apiserver.Cache, error) {
+	cacher, err := upstream.NewCacherFromConfig(settings)
+	if err != nil {
+		return apiserver.Cache{}, err
+	}
+	delegator := upstream.NewCacheDelegator(cacher, settings.Storage)
+	return apiserver.Cache{
+		Storage:  delegator,
+		Watchers: func() int { return countWatchers(cacher) },
+		Window:   windowOf(cacher),
+		Stop: func() {
+			delegator.Stop()
+			cacher.Stop()
+		},
+	}, nil
+}

@@ -1,0 +1,49 @@
+package kubernetes
+
+import (
+	"reflect"
+	"sync"
+
+	"k8s.io/apiserver/pkg/storage/cacher"
+
+	"github.com/watchsim/watchsim/cluster/target/apiserver"
+	"github.com/watchsim/watchsim/model"
+)
+
+// windowOf returns how to see which window a cacher holds, which it tells nobody,
+// by what it answers watches by: watchCacheHistory.GetIntervalLocked. A release that
+// renames the fields fails the test of this function, and panics here.
+func windowOf(c *cacher.Cacher) apiserver.Window {
+	all := reflect.ValueOf(c).Elem()
+	cache, ready := all.FieldByName("watchCache").Elem(), all.FieldByName("ready").Elem()
+	history, listed := cache.FieldByName("history").Elem(), cache.FieldByName("storage").Elem().FieldByName("listResourceVersion")
+	newest, state, generation := cache.FieldByName("resourceVersion"), ready.FieldByName("state"), ready.FieldByName("generation")
+	events, removed := history.FieldByName("cache"), history.FieldByName("removedEventSinceRelist")
+	first, end := history.FieldByName("startIndex"), history.FieldByName("endIndex")
+	rv, found := events.Type().Elem().Elem().FieldByName("ResourceVersion")
+	if !found {
+		panic("an event of the watch cache has no ResourceVersion")
+	}
+	since := func() (rvBefore uint64, known bool) {
+		switch {
+		case listed.Uint() > 0 && !removed.Bool():
+			return listed.Uint(), true
+		case first.Int() < end.Int():
+			oldest := events.Index(int(first.Int()) % events.Len()).Elem()
+			return oldest.FieldByIndex(rv.Index).Uint() - 1, true
+		}
+		return 0, false
+	}
+	return apiserver.Window{
+		Locks: []*sync.RWMutex{lockOf(cache.FieldByName("RWMutex")), lockOf(ready.FieldByName("lock"))},
+		See: func() (filling int, window model.Window) {
+			from, known := since()
+			if state.Int() != int64(cacher.Ready) || !known {
+				return 0, model.Window{}
+			}
+			return int(generation.Int()), model.Window{Since: int64(from), Newest: int64(newest.Uint())}
+		},
+	}
+}
+
+func lockOf(field reflect.Value) *sync.RWMutex { return (*sync.RWMutex)(field.Addr().UnsafePointer()) }

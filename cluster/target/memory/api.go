@@ -1,0 +1,166 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/model"
+)
+
+// api serves the store as one API server would.
+type api struct {
+	store   *Store
+	latency func() time.Duration
+}
+
+// API returns a way to the store that spends latency() before each request
+// takes effect and again before its response; nil means none. latency must be
+// safe for the goroutines that share the API.
+func (s *Store) API(latency func() time.Duration) target.API {
+	if latency == nil {
+		latency = func() time.Duration { return 0 }
+	}
+	return &api{store: s, latency: latency}
+}
+
+// Do implements target.API.
+func (a *api) Do(ctx context.Context, op *model.Operation, token string) (next string) {
+	if !wait(ctx, a.latency()) {
+		op.Err, op.Message = model.Unknown, ctx.Err().Error()
+		return ""
+	}
+	response := *op
+	switch op.Kind {
+	case model.Get, model.List:
+		next = a.store.read(ctx, &response, token)
+	default:
+		a.store.write(&response)
+	}
+	if !wait(ctx, a.latency()) {
+		op.Err, op.Message = model.Unknown, ctx.Err().Error()
+		return ""
+	}
+	*op = response
+	return next
+}
+
+// write performs a create, update or delete.
+func (s *Store) write(op *model.Operation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := keyOf(op.Scope.Namespace, op.Scope.Name)
+	stored, exists := s.atLocked(key, s.revision)
+	switch {
+	case op.Kind == model.Create && exists:
+		op.Err = model.AlreadyExists
+		return
+	case op.Kind != model.Create && !exists:
+		op.Err = model.NotFound
+		return
+	case op.Precondition != 0 && op.Precondition != stored.RV:
+		op.Err = model.Conflict
+		op.Message = fmt.Sprintf("the object is at %d, not at %d", stored.RV, op.Precondition)
+		return
+	}
+	if op.Kind == model.Delete {
+		op.ResultRV = s.commitLocked(key, stored, true)
+		return
+	}
+	object := *op.Object
+	object.UID = stored.UID
+	if op.Kind == model.Create {
+		object.UID = fmt.Sprintf("uid-%d", s.revision+1)
+	}
+	op.ResultRV = s.commitLocked(key, object, false)
+	object.RV = op.ResultRV
+	op.Objects = []model.Object{object}
+}
+
+// read performs a get or list.
+func (s *Store) read(ctx context.Context, op *model.Operation, token string) (next string) {
+	if op.RV > 0 && !s.waitFor(ctx, op.RV) {
+		op.Err, op.Message = model.TooLarge, fmt.Sprintf("Too large resource version: %d", op.RV)
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if op.Kind == model.Get {
+		object, exists := s.atLocked(keyOf(op.Scope.Namespace, op.Scope.Name), s.revision)
+		if !exists {
+			op.Err = model.NotFound
+			return ""
+		}
+		op.ResultRV, op.Objects = object.RV, []model.Object{object}
+		return ""
+	}
+	rv, after := s.revision, ""
+	switch {
+	case token != "":
+		var err error
+		if rv, after, err = decodeToken(token); err != nil {
+			op.Err, op.Message = model.Invalid, err.Error()
+			return ""
+		}
+	case op.RV > 0 && (op.Match == model.MatchExact || op.Match == model.MatchUnset && op.Limit > 0 && !op.Scope.Single()):
+		// A limit without a match means an exact list, unless of one object.
+		rv = op.RV
+	}
+	if rv < s.compacted {
+		op.Err, op.Message = model.Expired, fmt.Sprintf("%d is compacted, history begins at %d", rv, s.compacted)
+		return ""
+	}
+	state := s.stateLocked(rv, op.Scope, op.Selector, after)
+	op.ResultRV, op.Remaining = rv, -1
+	if op.Limit > 0 && int64(len(state)) > op.Limit {
+		last := state[op.Limit-1]
+		next, op.HasMore = encodeToken(rv, keyOf(last.Namespace, last.Name)), true
+		if op.Selector.Labels == nil && op.Selector.Node == "" {
+			op.Remaining = int64(len(state)) - op.Limit
+		}
+		state = state[:op.Limit]
+	}
+	op.Objects = slices.Clone(state)
+	return next
+}
+
+// waitFor waits until the store has reached rv, but not for ever.
+func (s *Store) waitFor(ctx context.Context, rv int64) bool {
+	var deadline <-chan time.Time
+	for {
+		s.mu.Lock()
+		reached, wake := s.revision >= rv, s.wake
+		s.mu.Unlock()
+		if reached {
+			return true
+		}
+		if deadline == nil {
+			timer := time.NewTimer(s.FutureWait)
+			defer timer.Stop()
+			deadline = timer.C
+		}
+		select {
+		case <-wake:
+		case <-deadline:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func wait(ctx context.Context, duration time.Duration) bool {
+	if duration <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,164 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sort"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/model"
+)
+
+// watch is a cursor into the store's changes. It needs no goroutine: Next
+// computes the next event when it is asked for.
+type watch struct {
+	store      *Store
+	ctx        context.Context
+	cancel     context.CancelFunc
+	request    model.Stream
+	generation int
+
+	initial []model.Event // still to be sent, before anything else
+	rv      int64         // all up to here has been sent or does not match
+	failed  bool          // an ERROR event was sent
+}
+
+// Watch implements target.API.
+func (a *api) Watch(ctx context.Context, stream *model.Stream) target.Watch {
+	if !wait(ctx, a.latency()) {
+		stream.Err, stream.Message = model.Unknown, ctx.Err().Error()
+		return nil
+	}
+	if stream.RV > 0 && !a.store.waitFor(ctx, stream.RV) {
+		stream.Err, stream.Message = model.TooLarge, fmt.Sprintf("Too large resource version: %d", stream.RV)
+		return nil
+	}
+	s := a.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := &watch{store: s, request: *stream, generation: s.generation, rv: stream.RV}
+	w.ctx, w.cancel = context.WithCancel(ctx)
+	if stream.RV <= 0 || stream.InitialEvents {
+		w.rv = s.revision
+		for _, object := range s.stateLocked(w.rv, stream.Scope, stream.Selector, "") {
+			w.initial = append(w.initial, model.Event{Type: model.Added, RV: object.RV, Object: &object})
+		}
+		if stream.InitialEvents && stream.Bookmarks {
+			w.initial = append(w.initial, model.Event{Type: model.Bookmark, RV: w.rv, InitialEnd: true})
+		}
+	}
+	if oldest := s.oldestLocked(); w.rv < oldest {
+		stream.Err, stream.Message = model.Expired, fmt.Sprintf("too old resource version: %d (%d)", w.rv, oldest)
+		w.cancel()
+		return nil
+	}
+	return w
+}
+
+// Stop implements target.Watch.
+func (w *watch) Stop() { w.cancel() }
+
+// Next implements target.Watch.
+func (w *watch) Next() (model.Event, model.CloseReason, bool) {
+	var bookmark <-chan time.Time
+	if w.request.Bookmarks {
+		timer := time.NewTimer(w.store.BookmarkPeriod)
+		defer timer.Stop()
+		bookmark = timer.C
+	}
+	for {
+		if w.ctx.Err() != nil {
+			return model.Event{}, model.ClosedByClient, false
+		}
+		event, reason, wake := w.poll()
+		if reason != "" {
+			return model.Event{}, reason, false
+		}
+		if event.Type != "" {
+			return w.deliver(event), "", true
+		}
+		select {
+		case <-wake:
+		case <-w.ctx.Done():
+		case <-bookmark:
+			return model.Event{Type: model.Bookmark, RV: w.rv}, "", true
+		}
+	}
+}
+
+// deliver makes the client's copy of an event, and then lets a careless
+// consumer do its worst to what it was made from.
+func (w *watch) deliver(event model.Event) model.Event {
+	if event.Object == nil {
+		return event
+	}
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	delivered := event.Object
+	if !w.store.shares {
+		delivered = copyOf(delivered)
+	}
+	event.Object = copyOf(delivered)
+	if w.request.Scribbles {
+		model.ScribbleOver(delivered, w.request.ID)
+	}
+	return event
+}
+
+func copyOf(object *model.Object) *model.Object {
+	clone := *object
+	clone.Labels = maps.Clone(object.Labels)
+	return &clone
+}
+
+// poll returns the next event if there is one, a reason if the stream has
+// ended, and otherwise what to wait for.
+func (w *watch) poll() (event model.Event, reason model.CloseReason, wake <-chan struct{}) {
+	s := w.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case w.failed:
+		return event, model.ClosedByError, nil
+	case w.generation != s.generation:
+		return event, model.ClosedByReset, nil
+	case len(w.initial) > 0:
+		event, w.initial = w.initial[0], w.initial[1:]
+		return event, "", nil
+	case w.rv < s.oldestLocked():
+		w.failed = true
+		return model.Event{Type: model.Error, Err: model.Expired, Message: "the stream fell behind"}, "", nil
+	}
+	next := sort.Search(len(s.changes), func(i int) bool { return s.changes[i].RV > w.rv })
+	for _, change := range s.changes[next:] {
+		w.rv = change.RV
+		if event, relevant := w.transition(change); relevant {
+			return event, "", nil
+		}
+	}
+	w.rv = max(w.rv, s.revision)
+	return event, "", s.wake
+}
+
+// transition turns a change into the event that the selector makes of it.
+func (w *watch) transition(change model.Change) (model.Event, bool) {
+	key := keyOf(change.Object.Namespace, change.Object.Name)
+	before, existed := w.store.atLocked(key, change.RV-1)
+	matched := existed && matches(before, w.request.Scope, w.request.Selector)
+	match := !change.Deleted && matches(change.Object, w.request.Scope, w.request.Selector)
+	event := model.Event{RV: change.RV}
+	switch object := change.Object; {
+	case match && matched:
+		event.Type, event.Object = model.Modified, &object
+	case match:
+		event.Type, event.Object = model.Added, &object
+	case matched:
+		before.RV = change.RV
+		event.Type, event.Object = model.Deleted, &before
+	default:
+		return event, false
+	}
+	return event, true
+}

@@ -1,0 +1,110 @@
+package workload
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/model"
+)
+
+// informer is one of the target's real client-go informers. It reaches its
+// server through an observer, so that what it asks and sees is in the history.
+type informer struct {
+	name   string
+	server string
+	scope  model.Scope
+	inner  target.Informer
+}
+
+// result is what the informer holds in the end, in order of namespace and name.
+func (i *informer) result() model.Informer {
+	objects := slices.Clone(i.inner.Objects())
+	slices.SortFunc(objects, func(a, b model.Object) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return model.Informer{
+		Client: i.name, Server: i.server, Scope: i.scope,
+		Objects: objects, LastSyncRV: i.inner.LastSyncRV(),
+	}
+}
+
+// observer records the requests of an informer. The informer does not say what
+// a request continues from, so the observer works it out: it remembers which
+// list gave which continue token, and the last list and stream. The lock
+// guards that memory; client-go may list in a goroutine of its own.
+type observer struct {
+	session  *session
+	consumer *consumer
+	pace     pace
+
+	mu         sync.Mutex
+	pages      map[string]int // the ID of the list that returned a continue token
+	lastList   model.Operation
+	lastStream *observedWatch // since lastList, nil if there was none
+}
+
+func newObserver(session *session, consumer *consumer, pace pace) *observer {
+	return &observer{session: session, consumer: consumer, pace: pace, pages: map[string]int{}}
+}
+
+// Do implements target.API.
+func (o *observer) Do(ctx context.Context, op *model.Operation, token string) (next string) {
+	if token != "" {
+		o.mu.Lock()
+		op.Continues = o.pages[token]
+		o.mu.Unlock()
+	}
+	next = o.session.do(ctx, op, token)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if next != "" {
+		o.pages[next] = op.ID
+	}
+	if op.Kind == model.List && op.Err == model.OK && next == "" {
+		o.lastList, o.lastStream = *op, nil
+	}
+	return next
+}
+
+// Watch implements target.API.
+func (o *observer) Watch(ctx context.Context, stream *model.Stream) target.Watch {
+	o.mu.Lock()
+	switch {
+	case stream.RV <= 0 || stream.InitialEvents:
+	case o.lastStream != nil && o.lastStream.rv == stream.RV:
+		stream.ResumesStream = o.lastStream.id
+	case o.lastList.ResultRV == stream.RV:
+		stream.ResumesList = o.lastList.ID
+	}
+	o.mu.Unlock()
+	stream.Consumer = o.consumer.begin(o.pace)
+	opened := o.session.watch(ctx, stream, o.consumer)
+	if opened == nil {
+		// A typed nil would not be nil to the informer.
+		return nil
+	}
+	return &observedWatch{watch: opened, observer: o, id: stream.ID}
+}
+
+// observedWatch notes the last RV its stream brought.
+type observedWatch struct {
+	*watch
+	observer *observer
+	id       int
+	rv       int64 // guarded by the observer's lock
+}
+
+// Next implements target.Watch.
+func (w *observedWatch) Next() (model.Event, model.CloseReason, bool) {
+	event, reason, ok := w.watch.Next()
+	if ok && event.Type != model.Error {
+		w.observer.mu.Lock()
+		w.rv = event.RV
+		w.observer.lastStream = w
+		w.observer.mu.Unlock()
+	}
+	return event, reason, ok
+}

@@ -1,0 +1,90 @@
+package workload
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/model"
+)
+
+// mirror stands in for a client-go informer: a list, and then a watch from it.
+type mirror struct {
+	api     target.API
+	scope   model.Scope
+	mu      sync.Mutex
+	objects map[objectKey]model.Object
+	rv      int64
+}
+
+func newMirror(api target.API, scope model.Scope) target.Informer {
+	return &mirror{api: api, scope: scope, objects: map[objectKey]model.Object{}}
+}
+
+func (m *mirror) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		var token string
+		for first := true; first || token != ""; first = false {
+			op := &model.Operation{Kind: model.List, Scope: m.scope, RV: model.RVUnset, Limit: 3}
+			if token = m.api.Do(ctx, op, token); op.Err != model.OK {
+				break
+			}
+			m.mu.Lock()
+			if first {
+				clear(m.objects)
+			}
+			for _, object := range op.Objects {
+				m.objects[objectKey{object.Namespace, object.Name}] = object
+			}
+			m.rv = op.ResultRV
+			m.mu.Unlock()
+		}
+		for m.watch(ctx) {
+		}
+		sleep(ctx, time.Second)
+	}
+}
+
+func (m *mirror) watch(ctx context.Context) bool {
+	request := &model.Stream{Scope: m.scope, RV: m.LastSyncRV(), Bookmarks: true}
+	stream := m.api.Watch(ctx, request)
+	if stream == nil {
+		return false
+	}
+	defer stream.Stop()
+	for {
+		event, _, ok := stream.Next()
+		if !ok {
+			return ctx.Err() == nil
+		}
+		if event.Type == model.Error {
+			return false
+		}
+		m.mu.Lock()
+		m.rv = event.RV
+		switch {
+		case event.Type == model.Deleted:
+			delete(m.objects, objectKey{event.Object.Namespace, event.Object.Name})
+		case event.Object != nil:
+			m.objects[objectKey{event.Object.Namespace, event.Object.Name}] = *event.Object
+		}
+		m.mu.Unlock()
+	}
+}
+
+func (m *mirror) Objects() []model.Object {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var objects []model.Object
+	for _, object := range m.objects {
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+func (m *mirror) LastSyncRV() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rv
+}

@@ -1,0 +1,64 @@
+package workload
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/cluster/target/memory"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// TestAStoreThatSharesItsObjectsIsFoundOut runs the same clients against a store
+// that delivers copies, and against one that delivers what it holds.
+func TestAStoreThatSharesItsObjectsIsFoundOut(t *testing.T) {
+	judge := linearizability.DefaultConfig()
+	judge.Window = window
+	for _, row := range []struct {
+		name   string
+		shares bool
+	}{{"copies", false}, {"its own", true}} {
+		t.Run(row.name, func(t *testing.T) {
+			history := run(t, 7, DefaultConfig(), func(_ *Workload, store *memory.Store) []model.Fault {
+				if row.shares {
+					store.Share()
+				}
+				return nil
+			})
+			verdict := linearizability.Check(&history, judge)
+			require.Greater(t, verdict.Counts.Scribbled, 10, "consumers have to scribble on something")
+			if row.shares {
+				require.ErrorIs(t, verdict.Err(), linearizability.Isolated)
+			} else {
+				require.NoError(t, verdict.Err())
+			}
+		})
+	}
+}
+
+// TestSleepersStallAndTheFloodComes looks at the clients of the scenario crowd.
+func TestSleepersStallAndTheFloodComes(t *testing.T) {
+	config := DefaultConfig()
+	config.Sleepers, config.Flood = 3, 50
+	history := run(t, 7, config, nil)
+	stalled, afterHealing, writes := 0, 0, 0
+	for _, stream := range history.Streams {
+		if len(stream.Client) > 7 && stream.Client[:7] == "sleeper" {
+			require.True(t, stream.Consumer == Stalled, "stream %d of %s is read by a consumer that is %s", stream.ID, stream.Client, stream.Consumer)
+			require.LessOrEqual(t, len(stream.Events), stallAfterMost)
+			stalled++
+			if stream.Call > int64(config.Active()) {
+				afterHealing++
+			}
+		}
+	}
+	for _, op := range history.Operations {
+		if op.Client == Closer && op.Call >= int64(config.Active()+config.FloodAfter) && op.Object != nil {
+			writes++
+		}
+	}
+	require.Greater(t, stalled, 10)
+	require.Positive(t, afterHealing, "healing must not wake a sleeper")
+	require.GreaterOrEqual(t, writes, config.Flood)
+}

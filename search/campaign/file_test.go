@@ -1,0 +1,137 @@
+package campaign_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/search/campaign"
+)
+
+// held are the seeds that a file goes on with.
+func held(t *testing.T, folder string, h campaign.Header) []uint64 {
+	t.Helper()
+	var seeds []uint64
+	file, err := campaign.Open(folder, h, func(result campaign.Result) { seeds = append(seeds, result.Seed) })
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	return seeds
+}
+
+func TestShardGoesOnWithWhatAKillHasLeft(t *testing.T) {
+	whole := func(content string) string { return content }
+	for name, row := range map[string]struct {
+		damage func(content string) string
+		left   []uint64
+	}{
+		"all lines whole":       {whole, []uint64{1, 3, 5}},
+		"no newline":            {func(c string) string { return strings.TrimSuffix(c, "\n") }, []uint64{1, 3}},
+		"half a last line":      {func(c string) string { return c[:len(c)-100] }, []uint64{1, 3}},
+		"zeros of a lost write": {func(c string) string { return c + strings.Repeat("\x00", 512) }, []uint64{1, 3, 5}},
+		"a torn last line":      {func(c string) string { return c[:len(c)-100] + strings.Repeat("\x00", 99) + "\n" }, []uint64{1, 3}},
+		"the header only":       {func(c string) string { return c[:strings.Index(c, "\n")+1] }, nil},
+		"half the header":       {func(c string) string { return c[:40] }, nil},
+		"nothing":               {func(string) string { return "" }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder, h := t.TempDir(), header(6, 1, 2)
+			write(t, folder, h, 1, 3, 5)
+			path := filepath.Join(folder, h.FileName())
+			undisturbed, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, []byte(row.damage(string(undisturbed))), 0o600))
+
+			left := held(t, folder, h)
+			require.Equal(t, row.left, left)
+			all := []uint64{1, 3, 5}
+			write(t, folder, h, all[len(left):]...)
+			resumed, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, string(undisturbed), string(resumed))
+		})
+	}
+}
+
+func TestShardRefusesAFileThatIsNotItsOwn(t *testing.T) {
+	folder, h := t.TempDir(), header(6, 1, 2)
+	write(t, folder, h, 1, 3, 5)
+	path := filepath.Join(folder, h.FileName())
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	for name, row := range map[string]struct {
+		change func(h *campaign.Header)
+		says   string
+	}{
+		"other seeds":      {func(h *campaign.Header) { h.Last = 5 }, "expected seeds 1 to 5, found 1 to 6"},
+		"other scenario":   {func(h *campaign.Header) { h.Spec.Scenario = "storm" }, "expected scenario storm, found calm"},
+		"other target":     {func(h *campaign.Header) { h.Spec.Target = "kubernetes" }, "expected target kubernetes, found cacher"},
+		"other mutant":     {func(h *campaign.Header) { h.Spec.Mutant = "A01" }, `expected mutant "A01", found ""`},
+		"other operations": {func(h *campaign.Header) { h.Spec.Operations = 5 }, `"operations":5`},
+		"other faults":     {func(h *campaign.Header) { h.Spec.Kinds = nil }, `"kinds":null`},
+		"other build":      {func(h *campaign.Header) { h.Build = "0ff" }, "expected results of build 0ff, found b17d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := h
+			row.change(&other)
+			_, err := campaign.Open(folder, other, func(campaign.Result) {})
+			require.ErrorIs(t, err, campaign.ErrResults)
+			require.ErrorContains(t, err, path+" is of another campaign")
+			require.ErrorContains(t, err, row.says)
+			require.NotContains(t, err.Error(), "\n")
+			after, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, string(content), string(after), "nothing may be lost")
+		})
+	}
+
+	lines := strings.SplitAfter(string(content), "\n")
+	for name, row := range map[string]struct{ content, says string }{
+		"another shard's, renamed": {strings.Replace(lines[0], `"shard":1`, `"shard":2`, 1), "expected shard 1/2, found 2/2"},
+		"no results":               {"not a header\n", `expected a first line of JSON with the format "watchsim.results"`},
+		"newer results":            {strings.Replace(string(content), `"version":1`, `"version":2`, 1), "expected version 1, found version 2"},
+		"damage in the middle":     {lines[0] + "{\n" + lines[1], "line 2: expected a verdict as JSON"},
+		"a seed twice":             {lines[0] + lines[1] + lines[1], "line 3: expected each seed once, found seed 1 again"},
+		"a seed of another shard":  {strings.Replace(string(content), `"seed":3`, `"seed":4`, 1), "line 3: expected a seed of shard 1/2 of 1 to 6, found seed 4"},
+		"a seed beyond the range":  {strings.Replace(string(content), `"seed":5`, `"seed":7`, 1), "found seed 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, os.WriteFile(path, []byte(row.content), 0o600))
+			_, err := campaign.Open(folder, h, func(campaign.Result) {})
+			require.ErrorIs(t, err, campaign.ErrResults)
+			require.ErrorContains(t, err, row.says)
+			after, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, row.content, string(after), "nothing may be lost")
+		})
+	}
+}
+
+func TestTwoProcessesNeverWriteToOneFile(t *testing.T) {
+	folder, h := t.TempDir(), header(6, 1, 2)
+	file, err := campaign.Open(folder, h, func(campaign.Result) {})
+	require.NoError(t, err)
+	_, err = campaign.Open(folder, h, func(campaign.Result) {})
+	require.ErrorIs(t, err, campaign.ErrResults)
+	require.ErrorContains(t, err, "found another process writing to it")
+	require.NoError(t, file.Close())
+	require.Empty(t, held(t, folder, h))
+}
+
+func TestResultsHoldNothingOfOneMachineOrSeed(t *testing.T) {
+	folder, h := t.TempDir(), header(6, 1, 2)
+	file, err := campaign.Open(folder, h, func(campaign.Result) {})
+	require.NoError(t, err)
+	result := verdict(1)
+	result.Folder = "/home/somebody/out/cacher-calm-1"
+	require.NoError(t, file.Append(result))
+	require.NoError(t, file.Close())
+	content, err := os.ReadFile(filepath.Join(folder, h.FileName()))
+	require.NoError(t, err)
+	require.NotContains(t, string(content), "somebody")
+	require.Zero(t, h.Spec.Seed)
+	require.Equal(t, "simrun --seed 5 --scenario calm", h.Reproduce(5))
+}

@@ -1,0 +1,78 @@
+package campaign_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/campaign"
+)
+
+// header is of one shard of a campaign over the seeds 1 to last.
+func header(last uint64, index, count int) campaign.Header {
+	spec := scenario.Spec{Scenario: "calm", Target: "cacher", Members: 1, Servers: 1, Kinds: []string{}, Seed: 77}
+	return campaign.NewHeader(spec, 1, last, campaign.Shard{Index: index, Count: count}, "b17d", "go1.26.8", "simrun --seed {seed} --scenario calm")
+}
+
+// verdict is an invented one that follows from the seed.
+func verdict(seed uint64) campaign.Result {
+	result := campaign.Result{Verdict: scenario.Verdict{
+		Seed: seed, Scenario: "calm", Target: "cacher", Outcome: linearizability.Passed,
+		Hash: fmt.Sprintf("%016x", seed), SimulatedSeconds: 60.0004 + float64(seed)/7, Operations: 200, WatchEvents: 100,
+		Faults: map[string]int{"reset": int(seed % 3), "compaction": 1}, Violations: []scenario.Violation{},
+	}}
+	switch {
+	case seed%10 == 0:
+		result.Outcome = linearizability.Failed
+		result.Violations = []scenario.Violation{
+			{Guarantee: "Converged", Text: fmt.Sprintf("Converged: the informer of client informer-0 on server apiserver-0 (all objects, last at RV %d) does not hold the last state when the run ended at 1m%ds: red/a at RV 3 is missing (once faults have healed)", seed, seed%60)},
+			lost("watcher-1", seed),
+		}
+	case seed%11 == 0:
+		result.Outcome = linearizability.Failed
+		result.Violations = []scenario.Violation{
+			{Guarantee: "Completed", Text: fmt.Sprintf("the run ended its process: seed %d: it panicked, with exit status 2: panic: no state\n\ngoroutine %d [running]:\npanic({0x1, 0x2})\n\t/usr/local/go/panic.go:1\nexample.com/cache.(*Cache).list(0xc000%d)\n\t/src/cache.go:9", seed, seed, seed)},
+		}
+	case seed%13 == 0:
+		result.Outcome, result.Reason = linearizability.Inconclusive, fmt.Sprintf("%d writes of at least 10", seed%10)
+	case seed == 17:
+		result.NotDeterministic = "seed 17: expected the hash 1, found 2"
+	}
+	return result
+}
+
+// lost is the violation of a stream that lost an event.
+func lost(client string, seed uint64) scenario.Violation {
+	return scenario.Violation{Guarantee: "Reliable", Text: fmt.Sprintf(
+		"Reliable: stream %d of client %s on server apiserver-0 (all objects, from RV %d, opened at 1.5s): ADDED red/a at RV %d had not arrived when DELETED blue/b at RV %d, received at 2.5s was (once anything has arrived)",
+		seed, client, seed%5, seed+1, seed+2)}
+}
+
+// write makes the results of a shard, in the order that the seeds are given in.
+func write(t *testing.T, folder string, h campaign.Header, seeds ...uint64) {
+	t.Helper()
+	file, err := campaign.Open(folder, h, func(campaign.Result) {})
+	require.NoError(t, err)
+	for _, seed := range seeds {
+		require.NoError(t, file.Append(verdict(seed)))
+	}
+	require.NoError(t, file.Close())
+}
+
+// seedsOf are all seeds of a shard, the odd ones first as two workers would.
+func seedsOf(h campaign.Header) []uint64 {
+	var odd, even []uint64
+	for seed := h.First; seed <= h.Last; seed++ {
+		switch {
+		case !h.Owns(seed):
+		case seed/uint64(h.Count)%2 == 1:
+			odd = append(odd, seed)
+		default:
+			even = append(even, seed)
+		}
+	}
+	return append(odd, even...)
+}

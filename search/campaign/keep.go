@@ -1,0 +1,58 @@
+package campaign
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+)
+
+// artefactsFolder is where failures leave their artefacts, beside the results.
+const artefactsFolder = "failures"
+
+// ArtefactsFolder is the folder below which the failures of a campaign leave
+// their artefacts, each in one of its own.
+func ArtefactsFolder(results string) string { return filepath.Join(results, artefactsFolder) }
+
+// Keeper removes the artefacts of failures that others of the same signature
+// show as well. Those of the lowest seeds stay, whatever the order in which the
+// failures are found. One goroutine uses it.
+type Keeper struct {
+	results string
+	spec    scenario.Spec
+	most    int
+	kept    map[Signature][]uint64
+}
+
+// NewKeeper keeps the artefacts of at most so many failures of each signature,
+// of one campaign and below its folder of results.
+func NewKeeper(results string, spec scenario.Spec, most int) *Keeper {
+	return &Keeper{results: results, spec: spec, most: most, kept: map[Signature][]uint64{}}
+}
+
+// Add takes notice of a result, and removes artefacts that are one too many.
+func (k *Keeper) Add(result Result) error {
+	signature, ok := SignatureOf(result)
+	if !ok {
+		return nil
+	}
+	seeds := append(k.kept[signature], result.Seed)
+	slices.Sort(seeds)
+	if len(seeds) > k.most {
+		last := len(seeds) - 1
+		if err := os.RemoveAll(artefacts(k.results, k.spec, seeds[last])); err != nil {
+			return fmt.Errorf("cannot remove the artefacts of seed %d: %w", seeds[last], err)
+		}
+		seeds = seeds[:last]
+	}
+	k.kept[signature] = seeds
+	return nil
+}
+
+// artefacts is the folder of a seed of a campaign.
+func artefacts(results string, spec scenario.Spec, seed uint64) string {
+	spec.Seed = seed
+	return filepath.Join(ArtefactsFolder(results), spec.Name())
+}

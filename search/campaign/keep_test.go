@@ -1,0 +1,48 @@
+package campaign_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/search/campaign"
+)
+
+// The lowest seeds of each signature keep their artefacts, in whatever order
+// failures are found, and also if the process was killed in between.
+func TestLowestSeedsOfASignatureKeepTheirArtefacts(t *testing.T) {
+	h := header(40, 1, 1)
+	failed := []uint64{40, 11, 30, 20, 33, 10, 22}
+	for most, kept := range map[int][]string{
+		0: nil,
+		1: {"cacher-calm-10", "cacher-calm-11"},
+		2: {"cacher-calm-10", "cacher-calm-11", "cacher-calm-20", "cacher-calm-22"},
+		9: {"cacher-calm-10", "cacher-calm-11", "cacher-calm-20", "cacher-calm-22", "cacher-calm-30", "cacher-calm-33", "cacher-calm-40"},
+	} {
+		for _, order := range [][]uint64{failed, slices.Sorted(slices.Values(failed))} {
+			folder := t.TempDir()
+			for round := range 2 { // the second is after a kill
+				keeper := campaign.NewKeeper(folder, h.Spec, most)
+				for _, seed := range order {
+					spec := h.Spec
+					spec.Seed = seed
+					if round == 0 {
+						require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtefactsFolder(folder), spec.Name()), 0o700))
+					}
+					require.NoError(t, keeper.Add(verdict(seed)))
+				}
+				require.NoError(t, keeper.Add(verdict(1)), "it passed")
+				entries, err := os.ReadDir(campaign.ArtefactsFolder(folder))
+				require.NoError(t, err)
+				var names []string
+				for _, entry := range entries {
+					names = append(names, entry.Name())
+				}
+				require.Equal(t, kept, names)
+			}
+		}
+	}
+}

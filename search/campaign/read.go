@@ -1,0 +1,67 @@
+package campaign
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+)
+
+// Result is one line after the header: the verdict on a seed, as --json prints
+// it, without the folder of its artefacts.
+type Result struct {
+	scenario.Verdict
+	// NotDeterministic says how two runs of the seed differed, if they did.
+	NotDeterministic string `json:"not_deterministic,omitempty"`
+}
+
+// position is where a line is in its file.
+type position struct{ offset, length int64 }
+
+// readResults reads a file of results and calls each with its lines and where
+// they are. end is where the last whole line ends. What a killed process, or a
+// machine without power, has left behind that is no JSON is not an error, and
+// neither is a file without a whole header, for which found is false.
+func readResults(path string, in io.Reader, each func(Result, position) error) (header Header, found bool, end int64, err error) {
+	lines := bufio.NewReaderSize(in, 1<<20)
+	seen := map[uint64]bool{}
+	for number := 1; ; number++ {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return header, found, end, nil // half a line, or none
+		}
+		if err != nil {
+			return header, found, end, fmt.Errorf("%w: %s: %w", ErrResults, path, err)
+		}
+		if !found {
+			if header, err = parseHeader(path, line); err != nil {
+				return header, false, 0, err
+			}
+			found = true
+			end += int64(len(line))
+			continue
+		}
+		var result Result
+		if err := json.Unmarshal(line, &result); err != nil || result.Outcome == "" {
+			if _, err := lines.Peek(1); errors.Is(err, io.EOF) {
+				return header, true, end, nil
+			}
+			return header, true, end, fmt.Errorf("%w: %s, line %d: expected a verdict as JSON, found %.40q; move the file away to begin this shard anew", ErrResults, path, number, bytes.TrimSpace(line))
+		}
+		switch {
+		case !header.Owns(result.Seed):
+			return header, true, end, fmt.Errorf("%w: %s, line %d: expected a seed of shard %s of %d to %d, found seed %d", ErrResults, path, number, header.Shard, header.First, header.Last, result.Seed)
+		case seen[result.Seed]:
+			return header, true, end, fmt.Errorf("%w: %s, line %d: expected each seed once, found seed %d again", ErrResults, path, number, result.Seed)
+		}
+		seen[result.Seed] = true
+		if err := each(result, position{end, int64(len(line))}); err != nil {
+			return header, true, end, err
+		}
+		end += int64(len(line))
+	}
+}

@@ -1,0 +1,209 @@
+package campaign
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+)
+
+// SeedsShown is how many seeds of a group, or of those that are missing, a
+// summary names: the lowest.
+const SeedsShown = 10
+
+// Summary is what the results of a campaign come to. It does not depend on the
+// order of results, nor on how the campaign was divided, nor on real time.
+type Summary struct {
+	Spec  scenario.Spec `json:"spec"`
+	First uint64        `json:"first"`
+	Last  uint64        `json:"last"`
+	Build string        `json:"build"`
+	Go    string        `json:"go"`
+
+	// Seeds is how many results there should be, Done how many there are.
+	Seeds        uint64 `json:"seeds"`
+	Done         uint64 `json:"done"`
+	Passed       uint64 `json:"passed"`
+	Failed       uint64 `json:"failed"`
+	Inconclusive uint64 `json:"inconclusive"`
+	// NotDeterministic counts seeds that were two different runs. Each counts as
+	// failed or as inconclusive, too.
+	NotDeterministic uint64 `json:"not_deterministic"`
+
+	// MissingShards are those without any result file, MissingSeeds the lowest
+	// seeds without a result.
+	MissingShards []int    `json:"missing_shards,omitempty"`
+	MissingSeeds  []uint64 `json:"missing_seeds,omitempty"`
+
+	// Groups are the failures by signature, the most frequent first; Reasons are
+	// the inconclusive seeds, in the same way.
+	Groups  []*Group  `json:"groups"`
+	Reasons []*Reason `json:"reasons,omitempty"`
+
+	Operations       int     `json:"operations"`
+	WatchEvents      int     `json:"watch_events"`
+	SimulatedSeconds float64 `json:"simulated_seconds"`
+
+	// Faults counts, for each kind, the seeds in which it fired.
+	Faults map[string]uint64 `json:"faults"`
+
+	header  Header
+	groups  map[Signature]*Group
+	reasons map[string]*Reason
+	// milliseconds are simulated: a sum of floats would depend on its order.
+	milliseconds int64
+}
+
+// Group is all failures of one signature.
+type Group struct {
+	Signature
+	Count uint64 `json:"count"`
+	// Lowest are the lowest seeds.
+	Lowest []uint64 `json:"lowest_seeds"`
+	// Also counts the failures that broke other guarantees, too, and Faults those
+	// in which a kind of fault fired.
+	Also   map[string]uint64 `json:"also_broken,omitempty"`
+	Faults map[string]uint64 `json:"faults"`
+	// Example is the first line of the violation that gave the lowest seed its
+	// signature, Reproduce the command that runs that seed, and Artefacts its
+	// folder if it is there.
+	Example   string `json:"example"`
+	Reproduce string `json:"reproduce"`
+	Artefacts string `json:"artefacts,omitempty"`
+}
+
+// Reason is why seeds were inconclusive.
+type Reason struct {
+	Text   string   `json:"reason"`
+	Count  uint64   `json:"count"`
+	Lowest []uint64 `json:"lowest_seeds"`
+}
+
+// NewSummary is the summary of one shard, or of the whole campaign if the
+// header says so, before anything is known.
+func NewSummary(header Header) *Summary {
+	return &Summary{
+		Spec: header.Spec, First: header.First, Last: header.Last, Build: header.Build, Go: header.Go,
+		Seeds: header.Seeds(), Groups: []*Group{}, Faults: map[string]uint64{},
+		header: header, groups: map[Signature]*Group{}, reasons: map[string]*Reason{},
+	}
+}
+
+// Add takes a result in, which lies in a folder of results. It returns true if
+// it is the first failure of its signature.
+func (s *Summary) Add(result Result, folder string) (first bool) {
+	s.Done++
+	s.Operations += result.Operations
+	s.WatchEvents += result.WatchEvents
+	s.milliseconds += int64(result.SimulatedSeconds * 1000)
+	s.SimulatedSeconds = float64(s.milliseconds) / 1000
+	for kind, count := range result.Faults {
+		if count > 0 {
+			s.Faults[kind]++
+		}
+	}
+	if result.NotDeterministic != "" {
+		s.NotDeterministic++
+	}
+	switch {
+	case result.Outcome == linearizability.Failed:
+		s.Failed++
+		return s.addFailure(result, folder)
+	case result.NotDeterministic != "":
+		s.addInconclusive(result.Seed, undetermined.Shape)
+	case result.Outcome == linearizability.Passed:
+		s.Passed++
+	default:
+		s.addInconclusive(result.Seed, normalise(result.Reason))
+	}
+	return false
+}
+
+func (s *Summary) addInconclusive(seed uint64, text string) {
+	s.Inconclusive++
+	reason := s.reasons[text]
+	if reason == nil {
+		reason = &Reason{Text: text}
+		s.reasons[text] = reason
+		s.Reasons = append(s.Reasons, reason)
+	}
+	reason.Count++
+	reason.Lowest = lowest(reason.Lowest, seed)
+}
+
+func (s *Summary) addFailure(result Result, folder string) (first bool) {
+	signature, witness := leading(result)
+	group := s.groups[signature]
+	if group == nil {
+		first = true
+		group = &Group{Signature: signature, Also: map[string]uint64{}, Faults: map[string]uint64{}}
+		s.groups[signature] = group
+		s.Groups = append(s.Groups, group)
+	}
+	group.Count++
+	group.Lowest = lowest(group.Lowest, result.Seed)
+	if group.Lowest[0] == result.Seed {
+		group.Example, _, _ = strings.Cut(witness.Text, "\n") // without the stacks of a panic
+		group.Reproduce = s.header.Reproduce(result.Seed)
+		group.Artefacts = artefacts(folder, s.Spec, result.Seed)
+	}
+	broken := map[string]bool{}
+	for _, violation := range result.Violations {
+		broken[violation.Guarantee] = true
+	}
+	delete(broken, signature.Guarantee)
+	for guarantee := range broken {
+		group.Also[guarantee]++
+	}
+	for kind, count := range result.Faults {
+		if count > 0 {
+			group.Faults[kind]++
+		}
+	}
+	return first
+}
+
+// lowest adds a seed to the lowest seeds.
+func lowest(seeds []uint64, seed uint64) []uint64 {
+	i, _ := slices.BinarySearch(seeds, seed)
+	if i == SeedsShown {
+		return seeds
+	}
+	seeds = slices.Insert(seeds, i, seed)
+	return seeds[:min(len(seeds), SeedsShown)]
+}
+
+// finish puts what was added in order, and forgets artefacts that are not there.
+func (s *Summary) finish() {
+	slices.SortFunc(s.Groups, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), a.compare(b.Signature))
+	})
+	slices.SortFunc(s.Reasons, func(a, b *Reason) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
+	})
+	for _, group := range s.Groups {
+		if _, err := os.Stat(group.Artefacts); err != nil {
+			group.Artefacts = ""
+		}
+	}
+}
+
+// Complete says whether every seed has a result.
+func (s *Summary) Complete() bool { return s.Done == s.Seeds }
+
+// common lists the kinds of fault that fired in every failure of a group but
+// not in every seed, the rarest among all seeds first: the likelier causes.
+func (s *Summary) common(group *Group) []string {
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(group.Faults)) {
+		if group.Faults[kind] == group.Count && s.Faults[kind] < s.Done {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(s.Faults[a], s.Faults[b]) })
+	return kinds
+}

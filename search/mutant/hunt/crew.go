@@ -1,0 +1,186 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/swarm"
+)
+
+// crew runs seeds with a bug switched on, or with none.
+type crew interface {
+	// run does one run with the mutant of that name on, or none. It returns the
+	// verdict and the processor time that was used.
+	run(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error)
+	// dismiss says that a mutant is not needed again.
+	dismiss(on string)
+}
+
+// workers is the crew of real worker processes. Each mutant has one, as it is
+// switched on when a process starts; runs without any share one for each mutant
+// that is hunted at the same time.
+type workers struct {
+	binary string
+	shared int
+
+	mu    sync.Mutex
+	pools map[duty]*swarm.Pool
+}
+
+// duty is what a worker is for: runs of a target with a mutant on, or none.
+type duty struct{ on, target string }
+
+// mends are switched on in released code with bugs of its own while others are hunted
+// in it. An edit makes another run of a seed, in which they may show although the seed
+// passes without the edit. Finding 3 is rare, and to mend it would hide expired-retry.
+var mends = map[string][]string{
+	"kubernetes": {"finding-1-mended", "finding-2-mended"},
+	"cacher":     {"finding-2-mended"},
+}
+
+// switches is what is on in a worker that runs a target: a mutant or none, and the mends.
+func switches(on, target string) string {
+	if slices.Contains(mends[target], on) {
+		return on
+	}
+	names := mends[target]
+	if on != "" {
+		names = append([]string{on}, names...)
+	}
+	return strings.Join(names, ",")
+}
+
+func (w *workers) pool(on, target string) *swarm.Pool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := duty{on, target}
+	if w.pools[key] == nil {
+		limits := swarm.DefaultLimits()
+		limits.Workers = 1
+		if on == "" {
+			limits.Workers = w.shared
+		}
+		w.pools[key] = swarm.NewPool(w.binary, limits, mutant.Variable+"="+switches(on, target))
+	}
+	return w.pools[key]
+}
+
+func (w *workers) run(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
+	answer, err := w.pool(on, spec.Target).Do(ctx, swarm.Job{Spec: spec})
+	if errors.Is(err, swarm.ErrDied) && ctx.Err() == nil {
+		return died(spec, err), 0, nil
+	}
+	v := verdict{Verdict: answer.Verdict}
+	if answer.Explored != nil {
+		v.steps = answer.Explored.Steps
+	}
+	return v, answer.Processor, err
+}
+
+func (w *workers) dismiss(on string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, pool := range w.pools {
+		if key.on == on {
+			pool.Close()
+			delete(w.pools, key)
+		}
+	}
+}
+
+// close dismisses everybody.
+func (w *workers) close() {
+	for _, pool := range w.pools {
+		pool.Close()
+	}
+}
+
+// defaultTarget is what is run for a mutant that every target has.
+const defaultTarget = "cacher"
+
+// specOf is a run that a mutant is looked for in, without a seed. Mutants name it by
+// flags of simrun, which the table shows; these are the ones that they use.
+func specOf(m mutant.Mutant) (scenario.Spec, error) {
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	name := flags.String("scenario", "minute", "")
+	faults := flags.String("faults", "", "")
+	if err := flags.Parse(m.Hunt); err != nil {
+		return scenario.Spec{}, fmt.Errorf("the flags of %s: expected --scenario and --faults, found %q: %w", m.Name, m.Hunt, err)
+	}
+	spec, err := scenario.Named(*name)
+	if err != nil {
+		return spec, err
+	}
+	spec.Target = cmp.Or(m.Target, defaultTarget)
+	switch *faults {
+	case "":
+	case "every":
+		spec.Kinds, spec.Every = nil, true
+	default:
+		spec.Kinds, spec.Every = strings.Split(*faults, ","), true
+	}
+	return spec, spec.Validate()
+}
+
+// verdict is that of a run, as a hunt looks at it.
+type verdict struct {
+	scenario.Verdict
+	// steps is how many synchronisation points a search could decide at, if one steered.
+	steps uint64
+}
+
+// died is the verdict on a run that its worker did not survive.
+func died(spec scenario.Spec, err error) verdict {
+	return verdict{Verdict: scenario.Verdict{
+		Seed: spec.Seed, Outcome: linearizability.Failed,
+		Violations: []scenario.Violation{{Guarantee: "Completed", Text: err.Error()}},
+	}}
+}
+
+// guarantees are those that the run broke, each once.
+func (v verdict) guarantees() []string {
+	var names []string
+	if v.neverEnds() {
+		names = append(names, "(never ends)")
+	}
+	for _, violation := range v.Violations {
+		if !slices.Contains(names, violation.Guarantee) {
+			names = append(names, violation.Guarantee)
+		}
+	}
+	return names
+}
+
+// tooSlow is true for a run that was given up because real time ran out, which on a
+// loaded machine says nothing about the code.
+func (v verdict) tooSlow() bool {
+	return len(v.Violations) == 1 && strings.Contains(v.Violations[0].Text, "took longer than")
+}
+
+// neverEnds is true for a run that used up its simulated time: somebody waits for
+// ever, with the history open. simrun calls that inconclusive, as it cannot tell who
+// is to blame. A hunt can, as the same seed ends without the bug.
+func (v verdict) neverEnds() bool {
+	return v.Outcome != linearizability.Failed && strings.Contains(v.Reason, "simulated time is used up")
+}
+
+// witness is the first line of what the run found.
+func (v verdict) witness() string {
+	if len(v.Violations) == 0 {
+		return v.Reason
+	}
+	line, _, _ := strings.Cut(v.Violations[0].Text, "\n")
+	return line
+}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/mutant"
+)
+
+// bug is a mutant for tests; nothing is built of it.
+var bug = mutant.Mutant{Name: "bug", Summary: "It breaks.", Source: "a|b #1", File: "f.go", Anchor: "a", Replacement: "b", Hunt: []string{"--scenario", "calm"}}
+
+// fake is a crew whose runs are made up.
+type fake struct {
+	// with and without say what becomes of a seed with the bug on, and without it.
+	with, without func(seed uint64) (verdict, error)
+	dismissed     []string
+}
+
+func (f *fake) run(_ context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
+	outcome := f.without
+	if on != "" {
+		outcome = f.with
+	}
+	v, err := outcome(spec.Seed)
+	return v, time.Second, err
+}
+
+func (f *fake) dismiss(on string) { f.dismissed = append(f.dismissed, on) }
+
+// failing is an outcome of runs: some seeds break Reliable, the others pass.
+func failing(seeds ...uint64) func(uint64) (verdict, error) {
+	return func(seed uint64) (verdict, error) {
+		if slices.Contains(seeds, seed) {
+			return broken("a gap\nand more"), nil
+		}
+		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Passed}}, nil
+	}
+}
+
+func broken(text string) verdict {
+	return verdict{Verdict: scenario.Verdict{
+		Outcome:    linearizability.Failed,
+		Violations: []scenario.Violation{{Guarantee: "Reliable", Text: text}},
+	}}
+}
+
+// undecided is an outcome of runs that are inconclusive for a reason.
+func undecided(reason string) func(uint64) (verdict, error) {
+	return func(uint64) (verdict, error) {
+		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Inconclusive, Reason: reason}}, nil
+	}
+}
+
+// newHunter hunts with made-up runs.
+func newHunter(t *testing.T, with, without func(uint64) (verdict, error)) *hunter {
+	t.Helper()
+	o := options{trials: 1, seeds: 10, jobs: 1, time: time.Hour, results: filepath.Join(t.TempDir(), "hunt.jsonl")}
+	results, err := openResults(o.results)
+	require.NoError(t, err)
+	t.Cleanup(results.close)
+	return &hunter{options: o, crew: &fake{with: with, without: without}, results: results, stdout: &bytes.Buffer{}}
+}
+
+func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {
+	h := newHunter(t, failing(3, 5, 7), failing(3))
+	r, err := h.trial(context.Background(), bug, 1, 10)
+	require.NoError(t, err)
+	require.EqualValues(t, 5, r.Found, "seed 3 fails without the edit, too")
+	require.Equal(t, 5, r.Seeds)
+	require.Equal(t, []uint64{3}, r.Unconfirmed)
+	require.Equal(t, []string{"Reliable"}, r.Guarantees)
+	require.Equal(t, "a gap", r.Witness)
+	require.InDelta(t, 7, r.Seconds, 0.1, "five runs with the bug, and two without")
+}
+
+func TestAFailureThatTheBugCannotCauseIsNotTheBugs(t *testing.T) {
+	h := newHunter(t, failing(3), failing())
+	other := bug
+	other.Breaks = []string{"Unique"}
+	r, err := h.trial(context.Background(), other, 1, 10)
+	require.NoError(t, err)
+	require.Zero(t, r.Found, "the failure is one of Reliable")
+	require.Equal(t, []uint64{3}, r.Unconfirmed)
+	require.NotEqual(t, keyOf(bug), keyOf(other), "its results are not taken for those of the other")
+}
+
+func TestTrialsHaveSeedsOfTheirOwn(t *testing.T) {
+	h := newHunter(t, failing(1_000_004), failing())
+	r, err := h.trial(context.Background(), bug, 2, 10)
+	require.NoError(t, err)
+	require.EqualValues(t, 1_000_004, r.Found)
+	require.Equal(t, 4, r.Seeds)
+}
+
+func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
+	h := newHunter(t, undecided("too quiet"), failing())
+	r, err := h.trial(context.Background(), bug, 1, 10)
+	require.NoError(t, err)
+	require.Zero(t, r.Found)
+	require.Equal(t, 10, r.Seeds)
+	require.Equal(t, 10, r.Inconclusive)
+	require.Equal(t, 10, r.Budget)
+}
+
+func TestATrialThatRunsOutOfTimeSaysHowFarItGot(t *testing.T) {
+	h := newHunter(t, failing(), failing())
+	h.options.time = 3 * time.Second
+	r, err := h.trial(context.Background(), bug, 1, 10)
+	require.NoError(t, err)
+	require.Equal(t, 3, r.Seeds)
+	require.Equal(t, 3, r.Budget)
+}
+
+func TestARunThatNeverEndsIsTheBugsIfItEndsWithout(t *testing.T) {
+	hangs := undecided("the budget of simulated time is used up")
+	r, err := newHunter(t, hangs, failing()).trial(context.Background(), bug, 1, 1)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, r.Found)
+	require.Equal(t, []string{"(never ends)"}, r.Guarantees)
+
+	r, err = newHunter(t, hangs, hangs).trial(context.Background(), bug, 1, 1)
+	require.NoError(t, err)
+	require.Zero(t, r.Found, "it hangs without the edit, too")
+}
+
+func TestAComparisonThatTookTooLongIsMadeAgain(t *testing.T) {
+	slow := true
+	without := func(uint64) (verdict, error) {
+		if slow {
+			slow = false
+			return broken("seed 1 took longer than 2m0s"), nil
+		}
+		return failing()(1)
+	}
+	r, err := newHunter(t, failing(1), without).trial(context.Background(), bug, 1, 1)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, r.Found)
+}
+
+func TestARunThatTookTooLongProvesNothing(t *testing.T) {
+	tooLong := func(uint64) (verdict, error) { return broken("seed 1 took longer than 2m0s"), nil }
+	r, err := newHunter(t, tooLong, failing()).trial(context.Background(), bug, 1, 1)
+	require.NoError(t, err)
+	require.Zero(t, r.Found)
+	require.Equal(t, 1, r.Inconclusive)
+}
+
+func TestARunThatCannotBeMadeIsAnError(t *testing.T) {
+	impossible := func(uint64) (verdict, error) { return verdict{}, errors.New("no such target") }
+	_, err := newHunter(t, impossible, failing()).trial(context.Background(), bug, 1, 10)
+	require.ErrorContains(t, err, "hunting bug: no such target")
+	_, err = newHunter(t, failing(1), impossible).trial(context.Background(), bug, 1, 10)
+	require.ErrorContains(t, err, "no such target")
+
+	odd := bug
+	odd.Hunt = []string{"--servers", "2"}
+	_, err = newHunter(t, failing(), failing()).trial(context.Background(), odd, 1, 10)
+	require.ErrorContains(t, err, "expected --scenario and --faults")
+}
+
+func TestTrialsThatWereMadeAreNotMadeAgain(t *testing.T) {
+	h := newHunter(t, failing(2, 1_000_003), failing())
+	h.options.trials = 2
+	require.NoError(t, h.results.add(result{Mutant: bug.Name, Key: keyOf(bug), Trial: 1, Seeds: 2, Found: 2, Budget: 10}))
+	require.NoError(t, h.mutant(context.Background(), bug))
+	trials := h.trials(bug)
+	require.Len(t, trials, 2)
+	require.EqualValues(t, 1_000_003, trials[1].Found)
+	require.Equal(t, []string{bug.Name}, h.crew.(*fake).dismissed)
+}
+
+// TestTheRunsOfEveryMutantAreKnown reads the flags of all mutants.
+func TestTheRunsOfEveryMutantAreKnown(t *testing.T) {
+	for _, m := range mutant.All() {
+		spec, err := specOf(m)
+		require.NoError(t, err, m.Name)
+		require.NotEmpty(t, spec.Target)
+	}
+	spec, err := specOf(mutant.Mutant{Hunt: []string{"--scenario", "pair", "--faults", "reset,partition"}})
+	require.NoError(t, err)
+	require.Equal(t, "pair", spec.Scenario)
+	require.Equal(t, []string{"reset", "partition"}, spec.Kinds)
+	require.True(t, spec.Every)
+}
+
+func TestResultsAreReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out", "hunt.jsonl")
+	r, err := openResults(path)
+	require.NoError(t, err)
+	require.NoError(t, r.add(result{Mutant: bug.Name, Key: keyOf(bug), Trial: 1, Seeds: 3, Found: 3}))
+	r.close()
+
+	again, err := openResults(path)
+	require.NoError(t, err)
+	require.Len(t, again.trials(bug), 1)
+	require.NoError(t, again.add(result{Mutant: bug.Name, Key: keyOf(bug), Trial: 1, Seeds: 9}))
+	require.Len(t, again.trials(bug), 1)
+	require.Equal(t, 9, again.trials(bug)[0].Seeds, "the trial as it was made last")
+	again.close()
+
+	edited := bug
+	edited.Replacement = "c"
+	require.Empty(t, trialsOf(again.all, edited), "results of another edit")
+
+	require.NoError(t, os.WriteFile(path, []byte("{}\nnonsense\n"), 0o600))
+	_, err = openResults(path)
+	require.ErrorContains(t, err, path+":2")
+}
+
+func TestVerdictsOnMutants(t *testing.T) {
+	found, nothing := result{Found: 7, Seeds: 7}, result{Seeds: 100}
+	control := mutant.Mutant{Name: "control", Equivalent: "it is the same"}
+	unseen := mutant.Mutant{Name: "unseen", Unseen: "no such fault"}
+	require.Empty(t, judge(bug, []result{nothing, found}))
+	require.Equal(t, "bug was not found in 200 seeds", judge(bug, []result{nothing, nothing}))
+	require.Equal(t, "bug was not hunted", judge(bug, nil))
+	require.Empty(t, judge(control, []result{nothing}))
+	require.Equal(t, "control is no bug, and 1 of 2 trials found one", judge(control, []result{nothing, found}))
+	require.Empty(t, judge(unseen, []result{nothing}))
+}
+
+func TestTheTable(t *testing.T) {
+	control := mutant.Mutant{Name: "control", Summary: "Same.", Equivalent: "it is the same", Hunt: bug.Hunt}
+	unseen := mutant.Mutant{Name: "unseen", Summary: "Rare.", Source: "c #2", Unseen: "no such fault", Hunt: bug.Hunt}
+	var results []result
+	for i, seeds := range []int{1, 2, 3, 40} {
+		results = append(results, result{Mutant: "bug", Key: keyOf(bug), Trial: i + 1, Seeds: seeds, Found: uint64(seeds), Seconds: float64(seeds), Guarantees: []string{"Unique", "Ordered"}})
+	}
+	results = append(results,
+		result{Mutant: "bug", Key: suiteKeyOf(bug), Suite: "p", Red: []string{"TestA", "TestB", "TestC"}},
+		result{Mutant: "control", Key: keyOf(control), Trial: 1, Seeds: 100},
+		result{Mutant: "unseen", Key: keyOf(unseen), Trial: 1, Seeds: 500})
+	waiting := mutant.Mutant{Name: "waiting", Summary: "Later.", Source: "d #3", Hunt: bug.Hunt}
+	text := table([]mutant.Mutant{bug, unseen, waiting, control}, results)
+	require.Contains(t, text, "2 hunted, 1 found,\nand 1 not hunted yet")
+	require.Contains(t, text, "| waiting | Later. | d #3 | `simrun --mutant waiting ")
+	require.Contains(t, text, "| bug | a\\|b #1 | It breaks. | `f.go` | Ordered, Unique | `simrun --mutant bug --scenario calm --seeds 1-5000` | 4 of 4 | 2, 40 | 2.0 s | TestA and 2 more |")
+	require.Contains(t, text, "| unseen | Rare. | c #2 | no such fault; 500 seeds of `simrun --mutant unseen --scenario calm --seeds 1-5000` |")
+	require.Contains(t, text, "| control | Same. | it is the same | 100 | 0 |")
+	for _, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "|---") {
+			require.NotContains(t, line, " ")
+		}
+	}
+}
+
+func TestOnlyTheMutantsThatAreNamed(t *testing.T) {
+	names := func(o options) (names []string) {
+		chosen, err := choose(o)
+		require.NoError(t, err)
+		for _, m := range chosen {
+			names = append(names, m.Name)
+		}
+		return names
+	}
+	require.Equal(t, []string{"A01", "A03"}, names(options{only: "A03,A01"}))
+	require.Greater(t, len(names(options{only: "cacher-*"})), 10)
+	require.Less(t, len(names(options{short: true})), len(names(options{})))
+	_, err := choose(options{only: "A99"})
+	require.ErrorIs(t, err, mutant.ErrUnknown)
+	_, err = choose(options{only: "A14", short: true})
+	require.ErrorContains(t, err, "found none with a budget")
+}
+
+func TestBadUsageIsOneSentence(t *testing.T) {
+	for _, args := range [][]string{{"more"}, {"--seeds", "0"}, {"--only", "A99"}} {
+		var stderr bytes.Buffer
+		require.Equal(t, notHunted, run(context.Background(), args, &bytes.Buffer{}, &stderr))
+		require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+	}
+}
+
+func TestReleasedCodeIsMendedWhileBugsAreHuntedInIt(t *testing.T) {
+	require.Equal(t, "A01,finding-1-mended,finding-2-mended", switches("A01", "kubernetes"))
+	require.Equal(t, "finding-1-mended,finding-2-mended", switches("", "kubernetes"))
+	require.Equal(t, "finding-1-mended", switches("finding-1-mended", "kubernetes"), "a mend alone, to see that it is one")
+	require.Equal(t, "cacher-A01,finding-2-mended", switches("cacher-A01", "cacher"))
+	for _, names := range mends {
+		for _, name := range names {
+			m, err := mutant.Find(name)
+			require.NoError(t, err)
+			require.NotEmpty(t, m.Equivalent)
+		}
+	}
+}

@@ -1,0 +1,289 @@
+// Command hunt answers one question: in how many seeds does simulation find the
+// bugs that are known?
+//
+// It builds simrun with all of them inside, each to be switched on by itself. For
+// each mutant it runs seeds in the scenario that the mutant names until one fails. A
+// failure counts if the same seed passes without the bug, and breaks nothing that the
+// bug cannot break. That is repeated for several ranges of seeds; each is a
+// trial. Controls, which are no bugs, must not fail at all.
+//
+//	go run ./search/mutant/hunt [--only A01,A03] [--trials 20] [--seeds 5000] [--time 10m]
+//
+// Every trial is written to --results as it ends, and is not made again if it is
+// there: an interrupted hunt goes on where it was. With --table the results become a
+// table in Markdown. With --short it hunts the mutants that have a budget, within
+// that budget, and writes no table. With --shrink it makes failing runs smaller that
+// were found before. With --compare it hunts with each strategy of schedules, and the
+// table says which finds what. With --in, which can be given many times, it hunts in
+// other runs than those that a mutant names, to find out in which a bug shows sooner.
+//
+// The exit code is 0 if every bug that is expected to be found was, and no control
+// failed; 1 if not; 2 if the hunt could not be made.
+//
+//   - trial.go: one trial, and what counts as found
+//   - strategies.go, strategies_table.go, elsewhere.go: which strategy of schedules finds
+//     what, and in which runs
+//   - crew.go: the worker processes, and what a hunt looks at in a verdict
+//   - suite.go, suite_build.go: what the tests of the edited package say of the edit
+//   - smaller.go: failing runs made smaller
+//   - results.go: the file of results
+//   - table.go, smaller_table.go: the tables
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
+	"github.com/watchsim/watchsim/search/swarm"
+	"github.com/watchsim/watchsim/sim/overlay"
+)
+
+// The exit codes.
+const (
+	allFound = iota
+	someLost
+	notHunted
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are the flags.
+type options struct {
+	only    string
+	trials  int
+	seeds   int
+	time    time.Duration
+	jobs    int
+	short   bool
+	suites  bool
+	shrink  bool
+	compare bool
+	in      [][]string
+	results string
+	table   string
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("hunt", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.only, "only", "", "hunt these `mutants` alone: names, separated by commas; a name that ends in * stands for all that begin so")
+	flags.IntVar(&o.trials, "trials", 1, "trials for each mutant, each with seeds of its own")
+	flags.IntVar(&o.seeds, "seeds", 5000, "seeds that a trial has at most")
+	flags.DurationVar(&o.time, "time", 10*time.Minute, "processor time that a trial has, and ends soon after")
+	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "mutants that are hunted at a time")
+	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it")
+	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
+	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, make one failing run of each mutant that was found smaller")
+	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
+	flags.Func("in", "hunt in runs with these `flags` of simrun instead of the mutant's, which own stands for; can be repeated", func(text string) error {
+		o.in = append(o.in, strings.Fields(text))
+		return nil
+	})
+	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")
+	flags.StringVar(&o.table, "table", "", "write the results as a table to this `file`")
+	if err := flags.Parse(args); err != nil {
+		return notHunted
+	}
+	if flags.NArg() > 0 || o.trials < 0 || o.seeds < 1 || o.jobs < 1 || o.time <= 0 {
+		fmt.Fprintf(stderr, "hunt: expected flags alone, trials of at least 0, and seeds, jobs and time above 0, found %q\n", args)
+		return notHunted
+	}
+	chosen, err := choose(o)
+	if err == nil {
+		err = checkEdits(chosen)
+	}
+	var lost []string
+	if err == nil {
+		lost, err = hunt(ctx, o, chosen, stdout)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(stderr, "hunt: %v\n", err)
+		return notHunted
+	case len(lost) > 0:
+		fmt.Fprintf(stdout, "\nlost: %s\n", strings.Join(lost, "; "))
+		return someLost
+	}
+	return allFound
+}
+
+// choose returns the mutants that the flags name.
+func choose(o options) ([]mutant.Mutant, error) {
+	all := mutant.All()
+	if o.only != "" {
+		words := strings.Split(o.only, ",")
+		for _, word := range words {
+			if !slices.ContainsFunc(all, func(m mutant.Mutant) bool { return named(m.Name, word) }) {
+				_, err := mutant.Find(word)
+				return nil, fmt.Errorf("--only: %w", err)
+			}
+		}
+		all = slices.DeleteFunc(all, func(m mutant.Mutant) bool {
+			return !slices.ContainsFunc(words, func(word string) bool { return named(m.Name, word) })
+		})
+	}
+	if o.short {
+		all = slices.DeleteFunc(all, func(m mutant.Mutant) bool { return m.Budget == 0 })
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("expected mutants to hunt, found none with a budget among those that --only names")
+	}
+	return elsewhere(all, o.in)
+}
+
+func named(name, word string) bool {
+	prefix, isPrefix := strings.CutSuffix(word, "*")
+	return name == word || isPrefix && strings.HasPrefix(name, prefix)
+}
+
+// checkEdits tries all edits before anything is built, as code that has moved is
+// the likeliest mistake.
+func checkEdits(chosen []mutant.Mutant) error {
+	source, err := selfbuild.Source()
+	if err != nil {
+		return err
+	}
+	dirs := map[string]string{}
+	for _, m := range chosen {
+		if dirs[m.Module] == "" {
+			if dirs[m.Module], err = overlay.ModuleDir(source, m.Module); err != nil {
+				return err
+			}
+		}
+		if err := m.Check(dirs[m.Module]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hunt makes the trials that are missing and returns what was lost.
+func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writer) (lost []string, err error) {
+	results, err := openResults(o.results)
+	if err != nil {
+		return nil, err
+	}
+	defer results.close()
+	h := &hunter{options: o, results: results, stdout: stdout}
+	switch {
+	case o.suites:
+		err = h.suites(ctx, chosen)
+	case o.shrink:
+		err = h.shrinkAll(ctx, chosen)
+	case o.comparing():
+		err = h.compare(ctx, chosen)
+	default:
+		err = h.all(ctx, chosen)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.table != "" {
+		text := table(mutant.All(), results.all)
+		switch {
+		case o.shrink:
+			text = smallerTable(mutant.All(), results.all)
+		case o.comparing():
+			text = strategyTable(chosen, o.strategies(), results.all)
+		}
+		if err := os.WriteFile(o.table, []byte(text), 0o644); err != nil {
+			return nil, fmt.Errorf("--table: %w", err)
+		}
+	}
+	if !o.suites && !o.shrink && !o.comparing() {
+		for _, m := range chosen {
+			if reason := judge(m, results.trials(m)); reason != "" {
+				lost = append(lost, reason)
+			}
+		}
+	}
+	return lost, nil
+}
+
+// all hunts mutants, some at a time.
+func (h *hunter) all(ctx context.Context, chosen []mutant.Mutant) error {
+	crew, err := h.hire()
+	if err != nil {
+		return err
+	}
+	defer crew.close()
+	return h.mutants(ctx, chosen)
+}
+
+// hire builds simrun and gets workers for it.
+func (h *hunter) hire() (*workers, error) {
+	binary, err := h.build()
+	if err != nil {
+		return nil, err
+	}
+	crew := &workers{binary: binary, shared: h.options.jobs, pools: map[duty]*swarm.Pool{}}
+	h.crew = crew
+	return crew, nil
+}
+
+// mutants hunts mutants with the crew that there is, some at a time. One that is hunted
+// in several kinds of runs has them one after the other, as it has one worker.
+func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(h.options.jobs)
+	for len(chosen) > 0 {
+		n := 1
+		for n < len(chosen) && chosen[n].Name == chosen[0].Name {
+			n++
+		}
+		same := chosen[:n]
+		chosen = chosen[n:]
+		group.Go(func() error {
+			for _, m := range same {
+				if err := h.mutant(ctx, m); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// shrinkAll makes a failing run of each mutant smaller.
+func (h *hunter) shrinkAll(ctx context.Context, chosen []mutant.Mutant) error {
+	binary, err := h.build()
+	if err != nil {
+		return err
+	}
+	for _, m := range chosen {
+		if err := h.shrink(ctx, binary, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build builds simrun with every mutant inside.
+func (h *hunter) build() (binary string, err error) {
+	fmt.Fprintln(h.stdout, "building simrun with all mutants inside; minutes the first time")
+	began := time.Now()
+	if binary, err = selfbuild.BuildSwitched(mutant.All()); err == nil {
+		fmt.Fprintf(h.stdout, "built in %.0f s\n", time.Since(began).Seconds())
+	}
+	return binary, err
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/watchsim/watchsim/search/mutant"
+)
+
+// result is one line of the file: a trial, or what a suite said.
+type result struct {
+	Mutant string `json:"mutant"`
+	// Key stands for the edit, so that results of another are not taken for its.
+	Key string `json:"edit"`
+
+	// Trial counts from 1; 0 for a suite.
+	Trial int `json:"trial,omitempty"`
+	// Strategy is what chose the schedules if strategies are compared; empty for what
+	// simrun does.
+	Strategy string `json:"strategy,omitempty"`
+	Hunt     string `json:"hunt,omitempty"`
+	First    uint64 `json:"first,omitempty"`
+	// Seeds is how many were run, with the one that failed.
+	Seeds        int `json:"seeds,omitempty"`
+	Inconclusive int `json:"inconclusive,omitempty"`
+	// Found is the seed that failed with the bug and passes without it, 0 for none.
+	Found      uint64   `json:"found,omitempty"`
+	Guarantees []string `json:"guarantees,omitempty"`
+	// Witness is what the first trial showed; one is enough to see what it looks like.
+	Witness string `json:"witness,omitempty"`
+	// Unconfirmed are the seeds that failed, but not for the bug: they do not pass
+	// without it, or broke what it cannot break.
+	Unconfirmed []uint64 `json:"unconfirmed,omitempty"`
+	// Seconds is the processor time of the trial, and Wall the time on the clock.
+	Seconds float64 `json:"seconds,omitempty"`
+	Wall    float64 `json:"wall_seconds,omitempty"`
+	// Budget are the seeds that the trial had.
+	Budget int `json:"budget,omitempty"`
+
+	// Smaller is what came of making the failing run smaller, if that was done.
+	Smaller *smaller `json:"smaller,omitempty"`
+
+	// Suite is the package whose tests were run, and Red what failed in it, twice, and
+	// not without the edit; RedAnyway failed without it.
+	Suite     string   `json:"suite,omitempty"`
+	Red       []string `json:"red,omitempty"`
+	RedAnyway []string `json:"red_anyway,omitempty"`
+}
+
+// results is the file, and what it holds.
+type results struct {
+	file *os.File
+	all  []result
+}
+
+// openResults reads a file of results, and opens it for more.
+func openResults(path string) (*results, error) {
+	r := &results{}
+	text, err := os.Open(path)
+	if err == nil {
+		defer text.Close()
+		lines := bufio.NewScanner(text)
+		lines.Buffer(nil, 1<<20)
+		for n := 1; lines.Scan(); n++ {
+			var read result
+			if err := json.Unmarshal(lines.Bytes(), &read); err != nil {
+				return nil, fmt.Errorf("--results: %s:%d: expected a result as JSON, found %v; delete the line", path, n, err)
+			}
+			r.all = append(r.all, read)
+		}
+		if err := lines.Err(); err != nil {
+			return nil, fmt.Errorf("--results: %s: %w", path, err)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--results: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("--results: %w", err)
+	}
+	if r.file, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+		return nil, fmt.Errorf("--results: %w", err)
+	}
+	return r, nil
+}
+
+func (r *results) close() { r.file.Close() }
+
+// add writes a result at once, so that an interrupted hunt loses one trial at most.
+func (r *results) add(added result) error {
+	r.all = append(r.all, added)
+	return json.NewEncoder(r.file).Encode(added)
+}
+
+// keyOf tells one edit and the runs that it is looked for in from all others.
+func keyOf(m mutant.Mutant) string {
+	words := []string{m.Module, m.File, m.Anchor, m.Replacement, strings.Join(m.Hunt, " ")}
+	return fmt.Sprintf("%08x", hash(append(words, m.Breaks...)...))
+}
+
+// trials are the trials of a mutant as it is now.
+func (r *results) trials(m mutant.Mutant) []result { return trialsOf(r.all, m) }
+
+// trialsOf returns each trial of what simrun does once: as it was made last, if it
+// was made again with more seeds.
+func trialsOf(all []result, m mutant.Mutant) []result { return trialsBy(all, m, "") }
+
+// trialsBy is trialsOf for a strategy that is compared with others.
+func trialsBy(all []result, m mutant.Mutant, strategy string) []result {
+	key := keyOf(m)
+	var trials []result
+	for _, one := range all {
+		if one.Mutant != m.Name || one.Key != key || one.Trial == 0 || one.Strategy != strategy {
+			continue
+		}
+		trials = slices.DeleteFunc(trials, func(earlier result) bool { return earlier.Trial == one.Trial })
+		trials = append(trials, one)
+	}
+	return trials
+}
+
+// suitesOf are what the suites said of a mutant's edit, whatever runs it is looked
+// for in.
+func suitesOf(all []result, m mutant.Mutant) []result {
+	key := suiteKeyOf(m)
+	return slices.DeleteFunc(slices.Clone(all), func(one result) bool {
+		return one.Mutant != m.Name || one.Key != key || one.Suite == ""
+	})
+}
+
+// hash is a short name for some words.
+func hash(words ...string) uint32 {
+	h := fnv.New32a()
+	for _, word := range words {
+		fmt.Fprintf(h, "%d:%s", len(word), word)
+	}
+	return h.Sum32()
+}
+
+func suiteKeyOf(m mutant.Mutant) string {
+	return fmt.Sprintf("%08x", hash(m.Module, m.File, m.Anchor, m.Replacement))
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/shrink"
+	"github.com/watchsim/watchsim/search/swarm"
+)
+
+const (
+	// shrinkWorkers is how many candidates are tried at a time.
+	shrinkWorkers = 2
+	// shrinkBudget is how long the search for a smaller run may take, on the clock.
+	shrinkBudget = 45 * time.Second
+	// replayProcesses is how many fresh processes replay a smaller run, and
+	// replaysEach how often each of them does.
+	replayProcesses = 4
+	replaysEach     = 5
+)
+
+// smaller is what came of making a failing run smaller. Each pair is before and
+// after.
+type smaller struct {
+	Seed       uint64 `json:"seed"`
+	Guarantee  string `json:"guarantee"`
+	Operations [2]int `json:"operations"`
+	Clients    [2]int `json:"clients"`
+	Faults     [2]int `json:"faults"`
+	Switches   [2]int `json:"switches"`
+	Stalls     [2]int `json:"stalls"`
+	// Tried counts candidates, Seconds is the time on the clock, and Processor the
+	// processor time with all workers, in seconds.
+	Tried     int     `json:"tried"`
+	Complete  bool    `json:"complete"`
+	Seconds   float64 `json:"seconds"`
+	Processor float64 `json:"processor"`
+	// Replays counts repetitions in fresh processes, Same those with the same hash
+	// and the same guarantee broken.
+	Replays int `json:"replays"`
+	Same    int `json:"same"`
+}
+
+// shrink makes the first failure that was found of a mutant smaller, unless that has
+// been done.
+func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) error {
+	var found *result
+	for _, r := range h.trials(m) {
+		if r.Smaller != nil {
+			return nil
+		}
+		if found == nil && r.Found > 0 && !strings.HasPrefix(r.Guarantees[0], "(") {
+			found = &r
+		}
+	}
+	if found == nil || m.Equivalent != "" {
+		return nil
+	}
+	s, err := shrunk(ctx, binary, m, *found)
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted; what had ended is in " + h.options.results)
+	case errors.Is(err, swarm.ErrDied):
+		reason, _, _ := strings.Cut(err.Error(), "\n")
+		fmt.Fprintf(h.stdout, "%-24s leaves nothing to make smaller: %s\n", m.Name, reason)
+		return nil
+	case errors.Is(err, shrink.ErrNotBroken):
+		fmt.Fprintf(h.stdout, "%-24s seed %d was found with other source, and is another run now\n", m.Name, found.Found)
+		return nil
+	case err != nil:
+		return fmt.Errorf("making a run of %s smaller: %w", m.Name, err)
+	}
+	found.Smaller = &s
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	fmt.Fprintf(h.stdout, "%-24s seed %d, %s: %s\n", m.Name, s.Seed, s.Guarantee, s.text())
+	return h.results.add(*found)
+}
+
+// shrunk makes one failing run smaller and replays what is left.
+func shrunk(ctx context.Context, binary string, m mutant.Mutant, found result) (smaller, error) {
+	s := smaller{Seed: found.Found, Guarantee: found.Guarantees[0]}
+	spec, err := specOf(m)
+	if err != nil {
+		return s, err
+	}
+	spec.Seed = found.Found
+	limits := swarm.DefaultLimits()
+	limits.Workers = shrinkWorkers
+	on := mutant.Variable + "=" + switches(m.Name, spec.Target)
+	pool := swarm.NewPool(binary, limits, on)
+	defer pool.Close()
+	whole, err := pool.Do(ctx, swarm.Job{Spec: spec, Details: true})
+	if err != nil {
+		return s, err
+	}
+	began, used := time.Now(), processor()
+	searching := swarm.NewPool(binary, limits, on)
+	config := shrink.Config{Try: shrink.Runner(searching, s.Guarantee), Workers: limits.Workers, Budget: shrinkBudget}
+	best, err := shrink.Shrink(ctx, config, shrink.Case{Spec: spec, Tape: whole.Details.Tape}, s.Guarantee)
+	searching.Close()
+	if err != nil {
+		return s, err
+	}
+	s.Processor = (processor() - used).Seconds()
+	s.Seconds, s.Tried, s.Complete = time.Since(began).Seconds(), best.Tried, best.Complete
+	job := swarm.Job{Spec: best.Case.Spec, Tape: best.Case.Tape, Details: true}
+	after, err := pool.Do(ctx, job)
+	if err != nil {
+		return s, err
+	}
+	s.Operations = [2]int{best.Before.Operations, after.Verdict.Operations}
+	s.Clients = [2]int{len(whole.Details.Parts), len(after.Details.Parts)}
+	s.Faults = [2]int{whole.Details.Faults(), after.Details.Faults()}
+	s.Switches = [2]int{whole.Details.Forced.Switches, after.Details.Forced.Switches}
+	s.Stalls = [2]int{whole.Details.Forced.Stalls, after.Details.Forced.Stalls}
+	return s, s.replay(ctx, binary, on, job, after)
+}
+
+// processor is the processor time of this process and of the workers that have ended.
+func processor() (used time.Duration) {
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var usage unix.Rusage
+		_ = unix.Getrusage(who, &usage)
+		used += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	}
+	return used
+}
+
+// replay repeats a run in fresh processes and counts how often it was the same.
+func (s *smaller) replay(ctx context.Context, binary, on string, job swarm.Job, first swarm.Answer) error {
+	limits := swarm.DefaultLimits()
+	limits.Workers = 1
+	for range replayProcesses {
+		fresh := swarm.NewPool(binary, limits, on)
+		for range replaysEach {
+			again, err := fresh.Do(ctx, job)
+			if err != nil {
+				fresh.Close()
+				return err
+			}
+			s.Replays++
+			if again.Verdict.Hash == first.Verdict.Hash && shrink.Breaks(again.Verdict, s.Guarantee) {
+				s.Same++
+			}
+		}
+		fresh.Close()
+	}
+	return nil
+}
+
+// text says what is left.
+func (s smaller) text() string {
+	cut := ""
+	if !s.Complete {
+		cut = ", cut short"
+	}
+	return fmt.Sprintf("%d operations, %d clients, %d faults, %d forced switches and %d stalls after %d tries in %.1f s%s; %d of %d replays the same",
+		s.Operations[1], s.Clients[1], s.Faults[1], s.Switches[1], s.Stalls[1], s.Tried, s.Seconds, cut, s.Same, s.Replays)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/sim"
+)
+
+// strategy is a way to choose the schedule of a run.
+type strategy struct {
+	name string
+	// alter changes the schedule that the scenario has or the seed draws; nil for none.
+	alter func(*sim.Schedule)
+	// depth is that of a plan of priorities, 0 for a random walk.
+	depth int
+}
+
+// strategies are those that --compare compares.
+var strategies = []strategy{
+	{name: "as simrun does"},
+	{name: "walk alone", alter: func(s *sim.Schedule) { s.StallOneIn, s.FocusOneIn = 0, 0 }},
+	{name: "stalls", alter: func(s *sim.Schedule) { s.StallOneIn, s.FocusOneIn = 20, 0 }},
+	{name: "places in focus", alter: func(s *sim.Schedule) { s.StallOneIn, s.FocusOneIn = 0, 100 }},
+	{name: "PCT, depth 2", depth: 2},
+	{name: "PCT, depth 3", depth: 3},
+}
+
+// label names the strategy in a line of output.
+func (s strategy) label() string {
+	if s.name == "" {
+		return ""
+	}
+	return s.name + ", "
+}
+
+// steer has the strategy decide in a run. A plan of priorities is made for as many
+// steps as measure found.
+func (s strategy) steer(spec scenario.Spec, steps uint64) scenario.Spec {
+	if s.alter != nil {
+		schedule := spec.DrawnSchedule()
+		if spec.Schedule != nil {
+			schedule = *spec.Schedule
+		}
+		s.alter(&schedule)
+		spec.Schedule = &schedule
+	}
+	if s.depth > 0 {
+		spec.Explore = spec.SearchedWhole()
+		spec.Explore.Priorities = &sim.Priorities{Depth: s.depth, Steps: steps}
+	}
+	return spec
+}
+
+// measure finds out how long a run is, from a plain one without a bug, and what
+// processor time that took.
+func (s strategy) measure(ctx context.Context, crew crew, spec scenario.Spec) (steps uint64, used time.Duration, err error) {
+	if s.depth == 0 {
+		return 0, 0, nil
+	}
+	spec.Explore = spec.SearchedWhole()
+	v, used, err := crew.run(ctx, "", spec)
+	return max(1, v.steps), used, err
+}
+
+// compare makes the trials of all strategies that are missing.
+func (h *hunter) compare(ctx context.Context, chosen []mutant.Mutant) error {
+	crew, err := h.hire()
+	if err != nil {
+		return err
+	}
+	defer crew.close()
+	for _, h.by = range h.options.strategies() {
+		if err := h.mutants(ctx, chosen); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/search/mutant"
+)
+
+const (
+	// controlMost is how long the tests of a package may take without an edit, and
+	// longerMost how many times as long as that with one.
+	controlMost = 15 * time.Minute
+	longerMost  = 4
+	// longerLeast comes on top, for packages whose tests take no time.
+	longerLeast = time.Minute
+)
+
+// unnamed stands for tests that a process with a panic did not get to tell of.
+const unnamed = "(a panic)"
+
+// suites runs the tests of each package that chosen mutants edit: without an edit, and
+// then with each. They run as their authors run them, with the Go that is installed and
+// no simulation. What fails without an edit as well proves nothing, and neither does
+// what does not fail again.
+func (h *hunter) suites(ctx context.Context, chosen []mutant.Mutant) error {
+	var packages []string
+	missing := map[string][]mutant.Mutant{}
+	for _, m := range chosen {
+		if len(suitesOf(h.results.all, m)) > 0 {
+			continue
+		}
+		pkg := path.Join(m.Module, path.Dir(m.File))
+		if missing[pkg] == nil {
+			packages = append(packages, pkg)
+		}
+		missing[pkg] = append(missing[pkg], m)
+	}
+	for _, pkg := range packages {
+		if err := h.suite(ctx, pkg, missing[pkg]); err != nil {
+			if ctx.Err() != nil {
+				return errors.New("interrupted; what had ended is in " + h.options.results)
+			}
+			return fmt.Errorf("the tests of %s: %w", pkg, err)
+		}
+	}
+	return nil
+}
+
+// suite runs the tests of one package with each of some mutants.
+func (h *hunter) suite(ctx context.Context, pkg string, mutants []mutant.Mutant) error {
+	tests, err := buildTests(ctx, pkg, mutants)
+	if err != nil {
+		return err
+	}
+	defer tests.remove()
+	control, err := tests.run(ctx, "", nil, controlMost)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(control.red, unnamed) {
+		return fmt.Errorf("expected tests that can be run without an edit, found a panic: %s", control.end)
+	}
+	fmt.Fprintf(h.stdout, "%s without an edit: %d tests in %.0f s; %s\n", pkg, control.ran, control.took.Seconds(), redText(control.red))
+	for _, m := range mutants {
+		r := result{Mutant: m.Name, Key: suiteKeyOf(m), Suite: pkg, RedAnyway: control.red}
+		if r.Red, r.Seconds, err = tests.notice(ctx, m, control); err != nil {
+			return err
+		}
+		fmt.Fprintf(h.stdout, "%-24s %s: %s\n", m.Name, pkg, redText(r.Red))
+		if err := h.results.add(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// suiteRunner runs the tests of a package with a mutant on, or none: all, or those that
+// are named.
+type suiteRunner interface {
+	run(ctx context.Context, on string, only []string, most time.Duration) (suiteRun, error)
+}
+
+// notice returns the tests that fail with an edit, do so again, and do not without it;
+// and the seconds on the clock that the first run took.
+func notice(ctx context.Context, tests suiteRunner, m mutant.Mutant, control suiteRun) (red []string, seconds float64, err error) {
+	most := longerMost*control.took + longerLeast
+	first, err := tests.run(ctx, m.Name, nil, most)
+	if err != nil {
+		return nil, 0, err
+	}
+	red = slices.DeleteFunc(first.red, func(name string) bool { return slices.Contains(control.red, name) })
+	if len(red) == 0 {
+		return nil, first.took.Seconds(), nil
+	}
+	only := red
+	if slices.Contains(red, unnamed) {
+		only = nil
+	}
+	second, err := tests.run(ctx, m.Name, only, most)
+	if err != nil {
+		return nil, 0, err
+	}
+	red = slices.DeleteFunc(slices.Clone(red), func(name string) bool { return !slices.Contains(second.red, name) })
+	return red, first.took.Seconds(), nil
+}
+
+func (t *packageTests) notice(ctx context.Context, m mutant.Mutant, control suiteRun) ([]string, float64, error) {
+	return notice(ctx, t, m, control)
+}
+
+// suiteRun is what one run of a package's tests came to.
+type suiteRun struct {
+	// red are the tests that failed, ran is how many ended, one way or the other.
+	red  []string
+	ran  int
+	took time.Duration
+	// end is the end of what was printed.
+	end string
+}
+
+// run implements suiteRunner.
+func (t *packageTests) run(ctx context.Context, on string, only []string, most time.Duration) (suiteRun, error) {
+	arguments := []string{"-test.v=test2json", "-test.timeout", most.String()}
+	if len(only) > 0 {
+		arguments = append(arguments, "-test.run", "^("+strings.Join(only, "|")+")$")
+	}
+	command := exec.CommandContext(ctx, t.binary, arguments...)
+	command.Dir = t.folder
+	command.Env = append(command.Environ(), mutant.Variable+"="+on)
+	began := time.Now()
+	out, err := command.CombinedOutput()
+	took := time.Since(began)
+	if ctx.Err() != nil {
+		return suiteRun{}, ctx.Err()
+	}
+	events := exec.Command("go", "tool", "test2json")
+	events.Stdin = bytes.NewReader(out)
+	told, failed := events.Output()
+	if failed != nil {
+		return suiteRun{}, fmt.Errorf("cannot read what tests print: %w", failed)
+	}
+	ran := readEvents(told)
+	ran.took = took
+	var exit *exec.ExitError
+	switch {
+	case err != nil && !errors.As(err, &exit):
+		return ran, err
+	case err == nil && ran.ran == 0:
+		return ran, fmt.Errorf("expected tests, found none: %s", ran.end)
+	case err != nil && len(ran.red) == 0:
+		ran.red = []string{unnamed}
+	}
+	return ran, nil
+}
+
+// stillRunning is how the testing package names a test that the time limit ended.
+var stillRunning = regexp.MustCompile(`^\t+(Test\w+)(/.*)? \(`)
+
+// readEvents reads what `go tool test2json` prints.
+func readEvents(out []byte) suiteRun {
+	var ran suiteRun
+	fail := func(name string) {
+		if !slices.Contains(ran.red, name) {
+			ran.red = append(ran.red, name)
+		}
+	}
+	var printed strings.Builder
+	listed := false // the tests that are still running
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var event struct{ Action, Test, Output string }
+		if json.Unmarshal(lines.Bytes(), &event) != nil {
+			continue
+		}
+		printed.WriteString(event.Output)
+		name, _, isPart := strings.Cut(event.Test, "/")
+		switch ended := event.Action == "pass" || event.Action == "fail" || event.Action == "skip"; {
+		case strings.Contains(event.Output, "running tests:"):
+			listed = true
+		case listed && stillRunning.MatchString(event.Output):
+			fail(stillRunning.FindStringSubmatch(event.Output)[1])
+		case ended && name != "":
+			if !isPart {
+				ran.ran++
+			}
+			if event.Action == "fail" {
+				fail(name)
+			}
+		}
+	}
+	ran.end = lastLines(printed.String())
+	return ran
+}
+
+func redText(red []string) string {
+	if len(red) == 0 {
+		return "silent"
+	}
+	return "red: " + strings.Join(red, ", ")
+}
+
+// lastLines is the end of a text: why a process gave up.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-5):], "\n")
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/watchsim/watchsim/search/mutant"
+)
+
+// table renders results as Markdown: the bugs, those that are not found with the
+// reason, those that nobody has looked for yet, and the controls.
+func table(all []mutant.Mutant, results []result) string {
+	var bugs, shown, missed, waiting, controls []string
+	hunted, found, tested, silent := 0, 0, 0, 0
+	for _, m := range all {
+		trials := trialsOf(results, m)
+		if suites := suitesOf(results, m); m.Equivalent == "" && m.Source != "" && len(suites) > 0 {
+			tested++
+			if !slices.ContainsFunc(suites, func(r result) bool { return len(r.Red) > 0 }) {
+				silent++
+			}
+		}
+		switch {
+		case m.Equivalent != "":
+			controls = append(controls, controlRow(m, trials))
+			continue
+		case len(trials) == 0:
+			waiting = append(waiting, fmt.Sprintf("| %s | %s | %s | %s |\n", m.Name, cell(m.Summary), cell(m.Source), command(m)))
+			continue
+		}
+		isFound := slices.ContainsFunc(trials, func(r result) bool { return r.Found > 0 })
+		switch {
+		case m.Source == "":
+			shown = append(shown, bugRow(m, trials, results))
+			continue
+		case isFound:
+			found++
+			bugs = append(bugs, bugRow(m, trials, results))
+		default:
+			missed = append(missed, missedRow(m, trials))
+		}
+		hunted++
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, preface, hunted, found, len(waiting), silent, tested)
+	section := func(title, head string, rows []string) {
+		if len(rows) > 0 {
+			columns := strings.Count(head, "|") - 1
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n|%s\n%s", title, head, strings.Repeat("---|", columns), strings.Join(rows, ""))
+		}
+	}
+	bugHead := "| bug | known from | what goes wrong | edit | broken | one command | found | seeds: median, p95 | processor time, median | its package's own tests |"
+	section("Found", bugHead, bugs)
+	section("Not found", "| bug | what goes wrong | known from | why not |", missed)
+	section("Not hunted yet", "| bug | what goes wrong | known from | one command |", waiting)
+	section("Guarantees shown broken", bugHead, shown)
+	section("Controls: edits that are no bug", "| control | edit | why it is no bug | seeds | failures |", controls)
+	return b.String()
+}
+
+const preface = `# Track record
+
+Bugs that are known, put back by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
+and %d not hunted yet. A detection counts if the same seed passes without the edit. Findings 1 and 2 of
+[findings.md](findings.md) are mended in these runs: an edit makes another run of a seed, in which a bug of the
+release's own could be taken for the one that was put back. Each trial has seeds of its own; seeds and time are those
+until the detection. A change of the source makes other runs of some seeds, so that a number tells how soon, not
+which. Processor time is that of all processes of a trial, on one worker. "(never ends)" is a run that uses up its
+simulated time, which simrun calls inconclusive. The last column is what the tests of the edited package say, run as
+its authors run them: those that fail with the edit, fail when they are run again, and pass without it. %d of the %d
+bugs for which they were run go unnoticed by them.
+
+` + "`make mutants`" + ` hunts them all and writes this page; ` + "`make mutants-ci`" + ` hunts some within a budget and is red when
+one is lost. The edits are in search/mutant.
+`
+
+func bugRow(m mutant.Mutant, trials, results []result) string {
+	var seeds, seconds []float64
+	var broken []string
+	for _, r := range trials {
+		if r.Found == 0 {
+			continue
+		}
+		seeds = append(seeds, float64(r.Seeds))
+		seconds = append(seconds, r.Seconds)
+		for _, guarantee := range r.Guarantees {
+			if !slices.Contains(broken, guarantee) {
+				broken = append(broken, guarantee)
+			}
+		}
+	}
+	slices.Sort(broken)
+	measured := "–"
+	spent := "–"
+	if len(seeds) > 0 {
+		measured = fmt.Sprintf("%.0f, %.0f", quantile(seeds, 0.5), quantile(seeds, 0.95))
+		spent = fmt.Sprintf("%.1f s", quantile(seconds, 0.5))
+	}
+	return fmt.Sprintf("| %s | %s | %s | `%s` | %s | %s | %d of %d | %s | %s | %s |\n",
+		m.Name, cell(m.Source), cell(m.Summary), m.File, strings.Join(broken, ", "), command(m), len(seeds), len(trials), measured, spent, suiteCell(m, results))
+}
+
+func missedRow(m mutant.Mutant, trials []result) string {
+	seeds := 0
+	for _, r := range trials {
+		seeds += r.Seeds
+	}
+	why := m.Unseen
+	if why == "" {
+		why = "not found yet"
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s; %d seeds of %s |\n", m.Name, cell(m.Summary), cell(m.Source), cell(why), seeds, command(m))
+}
+
+func controlRow(m mutant.Mutant, trials []result) string {
+	seeds, failures := 0, 0
+	for _, r := range trials {
+		seeds += r.Seeds
+		if r.Found > 0 {
+			failures++
+		}
+	}
+	return fmt.Sprintf("| %s | %s | %s | %d | %d |\n", m.Name, cell(m.Summary), cell(m.Equivalent), seeds, failures)
+}
+
+// command is the run that shows the bug.
+func command(m mutant.Mutant) string {
+	return fmt.Sprintf("`simrun --mutant %s %s --seeds 1-5000`", m.Name, strings.Join(m.Hunt, " "))
+}
+
+func suiteCell(m mutant.Mutant, results []result) string {
+	suites := suitesOf(results, m)
+	switch {
+	case len(suites) == 0:
+		return "–"
+	case len(suites[0].Red) == 0:
+		return "silent"
+	case len(suites[0].Red) > 2:
+		return fmt.Sprintf("%s and %d more", suites[0].Red[0], len(suites[0].Red)-1)
+	}
+	return strings.Join(suites[0].Red, ", ")
+}
+
+// cell keeps text from ending a cell.
+func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
+
+// quantile is the smallest of the values that is not below a share q of them.
+func quantile(values []float64, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/mutant"
+)
+
+// trialSeeds is how far the first seeds of two trials lie apart, so that no two
+// trials have a seed in common.
+const trialSeeds = 1_000_000
+
+// hunter makes trials. Several mutants may be hunted at a time.
+type hunter struct {
+	options options
+	crew    crew
+	by      strategy // the zero value is what simrun does
+
+	mu      sync.Mutex // guards what follows
+	results *results
+	stdout  io.Writer
+}
+
+// mutant makes the trials of one mutant that are missing.
+func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
+	trials, seeds := h.options.trials, h.options.seeds
+	if h.options.short {
+		trials, seeds = 1, m.Budget
+	}
+	defer h.crew.dismiss(m.Name)
+	done := h.trials(m)
+	for trial := 1; trial <= trials; trial++ {
+		if slices.ContainsFunc(done, func(r result) bool { return r.Trial == trial && (r.Found > 0 || r.Budget >= seeds) }) {
+			continue
+		}
+		r, err := h.trial(ctx, m, trial, seeds)
+		if ctx.Err() != nil {
+			return errors.New("interrupted; what had ended is in " + h.options.results)
+		}
+		if err == nil {
+			err = h.note(m, r)
+		}
+		if err != nil {
+			return err
+		}
+		if r.Found == 0 && m.Equivalent == "" {
+			break // one that is hard to find takes the whole budget each time
+		}
+	}
+	return nil
+}
+
+// trials are those that were made.
+func (h *hunter) trials(m mutant.Mutant) []result {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return trialsBy(h.results.all, m, h.by.name)
+}
+
+// note keeps a result and prints it.
+func (h *hunter) note(m mutant.Mutant, r result) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	fmt.Fprintf(h.stdout, "%-24s %strial %2d: %s\n", m.Name, h.by.label(), r.Trial, r.text())
+	return h.results.add(r)
+}
+
+// trial runs seeds until one of them shows the bug.
+func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) (result, error) {
+	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Strategy: h.by.name, Hunt: strings.Join(m.Hunt, " "), First: uint64(number-1)*trialSeeds + 1}
+	spec, err := specOf(m)
+	if err != nil {
+		return r, err
+	}
+	began := time.Now()
+	spec.Seed = r.First
+	steps, used, err := h.by.measure(ctx, h.crew, spec)
+	if err != nil {
+		return r, fmt.Errorf("hunting %s: %w", m.Name, err)
+	}
+	for r.Found == 0 && r.Seeds < seeds && used < h.options.time {
+		spec.Seed = r.First + uint64(r.Seeds)
+		spent, err := h.seed(ctx, m, h.by.steer(spec, steps), &r)
+		if err != nil {
+			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
+		}
+		used += spent
+	}
+	r.Seconds, r.Wall, r.Budget = used.Seconds(), time.Since(began).Seconds(), seeds
+	if r.Found == 0 {
+		r.Budget = r.Seeds // fewer, if the time ran out first
+	}
+	return r, nil
+}
+
+// seed runs one seed of a trial and notes what came of it. It returns the processor
+// time that was used.
+func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, r *result) (time.Duration, error) {
+	v, used, err := h.crew.run(ctx, m.Name, spec)
+	if err != nil {
+		return used, err
+	}
+	r.Seeds++
+	switch {
+	case v.Outcome == linearizability.Passed:
+		return used, nil
+	case v.tooSlow() || v.Outcome != linearizability.Failed && !v.neverEnds():
+		r.Inconclusive++
+		return used, nil
+	case !canBreak(m, v):
+		r.Unconfirmed = append(r.Unconfirmed, spec.Seed)
+		return used, nil
+	}
+	passes, spent, err := h.passesWithout(ctx, spec)
+	used += spent
+	switch {
+	case err != nil:
+		return used, err
+	case !passes:
+		r.Unconfirmed = append(r.Unconfirmed, spec.Seed)
+	default:
+		r.Found, r.Guarantees = spec.Seed, v.guarantees()
+		if r.Trial == 1 {
+			r.Witness = v.witness()
+		}
+	}
+	return used, nil
+}
+
+// canBreak reports whether a failure can be the mutant's.
+func canBreak(m mutant.Mutant, v verdict) bool {
+	return len(m.Breaks) == 0 || !slices.ContainsFunc(v.guarantees(), func(name string) bool { return !slices.Contains(m.Breaks, name) })
+}
+
+// slowMost is how often a run is tried that real time was too short for.
+const slowMost = 3
+
+// passesWithout runs a seed that failed without the bug. Released code has bugs of
+// its own, and a failure that needs no edit is none of the edit's.
+func (h *hunter) passesWithout(ctx context.Context, spec scenario.Spec) (passes bool, used time.Duration, err error) {
+	for range slowMost {
+		v, spent, err := h.crew.run(ctx, "", spec)
+		used += spent
+		if err != nil || !v.tooSlow() {
+			return v.Outcome == linearizability.Passed, used, err
+		}
+	}
+	return false, used, nil
+}
+
+// text says what a trial came to.
+func (r result) text() string {
+	var words []string
+	if r.Found > 0 {
+		words = append(words, fmt.Sprintf("seed %d, the %s, breaks %s", r.Found, ordinal(r.Seeds), strings.Join(r.Guarantees, ", ")))
+	} else {
+		words = append(words, fmt.Sprintf("nothing in %d seeds", r.Seeds))
+	}
+	if r.Inconclusive > 0 {
+		words = append(words, fmt.Sprintf("%d inconclusive", r.Inconclusive))
+	}
+	if len(r.Unconfirmed) > 0 {
+		words = append(words, fmt.Sprintf("%d fail for another reason", len(r.Unconfirmed)))
+	}
+	return strings.Join(append(words, fmt.Sprintf("%.0f s of processor time, %.0f s on the clock", r.Seconds, r.Wall)), "; ")
+}
+
+func ordinal(n int) string {
+	switch {
+	case n%100 >= 11 && n%100 <= 13:
+	case n%10 == 1:
+		return fmt.Sprintf("%dst", n)
+	case n%10 == 2:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3:
+		return fmt.Sprintf("%drd", n)
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+// judge says what is wrong with the trials of a mutant; nothing if all is as it is
+// expected to be.
+func judge(m mutant.Mutant, trials []result) string {
+	found, seeds := 0, 0
+	for _, r := range trials {
+		seeds += r.Seeds
+		if r.Found > 0 {
+			found++
+		}
+	}
+	switch {
+	case len(trials) == 0:
+		return m.Name + " was not hunted"
+	case m.Equivalent != "" && found > 0:
+		return fmt.Sprintf("%s is no bug, and %d of %d trials found one", m.Name, found, len(trials))
+	case m.Equivalent == "" && m.Unseen == "" && found == 0:
+		return fmt.Sprintf("%s was not found in %d seeds", m.Name, seeds)
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package mutant
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim/overlay"
+)
+
+// folder is where the module that this project requires lies.
+func folder(t *testing.T, module string) string {
+	t.Helper()
+	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+	list.Dir = "../.."
+	out, err := list.Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+func TestEveryEditApplies(t *testing.T) {
+	dirs := map[string]string{}
+	for _, module := range Modules() {
+		dirs[module] = folder(t, module)
+	}
+	for _, m := range All() {
+		require.Contains(t, dirs, m.Module, "%s: Modules does not list its module", m.Name)
+		require.NoError(t, m.Check(dirs[m.Module]))
+		require.NotEqual(t, m.Anchor, m.Replacement, m.Name)
+	}
+}
+
+func TestEveryEditOfAReleaseApplies(t *testing.T) {
+	for _, m := range Released() {
+		dir, err := overlay.ModuleDir("../../cluster/released/"+m.Target, m.Module)
+		require.NoError(t, err)
+		require.NoError(t, m.Check(dir))
+		require.NotEmpty(t, m.Hunt, m.Name)
+	}
+}
+
+func TestAnEditThatNoLongerAppliesSaysWhereItsCodeHasGone(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	m := Mutant{Name: "A00", Module: "example.org/m", File: "a/here.go", Anchor: "	if generation != readyGeneration {\n		return\n"}
+
+	write("a/here.go", "package a\n\nfunc f() {\n	if generation != readyGeneration {\n		return\n	}\n}\n")
+	require.NoError(t, m.Check(dir))
+
+	write("a/here.go", "package a\n")
+	write("b/there.go", "package b\n\nfunc g() {\n	if generation != readyGeneration {\n		return errStale\n	}\n}\n")
+	err := m.Check(dir)
+	require.ErrorIs(t, err, ErrMoved)
+	require.ErrorContains(t, err, "A00: expected its anchor once in a/here.go of example.org/m, found it 0 times")
+	require.ErrorContains(t, err, "likely gone to where `if generation != readyGeneration {` is, b/there.go:4")
+
+	require.NoError(t, os.Remove(filepath.Join(dir, "a/here.go")))
+	require.ErrorContains(t, m.Check(dir), "b/there.go:4")
+
+	write("b/there.go", "package b\n")
+	require.ErrorContains(t, m.Check(dir), "no line of it is anywhere")
+
+	write("a/here.go", strings.Repeat(m.Anchor, 2))
+	require.ErrorContains(t, m.Check(dir), "found it 2 times")
+}
+
+func TestMutantsAreWellFormed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range All() {
+		require.False(t, seen[m.Name], "%s is there twice", m.Name)
+		seen[m.Name] = true
+		require.Regexp(t, `^[A-Za-z0-9-]+$`, m.Name)
+		require.True(t, strings.HasSuffix(m.Summary, "."), "%s: a summary is a sentence", m.Name)
+		require.NotEmpty(t, m.Hunt, "%s: no runs to look for it in", m.Name)
+		require.Contains(t, []string{"", "kubernetes", "cacher"}, m.Target, m.Name)
+		require.False(t, m.Equivalent != "" && m.Unseen != "", "%s: a control is not expected to be found", m.Name)
+		if m.Module == watchsim {
+			require.Equal(t, "cacher", m.Target, "%s: only our own cacher is damaged", m.Name)
+		}
+	}
+}
+
+// What the project promises of its list.
+func TestTheListIsLargeEnough(t *testing.T) {
+	count := func(counts func(Mutant) bool) int {
+		return len(slices.DeleteFunc(All(), func(m Mutant) bool { return !counts(m) }))
+	}
+	bug := func(m Mutant) bool { return m.Equivalent == "" && m.Source != "" }
+	require.GreaterOrEqual(t, count(bug), 40)
+	require.GreaterOrEqual(t, count(func(m Mutant) bool { return bug(m) && m.Module == apiserver && m.Target == "kubernetes" }), 12)
+	require.GreaterOrEqual(t, count(func(m Mutant) bool { return bug(m) && (m.Module == etcdServer || m.Module == etcdClient) }), 6)
+	require.GreaterOrEqual(t, count(func(m Mutant) bool { return m.Equivalent != "" }), 4)
+}
+
+func TestFind(t *testing.T) {
+	m, err := Find("A01")
+	require.NoError(t, err)
+	require.Equal(t, "A01", m.Name)
+	require.Equal(t, m.Anchor, m.Patch().Anchor)
+	_, err = Find("A00")
+	require.ErrorIs(t, err, ErrUnknown)
+	require.ErrorContains(t, err, `found "A00"`)
+}

@@ -1,0 +1,60 @@
+package mutant
+
+import "slices"
+
+// released are edits of the releases below cluster/released, each of which has its edits
+// as the project's own build has the others.
+var released = []Mutant{
+	{
+		Name:    "kubernetes-0.26-A01-mended",
+		Summary: "A watch of Kubernetes 0.26 looks once more whether the cache is ready, with the lock held with which it registers.",
+		Target:  "kubernetes-0.26",
+		Module:  apiserver,
+		File:    cacherFile,
+		Anchor: `	func() {
+		c.Lock()
+		defer c.Unlock()
+		// Update watcher.forget function once we can compute it.
+`,
+		Replacement: `	if c.Lock(); !c.ready.check() {
+		c.Unlock()
+		return newErrWatcher(errors.NewServiceUnavailable("the cache is being initialised again")), nil
+	}
+	func() {
+		defer c.Unlock()
+		// Update watcher.forget function once we can compute it.
+`,
+		Hunt:       in("reinit"),
+		Equivalent: "it mends kubernetes/kubernetes #116122, as #116172 does in 1.27",
+	},
+	{
+		Name:    "etcd-3.5-E08-mended",
+		Summary: "A compaction of etcd 3.5.12 at the revision of a deletion keeps that deletion.",
+		Target:  "etcd-3.5",
+		Module:  etcdServer,
+		File:    "mvcc/key_index.go",
+		Anchor: `	genIdx, revIndex := ki.doCompact(atRev, available)
+
+	g := &ki.generations[genIdx]
+`,
+		Replacement: `	genIdx, revIndex := ki.doCompact(atRev, available)
+
+	if genIdx > 0 {
+		ended := &ki.generations[genIdx-1]
+		if tomb := ended.revs[len(ended.revs)-1]; tomb.main == atRev {
+			available[tomb] = struct{}{}
+			ended.revs = ended.revs[len(ended.revs)-1:]
+			ki.generations = ki.generations[genIdx-1:]
+			return
+		}
+	}
+	g := &ki.generations[genIdx]
+`,
+		Hunt:       in("tombstone"),
+		Equivalent: "it mends etcd-io/etcd #18089, as #18274 does in 3.5.16",
+	},
+}
+
+// Released lists the edits of released versions in a fixed order. They are not among
+// those of All: another build has the code.
+func Released() []Mutant { return slices.Clone(released) }

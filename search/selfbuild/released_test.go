@@ -1,0 +1,123 @@
+package selfbuild_test
+
+import (
+	"flag"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
+	"github.com/watchsim/watchsim/search/swarm"
+)
+
+var last = flag.Uint64("last", 2000, "the last of the seeds to hunt a bug in, unless it is found before")
+
+var build = flag.Bool("build", false, "build each released version and run it, which takes minutes the first time")
+
+// run builds a worker of a release, with a mutant or none, has such workers run seeds of a
+// scenario, and returns what came of them.
+func run(t *testing.T, target, edit, name string, first, last uint64) (verdicts []scenario.Verdict) {
+	t.Helper()
+	if !*build {
+		t.Skip("it takes minutes to build a release for the first time; run `make released`")
+	}
+	release, known := released.Find(target)
+	require.True(t, known)
+	var edits []mutant.Mutant
+	if edit != "" {
+		m, err := mutant.Find(edit)
+		require.NoError(t, err)
+		edits = append(edits, m)
+	}
+	worker, err := selfbuild.BuildReleased(release, edits...)
+	require.NoError(t, err)
+	spec, err := scenario.Named(name)
+	require.NoError(t, err)
+	spec.Target, spec.Mutant = target, edit
+	config := swarm.Config{Binary: worker, Spec: spec, First: first, Last: last, Out: t.TempDir(), Limits: swarm.DefaultLimits()}
+	swarm.Run(t.Context(), config, func(outcome swarm.Outcome) {
+		require.NoError(t, outcome.Err)
+		verdicts = append(verdicts, outcome.Verdict)
+	})
+	require.Len(t, verdicts, int(last-first+1))
+	return verdicts
+}
+
+// The old code does what it should where nothing goes wrong: what runs of it show
+// elsewhere is not the harness' doing.
+func TestReleasesPassACalmRun(t *testing.T) {
+	for _, release := range released.All() {
+		for _, v := range run(t, release.Name, "", "calm", 1, 3) {
+			require.Equal(t, linearizability.Passed, v.Outcome, "%s, seed %d: %s %v", release.Name, v.Seed, v.Reason, v.Violations)
+		}
+	}
+}
+
+// Old code draws random numbers in ways of its own. A seed has to give one run of it,
+// whatever ran before it in the process.
+func TestASeedGivesOneRunOfARelease(t *testing.T) {
+	hashes := func(verdicts []scenario.Verdict) map[uint64]string {
+		all := map[uint64]string{}
+		for _, v := range verdicts {
+			all[v.Seed] = v.Hash
+		}
+		return all
+	}
+	for _, release := range released.All() {
+		once := hashes(run(t, release.Name, "", "storm", 1, 6))
+		again := hashes(run(t, release.Name, "", "storm", 4, 6))
+		for seed, hash := range again {
+			require.Equal(t, once[seed], hash, "%s, seed %d", release.Name, seed)
+		}
+	}
+}
+
+// kubernetes/kubernetes #116122, in the release itself: a watch that registers while
+// the cache is initialised again lives on, and misses what happened in between. No
+// seed shows anything with the fix of #116172, so that the rest is no doing of the
+// harness.
+func TestKubernetes026MissesEvents(t *testing.T) {
+	hunt(t, "kubernetes-0.26", "kubernetes-0.26-A01-mended", "reinit", 200)
+}
+
+// etcd-io/etcd #18089, in the release itself: a compaction at the revision of a
+// deletion removes the deletion, and a watch from there never gets it. No seed shows
+// anything with the fix of #18274.
+func TestEtcd35LosesADeletion(t *testing.T) {
+	hunt(t, "etcd-3.5", "etcd-3.5-E08-mended", "tombstone", 20)
+}
+
+// hunt runs so many seeds at a time until some of them show a release's bug, and then as
+// many with its fix, of which none may. How many it takes is chance: any change of what
+// runs draws anew which seeds they are.
+func hunt(t *testing.T, target, fix, name string, atATime uint64) {
+	t.Helper()
+	var seeds []uint64
+	var tried uint64
+	for tried < *last && len(seeds) == 0 {
+		seeds = failed(t, run(t, target, "", name, tried+1, tried+atATime))
+		tried += atATime
+	}
+	require.NotEmpty(t, seeds, "none of seeds 1 to %d fails", tried)
+	t.Logf("of seeds %d to %d these fail, and none before: %v", tried-atATime+1, tried, seeds)
+	require.Empty(t, failed(t, run(t, target, fix, name, 1, tried)))
+}
+
+// failed are the seeds that broke a guarantee, in ascending order. Every run has to
+// decide.
+func failed(t *testing.T, verdicts []scenario.Verdict) (seeds []uint64) {
+	t.Helper()
+	for _, v := range verdicts {
+		require.NotEqual(t, linearizability.Inconclusive, v.Outcome, "seed %d: %s", v.Seed, v.Reason)
+		if v.Outcome == linearizability.Failed {
+			seeds = append(seeds, v.Seed)
+		}
+	}
+	slices.Sort(seeds)
+	return seeds
+}

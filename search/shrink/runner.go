@@ -1,0 +1,143 @@
+package shrink
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/search/swarm"
+	"github.com/watchsim/watchsim/sim"
+)
+
+// Outcome is what became of a candidate.
+type Outcome struct {
+	// Broken is whether the guarantee is broken that has to be.
+	Broken bool
+	// Operations is how many requests there were, Seconds the simulated time.
+	Operations int
+	Seconds    float64
+	// Led is what led to the guarantee being broken, if that is told.
+	Led []explain.Moment
+	// Details are there if they were asked for.
+	Details *swarm.Details
+}
+
+// Try runs candidates that differ in their tapes alone, or a single one, and returns
+// what became of each. Details are those of a single one. It may be called from several
+// goroutines.
+type Try func(ctx context.Context, candidates []Case, details bool) ([]Outcome, error)
+
+// Runner returns the function that has candidates run by a pool of workers. What
+// candidates have in common is run once: the last of them is a run of its own, and the
+// others are copies of it that go on by their own tapes from where these depart.
+func Runner(pool *swarm.Pool, guarantee string) Try {
+	return func(ctx context.Context, candidates []Case, details bool) ([]Outcome, error) {
+		last := len(candidates) - 1
+		job := swarm.Job{Spec: candidates[last].Spec, Tape: candidates[last].Tape, Details: details}
+		order := make([]departure, last)
+		for i := range order {
+			order[i] = departure{i, departs(candidates[i].Tape, job.Tape)}
+		}
+		slices.SortStableFunc(order, func(a, b departure) int { return cmp.Compare(a.at, b.at) })
+		for _, d := range order {
+			way := swarm.Way{Tape: open(candidates[d.candidate].Tape)}
+			job.Forks = append(job.Forks, swarm.Fork{At: sim.Mark{Decision: d.at}, Ways: []swarm.Way{way}})
+		}
+		if last > 0 {
+			job.Tape = open(job.Tape)
+		}
+		answer, err := pool.Do(ctx, job)
+		if err != nil && (last == 0 || ctx.Err() != nil || !errors.Is(err, swarm.ErrDied)) {
+			return nil, err
+		}
+		outcomes := make([]Outcome, len(candidates))
+		outcomes[last] = outcomeOf(answer, guarantee)
+		for i, replies := range answer.Forks {
+			// A copy that died breaks nothing.
+			if copied, err := replies[0].Read(job.Spec.Seed); err == nil {
+				outcomes[order[i].candidate] = outcomeOf(copied, guarantee)
+			}
+		}
+		return outcomes, nil
+	}
+}
+
+// departure is after how many decisions a candidate departs from another.
+type departure struct {
+	candidate int
+	at        uint64
+}
+
+// early is how many decisions before its departure a copy is made: where one decision is
+// followed by others before the run can pause, such as that to be held up by how long.
+const early = 8
+
+// departs is after how many decisions a run by one tape is to be paused so that it can go
+// on by the other.
+func departs(a, b []byte) (at uint64) {
+	a, b = sim.Trimmed(a), sim.Trimmed(b)
+	for len(a)+len(b) > 0 {
+		restA, restB := sim.Remaining(a, 1), sim.Remaining(b, 1)
+		if !bytes.Equal(open(a[:len(a)-len(restA)]), open(b[:len(b)-len(restB)])) {
+			return max(at, early) - early
+		}
+		a, b, at = restA, restB, at+1
+	}
+	return 0
+}
+
+// open is a tape that is not empty: where it ends plain choices follow.
+func open(tape []byte) []byte {
+	if len(tape) == 0 {
+		return []byte{0}
+	}
+	return tape
+}
+
+// together is how many candidates share a run at most: those after the first that is
+// broken are run for nothing.
+const together = 8
+
+// sharing puts candidates one after the other that differ in their tapes alone into one
+// group. Groups hold indices.
+func sharing(candidates []Case) (groups [][]int) {
+	for i, c := range candidates {
+		if n := len(groups) - 1; n >= 0 && len(groups[n]) < together {
+			before := candidates[groups[n][0]]
+			if c.Spec.ScheduleSeed == 0 && !bytes.Equal(c.Tape, before.Tape) && reflect.DeepEqual(c.Spec, before.Spec) {
+				groups[n] = append(groups[n], i)
+				continue
+			}
+		}
+		groups = append(groups, []int{i})
+	}
+	return groups
+}
+
+func outcomeOf(answer swarm.Answer, guarantee string) Outcome {
+	o := Outcome{
+		Broken:     Breaks(answer.Verdict, guarantee),
+		Operations: answer.Verdict.Operations,
+		Seconds:    answer.Verdict.SimulatedSeconds,
+		Details:    answer.Details,
+	}
+	for _, violation := range answer.Verdict.Violations {
+		if violation.Guarantee == guarantee && o.Led == nil {
+			o.Led = violation.Slice
+		}
+	}
+	return o
+}
+
+// Breaks is whether a verdict says that the guarantee is broken, and that nothing
+// went wrong with the run itself.
+func Breaks(verdict scenario.Verdict, guarantee string) bool {
+	return verdict.Outcome == linearizability.Failed &&
+		slices.ContainsFunc(verdict.Violations, func(v scenario.Violation) bool { return v.Guarantee == guarantee })
+}

@@ -1,0 +1,128 @@
+package shrink
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/workload"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/linearizability/explain"
+)
+
+// shortlyBefore is how long before a change was seen it was asked for, as a rule.
+const shortlyBefore = 250 * time.Millisecond
+
+// nearby is how long a fault that matters has been over as a rule.
+const nearby = 5 * time.Second
+
+// told leaves out at once what the violation does not tell of. What comes after it can
+// only matter where it shows in the end, and most of what came before has nothing to do
+// with it; to find that out client by client takes dozens of runs, and those are the
+// longest.
+func (s *search) told() {
+	for again := true; again && s.ctx.Err() == nil && len(s.led) > 0; {
+		shows := s.shows()
+		near := slices.DeleteFunc(s.best.plan(), func(f faults.Fault) bool { return f.At > shows || f.End() < shows-nearby })
+		before := slices.DeleteFunc(s.best.plan(), func(f faults.Fault) bool { return f.At > shows })
+		var candidates []Case
+		for _, guess := range []struct {
+			keeps func(taken) bool
+			plan  faults.Plan
+		}{
+			{s.tells, nil}, {s.tellsOfClient, nil}, {s.writesOrTells, nil}, {s.tells, before}, {s.writesOrTells, near},
+			{s.before, nil}, {s.before, before},
+		} {
+			c := s.best.withSteps(slices.DeleteFunc(s.best.steps(), func(t taken) bool { return !guess.keeps(t) }))
+			if c = c.withPlan(guess.plan).endingBy(shows); !same(c, s.best) {
+				candidates = append(candidates, c)
+			}
+		}
+		again = s.firstAsIs("what the violation does not tell of", candidates) == 0
+	}
+}
+
+// shows is when the last happened that the violation tells of.
+func (s *search) shows() (last time.Duration) {
+	for _, m := range s.led {
+		last = max(last, time.Duration(m.Time))
+	}
+	return last
+}
+
+// tells is whether a step can be what a moment of the violation tells of: a client's
+// last one before it, or one of anybody that began just before a change.
+func (s *search) tells(t taken) bool {
+	return slices.ContainsFunc(s.led, func(m explain.Moment) bool {
+		at := time.Duration(m.Time)
+		switch {
+		case m.Lane == explain.Etcd:
+			return t.client != workload.Closer && at-shortlyBefore <= t.step.At && t.step.At <= at
+		case m.Process != t.client || t.step.At > at:
+			return false
+		}
+		return t.client == workload.Closer || !slices.ContainsFunc(s.best.steps(), func(later taken) bool {
+			return later.client == t.client && t.step.At < later.step.At && later.step.At <= at
+		})
+	})
+}
+
+// tellsOfClient is whether a step before the violation is one of a client of which it tells a step.
+func (s *search) tellsOfClient(t taken) bool {
+	return s.before(t) && slices.ContainsFunc(s.best.steps(), func(of taken) bool { return of.client == t.client && s.tells(of) })
+}
+
+// writesOrTells is whether a step before the violation is a writer's, or of a client of
+// which it tells a step: readers and watchers do not change what others see.
+func (s *search) writesOrTells(t taken) bool {
+	return s.before(t) && strings.HasPrefix(t.client, "writer-") || s.tellsOfClient(t)
+}
+
+// before is whether a step began before the violation showed.
+func (s *search) before(t taken) bool { return t.client == workload.Closer || t.step.At <= s.shows() }
+
+// endingBy is the case with faults healed soon after some time, unless that is so now.
+func (c Case) endingBy(at time.Duration) Case {
+	quiet := c.Spec.QuietPhase()
+	c.Spec.Duration = min(c.Spec.Duration, max(at+margin, c.busy())+quiet)
+	return c
+}
+
+// leastLikely puts what hardly matters first, where the largest pieces are left out.
+func leastLikely[T any](items []T, matters func(T) float64) []T {
+	return slices.SortedStableFunc(slices.Values(items), func(a, b T) int { return cmp.Compare(matters(a), matters(b)) })
+}
+
+// distance is how far a time is from the nearest moment that the violation tells of.
+func (s *search) distance(at time.Duration) time.Duration {
+	nearest := time.Duration(math.MaxInt64)
+	for _, m := range s.led {
+		nearest = min(nearest, (time.Duration(m.Time) - at).Abs())
+	}
+	return nearest
+}
+
+// stepMatters, clientMatters and faultMatters are larger the more likely it is that what
+// they are asked about has to do with the violation.
+func (s *search) stepMatters(t taken) float64 {
+	if s.tells(t) {
+		return 1
+	}
+	return -float64(s.distance(t.step.At))
+}
+
+func (s *search) clientMatters(name string) float64 {
+	switch {
+	case slices.ContainsFunc(s.best.steps(), func(t taken) bool { return t.client == name && s.tells(t) }):
+		return 2
+	case strings.HasPrefix(name, "writer-"):
+		return 1
+	}
+	return 0
+}
+
+func (s *search) faultMatters(f faults.Fault) float64 {
+	return -float64(min(s.distance(f.At), s.distance(f.End())))
+}

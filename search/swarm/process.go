@@ -1,0 +1,159 @@
+package swarm
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/sim"
+)
+
+// ErrDied means that a run ended its process: a panic in the code under test, a fault in
+// the simulator, or a limit.
+var ErrDied = errors.New("the run ended its process")
+
+// WorkerArgument is the argument that makes this binary a worker.
+const WorkerArgument = "worker"
+
+// process is one worker, seen from outside. It is used by one goroutine, but
+// for kill.
+type process struct {
+	command  *exec.Cmd
+	template scenario.Template // that it has booted, or is to boot
+	in       io.WriteCloser
+	out      *bufio.Reader
+	errors   *complaint
+	tape     *os.File // memory for the tape of a run, which outlives the worker
+	once     sync.Once
+	ended    bool // it has been waited for
+}
+
+// errWorker means that a worker ended, and not because of the run that it was to do: it
+// can be done by another.
+var errWorker = errors.New("the worker of this run ended before it")
+
+// starts has workers started by one thread, which lives as long as this process: the
+// system ends a worker when the thread that started it does.
+var starts = sync.OnceValue(func() chan<- func() {
+	requests := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for start := range requests {
+			start()
+		}
+	}()
+	return requests
+})
+
+// startProcess starts a worker for runs of a template, with some variables, such as
+// "NAME=value", more in its environment.
+func startProcess(binary string, template scenario.Template, environment ...string) (*process, error) {
+	command := exec.Command(binary, WorkerArgument)
+	command.Env = slices.Concat(os.Environ(), environment, []string{"GOMAXPROCS=1", "GOTRACEBACK=all", endAtRace()})
+	// An interrupt is for this process, which ends the workers.
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	tape, err := newTape()
+	if err != nil {
+		return nil, fmt.Errorf("cannot start a worker: %w", err)
+	}
+	command.ExtraFiles = []*os.File{tape}
+	p := &process{command: command, template: template, errors: &complaint{}, tape: tape}
+	command.Stderr = p.errors
+	p.in, err = command.StdinPipe()
+	var out io.Reader
+	if err == nil {
+		out, err = command.StdoutPipe()
+	}
+	if err == nil {
+		p.out = bufio.NewReaderSize(out, 1<<20)
+		started := make(chan struct{})
+		starts() <- func() {
+			err = command.Start()
+			close(started)
+		}
+		<-started
+	}
+	if err != nil {
+		tape.Close()
+		return nil, fmt.Errorf("cannot start a worker: %w", err)
+	}
+	return p, nil
+}
+
+// endAtRace is the variable that ends a worker at the first data race, if it was
+// built to look for them: what a worker says is only read when it dies.
+func endAtRace() string {
+	return "GORACE=" + strings.TrimSpace(os.Getenv("GORACE")+" halt_on_error=1")
+}
+
+// workerGrace is how much longer than a run a worker may take for a job.
+const workerGrace = time.Minute
+
+// do has the worker do a job. The error is ErrDied if the run ended its process, which
+// the worker survives unless it did the run itself, and errWorker if the worker ended of
+// something else.
+func (p *process) do(job Job) (Answer, error) {
+	job.Protocol, job.TapeFile = protocol, tapeFile
+	line, err := json.Marshal(job)
+	if err != nil {
+		return Answer{}, err
+	}
+	var late atomic.Bool
+	timer := time.AfterFunc(job.Limits.Clock+workerGrace, func() {
+		late.Store(true)
+		p.kill()
+	})
+	defer timer.Stop()
+	_, err = p.in.Write(append(line, '\n'))
+	var r Reply
+	if err == nil {
+		if line, err = p.out.ReadBytes('\n'); err == nil {
+			err = json.Unmarshal(line, &r)
+		}
+	}
+	if err == nil {
+		return r.Read(job.Spec.Seed)
+	}
+	p.wait() // all that it says before it dies is read then
+	cause := errWorker
+	if job.InPlace {
+		cause = ErrDied
+	}
+	if late.Load() {
+		return Answer{}, fmt.Errorf("%w: seed %d: it took longer than %v on the clock", cause, job.Spec.Seed, job.Limits.Clock+workerGrace)
+	}
+	return Answer{}, fmt.Errorf("%w: seed %d: %v; %s", cause, job.Spec.Seed, p.command.ProcessState, p.errors)
+}
+
+// wait lets the worker end and waits for it.
+func (p *process) wait() {
+	p.once.Do(func() {
+		p.in.Close()
+		_ = p.command.Wait()
+		p.ended = true
+	})
+}
+
+// decisions are those on the tape of a run whose worker has ended.
+func (p *process) decisions() []byte {
+	content, _ := io.ReadAll(io.NewSectionReader(p.tape, 0, tapeMax))
+	return sim.Trimmed(content)
+}
+
+// over reports whether the worker has ended.
+func (p *process) over() bool { return p.ended }
+
+// kill ends the worker, and with it the copy that it waits for.
+func (p *process) kill() { _ = p.command.Process.Kill() }

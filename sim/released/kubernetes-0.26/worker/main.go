@@ -1,9 +1,0 @@
-// Command worker works off runs of Kubernetes 0.26 for simrun, which builds and starts it.
-package main
-
-import (
-	"github.com/watchsim/watchsim/sim/etcd/current"
-	kubernetes "github.com/watchsim/watchsim/sim/released/kubernetes-0.26"
-)
-
-func main() { kubernetes.Work("kubernetes-0.26", current.Release{}) }
