@@ -38,8 +38,8 @@ type Config struct {
 	Logger *zap.Logger
 }
 
-// bootMost bounds how long the members may take to come up.
-const bootMost = 60 * time.Second
+// maxBoot bounds how long the members may take to come up.
+const maxBoot = 60 * time.Second
 
 // Cluster is a running cluster. Its methods are for goroutines of the world's
 // first process, those that inject faults among them.

@@ -102,8 +102,8 @@ func (m *Member) await() error {
 	select {
 	case <-running.Ready():
 		return nil
-	case <-time.After(bootMost):
-		return fmt.Errorf("wait for %s: it did not serve within %v", m.name, bootMost)
+	case <-time.After(maxBoot):
+		return fmt.Errorf("wait for %s: it did not serve within %v", m.name, maxBoot)
 	}
 }
 

@@ -49,7 +49,7 @@ var drawn = []Entry{
 		minimum: linearizability.Counts{Writes: 2, Gets: 2, Lists: 4, Streams: 4, Events: 6, Bookmarks: 1, Changes: 3, Faults: 1, Released: 2}},
 	{Name: "reinit", Summary: "API servers lose their watch on etcd again and again behind partitions, while watches start and stall",
 		spec: Spec{
-			Members: 1, Servers: 2, Watchers: 36, CountMost: 14, Every: true,
+			Members: 1, Servers: 2, Watchers: 36, MaxCount: 14, Every: true,
 			Kinds:    []string{"watch-break", "partition"},
 			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 300 * time.Millisecond, StallMax: 4 * time.Second},
 		},

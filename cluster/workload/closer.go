@@ -62,7 +62,7 @@ func (c *closer) flood() {
 func (c *closer) finish() error {
 	config, names := c.catalog.config, c.catalog.config.Names
 	var problems []error
-	c.within(lastWritesMost, func() {
+	c.within(maxLastWrites, func() {
 		for i, namespace := range config.Namespaces {
 			if config.Writing > 0 || !c.due(config.Flood+1+i, 0) {
 				continue
@@ -72,18 +72,18 @@ func (c *closer) finish() error {
 			if !c.retry(func() bool { return c.put(server, key) }) {
 				problems = append(problems, fmt.Errorf(
 					"workload: no write to namespace %s through %s succeeded within %v of the healing",
-					namespace, server.server, lastWritesMost))
+					namespace, server.server, maxLastWrites))
 			}
 		}
 	})
-	c.within(lastWritesMost, func() {
+	c.within(maxLastWrites, func() {
 		for i, server := range c.servers {
 			if !c.due(config.Flood+len(config.Namespaces)+1+i, 0) {
 				continue
 			}
 			if !c.retry(func() bool { return c.listAll(server) }) {
 				problems = append(problems, fmt.Errorf(
-					"workload: no list from %s succeeded within %v of the last writes", server.server, lastWritesMost))
+					"workload: no list from %s succeeded within %v of the last writes", server.server, maxLastWrites))
 			}
 		}
 	})

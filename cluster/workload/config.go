@@ -50,8 +50,8 @@ type Config struct {
 	// watch to open.
 	OperationTimeout time.Duration
 
-	// StreamMost is the longest a client keeps a stream it means to cancel.
-	StreamMost time.Duration
+	// MaxStream is the longest a client keeps a stream it means to cancel.
+	MaxStream time.Duration
 
 	// PlainLists is for API servers that know no streaming lists: no client asks
 	// for one.
@@ -64,9 +64,9 @@ type Config struct {
 	// clients without a part do nothing.
 	Parts []Part
 
-	// BackoffFirst and BackoffMost bound how long a client waits after a
+	// BackoffFirst and MaxBackoff bound how long a client waits after a
 	// failure; the wait doubles in between.
-	BackoffFirst, BackoffMost time.Duration
+	BackoffFirst, MaxBackoff time.Duration
 }
 
 // Label is a label that objects carry with one of Values, or not at all.
@@ -77,21 +77,21 @@ type Label struct {
 
 // The bounds of a workload that no run needs to change.
 const (
-	// lastWritesMost is how long the closer tries to get its writes through,
+	// maxLastWrites is how long the closer tries to get its writes through,
 	// and then again how long it tries to read them back.
-	lastWritesMost = 10 * time.Second
-	// stopMost is how long Stop waits for clients whose calls were cancelled.
-	stopMost = 10 * time.Second
-	// convergeMost is how long Converge waits for informers, and convergePause how
+	maxLastWrites = 10 * time.Second
+	// maxStop is how long Stop waits for clients whose calls were cancelled.
+	maxStop = 10 * time.Second
+	// maxConverge is how long Converge waits for informers, and convergePause how
 	// often it looks.
-	convergeMost  = 3 * time.Minute
+	maxConverge   = 3 * time.Minute
 	convergePause = 500 * time.Millisecond
 	// convergeSettle is longer than a goroutine is ever stalled.
 	convergeSettle = 5 * time.Second
-	// rememberMost is how many resourceVersions a client remembers.
-	rememberMost = 32
-	// pagesMost is how many pages a client follows before it gives a list up.
-	pagesMost = 64
+	// maxRemember is how many resourceVersions a client remembers.
+	maxRemember = 32
+	// maxPages is how many pages a client follows before it gives a list up.
+	maxPages = 64
 )
 
 // DefaultConfig is a run of 60 simulated seconds with about 200 operations.
@@ -116,9 +116,9 @@ func DefaultConfig() Config {
 		FloodAfter:       15 * time.Second,
 		FloodPause:       100 * time.Millisecond,
 		OperationTimeout: 5 * time.Second,
-		StreamMost:       20 * time.Second,
+		MaxStream:        20 * time.Second,
 		BackoffFirst:     100 * time.Millisecond,
-		BackoffMost:      3 * time.Second,
+		MaxBackoff:       3 * time.Second,
 	}
 }
 
@@ -133,8 +133,8 @@ func (c Config) writing() time.Duration {
 	return c.Active()
 }
 
-// floodMost is how long the flood can take, with requests that time out.
-func (c Config) floodMost() time.Duration {
+// maxFlood is how long the flood can take, with requests that time out.
+func (c Config) maxFlood() time.Duration {
 	if c.Flood == 0 {
 		return 0
 	}
@@ -162,9 +162,9 @@ func (c Config) Validate() error {
 	}
 	expect(c.Flood == 0 || c.FloodPause > 0, "a flood needs a positive pause between its writes; found %v", c.FloodPause)
 	expect(c.OperationTimeout > 0, "the operation timeout must be positive; found %v", c.OperationTimeout)
-	expect(c.StreamMost > 0, "the longest limited stream must be positive; found %v", c.StreamMost)
-	expect(c.BackoffFirst > 0 && c.BackoffMost >= c.BackoffFirst,
-		"backoff must be positive and grow; found %v to %v", c.BackoffFirst, c.BackoffMost)
+	expect(c.MaxStream > 0, "the longest limited stream must be positive; found %v", c.MaxStream)
+	expect(c.BackoffFirst > 0 && c.MaxBackoff >= c.BackoffFirst,
+		"backoff must be positive and grow; found %v to %v", c.BackoffFirst, c.MaxBackoff)
 	if len(problems) == 0 {
 		return errors.Join(c.validateScript(), c.validateParts())
 	}

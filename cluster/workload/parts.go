@@ -50,9 +50,9 @@ func (p Part) String() string {
 	return p.Client + ": " + strings.Join(steps, ", ")
 }
 
-// drawsMost bounds the random numbers that a step passes over. A client of the
+// maxDraws bounds the random numbers that a step passes over. A client of the
 // longest run draws far fewer.
-const drawsMost = 1 << 24
+const maxDraws = 1 << 24
 
 // validateParts reports the first thing that makes parts unusable. Like everything
 // here it does without maps: each draws from the random numbers of the run that it
@@ -73,9 +73,9 @@ func (c Config) validateParts() error {
 				return fmt.Errorf("workload: expected the steps of %s in order, found step %d after step %d",
 					part.Client, step.Number, part.Steps[i-1].Number)
 			}
-			if step.Number < 1 || step.At < 0 || step.Draws < 0 || step.Draws > drawsMost {
+			if step.Number < 1 || step.At < 0 || step.Draws < 0 || step.Draws > maxDraws {
 				return fmt.Errorf("workload: expected a step of %s with a number above 0, a time of 0 or more and 0 to %d draws, found %+v",
-					part.Client, drawsMost, step)
+					part.Client, maxDraws, step)
 			}
 		}
 	}

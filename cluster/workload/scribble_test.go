@@ -46,7 +46,7 @@ func TestSleepersStallAndTheFloodComes(t *testing.T) {
 	for _, stream := range history.Streams {
 		if len(stream.Client) > 7 && stream.Client[:7] == "sleeper" {
 			require.True(t, stream.Consumer == Stalled, "stream %d of %s is read by a consumer that is %s", stream.ID, stream.Client, stream.Consumer)
-			require.LessOrEqual(t, len(stream.Events), stallAfterMost)
+			require.LessOrEqual(t, len(stream.Events), maxStallAfter)
 			stalled++
 			if stream.Call > int64(config.Active()) {
 				afterHealing++

@@ -7,8 +7,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// thinkMost is how long a watcher waits between two streams.
-const thinkMost = 2 * time.Second
+// maxThink is how long a watcher waits between two streams.
+const maxThink = 2 * time.Second
 
 // watcher opens streams that start anywhere, one after the other, each with a
 // scope, a selector and a pace of its own.
@@ -24,9 +24,9 @@ type watcher struct {
 	scribbles *numbers // what careless reads from
 }
 
-// sleepMost is the longest a sleeper keeps a stream: long enough to be in the
+// maxSleep is the longest a sleeper keeps a stream: long enough to be in the
 // way, and short enough to be so again and again.
-const sleepMost = 8 * time.Second
+const maxSleep = 8 * time.Second
 
 func (w *watcher) run() {
 	if w.part != nil {
@@ -40,7 +40,7 @@ func (w *watcher) run() {
 	// knows only when its step begins, and must wake no goroutine more often or less.
 	var wait time.Duration
 	for number := 1; ; number++ {
-		wait += drawDuration(w.random, thinkMost)
+		wait += drawDuration(w.random, maxThink)
 		if !w.begin(w.alive, number, time.Since(w.began)+wait) {
 			return
 		}
@@ -58,11 +58,11 @@ func (w *watcher) watch(server *session) bool {
 	request, pace, length := w.drawRequest(server), drawPace(w.random, true), time.Duration(0)
 	// A quarter of the streams are kept for as long as they last.
 	if !oneIn(w.random, 4) {
-		length = drawDuration(w.random, w.catalog.config.StreamMost)
+		length = drawDuration(w.random, w.catalog.config.MaxStream)
 	}
 	if w.sleeps {
 		request.Scope, request.Selector = model.Scope{}, model.Selector{}
-		pace, length = drawSleep(w.random), drawDuration(w.random, sleepMost)
+		pace, length = drawSleep(w.random), drawDuration(w.random, maxSleep)
 	}
 	request.Scribbles = oneIn(w.careless, 3)
 	request.Consumer = w.consumer.begin(pace)

@@ -308,7 +308,7 @@ func TestNobodyWritesOnceWritingIsOver(t *testing.T) {
 		case model.Create, model.Update, model.Delete:
 			wrote++
 			// A writer that has just read may take a moment to write back.
-			require.LessOrEqual(t, op.Call, int64(config.Writing+modifyMost+config.OperationTimeout), "%s", op.Client)
+			require.LessOrEqual(t, op.Call, int64(config.Writing+maxModify+config.OperationTimeout), "%s", op.Client)
 		default:
 			if op.Call > int64(config.Writing) {
 				read++
