@@ -50,7 +50,7 @@ type Cluster struct {
 	servers []*Server
 	mail    *mailbox
 	points  *points
-	watches *etcd.WatchTrouble
+	watches *etcd.WatchInjection
 
 	standing standing
 
@@ -63,7 +63,7 @@ type Cluster struct {
 // Start boots the members, then the API servers.
 func Start(world *sim.World, config Config) (*Cluster, error) {
 	c := &Cluster{
-		world: world, config: config, mail: newMailbox(), points: &points{}, watches: &etcd.WatchTrouble{},
+		world: world, config: config, mail: newMailbox(), points: &points{}, watches: &etcd.WatchInjection{},
 		compactions: map[int64]time.Time{}, compactors: map[string]func(){},
 	}
 	for i, name := range MemberNames(config.Members) {

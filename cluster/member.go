@@ -87,7 +87,7 @@ func (m *Member) settings(dir string) etcd.Config {
 		Cluster:        MemberNames(m.cluster.config.Members),
 		ProgressNotify: m.cluster.config.ProgressNotify,
 		Logger:         m.cluster.config.Logger,
-		Trouble:        m.cluster.watches,
+		Injection:      m.cluster.watches,
 	}
 }
 

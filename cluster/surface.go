@@ -290,11 +290,11 @@ func (s *surface) Fail(name string, what faults.Failure, fails bool) error {
 	}
 	switch what {
 	case faults.ListFailure:
-		server.trouble.Lists.Store(fails)
+		server.injection.Lists.Store(fails)
 	case faults.TransformFailure:
-		server.trouble.Transforming.Store(fails)
+		server.injection.Transforming.Store(fails)
 	case faults.DecodeFailure:
-		server.trouble.Decoding.Store(fails)
+		server.injection.Decoding.Store(fails)
 	default:
 		return fmt.Errorf("nothing is known of a failure %q", what)
 	}
@@ -306,7 +306,7 @@ func (s *surface) Expire(name string, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	server.trouble.TTL.Store(uint64(ttl / time.Second))
+	server.injection.TTL.Store(uint64(ttl / time.Second))
 	return nil
 }
 

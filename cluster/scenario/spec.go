@@ -45,10 +45,10 @@ type Spec struct {
 	// Watchers is how many clients start watches of limited length, 0 for the
 	// workload's own number.
 	Watchers int `json:"watchers,omitempty"`
-	// Sleepers is how many clients stall on every stream to the end of the run, and
+	// StalledWatchers is how many clients stall on every stream to the end of the run, and
 	// Flood how many writes they are to hold up once faults have healed.
-	Sleepers int `json:"sleepers,omitempty"`
-	Flood    int `json:"flood,omitempty"`
+	StalledWatchers int `json:"sleepers,omitempty"`
+	Flood           int `json:"flood,omitempty"`
 	// EventBytes is the size of a watch event on the wire; 0 lets each seed decide.
 	EventBytes int `json:"eventBytes,omitempty"`
 	// Neighbour is how often another resource is written to, 0 for never.
@@ -131,7 +131,7 @@ func (s Spec) Validate() error {
 func (s Spec) workload() workload.Config {
 	config := workload.DefaultConfig()
 	config.Duration, config.Operations = s.Duration, s.Operations
-	config.Sleepers, config.Flood, config.Writing = s.Sleepers, s.Flood, s.Writing
+	config.StalledWatchers, config.Flood, config.Writing = s.StalledWatchers, s.Flood, s.Writing
 	if s.Quiet > 0 {
 		config.Quiet = s.Quiet
 	}

@@ -49,14 +49,14 @@ func drawPace(random *rand.Rand, mayStall bool) pace {
 	case 6:
 		return pace{name: Hiccuping, delay: drawDuration(random, maxHiccupDelay), every: 1 + random.IntN(maxHiccupEvery)}
 	case 7:
-		return drawSleep(random)
+		return drawStalledPace(random)
 	default:
 		return pace{name: Fast}
 	}
 }
 
-// drawSleep draws the pace of a sleeper.
-func drawSleep(random *rand.Rand) pace {
+// drawStalledPace draws the pace of a stalled watcher.
+func drawStalledPace(random *rand.Rand) pace {
 	return pace{name: Stalled, after: random.IntN(maxStallAfter)}
 }
 

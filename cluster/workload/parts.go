@@ -11,7 +11,7 @@ import (
 )
 
 // What a client does comes in steps: a change of a writer, a read of a reader, a
-// stream of a watcher, a write or list of the closer, and the arrival of a
+// stream of a watcher, a write or list of the final writer, and the arrival of a
 // reflector or informer, which stays from then on. Every workload notes the steps
 // it takes. A reduced workload takes some of those that a whole one has noted.
 //
@@ -35,7 +35,7 @@ type Step struct {
 	// request that used up the time of another leaves a gap.
 	Number int `json:"number"`
 	// At is when the step begins unless the one before takes longer: since the
-	// start of the run, and for the closer since it began.
+	// start of the run, and for the final writer since it began.
 	At time.Duration `json:"at"`
 	// Draws is how many random numbers the client had drawn before the step.
 	Draws int `json:"draws"`

@@ -13,20 +13,20 @@ const maxThink = 2 * time.Second
 // watcher opens streams that start anywhere, one after the other, each with a
 // scope, a selector and a pace of its own.
 //
-// One that sleeps wants everything, stalls on every stream and gives it up soon.
+// A stalled watcher requests everything, stops reading every stream and abandons it soon.
 type watcher struct {
 	client
 	consumer *consumer
 	backoff  backoff
-	sleeps   bool
+	stalls   bool
 	// careless draws which streams scribble on what they get, one number each.
 	careless  *rand.Rand
 	scribbles *numbers // what careless reads from
 }
 
-// maxSleep is the longest a sleeper keeps a stream: long enough to be in the
+// maxStalledStream is the longest a stalled watcher keeps a stream: long enough to be in the
 // way, and short enough to be so again and again.
-const maxSleep = 8 * time.Second
+const maxStalledStream = 8 * time.Second
 
 func (w *watcher) run() {
 	if w.part != nil {
@@ -60,9 +60,9 @@ func (w *watcher) watch(server *session) bool {
 	if !oneIn(w.random, 4) {
 		length = drawDuration(w.random, w.catalog.config.MaxStream)
 	}
-	if w.sleeps {
+	if w.stalls {
 		request.Scope, request.Selector = model.Scope{}, model.Selector{}
-		pace, length = drawSleep(w.random), drawDuration(w.random, maxSleep)
+		pace, length = drawStalledPace(w.random), drawDuration(w.random, maxStalledStream)
 	}
 	request.Scribbles = oneIn(w.careless, 3)
 	request.Consumer = w.consumer.begin(pace)

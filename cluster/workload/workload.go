@@ -109,11 +109,11 @@ func (w *Workload) Start() {
 		w.consumers[watcher.name] = watcher.consumer
 		w.start(&w.followers, watcher.name, watcher.run)
 	}
-	for _, i := range w.config.present("sleeper", w.config.Sleepers) {
-		// Nothing changes a sleeper's pace, so that its consumer is known to nobody.
-		sleeper := w.newWatcher("sleeper", i)
-		sleeper.sleeps = true
-		w.start(&w.followers, sleeper.name, sleeper.run)
+	for _, i := range w.config.present("sleeper", w.config.StalledWatchers) {
+		// Nothing changes a stalled watcher's pace, so that its consumer is known to nobody.
+		stalled := w.newWatcher("sleeper", i)
+		stalled.stalls = true
+		w.start(&w.followers, stalled.name, stalled.run)
 	}
 	for _, i := range w.config.present("informer", w.config.Informers) {
 		w.startInformer(w.newClient("informer", i))
@@ -160,15 +160,15 @@ func (w *Workload) Heal() error {
 			consumer.heal()
 		}
 	}
-	if _, ok := w.config.part(Closer); !ok {
+	if _, ok := w.config.part(FinalWriter); !ok {
 		return nil
 	}
-	closer := &closer{writer: writer{client: w.client(Closer)}, backoff: w.newBackoff(), last: w.lastWrites}
-	closer.began = time.Now()
+	final := &finalWriter{writer: writer{client: w.client(FinalWriter)}, backoff: w.newBackoff(), last: w.lastWrites}
+	final.began = time.Now()
 	var err error
-	w.start(&w.closing, closer.name, func() {
-		closer.flood()
-		err = closer.finish()
+	w.start(&w.closing, final.name, func() {
+		final.flood()
+		err = final.finish()
 	})
 	if !w.closing.wait(w.config.maxFlood() + 2*maxLastWrites + maxStop) {
 		return errors.New("workload: a last request did not return after its context was done")

@@ -313,12 +313,12 @@ func TestNobodyWritesOnceWritingIsOver(t *testing.T) {
 			if op.Call > int64(config.Writing) {
 				read++
 			}
-			listed = listed || op.Client == Closer
+			listed = listed || op.Client == FinalWriter
 		}
 	}
 	require.Positive(t, wrote)
 	require.Positive(t, read)
-	require.True(t, listed, "the closer reads, though it has written nothing")
+	require.True(t, listed, "the final writer reads, though it has written nothing")
 }
 
 func TestInformersAreRecordedAndConverge(t *testing.T) {

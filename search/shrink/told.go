@@ -59,11 +59,11 @@ func (s *search) tells(t taken) bool {
 		at := time.Duration(m.Time)
 		switch {
 		case m.Lane == explain.Etcd:
-			return t.client != workload.Closer && at-shortlyBefore <= t.step.At && t.step.At <= at
+			return t.client != workload.FinalWriter && at-shortlyBefore <= t.step.At && t.step.At <= at
 		case m.Process != t.client || t.step.At > at:
 			return false
 		}
-		return t.client == workload.Closer || !slices.ContainsFunc(s.best.steps(), func(later taken) bool {
+		return t.client == workload.FinalWriter || !slices.ContainsFunc(s.best.steps(), func(later taken) bool {
 			return later.client == t.client && t.step.At < later.step.At && later.step.At <= at
 		})
 	})
@@ -81,7 +81,9 @@ func (s *search) writesOrTells(t taken) bool {
 }
 
 // before is whether a step began before the violation showed.
-func (s *search) before(t taken) bool { return t.client == workload.Closer || t.step.At <= s.shows() }
+func (s *search) before(t taken) bool {
+	return t.client == workload.FinalWriter || t.step.At <= s.shows()
+}
 
 // endingBy is the case with faults healed soon after some time, unless that is so now.
 func (c Case) endingBy(at time.Duration) Case {
