@@ -11,7 +11,7 @@ import (
 // other times and other runs.
 type Phase struct {
 	Server string
-	// Up is whether it serves, and Led whether anybody leads etcd.
+	// Up reports whether it serves, and Led whether anybody leads etcd.
 	Up, Led bool
 	// Filled is how often its cache has been filled since the server started, up to 2, and
 	// Fresh whether that has changed within the last second.

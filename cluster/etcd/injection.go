@@ -70,7 +70,7 @@ func (t *WatchInjection) admit(ctx context.Context, host string, answer *etcdser
 	}
 }
 
-// tellsProgress is whether an answer says only how far a watch has come.
+// tellsProgress reports whether an answer says only how far a watch has come.
 func tellsProgress(answer *etcdserverpb.WatchResponse) bool {
 	return len(answer.Events) == 0 && !answer.Created && !answer.Canceled && answer.CompactRevision == 0
 }

@@ -17,10 +17,10 @@ type reflector struct {
 	backoff  backoff
 
 	server *session
-	// roams is whether it may go to another server after a failure, as behind a
+	// roams reports whether it may go to another server after a failure, as behind a
 	// load balancer. Only one that stays may expect never to go back in time.
 	roams bool
-	// streams is whether it begins with a streaming list.
+	// streams reports whether it begins with a streaming list.
 	streams  bool
 	scope    model.Scope
 	selector model.Selector

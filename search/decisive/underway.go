@@ -168,7 +168,7 @@ func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 	return call, true
 }
 
-// isOwn is whether a goroutine begins in a cache, or nobody knows where.
+// isOwn reports whether a goroutine begins in a cache, or nobody knows where.
 func (s Story) isOwn(points []sim.Point) bool {
 	for _, p := range points {
 		if n := len(p.Callers); isWhole(p.Callers) {

@@ -21,7 +21,7 @@ import (
 // and fails them on demand; those that the cache only passes on for a client go by.
 type Upstream struct {
 	storage.Interface
-	// BeginsWithList is whether a watch begins with a list; nil where none can.
+	// BeginsWithList reports whether a watch begins with a list; nil where none can.
 	BeginsWithList func(storage.ListOptions) bool
 
 	reached   func(ctx context.Context, point string)
@@ -182,7 +182,7 @@ func (w *upstreamWatch) run() {
 	}
 }
 
-// endsList is whether a bookmark follows the last object of a list.
+// endsList reports whether a bookmark follows the last object of a list.
 func endsList(bookmark runtime.Object) bool {
 	accessor, err := meta.Accessor(bookmark)
 	return err == nil && accessor.GetAnnotations()[InitialEventsEnd] == "true"
