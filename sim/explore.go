@@ -48,17 +48,6 @@ func (w *World) OpenWindow() { w.setWindow(true) }
 // CloseWindow ends them, and what the run's shape is made of.
 func (w *World) CloseWindow() { w.setWindow(false) }
 
-// The kinds of decision of a run that explores.
-const (
-	// AtPoint is a goroutine at a synchronisation point: it goes on, lets others go
-	// first unless it is alone, or is held up for one of the lengths.
-	AtPoint = kernel.AtPoint
-	// AtPick is which goroutine runs.
-	AtPick = kernel.AtPick
-	// AtSelect is which of its ready cases a select takes.
-	AtSelect = kernel.AtSelect
-)
-
 // Choice is a decision of a run that explores.
 type Choice = kernel.Chosen
 
@@ -72,15 +61,15 @@ func KeyOf(choice Choice, alternative uint32) uint64 {
 	return max(key, 1)
 }
 
-// choicesMost bounds the decisions that a run that explores can report.
-const choicesMost = 4 << 20
+// maxChoices bounds the decisions that a run that explores can report.
+const maxChoices = 4 << 20
 
 // choicesMemory is where the kernel writes them.
 var choicesMemory scratch
 
 func newChoices() []Choice {
-	memory := choicesMemory.reserve(choicesMost * int(unsafe.Sizeof(Choice{})))
-	return unsafe.Slice((*Choice)(unsafe.Pointer(unsafe.SliceData(memory))), choicesMost)
+	memory := choicesMemory.reserve(maxChoices * int(unsafe.Sizeof(Choice{})))
+	return unsafe.Slice((*Choice)(unsafe.Pointer(unsafe.SliceData(memory))), maxChoices)
 }
 
 // Explored is what a run that explores was like.

@@ -17,7 +17,7 @@ import (
 
 // Outcome is what became of a candidate.
 type Outcome struct {
-	// Broken is whether the guarantee is broken that has to be.
+	// Broken reports whether the guarantee is broken that has to be.
 	Broken bool
 	// Operations is how many requests there were, Seconds the simulated time.
 	Operations int
@@ -35,11 +35,12 @@ type Try func(ctx context.Context, candidates []Case, details bool) ([]Outcome, 
 
 // Runner returns the function that has candidates run by a pool of workers. What
 // candidates have in common is run once: the last of them is a run of its own, and the
-// others are copies of it that go on by their own tapes from where these depart.
-func Runner(pool *swarm.Pool, guarantee string) Try {
+// others are copies of it that go on by their own tapes from where these depart. environment
+// is that of the workers, as of [swarm.Job].
+func Runner(pool *swarm.Pool, guarantee, environment string) Try {
 	return func(ctx context.Context, candidates []Case, details bool) ([]Outcome, error) {
 		last := len(candidates) - 1
-		job := swarm.Job{Spec: candidates[last].Spec, Tape: candidates[last].Tape, Details: details}
+		job := swarm.Job{Spec: candidates[last].Spec, Tape: candidates[last].Tape, Details: details, Environment: environment}
 		order := make([]departure, last)
 		for i := range order {
 			order[i] = departure{i, departs(candidates[i].Tape, job.Tape)}
@@ -135,7 +136,7 @@ func outcomeOf(answer swarm.Answer, guarantee string) Outcome {
 	return o
 }
 
-// Breaks is whether a verdict says that the guarantee is broken, and that nothing
+// Breaks reports whether a verdict says that the guarantee is broken, and that nothing
 // went wrong with the run itself.
 func Breaks(verdict scenario.Verdict, guarantee string) bool {
 	return verdict.Outcome == linearizability.Failed &&

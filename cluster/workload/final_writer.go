@@ -1,0 +1,136 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// finalWriter makes the last writes of a run, once faults have healed, so that
+// there is something to deliver in the quiet phase, after a flood of them if there
+// is to be one; and it reads them back from every server.
+type finalWriter struct {
+	writer
+	backoff backoff
+	// last is the RV of the last write to each namespace.
+	last map[string]int64
+}
+
+// due begins a step of the final writer: first come the writes of the flood, then the
+// last writes and then the lists. It returns false if the final writer's part lacks it.
+// The time is that of a whole workload.
+func (c *finalWriter) due(number int, at time.Duration) bool {
+	if c.part == nil {
+		c.note(Step{Number: number, At: at, Draws: c.numbers.drawn})
+		return true
+	}
+	i := slices.IndexFunc(c.part.Steps, func(step Step) bool { return step.Number == number })
+	if i < 0 {
+		return false
+	}
+	c.numbers.seek(c.part.Steps[i].Draws)
+	c.begin(c.alive, number, c.part.Steps[i].At)
+	return true
+}
+
+// flood writes to one object after the other, whether that works or not: a write
+// that is lost is not acknowledged, and nobody waits for it.
+func (c *finalWriter) flood() {
+	config, whole := c.catalog.config, c.part == nil
+	if config.Flood == 0 || whole && !sleep(c.alive, config.FloodAfter) {
+		return
+	}
+	for i := range config.Flood {
+		if c.due(i+1, time.Since(c.began)) {
+			key := objectKey{config.Namespaces[i%len(config.Namespaces)], pick(c.random, config.Names)}
+			c.put(pick(c.random, c.servers), key)
+		}
+		if whole && !sleep(c.alive, drawDuration(c.random, config.FloodPause)) {
+			return
+		}
+	}
+}
+
+// finish writes once to every namespace and then lists from every server. It
+// tries each until it succeeds, and reports what did not within its time. Its
+// steps follow one upon the other, however long the flood took. Where nobody is to
+// write any more it only lists.
+func (c *finalWriter) finish() error {
+	config, names := c.catalog.config, c.catalog.config.Names
+	var problems []error
+	c.within(maxLastWrites, func() {
+		for i, namespace := range config.Namespaces {
+			if config.Writing > 0 || !c.due(config.Flood+1+i, 0) {
+				continue
+			}
+			key := objectKey{namespace, names[i%len(names)]}
+			server := c.servers[i%len(c.servers)]
+			if !c.retry(func() bool { return c.put(server, key) }) {
+				problems = append(problems, fmt.Errorf(
+					"workload: no write to namespace %s through %s succeeded within %v of the healing",
+					namespace, server.server, maxLastWrites))
+			}
+		}
+	})
+	c.within(maxLastWrites, func() {
+		for i, server := range c.servers {
+			if !c.due(config.Flood+len(config.Namespaces)+1+i, 0) {
+				continue
+			}
+			if !c.retry(func() bool { return c.listAll(server) }) {
+				problems = append(problems, fmt.Errorf(
+					"workload: no list from %s succeeded within %v of the last writes", server.server, maxLastWrites))
+			}
+		}
+	})
+	return errors.Join(problems...)
+}
+
+// within does a step whose requests end, answered or not, when its time is up.
+func (c *finalWriter) within(most time.Duration, step func()) {
+	alive := c.alive
+	ctx, cancel := context.WithTimeout(alive, most)
+	defer cancel()
+	c.alive = ctx
+	step()
+	c.alive = alive
+}
+
+// put updates the object, or creates it if there is none.
+func (c *finalWriter) put(server *session, key objectKey) bool {
+	op := &model.Operation{
+		Kind: model.Update, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		RV: model.RVUnset, Object: c.newObject(key),
+	}
+	c.do(server, op, "")
+	if op.Err == model.NotFound {
+		op = &model.Operation{Kind: model.Create, Scope: op.Scope, RV: model.RVUnset, Object: c.newObject(key)}
+		c.do(server, op, "")
+	}
+	if op.Err == model.OK {
+		c.last[key.namespace] = op.ResultRV
+	}
+	return op.Err == model.OK
+}
+
+func (c *finalWriter) listAll(server *session) bool {
+	op := &model.Operation{Kind: model.List, RV: model.RVUnset}
+	c.do(server, op, "")
+	return op.Err == model.OK
+}
+
+// retry tries until it works or the time of the step is up.
+func (c *finalWriter) retry(try func() bool) bool {
+	for c.alive.Err() == nil {
+		if try() {
+			c.backoff.succeed()
+			return true
+		}
+		c.backoff.fail(c.alive, c.random)
+	}
+	return false
+}
