@@ -1,7 +1,7 @@
 package main
 
 // mutants are at least one for each rule. Those of a guarantee break it in different ways:
-// some make its rule blind, others make it cry wolf.
+// some make its rule blind, others make it raise false alarms.
 var mutants = []mutant{
 	{"Linearizable", "the RV that a read returned is not looked at", "register.go", "TestWritesAndMostRecentReads",
 		`if current == nil || (c.op.ResultRV != 0 && c.op.ResultRV != current.RV) {`,
@@ -117,16 +117,16 @@ var mutants = []mutant{
 	{"LastError", "an error need carry no status", "stream.go", "TestStreamFromAnRV",
 		`if event.Err == model.OK && event.Message == "" {`,
 		`if event.Err != model.OK && event.Message == "" {`},
-	{"Isolated", "marks on other streams are not looked for", "isolated.go", "TestScribblesStayWithTheConsumer",
+	{"Isolated", "marks on other streams are not looked for", "isolated.go", "TestMutationsStayWithTheConsumer",
 		`judge(event.Object, func() Witness {`,
-		"if !s.Scribbles {\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tjudge(event.Object, func() Witness {"},
-	{"Isolated", "marks in lists and gets are not looked for", "isolated.go", "TestScribblesStayWithTheConsumer",
+		"if !s.Mutates {\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tjudge(event.Object, func() Witness {"},
+	{"Isolated", "marks in lists and gets are not looked for", "isolated.go", "TestMutationsStayWithTheConsumer",
 		`judge(&op.Objects[j], func() Witness {`,
 		"if !op.IsWrite() {\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tjudge(&op.Objects[j], func() Witness {"},
-	{"Isolated", "marks in informers are not looked for", "isolated.go", "TestScribblesStayWithTheConsumer",
+	{"Isolated", "marks in informers are not looked for", "isolated.go", "TestMutationsStayWithTheConsumer",
 		`judge(&informer.Objects[j], func() Witness {`,
 		"if informer.Client != \"\" {\n\t\t\t\tcontinue\n\t\t\t}\n\t\t\tjudge(&informer.Objects[j], func() Witness {"},
-	{"Isolated", "marks in etcd are not looked for", "isolated.go", "TestScribblesStayWithTheConsumer",
+	{"Isolated", "marks in etcd are not looked for", "isolated.go", "TestMutationsStayWithTheConsumer",
 		`judge(&change.Object, func() Witness {`,
 		"if !change.Deleted {\n\t\t\tcontinue\n\t\t}\n\t\tjudge(&change.Object, func() Witness {"},
 	{"Closed", "a stream that others outlived may have ended all the same", "closed.go", "TestEndsOfStreams",
