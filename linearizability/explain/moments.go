@@ -23,17 +23,7 @@ func (e *Explainer) Moments() []Moment {
 	}
 	for i := range e.history.Streams {
 		of := &e.history.Streams[i]
-		s.client(of, of.Call, s.opening(of)+" on "+of.Server, "")
-		if of.Err != model.OK {
-			s.client(of, of.Return, "is refused: "+quoted(of.Err, of.Message), "")
-			continue
-		}
-		for j := range of.Events {
-			s.client(of, of.Events[j].Time, "receives "+of.Events[j].Describe(), "")
-		}
-		if of.Closed != model.Pending {
-			s.client(of, of.Closed, "ends: "+of.EndReason(), "")
-		}
+		s.life(of, len(of.Events), " on "+of.Server)
 	}
 	for i := range e.history.Faults {
 		fault := &e.history.Faults[i]

@@ -124,6 +124,22 @@ func (s *slicer) client(of *model.Stream, time int64, text string, mark Mark) {
 	s.add(Moment{Time: time, Lane: Client, Process: of.Client, Stream: of.ID, Text: text, Mark: mark})
 }
 
+// life tells of a stream from its request to its end, with the last so many of its
+// events.
+func (s *slicer) life(of *model.Stream, most int, on string) {
+	s.client(of, of.Call, s.opening(of)+on, "")
+	if of.Err != model.OK {
+		s.client(of, of.Return, "is refused: "+quoted(of.Err, of.Message), "")
+		return
+	}
+	for i := max(0, len(of.Events)-most); i < len(of.Events); i++ {
+		s.client(of, of.Events[i].Time, "receives "+of.Events[i].Describe(), "")
+	}
+	if of.Closed != model.Pending {
+		s.client(of, of.Closed, "ends: "+of.EndReason(), "")
+	}
+}
+
 // mark says whether the change at rv was owed to the stream.
 func (s *slicer) mark(rv int64) Mark {
 	if s.stream == nil || s.store == nil || s.stream.Err != model.OK || s.afterEnd(s.stream, rv) {
@@ -319,17 +335,7 @@ func (s *slicer) informers(informer *model.Informer) {
 		}
 	}
 	for _, of := range own[max(0, len(own)-2):] {
-		s.client(of, of.Call, s.opening(of), "")
-		if of.Err != model.OK {
-			s.client(of, of.Return, "is refused: "+quoted(of.Err, of.Message), "")
-			continue
-		}
-		for i := max(0, len(of.Events)-sliceEvents); i < len(of.Events); i++ {
-			s.client(of, of.Events[i].Time, "receives "+of.Events[i].Describe(), "")
-		}
-		if of.Closed != model.Pending {
-			s.client(of, of.Closed, "ends: "+of.EndReason(), "")
-		}
+		s.life(of, sliceEvents, "")
 	}
 	s.add(Moment{Time: s.history.End, Lane: Client, Process: informer.Client, Mark: Came,
 		Text: fmt.Sprintf("the informer holds %s and is at RV %d", model.Plural(len(informer.Objects), "object"), informer.LastSyncRV)})

@@ -11,7 +11,6 @@
 //   - file.go: the file that a shard appends to, and goes on with after a kill.
 //   - read.go: reading such a file, half a last line included.
 //   - signature.go: which failures are the same one.
-//   - normalise.go: what two texts about the same bug have in common.
 //   - keep.go: which failures keep their artefacts.
 //   - summary.go: counts and groups of failures.
 //   - merge.go: one summary, or one file, from the files of all shards.
