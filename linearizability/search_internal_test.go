@@ -43,6 +43,7 @@ func TestADisagreementIsInconclusive(t *testing.T) {
 				require.Empty(t, out.reasons)
 				return
 			}
+			require.Len(t, out.reasons, 1)
 			require.Equal(t, OracleDisagrees, out.reasons[0].Code)
 			require.Contains(t, out.reasons[0].Text, row.reason)
 		})
