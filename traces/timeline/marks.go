@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/watchsim/watchsim/linearizability"
@@ -18,7 +19,8 @@ const (
 // markData is a violation, or an observation that breaks nothing.
 type markData struct {
 	Breaks      bool   `json:"breaks"`
-	Name        string `json:"name"` // of the guarantee or phenomenon
+	Name        string `json:"name"`  // of the guarantee or phenomenon
+	Plain       int    `json:"plain"` // what happened, in one short sentence
 	Text        int    `json:"text"`
 	Explanation []int  `json:"explanation"`
 	Client      int    `json:"client"`
@@ -67,12 +69,14 @@ func (b *builder) marks(verdict *linearizability.Verdict) {
 		if i < len(verdict.Violations) {
 			violation := &verdict.Violations[i]
 			mark.Breaks, mark.Name, mark.Text = true, violation.Guarantee.Name, b.text(violation.Error())
+			mark.Plain = b.text(m.plain(&mark, violation.Text, witness))
 			for _, paragraph := range m.explainer.Explain(*violation) {
 				mark.Explanation = append(mark.Explanation, b.text(paragraph))
 			}
 		} else {
 			observation := &verdict.Observations[i-len(verdict.Violations)]
 			mark.Name, mark.Text = observation.Phenomenon.Name, b.text(observation.String())
+			mark.Plain = b.text(m.plain(&mark, observation.Text, witness))
 		}
 		b.data.Marks = append(b.data.Marks, mark)
 	}
@@ -147,6 +151,22 @@ func (m *marker) mark(witness *linearizability.Witness) markData {
 	m.owed(mark.Stream, witness)
 	m.items(&mark, witness)
 	return mark
+}
+
+// plain says in a short sentence what happened: of a change that never reached the
+// client that it was owed to, that; of anything else, what the oracle says.
+func (m *marker) plain(mark *markData, text string, witness *linearizability.Witness) string {
+	if mark.Stream < 0 || len(witness.RVs) == 0 || m.store == nil {
+		return text
+	}
+	stream, rv := &m.history.Streams[mark.Stream], witness.RVs[0]
+	if slices.ContainsFunc(stream.Events, func(e model.Event) bool { return e.RV == rv && e.Object != nil }) {
+		return text
+	}
+	for _, owed := range m.store.Owed(stream.Scope, stream.Selector, rv-1, rv) {
+		return fmt.Sprintf("%s never received %s %s (RV %d)", stream.Client, owed.Type, owed.Object.Key(), rv)
+	}
+	return text
 }
 
 // moment fills in when and where a mark shows.

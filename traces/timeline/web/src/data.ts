@@ -1,6 +1,8 @@
 // The data of the page, decoded: typed arrays for what there is much of, and
 // plain objects for the rest. Its other half is data.go and requests.go.
 
+import { Scale } from "./scale";
+
 /** What Go writes. Columns that are empty may be null. */
 interface Raw {
   version: number;
@@ -36,6 +38,7 @@ interface Raw {
 interface RawMark {
   breaks: boolean;
   name: string;
+  plain: number;
   text: number;
   explanation: number[] | null;
   client: number;
@@ -119,6 +122,7 @@ export interface Fault {
 export interface Mark {
   breaks: boolean;
   name: string;
+  plain: string;
   text: string;
   explanation: string[];
   client: string;
@@ -197,8 +201,9 @@ export class Data {
   readonly end: number;
   readonly revision: number;
   readonly versions: string[];
-  /** The versions as numbers, which are exact up to 2^53 only. */
+  /** The positions of the versions, which are exact up to 2^53 only. */
   readonly rv: Float64Array;
+  readonly scale: Scale;
   readonly servers: string[];
   readonly clients: string[];
   readonly changes: Change[];
@@ -232,7 +237,9 @@ export class Data {
     this.end = seconds(raw.end);
     this.revision = raw.revision;
     this.versions = raw.versions;
-    this.rv = Float64Array.from(raw.versions, Number);
+    const versions = Float64Array.from(raw.versions, Number);
+    this.scale = new Scale(versions);
+    this.rv = versions.map((rv) => this.scale.place(rv));
     this.servers = raw.servers.map(text);
     this.clients = raw.clients.map(text);
     this.changes = decodeChanges(raw);
@@ -251,7 +258,7 @@ export class Data {
     this.leaders = (raw.leaders ?? []).map((l) => ({ time: seconds(l.time), member: text(l.member), term: l.term }));
     this.windows = decodeWindows(raw);
     this.marks = (raw.marks ?? []).map((m) => ({
-      breaks: m.breaks, name: m.name, text: text(m.text), explanation: (m.explanation ?? []).map(text), client: text(m.client),
+      breaks: m.breaks, name: m.name, plain: text(m.plain), text: text(m.text), explanation: (m.explanation ?? []).map(text), client: text(m.client),
       server: text(m.server), stream: m.stream, operations: m.operations ?? [], events: m.events ?? [], versions: m.versions ?? [],
       time: seconds(m.time), at: m.at, owed: m.owed ?? [], came: m.came ?? [],
     }));

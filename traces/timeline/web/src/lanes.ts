@@ -87,7 +87,7 @@ export class Lanes {
       for (const stream of streams) {
         if (stream.error !== "") continue; // a watch that was refused stands among the requests
         const owed = data.owed.get(stream.index);
-        if (owed) this.add("owed", `owed:${stream.id}`, "owed", `to stream ${stream.id}, by the truth`, { client, stream, owed, processes: [client] });
+        if (owed) this.add("owed", `owed:${stream.id}`, "expected", `on stream ${stream.id}, by etcd's log`, { client, stream, owed, processes: [client] });
         this.add("stream", `stream:${stream.id}`, String(stream.id), `${stream.server} · ${brief(stream.query)} · ${asked(data, stream)}`,
           { client, stream, server: stream.server, processes: [client] });
       }
