@@ -151,7 +151,7 @@ func (r *Run) writeHistory(w io.Writer) error {
 }
 
 func (r *Run) writeDecisions(w io.Writer) error {
-	return sim.WriteDecisions(w, r.Result.Trace.Decisions(r.Schedule))
+	return sim.WriteDecisions(w, r.Result.Trace.Decisions())
 }
 
 // WriteVerdict adds what the oracle says, and the report for people.

@@ -20,6 +20,9 @@ type Job struct {
 	Protocol string `json:"protocol"`
 
 	Spec scenario.Spec `json:"spec"`
+	// Environment is a variable that its worker is started with, such as NAME=value; empty
+	// for none.
+	Environment string `json:"-"`
 	// Folder is where the artefacts go, an absolute path; empty for none.
 	Folder string `json:"folder,omitempty"`
 	// Tape is followed instead of the seed's schedule, if it is not empty.
@@ -103,6 +106,8 @@ type Answer struct {
 	Diverged bool `json:"diverged,omitempty"`
 	// Error is why there is no verdict.
 	Error string `json:"error,omitempty"`
+	// Notes say what went wrong on the way and was put right, a sentence each.
+	Notes []string `json:"-"`
 	// Began is when, on the world's clock, the history's clock stood at zero.
 	Began time.Duration `json:"began,omitempty"`
 	// Processor is the processor time that the run has taken, and Memory the most

@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/parallel"
 	"github.com/watchsim/watchsim/sim/fork"
 )
 
@@ -61,120 +61,80 @@ type Outcome struct {
 // Run runs all seeds and calls each with the outcomes, in no particular order
 // and one at a time, until ctx is done.
 func Run(ctx context.Context, config Config, each func(Outcome)) {
-	seeds := make(chan uint64)
-	outcomes := make(chan Outcome)
-	var workers sync.WaitGroup
-	for range config.Limits.Workers {
-		workers.Go(func() {
-			s := &seat{config: config}
-			defer s.close()
-			for seed := range seeds {
-				outcome, ok := s.run(ctx, seed)
-				if !ok {
-					return
-				}
-				outcomes <- outcome
-			}
-		})
-	}
-	go func() {
-		defer close(seeds)
-		for seed := config.First; ; seed++ {
-			if config.Skip == nil || !config.Skip(seed) {
-				select {
-				case seeds <- seed:
-				case <-ctx.Done():
-					return
-				}
-			}
-			if seed == config.Last {
-				return
+	pool := NewPool(config.Binary, config.Limits)
+	defer pool.Close()
+	// The error is that of ctx, which the caller has.
+	_ = parallel.Run(ctx, config.Limits.Workers, config.seeds(),
+		func(ctx context.Context, seed uint64) (Outcome, error) { return config.run(ctx, pool, seed) },
+		func(_ uint64, outcome Outcome) error { each(outcome); return nil })
+}
+
+// seeds returns the seeds that are not left out, one after the other.
+func (c Config) seeds() func() (uint64, bool) {
+	seed, more := c.First, true
+	return func() (uint64, bool) {
+		for more {
+			this := seed
+			seed, more = seed+1, seed != c.Last
+			if c.Skip == nil || !c.Skip(this) {
+				return this, true
 			}
 		}
-	}()
-	go func() {
-		workers.Wait()
-		close(outcomes)
-	}()
-	for outcome := range outcomes {
-		each(outcome)
+		return 0, false
 	}
 }
 
-// Once does one job in a fresh worker.
-func Once(ctx context.Context, binary string, job Job, limits Limits) (Answer, error) {
-	s := &seat{config: Config{Binary: binary, Limits: limits}}
-	defer s.close()
-	answer, err := s.do(ctx, job)
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
-	}
-	return answer, err
-}
-
-// seat is where one worker sits after the other.
-type seat struct {
-	config      Config
-	environment []string
-	worker      *process
-	notes       []string // about the job, a sentence each
-}
-
-// run runs one seed. It returns false if ctx ended first.
-func (s *seat) run(ctx context.Context, seed uint64) (outcome Outcome, known bool) {
-	s.notes = nil
-	defer func() { outcome.Notes = s.notes }()
-	spec := s.config.Spec
+// run runs one seed. The error is that of ctx, if it ended before anything was known.
+func (c Config) run(ctx context.Context, pool *Pool, seed uint64) (Outcome, error) {
+	spec := c.Spec
 	spec.Seed = seed
-	job := Job{Spec: spec, InPlace: s.config.InPlace}
-	if s.config.KeepAll {
-		folder, err := s.folder(spec)
-		if err != nil {
-			return Outcome{Err: err}, true
+	job := Job{Spec: spec, InPlace: c.InPlace}
+	if c.KeepAll {
+		var err error
+		if job.Folder, err = c.folder(spec); err != nil {
+			return Outcome{Err: err}, nil
 		}
-		job.Folder = folder
 	}
-	answer, err := s.do(ctx, job)
+	answer, err := pool.Do(ctx, job)
+	outcome := Outcome{Verdict: answer.Verdict, Report: answer.Report}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return Outcome{}, false
+		return Outcome{}, ctx.Err()
 	case err != nil && !errors.Is(err, ErrDied):
-		return Outcome{Err: err}, true
-	case err == nil && answer.Error != "":
-		return Outcome{Err: errors.New(answer.Error)}, true
-	case err == nil && (answer.Verdict.Outcome != linearizability.Failed || job.Folder != ""):
-		return Outcome{Verdict: answer.Verdict, Report: answer.Report}, true
+		outcome = Outcome{Err: err}
+	case err != nil || answer.Verdict.Outcome == linearizability.Failed && job.Folder == "":
+		outcome = c.confirm(ctx, spec, answer, err)
 	}
-	return s.confirm(ctx, spec, answer, err)
+	outcome.Notes = answer.Notes
+	return outcome, nil
 }
 
 // confirm repeats a failure in a fresh worker, which writes the artefacts
-// first. Whatever becomes of that, the failure itself is not lost. It returns
-// false if ctx ended before anything was known.
-func (s *seat) confirm(ctx context.Context, spec scenario.Spec, first Answer, died error) (Outcome, bool) {
+// first. Whatever becomes of that, the failure itself is not lost.
+func (c Config) confirm(ctx context.Context, spec scenario.Spec, first Answer, died error) Outcome {
 	known := Outcome{Verdict: first.Verdict, Report: first.Report}
 	if died != nil {
 		known = Outcome{Verdict: dead(spec, died), Report: died.Error()}
 	}
-	folder, err := s.folder(spec)
+	folder, err := c.folder(spec)
 	if err != nil {
 		known.Err = err
-		return known, true
+		return known
 	}
-	second, err := Once(ctx, s.config.Binary, Job{Spec: spec, Folder: folder, InPlace: s.config.InPlace}, s.config.Limits)
+	second, err := Once(ctx, c.Binary, Job{Spec: spec, Folder: folder, InPlace: c.InPlace}, c.Limits)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return known, true
+		return known
 	case errors.Is(err, ErrDied):
 		known = Outcome{Verdict: dead(spec, err), Report: err.Error()}
 		known.Verdict.Folder = folder
 		known.Err = known.Verdict.WriteVerdict(folder, known.Report)
-		return known, true
+		return known
 	case err != nil:
 		known.Err = err
-		return known, true
+		return known
 	}
-	return confirmed(spec, first, died, second), true
+	return confirmed(spec, first, died, second)
 }
 
 // confirmed compares a failure with its repetition.
@@ -200,65 +160,9 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 	}
 }
 
-// do has a worker do a job. If the worker ends without the run being at fault, another
-// one does it; that both end is a failure of the run.
-func (s *seat) do(ctx context.Context, job Job) (Answer, error) {
-	job.InPlace = job.InPlace || job.Log != ""
-	job.Limits = s.config.Limits.Run
-	answer, err := s.try(ctx, job)
-	if errors.Is(err, errWorker) && ctx.Err() == nil {
-		s.notes = append(s.notes, fmt.Sprintf("%v; another worker does it", err))
-		answer, err = s.try(ctx, job)
-	}
-	if errors.Is(err, errWorker) {
-		err = fmt.Errorf("%w: %w", ErrDied, err)
-	}
-	return answer, err
-}
-
-// try has the worker of this seat do a job, or a new one if that does not fit.
-func (s *seat) try(ctx context.Context, job Job) (Answer, error) {
-	template := job.Spec.Template()
-	if s.worker != nil && (s.worker.template != template || job.InPlace) {
-		s.close()
-	}
-	if s.worker == nil {
-		worker, err := startProcess(s.config.Binary, template, s.environment...)
-		if err != nil {
-			return Answer{}, err
-		}
-		s.worker = worker
-	}
-	worker := s.worker
-	defer context.AfterFunc(ctx, worker.kill)()
-	answer, err := worker.do(job)
-	if err != nil && worker.over() && ctx.Err() == nil {
-		err = errors.Join(err, s.salvage(job, err))
-	}
-	if job.InPlace || worker.over() {
-		s.close()
-	}
-	return answer, err
-}
-
-// salvage writes what is known of a run whose worker has ended with it.
-func (s *seat) salvage(job Job, died error) error {
-	if job.Folder == "" {
-		return nil
-	}
-	return scenario.WriteUnfinished(job.Folder, job.Spec, scenario.BuildOf(s.config.Binary), s.worker.decisions(), died.Error()+"\n")
-}
-
-func (s *seat) close() {
-	if s.worker != nil {
-		s.worker.wait()
-		s.worker.tape.Close()
-		s.worker = nil
-	}
-}
-
-func (s *seat) folder(spec scenario.Spec) (string, error) {
-	folder, err := filepath.Abs(filepath.Join(s.config.Out, spec.Name()))
+// folder makes the folder for the artefacts of a run.
+func (c Config) folder(spec scenario.Spec) (string, error) {
+	folder, err := filepath.Abs(filepath.Join(c.Out, spec.Name()))
 	if err != nil {
 		return "", err
 	}

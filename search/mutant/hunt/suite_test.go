@@ -105,6 +105,6 @@ func TestAnEditThatDoesNotApplyIsAnError(t *testing.T) {
 	for name, text := range map[string]string{"go.mod": "module example.org/ours\n", "go.sum": "", "a.go": "package a\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	_, err := overlayOnly(dir, dir, t.TempDir(), []overlay.Patch{{Module: "example.org/ours", File: "a.go", Anchor: "nowhere", Replacement: "x"}})
+	_, err := overlayOnly(dir, dir, t.TempDir(), []overlay.Patch{{Module: "example.org/ours", Edit: overlay.Edit{File: "a.go", Anchor: "nowhere", Replacement: "x"}}})
 	require.ErrorContains(t, err, "found it 0 times")
 }
