@@ -93,8 +93,8 @@ func TestWhatALogCannotTellIsCounted(t *testing.T) {
 	list := auditLine()
 	metadata := list[:strings.Index(list, `,"responseObject"`)] + list[strings.Index(list, `,"requestReceived`):]
 	for name, row := range map[string]struct{ text, says string }{
-		"a level without answers": {metadata, omittedLevels},
-		"a cut entry":             {auditLine(`"userAgent"`, `"annotations":{"audit.k8s.io/truncated":"true"},"userAgent"`), omittedLevels},
+		"a level without answers": {metadata, omittedBodies},
+		"a cut entry":             {auditLine(`"userAgent"`, `"annotations":{"audit.k8s.io/truncated":"true"},"userAgent"`), omittedBodies},
 		"a watch":                 {auditLine("pods?", "pods?watch=true&", `"list"`, `"watch"`), omittedWatches},
 		"a selector with !=":      {auditLine("pods?", "pods?labelSelector=a!%3Db&"), "requests with selectors that a history cannot hold"},
 		"a collection's deletion": {auditLine(`"list"`, `"deletecollection"`), omittedCollections},

@@ -125,34 +125,22 @@ type wholeList struct {
 	objects  []*model.Object
 }
 
-// wholeLists puts pages together and returns the lists of which all are there.
+// wholeLists puts the pages of lists together of which all are there.
 func (r *Recording) wholeLists() []wholeList {
-	next := map[int]int{} // the page that continues one
-	for i := range r.operations {
-		if op := &r.operations[i]; op.Kind == model.List && op.Continues != 0 && op.Err == model.OK {
-			next[op.Continues] = op.ID
-		}
-	}
 	var lists []wholeList
-	for i := range r.operations {
-		op := &r.operations[i]
-		if op.Kind != model.List || op.Continues != 0 || op.Err != model.OK || op.Return == model.Pending {
-			continue
-		}
-		list := wholeList{scope: op.Scope, selector: op.Selector, rv: op.ResultRV}
-		for op != nil && op.ResultRV == list.rv {
+	for _, pages := range r.wholePages() {
+		first := &r.operations[pages[0]-1]
+		list := wholeList{scope: first.Scope, selector: first.Selector, rv: first.ResultRV}
+		consistent := first.Return != model.Pending
+		for _, id := range pages {
+			op := &r.operations[id-1]
+			consistent = consistent && op.ResultRV == list.rv
 			for j := range op.Objects {
 				list.objects = append(list.objects, &op.Objects[j])
 			}
-			if !op.HasMore {
-				lists = append(lists, list)
-				break
-			}
-			id := next[op.ID]
-			if id == 0 {
-				break
-			}
-			op = &r.operations[id-1]
+		}
+		if consistent {
+			lists = append(lists, list)
 		}
 	}
 	return lists

@@ -21,8 +21,8 @@ func (f *finisher) operations() []model.Operation {
 	writer, deletes := f.writers(), f.countDeletes()
 	reached := r.reachedComplete()
 	whole := map[int]bool{}
-	for _, list := range r.wholePages() {
-		whole[list] = true
+	for _, id := range slices.Concat(r.wholePages()...) {
+		whole[id] = true
 	}
 	var kept []model.Operation
 	for i := range r.operations {
@@ -158,15 +158,15 @@ func (r *Recording) reachedComplete() int64 {
 	return time
 }
 
-// wholePages returns the IDs of the pages of lists of which all pages are there.
-func (r *Recording) wholePages() []int {
+// wholePages returns the IDs of the pages of each list of which all are there.
+func (r *Recording) wholePages() [][]int {
 	next := map[int]int{}
 	for i := range r.operations {
 		if op := &r.operations[i]; op.Kind == model.List && op.Continues != 0 && op.Err == model.OK {
 			next[op.Continues] = op.ID
 		}
 	}
-	var whole []int
+	var whole [][]int
 	for i := range r.operations {
 		op := &r.operations[i]
 		if op.Kind != model.List || op.Continues != 0 || op.Err != model.OK {
@@ -178,7 +178,7 @@ func (r *Recording) wholePages() []int {
 			pages = append(pages, op.ID)
 		}
 		if !op.HasMore {
-			whole = append(whole, pages...)
+			whole = append(whole, pages)
 		}
 	}
 	return whole
