@@ -90,3 +90,15 @@ func TestTheExamples(t *testing.T) {
 		})
 	}
 }
+
+// refusedOrRead demands that a reader refuses with a position, or adds to a recording
+// that makes a valid history.
+func refusedOrRead(t *testing.T, err error, recording *Recording) {
+	if err != nil {
+		require.Regexp(t, `^f:[0-9]+ \(byte [0-9]+\): (item [0-9]+: )?expected [^\n]*$`, err.Error())
+		return
+	}
+	if _, _, err := recording.History(HistoryOptions{}); err != nil {
+		require.ErrorContains(t, err, "expected sources that make one history")
+	}
+}
