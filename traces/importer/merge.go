@@ -16,7 +16,7 @@ import (
 var ErrNotOfCluster = errors.New("expected a history that was imported or recorded from a real cluster")
 
 // Merge adds what the clients of another history saw, such as one that the recorder
-// wrote. The truth in it is left behind: it is made anew of all sources.
+// wrote. The truth in it is dropped: it is made of all sources together.
 func (r *Recording) Merge(header traces.Header, h *model.History) error {
 	if header.Attributes[traces.AttributeTruth] == "" {
 		return ErrNotOfCluster

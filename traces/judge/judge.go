@@ -11,9 +11,9 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// explainedMost is how many violations of one history are explained. The rest
+// maxExplained is how many violations of one history are explained. The rest
 // has its sentence alone.
-const explainedMost = 100
+const maxExplained = 100
 
 // Verdict is what the oracle says of one file. It is the object that
 // `simrun check --json` prints, one a file.
@@ -122,7 +122,7 @@ func History(history *model.History, config linearizability.Config) Verdict {
 	explainer := explain.New(history)
 	for i, violation := range found.Violations {
 		entry := Violation{Guarantee: violation.Guarantee.Name, Text: violation.Error()}
-		if i < explainedMost {
+		if i < maxExplained {
 			entry.Explanation = explainer.Explain(violation)
 			entry.Slice = explainer.Slice(violation)
 		}
@@ -142,27 +142,27 @@ func Check(history *model.History, config linearizability.Config) linearizabilit
 	return linearizability.Check(history, config)
 }
 
-// Standing orders verdicts from good to bad.
-type Standing int
+// Severity orders verdicts from good to bad, for the exit code of several.
+type Severity int
 
-// The standings. A file that could not be read is the worst: nobody knows what
-// it holds.
+// The severities. A file that could not be read is the worst: nobody knows what it
+// holds.
 const (
-	Sound      Standing = iota // it passed
-	Doubtful                   // inconclusive
-	Broken                     // a guarantee was
-	Unreadable                 // or it makes no sense
+	Passed Severity = iota
+	Inconclusive
+	Failed
+	Unreadable
 )
 
-// Standing returns how bad a verdict is.
-func (v Verdict) Standing() Standing {
+// Severity returns how bad a verdict is.
+func (v Verdict) Severity() Severity {
 	switch {
 	case v.Error != "":
 		return Unreadable
 	case v.Outcome == linearizability.Failed:
-		return Broken
+		return Failed
 	case v.Outcome == linearizability.Passed:
-		return Sound
+		return Passed
 	}
-	return Doubtful
+	return Inconclusive
 }

@@ -53,23 +53,23 @@ func TestVerdicts(t *testing.T) {
 	for _, row := range []struct {
 		name, text string
 		outcome    linearizability.Outcome
-		standing   Standing
+		severity   Severity
 		says       []string
 	}{
-		{"passed", example(t), linearizability.Passed, Sound, []string{
+		{"passed", example(t), linearizability.Passed, Passed, []string{
 			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0.1 recorded seconds judged in ", " 8 operations, 4 streams,", "\n  in it: 3 writes (at least 1), "}},
-		{"failed", wrong(t), linearizability.Failed, Broken, []string{
+		{"failed", wrong(t), linearizability.Failed, Failed, []string{
 			"FAILED  standard input\n", "\n  Faithful: stream 5 of client reflector ", "\n    Client reflector opened stream 5 on apiserver-0 at 0.020s for"}},
-		{"no truth", unknown(t), linearizability.Inconclusive, Doubtful, []string{
+		{"no truth", unknown(t), linearizability.Inconclusive, Inconclusive, []string{
 			"INCONCLUSIVE  standard input\n", "  the history does not say what etcd committed, and everything is judged by that\n"}},
 		{"vacuous", `{"format":"watchsim.history","version":1}` + "\n" + `{"kind":"end","data":{"healed":0,"end":5,"revision":1,"records":0}}` + "\n",
-			linearizability.Inconclusive, Doubtful, []string{"the history holds only 0 writes of at least 1; the history holds only 0 events of at least 1\n"}},
+			linearizability.Inconclusive, Inconclusive, []string{"the history holds only 0 writes of at least 1; the history holds only 0 events of at least 1\n"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			v := fromStdin(row.text)
 			require.Empty(t, v.Error)
 			require.Equal(t, row.outcome, v.Outcome)
-			require.Equal(t, row.standing, v.Standing())
+			require.Equal(t, row.severity, v.Severity())
 			for _, says := range row.says {
 				require.Contains(t, v.Report(), says)
 			}
@@ -182,7 +182,7 @@ func TestUnreadableFiles(t *testing.T) {
 		require.True(t, strings.HasPrefix(v.Error, path), v.Error)
 		require.Contains(t, v.Error, says)
 		require.NotContains(t, v.Error, "\n")
-		require.Equal(t, Unreadable, v.Standing())
+		require.Equal(t, Unreadable, v.Severity())
 		require.Empty(t, v.Outcome)
 	}
 }

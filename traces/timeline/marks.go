@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// marksMost is how many violations and observations a page marks.
-	marksMost = 200
-	// owedMost is how many changes that were owed to one stream a page shows.
-	owedMost = 20_000
+	// maxMarks is how many violations and observations a page marks.
+	maxMarks = 200
+	// maxOwed is how many changes that were owed to one stream a page shows.
+	maxOwed = 20_000
 )
 
 // markData is a violation, or an observation that breaks nothing.
@@ -48,7 +48,7 @@ type owedData struct {
 	Types    []string `json:"types"`
 	Versions []int    `json:"versions"`
 	Objects  []int    `json:"objects"`
-	// Cut says that there would be more than owedMost.
+	// Cut says that there would be more than maxOwed.
 	Cut bool `json:"cut"`
 }
 
@@ -62,7 +62,7 @@ func (b *builder) marks(verdict *linearizability.Verdict) {
 	for i := range verdict.Observations {
 		witnesses = append(witnesses, &verdict.Observations[i].Witness)
 	}
-	b.data.Left = max(0, len(witnesses)-marksMost)
+	b.data.Left = max(0, len(witnesses)-maxMarks)
 	m.find(witnesses[:len(witnesses)-b.data.Left])
 	for i, witness := range witnesses[:len(witnesses)-b.data.Left] {
 		mark := m.mark(witness)
@@ -229,7 +229,7 @@ func (m *marker) owed(place int, witness *linearizability.Witness) {
 	}
 	one := owedData{Stream: place}
 	for _, owed := range m.store.Owed(stream.Scope, stream.Selector, from, to) {
-		if one.Cut = len(one.Types) == owedMost; one.Cut {
+		if one.Cut = len(one.Types) == maxOwed; one.Cut {
 			break
 		}
 		one.Types, one.Versions = append(one.Types, string(owed.Type)), append(one.Versions, m.versions.rank(owed.RV))

@@ -26,8 +26,6 @@ interface Raw {
   operations: Record<string, unknown[] | null>;
   streams: Record<string, unknown[] | null>;
   events: Record<string, number[] | null>;
-  informers: { client: number; server: number; query: number; version: number; count: number }[] | null;
-  censuses: Record<string, number>[] | null;
   leaders: { time: number; member: number; term: number }[] | null;
   windows: Record<string, number[] | null>;
   marks: RawMark[] | null;
@@ -145,17 +143,6 @@ export interface Owed {
   cut: boolean;
 }
 
-export interface Census {
-  time: number;
-  phase: string;
-  server: string;
-  version: number;
-  streams: number;
-  watchers: number;
-  etcdWatches: number;
-  goroutines: number;
-}
-
 /** Who led etcd from a time on; nobody if the member has no name. */
 export interface Leader {
   time: number;
@@ -212,8 +199,6 @@ export class Data {
   readonly operations: Operation[];
   readonly streams: Stream[];
   readonly events: Events;
-  readonly informers: { client: string; server: string; query: string; version: number; count: number }[];
-  readonly censuses: Census[];
   readonly leaders: Leader[];
   readonly windows: Window[];
   readonly marks: Mark[];
@@ -250,11 +235,6 @@ export class Data {
     this.operations = decodeOperations(raw);
     this.streams = decodeStreams(raw);
     this.events = decodeEvents(raw, this.streams);
-    this.informers = (raw.informers ?? []).map((i) => ({ ...i, client: text(i.client), server: text(i.server), query: text(i.query) }));
-    this.censuses = (raw.censuses ?? []).map((c) => ({
-      time: seconds(c.time), phase: text(c.phase), server: text(c.server), version: c.version, streams: c.streams,
-      watchers: c.watchers, etcdWatches: c.etcdWatches, goroutines: c.goroutines,
-    }));
     this.leaders = (raw.leaders ?? []).map((l) => ({ time: seconds(l.time), member: text(l.member), term: l.term }));
     this.windows = decodeWindows(raw);
     this.marks = (raw.marks ?? []).map((m) => ({

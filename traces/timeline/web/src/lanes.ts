@@ -26,7 +26,7 @@ export interface Lane {
 export const heights: Record<LaneKind, number> = { marks: 26, faults: 18, etcd: 50, leader: 20, server: 76, window: 46, client: 26, owed: 20, stream: 20 };
 
 /** The most streams with which all clients begin expanded. */
-const expandedMost = 250;
+const maxExpanded = 250;
 
 export class Lanes {
   all: Lane[] = [];
@@ -45,7 +45,7 @@ export class Lanes {
     for (const s of data.streams) this.streamsOf.get(s.client)!.push(s);
     for (const streams of this.streamsOf.values()) streams.sort((a, b) => a.call - b.call || a.id - b.id);
     const concerned = new Set(data.marks.map((m) => m.client));
-    this.folded = new Set(data.streams.length > expandedMost ? data.clients.filter((c) => !concerned.has(c)) : []);
+    this.folded = new Set(data.streams.length > maxExpanded ? data.clients.filter((c) => !concerned.has(c)) : []);
     [this.faultRows, this.faultRowCount] = packed(data);
     this.layout();
   }

@@ -24,7 +24,7 @@ import { clock, Words } from "./words";
 const settle = 200;
 
 /** The share of the height that lanes may take which do not scroll. */
-const pinnedMost = 0.55;
+const maxPinned = 0.55;
 
 class Page {
   private readonly facts: Facts;
@@ -368,7 +368,7 @@ class Page {
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     const { pinned } = this.lanes;
-    this.lanes.pin(height * pinnedMost);
+    this.lanes.pin(height * maxPinned);
     if (pinned !== this.lanes.pinned) this.labels();
     this.view.resize(width, height);
     this.frame(); // at once: a canvas that has another size is empty

@@ -69,7 +69,7 @@ function ending(frame: Frame, reason: string, x: number, y: number): void {
 }
 
 /** Of more changes than this on screen, no lines lead to where they arrived. */
-const linesMost = 250;
+const maxLines = 250;
 
 export function paintOwed(frame: Frame, lane: Lane, y: number): void {
   const { g, scene, colours } = frame, { data, facts } = scene, middle = y + lane.height / 2;
@@ -77,7 +77,7 @@ export function paintOwed(frame: Frame, lane: Lane, y: number): void {
   const first = series.from(scene.domain[0]), end = series.from(scene.domain[1]);
   const accused = new Set(data.marks.filter((m) => m.breaks && m.stream === lane.stream!.index).flatMap((m) => m.versions));
   const arrivals = arrivalsOf(frame, lane);
-  if (end - first <= linesMost) {
+  if (end - first <= maxLines) {
     for (let i = first; i < end; i++) {
       const version = data.changes[series.item[i]].version, event = arrivals.get(version);
       if (event === undefined) continue;

@@ -12,7 +12,7 @@ export interface Gap {
 }
 
 /** How many gaps an axis may have. */
-const gapsMost = 6;
+const maxGaps = 6;
 
 export class Scale {
   readonly gaps: Gap[] = [];
@@ -24,7 +24,7 @@ export class Scale {
     const sizes = steps.map((step) => step.size).sort((a, b) => a - b), usual = sizes[sizes.length >> 1];
     const total = known[known.length - 1] - known[0];
     const broken = steps.filter(({ size }) => size > 50 && size > 8 * usual && size > 0.1 * total)
-      .sort((a, b) => b.size - a.size).slice(0, gapsMost).sort((a, b) => a.from - b.from);
+      .sort((a, b) => b.size - a.size).slice(0, maxGaps).sort((a, b) => a.from - b.from);
     const rest = total - broken.reduce((sum, { size }) => sum + size, 0), width = Math.max(4, Math.round(rest * 0.05));
     for (const { from, to, size } of broken) {
       if (size <= width) continue;
