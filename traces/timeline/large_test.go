@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	maxOpening     = 2000.0 // milliseconds from the navigation to the first frame
-	minFrames  = 30.0   // frames a second while zooming
+	maxOpening   = 2000.0 // milliseconds from the navigation to the first frame
+	minFrames    = 30.0   // frames a second while zooming
 	framesZoomed = 60
-	maxFile     = 10 << 20
+	maxFile      = 10 << 20
 	tries        = 3 // the best counts: other tests run at the same time
 )
 

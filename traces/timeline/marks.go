@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/watchsim/watchsim/linearizability"
@@ -69,14 +68,14 @@ func (b *builder) marks(verdict *linearizability.Verdict) {
 		if i < len(verdict.Violations) {
 			violation := &verdict.Violations[i]
 			mark.Breaks, mark.Name, mark.Text = true, violation.Guarantee.Name, b.text(violation.Error())
-			mark.Plain = b.text(m.plain(&mark, violation.Text, witness))
+			mark.Plain = b.text(violation.Sentence())
 			for _, paragraph := range m.explainer.Explain(*violation) {
 				mark.Explanation = append(mark.Explanation, b.text(paragraph))
 			}
 		} else {
 			observation := &verdict.Observations[i-len(verdict.Violations)]
 			mark.Name, mark.Text = observation.Phenomenon.Name, b.text(observation.String())
-			mark.Plain = b.text(m.plain(&mark, observation.Text, witness))
+			mark.Plain = b.text(observation.String())
 		}
 		b.data.Marks = append(b.data.Marks, mark)
 	}
@@ -144,29 +143,13 @@ func (m *marker) mark(witness *linearizability.Witness) markData {
 	for _, rv := range witness.RVs {
 		mark.Versions = append(mark.Versions, m.versions.rank(rv))
 	}
-	if place, known := m.streams[witness.Stream]; known && witness.Stream != 0 {
-		mark.Stream = place
+	if witness.Stream != nil {
+		mark.Stream = m.streams[witness.Stream.ID]
 	}
 	m.moment(&mark, witness)
 	m.owed(mark.Stream, witness)
 	m.items(&mark, witness)
 	return mark
-}
-
-// plain says in a short sentence what happened: of a change that never reached the
-// client that it was owed to, that; of anything else, what the oracle says.
-func (m *marker) plain(mark *markData, text string, witness *linearizability.Witness) string {
-	if mark.Stream < 0 || len(witness.RVs) == 0 || m.store == nil {
-		return text
-	}
-	stream, rv := &m.history.Streams[mark.Stream], witness.RVs[0]
-	if slices.ContainsFunc(stream.Events, func(e model.Event) bool { return e.RV == rv && e.Object != nil }) {
-		return text
-	}
-	for _, owed := range m.store.Owed(stream.Scope, stream.Selector, rv-1, rv) {
-		return fmt.Sprintf("%s never received %s %s (RV %d)", stream.Client, owed.Type, owed.Object.Key(), rv)
-	}
-	return text
 }
 
 // moment fills in when and where a mark shows.
