@@ -190,7 +190,7 @@ func TestWhoContradictsWhatOthersSawIsAccused(t *testing.T) {
 			h, v := judged(t, recording(t, row.parts...))
 			require.EqualValues(t, "failed", v.Outcome, "%+v", h.Truth.Changes)
 			require.Equal(t, row.guarantee, v.Violations[0].Guarantee, v.Report())
-			require.Contains(t, v.Violations[0].Text, "on server b")
+			require.Contains(t, v.Violations[0].Text, " on b")
 		})
 	}
 }

@@ -65,7 +65,7 @@ func TestTheExamples(t *testing.T) {
 			Options{EtcdFrom: 2, HistoryOptions: HistoryOptions{ClockSkew: -1}}, "1s", "failed",
 			func(t *testing.T, v judge.Verdict) {
 				require.Equal(t, "Exact-state", v.Violations[0].Guarantee)
-				require.Contains(t, v.Violations[0].Text, "on server b ")
+				require.Contains(t, v.Violations[0].Text, " on b")
 			},
 		},
 		"two servers and RV 0, recorded": {
