@@ -145,7 +145,7 @@ func (r *Run) explained(found []linearizability.Violation) []Violation {
 	violations := make([]Violation, len(found))
 	for i, violation := range found {
 		violations[i] = Violation{Guarantee: violation.Guarantee.Name, Text: violation.Error()}
-		if i < violationsShown {
+		if i < maxViolations {
 			violations[i].Explanation = explainer.Explain(violation)
 			violations[i].Slice = explainer.Slice(violation)
 		}

@@ -33,6 +33,8 @@ type Job struct {
 	Stop    bool          `json:"stop,omitempty"`
 	// Log is the file for what is logged, an absolute path; empty for none.
 	Log string `json:"log,omitempty"`
+	// Verbose asks for a report that says all that is known of the run.
+	Verbose bool `json:"verbose,omitempty"`
 	// Choices asks for every decision of a run that explores.
 	Choices bool `json:"choices,omitempty"`
 	// Details asks for what a smaller run is made from.

@@ -47,6 +47,8 @@ type Config struct {
 	Resumes bool
 	// InPlace has each run be that of a worker of its own, instead of a copy of one.
 	InPlace bool
+	// Verbose asks for reports that say all that is known of a run.
+	Verbose bool
 	Limits  Limits
 }
 
@@ -131,7 +133,7 @@ func (s *seat) run(ctx context.Context, seed uint64) (outcome Outcome, known boo
 	defer func() { outcome.Notes = s.notes }()
 	spec := s.config.Spec
 	spec.Seed = seed
-	job := Job{Spec: spec, InPlace: s.config.InPlace}
+	job := Job{Spec: spec, InPlace: s.config.InPlace, Verbose: s.config.Verbose}
 	if s.config.KeepAll {
 		folder, err := s.folder(spec)
 		if err != nil {
