@@ -51,7 +51,7 @@ func campaignCommand() *cobra.Command {
 	flags.register(command)
 	command.Flags().StringVar(&flags.shard, "shard", "", "which `shard` of how many, counting from 1, such as 3/16 (default: all seeds)")
 	command.Flags().IntVar(&flags.shards, "shards", 0, "number of shards; which one comes from "+campaign.CompletionIndexVariable)
-	command.Flags().IntVar(&flags.keep, "keep", 3, "keep the artefacts of at most this many failures of a signature")
+	command.Flags().IntVar(&flags.keep, "keep", 3, "keep the artifacts of at most this many failures of a signature")
 	command.Flags().Lookup("out").Usage = "`folder` for results, and for the artifacts of failures"
 	if err := command.Flags().MarkHidden("keep-all"); err != nil {
 		panic(err) // the flag's name is wrong

@@ -113,11 +113,11 @@ func TestCheckNeedsAHistory(t *testing.T) {
 // TestCheckAgreesWithTheRun judges what runs have written as the runs did.
 func TestCheckAgreesWithTheRun(t *testing.T) {
 	for _, target := range []string{targets[0].name, "forgetful"} {
-		c, stdout, stderr := command(t, "--seed", "7", "--target", target)
+		c, stdout, stderr := command(t, "--seed", "7", "--target", target, "-v")
 		code := exitCode(t, c.Run())
 		require.Contains(t, stdout.String(), "seed 7", stderr.String())
 		for line := range strings.Lines(stdout.String()) {
-			if !strings.Contains(line, "artefacts in") && !strings.Contains(line, "hash") {
+			if !strings.Contains(line, "artifacts in") && !strings.Contains(line, "hash") {
 				require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 100, line)
 			}
 		}

@@ -331,7 +331,7 @@ func built(notes io.Writer, what string, build func(selfbuild.Progress) (string,
 	status, began, packages := newStatusLine(notes), time.Now(), 0
 	binary, err := build(func(pkg string) {
 		if packages++; packages == 1 {
-			fmt.Fprintf(notes, "simrun: building %s; that takes ten minutes or so the first time, and seconds afterwards\n", what)
+			fmt.Fprintf(notes, "simrun: building %s; that takes up to ten minutes the first time, and seconds afterwards\n", what)
 		}
 		status.say(fmt.Sprintf("%4.0f s: %d packages built, the last %s", time.Since(began).Seconds(), packages, pkg))
 	})
