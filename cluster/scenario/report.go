@@ -7,7 +7,6 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
-	"github.com/watchsim/watchsim/linearizability/lanes"
 )
 
 // maxViolations is how many violations a verbose report lists; the rest is counted.
@@ -39,7 +38,7 @@ func (r *Run) Report(v Verdict, verbose bool) string {
 		sentence, _, _ := strings.Cut(violation.Text, "\n")
 		if i == 0 {
 			fmt.Fprintf(&b, "%s\n", explain.Wrap(2, sentence))
-			if drawing := lanes.Draw(violation.Slice); drawing != "" {
+			if drawing := explain.Draw(violation.Slice); drawing != "" {
 				fmt.Fprintf(&b, "\n%s\n", drawing)
 			}
 		} else if !broken[violation.Guarantee] {
@@ -89,7 +88,7 @@ func (r *Run) reportInFull(b *strings.Builder, v Verdict) {
 			break
 		}
 		fmt.Fprintf(b, "\n%s", explain.Text(violation.Text, violation.Explanation))
-		if drawing := lanes.Draw(violation.Slice); i == 0 && drawing != "" {
+		if drawing := explain.Draw(violation.Slice); i == 0 && drawing != "" {
 			// One is most of a screen; `simrun explain` draws the others.
 			fmt.Fprintf(b, "\n%s", drawing)
 		}

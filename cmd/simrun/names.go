@@ -10,6 +10,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/released"
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
@@ -146,4 +147,11 @@ func noSuchCommand(root *cobra.Command, arguments []string) error {
 }
 
 // guaranteeNames are those of the oracle, and that of runs that do not end.
-func guaranteeNames() []named { return []named{{"Completed", "the run comes to its end"}} }
+func guaranteeNames() (list []named) {
+	for _, rule := range linearizability.Rules {
+		if g := rule.Guarantee; !slices.ContainsFunc(list, func(n named) bool { return n.name == g.Name }) {
+			list = append(list, named{g.Name, g.Error()})
+		}
+	}
+	return append(list, named{"Completed", "the run comes to its end"})
+}

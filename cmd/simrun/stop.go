@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
-	"github.com/watchsim/watchsim/linearizability/lanes"
+	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/traces"
@@ -85,7 +85,7 @@ func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Re
 		for last < len(moments) && moments[last].Time <= int64(at) {
 			last++
 		}
-		fmt.Fprintf(out, "\n  the last that had happened:\n%s", lanes.Steps(2, moments[max(0, last-lastShown):last]))
+		fmt.Fprintf(out, "\n  the last that had happened:\n%s", explain.Steps(2, moments[max(0, last-lastShown):last]))
 	}
 	if f.stacks {
 		stacks, err := os.ReadFile(filepath.Join(job.Folder, "stacks.txt"))

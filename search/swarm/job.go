@@ -3,7 +3,6 @@ package swarm
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
@@ -125,6 +124,7 @@ type Answer struct {
 type Reply struct {
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Died   string          `json:"died,omitempty"`
+	Cause  fork.Cause      `json:"cause,omitempty"`
 	// Outside means that something else than the run ended its process, Late that it
 	// took too long on the clock.
 	Outside   bool          `json:"outside,omitempty"`
@@ -139,11 +139,11 @@ func (r Reply) Read(seed uint64) (Answer, error) {
 	answer := Answer{Processor: r.Processor, Memory: r.Memory}
 	switch {
 	case r.Outside:
-		return answer, fmt.Errorf("%w: seed %d: %s", ErrOutside, seed, r.Died)
+		return answer, died(ErrOutside, seed, r.Cause, r.Died)
 	case r.Late:
-		return answer, fmt.Errorf("%w: seed %d: %s", errLate, seed, r.Died)
+		return answer, died(errLate, seed, r.Cause, r.Died)
 	case r.Died != "":
-		return answer, fmt.Errorf("%w: seed %d: %s", ErrDied, seed, r.Died)
+		return answer, died(ErrDied, seed, r.Cause, r.Died)
 	}
 	err := json.Unmarshal(r.Answer, &answer)
 	answer.Processor, answer.Memory = r.Processor, r.Memory

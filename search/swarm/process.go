@@ -18,6 +18,7 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/fork"
 )
 
 // ErrDied means that a run ended its process: a panic in the code under test, a fault in
@@ -141,14 +142,14 @@ func (p *process) do(job Job) (Answer, error) {
 		cause = ErrDied
 	}
 	if late.Load() {
-		return Answer{}, fmt.Errorf("%w: seed %d: it took longer than %v on the clock", cause, job.Spec.Seed, job.Limits.Clock+workerGrace)
+		return Answer{}, died(cause, job.Spec.Seed, fork.TookTooLong, fmt.Sprintf("it took longer than %v on the clock", job.Limits.Clock+workerGrace))
 	}
 	said := p.errors.String()
 	status, _ := p.command.ProcessState.Sys().(syscall.WaitStatus)
 	if status.Signaled() && status.Signal() == syscall.SIGKILL || strings.Contains(said, "cannot allocate memory") {
 		cause = ErrOutside
 	}
-	return Answer{}, fmt.Errorf("%w: seed %d: %v; %s", cause, job.Spec.Seed, p.command.ProcessState, said)
+	return Answer{}, died(cause, job.Spec.Seed, fork.Exited, fmt.Sprintf("%v; %s", p.command.ProcessState, said))
 }
 
 // wait lets the worker end and waits for it.

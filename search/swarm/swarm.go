@@ -218,7 +218,7 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 	return scenario.Verdict{
 		Seed: spec.Seed, Scenario: spec.Scenario, Target: spec.Target, Mutant: spec.Mutant,
 		Outcome: linearizability.Failed, Faults: map[string]int{},
-		Violations: []scenario.Violation{{Guarantee: "Completed", Text: err.Error()}},
+		Violations: []scenario.Violation{Unfinished(err)},
 	}
 }
 

@@ -67,23 +67,60 @@ func (e Ended) overMemory() bool {
 // Well reports whether the copy ended by leaving.
 func (e Ended) Well() bool { return !e.late && e.signal == 0 && e.exit == 0 }
 
-// Why says in a sentence how a copy ended that did not end well.
-func (e Ended) Why() string {
+// Cause is how a copy ended that did not end well.
+type Cause string
+
+// The causes. The first two are limits of time, on the clock and on the processor.
+const (
+	TookTooLong   Cause = "took-too-long"
+	ProcessorTime Cause = "processor-time"
+	MachineMemory Cause = "machine-out-of-memory"
+	OutOfMemory   Cause = "out-of-memory"
+	Killed        Cause = "killed"
+	Signalled     Cause = "signalled"
+	Panicked      Cause = "panicked"
+	Exited        Cause = "exited"
+)
+
+// Cause returns how the copy ended, if it did not end well.
+func (e Ended) Cause() Cause {
 	switch {
 	case e.late:
+		return TookTooLong
+	case e.signal == unix.SIGKILL && e.Processor >= e.limits.Processor:
+		return ProcessorTime
+	case e.lacksMemory() && !e.overMemory():
+		return MachineMemory
+	case e.lacksMemory():
+		return OutOfMemory
+	case e.signal == unix.SIGKILL:
+		return Killed
+	case e.signal != 0:
+		return Signalled
+	case e.says("panic: "), e.says("fatal error: "), e.says("WARNING: DATA RACE"):
+		return Panicked
+	default:
+		return Exited
+	}
+}
+
+// Why says in a sentence how a copy ended that did not end well.
+func (e Ended) Why() string {
+	switch e.Cause() {
+	case TookTooLong:
 		return fmt.Sprintf("it took longer than %v on the clock, %v of it on a processor: the machine is busy with something else, or the run waits for something outside of it",
 			e.limits.Clock, e.Processor.Round(time.Millisecond))
-	case e.signal == unix.SIGKILL && e.Processor >= e.limits.Processor:
+	case ProcessorTime:
 		return fmt.Sprintf("it took longer than %v of processor time", e.limits.Processor)
-	case e.lacksMemory() && !e.overMemory():
+	case MachineMemory:
 		return "the machine had no memory left for it"
-	case e.lacksMemory():
+	case OutOfMemory:
 		return fmt.Sprintf("it needed more than %d MiB of memory beside what it began with", e.limits.Memory>>20)
-	case e.signal == unix.SIGKILL:
+	case Killed:
 		return "it was killed with SIGKILL, by somebody or by a system without memory"
-	case e.signal != 0:
+	case Signalled:
 		return fmt.Sprintf("it was killed by a signal (%v)", e.signal)
-	case e.says("panic: "), e.says("fatal error: "), e.says("WARNING: DATA RACE"):
+	case Panicked:
 		return fmt.Sprintf("it panicked, with exit status %d", e.exit)
 	default:
 		return fmt.Sprintf("it ended its process with exit status %d", e.exit)

@@ -62,7 +62,7 @@ func run(arguments []string) error {
 			failed = do(times, func() { world.Pause(func() { usage(&began) }) }, func() { world.Pause(func() { usage(&ended) }) })
 		})
 		if err == nil && result.Stop != sim.Completed {
-			err = errors.New(string(result.Stop))
+			err = errors.New(result.Stop.String())
 		}
 		failed = errors.Join(failed, err)
 	}
