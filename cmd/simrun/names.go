@@ -153,5 +153,5 @@ func guaranteeNames() (list []named) {
 			list = append(list, named{g.Name, g.Error()})
 		}
 	}
-	return append(list, named{"Completed", "the run comes to its end"})
+	return append(list, named{scenario.Completed, "the run comes to its end"})
 }
