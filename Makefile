@@ -65,9 +65,15 @@ a01: build ## hunt a real bug, k/k 116122, in a cacher without its fix; fails if
 mutate-oracle: ## break each rule of the oracle on purpose; fails if no test turns red
 	go run ./linearizability/mutate
 
+# A hunt continues from its file of results. The first one continues from the results
+# that were committed last, which took hours; without that history it begins empty.
+out/track-record.jsonl out/shrinking.jsonl out/strategies.jsonl:
+	@mkdir -p out
+	@git show 54c460c:docs/$(@F) >$@ 2>/dev/null || :
+
 .PHONY: mutants
-mutants: ## hunt every known bug that is put back, and write docs/track-record.md (TRIALS=20; goes on where it was)
-	go run ./search/mutant/hunt --trials $(TRIALS) --results docs/track-record.jsonl --table docs/track-record.md
+mutants: out/track-record.jsonl ## hunt every known bug that is put back, and write docs/track-record.md (TRIALS=20; goes on where it was)
+	go run ./search/mutant/hunt --trials $(TRIALS) --results out/track-record.jsonl --table docs/track-record.md
 
 .PHONY: mutants-ci
 mutants-ci: ## hunt some of them within a budget each; fails if one is lost
@@ -75,28 +81,28 @@ mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 	go run ./search/mutant/hunt --short --results out/mutants-ci.jsonl
 
 .PHONY: strategies
-strategies: ## hunt a few known bugs with each strategy of schedules; and in other runs; the tables go to out/strategies*.md (goes on where it was)
+strategies: out/strategies.jsonl ## hunt a few known bugs with each strategy of schedules; and in other runs; the tables go to out/strategies*.md (goes on where it was)
 	go run ./search/mutant/hunt --compare --only A01,A03-initial,A07,A23,undrained,uncreated,cacher-A19,cacher-D02 \
-		--trials 5 --time 40s --results docs/strategies.jsonl --table out/strategies.md
+		--trials 5 --time 40s --results out/strategies.jsonl --table out/strategies.md
 	go run ./search/mutant/hunt --in "--scenario minute --faults compaction,reset,partition" --in "--scenario tombstone" --only C01 \
-		--trials 20 --time 3m --results docs/strategies.jsonl --table out/strategies-C01.md
+		--trials 20 --time 3m --results out/strategies.jsonl --table out/strategies-C01.md
 	go run ./search/mutant/hunt --in "--scenario idle" --in "--scenario silence" --only E02 \
-		--trials 20 --time 3m --results docs/strategies.jsonl --table out/strategies-E02.md
+		--trials 20 --time 3m --results out/strategies.jsonl --table out/strategies-E02.md
 	go run ./search/mutant/hunt --in "--scenario reinit" --in "--scenario rewatch" --only cacher-shared-stream \
-		--trials 20 --time 5m --results docs/strategies.jsonl --table out/strategies-shared-stream.md
+		--trials 20 --time 5m --results out/strategies.jsonl --table out/strategies-shared-stream.md
 
 .PHONY: suites
-suites: ## run the tests of edited packages with each edit, as their authors would; hours, and goes on where it was
-	go run ./search/mutant/hunt --suites --results docs/track-record.jsonl --table docs/track-record.md
+suites: out/track-record.jsonl ## run the tests of edited packages with each edit, as their authors would; hours, and goes on where it was
+	go run ./search/mutant/hunt --suites --results out/track-record.jsonl --table docs/track-record.md
 
 .PHONY: replays
 replays: ## record failures of many known bugs, and replay each in a process of its own (REPLAYS=200)
-	go run ./search/mutant/replays -count $(REPLAYS)
+	go run ./search/mutant/hunt --replays $(REPLAYS) --results out/replays.jsonl
 
 .PHONY: shrink-record
-shrink-record: ## find a failing run of each bug and make it smaller, and write docs/shrinking.md (goes on where it was)
-	go run ./search/mutant/hunt --trials 1 --time 1m --results docs/shrinking.jsonl; test $$? -le 1
-	go run ./search/mutant/hunt --shrink --results docs/shrinking.jsonl --table docs/shrinking.md
+shrink-record: out/shrinking.jsonl ## find a failing run of each bug and make it smaller, and write docs/shrinking.md (goes on where it was)
+	go run ./search/mutant/hunt --trials 1 --time 1m --results out/shrinking.jsonl; test $$? -le 1
+	go run ./search/mutant/hunt --shrink --results out/shrinking.jsonl --table docs/shrinking.md
 
 .PHONY: released
 released: ## build the released versions of cluster/released and find in them what docs/released-versions.md says; minutes the first time (LAST=2000 seeds at most)
@@ -105,19 +111,69 @@ released: ## build the released versions of cluster/released and find in them wh
 .PHONY: campaign-dry-run
 campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kill one of them (SEEDS=1-2000)
 	rm -rf out/dry-run
-	go run ./deploy/dryrun -completions 4 -parallelism 2 -kill 1 -- --seeds=$(SEEDS) --workers=1
+	go test -v -count 1 -timeout 1h -run TestDryRun ./deploy -simrun $(abspath bin/simrun) -results $(abspath out/dry-run) -seeds $(SEEDS)
+
+# Benchmarks are rounds of processes in turns: what else the machine does meanwhile
+# concerns everything that is compared. benchstat takes the medians.
+BENCHSTAT := go run golang.org/x/perf/cmd/benchstat
+ROUNDS    ?= 4
+SINCE     ?= 6bd9c49
+MEASURE   := -test.run '^$$' -test.bench
 
 .PHONY: bench
-bench: build bench-cacher ## measure speed, checking, memory, the scheduler and the oracle, and the watch cache
-	go run ./search/bench
+bench: bench-simrun bench-price bench-oracle bench-cacher ## measure runs, memory, the price of simulation, the oracle and the watch cache
+
+.PHONY: bench-simrun
+bench-simrun: build ## measure seeds, the first run and memory
+	go test $(SIMFLAGS) -c -o build/simrun.test ./cmd/simrun
+	@cd cmd/simrun && for range in Seeds/scenario=minute:400 Seeds/scenario=quorum:100 FirstSeed:5 Memory:2000; do \
+		../../build/simrun.test $(MEASURE) $${range%:*} -test.benchtime $${range#*:}x || exit 1; done
+
+.PHONY: bench-against
+bench-against: build ## compare the processor time of a seed with that of a commit (SINCE=6bd9c49 ROUNDS=4)
+	git worktree prune && git worktree add -f --detach build/since $(SINCE)
+	$(MAKE) -C build/since build && mv build/since/bin/simrun build/simrun-since; git worktree remove -f build/since
+	go test $(SIMFLAGS) -c -o build/simrun.test ./cmd/simrun
+	@cd cmd/simrun && for round in $$(seq $(ROUNDS)); do for range in minute:100 calm:100 pair:50 quorum:25 storm:50; do \
+		../../build/simrun.test $(MEASURE) Seeds/scenario=$${range%:*} -test.benchtime $${range#*:}x \
+			-simrun now=../../bin/simrun,since=../../build/simrun-since || exit 1; done; done >../../build/bench-against.txt
+	$(BENCHSTAT) -col /binary build/bench-against.txt
+
+.PHONY: bench-price
+bench-price: overlay ## compare the processor time of the same work in a simulation and outside (ROUNDS=4)
+	go test -c -o build/price-stock.test ./cluster/target/cacher
+	go test $(SIMFLAGS) -c -o build/price-simulated.test ./cluster/target/cacher
+	@rm -f build/stock.txt build/simulated.txt; \
+	for round in $$(seq $(ROUNDS)); do for work in Channels Writes; do for kind in stock simulated; do \
+		GOMAXPROCS=1 build/price-$$kind.test $(MEASURE) $$work -test.benchtime 1x >>build/$$kind.txt || exit 1; done; done; done
+	$(BENCHSTAT) build/stock.txt build/simulated.txt
+
+.PHONY: bench-oracle
+bench-oracle: ## measure the oracle on large histories, and porcupine without resourceVersions
+	go test -run '^$$' -bench 'LargeHistories|Porcupine' -benchtime 3x -cpu 1 -timeout 30m ./linearizability
 
 .PHONY: bench-cacher
-bench-cacher: ## measure the watch cache against Kubernetes' own (BENCHFLAGS=-quick)
-	go run ./cacher/bench $(BENCHFLAGS)
+bench-cacher: ## compare the watch cache with Kubernetes' own (ROUNDS=4)
+	@mkdir -p build
+	go test -c -o build/cacher.test ./cacher
+	@cd cacher && for round in $$(seq $(ROUNDS)); do \
+		../build/cacher.test $(MEASURE) '^Benchmark(Sustained|Burst|Idle|Establish|Latency)$$' -test.benchtime 1x && \
+		../build/cacher.test $(MEASURE) '^Benchmark(Kubelets|Objects)$$' -test.benchtime 1s || exit 1; \
+	done >../build/bench-cacher.txt
+	$(BENCHSTAT) -col /cache build/bench-cacher.txt
+
+.PHONY: bench-cacher-upstream
+bench-cacher-upstream: ## run Kubernetes' own benchmarks of a storage on both caches; minutes
+	@mkdir -p build
+	go test -run '^$$' -bench ^BenchmarkUpstream -benchtime 0.1s -count $(ROUNDS) -timeout 1h ./cacher >build/bench-cacher-upstream.txt
+	$(BENCHSTAT) -col /cache build/bench-cacher-upstream.txt
 
 .PHONY: experiment
-experiment: ## measure what 10,000 watches cost etcd, with and without a cache
-	go run ./cacher/experiment
+experiment: ## measure what 10,000 watches cost etcd, with and without a cache (LOAD="-rate 20")
+	@mkdir -p build
+	go test -run '^$$' -bench '^BenchmarkWatchesOnEtcd$$' -benchtime 1x -timeout 1h ./cacher $(LOAD) | tee build/experiment.txt
+	$(BENCHSTAT) -col /served build/experiment.txt
+	go test -run '^TestExperimentPlot$$' ./cacher -plot $(abspath build/experiment.txt)
 
 .PHONY: clean
 clean: ## remove what was built and run

@@ -40,8 +40,9 @@ var mayNotImport = []struct {
 	{who: "/linearizability", what: "/faults"},
 	{who: "/linearizability", what: "/traces"},
 	{who: "/linearizability", what: "/cacher"},
-	// observe looks at real API servers as controllers do, with client-go.
-	{who: "/traces", what: "k8s.io/", except: []string{"/traces/observe"}},
+	// recorder reads from real API servers as controllers do, with client-go.
+	{who: "/traces", what: "k8s.io/", except: []string{"/traces/recorder"}},
+	{who: "/traces/importer", what: "/traces/recorder"},
 	{who: "/traces", what: "/faults"},
 	{who: "/traces", what: "/linearizability", except: []string{"/traces/judge", "/traces/timeline"}},
 	{who: "/faults", what: "k8s.io/"},
@@ -65,10 +66,9 @@ var mayNotImport = []struct {
 	{who: "/cluster", what: "/cluster/target/cacher", except: []string{"/cluster/target/cacher"}},
 	{who: "/cluster", what: "/cacher", except: []string{"/cluster/target/cacher"}},
 	{who: "/search", what: "k8s.io/"},
-	// bench measures the whole.
-	{who: "/search", what: "/cluster/target/apiserver", except: []string{"/search/bench"}},
-	{who: "/search", what: "/cluster/target/cacher", except: []string{"/search/bench"}},
-	{who: "/search", what: "/cluster/target/kubernetes", except: []string{"/search/bench"}},
+	{who: "/search", what: "/cluster/target/apiserver"},
+	{who: "/search", what: "/cluster/target/cacher"},
+	{who: "/search", what: "/cluster/target/kubernetes"},
 	{who: "/search", what: "/cacher"},
 }
 

@@ -17,8 +17,9 @@ const sustainedFor = time.Second
 // events is on its way that not every watch has received. Kubernetes' cache buffers
 // 20 events for each watch here, ten before its filter and ten behind, and may close a
 // watch that lags further behind; how many it closes is reported. The window at which
-// a cache is best and closes none is the one to compare. CPU time for each delivery is
-// measured too, as it depends less on what else the machine does.
+// a cache is best and closes none is the one to compare. CPU time for each delivery and
+// the number of cores that the process had are reported too, because the ratio depends on
+// what else the machine does: docs/cacher-benchmarks.md says how.
 func BenchmarkSustained(b *testing.B) {
 	for _, window := range []int{1, 10, 20, 100} {
 		b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) {
@@ -59,7 +60,8 @@ func sustain(b *testing.B, cache cacheUnderTest, window int) {
 	elapsed, used := time.Since(start), processorTime(b)-before
 	deliveries := float64(batches * batch * watchCount)
 	b.ReportMetric(deliveries/elapsed.Seconds(), "deliveries/s")
-	b.ReportMetric(float64(used)/deliveries, "cpu-ns/delivery")
+	b.ReportMetric(float64(used)/max(deliveries, 1), "cpu-ns/delivery")
+	b.ReportMetric(used.Seconds()/elapsed.Seconds(), "cores")
 	b.ReportMetric(float64(readers.closed.Load()), "closed")
 	b.ReportMetric(0, "ns/op")
 }

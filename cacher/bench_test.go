@@ -71,17 +71,49 @@ func (s stoppableDelegator) Stop() {
 	s.cacher.Stop()
 }
 
-// eachCache runs a benchmark for both caches.
+// eachCache runs a benchmark for both caches, each with a deadline.
 func eachCache(b *testing.B, run func(*testing.B, cacheUnderTest)) {
 	for _, cache := range cachesUnderTest {
-		b.Run("cache="+cache.name, func(b *testing.B) { run(b, cache) })
+		b.Run("cache="+cache.name, func(b *testing.B) {
+			if !within(benchDeadline, func() { run(b, cache) }) {
+				b.Fatalf("expected the benchmark to end within %v, found it still running", benchDeadline)
+			}
+		})
 	}
 }
 
-// start makes a cache that lives as long as the benchmark.
-func (c cacheUnderTest) start(b *testing.B, config Config) storage.Interface {
-	made := c.make(b, config)
-	b.Cleanup(made.Stop)
+const (
+	// benchDeadline is far beyond what any of the benchmarks takes.
+	benchDeadline = 3 * time.Minute
+	stopDeadline  = 10 * time.Second
+)
+
+// within runs a function and reports whether it returned in time. One that did not is
+// left behind.
+func within(limit time.Duration, run func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// start makes a cache that lives as long as the benchmark. Kubernetes' may never stop
+// while events are on their way: its dispatcher ends first, and Stop then waits for a
+// reflector that waits for the dispatcher. The figures are complete by then.
+func (c cacheUnderTest) start(t testing.TB, config Config) storage.Interface {
+	made := c.make(t, config)
+	t.Cleanup(func() {
+		if !within(stopDeadline, made.Stop) {
+			t.Logf("cache=%s did not stop within %v and is left behind", c.name, stopDeadline)
+		}
+	})
 	return made
 }
 

@@ -168,10 +168,10 @@ func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded 
 	defer pool.Close()
 	shows, _ := moments(folder, guarantee)
 	found, calmer, err := decisive.Find(command.Context(), decisive.Config{
-		Try: shrink.Runner(pool, guarantee), Workers: f.workers, Budget: f.budget,
+		Try: shrink.Runner(pool, guarantee, ""), Workers: f.workers, Budget: f.budget,
 		Shows: lastBefore(decisions, recorded.Began+shows),
 		IsLength: func(number uint64) bool {
-			return number <= uint64(len(decisions)) && decisions[number-1].Kind == sim.DecidesLength
+			return number <= uint64(len(decisions)) && decisions[number-1].Kind == sim.KindLength
 		},
 	}, run)
 	explained.Found = found

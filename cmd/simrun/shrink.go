@@ -131,7 +131,7 @@ func (f *shrinkFlags) search(command *cobra.Command, binary string, whole shrink
 	start := time.Now()
 	progress := newStatusLine(notes)
 	result, err := shrink.Shrink(command.Context(), shrink.Config{
-		Try: shrink.Runner(pool, f.guarantee), Workers: f.workers, Budget: f.budget,
+		Try: shrink.Runner(pool, f.guarantee, ""), Workers: f.workers, Budget: f.budget,
 		Progress: func(status shrink.Status) {
 			progress.say(fmt.Sprintf("%3.0f s: %s", time.Since(start).Seconds(), status))
 		},

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/watchsim/watchsim/search/parallel"
 	"github.com/watchsim/watchsim/search/shrink"
 	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim"
@@ -68,7 +68,6 @@ type finder struct {
 	tape    []byte
 	choices []choice
 
-	mu    sync.Mutex
 	tried int
 	err   error
 }
@@ -216,31 +215,39 @@ func (f *finder) singly(found *Found) {
 // budget is used up, or the machine failed. Tapes that are next to each other share the
 // run up to where they depart.
 func (f *finder) broken(tapes [][]byte) []bool {
-	outcomes := make([]bool, len(tapes))
-	each := (len(tapes) + f.Workers - 1) / f.Workers
-	var group sync.WaitGroup
-	for from := 0; from < len(tapes); from += each {
-		group.Go(func() {
+	outcomes := make([]bool, 0, len(tapes))
+	shares := slices.Collect(slices.Chunk(tapes, max(1, (len(tapes)+f.Workers-1)/f.Workers)))
+	all := make([][]shrink.Outcome, len(shares))
+	share := -1
+	err := parallel.Run(f.ctx, f.Workers,
+		func() (int, bool) { share++; return share, share < len(shares) },
+		func(ctx context.Context, share int) ([]shrink.Outcome, error) {
 			var candidates []shrink.Case
-			for _, tape := range tapes[from:min(from+each, len(tapes))] {
+			for _, tape := range shares[share] {
 				candidate := f.failing
 				candidate.Tape = tape
 				candidates = append(candidates, candidate)
 			}
-			tried, err := f.Try(f.ctx, candidates, false)
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.tried += len(candidates)
-			// One whose worker died breaks nothing.
-			if err != nil && f.ctx.Err() == nil && !errors.Is(err, swarm.ErrDied) {
-				f.err = errors.Join(f.err, err)
+			tried, err := f.Try(ctx, candidates, false)
+			if errors.Is(err, swarm.ErrDied) {
+				// One whose worker died breaks nothing.
+				return make([]shrink.Outcome, len(candidates)), nil
 			}
-			for i, outcome := range tried {
-				outcomes[from+i] = outcome.Broken
-			}
+			return tried, err
+		},
+		func(share int, tried []shrink.Outcome) error {
+			all[share] = tried
+			f.tried += len(shares[share])
+			return nil
 		})
+	if err != nil && f.ctx.Err() == nil {
+		f.err = errors.Join(f.err, err)
 	}
-	group.Wait()
+	for _, tried := range all {
+		for _, outcome := range tried {
+			outcomes = append(outcomes, outcome.Broken)
+		}
+	}
 	if f.ctx.Err() != nil || f.err != nil {
 		return nil
 	}

@@ -2,9 +2,10 @@ package explore
 
 import (
 	"context"
-	"sync"
+	"errors"
 	"time"
 
+	"github.com/watchsim/watchsim/search/parallel"
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -62,72 +63,36 @@ type Result struct {
 // the runner's; what was learned until then is in the result.
 func Search(ctx context.Context, strategy Strategy, run Runner, limits Limits, each func(Attempt, Outcome)) (Result, error) {
 	s := &search{strategy: strategy, tally: newTally(), each: each, limits: limits, early: map[int]done{}}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var budget <-chan time.Time
 	if limits.Budget > 0 {
-		timer := time.NewTimer(limits.Budget)
-		defer timer.Stop()
-		budget = timer.C
+		timed, cancel := context.WithTimeoutCause(ctx, limits.Budget, errBudget)
+		defer cancel()
+		ctx = timed
 	}
-	attempts, outcomes := make(chan []Attempt), make(chan result)
-	var workers sync.WaitGroup
-	for range max(1, limits.Parallel) {
-		workers.Go(func() {
-			for group := range attempts {
-				outcome, err := run(ctx, group)
-				outcomes <- result{group, outcome, err}
-			}
-		})
+	err := parallel.Run(ctx, limits.Parallel, s.next, run, s.take)
+	came := Result{Tally: s.tally, Ended: EndedItself}
+	switch {
+	case errors.Is(err, errFailures):
+		came.Ended, err = EndedFailures, nil
+	case err != nil && errors.Is(context.Cause(ctx), errBudget):
+		came.Ended, err = EndedBudget, nil
+	case err != nil && ctx.Err() != nil:
+		came.Ended, err = EndedAsked, nil
+	case err != nil:
+		came.Ended = EndedAsked
+	case limits.Runs > 0 && s.number == limits.Runs:
+		came.Ended = s.endAtLimit()
 	}
-	ended := ""
-	for ended == "" {
-		s.fill()
-		if s.next == nil && s.underWay == 0 {
-			ended = EndedItself
-			if limits.Runs > 0 && s.number == limits.Runs {
-				ended = s.endAtLimit()
-			}
-			break
-		}
-		offer := attempts
-		if s.next == nil {
-			offer = nil
-		}
-		select {
-		case offer <- s.next:
-			s.next = nil
-			s.underWay++
-		case r := <-outcomes:
-			s.take(r)
-			switch {
-			case s.err != nil:
-				ended = EndedAsked
-			case s.failedEnough():
-				ended = EndedFailures
-			}
-		case <-budget:
-			ended = EndedBudget
-		case <-ctx.Done():
-			ended = EndedAsked
-		}
-	}
-	if ended != EndedItself && ended != EndedRuns {
-		cancel() // nobody waits for what is still under way
-	}
-	close(attempts)
-	go func() {
-		workers.Wait()
-		close(outcomes)
-	}()
-	for range outcomes {
-	}
-	came := Result{Tally: s.tally, Ended: ended}
-	if ended == EndedItself && s.tally.Contradictions == 0 && s.tally.Misjudged == 0 {
+	if came.Ended == EndedItself && s.tally.Contradictions == 0 && s.tally.Misjudged == 0 {
 		came.Exhausted = strategy.Exhausted()
 	}
-	return came, s.err
+	return came, err
 }
+
+// What ends the work of a search before it has come to its end.
+var (
+	errBudget   = errors.New(EndedBudget)
+	errFailures = errors.New(EndedFailures)
+)
 
 // search is the state of Search.
 type search struct {
@@ -135,21 +100,11 @@ type search struct {
 	tally    *Tally
 	each     func(Attempt, Outcome)
 
-	limits   Limits
-	next     []Attempt    // to be run
-	number   int          // of the attempt after these
-	cut      bool         // the limit of runs left some out
-	underWay int          // groups of attempts being run
-	learned  int          // attempts that the strategy knows about
-	early    map[int]done // outcomes that came before those of earlier attempts
-	err      error
-}
-
-// result is what came of a group of attempts.
-type result struct {
-	attempts []Attempt
-	outcomes []Outcome
-	err      error
+	limits  Limits
+	number  int          // of the next attempt
+	cut     bool         // the limit of runs left some out
+	learned int          // attempts that the strategy knows about
+	early   map[int]done // outcomes that came before those of earlier attempts
 }
 
 type done struct {
@@ -157,10 +112,10 @@ type done struct {
 	outcome Outcome
 }
 
-// fill asks the strategy for attempts, unless there are some or the limit is hit.
-func (s *search) fill() {
-	if s.next != nil || s.limits.Runs > 0 && s.number == s.limits.Runs {
-		return
+// next asks the strategy for attempts, unless the limit is hit.
+func (s *search) next() ([]Attempt, bool) {
+	if s.limits.Runs > 0 && s.number == s.limits.Runs {
+		return nil, false
 	}
 	group := s.strategy.Next()
 	if left := s.limits.Runs - s.number; s.limits.Runs > 0 && len(group) > left {
@@ -170,9 +125,7 @@ func (s *search) fill() {
 		group[i].Number = s.number
 		s.number++
 	}
-	if len(group) > 0 {
-		s.next = group
-	}
+	return group, len(group) > 0
 }
 
 // failedEnough reports whether the limit of failures is hit.
@@ -189,20 +142,15 @@ func (s *search) endAtLimit() string {
 	return EndedItself
 }
 
-// take learns outcomes, and those that waited for them.
-func (s *search) take(r result) {
-	s.underWay--
-	if r.err != nil && s.err == nil {
-		s.err = r.err
-		return
+// take learns the outcomes of a group, and those that waited for them.
+func (s *search) take(attempts []Attempt, outcomes []Outcome) error {
+	for i, attempt := range attempts {
+		s.early[attempt.Number] = done{attempt, outcomes[i]}
 	}
-	for i, attempt := range r.attempts {
-		s.early[attempt.Number] = done{attempt, r.outcomes[i]}
-	}
-	for s.err == nil && !s.failedEnough() {
+	for !s.failedEnough() {
 		d, ok := s.early[s.learned]
 		if !ok {
-			return
+			return nil
 		}
 		delete(s.early, s.learned)
 		s.learned++
@@ -212,4 +160,5 @@ func (s *search) take(r result) {
 			s.each(d.attempt, d.outcome)
 		}
 	}
+	return errFailures
 }

@@ -35,11 +35,12 @@ type Try func(ctx context.Context, candidates []Case, details bool) ([]Outcome, 
 
 // Runner returns the function that has candidates run by a pool of workers. What
 // candidates have in common is run once: the last of them is a run of its own, and the
-// others are copies of it that go on by their own tapes from where these depart.
-func Runner(pool *swarm.Pool, guarantee string) Try {
+// others are copies of it that go on by their own tapes from where these depart. environment
+// is that of the workers, as of [swarm.Job].
+func Runner(pool *swarm.Pool, guarantee, environment string) Try {
 	return func(ctx context.Context, candidates []Case, details bool) ([]Outcome, error) {
 		last := len(candidates) - 1
-		job := swarm.Job{Spec: candidates[last].Spec, Tape: candidates[last].Tape, Details: details}
+		job := swarm.Job{Spec: candidates[last].Spec, Tape: candidates[last].Tape, Details: details, Environment: environment}
 		order := make([]departure, last)
 		for i := range order {
 			order[i] = departure{i, departs(candidates[i].Tape, job.Tape)}

@@ -15,7 +15,7 @@
 //   - protocol.go: whether the two understand each other.
 //   - complaint.go: what a run said before it died.
 //   - swarm.go: the coordinator.
-//   - pool.go: workers that do whatever job comes next.
+//   - pool.go: slots for jobs, and the workers that do them.
 //   - trace.go: traces as files.
 //   - verify.go: whether one seed is one run.
 package swarm

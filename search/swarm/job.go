@@ -19,6 +19,9 @@ type Job struct {
 	Protocol string `json:"protocol"`
 
 	Spec scenario.Spec `json:"spec"`
+	// Environment is a variable that its worker is started with, such as NAME=value; empty
+	// for none.
+	Environment string `json:"-"`
 	// Folder is where the artefacts go, an absolute path; empty for none.
 	Folder string `json:"folder,omitempty"`
 	// Tape is followed instead of the seed's schedule, if it is not empty.
@@ -104,6 +107,8 @@ type Answer struct {
 	Diverged bool `json:"diverged,omitempty"`
 	// Error is why there is no verdict.
 	Error string `json:"error,omitempty"`
+	// Notes say what went wrong on the way and was put right, a sentence each.
+	Notes []string `json:"-"`
 	// Began is when, on the world's clock, the history's clock stood at zero.
 	Began time.Duration `json:"began,omitempty"`
 	// Processor is the processor time that the run has taken, and Memory the most
@@ -122,15 +127,11 @@ type Answer struct {
 
 // Reply is what becomes of a copy: its answer, or why there is none.
 type Reply struct {
-	Answer json.RawMessage `json:"answer,omitempty"`
-	Died   string          `json:"died,omitempty"`
-	Cause  fork.Cause      `json:"cause,omitempty"`
-	// Outside means that something else than the run ended its process, Late that it
-	// took too long on the clock.
-	Outside   bool          `json:"outside,omitempty"`
-	Late      bool          `json:"late,omitempty"`
-	Processor time.Duration `json:"processor"`
-	Memory    int64         `json:"memory"`
+	Answer    json.RawMessage `json:"answer,omitempty"`
+	Died      string          `json:"died,omitempty"`
+	Cause     fork.Cause      `json:"cause,omitempty"`
+	Processor time.Duration   `json:"processor"`
+	Memory    int64           `json:"memory"`
 }
 
 // Read returns the answer. The error is ErrDied if the run ended its process, and
@@ -138,9 +139,9 @@ type Reply struct {
 func (r Reply) Read(seed uint64) (Answer, error) {
 	answer := Answer{Processor: r.Processor, Memory: r.Memory}
 	switch {
-	case r.Outside:
+	case r.Cause.Outside():
 		return answer, died(ErrOutside, seed, r.Cause, r.Died)
-	case r.Late:
+	case r.Cause == fork.TookTooLong:
 		return answer, died(errLate, seed, r.Cause, r.Died)
 	case r.Died != "":
 		return answer, died(ErrDied, seed, r.Cause, r.Died)

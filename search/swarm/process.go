@@ -9,14 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/fork"
 )
@@ -40,14 +38,14 @@ const WorkerArgument = "worker"
 // process is one worker, seen from outside. It is used by one goroutine, but
 // for kill.
 type process struct {
-	command  *exec.Cmd
-	template scenario.Template // that it has booted, or is to boot
-	in       io.WriteCloser
-	out      *bufio.Reader
-	errors   *complaint
-	tape     *os.File // memory for the tape of a run, which outlives the worker
-	once     sync.Once
-	ended    bool // it has been waited for
+	command *exec.Cmd
+	kind    kind
+	in      io.WriteCloser
+	out     *bufio.Reader
+	errors  *complaint
+	tape    *os.File // memory for the tape of a run, which outlives the worker
+	once    sync.Once
+	ended   bool // it has been waited for
 }
 
 // errWorker means that a worker ended, and not because of the run that it was to do: it
@@ -67,11 +65,13 @@ var starts = sync.OnceValue(func() chan<- func() {
 	return requests
 })
 
-// startProcess starts a worker for runs of a template, with some variables, such as
-// "NAME=value", more in its environment.
-func startProcess(binary string, template scenario.Template, environment ...string) (*process, error) {
+// startProcess starts a worker.
+func startProcess(binary string, kind kind) (*process, error) {
 	command := exec.Command(binary, WorkerArgument)
-	command.Env = slices.Concat(os.Environ(), environment, []string{"GOMAXPROCS=1", "GOTRACEBACK=all", endAtRace()})
+	command.Env = append(os.Environ(), "GOMAXPROCS=1", "GOTRACEBACK=all", endAtRace())
+	if kind.environment != "" {
+		command.Env = append(command.Env, kind.environment)
+	}
 	// An interrupt is for this process, which ends the workers.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	tape, err := newTape()
@@ -79,7 +79,7 @@ func startProcess(binary string, template scenario.Template, environment ...stri
 		return nil, fmt.Errorf("cannot start a worker: %w", err)
 	}
 	command.ExtraFiles = []*os.File{tape}
-	p := &process{command: command, template: template, errors: &complaint{}, tape: tape}
+	p := &process{command: command, kind: kind, errors: &complaint{}, tape: tape}
 	command.Stderr = p.errors
 	p.in, err = command.StdinPipe()
 	var out io.Reader
@@ -159,6 +159,12 @@ func (p *process) wait() {
 		_ = p.command.Wait()
 		p.ended = true
 	})
+}
+
+// close lets the worker end, and gives its tape back.
+func (p *process) close() {
+	p.wait()
+	p.tape.Close()
 }
 
 // decisions are those on the tape of a run whose worker has ended.

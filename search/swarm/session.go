@@ -49,7 +49,7 @@ type Session struct{ worker *process }
 // Visiting begins a session at the beginning of a job's run.
 func Visiting(ctx context.Context, binary string, job Job, limits Limits) (*Session, Standing, error) {
 	job.Protocol, job.Session, job.InPlace, job.Limits = protocol, true, true, limits.Run
-	worker, err := startProcess(binary, job.Spec.Template())
+	worker, err := startProcess(binary, job.kind())
 	if err != nil {
 		return nil, Standing{}, err
 	}

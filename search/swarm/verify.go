@@ -7,8 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/watchsim/watchsim/search/parallel"
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -63,8 +63,8 @@ func thereAndBack(ctx context.Context, config Config, seeds []uint64) (differenc
 	return differences, nil
 }
 
-// crowdMax is how many processes are in each other's way.
-const crowdMax = 16
+// maxCrowd is how many processes are in each other's way.
+const maxCrowd = 16
 
 // Repeat runs one seed in so many fresh processes, every other one in place and the rest
 // in copies, half of them one after the other and half of them in each other's way. The
@@ -93,18 +93,11 @@ func Repeat(ctx context.Context, config Config, seed uint64, processes int) erro
 			return err
 		}
 	}
-	errs := make([]error, processes)
-	var crowd sync.WaitGroup
-	places := make(chan struct{}, crowdMax)
+	var crowd []int
 	for i := max(1, processes/2); i < processes; i++ {
-		places <- struct{}{}
-		crowd.Go(func() {
-			errs[i] = compare(i)
-			<-places
-		})
+		crowd = append(crowd, i)
 	}
-	crowd.Wait()
-	return errors.Join(errs...)
+	return parallel.Each(ctx, maxCrowd, crowd, func(_ context.Context, i int) error { return compare(i) })
 }
 
 // record is what is kept of one run: its hash, and its trace in a file without a name,
@@ -127,8 +120,10 @@ func (r record) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid()
 // inOrder runs seeds one after the other in one worker, and keeps their traces. What it
 // returns is to be closed, with an error, too.
 func inOrder(ctx context.Context, config Config, seeds []uint64) (records []record, err error) {
-	s := &seat{config: config}
-	defer s.close()
+	limits := config.Limits
+	limits.Workers = 1
+	pool := NewPool(config.Binary, limits)
+	defer pool.Close()
 	for _, seed := range seeds {
 		kept := record{seed: seed}
 		if kept.trace, err = os.CreateTemp("", "watchsim-trace-"); err != nil {
@@ -140,10 +135,7 @@ func inOrder(ctx context.Context, config Config, seeds []uint64) (records []reco
 		}
 		job := Job{Spec: config.Spec, InPlace: config.InPlace, Trace: kept.path()}
 		job.Spec.Seed = seed
-		answer, err := s.do(ctx, job)
-		if err == nil && answer.Error != "" {
-			err = errors.New(answer.Error)
-		}
+		answer, err := pool.Do(ctx, job)
 		if err != nil {
 			return records, err
 		}

@@ -303,7 +303,7 @@ func (w *worker) explain(ended fork.Ended) {
 	if err != nil {
 		died += "\nwhat is known of the run could not be written: " + err.Error()
 	}
-	line, _ := json.Marshal(Reply{Died: died, Cause: ended.Cause(), Outside: ended.Outside(), Late: ended.Late(), Processor: ended.Processor, Memory: ended.Memory})
+	line, _ := json.Marshal(Reply{Died: died, Cause: ended.Cause(), Processor: ended.Processor, Memory: ended.Memory})
 	w.copy.Leave(append(line, '\n'))
 }
 
@@ -394,7 +394,7 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 	if job.Details {
 		answer.Details = &Details{
 			Plan: run.Plan.String(), Parts: run.Parts, Tape: run.Result.Tape,
-			Forced: run.Result.Trace.Forced(run.Schedule), Schedule: run.Schedule,
+			Forced: run.Result.Trace.Forced(), Schedule: run.Schedule,
 		}
 	}
 	return answer, nil

@@ -12,7 +12,7 @@ import (
 func Hash() string {
 	h := sha256.New()
 	for _, e := range goEdits {
-		fmt.Fprintf(h, "%q %q %q\n", e.file, e.anchor, e.replacement)
+		fmt.Fprintf(h, "%q %q %q\n", e.File, e.Anchor, e.Replacement)
 	}
 	for _, file := range slices.Sorted(maps.Keys(newFiles)) {
 		fmt.Fprintf(h, "%q %q\n", file, newFiles[file])

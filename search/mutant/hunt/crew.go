@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
@@ -20,28 +19,9 @@ import (
 	"github.com/watchsim/watchsim/sim/fork"
 )
 
-// crew runs seeds with a bug switched on, or with none.
-type crew interface {
-	// run does one run with the mutant of that name on, or none. It returns the
-	// verdict and the processor time that was used.
-	run(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error)
-	// dismiss says that a mutant is not needed again.
-	dismiss(on string)
-}
-
-// workers is the crew of real worker processes. Each mutant has one, as it is
-// switched on when a process starts; runs without any share one for each mutant
-// that is hunted at the same time.
-type workers struct {
-	binary string
-	shared int
-
-	mu    sync.Mutex
-	pools map[duty]*swarm.Pool
-}
-
-// duty is what a worker is for: runs of a target with a mutant on, or none.
-type duty struct{ on, target string }
+// crew runs seeds with a bug switched on, or with none: the name of a mutant, or "". It
+// returns the verdict and the processor time that was used.
+type crew func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error)
 
 // mends are switched on in released code with bugs of its own while others are hunted
 // in it. An edit makes another run of a seed, in which they may show although the seed
@@ -63,48 +43,21 @@ func switches(on, target string) string {
 	return strings.Join(names, ",")
 }
 
-func (w *workers) pool(on, target string) *swarm.Pool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	key := duty{on, target}
-	if w.pools[key] == nil {
-		limits := swarm.DefaultLimits()
-		limits.Workers = 1
-		if on == "" {
-			limits.Workers = w.shared
+// environment is the variable that switches a mutant on in a worker.
+func environment(on, target string) string { return mutant.Variable + "=" + switches(on, target) }
+
+// pooled is the crew of real worker processes.
+func pooled(pool *swarm.Pool) crew {
+	return func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
+		answer, err := pool.Do(ctx, swarm.Job{Spec: spec, Environment: environment(on, spec.Target)})
+		if errors.Is(err, swarm.ErrDied) && ctx.Err() == nil {
+			return died(spec, err), 0, nil
 		}
-		w.pools[key] = swarm.NewPool(w.binary, limits, mutant.Variable+"="+switches(on, target))
-	}
-	return w.pools[key]
-}
-
-func (w *workers) run(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
-	answer, err := w.pool(on, spec.Target).Do(ctx, swarm.Job{Spec: spec})
-	if errors.Is(err, swarm.ErrDied) && ctx.Err() == nil {
-		return died(spec, err), 0, nil
-	}
-	v := verdict{Verdict: answer.Verdict}
-	if answer.Explored != nil {
-		v.steps = answer.Explored.Steps
-	}
-	return v, answer.Processor, err
-}
-
-func (w *workers) dismiss(on string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for key, pool := range w.pools {
-		if key.on == on {
-			pool.Close()
-			delete(w.pools, key)
+		v := verdict{Verdict: answer.Verdict}
+		if answer.Explored != nil {
+			v.steps = answer.Explored.Steps
 		}
-	}
-}
-
-// close dismisses everybody.
-func (w *workers) close() {
-	for _, pool := range w.pools {
-		pool.Close()
+		return v, answer.Processor, err
 	}
 }
 

@@ -15,7 +15,8 @@
 // that budget, and writes no table. With --shrink it makes failing runs smaller that
 // were found before. With --compare it hunts with each strategy of schedules, and the
 // table says which finds what. With --in, which can be given many times, it hunts in
-// other runs than those that a mutant names, to find out in which a bug shows sooner.
+// other runs than those that a mutant names, to find out in which a bug shows sooner. With
+// --replays it records failures, and replays each in a process of its own.
 //
 // The exit code is 0 if every bug that is expected to be found was, and no control
 // failed; 1 if not; 2 if the hunt could not be made.
@@ -26,12 +27,14 @@
 //   - crew.go: the worker processes, and what a hunt looks at in a verdict
 //   - suite.go, suite_build.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
+//   - replays.go: failures that are recorded and replayed
 //   - results.go: the file of results
 //   - table.go, smaller_table.go: the tables
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -44,9 +47,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/parallel"
 	"github.com/watchsim/watchsim/search/selfbuild"
 	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim/overlay"
@@ -76,6 +78,7 @@ type options struct {
 	suites  bool
 	shrink  bool
 	compare bool
+	replays int
 	in      [][]string
 	results string
 	table   string
@@ -94,6 +97,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
 	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, make one failing run of each mutant that was found smaller")
 	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
+	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
 	flags.Func("in", "hunt in runs with these `flags` of simrun instead of the mutant's, which own stands for; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))
 		return nil
@@ -189,6 +193,8 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		err = h.suites(ctx, chosen)
 	case o.shrink:
 		err = h.shrinkAll(ctx, chosen)
+	case o.replays > 0:
+		return nil, h.replayAll(ctx, chosen)
 	case o.comparing():
 		err = h.compare(ctx, chosen)
 	default:
@@ -221,47 +227,46 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 
 // all hunts mutants, some at a time.
 func (h *hunter) all(ctx context.Context, chosen []mutant.Mutant) error {
-	crew, err := h.hire()
+	return h.withCrew(func() error { return h.mutants(ctx, chosen) })
+}
+
+// withCrew builds simrun and has workers for a hunt.
+func (h *hunter) withCrew(hunt func() error) error {
+	binary, err := h.build()
 	if err != nil {
 		return err
 	}
-	defer crew.close()
-	return h.mutants(ctx, chosen)
-}
-
-// hire builds simrun and gets workers for it.
-func (h *hunter) hire() (*workers, error) {
-	binary, err := h.build()
-	if err != nil {
-		return nil, err
-	}
-	crew := &workers{binary: binary, shared: h.options.jobs, pools: map[duty]*swarm.Pool{}}
-	h.crew = crew
-	return crew, nil
+	limits := swarm.DefaultLimits()
+	limits.Workers = h.options.jobs
+	pool := swarm.NewPool(binary, limits)
+	defer pool.Close()
+	h.crew = pooled(pool)
+	return hunt()
 }
 
 // mutants hunts mutants with the crew that there is, some at a time. One that is hunted
-// in several kinds of runs has them one after the other, as it has one worker.
+// in several kinds of runs has them one after the other.
 func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(h.options.jobs)
-	for len(chosen) > 0 {
-		n := 1
-		for n < len(chosen) && chosen[n].Name == chosen[0].Name {
-			n++
+	var same [][]mutant.Mutant
+	for _, m := range chosen {
+		if n := len(same) - 1; n >= 0 && same[n][0].Name == m.Name {
+			same[n] = append(same[n], m)
+		} else {
+			same = append(same, []mutant.Mutant{m})
 		}
-		same := chosen[:n]
-		chosen = chosen[n:]
-		group.Go(func() error {
-			for _, m := range same {
-				if err := h.mutant(ctx, m); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
 	}
-	return group.Wait()
+	err := parallel.Each(ctx, h.options.jobs, same, func(ctx context.Context, same []mutant.Mutant) error {
+		for _, m := range same {
+			if err := h.mutant(ctx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return errors.New("interrupted; what had ended is in " + h.options.results)
+	}
+	return err
 }
 
 // shrinkAll makes a failing run of each mutant smaller.

@@ -93,16 +93,16 @@ func shrunk(ctx context.Context, binary string, m mutant.Mutant, found result) (
 	spec.Seed = found.Found
 	limits := swarm.DefaultLimits()
 	limits.Workers = shrinkWorkers
-	on := mutant.Variable + "=" + switches(m.Name, spec.Target)
-	pool := swarm.NewPool(binary, limits, on)
+	on := environment(m.Name, spec.Target)
+	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
-	whole, err := pool.Do(ctx, swarm.Job{Spec: spec, Details: true})
+	whole, err := pool.Do(ctx, swarm.Job{Spec: spec, Details: true, Environment: on})
 	if err != nil {
 		return s, err
 	}
 	began, used := time.Now(), processor()
-	searching := swarm.NewPool(binary, limits, on)
-	config := shrink.Config{Try: shrink.Runner(searching, s.Guarantee), Workers: limits.Workers, Budget: shrinkBudget}
+	searching := swarm.NewPool(binary, limits)
+	config := shrink.Config{Try: shrink.Runner(searching, s.Guarantee, on), Workers: limits.Workers, Budget: shrinkBudget}
 	best, err := shrink.Shrink(ctx, config, shrink.Case{Spec: spec, Tape: whole.Details.Tape}, s.Guarantee)
 	searching.Close()
 	if err != nil {
@@ -110,7 +110,7 @@ func shrunk(ctx context.Context, binary string, m mutant.Mutant, found result) (
 	}
 	s.Processor = (processor() - used).Seconds()
 	s.Seconds, s.Tried, s.Complete = time.Since(began).Seconds(), best.Tried, best.Complete
-	job := swarm.Job{Spec: best.Case.Spec, Tape: best.Case.Tape, Details: true}
+	job := swarm.Job{Spec: best.Case.Spec, Tape: best.Case.Tape, Details: true, Environment: on}
 	after, err := pool.Do(ctx, job)
 	if err != nil {
 		return s, err
@@ -120,7 +120,7 @@ func shrunk(ctx context.Context, binary string, m mutant.Mutant, found result) (
 	s.Faults = [2]int{whole.Details.Faults(), after.Details.Faults()}
 	s.Switches = [2]int{whole.Details.Forced.Switches, after.Details.Forced.Switches}
 	s.Stalls = [2]int{whole.Details.Forced.Stalls, after.Details.Forced.Stalls}
-	return s, s.replay(ctx, binary, on, job, after)
+	return s, s.replay(ctx, binary, job, after)
 }
 
 // processor is the processor time of this process and of the workers that have ended.
@@ -134,11 +134,11 @@ func processor() (used time.Duration) {
 }
 
 // replay repeats a run in fresh processes and counts how often it was the same.
-func (s *smaller) replay(ctx context.Context, binary, on string, job swarm.Job, first swarm.Answer) error {
+func (s *smaller) replay(ctx context.Context, binary string, job swarm.Job, first swarm.Answer) error {
 	limits := swarm.DefaultLimits()
 	limits.Workers = 1
 	for range replayProcesses {
-		fresh := swarm.NewPool(binary, limits, on)
+		fresh := swarm.NewPool(binary, limits)
 		for range replaysEach {
 			again, err := fresh.Do(ctx, job)
 			if err != nil {

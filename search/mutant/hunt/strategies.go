@@ -61,21 +61,18 @@ func (s strategy) measure(ctx context.Context, crew crew, spec scenario.Spec) (s
 		return 0, 0, nil
 	}
 	spec.Explore = spec.SearchedWhole()
-	v, used, err := crew.run(ctx, "", spec)
+	v, used, err := crew(ctx, "", spec)
 	return max(1, v.steps), used, err
 }
 
 // compare makes the trials of all strategies that are missing.
 func (h *hunter) compare(ctx context.Context, chosen []mutant.Mutant) error {
-	crew, err := h.hire()
-	if err != nil {
-		return err
-	}
-	defer crew.close()
-	for _, h.by = range h.options.strategies() {
-		if err := h.mutants(ctx, chosen); err != nil {
-			return err
+	return h.withCrew(func() error {
+		for _, h.by = range h.options.strategies() {
+			if err := h.mutants(ctx, chosen); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

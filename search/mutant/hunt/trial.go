@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -36,7 +35,6 @@ func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 	if h.options.short {
 		trials, seeds = 1, m.Budget
 	}
-	defer h.crew.dismiss(m.Name)
 	done := h.trials(m)
 	for trial := 1; trial <= trials; trial++ {
 		if slices.ContainsFunc(done, func(r result) bool { return r.Trial == trial && (r.Found > 0 || r.Budget >= seeds) }) {
@@ -44,7 +42,7 @@ func (h *hunter) mutant(ctx context.Context, m mutant.Mutant) error {
 		}
 		r, err := h.trial(ctx, m, trial, seeds)
 		if ctx.Err() != nil {
-			return errors.New("interrupted; what had ended is in " + h.options.results)
+			return ctx.Err()
 		}
 		if err == nil {
 			err = h.note(m, r)
@@ -105,7 +103,7 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) 
 // seed runs one seed of a trial and notes what came of it. It returns the processor
 // time that was used.
 func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, r *result) (time.Duration, error) {
-	v, used, err := h.crew.run(ctx, m.Name, spec)
+	v, used, err := h.crew(ctx, m.Name, spec)
 	if err != nil {
 		return used, err
 	}
@@ -148,7 +146,7 @@ const slowMost = 3
 // its own, and a failure that needs no edit is none of the edit's.
 func (h *hunter) passesWithout(ctx context.Context, spec scenario.Spec) (passes bool, used time.Duration, err error) {
 	for range slowMost {
-		v, spent, err := h.crew.run(ctx, "", spec)
+		v, spent, err := h.crew(ctx, "", spec)
 		used += spent
 		if err != nil || !v.tooSlow() {
 			return v.Outcome == linearizability.Passed, used, err
