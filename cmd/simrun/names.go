@@ -149,7 +149,7 @@ func noSuchCommand(root *cobra.Command, arguments []string) error {
 // guaranteeNames are those of the oracle, and that of runs that do not end.
 func guaranteeNames() (list []named) {
 	for _, rule := range linearizability.Rules {
-		if g := rule.Guarantee; !slices.ContainsFunc(list, func(n named) bool { return n.name == g.Name }) {
+		if g := rule.Guarantee; g != nil && !slices.ContainsFunc(list, func(n named) bool { return n.name == g.Name }) {
 			list = append(list, named{g.Name, g.Error()})
 		}
 	}
