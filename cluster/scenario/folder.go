@@ -279,7 +279,7 @@ func where(err error) string {
 	return ""
 }
 
-// HasRun is whether a path is the folder of a run.
+// HasRun reports whether a path is the folder of a run.
 func HasRun(folder string) bool {
 	_, err := os.Stat(filepath.Join(folder, runFile))
 	return err == nil

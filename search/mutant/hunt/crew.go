@@ -23,20 +23,20 @@ import (
 // returns the verdict and the processor time that was used.
 type crew func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error)
 
-// mends are switched on in released code with bugs of its own while others are hunted
+// fixes are switched on in released code with bugs of its own while others are hunted
 // in it. An edit makes another run of a seed, in which they may show although the seed
 // passes without the edit. Finding 3 is rare, and to mend it would hide expired-retry.
-var mends = map[string][]string{
-	"kubernetes": {"finding-1-mended", "finding-2-mended"},
-	"cacher":     {"finding-2-mended"},
+var fixes = map[string][]string{
+	"kubernetes": {"fix-finding-1", "fix-finding-2"},
+	"cacher":     {"fix-finding-2"},
 }
 
-// switches is what is on in a worker that runs a target: a mutant or none, and the mends.
+// switches is what is on in a worker that runs a target: a mutant or none, and the fixes.
 func switches(on, target string) string {
-	if slices.Contains(mends[target], on) {
+	if slices.Contains(fixes[target], on) {
 		return on
 	}
-	names := mends[target]
+	names := fixes[target]
 	if on != "" {
 		names = append([]string{on}, names...)
 	}

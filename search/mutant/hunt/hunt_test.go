@@ -287,11 +287,11 @@ func TestBadUsageIsOneSentence(t *testing.T) {
 }
 
 func TestReleasedCodeIsMendedWhileBugsAreHuntedInIt(t *testing.T) {
-	require.Equal(t, "A01,finding-1-mended,finding-2-mended", switches("A01", "kubernetes"))
-	require.Equal(t, "finding-1-mended,finding-2-mended", switches("", "kubernetes"))
-	require.Equal(t, "finding-1-mended", switches("finding-1-mended", "kubernetes"), "a mend alone, to see that it is one")
-	require.Equal(t, "cacher-A01,finding-2-mended", switches("cacher-A01", "cacher"))
-	for _, names := range mends {
+	require.Equal(t, "A01,fix-finding-1,fix-finding-2", switches("A01", "kubernetes"))
+	require.Equal(t, "fix-finding-1,fix-finding-2", switches("", "kubernetes"))
+	require.Equal(t, "fix-finding-1", switches("fix-finding-1", "kubernetes"), "a fix alone, to measure its effect")
+	require.Equal(t, "cacher-A01,fix-finding-2", switches("cacher-A01", "cacher"))
+	for _, names := range fixes {
 		for _, name := range names {
 			m, err := mutant.Find(name)
 			require.NoError(t, err)
