@@ -35,9 +35,8 @@ func (r *Run) Report(v Verdict, verbose bool) string {
 	broken := map[string]bool{}
 	var others []string
 	for i, violation := range v.Violations {
-		sentence, _, _ := strings.Cut(violation.Text, "\n")
 		if i == 0 {
-			fmt.Fprintf(&b, "%s\n", explain.Wrap(2, sentence))
+			fmt.Fprintf(&b, "%s\n  guarantee broken: %s\n", explain.Wrap(2, violation.Sentence), violation.Guarantee)
 			if drawing := explain.Draw(violation.Slice); drawing != "" {
 				fmt.Fprintf(&b, "\n%s\n", drawing)
 			}

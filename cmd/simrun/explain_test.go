@@ -13,7 +13,7 @@ func TestAHistoryIsExplained(t *testing.T) {
 	code, stdout, stderr := simrun(t, "explain", repository(t, "traces/judge/testdata/bugs/A13.jsonl.zst"))
 	require.Equal(t, exitFailed, code, stderr)
 	require.Contains(t, stdout, "etcd RV 3: writer-3 updates red/b <-- owed")
-	require.Contains(t, stdout, ">> gets BOOKMARK at RV 3")
+	require.Contains(t, stdout, ">> receives BOOKMARK (RV 3)")
 
 	code, stdout, stderr = simrun(t, "explain", repository(t, "traces/testdata/history.jsonl"))
 	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
@@ -96,7 +96,7 @@ func TestALoggedReplayIsTheSameRun(t *testing.T) {
 func TestDiffRefusesBadUsage(t *testing.T) {
 	for says, arguments := range map[string]string{
 		"expected two folders of runs or two histories, found 1": "diff /nowhere",
-		"expected a history or the folder of a run":              "diff /nowhere /nowhere",
+		"expected a history":              "diff /nowhere /nowhere",
 	} {
 		code, stdout, stderr := simrun(t, strings.Fields(arguments)...)
 		requireRefused(t, says, code, stdout, stderr)

@@ -24,7 +24,7 @@ func terminal(w io.Writer) *os.File {
 // where in the drawing it shows.
 var (
 	verdictWord   = regexp.MustCompile(`(?m)^(PASSED|FAILED|INCONCLUSIVE)(  .*)$`)
-	violationText = regexp.MustCompile(`(?m)^(\x1b\[1;31mFAILED.*\n)((?:  .*\n)+)`)
+	violationText = regexp.MustCompile(`(?m)^(\x1b\[1;31mFAILED.*\n)((?:  [^g\n].*\n)+)`)
 	drawnMark     = regexp.MustCompile(`(?m)^(.{0,24})>>`)
 )
 
