@@ -22,7 +22,7 @@ import (
 // pair is this cache and Kubernetes' over one etcd.
 type pair struct {
 	fixture
-	kubernetes *upstream.CacheDelegator
+	kubernetes storage.Interface
 	compacted  uint64 // the RV up to which etcd has forgotten
 	rv         uint64 // the newest RV
 }
@@ -35,19 +35,6 @@ func kubernetesConfig(config Config) upstream.Config {
 		KeyFunc: config.KeyFunc, GetAttrsFunc: config.GetAttrsFunc, IndexerFuncs: config.IndexerFuncs,
 		Indexers: config.Indexers, NewFunc: config.NewFunc, NewListFunc: config.NewListFunc, Codec: config.Codec,
 	}
-}
-
-// kubernetesCache is Kubernetes' cache with the configuration of one of ours.
-func kubernetesCache(t testing.TB, config Config) *upstream.CacheDelegator {
-	t.Helper()
-	c, err := upstream.NewCacherFromConfig(kubernetesConfig(config))
-	require.NoError(t, err)
-	delegator := upstream.NewCacheDelegator(c, config.Storage)
-	t.Cleanup(func() {
-		delegator.Stop()
-		c.Stop()
-	})
-	return delegator
 }
 
 // estimated is a storage for a second cache: only one may tell it its keys.
@@ -78,7 +65,7 @@ func newPair(t *testing.T) *pair {
 	s := setup{config: podConfig(store)}
 	indexed(&s)
 	s.config.Codec, s.config.EventsHistoryWindow = podCodec, DefaultEventsHistoryWindow
-	p.kubernetes = kubernetesCache(t, s.config)
+	p.kubernetes = cachesUnderTest[1].start(t, s.config)
 	s.config.Storage = estimated{store}
 	p.Cacher, err = New(s.config)
 	require.NoError(t, err)
