@@ -40,8 +40,9 @@ var mayNotImport = []struct {
 	{who: "/linearizability", what: "/faults"},
 	{who: "/linearizability", what: "/traces"},
 	{who: "/linearizability", what: "/cacher"},
-	// observe looks at real API servers as controllers do, with client-go.
-	{who: "/traces", what: "k8s.io/", except: []string{"/traces/observe"}},
+	// recorder reads from real API servers as controllers do, with client-go.
+	{who: "/traces", what: "k8s.io/", except: []string{"/traces/recorder"}},
+	{who: "/traces/importer", what: "/traces/recorder"},
 	{who: "/traces", what: "/faults"},
 	{who: "/traces", what: "/linearizability", except: []string{"/traces/judge", "/traces/timeline"}},
 	{who: "/faults", what: "k8s.io/"},

@@ -12,13 +12,19 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// The kinds of decision.
+// Kind is what a decision decides, as the kernel says. As text it is a word: pick,
+// yield, stall, focus, length, select or point.
+type Kind = kernel.Kind
+
+// The kinds of decision. Those of a run that explores are pick, select and point.
 const (
-	DecidesPick   = "pick"   // which goroutine runs; 0 is the one that has waited longest
-	DecidesYield  = "yield"  // a goroutine was interrupted; how many synchronisation points to the next time
-	DecidesStall  = "stall"  // whether that interruption is a stall
-	DecidesLength = "length" // how long the stall is
-	DecidesSelect = "select" // which case select looks at first
+	KindPick   = kernel.KindPick   // which goroutine runs; 0 is the one that has waited longest
+	KindYield  = kernel.KindYield  // a goroutine is interrupted: how many synchronisation points to the next time
+	KindStall  = kernel.KindStall  // whether that interruption is a stall
+	KindFocus  = kernel.KindFocus  // whether a visit of a place in focus is a stall; 0 is one
+	KindLength = kernel.KindLength // how long a stall is
+	KindSelect = kernel.KindSelect // which case select looks at first; if a search decides, which ready case it takes
+	KindPoint  = kernel.KindPoint  // a search decides at a synchronisation point: go on, let others go first, or stall
 )
 
 // Decision is one decision of a run, and where it was taken.
@@ -27,8 +33,8 @@ type Decision struct {
 	Number uint64
 	// At is the simulated time since the world began.
 	At time.Duration
-	// Kind is one of those above, Chosen what was taken of so many alternatives.
-	Kind       string
+	// Chosen is what was taken of so many alternatives.
+	Kind       Kind
 	Chosen, Of uint32
 	// Goroutine is the one that was picked, or else the one that ran. They are
 	// numbered in the order of their creation.
@@ -38,15 +44,13 @@ type Decision struct {
 	Callers string
 }
 
-// Decisions are those in a trace, which knows them by their number of alternatives
-// as [Trace.Forced] does.
-func (t Trace) Decisions(schedule Schedule) iter.Seq[Decision] {
+// Decisions are those in a trace.
+func (t Trace) Decisions() iter.Seq[Decision] {
 	return func(yield func(Decision) bool) {
 		var running uint64
 		names := map[[12]uintptr]string{}
 		places := map[uint64][12]uintptr{}
 		number := uint64(0)
-		awaited := "" // what a yield decides next
 		for i := range t {
 			switch t[i].Kind {
 			case kernel.TracePick:
@@ -54,29 +58,14 @@ func (t Trace) Decisions(schedule Schedule) iter.Seq[Decision] {
 			case kernel.TracePoint:
 				places[uint64(t[i].What)] = t[i].Callers
 			}
-			chosen, of, ok := t.choice(i)
-			if !ok {
+			kind, chosen, of := t.decision(i)
+			if kind == 0 {
 				continue
 			}
 			number++
-			d := Decision{Number: number, At: time.Duration(t[i].Now), Chosen: chosen, Of: of, Goroutine: running}
-			switch {
-			case awaited != "":
-				d.Kind, awaited = awaited, ""
-				if d.Kind == DecidesStall && chosen == 1%schedule.StallOneIn {
-					awaited = DecidesLength
-				}
-			case schedule.YieldEvery > 0 && of == 2*schedule.YieldEvery:
-				d.Kind = DecidesYield
-				if schedule.StallOneIn > 0 {
-					awaited = DecidesStall
-				}
-			case of == stallLengths && schedule.FocusOneIn > 0:
-				d.Kind = DecidesLength
-			case t.picks(i):
-				d.Kind, d.Goroutine = DecidesPick, uint64(t[i+1].What)
-			default:
-				d.Kind = DecidesSelect
+			d := Decision{Number: number, At: time.Duration(t[i].Now), Kind: kind, Chosen: chosen, Of: of, Goroutine: running}
+			if kind == KindPick && i+1 < len(t) && t[i+1].Kind == kernel.TracePick {
+				d.Goroutine = uint64(t[i+1].What)
 			}
 			if place, passed := places[d.Goroutine]; passed {
 				name, known := names[place]
@@ -103,7 +92,7 @@ func withoutKernel(callers string) string {
 }
 
 // decisionsHeader is the first line of a file of decisions.
-const decisionsHeader = "# watchsim decisions v1: number, simulated time, kind, chosen/alternatives, goroutine, place"
+const decisionsHeader = "# watchsim decisions v2: number, simulated time, kind, chosen/alternatives, goroutine, place"
 
 // WriteDecisions writes decisions as text, a line each. A line "@17 = f < g" says
 // once what place 17 is.
@@ -174,8 +163,10 @@ func parseDecision(line string, places map[string]string) (d Decision, err error
 	c, err3 := strconv.ParseUint(chosen, 10, 32)
 	o, err4 := strconv.ParseUint(of, 10, 32)
 	g, err5 := strconv.ParseUint(strings.TrimPrefix(fields[4], "#"), 10, 64)
+	var kind Kind
+	err6 := kind.UnmarshalText([]byte(fields[2]))
 	callers, known := places[fields[5]]
-	for _, err := range []error{err1, err2, err3, err4, err5} {
+	for _, err := range []error{err1, err2, err3, err4, err5, err6} {
 		if err != nil {
 			return d, wrong
 		}
@@ -183,7 +174,7 @@ func parseDecision(line string, places map[string]string) (d Decision, err error
 	if !known {
 		return d, fmt.Errorf("expected a place that a line before names, found %q", abbreviated(fields[5]))
 	}
-	return Decision{number, at, fields[2], uint32(c), uint32(o), g, callers}, nil
+	return Decision{number, at, kind, uint32(c), uint32(o), g, callers}, nil
 }
 
 // abbreviated shortens foreign content for an error.
@@ -197,16 +188,15 @@ func abbreviated(text string) string {
 
 // String describes a decision in a line for people.
 func (d Decision) String() string {
-	what := map[string]string{
-		DecidesPick:   fmt.Sprintf("goroutine #%d runs, number %d of the %d that can", d.Goroutine, d.Chosen+1, d.Of),
-		DecidesYield:  fmt.Sprintf("goroutine #%d is interrupted; the next time is %d synchronisation points away", d.Goroutine, d.Chosen+1),
-		DecidesStall:  fmt.Sprintf("goroutine #%d is interrupted; whether it stalls: %d of %d", d.Goroutine, d.Chosen, d.Of),
-		DecidesLength: fmt.Sprintf("goroutine #%d stalls, length %d of %d", d.Goroutine, d.Chosen, d.Of),
-		DecidesSelect: fmt.Sprintf("goroutine #%d looks at case %d of %d first", d.Goroutine, d.Chosen+1, d.Of),
+	what := map[Kind]string{
+		KindPick:   fmt.Sprintf("goroutine #%d runs, number %d of the %d that can", d.Goroutine, d.Chosen+1, d.Of),
+		KindYield:  fmt.Sprintf("goroutine #%d is interrupted; the next time is %d synchronisation points away", d.Goroutine, d.Chosen+1),
+		KindStall:  fmt.Sprintf("goroutine #%d is interrupted; whether it stalls: %d of %d", d.Goroutine, d.Chosen, d.Of),
+		KindFocus:  fmt.Sprintf("goroutine #%d comes by a place in focus; it stalls at 0: %d of %d", d.Goroutine, d.Chosen, d.Of),
+		KindLength: fmt.Sprintf("goroutine #%d stalls, length %d of %d", d.Goroutine, d.Chosen, d.Of),
+		KindSelect: fmt.Sprintf("goroutine #%d looks at case %d of %d first", d.Goroutine, d.Chosen+1, d.Of),
+		KindPoint:  fmt.Sprintf("goroutine #%d is at a synchronisation point; 0 goes on: %d of %d", d.Goroutine, d.Chosen, d.Of),
 	}[d.Kind]
-	if what == "" {
-		what = fmt.Sprintf("goroutine #%d decides for %d of %d", d.Goroutine, d.Chosen, d.Of)
-	}
 	text := fmt.Sprintf("decision %d at %v: %s", d.Number, d.At, what)
 	if d.Callers != "" {
 		text += ", in " + d.Callers

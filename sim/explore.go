@@ -48,17 +48,6 @@ func (w *World) OpenWindow() { w.setWindow(true) }
 // CloseWindow ends them, and what the run's shape is made of.
 func (w *World) CloseWindow() { w.setWindow(false) }
 
-// The kinds of decision of a run that explores.
-const (
-	// AtPoint is a goroutine at a synchronisation point: it goes on, lets others go
-	// first unless it is alone, or is held up for one of the lengths.
-	AtPoint = kernel.AtPoint
-	// AtPick is which goroutine runs.
-	AtPick = kernel.AtPick
-	// AtSelect is which of its ready cases a select takes.
-	AtSelect = kernel.AtSelect
-)
-
 // Choice is a decision of a run that explores.
 type Choice = kernel.Chosen
 

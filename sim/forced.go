@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"runtime"
-
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
@@ -17,68 +15,36 @@ type Forced struct {
 	Stalls int `json:"stalls"`
 }
 
-// Forced counts what the schedule forced in a run with this trace. It knows a
-// decision by how many alternatives it had, so that its counts are close rather
-// than exact where a queue or a place in focus has as many by chance.
-func (t Trace) Forced(schedule Schedule) Forced {
+// Forced counts what the schedule forced in a run with this trace.
+func (t Trace) Forced() Forced {
 	var forced Forced
-	for i := 0; i < len(t); i++ {
-		chosen, alternatives, ok := t.choice(i)
-		switch {
-		case !ok:
-		case schedule.YieldEvery > 0 && alternatives == 2*schedule.YieldEvery:
-			// The time of the next yield. Then comes whether this one is a stall, and
-			// if so, its length.
-			stalls := false
-			if schedule.StallOneIn > 0 {
-				i++
-				whether, _, _ := t.choice(i)
-				stalls = whether == 1%schedule.StallOneIn
+	var last Kind
+	for i := range t {
+		kind, chosen, _ := t.decision(i)
+		switch kind {
+		case 0:
+			continue
+		case KindLength:
+			forced.Stalls++
+			if last == KindStall {
+				forced.Switches-- // the interruption was that stall
 			}
-			if stalls {
-				i++
-				forced.Stalls++
-			} else {
+		case KindYield:
+			forced.Switches++
+		case KindPick, KindSelect, KindPoint:
+			if chosen > 0 {
 				forced.Switches++
 			}
-		case alternatives == stallLengths && schedule.FocusOneIn > 0:
-			forced.Stalls++
-		case chosen > 0 && (t.picks(i) || t.selects(i)):
-			forced.Switches++
 		}
+		last = kind
 	}
 	return forced
 }
 
-// stallLengths is how many lengths of a stall the kernel chooses from.
-const stallLengths = 256
-
-// choice is the record at i as a decision, if it is one.
-func (t Trace) choice(i int) (chosen, alternatives uint32, ok bool) {
-	if i >= len(t) || t[i].Kind != kernel.TraceChoice {
-		return 0, 0, false
+// decision is the record at i as a decision; its kind is 0 if it is none.
+func (t Trace) decision(i int) (kind Kind, chosen, of uint32) {
+	if t[i].Kind <= kernel.TraceDecision {
+		return 0, 0, 0
 	}
-	return uint32(t[i].What), uint32(t[i].What >> 32), true
-}
-
-// picks is whether the decision at i was which goroutine runs.
-func (t Trace) picks(i int) bool { return i+1 < len(t) && t[i+1].Kind == kernel.TracePick }
-
-// selects is whether the decision at i was taken by a select: its synchronisation
-// point came before.
-func (t Trace) selects(i int) bool {
-	for i--; i >= 0; i-- {
-		switch t[i].Kind {
-		case kernel.TracePoint:
-			for _, pc := range t[i].Callers[:3] {
-				if f := runtime.FuncForPC(pc); f != nil && f.Name() == "runtime.selectgo" {
-					return true
-				}
-			}
-			return false
-		case kernel.TracePick:
-			return true // it yielded in between
-		}
-	}
-	return false
+	return Kind(t[i].Kind - kernel.TraceDecision), uint32(t[i].What), uint32(t[i].What >> 32)
 }

@@ -23,7 +23,7 @@ func traced(t testing.TB, source sim.Source, schedule sim.Schedule) (*sim.Result
 	}
 	ran := simtest.Answer(t, func(t testing.TB) both {
 		result := simtest.InPlace(t, sim.Config{Source: source, Schedule: schedule, Record: true, Trace: true}, func(w *sim.World) { jumble(w) })
-		forced := result.Trace.Forced(schedule)
+		forced := result.Trace.Forced()
 		result.Trace = nil
 		return both{result, forced}
 	})

@@ -266,8 +266,8 @@ func (e event) String() string {
 		what = fmt.Sprintf("goroutine #%d synchronises in", e.what)
 	case kernel.TraceDraw:
 		what = fmt.Sprintf("random number %d is drawn in", e.what)
-	case kernel.TraceChoice:
-		what = fmt.Sprintf("decides for %d of %d", uint32(e.what), e.what>>32)
+	default:
+		what = fmt.Sprintf("%v: %d of %d", Kind(e.kind-kernel.TraceDecision), uint32(e.what), e.what>>32)
 	}
 	return fmt.Sprintf("%d at %v: %s%s", e.decision, e.now, what, e.callers)
 }

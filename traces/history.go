@@ -43,6 +43,21 @@ type Header struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
+// The attributes that the header of a history from a real cluster has.
+const (
+	// AttributeTruth says what the truth was taken from.
+	AttributeTruth = "truth"
+	// AttributeBegan is the time 0 of the history, as RFC 3339 has it.
+	AttributeBegan = "began"
+	// AttributeResource is the resource, AttributeSources where the history is from.
+	AttributeResource, AttributeSources = "resource", "sources"
+	// AttributeUnfinished is when the history was written, if its recorder had not
+	// finished by then.
+	AttributeUnfinished = "unfinished"
+	// AttributeSkew is by how much clocks may have differed.
+	AttributeSkew = "clock-skew"
+)
+
 // The kinds of record, in the order in which they are written.
 const (
 	kindChange     = "change"
@@ -66,47 +81,58 @@ type end struct {
 	Records  int   `json:"records"`  // before this one, without the header
 }
 
+// part is where a history holds its records of one kind.
+type part struct {
+	kind string
+	list reflect.Value // a slice
+}
+
+// parts are those of a history, in the order in which they are written. The events of
+// a stream follow it.
+func parts(h *model.History) []part {
+	of := func(list any) reflect.Value { return reflect.ValueOf(list).Elem() }
+	return []part{
+		{kindChange, of(&h.Truth.Changes)}, {kindCompaction, of(&h.Truth.Compactions)}, {kindFault, of(&h.Faults)},
+		{kindOperation, of(&h.Operations)}, {kindStream, of(&h.Streams)}, {kindInformer, of(&h.Informers)},
+		{kindCensus, of(&h.Censuses)}, {kindLeader, of(&h.Leaders)}, {kindWindow, of(&h.Windows)},
+	}
+}
+
+// record is a line of a history but for the first.
+type record[T any] struct {
+	Kind string `json:"kind"`
+	Data T      `json:"data"`
+}
+
 // WriteHistory writes a history as JSON Lines.
 func WriteHistory(w io.Writer, header Header, h *model.History) error {
 	header.Format, header.Version = HistoryFormat, HistoryVersion
-	lines := &lineWriter{out: bufio.NewWriterSize(w, 1<<16)}
-	lines.value("", header)
-	for i := range h.Truth.Changes {
-		lines.change(&h.Truth.Changes[i])
-	}
-	for i := range h.Truth.Compactions {
-		lines.value(kindCompaction, &h.Truth.Compactions[i])
-	}
-	for i := range h.Faults {
-		lines.value(kindFault, &h.Faults[i])
-	}
-	for i := range h.Operations {
-		lines.value(kindOperation, &h.Operations[i])
-	}
-	for i := range h.Streams {
-		stream := &h.Streams[i]
-		lines.value(kindStream, stream)
-		for j := range stream.Events {
-			lines.event(stream.ID, &stream.Events[j])
+	out := bufio.NewWriterSize(w, 1<<16)
+	lines := json.NewEncoder(out)
+	err := lines.Encode(header)
+	records := 0
+	write := func(kind string, data any) {
+		if err == nil {
+			records, err = records+1, lines.Encode(record[any]{kind, data})
 		}
 	}
-	for i := range h.Informers {
-		lines.value(kindInformer, &h.Informers[i])
+	for _, part := range parts(h) {
+		for i := range part.list.Len() {
+			data := part.list.Index(i).Addr().Interface()
+			write(part.kind, data)
+			if stream, is := data.(*model.Stream); is {
+				for _, event := range stream.Events {
+					event.Stream = stream.ID
+					write(kindEvent, &event)
+				}
+			}
+		}
 	}
-	for i := range h.Censuses {
-		lines.value(kindCensus, &h.Censuses[i])
+	write(kindEnd, end{Healed: h.Healed, End: h.End, Revision: h.Truth.Revision, Records: records})
+	if err == nil {
+		err = out.Flush()
 	}
-	for i := range h.Leaders {
-		lines.value(kindLeader, &h.Leaders[i])
-	}
-	for i := range h.Windows {
-		lines.value(kindWindow, &h.Windows[i])
-	}
-	lines.value(kindEnd, end{Healed: h.Healed, End: h.End, Revision: h.Truth.Revision, Records: lines.written - 1})
-	if lines.err != nil {
-		return fmt.Errorf("write history: %w", lines.err)
-	}
-	if err := lines.out.Flush(); err != nil {
+	if err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
 	return nil
@@ -142,7 +168,10 @@ func readHistory(r io.Reader) (Header, *historyReader, error) {
 	if err != nil {
 		return Header{}, nil, err
 	}
-	reader := &historyReader{lines: lines, history: &model.History{}, streams: map[int]int{}, at: lineNumbers{}, shapes: map[reflect.Type]*shape{}}
+	reader := &historyReader{lines: lines, history: &model.History{}, parts: map[string]reflect.Value{}, streams: map[int]int{}, at: lineNumbers{}}
+	for _, part := range parts(reader.history) {
+		reader.parts[part.kind] = part.list
+	}
 	for {
 		last, err := reader.record()
 		if err != nil {
@@ -182,14 +211,13 @@ type historyReader struct {
 	lines   *lineReader
 	kind    string // of the record that is being read
 	history *model.History
+	parts   map[string]reflect.Value
 	// streams maps the ID of a stream to its index in the history.
 	streams map[int]int
 	// at are the lines of the records read, events apart: those are kept for
 	// each stream, by its index.
 	at     lineNumbers
 	events [][]int
-	// shapes are the fields of the types that have been read.
-	shapes map[reflect.Type]*shape
 }
 
 // numbers returns the lines of all records, events in the order of streams.
@@ -209,59 +237,36 @@ func (r *historyReader) record() (last bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var record struct {
-		Kind string          `json:"kind"`
-		Data json.RawMessage `json:"data"`
-	}
+	var record record[json.RawMessage]
 	if err := json.Unmarshal(line, &record); err != nil {
 		return false, r.bad("is not a JSON record: %s", misfit(err))
 	}
 	r.kind = record.Kind
-	if record.Kind != kindEvent {
-		r.at[record.Kind] = append(r.at[record.Kind], r.lines.number)
-	}
-	h := r.history
 	switch record.Kind {
-	case kindChange:
-		return false, add(r, &h.Truth.Changes, record.Data)
-	case kindCompaction:
-		return false, add(r, &h.Truth.Compactions, record.Data)
-	case kindFault:
-		return false, add(r, &h.Faults, record.Data)
-	case kindOperation:
-		return false, add(r, &h.Operations, record.Data)
-	case kindInformer:
-		return false, add(r, &h.Informers, record.Data)
-	case kindCensus:
-		return false, add(r, &h.Censuses, record.Data)
-	case kindLeader:
-		return false, add(r, &h.Leaders, record.Data)
-	case kindWindow:
-		return false, add(r, &h.Windows, record.Data)
-	case kindStream:
-		if err := add(r, &h.Streams, record.Data); err != nil {
-			return false, err
-		}
-		index := len(h.Streams) - 1
-		if _, again := r.streams[h.Streams[index].ID]; again {
-			return false, r.bad("opens stream %d a second time", h.Streams[index].ID)
-		}
-		r.streams[h.Streams[index].ID] = index
-		r.events = append(r.events, nil)
-		return false, nil
 	case kindEvent:
 		return false, r.event(record.Data)
 	case kindEnd:
+		r.at[kindEnd] = []int{r.lines.number}
 		return true, r.end(record.Data)
 	}
-	return false, r.bad("has the unknown kind %q", record.Kind)
-}
-
-// add decodes a record's data and appends it.
-func add[T any](r *historyReader, to *[]T, data []byte) error {
-	var zero T
-	*to = append(*to, zero)
-	return r.decode(data, &(*to)[len(*to)-1])
+	list, known := r.parts[record.Kind]
+	if !known {
+		return false, r.bad("has the unknown kind %q", record.Kind)
+	}
+	r.at[record.Kind] = append(r.at[record.Kind], r.lines.number)
+	data := reflect.New(list.Type().Elem())
+	if err := r.decode(record.Data, data.Interface()); err != nil {
+		return false, err
+	}
+	list.Set(reflect.Append(list, data.Elem()))
+	if stream, is := data.Interface().(*model.Stream); is {
+		if _, again := r.streams[stream.ID]; again {
+			return false, r.bad("opens stream %d a second time", stream.ID)
+		}
+		r.streams[stream.ID] = list.Len() - 1
+		r.events = append(r.events, nil)
+	}
+	return false, nil
 }
 
 func (r *historyReader) decode(data []byte, into any) error {
@@ -274,11 +279,7 @@ func (r *historyReader) decode(data []byte, into any) error {
 	if data[0] != '{' { // null, which fits everything
 		return r.bad("has data that does not fit the kind %s: expected an object, found %s", r.kind, data)
 	}
-	of := reflect.TypeOf(into)
-	if r.shapes[of] == nil {
-		r.shapes[of] = shapeOf(of)
-	}
-	if field := r.shapes[of].missing(data); field != "" {
+	if field := missing(reflect.TypeOf(into), data); field != "" {
 		return r.bad("lacks the field %s, which a record of kind %s needs", field, r.kind)
 	}
 	return nil
@@ -357,52 +358,4 @@ func (r *lineReader) next() ([]byte, error) {
 		return nil, fmt.Errorf("read history: line %d: %w", r.number+1, err)
 	}
 	return line, err
-}
-
-// lineWriter writes records and remembers the first error. Changes and events,
-// of which there are thousands, are encoded by hand; see encode.go.
-type lineWriter struct {
-	out     *bufio.Writer
-	buffer  []byte
-	written int
-	err     error
-}
-
-// value writes any value as one line, as the data of a record if kind is given.
-func (l *lineWriter) value(kind string, value any) {
-	if l.err != nil {
-		return
-	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		l.err = err
-		return
-	}
-	if kind == "" {
-		l.buffer = append(l.buffer[:0], data...)
-		l.flush()
-		return
-	}
-	l.begin(kind)
-	l.buffer = append(l.buffer, data...)
-	l.end()
-}
-
-func (l *lineWriter) begin(kind string) {
-	l.buffer = append(l.buffer[:0], `{"kind":"`...)
-	l.buffer = append(l.buffer, kind...)
-	l.buffer = append(l.buffer, `","data":`...)
-}
-
-func (l *lineWriter) end() {
-	l.buffer = append(l.buffer, '}')
-	l.flush()
-}
-
-func (l *lineWriter) flush() {
-	l.buffer = append(l.buffer, '\n')
-	if l.err == nil {
-		_, l.err = l.out.Write(l.buffer)
-		l.written++
-	}
 }

@@ -2,7 +2,6 @@ package traces
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -112,26 +111,6 @@ func orNil[T any](s []T) []T {
 		return nil
 	}
 	return s
-}
-
-// TestHandEncodingIsThatOfEncodingJSON keeps encode.go in step with the types.
-func TestHandEncodingIsThatOfEncodingJSON(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		change := rapid.Make[model.Change]().Draw(t, "change")
-		event := rapid.Make[model.Event]().Draw(t, "event")
-		h := &model.History{
-			Truth:   model.Truth{Changes: []model.Change{change}},
-			Streams: []model.Stream{{ID: event.Stream, Events: []model.Event{event}}},
-		}
-		lines := strings.Split(written(t, Header{}, h), "\n")
-		for line, value := range map[int]any{1: change, 3: event} {
-			want, err := json.Marshal(value)
-			require.NoError(t, err)
-			var record struct{ Data json.RawMessage }
-			require.NoError(t, json.Unmarshal([]byte(lines[line]), &record))
-			require.Equal(t, string(want), string(record.Data))
-		}
-	})
 }
 
 func TestHistoryOfTheDocumentation(t *testing.T) {

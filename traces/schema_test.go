@@ -94,14 +94,14 @@ func TestSchemaHasEveryField(t *testing.T) {
 		seen[name] = true
 		require.Contains(t, all, name, "traces/schema/history.schema.json lacks %s", of)
 		d := all[name]
-		s := shapeOf(of)
-		require.ElementsMatch(t, s.names, slices.Collect(maps.Keys(d.Properties)), "the fields of %s and the properties of %s in the schema", of, name)
-		var required []string
-		for i, is := range s.required {
-			if is {
-				required = append(required, s.names[i])
+		var names, required []string
+		for _, field := range fieldsOf(of) {
+			names = append(names, field.name)
+			if field.required {
+				required = append(required, field.name)
 			}
 		}
+		require.ElementsMatch(t, names, slices.Collect(maps.Keys(d.Properties)), "the fields of %s and the properties of %s in the schema", of, name)
 		require.ElementsMatch(t, required, d.Required, "the fields of %s without omitempty, and what %s requires in the schema", of, name)
 		require.Equal(t, false, d.AdditionalProperties, name)
 		require.NotEmpty(t, d.Description, name)

@@ -259,20 +259,19 @@ func TestMissingFields(t *testing.T) {
 	tried := 0
 	for i, line := range lines[1:] {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(line, `{"kind":"`), `"`)
-		s := shapeOf(recordTypes[kind])
-		for field, required := range s.required {
-			if !required {
+		for _, field := range fieldsOf(recordTypes[kind]) {
+			if !field.required {
 				continue
 			}
 			for _, null := range []bool{false, true} {
-				if null && s.lists[field] {
+				if null && field.isList {
 					continue // null is how an empty list may be written
 				}
 				tried++
 				damaged := slices.Clone(lines)
-				damaged[i+1] = without(t, line, s.names[field], null)
+				damaged[i+1] = without(t, line, field.name, null)
 				_, _, err := ReadValidHistory(strings.NewReader(strings.Join(damaged, "\n")))
-				require.EqualError(t, err, fmt.Sprintf("the history holds a bad record: line %d lacks the field %s, which a record of kind %s needs", i+2, s.names[field], kind))
+				require.EqualError(t, err, fmt.Sprintf("the history holds a bad record: line %d lacks the field %s, which a record of kind %s needs", i+2, field.name, kind))
 			}
 		}
 	}

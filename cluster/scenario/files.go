@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/watchsim/watchsim/traces/packed"
+	"github.com/watchsim/watchsim/traces"
 )
 
 // file is what a file in a folder is to hold. One that nothing writes is to be
@@ -38,6 +38,9 @@ func absent(name string) file { return file{name: name} }
 // written goes to the disk as it comes: if the process is killed meanwhile, the
 // temporary files hold what there was.
 func writeAll(folder string, files []file) (err error) {
+	if err := traces.CheckFolder(folder); err != nil {
+		return err
+	}
 	temporaries := make([]string, len(files))
 	defer func() {
 		for _, temporary := range temporaries {
@@ -76,8 +79,8 @@ func writeTemporary(folder string, f file) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if strings.HasSuffix(f.name, packed.Zstd) {
-		compressed := packed.NewWriter(temporary)
+	if strings.HasSuffix(f.name, traces.Zstd) {
+		compressed := traces.NewWriter(temporary)
 		err = errors.Join(f.write(compressed), compressed.Close())
 	} else {
 		err = f.write(temporary)
@@ -93,8 +96,11 @@ func writeTemporary(folder string, f file) (path string, err error) {
 
 // readFile reads a file of a folder, compressed or not.
 func readFile(folder, name string) ([]byte, error) {
-	path := filepath.Join(folder, name)
-	content, err := packed.ReadFile(path)
+	var content []byte
+	path, err := traces.FindIn(folder, name)
+	if err == nil {
+		content, err = traces.ReadFile(path)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: expected the file %s, found none; give the folder that a run has written", ErrFolder, path)

@@ -15,7 +15,6 @@ import (
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/packed"
 	"github.com/watchsim/watchsim/traces/timeline"
 )
 
@@ -86,13 +85,13 @@ func (r *Run) Write(folder string, build Build) error {
 	files := append([]file{
 		text(runFile, about),
 		text(planFile, r.Plan.String()),
-		{tapeFile + packed.Zstd, r.writeTape},
-		{historyFile + packed.Zstd, r.writeHistory},
-		absent(decisionsFile + packed.Zstd),
+		{tapeFile + traces.Zstd, r.writeTape},
+		{historyFile + traces.Zstd, r.writeHistory},
+		absent(decisionsFile + traces.Zstd),
 		text(stacksFile, r.Result.Stacks),
 	}, leftovers()...)
 	if r.Result.Trace != nil {
-		files = append(files, file{decisionsFile + packed.Zstd, r.writeDecisions})
+		files = append(files, file{decisionsFile + traces.Zstd, r.writeDecisions})
 	}
 	return writeAll(folder, files)
 }
@@ -116,8 +115,8 @@ func WriteUnfinished(folder string, spec Spec, build Build, decisions []byte, re
 	return writeAll(folder, append([]file{
 		text(runFile, about),
 		text(planFile, plan.String()),
-		{tapeFile + packed.Zstd, r.writeTape},
-		absent(historyFile + packed.Zstd), absent(decisionsFile + packed.Zstd), absent(stacksFile),
+		{tapeFile + traces.Zstd, r.writeTape},
+		absent(historyFile + traces.Zstd), absent(decisionsFile + traces.Zstd), absent(stacksFile),
 	}, append(leftovers(), text(reportFile, report))...))
 }
 
@@ -152,7 +151,7 @@ func (r *Run) writeHistory(w io.Writer) error {
 }
 
 func (r *Run) writeDecisions(w io.Writer) error {
-	return sim.WriteDecisions(w, r.Result.Trace.Decisions(r.Schedule))
+	return sim.WriteDecisions(w, r.Result.Trace.Decisions())
 }
 
 // WriteVerdict adds what the oracle says, and the report for people.
@@ -262,5 +261,9 @@ func Decisions(folder string) ([]sim.Decision, error) {
 // OpenDecisions opens the decisions that a run has left in its folder. The error is
 // fs.ErrNotExist if it has left none.
 func OpenDecisions(folder string) (io.ReadCloser, error) {
-	return packed.Open(filepath.Join(folder, decisionsFile))
+	path, err := traces.FindIn(folder, decisionsFile)
+	if err != nil {
+		return nil, err
+	}
+	return traces.OpenFile(path)
 }

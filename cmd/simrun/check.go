@@ -56,6 +56,7 @@ func checkCommand() *cobra.Command {
 
 func check(command *cobra.Command, paths []string, config linearizability.Config, staleAfter time.Duration, asJSON bool) error {
 	worst := judge.Sound
+	out, errs := traces.PrintableWriter(command.OutOrStdout()), traces.PrintableWriter(command.ErrOrStderr())
 	for i, path := range paths {
 		verdict := judge.File(path, command.InOrStdin(), config)
 		if staleAfter >= 0 {
@@ -64,17 +65,17 @@ func check(command *cobra.Command, paths []string, config linearizability.Config
 		worst = max(worst, verdict.Standing())
 		switch {
 		case asJSON:
-			if err := json.NewEncoder(command.OutOrStdout()).Encode(verdict); err != nil {
+			if err := json.NewEncoder(out).Encode(verdict); err != nil {
 				return err
 			}
 		case verdict.Error == "":
 			if i > 0 {
-				fmt.Fprintln(command.OutOrStdout())
+				fmt.Fprintln(out)
 			}
-			fmt.Fprint(command.OutOrStdout(), verdict.Report())
+			fmt.Fprint(out, verdict.Report())
 		}
 		if verdict.Error != "" {
-			fmt.Fprintf(command.ErrOrStderr(), "simrun: %s\n", verdict.Error)
+			fmt.Fprintf(errs, "simrun: %s\n", verdict.Error)
 		}
 	}
 	return map[judge.Standing]error{

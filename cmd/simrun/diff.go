@@ -18,7 +18,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/packed"
+	"github.com/watchsim/watchsim/traces/judge"
 )
 
 // diffCommand says where two runs or histories part.
@@ -37,7 +37,7 @@ func diffCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return diff(command.OutOrStdout(), arguments[0], arguments[1])
+			return diff(traces.PrintableWriter(command.OutOrStdout()), arguments[0], arguments[1])
 		},
 	}
 }
@@ -228,16 +228,6 @@ func momentsOf(path string) ([]explain.Moment, error) {
 
 // historyAt reads the history at a path, or in the folder there.
 func historyAt(path string) (*model.History, error) {
-	if scenario.HasRun(path) {
-		path = filepath.Join(path, "history.jsonl")
-	}
-	file, err := packed.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("expected a history or the folder of a run: %w", err)
-	}
-	_, history, err := traces.ReadValidHistory(file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return history, nil
+	recorded, err := judge.Read(path, strings.NewReader(""))
+	return recorded.History, err
 }

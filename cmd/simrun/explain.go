@@ -161,7 +161,7 @@ func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded 
 		Try: shrink.Runner(pool, guarantee, ""), Workers: f.workers, Budget: f.budget,
 		Shows: lastBefore(decisions, recorded.Began+shows),
 		IsLength: func(number uint64) bool {
-			return number <= uint64(len(decisions)) && decisions[number-1].Kind == sim.DecidesLength
+			return number <= uint64(len(decisions)) && decisions[number-1].Kind == sim.KindLength
 		},
 	}
 	found, calmer, err := decisive.Find(command.Context(), config, shrink.Case{Spec: recorded.Spec, Tape: recorded.Tape})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +42,7 @@ func importCommand() *cobra.Command {
 				return err
 			}
 			for _, note := range notes {
-				fmt.Fprintf(command.ErrOrStderr(), "left out: %s\n", note)
+				fmt.Fprintf(traces.PrintableWriter(command.ErrOrStderr()), "left out: %s\n", note)
 			}
 			return writeHistory(command.OutOrStdout(), out, header, h)
 		},
@@ -58,16 +59,53 @@ func importCommand() *cobra.Command {
 
 // writeHistory writes a history to a file, or to standard output.
 func writeHistory(stdout io.Writer, path string, header traces.Header, h *model.History) error {
+	write := func(w io.Writer) error { return traces.WriteHistory(w, header, h) }
 	if path == "-" {
-		return traces.WriteHistory(stdout, header, h)
+		return write(stdout)
 	}
-	file, err := os.Create(path)
+	return writeFile(path, write)
+}
+
+// writeFile writes a file so that there is a whole one at any time: beside its place
+// first. What is no file, such as a pipe, is written to as it is.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	if isFile(path) {
+		return replaceFile(path, write)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		var of *fs.PathError
-		if errors.As(err, &of) {
-			err = of.Err
-		}
-		return fmt.Errorf("--out: cannot write to %s: %w", path, err)
+		return notWritten(path, err)
 	}
-	return errors.Join(traces.WriteHistory(file, header, h), file.Close())
+	return errors.Join(write(file), file.Close())
+}
+
+// isFile reports whether a path is that of a file, or of none yet.
+func isFile(path string) bool {
+	about, err := os.Lstat(path)
+	return err != nil || about.Mode().IsRegular()
+}
+
+func replaceFile(path string, write func(io.Writer) error) error {
+	beside, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return notWritten(path, err)
+	}
+	err = errors.Join(write(beside), beside.Chmod(0o644), beside.Close())
+	if err == nil {
+		err = os.Rename(beside.Name(), path)
+	}
+	if err != nil {
+		os.Remove(beside.Name())
+		return notWritten(path, err)
+	}
+	return nil
+}
+
+// notWritten names the path once.
+func notWritten(path string, err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	return fmt.Errorf("-o: expected a place that can be written to, found that %s cannot: %w", path, err)
 }

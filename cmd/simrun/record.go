@@ -15,22 +15,19 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/cluster"
-	"github.com/watchsim/watchsim/traces/observe"
-	"github.com/watchsim/watchsim/traces/record"
+	"github.com/watchsim/watchsim/traces/recorder"
 )
 
 // recordFlags are what `simrun record` takes.
 type recordFlags struct {
-	kubeconfig, context, tlsServerName string
-	insecure                           bool
-	servers                            []string
-	resource, namespace                string
-	duration, probeEvery               time.Duration
-	options                            record.Options
-	out                                string
+	kubeconfig, context, tokenFile, authority, tlsServerName string
+	insecure                                                 bool
+	servers                                                  []string
+	resource, namespace                                      string
+	duration, probeEvery                                     time.Duration
+	options                                                  recorder.Options
+	out                                                      string
 }
 
 // recordCommand records what API servers show.
@@ -47,14 +44,17 @@ func recordCommand() *cobra.Command {
 			"docs/real-clusters.md says what it can show.",
 		Example: "  simrun record --resource pods --duration 10m -o history.jsonl\n" +
 			"  simrun record --resource leases.coordination.k8s.io --namespace kube-system \\\n" +
-			"    --server a=https://10.0.0.1:6443 --server b=https://10.0.0.2:6443 -o history.jsonl",
+			"    --server a=https://10.0.0.1:6443 --server b=https://10.0.0.2:6443 -o history.jsonl\n" +
+			"  simrun record --resource pods --server https://10.0.0.1:6443 --token-file token --certificate-authority ca.crt",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
 	}
 	flags := command.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file with the cluster and credentials (default: as kubectl has it)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file with the cluster and credentials (default: that of kubectl, or the service account of the pod that this runs in)")
 	flags.StringVar(&f.context, "context", "", "context in that file (default: its current one)")
-	flags.StringArrayVar(&f.servers, "server", nil, "API server as NAME=URL, asked with the same credentials; may be given again (default: the kubeconfig's)")
+	flags.StringArrayVar(&f.servers, "server", nil, "API server as URL or NAME=URL, asked with the same credentials; may be given again (default: the kubeconfig's)")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with a bearer token, in the place of a kubeconfig")
+	flags.StringVar(&f.authority, "certificate-authority", "", "file with the certificates that sign those of the servers")
 	flags.StringVar(&f.tlsServerName, "tls-server-name", "", "name that the servers' certificates have, if it is not that of the URL")
 	flags.BoolVar(&f.insecure, "insecure-skip-tls-verify", false, "do not verify the servers' certificates")
 	flags.StringVar(&f.resource, "resource", "", "the resource to record, such as pods or deployments.apps")
@@ -78,14 +78,16 @@ func (f *recordFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if f.out != "-" { // better found out now than after the recording
-		file, err := os.OpenFile(f.out, os.O_CREATE|os.O_WRONLY, 0o600)
+	if f.out != "-" && isFile(f.out) { // better found out now than after the recording
+		beside, err := os.CreateTemp(filepath.Dir(f.out), "."+filepath.Base(f.out)+"-*")
 		if err != nil {
-			return fmt.Errorf("--out: %w", err)
+			return notWritten(f.out, err)
 		}
-		file.Close()
+		if err := errors.Join(beside.Close(), os.Remove(beside.Name())); err != nil {
+			return notWritten(f.out, err)
+		}
 	}
-	observation, err := observe.Start(command.Context(), observe.Config{
+	observation, err := recorder.Start(command.Context(), recorder.Config{
 		Servers: servers, Resource: f.resource, Namespace: f.namespace, ProbeEvery: f.probeEvery, Options: f.options,
 	})
 	if err != nil {
@@ -108,7 +110,7 @@ const (
 // keepWriting writes what was recorded so far, again and again, until ctx is done or
 // the time is up. Each history takes the place of the one before at once, so that there
 // is a whole one whenever the command is killed.
-func (f *recordFlags) keepWriting(ctx context.Context, recorder *record.Recorder) error {
+func (f *recordFlags) keepWriting(ctx context.Context, r *recorder.Recorder) error {
 	end := time.After(f.duration)
 	pause := writeEvery
 	for {
@@ -119,92 +121,99 @@ func (f *recordFlags) keepWriting(ctx context.Context, recorder *record.Recorder
 			return nil
 		case <-time.After(pause):
 		}
-		if !f.replaces() {
+		if f.out == "-" || !isFile(f.out) {
 			pause = f.duration // who reads from a pipe wants one history
 			continue
 		}
 		began := time.Now()
-		header, h, _, err := recorder.History()
+		header, h, _, err := r.History()
 		if err != nil {
 			return err
 		}
-		header.Attributes[cluster.AttributeUnfinished] = began.UTC().Format(time.RFC3339)
-		if err := f.replace(header, h); err != nil {
+		header.Attributes[traces.AttributeUnfinished] = began.UTC().Format(time.RFC3339)
+		if err := writeHistory(nil, f.out, header, h); err != nil {
 			return err
 		}
 		pause = max(writeEvery, writeShare*time.Since(began))
 	}
 }
 
-// replaces is whether the file to write can be replaced by another one.
-func (f *recordFlags) replaces() bool {
-	about, err := os.Lstat(f.out)
-	return f.out != "-" && err == nil && about.Mode().IsRegular()
-}
-
-// replace writes a history beside the file and puts it in the file's place.
-func (f *recordFlags) replace(header traces.Header, h *model.History) (err error) {
-	beside, err := os.CreateTemp(filepath.Dir(f.out), "."+filepath.Base(f.out)+"-*")
-	if err != nil {
-		return fmt.Errorf("--out: cannot write beside %s: %w", f.out, err)
-	}
-	err = errors.Join(traces.WriteHistory(beside, header, h), beside.Close())
-	if err == nil {
-		err = os.Rename(beside.Name(), f.out)
-	}
-	if err != nil {
-		os.Remove(beside.Name())
-		return fmt.Errorf("--out: cannot write %s: %w", f.out, err)
-	}
-	return nil
-}
-
-func (f *recordFlags) write(stdout, stderr io.Writer, recorder *record.Recorder) error {
-	header, h, notes, err := recorder.History()
+func (f *recordFlags) write(stdout, stderr io.Writer, r *recorder.Recorder) error {
+	header, h, notes, err := r.History()
 	if err != nil {
 		return err
 	}
 	for _, note := range notes {
-		fmt.Fprintf(stderr, "left out: %s\n", note)
-	}
-	if f.replaces() {
-		return f.replace(header, h)
+		fmt.Fprintf(traces.PrintableWriter(stderr), "left out: %s\n", note)
 	}
 	return writeHistory(stdout, f.out, header, h)
 }
 
-// apiServers are the servers asked for, with the credentials of the kubeconfig.
-func (f *recordFlags) apiServers() ([]observe.Server, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+// apiServers are the servers to record, with the credentials for them.
+func (f *recordFlags) apiServers() ([]recorder.Server, error) {
+	config, err := f.credentials()
 	if err != nil {
-		return nil, fmt.Errorf("--kubeconfig: expected a cluster and credentials, found none that can be used: %w", err)
+		return nil, err
 	}
 	config.UserAgent = "simrun-record"
 	if f.tlsServerName != "" {
 		config.TLSClientConfig.ServerName = f.tlsServerName
+	}
+	if f.authority != "" {
+		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, f.authority
 	}
 	if f.insecure {
 		config.TLSClientConfig.Insecure = true
 		config.TLSClientConfig.CAData, config.TLSClientConfig.CAFile = nil, ""
 	}
 	if len(f.servers) == 0 {
-		return []observe.Server{{Name: "apiserver", Config: config}}, nil
+		return []recorder.Server{{Name: "apiserver", Config: config}}, nil
 	}
-	var servers []observe.Server
+	var servers []recorder.Server
 	named := map[string]bool{}
 	for _, server := range f.servers {
-		name, address, ok := strings.Cut(server, "=")
+		name, address, isNamed := strings.Cut(server, "=")
+		if !isNamed {
+			address = server
+		}
 		parsed, err := url.Parse(address)
-		if !ok || name == "" || err != nil || parsed.Host == "" || parsed.User != nil || named[name] {
+		if err == nil && !isNamed {
+			name = parsed.Host
+		}
+		if err != nil || name == "" || parsed.Host == "" || parsed.User != nil || named[name] {
 			// The address is not shown: it may hold a password.
-			return nil, fmt.Errorf("--server: expected NAME=URL, with a name of its own and no credentials in the URL, found something else under the name %q", name)
+			return nil, fmt.Errorf("--server: expected URL or NAME=URL, with a name of its own and no credentials in the URL, found something else in server %d", len(servers)+1)
 		}
 		named[name] = true
 		own := rest.CopyConfig(config)
 		own.Host = address
-		servers = append(servers, observe.Server{Name: name, Config: own})
+		servers = append(servers, recorder.Server{Name: name, Config: own})
 	}
 	return servers, nil
+}
+
+// credentials are those of the token file, of the kubeconfig, or of the pod that this
+// runs in, whichever there is first. A server may need none.
+func (f *recordFlags) credentials() (*rest.Config, error) {
+	if f.tokenFile != "" {
+		if _, err := os.ReadFile(f.tokenFile); err != nil {
+			return nil, fmt.Errorf("--token-file: expected a file with a bearer token: %w", err)
+		}
+		if len(f.servers) == 0 {
+			return nil, errors.New("--token-file: expected --server URL beside it, found none")
+		}
+		return &rest.Config{BearerTokenFile: f.tokenFile}, nil
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	switch {
+	case err == nil:
+		return config, nil
+	case clientcmd.IsEmptyConfig(err) && f.kubeconfig == "" && len(f.servers) > 0:
+		return &rest.Config{}, nil
+	case clientcmd.IsEmptyConfig(err):
+		return nil, errors.New("expected a cluster to record, found no kubeconfig and no service account of a pod; give --kubeconfig FILE, or --server URL with --token-file FILE")
+	}
+	return nil, fmt.Errorf("--kubeconfig: expected a cluster and credentials, found none that can be used: %w", err)
 }

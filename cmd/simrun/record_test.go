@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,9 +18,10 @@ import (
 )
 
 // fakeAPI is as much of an API server as discovery, lists and watches of pods take.
-// Package observe tests the recorder against a real one.
+// Package recorder tests the recorder against a real one.
 type fakeAPI struct {
 	*httptest.Server
+	authorization atomic.Value // of the last request
 
 	mu      sync.Mutex
 	names   []string // of the pods, the first at RV 10
@@ -42,6 +44,7 @@ func startFakeAPI(t *testing.T) *fakeAPI {
 		`{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["list","watch"]}]}`)
 	mux.HandleFunc("/api/v1/pods", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		f.authorization.Store(r.Header.Get("Authorization"))
 		if r.URL.Query().Get("watch") == "" {
 			f.list(w)
 			return
@@ -160,6 +163,33 @@ func TestWhatIsRecordedCanBeJudged(t *testing.T) {
 	require.GreaterOrEqual(t, len(h.Truth.Changes), 2)
 }
 
+// TestRecordNeedsNoKubeconfig asks servers that are named on the command line, with a
+// token and without.
+func TestRecordNeedsNoKubeconfig(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/nowhere/kubeconfig")
+	api := startFakeAPI(t)
+	token := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte("t0ken"), 0o600))
+	for name, row := range map[string]struct {
+		arguments     []string
+		server, token string
+	}{
+		"a URL":             {[]string{"--server", api.URL}, strings.TrimPrefix(api.URL, "http://"), ""},
+		"a name and a URL":  {[]string{"--server", "a=" + api.URL}, "a", ""},
+		"a URL and a token": {[]string{"--server", "a=" + api.URL, "--token-file", token}, "a", "Bearer t0ken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "history.jsonl")
+			code, _, stderr := simrun(t, append([]string{"record", "--resource", "pods", "--duration", "500ms", "-o", out}, row.arguments...)...)
+			require.Equal(t, exitPassed, code, stderr)
+			history, err := os.ReadFile(out)
+			require.NoError(t, err)
+			require.Contains(t, string(history), `"server":"`+row.server+`"`)
+			require.Equal(t, row.token, api.authorization.Load())
+		})
+	}
+}
+
 func TestWhatWasRecordedBeforeAKillIsThere(t *testing.T) {
 	api := startFakeAPI(t)
 	out := filepath.Join(t.TempDir(), "history.jsonl")
@@ -182,13 +212,17 @@ func TestWhatWasRecordedBeforeAKillIsThere(t *testing.T) {
 
 func TestRecordRefusesBadUsage(t *testing.T) {
 	kubeconfig := startFakeAPI(t).kubeconfig(t)
+	t.Setenv("KUBECONFIG", "/nowhere/kubeconfig")
 	for says, arguments := range map[string]string{
-		"--resource: expected a resource to record":                                     "record",
-		"expected --duration above 0 and --probe-every of at least 0, found 0s and 10s": "record --resource pods --duration 0s",
-		"--kubeconfig: expected a cluster and credentials, found none that can be used": "record --resource pods --kubeconfig /nowhere/kubeconfig",
-		"--server: expected NAME=URL, with a name of its own":                           "record --resource pods --server https://a:b@c --kubeconfig " + kubeconfig,
-		"--out: open /nowhere/history.jsonl":                                            "record --resource pods -o /nowhere/history.jsonl --kubeconfig " + kubeconfig,
-		"expected apiserver to know the resource \"parrots\"":                           "record --resource parrots -o parrots.jsonl --kubeconfig " + kubeconfig,
+		"--resource: expected a resource to record":                                                                                                         "record",
+		"expected --duration above 0 and --probe-every of at least 0, found 0s and 10s":                                                                     "record --resource pods --duration 0s",
+		"--kubeconfig: expected a cluster and credentials, found none that can be used":                                                                     "record --resource pods --kubeconfig /nowhere/kubeconfig",
+		"--server: expected URL or NAME=URL, with a name of its own":                                                                                        "record --resource pods --server https://a:b@c --kubeconfig " + kubeconfig,
+		"-o: expected a place that can be written to, found that /nowhere/history.jsonl cannot: no such file or directory":                                  "record --resource pods -o /nowhere/history.jsonl --kubeconfig " + kubeconfig,
+		"expected a cluster to record, found no kubeconfig and no service account of a pod; give --kubeconfig FILE, or --server URL with --token-file FILE": "record --resource pods",
+		"--token-file: expected a file with a bearer token: open /nowhere/token: no such file or directory":                                                 "record --resource pods --token-file /nowhere/token --server https://a",
+		"--token-file: expected --server URL beside it, found none":                                                                                         "record --resource pods --token-file " + kubeconfig,
+		"expected apiserver to know the resource \"parrots\"":                                                                                               "record --resource parrots -o parrots.jsonl --kubeconfig " + kubeconfig,
 	} {
 		code, stdout, stderr := simrun(t, strings.Fields(arguments)...)
 		requireRefused(t, says, code, stdout, stderr)

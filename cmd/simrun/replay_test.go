@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/packed"
 )
 
 // recordRun leaves the artefacts of a run and returns their folder.
@@ -99,7 +98,7 @@ func TestReplayWritesDownWhatHappens(t *testing.T) {
 func TestReplayOfAChangedTapeDiffers(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	path := filepath.Join(folder, "tape.bin")
-	content, err := packed.ReadFile(path)
+	content, err := traces.ReadFile(path)
 	require.NoError(t, err)
 	tape, err := traces.ReadTape(bytes.NewReader(content))
 	require.NoError(t, err)
@@ -121,7 +120,7 @@ func TestReplayOfAChangedTapeDiffers(t *testing.T) {
 func TestAFolderOfVersion1Replays(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	for _, name := range []string{"tape.bin", "history.jsonl"} {
-		content, err := packed.ReadFile(filepath.Join(folder, name))
+		content, err := traces.ReadFile(filepath.Join(folder, name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 		require.NoError(t, os.Remove(filepath.Join(folder, name+".zst")))
@@ -187,9 +186,9 @@ func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 			changed := filepath.Join(t.TempDir(), "changed")
 			require.NoError(t, os.CopyFS(changed, os.DirFS(folder)))
 			path := filepath.Join(changed, row.file)
-			there, err := packed.Find(path)
+			there, err := traces.FindFile(path)
 			require.NoError(t, err)
-			content, err := packed.ReadFile(path)
+			content, err := traces.ReadFile(path)
 			require.NoError(t, err)
 			require.NoError(t, os.Remove(there))
 			if row.change != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/packed"
 )
 
 // stop replays a run up to a place in it.
@@ -68,7 +67,7 @@ const lastShown = 8
 
 // stopped says what a run that was stopped was doing.
 func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Recorded, job swarm.Job, answer swarm.Answer, began time.Duration) error {
-	tape, err := packed.ReadFile(filepath.Join(job.Folder, "tape.bin"))
+	tape, err := traces.ReadFile(filepath.Join(job.Folder, "tape.bin"))
 	if err != nil {
 		return err
 	}

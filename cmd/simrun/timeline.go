@@ -3,13 +3,14 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/judge"
 	"github.com/watchsim/watchsim/traces/timeline"
 )
@@ -33,7 +34,7 @@ func timelineCommand() *cobra.Command {
 			return drawTimeline(command, arguments[0], out)
 		},
 	}
-	command.Flags().StringVarP(&out, "output", "o", "", "file to write (default: "+timeline.File+" beside the history, or here for standard input)")
+	command.Flags().StringVarP(&out, "out", "o", "", "file to write, or - for standard output (default: "+timeline.File+" beside the history, or here for standard input)")
 	return command
 }
 
@@ -42,7 +43,9 @@ func drawTimeline(command *cobra.Command, path, out string) error {
 	if err != nil {
 		return err
 	}
+	put := writeFile
 	if out == "" {
+		put = replaceFile // a link that the folder came with is not followed
 		out = timeline.File
 		if path != judge.Stdin {
 			out = filepath.Join(filepath.Dir(recorded.Name), timeline.File)
@@ -61,14 +64,21 @@ func drawTimeline(command *cobra.Command, path, out string) error {
 	if err := timeline.Write(&page, drawn); err != nil {
 		return err
 	}
-	err = os.WriteFile(out, page.Bytes(), 0o644)
-	if err == nil && reads != nil {
-		err = os.WriteFile(filepath.Join(filepath.Dir(out), timeline.ReadsFile), reads, 0o644)
+	if out == "-" {
+		_, err := page.WriteTo(command.OutOrStdout())
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("-o: expected a place that can be written to, found %w", err)
+	size := page.Len()
+	if err := put(out, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
+		return err
 	}
-	fmt.Fprintf(command.OutOrStdout(), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", verdict.Outcome, recorded.Name,
-		len(recorded.History.Streams), len(verdict.Violations), float64(page.Len())/1024, out)
+	if reads != nil {
+		err := put(filepath.Join(filepath.Dir(out), timeline.ReadsFile), func(w io.Writer) error { _, err := w.Write(reads); return err })
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(traces.PrintableWriter(command.OutOrStdout()), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", verdict.Outcome, recorded.Name,
+		len(recorded.History.Streams), len(verdict.Violations), float64(size)/1024, out)
 	return nil
 }

@@ -46,7 +46,7 @@ func TestTimelineRefusesInASentence(t *testing.T) {
 		"nothing":         {[]string{}, "expected one history to draw, found 0 arguments"},
 		"two":             {[]string{"a", "b"}, "expected one history to draw, found 2 arguments"},
 		"no such file":    {[]string{"nowhere.jsonl"}, "nowhere.jsonl: expected a history"},
-		"no place for it": {[]string{exampleHistory, "-o", "/nowhere/at/all.html"}, "-o: expected a place that can be written to"},
+		"no place for it": {[]string{exampleHistory, "-o", "/nowhere/at/all.html"}, "-o: expected a place that can be written to, found that /nowhere/at/all.html cannot: no such file or directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr strings.Builder

@@ -90,12 +90,13 @@ func (s Story) Turns() []Turn {
 	for i := 0; i < len(s.Decisions); i++ {
 		d := s.Decisions[i]
 		// An interruption is decided in up to three steps: that the next one is so far
-		// away, whether it is a stall, and how long. The last tells of all.
+		// away, or that the place is in focus; whether it is a stall; and how long. The
+		// last tells of all.
 		group := []sim.Decision{d}
-		for d.Kind == sim.DecidesYield && i+1 < len(s.Decisions) && (s.Decisions[i+1].Kind == sim.DecidesStall || s.Decisions[i+1].Kind == sim.DecidesLength) {
+		for (d.Kind == sim.KindYield || d.Kind == sim.KindFocus) && i+1 < len(s.Decisions) && (s.Decisions[i+1].Kind == sim.KindStall || s.Decisions[i+1].Kind == sim.KindLength) {
 			i++
 			group = append(group, s.Decisions[i])
-			if s.Decisions[i].Kind == sim.DecidesLength {
+			if s.Decisions[i].Kind == sim.KindLength {
 				break
 			}
 		}
@@ -104,7 +105,7 @@ func (s Story) Turns() []Turn {
 			continue
 		}
 		turn := Turn{Decision: group[len(group)-1]}
-		if turn.Decision.Kind == sim.DecidesLength {
+		if turn.Decision.Kind == sim.KindLength {
 			turn.Held = s.Schedule.StallLength(turn.Decision.Chosen)
 			if turn.Decision.Number == s.Found.Last {
 				turn.TooShort = s.Schedule.StallLength(s.Found.TooShort)

@@ -37,14 +37,14 @@ func (p *points) passes(decision uint64, at time.Duration, goroutine uint64, fun
 func told(p points, more ...sim.Decision) Story {
 	var decisions []sim.Decision
 	for number := range uint64(20) {
-		decisions = append(decisions, sim.Decision{Number: number + 1, At: time.Second, Kind: sim.DecidesPick, Goroutine: 1})
+		decisions = append(decisions, sim.Decision{Number: number + 1, At: time.Second, Kind: sim.KindPick, Goroutine: 1})
 	}
 	for _, d := range more {
 		decisions[d.Number-1] = d
 	}
-	decisions[17] = sim.Decision{Number: 18, At: 2 * time.Second, Kind: sim.DecidesYield, Chosen: 3, Goroutine: 7}
-	decisions[18] = sim.Decision{Number: 19, At: 2 * time.Second, Kind: sim.DecidesStall, Chosen: 1, Goroutine: 7}
-	decisions[19] = sim.Decision{Number: 20, At: 2 * time.Second, Kind: sim.DecidesLength, Chosen: 2, Goroutine: 7}
+	decisions[17] = sim.Decision{Number: 18, At: 2 * time.Second, Kind: sim.KindYield, Chosen: 3, Goroutine: 7}
+	decisions[18] = sim.Decision{Number: 19, At: 2 * time.Second, Kind: sim.KindStall, Chosen: 1, Goroutine: 7}
+	decisions[19] = sim.Decision{Number: 20, At: 2 * time.Second, Kind: sim.KindLength, Chosen: 2, Goroutine: 7}
 	return Story{
 		Found: Found{Last: 20, Numbers: []uint64{20}, Enough: 2, TooShort: 1}, Decisions: decisions, Points: p,
 		Schedule: sim.Schedule{StallMin: 960 * time.Millisecond, StallMax: 2 * time.Second},
@@ -91,7 +91,7 @@ func TestACallThatWasHeldUpSaysSo(t *testing.T) {
 	var p points
 	p.passes(10, 1600*time.Millisecond, 9, cache+".(*Cache).Watch watch.go:10", "example.org/server.serve serve.go:1")
 	p.passes(40, 3200*time.Millisecond, 9, cache+".(*Cache).Watch watch.go:20", "example.org/server.serve serve.go:1")
-	story := told(p, sim.Decision{Number: 12, At: 1600 * time.Millisecond, Kind: sim.DecidesLength, Chosen: 200, Goroutine: 9})
+	story := told(p, sim.Decision{Number: 12, At: 1600 * time.Millisecond, Kind: sim.KindLength, Chosen: 200, Goroutine: 9})
 	call := story.Turns()[0].UnderWay[0]
 	require.Equal(t, uint64(12), call.Decision)
 	require.Equal(t, 2*time.Second, call.Held)

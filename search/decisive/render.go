@@ -62,12 +62,14 @@ func (p *paper) clock(at time.Duration) string { return fmt.Sprintf("%.3fs", (at
 
 func (t Turn) write(p *paper, number int) {
 	d := t.Decision
-	what := map[string]string{
-		sim.DecidesPick:   fmt.Sprintf("goroutine #%d runs before %s that had waited longer", d.Goroutine, others(d.Chosen)),
-		sim.DecidesYield:  fmt.Sprintf("goroutine #%d is interrupted, and others run first", d.Goroutine),
-		sim.DecidesStall:  fmt.Sprintf("goroutine #%d is interrupted, and others run first", d.Goroutine),
-		sim.DecidesLength: fmt.Sprintf("goroutine #%d is held up for %s", d.Goroutine, lasting(t.Held)),
-		sim.DecidesSelect: fmt.Sprintf("goroutine #%d finds another case of a select ready first", d.Goroutine),
+	what := map[sim.Kind]string{
+		sim.KindPick:   fmt.Sprintf("goroutine #%d runs before %s that had waited longer", d.Goroutine, others(d.Chosen)),
+		sim.KindYield:  fmt.Sprintf("goroutine #%d is interrupted, and others run first", d.Goroutine),
+		sim.KindStall:  fmt.Sprintf("goroutine #%d is interrupted, and others run first", d.Goroutine),
+		sim.KindFocus:  fmt.Sprintf("goroutine #%d is held up where it came by", d.Goroutine),
+		sim.KindPoint:  fmt.Sprintf("goroutine #%d lets others go first", d.Goroutine),
+		sim.KindLength: fmt.Sprintf("goroutine #%d is held up for %s", d.Goroutine, lasting(t.Held)),
+		sim.KindSelect: fmt.Sprintf("goroutine #%d finds another case of a select ready first", d.Goroutine),
 	}[d.Kind]
 	short := ""
 	if t.TooShort > 0 {

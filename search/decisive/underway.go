@@ -161,7 +161,7 @@ func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 		}
 	}
 	for _, d := range s.Decisions {
-		if d.Goroutine == call.Goroutine && d.Kind == sim.DecidesLength && d.At <= until && d.At+s.Schedule.StallLength(d.Chosen) >= until {
+		if d.Goroutine == call.Goroutine && d.Kind == sim.KindLength && d.At <= until && d.At+s.Schedule.StallLength(d.Chosen) >= until {
 			call.Held, call.Decision = s.Schedule.StallLength(d.Chosen), d.Number
 		}
 	}

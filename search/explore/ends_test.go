@@ -13,7 +13,7 @@ import (
 // from it and end their windows as it does.
 func TestARunThatIsNotJudgedHasTheVerdictOfItsEnd(t *testing.T) {
 	made := func(failed bool, departed Outcome) Result {
-		choices := []sim.Choice{{Kind: sim.AtPoint, Alternatives: 3, State: 7}}
+		choices := []sim.Choice{{Kind: sim.KindPoint, Alternatives: 3, State: 7}}
 		departed.End, departed.Explored = 5, sim.Explored{Choices: choices, State: 9}
 		result, err := Search(context.Background(), NewExhaustive(1, 1), oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
 			if len(a.Deviations) > 0 {

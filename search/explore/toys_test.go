@@ -339,8 +339,8 @@ func TestARunnerThatFailsEndsTheSearch(t *testing.T) {
 // TestContradictionsAreNotExhaustion makes up runs that a hash of their state does not
 // tell apart.
 func TestContradictionsAreNotExhaustion(t *testing.T) {
-	choice := sim.Choice{Kind: sim.AtPoint, Alternatives: 2, State: 7}
-	later := sim.Choice{Kind: sim.AtPick, Alternatives: 2, State: 8}
+	choice := sim.Choice{Kind: sim.KindPoint, Alternatives: 2, State: 7}
+	later := sim.Choice{Kind: sim.KindPick, Alternatives: 2, State: 8}
 	made := func(second Outcome) (Result, *Exhaustive) {
 		strategy := NewExhaustive(1, 1)
 		result, err := Search(context.Background(), strategy, oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
@@ -366,7 +366,7 @@ func TestContradictionsAreNotExhaustion(t *testing.T) {
 	require.Empty(t, result.Exhausted)
 
 	lost := alike
-	lost.Explored.Choices = []sim.Choice{{Kind: sim.AtPoint, Alternatives: 2, State: 6}, later}
+	lost.Explored.Choices = []sim.Choice{{Kind: sim.KindPoint, Alternatives: 2, State: 6}, later}
 	result, strategy = made(lost)
 	require.Equal(t, 1, strategy.Lost, "the first decision was not met again")
 	require.Empty(t, result.Exhausted)

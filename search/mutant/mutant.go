@@ -75,7 +75,7 @@ func Find(name string) (Mutant, error) {
 
 // Patch is the mutant's edit.
 func (m Mutant) Patch() overlay.Patch {
-	return overlay.Patch{Module: m.Module, File: m.File, Anchor: m.Anchor, Replacement: m.Replacement}
+	return overlay.Patch{Module: m.Module, Edit: overlay.Edit{File: m.File, Anchor: m.Anchor, Replacement: m.Replacement}}
 }
 
 // in are flags of simrun that name a scenario.

@@ -19,15 +19,11 @@ var ErrMoved = errors.New("a mutant's edit does not apply")
 func (m Mutant) Check(dir string) error {
 	path := filepath.Join(dir, filepath.FromSlash(m.File))
 	text, err := os.ReadFile(path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%w: %s: expected the file %s of %s, found %v; %s", ErrMoved, m.Name, m.File, m.Module, err, m.whereabouts(dir))
-	case m.Anchor == "":
-		return fmt.Errorf("%w: %s: expected an anchor, found none; give the code of %s that is replaced", ErrMoved, m.Name, m.File)
 	}
-	if n := strings.Count(string(text), m.Anchor); n != 1 {
-		return fmt.Errorf("%w: %s: expected its anchor once in %s of %s, found it %d times; %s; the anchor is\n%s",
-			ErrMoved, m.Name, m.File, m.Module, n, m.whereabouts(dir), m.Anchor)
+	if _, err := m.Patch().Apply(string(text)); err != nil {
+		return fmt.Errorf("%w: %s of %s: %s; %w", ErrMoved, m.Name, m.Module, m.whereabouts(dir), err)
 	}
 	return nil
 }

@@ -130,10 +130,10 @@ func (s *switches) at(from, to token.Pos) string { return s.text[offset(from):of
 func (s *switches) patches(declare bool) []overlay.Patch {
 	var patches []overlay.Patch
 	if declare {
-		patches = append(patches, overlay.Patch{Anchor: s.clause, Replacement: s.clause + "\nimport switchedOS \"os\"\nimport switchedStrings \"strings\"\n"})
+		patches = append(patches, overlay.Patch{Edit: overlay.Edit{Anchor: s.clause, Replacement: s.clause + "\nimport switchedOS \"os\"\nimport switchedStrings \"strings\"\n"}})
 	}
 	for i, function := range s.functions {
-		p := overlay.Patch{Anchor: s.at(function.Pos(), function.End()) + "\n", Replacement: s.switched(function)}
+		p := overlay.Patch{Edit: overlay.Edit{Anchor: s.at(function.Pos(), function.End()) + "\n", Replacement: s.switched(function)}}
 		if declare && i == 0 {
 			p.Replacement += fmt.Sprintf(declarations, Variable)
 		}

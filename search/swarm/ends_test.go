@@ -14,7 +14,7 @@ func TestWhatACopyHasReachedTheNextOneKnows(t *testing.T) {
 	ends, err := newEnds()
 	require.NoError(t, err)
 	last := uint64(len(ends.states) - 1)
-	choices := []sim.Choice{{Kind: sim.AtPoint, Alternatives: 3, State: 5}, {Kind: sim.AtPick, Alternatives: 3, State: 5}}
+	choices := []sim.Choice{{Kind: sim.KindPoint, Alternatives: 3, State: 5}, {Kind: sim.KindPick, Alternatives: 3, State: 5}}
 	copied, err := fork.Now(fork.DefaultLimits)
 	require.NoError(t, err)
 	if copied.Inside() {

@@ -395,7 +395,7 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 	if job.Details {
 		answer.Details = &Details{
 			Plan: run.Plan.String(), Parts: run.Parts, Tape: run.Result.Tape,
-			Forced: run.Result.Trace.Forced(run.Schedule), Schedule: run.Schedule,
+			Forced: run.Result.Trace.Forced(), Schedule: run.Schedule,
 		}
 	}
 	return answer, nil

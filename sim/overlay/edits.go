@@ -1,23 +1,61 @@
 package overlay
 
-// An edit replaces one piece of one of Go's own files. The anchor must occur
-// exactly once, so that a Go release that changed the place stops the build
-// instead of being patched wrongly, or not at all.
-type edit struct {
-	file        string // below GOROOT/src
-	anchor      string
-	replacement string
-	why         string
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrAnchor means that a place to edit was not found exactly once.
+var ErrAnchor = errors.New("the anchor of an edit does not occur exactly once")
+
+// Edit replaces one piece of a file. The anchor must occur exactly once, so that a
+// release that changed the place stops the build instead of being patched wrongly, or
+// not at all.
+type Edit struct {
+	// File is a path with slashes: below GOROOT/src, or inside a module.
+	File        string
+	Anchor      string
+	Replacement string
+	// Why is the reason, for readers of the source.
+	Why string
+}
+
+// Apply returns the text of the edit's file with the edit made, or an error that wraps
+// ErrAnchor.
+func (e Edit) Apply(text string) (string, error) {
+	if n := strings.Count(text, e.Anchor); n != 1 || e.Anchor == "" {
+		return "", fmt.Errorf("%w: expected it once in %s, found it %d times; the code has likely moved; anchor:\n%s", ErrAnchor, e.File, n, e.Anchor)
+	}
+	return strings.Replace(text, e.Anchor, e.Replacement, 1), nil
+}
+
+// edit makes the edit below a folder, on top of the edited texts that contents has by path.
+func (e Edit) edit(folder string, contents map[string]string) error {
+	path := filepath.Join(folder, filepath.FromSlash(e.File))
+	text, edited := contents[path]
+	if !edited {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("%w: expected the file %s, found: %v", ErrAnchor, path, err)
+		}
+		text = string(raw)
+	}
+	text, err := e.Apply(text)
+	contents[path] = text
+	return err
 }
 
 // replace is an edit that puts text in the place of the anchor.
-func replace(file, anchor, text, why string) edit {
-	return edit{file, anchor, text, why}
+func replace(file, anchor, text, why string) Edit {
+	return Edit{file, anchor, text, why}
 }
 
 // after is an edit that keeps the anchor and adds text behind it.
-func after(file, anchor, text, why string) edit {
-	return edit{file, anchor, anchor + text, why}
+func after(file, anchor, text, why string) Edit {
+	return Edit{file, anchor, anchor + text, why}
 }
 
 // goEdits is everything the simulation needs of the Go toolchain. Each edit is
@@ -25,8 +63,8 @@ func after(file, anchor, text, why string) edit {
 // few that are marked as process-wide.
 var goEdits = concat(schedulerEdits, bubbleEdits, timerEdits, clockEdits, randomEdits, mapEdits, syncEdits, memoryEdits, outsideEdits, fileEdits, tableEdits)
 
-func concat(groups ...[]edit) []edit {
-	var all []edit
+func concat(groups ...[]Edit) []Edit {
+	var all []Edit
 	for _, group := range groups {
 		all = append(all, group...)
 	}
@@ -34,7 +72,7 @@ func concat(groups ...[]edit) []edit {
 }
 
 // tableEdits let the project's own code find what was added.
-var tableEdits = []edit{
+var tableEdits = []Edit{
 	replace("runtime/runtime.go", "func getAuxv() []uintptr { return auxv }\n", "func getAuxv() []uintptr { return simAuxiliary() }\n",
 		"the table of the kernel's functions"),
 }

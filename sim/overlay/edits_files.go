@@ -5,7 +5,7 @@ import "runtime"
 // fileEdits keep files below /simulated in memory, whoever uses them: a copy of the
 // process has copies of them, and nothing of them is left when it ends. What simulated
 // goroutines sync goes to a simulated disk.
-var fileEdits = append([]edit{
+var fileEdits = append([]Edit{
 	replace("syscall/syscall_linux.go", `	runtime_entersyscall()
 	// N.B. Calling RawSyscall here is unsafe with atomic coverage
 `, `	if r1, err, ok := simRaw(trap, a1, a2, a3, 0, 0); ok {
@@ -55,8 +55,8 @@ var fileEdits = append([]edit{
 const systemCalls = "syscall/zsyscall_linux_" + runtime.GOARCH + ".go"
 
 // inSystemCalls edit that file.
-var inSystemCalls = func() []edit {
-	var edits []edit
+var inSystemCalls = func() []Edit {
+	var edits []Edit
 	for _, call := range []struct{ signature, body string }{
 		{"openat(dirfd int, path string, flags int, mode uint32) (fd int, err error)",
 			"if simIn(path) {\n\t\tfd, errno := simFileSystem().open(path, flags, mode)\n\t\treturn fd, simErr(errno)\n\t}"},

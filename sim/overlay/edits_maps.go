@@ -5,7 +5,7 @@ package overlay
 // allocated before; while it is simulated, a pointer is hashed by its identity
 // instead: when and by whom it was first hashed in this run. Which maps do is
 // written into their seed.
-var mapEdits = []edit{
+var mapEdits = []Edit{
 	after("runtime/alg.go", "func alginit() {\n", `	if simOutside != 0 {
 		for i := range hashkey {
 			hashkey[i] = uintptr(simMix(&simOutside))

@@ -1,7 +1,7 @@
 package overlay
 
 // memoryEdits let workers use their memory again instead of asking for more.
-var memoryEdits = []edit{
+var memoryEdits = []Edit{
 	replace("runtime/stack.go", "var startingStackSize uint32 = fixedStack\n", "var startingStackSize uint32 = 16 << 10\n",
 		"process-wide: the stacks of servers outgrow 2 KiB at once, and each growth is a copy"),
 

@@ -2,7 +2,7 @@ package overlay
 
 // outsideEdits replace what a simulated goroutine would reach outside the
 // process.
-var outsideEdits = []edit{
+var outsideEdits = []Edit{
 	after("net/dial.go", "func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (Listener, error) {\n", `	if simulated := simNet(); simulated != nil {
 		return simulated.listen(ctx, network, address)
 	}

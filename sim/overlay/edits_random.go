@@ -1,7 +1,7 @@
 package overlay
 
 // randomEdits draw random numbers from the seed.
-var randomEdits = []edit{
+var randomEdits = []Edit{
 	replace("runtime/rand.go", "	globalRand.state.Init(*seed)\n", `	for i := range seed {
 		seed[i] = byte(i)
 	}

@@ -1,7 +1,7 @@
 package overlay
 
 // schedulerEdits make the order in which goroutines run a decision.
-var schedulerEdits = []edit{
+var schedulerEdits = []Edit{
 	after("runtime/runtime2.go", "	bubble  *synctestBubble\n", `
 	simID      uint64 // order of creation within the simulation
 	simGroup   uint32 // process group
@@ -125,7 +125,7 @@ var schedulerEdits = []edit{
 		if sim.p.explore == simSteered {
 			simFirst = simSelectFirst(gp, scases, nsends)
 		} else if len(scases) > 1 {
-			simFirst = int(simChoose(uint32(len(scases))))
+			simFirst = int(simChoose(simKindSelect, uint32(len(scases))))
 		}
 	}
 	for i := range scases {

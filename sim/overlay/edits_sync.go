@@ -1,7 +1,7 @@
 package overlay
 
 // syncEdits make locks synchronisation points, and pools stacks.
-var syncEdits = []edit{
+var syncEdits = []Edit{
 	after("internal/sync/mutex.go", "func (m *Mutex) Lock() {\n", `	simLocked(unsafe.Pointer(m), false)
 `, "synchronisation point"),
 

@@ -1,7 +1,7 @@
 package overlay
 
 // bubbleEdits turn a bubble of testing/synctest into a simulation.
-var bubbleEdits = []edit{
+var bubbleEdits = []Edit{
 	replace("runtime/synctest.go", `	lock(&bubble.mu)
 	bubble.total += totalDelta
 `, `	if bubble.sim {
@@ -75,7 +75,7 @@ var bubbleEdits = []edit{
 }
 
 // timerEdits let timers know their process, and order those of one instant.
-var timerEdits = []edit{
+var timerEdits = []Edit{
 	after("runtime/time.go", "	rand    uint32 // randomizes order of timers at same instant; only set when isFake\n",
 		"	simGroup uint32 // the process that made it\n	simRand  uint32 // what rand follows from while simulating\n", ""),
 
@@ -122,7 +122,7 @@ var timerEdits = []edit{
 }
 
 // clockEdits let the wall clocks of processes jump.
-var clockEdits = []edit{
+var clockEdits = []Edit{
 	replace("runtime/time.go", `		// Don't return a monotonic time inside a synctest bubble.
 `, `		if bubble.sim {
 			simReadClock()

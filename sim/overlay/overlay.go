@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,31 +17,28 @@ import (
 	"strings"
 )
 
-//go:embed files
+// added are the files that are added to Go's own packages, each in the folder of its
+// package.
+//
+//go:embed _src
 var added embed.FS
 
-// newFiles are added to Go's own packages, by their path below GOROOT/src.
-var newFiles = map[string]string{
-	"runtime/watchsim.go":         text("runtime_sim"),
-	"runtime/watchsim_table.go":   text("runtime_sim_table"),
-	"runtime/watchsim_pause.go":   text("runtime_sim_pause"),
-	"runtime/watchsim_maps.go":    text("runtime_sim_maps"),
-	"runtime/watchsim_focus.go":   text("runtime_sim_focus"),
-	"runtime/watchsim_explore.go": text("runtime_sim_explore"),
-	"internal/sync/watchsim.go":   text("internal_sync_sim"),
-	"net/watchsim.go":             text("net_sim"),
-	"os/watchsim.go":              text("os_sim"),
-	"syscall/watchsim.go":         text("syscall_sim"),
-}
-
-// text is the content of an embedded file.
-func text(name string) string {
-	content, err := added.ReadFile("files/" + name + ".go.txt")
+// newFiles is their text, by their path below GOROOT/src.
+var newFiles = func() map[string]string {
+	files := map[string]string{}
+	err := fs.WalkDir(added, "_src", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := added.ReadFile(path)
+		files[strings.TrimPrefix(path, "_src/")] = string(content)
+		return err
+	})
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // they are embedded
 	}
-	return string(content)
-}
+	return files
+}()
 
 // supportedRelease is the release of Go that the edits were written for.
 const supportedRelease = "go1.26"
@@ -49,17 +47,11 @@ const supportedRelease = "go1.26"
 // not written for.
 var ErrUnsupportedGo = errors.New("this release of Go is not supported yet")
 
-// ErrAnchor means that a place to edit was not found exactly once.
-var ErrAnchor = errors.New("an anchor of the toolchain overlay does not occur exactly once")
-
 // Patch is an edit of one file of a module that the project requires, or of the
 // project itself, such as a known bug that is put back.
 type Patch struct {
 	Module string
-	// File is the file's path inside the module.
-	File        string
-	Anchor      string
-	Replacement string
+	Edit
 }
 
 // Toolchain is an installed Go.
@@ -141,17 +133,16 @@ func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, er
 		return Build{}, err
 	}
 
-	var edits []edit
+	contents := map[string]string{}
 	for _, e := range goEdits {
-		e.file = filepath.Join(toolchain.Root, "src", filepath.FromSlash(e.file))
-		edits = append(edits, e)
+		if err := e.edit(filepath.Join(toolchain.Root, "src"), contents); err != nil {
+			return Build{}, fmt.Errorf("%s: %w", toolchain.Version, err)
+		}
 	}
 	for _, p := range patches {
-		edits = append(edits, edit{file: filepath.Join(modules[p.Module], filepath.FromSlash(p.File)), anchor: p.Anchor, replacement: p.Replacement})
-	}
-	contents, err := apply(toolchain.Version, edits)
-	if err != nil {
-		return Build{}, err
+		if err := p.edit(modules[p.Module], contents); err != nil {
+			return Build{}, err
+		}
 	}
 	for file, text := range newFiles {
 		contents[filepath.Join(toolchain.Root, "src", filepath.FromSlash(file))] = text
@@ -185,27 +176,6 @@ func writeCopies(roots []string, dir string, contents map[string]string) (string
 	}
 	path := filepath.Join(dir, "overlay.json")
 	return path, writeIfChanged(path, string(listing)+"\n")
-}
-
-// apply returns the edited text of every file that has an edit.
-func apply(version string, edits []edit) (map[string]string, error) {
-	contents := map[string]string{}
-	for _, e := range edits {
-		text, ok := contents[e.file]
-		if !ok {
-			raw, err := os.ReadFile(e.file)
-			if err != nil {
-				return nil, fmt.Errorf("%w: %s: expected the file %s, found: %v", ErrAnchor, version, e.file, err)
-			}
-			text = string(raw)
-		}
-		if n := strings.Count(text, e.anchor); n != 1 {
-			return nil, fmt.Errorf("%w: %s: expected it once in %s, found it %d times; the code has likely moved; anchor:\n%s",
-				ErrAnchor, version, e.file, n, e.anchor)
-		}
-		contents[e.file] = strings.Replace(text, e.anchor, e.replacement, 1)
-	}
-	return contents, nil
 }
 
 // copyName is where a copy lies below the overlay's folder: one flat name, so
@@ -254,7 +224,7 @@ func Files() []string {
 		seen[file] = true
 	}
 	for _, e := range goEdits {
-		seen[e.file] = true
+		seen[e.File] = true
 	}
 	files := make([]string, 0, len(seen))
 	for file := range seen {

@@ -70,20 +70,20 @@ func TestOtherReleasesAreRefused(t *testing.T) {
 }
 
 func TestAnchorsMustOccurExactlyOnce(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file.go")
-	require.NoError(t, os.WriteFile(file, []byte("once\ntwice\ntwice\n"), 0o600))
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file.go"), []byte("once\ntwice\ntwice\n"), 0o600))
 
-	contents, err := apply("go1.26.8", []edit{replace(file, "once", "ONCE", ""), replace(file, "ONCE", "Once", "")})
-	require.NoError(t, err)
-	require.Equal(t, "Once\ntwice\ntwice\n", contents[file])
+	contents := map[string]string{}
+	require.NoError(t, replace("file.go", "once", "ONCE", "").edit(dir, contents))
+	require.NoError(t, replace("file.go", "ONCE", "Once", "").edit(dir, contents))
+	require.Equal(t, "Once\ntwice\ntwice\n", contents[filepath.Join(dir, "file.go")])
 
-	for anchor, count := range map[string]string{"twice": "2 times", "never": "0 times"} {
-		_, err := apply("go1.26.8", []edit{replace(file, anchor, "", "")})
+	for anchor, count := range map[string]string{"twice": "2 times", "never": "0 times", "": "times"} {
+		_, err := replace("file.go", anchor, "", "").Apply("once\ntwice\ntwice\n")
 		require.ErrorIs(t, err, ErrAnchor)
-		for _, part := range []string{"go1.26.8", file, count, anchor} {
+		for _, part := range []string{"file.go", count, anchor} {
 			require.ErrorContains(t, err, part)
 		}
 	}
-	_, err = apply("go1.26.8", []edit{replace(file+".missing", "once", "", "")})
-	require.ErrorIs(t, err, ErrAnchor)
+	require.ErrorIs(t, replace("missing.go", "once", "", "").edit(dir, contents), ErrAnchor)
 }

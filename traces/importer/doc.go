@@ -1,9 +1,73 @@
-// Package importer answers one question: which files make one history, and what is in
-// each?
+// Package importer answers one question: how does what was seen of a real cluster
+// become a history?
 //
-//   - importer.go: the arguments of `simrun import`, and the sources in the order in
-//     which they have to be read
+// [Import] reads files, the arguments of `simrun import`. Whatever its source, each
+// request, watch and change is added to one [Recording], and [Recording.History] puts
+// them together: one clock, one set of IDs, and the truth that the oracle judges by.
+// Package recorder adds what passes through a client's transport.
 //
-// The formats have packages of their own: audit, kubectl and etcdctl. Package cluster
-// puts together what they hold.
+// The files:
+//
+//   - importer.go: the arguments, and the sources in the order in which they are read
+//   - audit.go, audit_request.go: the audit log of an API server
+//   - kubectl.go: `kubectl get --watch --output-watch-events`
+//   - etcdctl.go, etcd_keys.go: `etcdctl get` and `etcdctl watch`
+//   - merge.go: a history that was recorded or imported before
+//   - values.go, splitter.go: the JSON objects of a file, with their positions
+//
+// The Kubernetes API in the terms of package model:
+//
+//   - request.go, selector.go, status.go: what a request asks for, and how it failed
+//   - object.go, protobuf.go: objects, lists and events, reduced to their metadata
+//     and a digest
+//
+// The history:
+//
+//   - recording.go: what sources add, and the limits
+//   - history.go, operations.go, finish.go: the history that it becomes
+//   - truth.go, contents.go: what etcd committed, as far as anybody saw it
+//   - infer.go: what must have happened although nobody saw it
+//
+// # The truth
+//
+// Where the output of etcd covers a range of revisions, it is the truth there,
+// and everything else is judged by it. Elsewhere the truth is the union of what all
+// sources saw: an object in a list, an event, the response to a write. A change that
+// nobody saw is in no truth, and nobody is accused of lacking it. A change that
+// somebody saw happened, and a server that should have shown it and did not is at
+// fault. When two sources contradict each other, one of them is wrong, and the oracle
+// names the one in the minority; it cannot know which of the two is.
+//
+// An event MODIFIED of an object that no source had seen before, or an object that
+// is gone from a list, tells of a change that nobody saw. Such a change is added,
+// without content, at a revision where it contradicts nobody, if there is one.
+//
+// # What an audit log cannot tell
+//
+// What an entry holds depends on the level that the audit policy gives it.
+//
+//   - RequestResponse: the request and the response. Lists, gets and writes can be
+//     judged.
+//   - Request, Metadata: who asked for what and when, and whether it succeeded; not
+//     which resourceVersion was read or written. Nothing can be judged. The entry is
+//     counted and omitted.
+//
+// No level records the events of a watch. For those, use the recorder or kubectl.
+//
+// The times are those of the API server: when it received the request, and when it
+// had written the response. That interval lies within the one that the client
+// measures, and the request was carried out within it. Several API servers have
+// several clocks. The log does not say which server wrote it.
+//
+// # What kubectl and etcdctl cannot tell
+//
+// kubectl lists, prints the objects as ADDED events, and then watches from there. Its
+// output does not say which resourceVersion the list had, nor when anything arrived,
+// nor from which server. A watch without times can show that events were lost,
+// duplicated, out of order or wrong; it cannot show that they came late.
+//
+// `etcdctl get` gives the state to begin with, `etcdctl watch` all changes after it.
+// With a watch that begins at the revision after the one in the header of the get,
+// nothing is missing in between. JSON values are read in full; of protobuf, which etcd
+// holds for built-in types, the metadata; of encrypted values, nothing.
 package importer

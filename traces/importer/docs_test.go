@@ -38,7 +38,7 @@ func TestTheGuideShowsWhatIsPrinted(t *testing.T) {
 
 	folder := "testdata/lost-event/"
 	header, h, notes, err := Import([]File{{Audit, "a", folder + "audit-a.log"}, {Audit, "b", folder + "audit-b.log"},
-		{Etcdctl, "state", folder + "state.json"}, {Etcdctl, "changes", folder + "changes.json"}}, Options{EtcdFrom: 2, ClockSkew: 10 * time.Millisecond})
+		{Etcdctl, "state", folder + "state.json"}, {Etcdctl, "changes", folder + "changes.json"}}, Options{EtcdFrom: 2, HistoryOptions: HistoryOptions{ClockSkew: 10 * time.Millisecond}})
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
 	require.Contains(t, guide, "left out: "+notes[0])

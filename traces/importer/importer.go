@@ -13,10 +13,6 @@ import (
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/audit"
-	"github.com/watchsim/watchsim/traces/cluster"
-	"github.com/watchsim/watchsim/traces/etcdctl"
-	"github.com/watchsim/watchsim/traces/kubectl"
 )
 
 // Kind is a format of files.
@@ -79,13 +75,11 @@ type Options struct {
 	// Resource is the resource that the history is about, as in pods or
 	// deployments.apps. It may be left out if the sources are about one.
 	Resource string
-	// ClockSkew is by how much the clocks of the sources may differ; below 0 for
-	// [DefaultSkew] if there are several, and none if there is one.
-	ClockSkew time.Duration
 	// EtcdFrom is the --rev that `etcdctl watch` was given, 0 for none.
 	EtcdFrom int64
-	// AllLabels keeps the labels that no request selects by.
-	AllLabels bool
+	// HistoryOptions.ClockSkew may be below 0, for [DefaultSkew] if there are several
+	// clocks and none if there is one.
+	HistoryOptions
 }
 
 // DefaultSkew is by how much clocks that NTP keeps may differ in a cluster that is
@@ -94,21 +88,23 @@ const DefaultSkew = time.Second
 
 // Import makes a history of files. The notes say what was left out and why.
 func Import(files []File, options Options) (header traces.Header, h *model.History, notes []string, err error) {
-	recording := &cluster.Recording{Resource: options.Resource}
-	logs := audit.Reader{Recording: recording}
-	clocks := 0
+	if options.ClockSkew < 0 {
+		options.ClockSkew = 0
+		if clocks(files) > 1 {
+			options.ClockSkew = DefaultSkew
+		}
+	}
+	recording := &Recording{Resource: options.Resource}
+	logs := auditReader{Recording: recording, ClockSkew: options.ClockSkew}
 	for _, kind := range kinds {
 		for _, file := range files {
 			if file.Kind != kind {
 				continue
 			}
-			if kind == Audit || kind == History {
-				clocks++
-			}
 			if err := read(recording, &logs, file, options); err != nil {
 				return header, nil, nil, err
 			}
-			recording.Source(string(kind) + " " + file.Server)
+			recording.AddSource(string(kind) + " " + file.Server)
 		}
 	}
 	if options.Resource == "" {
@@ -116,17 +112,21 @@ func Import(files []File, options Options) (header traces.Header, h *model.Histo
 			return header, nil, nil, err
 		}
 	}
-	skew := options.ClockSkew
-	if skew < 0 {
-		if skew = 0; clocks > 1 {
-			skew = DefaultSkew
-		}
-	}
-	header, h, err = recording.History(cluster.Options{ClockSkew: skew, AllLabels: options.AllLabels})
-	return header, h, recording.Left(), err
+	header, h, err = recording.History(options.HistoryOptions)
+	return header, h, recording.Omitted(), err
 }
 
-func read(recording *cluster.Recording, logs *audit.Reader, file File, options Options) error {
+// clocks counts the sources that have a clock of their own.
+func clocks(files []File) (clocks int) {
+	for _, file := range files {
+		if file.Kind == Audit || file.Kind == History {
+			clocks++
+		}
+	}
+	return clocks
+}
+
+func read(recording *Recording, logs *auditReader, file File, options Options) error {
 	in, err := os.Open(file.Path)
 	if err != nil {
 		var of *fs.PathError
@@ -139,17 +139,17 @@ func read(recording *cluster.Recording, logs *audit.Reader, file File, options O
 	return readFrom(recording, logs, file, options, in)
 }
 
-func readFrom(recording *cluster.Recording, logs *audit.Reader, file File, options Options, in io.Reader) error {
+func readFrom(recording *Recording, logs *auditReader, file File, options Options, in io.Reader) error {
 	switch file.Kind {
 	case Audit:
 		return logs.Read(file.Server, file.Path, in)
 	case Kubectl:
-		return kubectl.Read(recording, file.Server, file.Path, in)
+		return readKubectl(recording, file.Server, file.Path, in)
 	case Etcdctl:
 		if recording.Resource == "" {
 			return fmt.Errorf("%s: expected the resource to be named, as the keys of etcd are told apart by it, found no name", file.Path)
 		}
-		return etcdctl.Read(recording, etcdctl.Options{Prefixes: etcdctl.Prefixes(recording.Resource), From: options.EtcdFrom}, file.Path, in)
+		return readEtcdctl(recording, etcdOptions{Prefixes: etcdPrefixes(recording.Resource), From: options.EtcdFrom}, file.Path, in)
 	}
 	header, h, err := traces.ReadValidHistory(in)
 	if err == nil {

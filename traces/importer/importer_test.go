@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchsim/watchsim/traces/cluster"
+	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
@@ -45,7 +45,7 @@ func TestWhatCannotBeImported(t *testing.T) {
 		{File{History, "a", file}, file + ": not a watchsim history"},
 		{File{History, "a", "../testdata/history.jsonl"}, "../testdata/history.jsonl: expected a history that was imported or recorded from a real cluster"},
 	} {
-		_, _, _, err := Import([]File{row.file}, Options{ClockSkew: -1})
+		_, _, _, err := Import([]File{row.file}, Options{HistoryOptions: HistoryOptions{ClockSkew: -1}})
 		require.ErrorContains(t, err, row.says)
 	}
 }
@@ -62,14 +62,14 @@ func TestTheExamples(t *testing.T) {
 		"a lost event, by two audit logs and etcd": {
 			[]File{{Audit, "a", "testdata/lost-event/audit-a.log"}, {Audit, "b", "testdata/lost-event/audit-b.log"},
 				{Etcdctl, "state", "testdata/lost-event/state.json"}, {Etcdctl, "changes", "testdata/lost-event/changes.json"}},
-			Options{ClockSkew: -1, EtcdFrom: 2}, "1s", "failed",
+			Options{EtcdFrom: 2, HistoryOptions: HistoryOptions{ClockSkew: -1}}, "1s", "failed",
 			func(t *testing.T, v judge.Verdict) {
 				require.Equal(t, "Exact-state", v.Violations[0].Guarantee)
 				require.Contains(t, v.Violations[0].Text, "on server b ")
 			},
 		},
 		"two servers and RV 0, recorded": {
-			[]File{{History, "r", "testdata/two-servers/recorded.jsonl"}}, Options{ClockSkew: -1}, "", "passed",
+			[]File{{History, "r", "testdata/two-servers/recorded.jsonl"}}, Options{HistoryOptions: HistoryOptions{ClockSkew: -1}}, "", "passed",
 			func(t *testing.T, v judge.Verdict) {
 				require.Contains(t, v.Observations[0], "TimeTravel: ")
 				require.Positive(t, v.Stale[1].StaleReads)
@@ -80,9 +80,9 @@ func TestTheExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			header, h, _, err := Import(row.files, row.options)
 			require.NoError(t, err)
-			require.Equal(t, row.skew, header.Attributes[cluster.AttributeSkew])
-			require.Equal(t, "widgets.example.watchsim.dev", header.Attributes[cluster.AttributeResource])
-			_, err = time.Parse(time.RFC3339Nano, header.Attributes[cluster.AttributeBegan])
+			require.Equal(t, row.skew, header.Attributes[traces.AttributeSkew])
+			require.Equal(t, "widgets.example.watchsim.dev", header.Attributes[traces.AttributeResource])
+			_, err = time.Parse(time.RFC3339Nano, header.Attributes[traces.AttributeBegan])
 			require.NoError(t, err)
 			v := judge.RealCluster(h)
 			require.EqualValues(t, row.outcome, v.Outcome, v.Report())

@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -11,7 +9,6 @@ import (
 	"github.com/watchsim/watchsim/linearizability/stale"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/cluster"
 )
 
 // explainedMost is how many violations of one history are explained. The rest
@@ -73,35 +70,13 @@ func File(path string, stdin io.Reader, config linearizability.Config) Verdict {
 	return v
 }
 
-// Recorded is a valid history that was read.
-type Recorded struct {
-	// Name is the path of the file itself.
-	Name    string
-	Header  traces.Header
-	History *model.History
-	minimum *linearizability.Counts
-}
-
-// Read reads a history from where [File] finds it. Its errors name the file.
-func Read(path string, stdin io.Reader) (Recorded, error) {
-	s, err := open(path, stdin)
-	if err != nil {
-		return Recorded{}, err
-	}
-	header, history, err := traces.ReadValidHistory(s)
-	if err = errors.Join(err, s.close()); err != nil {
-		return Recorded{}, fmt.Errorf("%s: %w", s.name, err)
-	}
-	return Recorded{Name: s.name, Header: header, History: history, minimum: s.minimum}, nil
-}
-
 // Limits returns the limits to judge the history by: in the folder of a run, the
 // minimum is the one that the run had.
 func (r Recorded) Limits(config linearizability.Config) linearizability.Config {
 	if r.minimum != nil {
 		config.Minimum = *r.minimum
 	}
-	if r.Header.Attributes[cluster.AttributeTruth] != "" {
+	if r.Header.Attributes[traces.AttributeTruth] != "" {
 		config = forRealCluster(config)
 	}
 	return config

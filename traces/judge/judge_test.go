@@ -15,7 +15,7 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
-	"github.com/watchsim/watchsim/traces/packed"
+	"github.com/watchsim/watchsim/traces"
 )
 
 const exampleFile = "../testdata/history.jsonl"
@@ -99,7 +99,7 @@ func TestEveryViolationIsExplained(t *testing.T) {
 // packedText compresses a text as the files of runs are.
 func packedText(t *testing.T, text string) string {
 	var file bytes.Buffer
-	w := packed.NewWriter(&file)
+	w := traces.NewWriter(&file)
 	_, err := io.WriteString(w, text)
 	require.NoError(t, errors.Join(err, w.Close()))
 	return file.String()

@@ -7,10 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/watchsim/watchsim/linearizability"
-	"github.com/watchsim/watchsim/traces/packed"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
 )
 
 // The files that are looked for in a folder.
@@ -22,92 +22,82 @@ const (
 // Stdin stands for standard input in place of a path.
 const Stdin = "-"
 
-// source is an open history.
-type source struct {
-	io.Reader
-	close func() error
-	// name is the path of the file itself.
-	name string
-	// minimum is what the history has to hold lest it be vacuous, if it lies in
-	// the folder of a run, whose verdict says so.
+// Recorded is a valid history that was read.
+type Recorded struct {
+	// Name is the path of the file itself.
+	Name    string
+	Header  traces.Header
+	History *model.History
+	// minimum is what the history has to hold lest it be vacuous, if it lies in the
+	// folder of a run whose verdict says so.
 	minimum *linearizability.Counts
 }
 
-// open opens a file, the history in a folder, or standard input. What is
-// compressed is read as what it holds.
-func open(path string, stdin io.Reader) (*source, error) {
+// Read reads a history from a file, from the folder of a run, or from [Stdin]. What it
+// returns is safe to print: see [traces.PrintableHistory]. Its errors name the file.
+func Read(path string, stdin io.Reader) (Recorded, error) {
+	r := Recorded{Name: path}
+	var content io.ReadCloser
+	var err error
 	if path == Stdin {
-		content, err := packed.NewReader(stdin)
-		if err != nil {
-			return nil, fmt.Errorf("standard input: %w", err)
+		r.Name = "standard input"
+		content, err = traces.NewReader(stdin)
+	} else {
+		if about, missing := os.Stat(path); missing == nil && about.IsDir() {
+			if r.Name, r.minimum, err = readFolder(path); err != nil {
+				return r, err
+			}
+		} else if r.Name, err = traces.FindFile(path); err != nil {
+			return r, unreadable(path, err)
 		}
-		return &source{Reader: content, close: content.Close, name: "standard input"}, nil
-	}
-	info, err := os.Stat(path)
-	if found, missing := packed.Find(path); err != nil && missing == nil {
-		path = found // the other form of the name
-		info, err = os.Stat(path)
+		content, err = traces.OpenFile(r.Name)
 	}
 	if err != nil {
-		return nil, plain(path, err)
+		return r, unreadable(r.Name, err)
 	}
-	s := &source{name: path}
-	if info.IsDir() {
-		if s.name, err = historyIn(path); err != nil {
-			return nil, err
-		}
-		if s.minimum, err = minimumIn(path); err != nil {
-			return nil, err
-		}
+	r.Header, r.History, err = traces.ReadValidHistory(content)
+	if err = errors.Join(err, content.Close()); err != nil {
+		return r, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	content, err := packed.Open(s.name)
-	if errors.Is(err, packed.ErrBroken) {
-		return nil, fmt.Errorf("%s: %w", s.name, err)
-	}
-	if err != nil {
-		return nil, plain(s.name, err)
-	}
-	s.Reader, s.close = content, content.Close
-	return s, nil
+	traces.PrintableHistory(&r.Header, r.History)
+	return r, nil
 }
 
-// historyIn returns the path of the history in a folder.
-func historyIn(folder string) (string, error) {
-	path, err := packed.Find(filepath.Join(folder, historyFile))
-	switch {
-	case err == nil:
-		return path, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", plain(path, err)
-	}
-	return "", fmt.Errorf("%s: expected the file %s in the folder, found none; give the folder that a run has written, or the path of a history", folder, historyFile)
-}
-
-// minimumIn returns the minimum that the verdict in a run's folder names, nil if
-// there is no verdict, or one of before there were minima.
-func minimumIn(folder string) (*linearizability.Counts, error) {
-	path := filepath.Join(folder, verdictFile)
-	text, err := os.ReadFile(path)
+// readFolder returns the path of the history in the folder of a run, and the minimum
+// that the run's verdict names; nil if there is no verdict, or one without a minimum.
+func readFolder(folder string) (history string, minimum *linearizability.Counts, err error) {
+	history, err = traces.FindIn(folder, historyFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return "", nil, fmt.Errorf("%s: expected the file %s in the folder, found none; give the folder that a run has written, or the path of a history", folder, historyFile)
 	}
 	if err != nil {
-		return nil, plain(path, err)
+		return "", nil, unreadable(folder, err)
+	}
+	path, err := traces.FindIn(folder, verdictFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return history, nil, nil
+	}
+	if err != nil {
+		return "", nil, unreadable(path, err)
+	}
+	text, err := traces.ReadFile(path)
+	if err != nil {
+		return "", nil, unreadable(path, err)
 	}
 	var verdict struct {
 		Minimum *linearizability.Counts `json:"minimum"`
 	}
 	if err := json.Unmarshal(text, &verdict); err != nil {
-		return nil, fmt.Errorf("%s: expected the verdict of the run as JSON, found something else: %w", path, err)
+		return "", nil, fmt.Errorf("%s: expected the verdict of the run as JSON, found something else: %w", path, err)
 	}
-	return verdict.Minimum, nil
+	return history, verdict.Minimum, nil
 }
 
-// plain puts the path before an error of the operating system, once.
-func plain(path string, err error) error {
+// unreadable puts the path before an error, once.
+func unreadable(path string, err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
-		err = of.Err
+		return fmt.Errorf("%s: expected a history, found that it cannot be read: %w", path, of.Err)
 	}
-	return fmt.Errorf("%s: expected a history, found that it cannot be read: %w", path, err)
+	return fmt.Errorf("%s: %w", path, err)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/linearizability/lanes"
-	"github.com/watchsim/watchsim/traces/cluster"
+	"github.com/watchsim/watchsim/traces"
 )
 
 // violationsShown is how many violations, and how many observations, a
@@ -44,7 +44,7 @@ func (v Verdict) Report() string {
 func (v Verdict) staleReads() string {
 	var b strings.Builder
 	for _, server := range v.Stale {
-		if server.Worst == nil && v.Attributes[cluster.AttributeTruth] == "" {
+		if server.Worst == nil && v.Attributes[traces.AttributeTruth] == "" {
 			continue
 		}
 		if b.Len() == 0 {
@@ -58,7 +58,7 @@ func (v Verdict) staleReads() string {
 // at prints a time of the history, with that of the day where it is known.
 func (v Verdict) at(nanoseconds int64) string {
 	text := time.Duration(nanoseconds).Round(time.Microsecond).String()
-	began, err := time.Parse(time.RFC3339Nano, v.Attributes[cluster.AttributeBegan])
+	began, err := time.Parse(time.RFC3339Nano, v.Attributes[traces.AttributeBegan])
 	if err != nil {
 		return text
 	}
@@ -103,10 +103,10 @@ func (v Verdict) summary(b *strings.Builder) {
 	if v.Counts != (linearizability.Counts{}) {
 		fmt.Fprintln(b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
 	}
-	if truth := v.Attributes[cluster.AttributeTruth]; truth != "" {
+	if truth := v.Attributes[traces.AttributeTruth]; truth != "" {
 		fmt.Fprintln(b, explain.Wrap(2, "truth: "+truth))
 	}
-	if until := v.Attributes[cluster.AttributeUnfinished]; until != "" {
+	if until := v.Attributes[traces.AttributeUnfinished]; until != "" {
 		fmt.Fprintln(b, explain.Wrap(2, fmt.Sprintf("cut short: this is what had been recorded by %.40s; whoever recorded it was ended before it could write the rest", until)))
 	}
 	if v.Reason != "" {

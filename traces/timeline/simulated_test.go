@@ -9,13 +9,12 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/traces"
-	"github.com/watchsim/watchsim/traces/packed"
 )
 
 // TestAFailureThatWasSimulatedIsShown draws a run that was recorded, as it is,
 // and goes to where its guarantee breaks.
 func TestAFailureThatWasSimulatedIsShown(t *testing.T) {
-	file, err := packed.Open("../judge/testdata/bugs/A19.jsonl.zst")
+	file, err := traces.OpenFile("../judge/testdata/bugs/A19.jsonl.zst")
 	require.NoError(t, err)
 	defer file.Close()
 	_, h, err := traces.ReadValidHistory(file)

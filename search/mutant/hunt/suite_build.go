@@ -99,10 +99,9 @@ func overlayOnly(source, dir, scratch string, patches []overlay.Patch) ([]string
 			texts[p.File] = string(text)
 			replace[filepath.Join(at, filepath.FromSlash(p.File))] = filepath.Join(scratch, edited)
 		}
-		if n := strings.Count(texts[p.File], p.Anchor); n != 1 {
-			return nil, fmt.Errorf("expected the anchor of an edit once in %s, found it %d times: %q", original, n, p.Anchor)
+		if texts[p.File], err = p.Apply(texts[p.File]); err != nil {
+			return nil, err
 		}
-		texts[p.File] = strings.Replace(texts[p.File], p.Anchor, p.Replacement, 1)
 	}
 	for file, text := range texts {
 		files[filepath.Base(replace[filepath.Join(at, filepath.FromSlash(file))])] = text

@@ -73,10 +73,10 @@ func TestEventsOfTestsAreRead(t *testing.T) {
 // with an edit inside, off and on.
 func TestASuiteIsBuiltAndRunWithEdits(t *testing.T) {
 	m := mutant.Mutant{
-		Name: "A99", Module: "github.com/watchsim/watchsim", File: "traces/packed/open.go",
+		Name: "A99", Module: "github.com/watchsim/watchsim", File: "traces/files.go",
 		Anchor: "			return other, nil\n", Replacement: "			return path, nil\n",
 	}
-	tests, err := buildTests(context.Background(), "github.com/watchsim/watchsim/traces/packed", []mutant.Mutant{m})
+	tests, err := buildTests(context.Background(), "github.com/watchsim/watchsim/traces", []mutant.Mutant{m})
 	require.NoError(t, err)
 	t.Cleanup(tests.remove)
 	control, err := tests.run(context.Background(), "", nil, time.Minute)
@@ -105,6 +105,6 @@ func TestAnEditThatDoesNotApplyIsAnError(t *testing.T) {
 	for name, text := range map[string]string{"go.mod": "module example.org/ours\n", "go.sum": "", "a.go": "package a\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	_, err := overlayOnly(dir, dir, t.TempDir(), []overlay.Patch{{Module: "example.org/ours", File: "a.go", Anchor: "nowhere", Replacement: "x"}})
+	_, err := overlayOnly(dir, dir, t.TempDir(), []overlay.Patch{{Module: "example.org/ours", Edit: overlay.Edit{File: "a.go", Anchor: "nowhere", Replacement: "x"}}})
 	require.ErrorContains(t, err, "found it 0 times")
 }

@@ -15,43 +15,47 @@ import (
 
 // The edited packages of Go cannot import this one, so that what goes through the seam is
 // declared twice.
-const added = "../../overlay/files"
+const added = "../../overlay/_src"
 
 // seam pairs the types of this package with those of the files that the overlay adds.
 var seam = map[string]struct{ file, name string }{
-	"Params":      {"runtime_sim", "simParams"},
-	"Counters":    {"runtime_sim", "simCounters"},
-	"Goroutine":   {"runtime_sim", "simGoroutine"},
-	"Change":      {"runtime_sim_explore", "simChange"},
-	"Chosen":      {"runtime_sim_explore", "simChosen"},
-	"functions":   {"runtime_sim_table", "simFunctions"},
-	"Network":     {"net_sim", "simNetwork"},
-	"Files":       {"syscall_sim", "simFiles"},
+	"Params":      {"runtime/watchsim", "simParams"},
+	"Counters":    {"runtime/watchsim", "simCounters"},
+	"Goroutine":   {"runtime/watchsim", "simGoroutine"},
+	"Change":      {"runtime/watchsim_explore", "simChange"},
+	"Chosen":      {"runtime/watchsim_explore", "simChosen"},
+	"functions":   {"runtime/watchsim_table", "simFunctions"},
+	"Network":     {"net/watchsim", "simNetwork"},
+	"Files":       {"syscall/watchsim", "simFiles"},
 	"TraceRecord": {}, // an array there: see TestATraceRecordIsSoManyWords
 }
 
 // sameNumbers pairs the constants.
 var sameNumbers = map[string]struct{ file, name string }{
-	"tableTag":      {"runtime_sim_table", "simTableTag"},
-	"tableVersion":  {"runtime_sim_table", "simTableVersion"},
-	"GroupMax":      {"runtime_sim", "simGroupMax"},
-	"Root":          {"syscall_sim", "simRoot"},
-	"DescriptorMin": {"syscall_sim", "simDescriptorMin"},
-	"Descriptors":   {"syscall_sim", "simDescriptors"},
-	"Steered":       {"runtime_sim_explore", "simSteered"},
-	"Observed":      {"runtime_sim_explore", "simObserved"},
-	"AtPoint":       {"runtime_sim_explore", "simAtPoint"},
-	"AtPick":        {"runtime_sim_explore", "simAtPick"},
-	"AtSelect":      {"runtime_sim_explore", "simAtSelect"},
-	"StopNone":      {"runtime_sim", "simStopNone"},
-	"StopDecisions": {"runtime_sim", "simStopDecisions"},
-	"StopTime":      {"runtime_sim", "simStopTime"},
-	"StopDeadlock":  {"runtime_sim", "simStopDeadlock"},
-	"StopAsked":     {"runtime_sim", "simStopAsked"},
-	"TracePick":     {"runtime_sim", "simTracePick"},
-	"TracePoint":    {"runtime_sim", "simTracePoint"},
-	"TraceDraw":     {"runtime_sim", "simTraceDraw"},
-	"TraceChoice":   {"runtime_sim", "simTraceChoice"},
+	"tableTag":      {"runtime/watchsim_table", "simTableTag"},
+	"tableVersion":  {"runtime/watchsim_table", "simTableVersion"},
+	"GroupMax":      {"runtime/watchsim", "simGroupMax"},
+	"Root":          {"syscall/watchsim", "simRoot"},
+	"DescriptorMin": {"syscall/watchsim", "simDescriptorMin"},
+	"Descriptors":   {"syscall/watchsim", "simDescriptors"},
+	"Steered":       {"runtime/watchsim_explore", "simSteered"},
+	"Observed":      {"runtime/watchsim_explore", "simObserved"},
+	"KindPick":      {"runtime/watchsim", "simKindPick"},
+	"KindYield":     {"runtime/watchsim", "simKindYield"},
+	"KindStall":     {"runtime/watchsim", "simKindStall"},
+	"KindFocus":     {"runtime/watchsim", "simKindFocus"},
+	"KindLength":    {"runtime/watchsim", "simKindLength"},
+	"KindSelect":    {"runtime/watchsim", "simKindSelect"},
+	"KindPoint":     {"runtime/watchsim", "simKindPoint"},
+	"StopNone":      {"runtime/watchsim", "simStopNone"},
+	"StopDecisions": {"runtime/watchsim", "simStopDecisions"},
+	"StopTime":      {"runtime/watchsim", "simStopTime"},
+	"StopDeadlock":  {"runtime/watchsim", "simStopDeadlock"},
+	"StopAsked":     {"runtime/watchsim", "simStopAsked"},
+	"TracePick":     {"runtime/watchsim", "simTracePick"},
+	"TracePoint":    {"runtime/watchsim", "simTracePoint"},
+	"TraceDraw":     {"runtime/watchsim", "simTraceDraw"},
+	"TraceDecision": {"runtime/watchsim", "simTraceDecision"},
 }
 
 func TestTheSeamIsTheSameOnBothSides(t *testing.T) {
@@ -61,11 +65,11 @@ func TestTheSeamIsTheSameOnBothSides(t *testing.T) {
 			continue
 		}
 		ours := fields(t, here, name)
-		theirs := fields(t, declared(t, filepath.Join(added, other.file+".go.txt")), other.name)
+		theirs := fields(t, declared(t, filepath.Join(added, other.file+".go")), other.name)
 		require.Equal(t, ours, theirs, "%s here, and %s in %s", name, other.name, other.file)
 	}
 	for name, other := range sameNumbers {
-		there := declared(t, filepath.Join(added, other.file+".go.txt"))
+		there := declared(t, filepath.Join(added, other.file+".go"))
 		require.Equal(t, here.constants[name], there.constants[other.name], "%s here, and %s in %s", name, other.name, other.file)
 		require.NotEmpty(t, here.constants[name], name)
 	}
@@ -85,7 +89,7 @@ func TestATraceRecordIsSoManyWords(t *testing.T) {
 		require.True(t, strings.HasSuffix(field, "uintptr"), field)
 		words += count
 	}
-	there := declared(t, filepath.Join(added, "runtime_sim.go.txt"))
+	there := declared(t, filepath.Join(added, "runtime/watchsim.go"))
 	require.Equal(t, there.constants["simTraceWords"], strconv.Itoa(words))
 }
 
@@ -151,7 +155,7 @@ func fields(t *testing.T, all declarations, name string) []string {
 	declaration := all.structs[name]
 	require.NotNil(t, declaration, name)
 	same := strings.NewReplacer("syscall.", "", "net.", "", "*simParams", "*Params", "*simCounters", "*Counters",
-		"[]simGoroutine", "[]Goroutine", "simDescriptors", "Descriptors")
+		"simKind", "Kind", "[]simGoroutine", "[]Goroutine", "simDescriptors", "Descriptors")
 	var list []string
 	for _, field := range declaration.Fields.List {
 		for _, name := range field.Names {

@@ -8,7 +8,12 @@
 //   - hooks.go: what the edited packages net and syscall call.
 package kernel
 
-import "unsafe"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+)
 
 // Params is what a run is started with. The edited runtime declares the same
 // struct; keep both alike.
@@ -61,9 +66,10 @@ type Change struct {
 
 // Chosen is a decision of a run that explores.
 type Chosen struct {
-	Kind, Alternatives, Chosen uint32
-	Alone                      uint32 // at a point: nobody else was runnable
-	State                      uint64 // where the run was: equal numbers mean the same future
+	Kind                 Kind
+	Alternatives, Chosen uint32
+	Alone                uint32 // at a point: nobody else was runnable
+	State                uint64 // where the run was: equal numbers mean the same future
 }
 
 // The values of Params.Explore.
@@ -72,12 +78,41 @@ const (
 	Observed = 2 // the decisions are those of any run; only the shape is wanted
 )
 
-// The kinds of decision of a run that explores.
+// Kind is what a decision decides.
+type Kind uint32
+
+// The kinds of decision.
 const (
-	AtPoint  = 1 // go on, let others go first unless Alone, or be held up for each of the lengths
-	AtPick   = 2 // which goroutine runs
-	AtSelect = 3 // which ready case a select takes
+	KindPick   Kind = 1 // which goroutine runs; 0 is the one that has waited longest
+	KindYield  Kind = 2 // a goroutine is interrupted: how many synchronisation points to the next time
+	KindStall  Kind = 3 // whether that interruption is a stall
+	KindFocus  Kind = 4 // whether a visit of a place in focus is a stall
+	KindLength Kind = 5 // how long a stall is
+	KindSelect Kind = 6 // which case a select looks at first; if steered, which ready case it takes
+	KindPoint  Kind = 7 // if steered: go on, let others go first unless Alone, or stall for each of the lengths
 )
+
+// kinds are their names in files and reports.
+var kinds = [...]string{KindPick: "pick", KindYield: "yield", KindStall: "stall", KindFocus: "focus",
+	KindLength: "length", KindSelect: "select", KindPoint: "point"}
+
+// String is the kind's name.
+func (k Kind) String() string {
+	if k == 0 || int(k) >= len(kinds) {
+		return fmt.Sprintf("kind %d", uint32(k))
+	}
+	return kinds[k]
+}
+
+// UnmarshalText reads a name.
+func (k *Kind) UnmarshalText(text []byte) error {
+	found := slices.Index(kinds[:], string(text))
+	if found <= 0 {
+		return fmt.Errorf("expected a kind of decision, one of%s; found %q", strings.Join(kinds[:], " "), text)
+	}
+	*k = Kind(found)
+	return nil
+}
 
 // Counters is what a run reports. The edited runtime declares the same struct.
 type Counters struct {
@@ -127,10 +162,10 @@ type TraceRecord struct {
 
 // The kinds of trace record, and what they are about.
 const (
-	TracePick   = 1 // a goroutine was picked: its ID
-	TracePoint  = 2 // a synchronisation point was passed: the goroutine's ID
-	TraceDraw   = 3 // a random number was drawn: how many there were so far
-	TraceChoice = 4 // a decision: the number of alternatives in the upper half, and which
+	TracePick     = 1  // a goroutine was picked: its ID
+	TracePoint    = 2  // a synchronisation point was passed: the goroutine's ID
+	TraceDraw     = 3  // a random number was drawn: how many there were so far
+	TraceDecision = 16 // plus its kind, a decision: the number of alternatives in the upper half, and which
 )
 
 // GroupMax is how many process groups one run can have.

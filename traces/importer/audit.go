@@ -1,0 +1,147 @@
+package importer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// auditEntry is what is read of an audit event of the API group audit.k8s.io.
+type auditEntry struct {
+	Kind        string            `json:"kind"`
+	APIVersion  string            `json:"apiVersion"`
+	Level       string            `json:"level"`
+	Stage       string            `json:"stage"`
+	RequestURI  string            `json:"requestURI"`
+	Verb        string            `json:"verb"`
+	User        auditUser         `json:"user"`
+	Impersonate *auditUser        `json:"impersonatedUser"`
+	SourceIPs   []string          `json:"sourceIPs"`
+	UserAgent   string            `json:"userAgent"`
+	Annotations map[string]string `json:"annotations"`
+	ObjectRef   struct {
+		Name string `json:"name"`
+	} `json:"objectRef"`
+	ResponseStatus json.RawMessage `json:"responseStatus"`
+	RequestObject  json.RawMessage `json:"requestObject"`
+	ResponseObject json.RawMessage `json:"responseObject"`
+	Received       time.Time       `json:"requestReceivedTimestamp"`
+	Finished       time.Time       `json:"stageTimestamp"`
+}
+
+type auditUser struct {
+	Username string `json:"username"`
+}
+
+// client names who asked, so that two processes have two names where the log tells
+// them apart: the user, the program, and the address.
+func (e *auditEntry) client() string {
+	who := e.User.Username
+	if e.Impersonate != nil {
+		who = e.Impersonate.Username
+	}
+	program, _, _ := strings.Cut(e.UserAgent, "/")
+	for _, part := range []struct{ separator, text string }{{"/", program}, {"@", strings.Join(e.SourceIPs, ",")}} {
+		if part.text != "" {
+			who += part.separator + part.text
+		}
+	}
+	if who == "" {
+		who = "unknown"
+	}
+	return who
+}
+
+// auditReader adds audit logs to a recording.
+type auditReader struct {
+	// Recording takes what is read. Its resource says which requests are wanted; if
+	// that is empty, the first one read sets it, and there must not be another.
+	Recording *Recording
+	// ClockSkew is by how much the clock of the log's server may differ from others.
+	ClockSkew time.Duration
+
+	resources map[string]int
+	tokens    map[string]int // continue tokens, to the IDs of the lists that gave them
+}
+
+// Read reads the log of one API server. Errors name the place in the file. A value
+// that the end of the file cuts off is left out.
+func (r *auditReader) Read(server, file string, in io.Reader) error {
+	reader, err := newValueReader(file, in)
+	if err != nil {
+		return err
+	}
+	for {
+		value, err := reader.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case errors.Is(err, errCut):
+			r.Recording.Omit(err.Error())
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := r.value(server, value); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *auditReader) value(server string, value jsonValue) error {
+	var e auditEntry
+	if err := value.Decode(&e); err != nil {
+		return err
+	}
+	group, _, _ := strings.Cut(e.APIVersion, "/")
+	if e.Kind != "Event" || group != "audit.k8s.io" {
+		return value.Errorf("expected an audit event of the API group audit.k8s.io, found the kind %.50q of %.50q", e.Kind, e.APIVersion)
+	}
+	if e.Stage != "ResponseComplete" && e.Stage != "Panic" {
+		return nil // another entry tells how the request ended
+	}
+	request, isResource, err := parseURI(e.RequestURI)
+	if !isResource && err == nil || request.Resource == "" && err != nil {
+		return nil
+	}
+	if r.Recording.Resource == "" {
+		r.Recording.Resource = request.Resource
+	}
+	if r.resources == nil {
+		r.resources, r.tokens = map[string]int{}, map[string]int{}
+	}
+	if r.resources[request.Resource]++; request.Resource != r.Recording.Resource {
+		return nil
+	}
+	if errors.Is(err, ErrUnsupported) {
+		r.Recording.Omit("requests with selectors that a history cannot hold, such as \"in\" and \"!=\"")
+		return nil
+	}
+	if err == nil {
+		err = r.request(server, &e, request)
+	}
+	if err != nil {
+		return value.Errorf("%w", err)
+	}
+	return nil
+}
+
+// OneResource says, after all logs have been read without a resource having been
+// given, what is wrong if they are about several.
+func (r *auditReader) OneResource() error {
+	if len(r.resources) < 2 {
+		return nil
+	}
+	var all []string
+	names := slices.Sorted(maps.Keys(r.resources))
+	slices.SortStableFunc(names, func(a, b string) int { return r.resources[b] - r.resources[a] })
+	for _, name := range names[:min(len(names), 8)] {
+		all = append(all, fmt.Sprintf("%.60s (%d requests)", name, r.resources[name]))
+	}
+	return fmt.Errorf("expected the resource to be named, as a history is about one, found several: %s", strings.Join(all, ", "))
+}

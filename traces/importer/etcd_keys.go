@@ -1,0 +1,60 @@
+package importer
+
+import (
+	"strings"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// storedElsewhere are the resources that Kubernetes stores under another name.
+var storedElsewhere = map[string]string{
+	"services":                         "services/specs",
+	"endpoints":                        "services/endpoints",
+	"nodes":                            "minions",
+	"replicationcontrollers":           "controllers",
+	"podsecuritypolicies.policy":       "podsecuritypolicy",
+	"ingresses.networking.k8s.io":      "ingress",
+	"ingressclasses.networking.k8s.io": "ingressclasses",
+	"customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
+	"apiservices.apiregistration.k8s.io":             "apiregistration.k8s.io/apiservices",
+}
+
+// etcdPrefixes returns what may stand in a key between the root and the namespace of an
+// object of a resource such as pods or widgets.example.com. Built-in types are
+// stored under their name, custom ones under their group and name. Groups of
+// Kubernetes itself have no dot, or end in k8s.io.
+func etcdPrefixes(resource string) []string {
+	if under, is := storedElsewhere[resource]; is {
+		return []string{under}
+	}
+	name, group, _ := strings.Cut(resource, ".")
+	switch {
+	case group == "":
+		return []string{name}
+	case strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io"):
+		return []string{group + "/" + name}
+	}
+	return []string{group + "/" + name, name}
+}
+
+// keyOf takes NAMESPACE/NAME or NAME off the end of a key, given what stands before
+// it; false if that does not.
+func keyOf(key string, prefixes []string) (model.Key, bool) {
+	for _, prefix := range prefixes {
+		within := "/" + prefix + "/"
+		i := strings.Index(key, within)
+		if i < 0 {
+			continue
+		}
+		rest := key[i+len(within):]
+		namespace, name, namespaced := strings.Cut(rest, "/")
+		switch {
+		case rest == "" || strings.Contains(name, "/") || namespaced && (namespace == "" || name == ""):
+			continue
+		case namespaced:
+			return model.Key{Namespace: namespace, Name: name}, true
+		}
+		return model.Key{Name: rest}, true
+	}
+	return model.Key{}, false
+}

@@ -1,0 +1,78 @@
+package importer
+
+import "github.com/watchsim/watchsim/model"
+
+// finisher makes the objects that the history has.
+type finisher struct {
+	truth *truth
+	// labels are those that some request selects by, all if it is nil.
+	labels map[string]bool
+}
+
+// live finishes an object that was seen as the version of its RV.
+func (f *finisher) live(object *model.Object) model.Object {
+	return f.finish(object, f.truth.at(object.Key(), object.RV))
+}
+
+// last finishes the object of a deletion, which is the version before it.
+func (f *finisher) last(object *model.Object) model.Object {
+	return f.finish(object, f.truth.current(object.Key(), object.RV-1))
+}
+
+// finish gives an object the value of its version if it holds what that holds, and
+// one that no version has if it does not. What the source does not tell is taken to
+// be right.
+func (f *finisher) finish(object *model.Object, v *version) model.Object {
+	done := *object
+	if v == nil || v.deleted {
+		done.Labels, done.Value = f.filter(done.Labels), valueOf(object.Value, object.RV)
+		return done
+	}
+	if done.UID == "" {
+		done.UID, done.Labels, done.Node = v.object.UID, v.object.Labels, v.object.Node
+	}
+	switch {
+	case object.Value == "":
+		done.Node, done.Value = v.object.Node, v.object.Value
+	case v.digests[family(object.Value)] == object.Value:
+		done.Value = v.object.Value
+	default:
+		done.Value = valueOf(object.Value, v.rv)
+	}
+	done.Labels = f.filter(done.Labels)
+	return done
+}
+
+// filter keeps the labels that are needed.
+func (f *finisher) filter(labels map[string]string) map[string]string {
+	if f.labels == nil {
+		return labels
+	}
+	var kept map[string]string
+	for name, value := range labels {
+		if f.labels[name] {
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+// selectedLabels are the labels that requests select by.
+func (r *Recording) selectedLabels() map[string]bool {
+	names := map[string]bool{}
+	note := func(s model.Selector) {
+		for name := range s.Labels {
+			names[name] = true
+		}
+	}
+	for i := range r.operations {
+		note(r.operations[i].Selector)
+	}
+	for i := range r.streams {
+		note(r.streams[i].Selector)
+	}
+	return names
+}

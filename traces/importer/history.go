@@ -1,0 +1,235 @@
+package importer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
+)
+
+// HistoryOptions say how a recording becomes a history.
+type HistoryOptions struct {
+	// ClockSkew is by how much the clocks of sources may differ. Each request is made
+	// longer by it on both sides, so that the order of two of them counts only where no
+	// such difference can have turned it round.
+	ClockSkew time.Duration
+	// AllLabels keeps the labels that no request selects by.
+	AllLabels bool
+}
+
+// History makes a valid history of what has been recorded. Call it once.
+func (r *Recording) History(options HistoryOptions) (traces.Header, *model.History, error) {
+	f := &finisher{truth: newTruth(r)}
+	if !options.AllLabels {
+		f.labels = r.selectedLabels()
+	}
+	h := &model.History{Operations: f.operations()}
+	for i := range r.streams {
+		h.Streams = append(h.Streams, f.stream(&r.streams[i].Stream))
+	}
+	h.Truth = f.committed()
+	began := r.retime(h, options.ClockSkew)
+	h.Healed = h.End // nobody knows when what ailed the cluster was over
+	header := traces.Header{Attributes: map[string]string{
+		traces.AttributeTruth:   r.describeTruth(),
+		traces.AttributeSources: strings.Join(r.sources, ", "),
+	}}
+	if r.Resource != "" {
+		header.Attributes[traces.AttributeResource] = r.Resource
+	}
+	if began != 0 {
+		header.Attributes[traces.AttributeBegan] = time.Unix(0, began).UTC().Format(time.RFC3339Nano)
+	}
+	if options.ClockSkew != 0 {
+		header.Attributes[traces.AttributeSkew] = options.ClockSkew.String()
+	}
+	if err := traces.Validate(h); err != nil {
+		return header, nil, fmt.Errorf("expected sources that make one history, found that together they do not: %w", err)
+	}
+	return header, h, nil
+}
+
+// stream finishes a stream.
+func (f *finisher) stream(s *model.Stream) model.Stream {
+	done := *s
+	done.Events = slices.Clone(s.Events)
+	for i := range done.Events {
+		event := &done.Events[i]
+		if event.Object == nil {
+			continue
+		}
+		object := f.live
+		if event.Type == model.Deleted {
+			object = f.last
+		}
+		finished := object(event.Object)
+		event.Object = &finished
+	}
+	return done
+}
+
+// committed is the truth as the history has it.
+func (f *finisher) committed() model.Truth {
+	truth := model.Truth{Revision: f.truth.recording.newest()}
+	for _, versions := range f.truth.versions {
+		for i, v := range versions {
+			object := v.object
+			if v.deleted && i > 0 {
+				object = versions[i-1].object
+			}
+			if v.deleted && object.Value == "" {
+				object.Value = valueOf("", v.rv)
+			}
+			object.Labels, object.RV = f.filter(object.Labels), v.rv
+			truth.Changes = append(truth.Changes, model.Change{RV: v.rv, Deleted: v.deleted, Object: object})
+			truth.Revision = max(truth.Revision, v.rv)
+		}
+	}
+	slices.SortFunc(truth.Changes, func(a, b model.Change) int { return int(min(max(a.RV-b.RV, -1), 1)) })
+	var compacted []int64
+	for i := range f.truth.recording.etcd {
+		if rv := f.truth.recording.etcd[i].Compacted; rv > 0 {
+			compacted = append(compacted, rv)
+			truth.Revision = max(truth.Revision, rv)
+		}
+	}
+	// An answer of 410 tells that etcd was beyond what was asked for, and may have
+	// been compacted up to anywhere.
+	if expired := f.truth.recording.expired(); expired > 0 {
+		truth.Revision = max(truth.Revision, expired)
+		compacted = append(compacted, truth.Revision)
+	}
+	slices.Sort(compacted)
+	for _, rv := range slices.Compact(compacted) {
+		truth.Compactions = append(truth.Compactions, model.Compaction{RV: rv, Time: model.Pending})
+	}
+	return truth
+}
+
+// expired is the lowest revision that etcd was at going by the answers of 410, 0 if
+// there are none.
+func (r *Recording) expired() int64 {
+	expired := int64(0)
+	for i := range r.operations {
+		if op := &r.operations[i]; op.Err == model.Expired {
+			expired = max(expired, op.RV+1, 1)
+		}
+	}
+	for i := range r.streams {
+		s := &r.streams[i]
+		if s.Err == model.Expired || len(s.Events) > 0 && s.Events[0].Err == model.Expired {
+			expired = max(expired, s.RV+1, 1)
+		}
+	}
+	return expired
+}
+
+// newest is the highest revision that anybody tells of.
+func (r *Recording) newest() int64 {
+	newest := int64(0)
+	for i := range r.operations {
+		op := &r.operations[i]
+		newest = max(newest, op.ResultRV)
+		if op.Err == model.OK { // who is answered has not asked for what is yet to come
+			newest = max(newest, op.RV)
+		}
+		for j := range op.Objects {
+			newest = max(newest, op.Objects[j].RV)
+		}
+	}
+	for i := range r.streams {
+		if r.streams[i].Err == model.OK {
+			newest = max(newest, r.streams[i].RV)
+		}
+		for j := range r.streams[i].Events {
+			newest = max(newest, r.streams[i].Events[j].RV)
+		}
+	}
+	for i := range r.etcd {
+		newest = max(newest, r.etcd[i].To)
+	}
+	return newest
+}
+
+// retime puts all times on one axis that begins at 0 and returns what 0 stands for,
+// 0 if nothing has a time. A stream without times covers all of it, and its events
+// come at the end: who does not know when a client learned something must not hold
+// it against anybody.
+func (r *Recording) retime(h *model.History, skew time.Duration) (began int64) {
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	note := func(times ...int64) {
+		for _, t := range times {
+			if t != model.Pending {
+				first, last = min(first, t), max(last, t)
+			}
+		}
+	}
+	for i := range h.Operations {
+		note(h.Operations[i].Call, h.Operations[i].Return)
+	}
+	for i := range h.Streams {
+		if s := &h.Streams[i]; !r.streams[i].untimed {
+			note(s.Call, s.Return, s.Closed)
+			for j := range s.Events {
+				note(s.Events[j].Time)
+			}
+		}
+	}
+	if first > last {
+		first, last = 0, 0
+	} else {
+		began = first - skew.Nanoseconds()
+		first = began
+	}
+	h.End = last - first + skew.Nanoseconds()
+	shift := func(t *int64, by time.Duration) {
+		if *t != model.Pending {
+			*t = min(max(*t-first+by.Nanoseconds(), 0), h.End)
+		}
+	}
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		shift(&op.Call, -skew)
+		shift(&op.Return, skew)
+	}
+	for i := range h.Streams {
+		s := &h.Streams[i]
+		if r.streams[i].untimed {
+			s.Call, s.Return, s.Closed = 0, h.End, h.End
+			for j := range s.Events {
+				s.Events[j].Time = h.End
+			}
+			continue
+		}
+		shift(&s.Call, 0)
+		shift(&s.Return, 0)
+		shift(&s.Closed, 0)
+		for j := range s.Events {
+			shift(&s.Events[j].Time, 0)
+		}
+	}
+	return began
+}
+
+// describeTruth says what the truth is made of.
+func (r *Recording) describeTruth() string {
+	if len(r.etcd) == 0 {
+		return "what the sources saw, as there is no output of etcd; what none of them saw is not judged"
+	}
+	if from, to, ok := r.complete(); ok {
+		return fmt.Sprintf("etcd's state at revision %d and its changes up to %d; before and after, what the sources saw", from, to)
+	}
+	var ranges []string
+	for i := range r.etcd {
+		if e := &r.etcd[i]; e.To > e.From {
+			ranges = append(ranges, fmt.Sprintf("%d to %d", e.From+1, e.To))
+		} else if e.State {
+			ranges = append(ranges, fmt.Sprintf("%d", e.From))
+		}
+	}
+	return fmt.Sprintf("etcd's output for the revisions %s; elsewhere, what the sources saw", strings.Join(ranges, " and "))
+}

@@ -1,0 +1,263 @@
+package importer
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/judge"
+)
+
+// The tests below put small recordings together: op and stream make what a source
+// adds, and objects are named by one letter, their RV, and a content.
+
+func object(name string, rv int64, content string) *model.Object {
+	o := &model.Object{Namespace: "default", Name: name, UID: "uid-" + name, RV: rv}
+	if content != "" {
+		o.Value = "json:" + content
+	}
+	return o
+}
+
+func list(server string, at, rv, result int64, objects ...*model.Object) model.Operation {
+	op := model.Operation{Client: "c", Server: server, Kind: model.List, Call: at, Return: at + 1, RV: rv, ResultRV: result, Remaining: -1}
+	for _, o := range objects {
+		op.Objects = append(op.Objects, *o)
+	}
+	return op
+}
+
+func write(kind model.Kind, at, before, after int64, o *model.Object) model.Operation {
+	op := model.Operation{Client: "w", Server: "a", Kind: kind, Call: at, Return: at + 1, Scope: model.Scope{Namespace: "default", Name: o.Name},
+		Object: &model.Object{Namespace: "default", Name: o.Name}, Precondition: before, ResultRV: after}
+	if kind != model.Delete {
+		op.Objects = []model.Object{*o}
+	}
+	return op
+}
+
+func onB(op model.Operation) model.Operation {
+	op.Server = "b"
+	return op
+}
+
+func event(kind model.EventType, at int64, o *model.Object) model.Event {
+	if kind == model.Bookmark {
+		return model.Event{Type: kind, Time: at, RV: o.RV}
+	}
+	return model.Event{Type: kind, Time: at, RV: o.RV, Object: o}
+}
+
+func stream(server string, at, rv int64, events ...model.Event) model.Stream {
+	return model.Stream{Client: "s", Server: server, Call: at, Return: at, RV: rv, Bookmarks: true, Closed: model.Pending, Events: events}
+}
+
+// recording adds everything to one.
+func recording(t *testing.T, parts ...any) *Recording {
+	t.Helper()
+	r := &Recording{Resource: "pods"}
+	for _, part := range parts {
+		var err error
+		switch part := part.(type) {
+		case model.Operation:
+			_, err = r.AddOperation(part)
+		case model.Stream:
+			err = r.AddStream(part, false)
+		case etcdPart:
+			err = r.addEtcd(part)
+		}
+		require.NoError(t, err)
+	}
+	return r
+}
+
+func judged(t *testing.T, r *Recording) (*model.History, judge.Verdict) {
+	t.Helper()
+	_, h, err := r.History(HistoryOptions{})
+	require.NoError(t, err)
+	return h, judge.RealCluster(h)
+}
+
+const (
+	added, modified, deleted, bookmark = model.Added, model.Modified, model.Deleted, model.Bookmark
+)
+
+// TestNobodyIsAccusedOfWhatNobodySaw are recordings of correct servers, of which each
+// source saw only a part. None of them may look wrong.
+func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
+	for name, parts := range map[string][]any{
+		"a modified object that nobody had seen before": {
+			stream("a", 1, 10, event(modified, 5, object("x", 20, "2")))},
+		"a deletion of such an object": {
+			stream("a", 1, 10, event(deleted, 5, object("x", 20, "1")))},
+		"an object gone between two lists": {
+			list("a", 1, 0, 10, object("x", 5, "1")), list("a", 3, 0, 20)},
+		"gone, and there again": {
+			list("a", 1, 0, 10, object("x", 5, "1")), list("a", 3, 0, 20), list("a", 5, 0, 30, object("x", 25, "2"))},
+		"gone while a stream of another part was open": {
+			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 15, event(bookmark, 3, object("", 30, ""))), list("a", 4, 0, 30)},
+		"created anew after an unseen deletion": {
+			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 15, event(added, 3, object("x", 18, "2")))},
+		"changed before the deletion, unseen": {
+			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 15, event(deleted, 3, object("x", 18, "2")))},
+		"an update of a version that nobody had seen": {
+			list("a", 1, 0, 10, object("x", 5, "1")), write(model.Update, 3, 12, 15, object("x", 15, "3"))},
+		"an update without a precondition": {
+			write(model.Update, 3, 0, 15, object("x", 15, "3"))},
+		"a create after a delete that was not recorded": {
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 15, object("x", 15, "2"))},
+		"an update that changed nothing": {
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 5, object("x", 5, "1"))},
+		"a get that finds nothing, and a refused write": {
+			write(model.Create, 1, 0, 5, object("x", 5, "1")),
+			model.Operation{Client: "c", Server: "a", Kind: model.Get, Call: 3, Return: 4, RV: -1, Scope: model.Scope{Namespace: "default", Name: "x"}, Err: model.NotFound},
+			model.Operation{Client: "c", Server: "a", Kind: model.Create, Call: 5, Return: 6, Object: object("y", 0, ""), Err: model.AlreadyExists}},
+		"a delete of which nobody knows what it deleted": {
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 0, object("x", 0, "")),
+			write(model.Create, 5, 0, 15, object("x", 15, "2"))},
+		"a first page": {
+			func() model.Operation {
+				op := list("a", 1, 0, 10, object("x", 5, "1"))
+				op.Limit, op.HasMore, op.Remaining = 1, true, 500
+				return op
+			}()},
+		"410 after a compaction that nobody saw": {
+			list("a", 0, 0, 9, object("x", 5, "1")),
+			func() model.Operation {
+				op := list("a", 1, 7, 0)
+				op.Match, op.Err = model.MatchExact, model.Expired
+				return op
+			}(),
+			stream("a", 3, 9, model.Event{Type: model.Error, Time: 4, Err: model.Expired})},
+		"a table without contents": {
+			list("a", 1, 0, 10, object("x", 5, "")), list("b", 3, 0, 10, object("x", 5, "1"))},
+		"etcd that begins later": {
+			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 10, event(modified, 3, object("x", 15, "2")), event(modified, 5, object("x", 30, "3"))),
+			etcdPart{From: 20, To: 30, Changes: []model.Change{{RV: 30, Object: *object("x", 30, "3")}}}},
+		"a state of etcd that lacks what was deleted before": {
+			list("a", 1, 0, 10, object("x", 5, "1")), etcdPart{From: 20, To: 20, State: true}, list("a", 5, 0, 20)},
+		"etcd that holds another version of the API": {
+			list("a", 1, 0, 10, object("x", 5, "1"), object("y", 7, "2")),
+			etcdPart{From: 10, To: 10, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "other")}, {RV: 7, Object: *object("y", 7, "another")}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, v := judged(t, recording(t, parts...))
+			require.EqualValues(t, "passed", v.Outcome, "%s\n%+v", v.Report(), h.Truth.Changes)
+		})
+	}
+}
+
+// TestWhoContradictsWhatOthersSawIsAccused are recordings in which one server shows
+// what cannot be, given what another source saw. It is named.
+func TestWhoContradictsWhatOthersSawIsAccused(t *testing.T) {
+	for name, row := range map[string]struct {
+		guarantee string
+		parts     []any
+	}{
+		"a stream lacks a change that another server sent": {"Reliable", []any{
+			stream("a", 1, 10, event(added, 3, object("x", 20, "1")), event(added, 4, object("y", 30, "1"))),
+			stream("b", 1, 10, event(added, 4, object("y", 30, "1")))}},
+		"a stream lacks an acknowledged write": {"Reliable", []any{
+			write(model.Create, 1, 0, 20, object("x", 20, "1")), stream("b", 1, 10, event(added, 4, object("y", 30, "1")))}},
+		"a list lacks an object that another server lists": {"Exact-state", []any{
+			list("a", 1, 0, 20, object("x", 10, "1")), list("b", 1, 0, 15)}},
+		"a list has an old version": {"Exact-state", []any{
+			write(model.Create, 1, 0, 10, object("x", 10, "1")), write(model.Update, 3, 10, 15, object("x", 15, "2")), list("b", 5, 0, 20, object("x", 10, "1"))}},
+		"an object that is not what others saw": {"Exact-state", []any{
+			list("a", 1, 0, 20, object("x", 10, "1")), list("a", 3, 0, 20, object("x", 10, "1")), list("b", 5, 0, 20, object("x", 10, "2"))}},
+		"an object that is not what etcd holds": {"Exact-state", []any{
+			list("b", 1, 0, 20, object("x", 10, "2")), list("b", 3, 0, 20, object("x", 10, "2"), object("y", 12, "1")),
+			etcdPart{From: 20, To: 20, State: true, Changes: []model.Change{{RV: 10, Object: *object("x", 10, "1")}, {RV: 12, Object: *object("y", 12, "1")}}}}},
+		"a most-recent list that misses a write": {"Most-recent", []any{
+			write(model.Create, 1, 0, 20, object("x", 20, "1")), list("b", 3, -1, 10)}},
+		"a deletion that etcd never committed": {"Faithful", []any{
+			etcdPart{From: 10, To: 10, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}}},
+			etcdPart{From: 10, To: 30, Changes: []model.Change{{RV: 30, Object: *object("y", 30, "1")}}},
+			stream("b", 1, 10, event(deleted, 3, object("x", 20, "1")))}},
+		"an acknowledged write that etcd never committed": {"Linearizable", []any{
+			etcdPart{From: 10, To: 30, Changes: []model.Change{{RV: 30, Object: *object("y", 30, "1")}}},
+			onB(write(model.Create, 1, 0, 20, object("x", 20, "1")))}},
+		"a delete that etcd never committed": {"Linearizable", []any{
+			etcdPart{From: 10, To: 10, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}}},
+			etcdPart{From: 10, To: 30, Changes: []model.Change{{RV: 20, Deleted: true, Object: *object("x", 20, "")}, {RV: 25, Object: *object("x", 25, "2")}}},
+			onB(write(model.Create, 5, 0, 25, object("x", 25, "2"))), onB(write(model.Delete, 7, 0, 0, object("x", 0, "")))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, v := judged(t, recording(t, row.parts...))
+			require.EqualValues(t, "failed", v.Outcome, "%+v", h.Truth.Changes)
+			require.Equal(t, row.guarantee, v.Violations[0].Guarantee, v.Report())
+			require.Contains(t, v.Violations[0].Text, "on server b")
+		})
+	}
+}
+
+// TestClocksThatDiffer shows that a request which came before another by less than the
+// skew proves nothing, and one by more does.
+func TestClocksThatDiffer(t *testing.T) {
+	second := int64(time.Second)
+	for gap, want := range map[int64]string{second: "passed", 3 * second: "failed"} {
+		r := recording(t, write(model.Create, second, 0, 20, object("x", 20, "1")), list("b", second+gap, -1, 10))
+		header, h, err := r.History(HistoryOptions{ClockSkew: time.Second})
+		require.NoError(t, err)
+		require.Equal(t, "1s", header.Attributes[traces.AttributeSkew])
+		v := judge.RealCluster(h)
+		require.EqualValues(t, want, v.Outcome, "%s", v.Report())
+	}
+}
+
+// TestTheSameRecordingIsTheSameHistory, whatever the order in which maps are walked.
+func TestTheSameRecordingIsTheSameHistory(t *testing.T) {
+	build := func() *model.History {
+		var parts []any
+		for i := int64(0); i < 50; i++ {
+			parts = append(parts, list("a", 3*i, 0, 1000+10*i, object(fmt.Sprint("x", i%7), 995+10*i, "1")))
+		}
+		_, h, err := recording(t, parts...).History(HistoryOptions{})
+		require.NoError(t, err)
+		return h
+	}
+	first := build()
+	require.Greater(t, len(first.Truth.Changes), 60, "with the deletions that nobody saw")
+	for range 10 {
+		require.Equal(t, first, build())
+	}
+}
+
+// TestMerge takes a history that a recording made, and makes the same of it.
+func TestMerge(t *testing.T) {
+	r := recording(t, write(model.Create, 1e9, 0, 5, object("x", 5, "1")), list("a", 2e9, 0, 10, object("x", 5, "1")),
+		stream("a", 3e9, 10, event(modified, 4e9, object("x", 15, "2")), event(deleted, 5e9, object("x", 20, "2"))))
+	header, h, err := r.History(HistoryOptions{})
+	require.NoError(t, err)
+	again := &Recording{}
+	require.NoError(t, again.Merge(header, h))
+	header2, h2, err := again.History(HistoryOptions{})
+	require.NoError(t, err)
+	require.Equal(t, h, h2)
+	require.Equal(t, header.Attributes[traces.AttributeBegan], header2.Attributes[traces.AttributeBegan])
+	require.Equal(t, "pods", header2.Attributes[traces.AttributeResource])
+
+	require.ErrorIs(t, again.Merge(traces.Header{}, h), ErrNotOfCluster, "a simulated history")
+	other := &Recording{Resource: "nodes"}
+	require.EqualError(t, other.Merge(header, h), "expected a history about nodes, found one about pods")
+}
+
+// TestOnlyLabelsThatAreSelectedByAreKept and the rest is dropped everywhere.
+func TestOnlyLabelsThatAreSelectedByAreKept(t *testing.T) {
+	build := func(all bool) *model.History {
+		labelled := object("x", 5, "1")
+		labelled.Labels = map[string]string{"app": "web", "owner": "joe"}
+		op := list("a", 1, 0, 10, labelled)
+		op.Selector.Labels = map[string]string{"app": "web"}
+		_, h, err := recording(t, op).History(HistoryOptions{AllLabels: all})
+		require.NoError(t, err)
+		return h
+	}
+	require.Equal(t, map[string]string{"app": "web"}, build(false).Truth.Changes[0].Object.Labels)
+	require.Equal(t, map[string]string{"app": "web"}, build(false).Operations[0].Objects[0].Labels)
+	require.Len(t, build(true).Truth.Changes[0].Object.Labels, 2)
+}

@@ -1,0 +1,283 @@
+package importer
+
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// proven is a range of revisions, above from and up to to, of which a stream would
+// have shown every change within its scope.
+type proven struct {
+	scope    model.Scope
+	from, to int64
+}
+
+// facts are what sources say of an object beyond its versions.
+type facts struct {
+	// absent and present are revisions at which it was not or was stored.
+	absent, present []int64
+	// through tells up to which revision a version is known to have been current.
+	through map[int64]int64
+}
+
+func (t *truth) factsOf(key model.Key) *facts {
+	f := t.facts[key]
+	if f == nil {
+		f = &facts{through: map[int64]int64{}}
+		t.facts[key] = f
+		if _, known := t.versions[key]; !known {
+			t.versions[key] = nil
+		}
+	}
+	return f
+}
+
+// gatherRanges finds what the streams without a selector prove.
+func (t *truth) gatherRanges() {
+	for i := range t.recording.streams {
+		s := &t.recording.streams[i].Stream
+		if s.Err != model.OK || !s.Selector.Empty() {
+			continue
+		}
+		from, to := beginning(s)
+		for j := range s.Events {
+			to = max(to, s.Events[j].RV)
+		}
+		t.ranges = append(t.ranges, proven{s.Scope, from, to})
+	}
+}
+
+// beginning returns the RV that a stream starts from, and how many events its initial
+// block has. Without a mark the block is taken to be all ADDED events that come
+// first; some of them may have come after it, which makes no difference here.
+func beginning(s *model.Stream) (rv int64, block int64) {
+	if s.RV > 0 && !s.InitialEvents {
+		return s.RV, 0
+	}
+	for i := range s.Events {
+		if s.Events[i].InitialEnd {
+			return s.Events[i].RV, int64(i + 1)
+		}
+	}
+	for i := range s.Events {
+		if s.Events[i].Type != model.Added {
+			return rv, int64(i)
+		}
+		rv = max(rv, s.Events[i].RV)
+	}
+	return rv, int64(len(s.Events))
+}
+
+// gatherFacts collects what lists, streams and writes say of each object.
+func (t *truth) gatherFacts() {
+	r := t.recording
+	for _, list := range r.wholeLists() {
+		t.factsOfList(list)
+	}
+	for i := range r.operations {
+		op := &r.operations[i]
+		if op.Err != model.OK || op.ResultRV == 0 || op.Object == nil {
+			continue
+		}
+		switch f := t.factsOf(op.Object.Key()); op.Kind {
+		case model.Create:
+			f.absent = append(f.absent, op.ResultRV-1)
+		case model.Update:
+			f.present = append(f.present, op.ResultRV-1)
+		}
+	}
+	for i := range r.streams {
+		s := &r.streams[i].Stream
+		if s.Err != model.OK || !s.Selector.Empty() {
+			continue
+		}
+		_, block := beginning(s)
+		for j := int(block); j < len(s.Events); j++ {
+			e := &s.Events[j]
+			if e.Object == nil || e.RV < 2 {
+				continue
+			}
+			switch f := t.factsOf(e.Object.Key()); e.Type {
+			case model.Added:
+				f.absent = append(f.absent, e.RV-1)
+			case model.Modified, model.Deleted:
+				f.present = append(f.present, e.RV-1)
+			}
+		}
+	}
+	for i := range r.etcd {
+		if e := &r.etcd[i]; e.State {
+			for _, key := range t.keys() {
+				if v := t.current(key, e.From); v == nil || !v.committed {
+					t.factsOf(key).absent = append(t.factsOf(key).absent, e.From)
+				}
+			}
+		}
+	}
+}
+
+// wholeList is a list with all its pages.
+type wholeList struct {
+	scope    model.Scope
+	selector model.Selector
+	rv       int64
+	objects  []*model.Object
+}
+
+// wholeLists puts pages together and returns the lists of which all are there.
+func (r *Recording) wholeLists() []wholeList {
+	next := map[int]int{} // the page that continues one
+	for i := range r.operations {
+		if op := &r.operations[i]; op.Kind == model.List && op.Continues != 0 && op.Err == model.OK {
+			next[op.Continues] = op.ID
+		}
+	}
+	var lists []wholeList
+	for i := range r.operations {
+		op := &r.operations[i]
+		if op.Kind != model.List || op.Continues != 0 || op.Err != model.OK || op.Return == model.Pending {
+			continue
+		}
+		list := wholeList{scope: op.Scope, selector: op.Selector, rv: op.ResultRV}
+		for op != nil && op.ResultRV == list.rv {
+			for j := range op.Objects {
+				list.objects = append(list.objects, &op.Objects[j])
+			}
+			if !op.HasMore {
+				lists = append(lists, list)
+				break
+			}
+			id := next[op.ID]
+			if id == 0 {
+				break
+			}
+			op = &r.operations[id-1]
+		}
+	}
+	return lists
+}
+
+func (t *truth) factsOfList(list wholeList) {
+	held := map[model.Key]bool{}
+	for _, object := range list.objects {
+		held[object.Key()] = true
+		f := t.factsOf(object.Key())
+		f.through[object.RV] = max(f.through[object.RV], list.rv)
+	}
+	if !list.selector.Empty() {
+		return
+	}
+	for key := range t.versions {
+		if list.scope.Contains(key) && !held[key] {
+			f := t.factsOf(key)
+			f.absent = append(f.absent, list.rv)
+		}
+	}
+}
+
+// infer adds the deletions and versions that facts ask for and nobody saw.
+func (t *truth) infer(key model.Key) {
+	f := t.factsOf(key)
+	slices.Sort(f.absent)
+	slices.Sort(f.present)
+	f.absent, f.present = slices.Compact(f.absent), slices.Compact(f.present)
+	for _, rv := range f.present {
+		v := t.current(key, rv)
+		if v != nil && !v.deleted {
+			continue
+		}
+		from := int64(1)
+		if v != nil {
+			from = v.rv + 1
+		}
+		if i, _ := slices.BinarySearch(f.absent, rv+1); i > 0 {
+			from = max(from, f.absent[i-1]+1)
+		}
+		t.place(key, from, rv, false, true)
+	}
+	for _, rv := range f.absent {
+		v := t.current(key, rv)
+		if v == nil || v.deleted || f.through[v.rv] >= rv {
+			continue // or somebody is wrong, and the oracle will say so
+		}
+		t.place(key, max(v.rv, f.through[v.rv])+1, rv, true, true)
+	}
+}
+
+// inferLast adds the last version of an object before a deletion, if what the
+// deletion carried is none of the versions that anybody saw.
+func (t *truth) inferLast(s sight) {
+	key := s.object.Key()
+	before := t.current(key, s.rv-1)
+	if s.object.Value == "" || before == nil || before.deleted || before.committed {
+		return
+	}
+	comparable := false
+	for _, vote := range before.seen {
+		if vote.digest == s.object.Value {
+			return
+		}
+		comparable = comparable || family(vote.digest) == family(s.object.Value)
+	}
+	if !comparable {
+		return
+	}
+	from := max(before.rv, t.factsOf(key).through[before.rv]) + 1
+	if v := t.place(key, from, s.rv-1, false, false); v != nil {
+		v.learn(s.object)
+	}
+}
+
+// maxTried is how many revisions are tried around one that is taken.
+const maxTried = 1000
+
+// place adds a change that nobody saw, within a range of revisions, and returns it. It
+// prefers one that no stream should have shown. If there is none, one of the streams
+// is at fault, and any will do, if the change is needed. If all revisions are taken,
+// nothing is added.
+func (t *truth) place(key model.Key, from, to int64, deleted, needed bool) *version {
+	if from > to {
+		return nil
+	}
+	candidates := []int64{from, to}
+	if deleted {
+		candidates = []int64{to, from}
+	}
+	for _, r := range t.ranges {
+		candidates = append(candidates, r.from, r.to+1)
+	}
+	for _, seenByNone := range []bool{true, false} {
+		if !seenByNone && !needed {
+			return nil
+		}
+		for _, candidate := range candidates {
+			if candidate < from || candidate > to {
+				continue
+			}
+			step := int64(-1)
+			if candidate == from {
+				step = 1
+			}
+			for rv, tried := candidate, 0; rv >= from && rv <= to && tried < maxTried; rv, tried = rv+step, tried+1 {
+				if _, taken := t.used[rv]; taken || t.known(key, rv) {
+					continue
+				}
+				if seenByNone && t.isProven(key, rv) {
+					break
+				}
+				return t.add(key, rv, deleted)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *truth) isProven(key model.Key, rv int64) bool {
+	for _, r := range t.ranges {
+		if rv > r.from && rv <= r.to && r.scope.Contains(key) {
+			return true
+		}
+	}
+	return false
+}

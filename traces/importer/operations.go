@@ -1,0 +1,185 @@
+package importer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// The reasons for which operations are left out of a history.
+const (
+	omittedNoop     = "writes that changed nothing: their resourceVersion is that of another write"
+	omittedRefusals = "refused writes, and gets that found nothing: to judge them takes all changes, from `etcdctl get` and `etcdctl watch`"
+	omittedDeletes  = "deletes whose resourceVersion nobody tells: which deletion they made takes all changes and all deletes"
+)
+
+// operations finishes the operations that the truth is enough for.
+func (f *finisher) operations() []model.Operation {
+	r := f.truth.recording
+	writer, deletes := f.writers(), f.countDeletes()
+	reached := r.reachedComplete()
+	whole := map[int]bool{}
+	for _, list := range r.wholePages() {
+		whole[list] = true
+	}
+	var kept []model.Operation
+	for i := range r.operations {
+		op := r.operations[i]
+		refusal := op.Err == model.AlreadyExists || op.Err == model.Conflict || op.Err == model.NotFound
+		switch {
+		case refusal && op.Call <= reached:
+			r.Omit(omittedRefusals)
+			continue
+		case op.Kind == model.Delete && op.Err == model.OK:
+			if !f.finishDelete(&op, deletes) {
+				r.Omit(omittedDeletes)
+				continue
+			}
+		case isWrite(&op) && op.Err == model.OK && writer[op.ResultRV] != op.ID:
+			r.Omit(omittedNoop)
+			continue
+		case isWrite(&op) && op.Kind != model.Delete:
+			f.finishWrite(&op)
+		}
+		op.Objects = slices.Clone(op.Objects)
+		for j := range op.Objects {
+			op.Objects[j] = f.live(&op.Objects[j])
+		}
+		if op.Kind == model.List && !whole[op.ID] {
+			op.Remaining = -1 // what the other pages hold is not known
+		}
+		kept = append(kept, op)
+	}
+	return kept
+}
+
+// writers tells which operation wrote each revision: a write that changes nothing is
+// answered with what is there. A create writes always, an update only if it did not
+// have that revision to begin with; of two, the one that was called first.
+func (f *finisher) writers() map[int64]int {
+	writer := map[int64]int{}
+	all := f.truth.recording.operations
+	rank := func(op *model.Operation) int {
+		switch {
+		case op.Kind == model.Create:
+			return 0
+		case op.Precondition != op.ResultRV:
+			return 1
+		}
+		return 2
+	}
+	for i := range all {
+		op := &all[i]
+		if !isWrite(op) || op.Kind == model.Delete || op.Err != model.OK || op.Precondition == op.ResultRV {
+			continue
+		}
+		before := writer[op.ResultRV]
+		if before == 0 || cmp.Or(cmp.Compare(rank(op), rank(&all[before-1])), cmp.Compare(op.Call, all[before-1].Call)) < 0 {
+			writer[op.ResultRV] = op.ID
+		}
+	}
+	return writer
+}
+
+// finishWrite names the content that a create or update wrote by the version that it
+// made. One that made none that etcd knows has a content of its own.
+func (f *finisher) finishWrite(op *model.Operation) {
+	object := *op.Object
+	object.RV = op.ResultRV
+	if v := f.truth.at(object.Key(), op.ResultRV); op.Err == model.OK && v != nil && !v.deleted {
+		object = v.object
+		object.Labels = f.filter(object.Labels)
+	} else {
+		object.Value, object.Labels = valueOf("write-"+op.Client+":"+string(op.Kind), -int64(op.ID)), f.filter(object.Labels)
+	}
+	object.RV = 0
+	op.Object = &object
+}
+
+// finishDelete finds out what an acknowledged delete did: it deleted, if a deletion
+// has its RV; it marked the object for deletion, which is an update, if a live
+// version has. Without an RV it is of use only where all are known: see countDeletes.
+func (f *finisher) finishDelete(op *model.Operation, deletes map[model.Key]bool) bool {
+	key := model.Key{Namespace: op.Scope.Namespace, Name: op.Scope.Name}
+	if op.ResultRV == 0 {
+		return deletes[key]
+	}
+	v := f.truth.at(key, op.ResultRV)
+	if v == nil || !v.committed {
+		return false
+	}
+	if !v.deleted {
+		op.Kind = model.Update
+		op.Object = &model.Object{Namespace: key.Namespace, Name: key.Name}
+		f.finishWrite(op)
+	}
+	return true
+}
+
+// countDeletes tells for which objects every deletion that etcd committed has its
+// delete among the operations, so that all of them can be judged.
+func (f *finisher) countDeletes() map[model.Key]bool {
+	r := f.truth.recording
+	count := map[model.Key]int{}
+	for i := range r.operations {
+		if op := &r.operations[i]; op.Kind == model.Delete && op.Err == model.OK && op.ResultRV == 0 {
+			count[model.Key{Namespace: op.Scope.Namespace, Name: op.Scope.Name}]++
+		}
+	}
+	_, _, complete := r.complete()
+	all := map[model.Key]bool{}
+	for key, deletes := range count {
+		deletions := 0
+		for _, v := range f.truth.versions[key] {
+			if v.deleted {
+				deletions++
+			}
+		}
+		all[key] = complete && deletes == deletions
+	}
+	return all
+}
+
+// reachedComplete returns a time by which etcd had certainly reached the revision
+// from which on its output is complete.
+func (r *Recording) reachedComplete() int64 {
+	from, _, ok := r.complete()
+	time := int64(math.MaxInt64)
+	if !ok {
+		return time
+	}
+	for i := range r.operations {
+		if op := &r.operations[i]; op.Err == model.OK && op.Return != model.Pending && op.ResultRV >= from {
+			time = min(time, op.Return)
+		}
+	}
+	return time
+}
+
+// wholePages returns the IDs of the pages of lists of which all pages are there.
+func (r *Recording) wholePages() []int {
+	next := map[int]int{}
+	for i := range r.operations {
+		if op := &r.operations[i]; op.Kind == model.List && op.Continues != 0 && op.Err == model.OK {
+			next[op.Continues] = op.ID
+		}
+	}
+	var whole []int
+	for i := range r.operations {
+		op := &r.operations[i]
+		if op.Kind != model.List || op.Continues != 0 || op.Err != model.OK {
+			continue
+		}
+		pages := []int{op.ID}
+		for op.HasMore && next[op.ID] != 0 {
+			op = &r.operations[next[op.ID]-1]
+			pages = append(pages, op.ID)
+		}
+		if !op.HasMore {
+			whole = append(whole, pages...)
+		}
+	}
+	return whole
+}

@@ -1,0 +1,80 @@
+package importer
+
+import (
+	"bytes"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// protobufMagic is how values in etcd begin that Kubernetes encodes with protobuf.
+var protobufMagic = []byte("k8s\x00")
+
+// Stored reduces an object as etcd holds it. JSON, as custom resources have it, is
+// reduced in full. Of protobuf, which built-in types have, the metadata and a pod's
+// node are read: their fields have the same numbers in all types. The content has
+// no digest then. What is encrypted says nothing, and the result is false; so it is
+// for anything else that cannot be read.
+func (r Reducer) Stored(value []byte) (model.Object, bool) {
+	if len(value) > 0 && value[0] == '{' {
+		object, err := r.Object(value)
+		return object, err == nil && object.Name != ""
+	}
+	envelope, is := bytes.CutPrefix(value, protobufMagic)
+	if !is {
+		return model.Object{}, false
+	}
+	// runtime.Unknown: 1 is the type, with the kind as 2; 2 is the object.
+	kind := string(message(envelope).field(1).field(2))
+	raw := message(envelope).field(2)
+	// Every type has ObjectMeta as 1.
+	meta := raw.field(1)
+	object := model.Object{Name: string(meta.field(1)), Namespace: string(meta.field(3)), UID: string(meta.field(5))}
+	meta.each(func(number protowire.Number, content message) {
+		if number == 11 { // an entry of labels: 1 is the name, 2 the value
+			if object.Labels == nil {
+				object.Labels = map[string]string{}
+			}
+			object.Labels[string(content.field(1))] = string(content.field(2))
+		}
+	})
+	if kind == "Pod" {
+		object.Node = string(raw.field(2).field(10)) // spec.nodeName
+	}
+	return object, object.Name != ""
+}
+
+// message is an encoded protobuf message. What is broken in it reads as absent.
+type message []byte
+
+// each calls a function for each field that holds bytes, up to the first that is
+// broken.
+func (m message) each(do func(number protowire.Number, content message)) {
+	for len(m) > 0 {
+		number, kind, tag := protowire.ConsumeTag(m)
+		if tag < 0 {
+			return
+		}
+		size := protowire.ConsumeFieldValue(number, kind, m[tag:])
+		if size < 0 {
+			return
+		}
+		if kind == protowire.BytesType {
+			content, _ := protowire.ConsumeBytes(m[tag:])
+			do(number, content)
+		}
+		m = m[tag+size:]
+	}
+}
+
+// field returns the last field of a number, as protobuf has it; nil if there is none.
+func (m message) field(number protowire.Number) message {
+	var found message
+	m.each(func(n protowire.Number, content message) {
+		if n == number {
+			found = content
+		}
+	})
+	return found
+}

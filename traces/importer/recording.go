@@ -1,0 +1,102 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// MaxObjects is how many objects, those in lists and events counted each time, one
+// recording holds.
+const MaxObjects = 5_000_000
+
+// Recording is what sources have seen. Times are nanoseconds since 1970, by the
+// clock of whoever saw it. The Value of an object is a digest by a [Reducer],
+// empty if its content is not known, and an object without a UID has no metadata but
+// its name. The zero value holds nothing.
+type Recording struct {
+	// Resource is what it is about, such as pods or deployments.apps.
+	Resource string
+
+	operations []model.Operation
+	streams    []recordedStream
+	etcd       []etcdPart
+	objects    int
+	left       map[string]int
+	sources    []string
+	merged     merged
+}
+
+// recordedStream is a watch. One that is untimed says nothing of when its events came.
+type recordedStream struct {
+	model.Stream
+	untimed bool
+}
+
+// etcdPart is a part of what etcd committed.
+type etcdPart struct {
+	// Changes are in order of RV. Objects are as Reducer.Stored returns them,
+	// or have no more than a name.
+	Changes []model.Change
+	// From and To say that all changes of the resource with an RV above From and up
+	// to To are among them.
+	From, To int64
+	// State says that those with an RV up to From are all that was stored at From.
+	State bool
+	// Compacted is a revision at which etcd is known to have been compacted, or 0.
+	Compacted int64
+}
+
+// AddSource notes where a part of the recording comes from, for those who read the
+// history.
+func (r *Recording) AddSource(name string) { r.sources = append(r.sources, name) }
+
+// Omit counts something that the history does not hold, and why.
+func (r *Recording) Omit(why string) {
+	if r.left == nil {
+		r.left = map[string]int{}
+	}
+	r.left[why]++
+}
+
+// Omitted says what the history does not hold and why, one note for each reason.
+func (r *Recording) Omitted() []string {
+	var notes []string
+	for _, why := range slices.Sorted(maps.Keys(r.left)) {
+		notes = append(notes, fmt.Sprintf("%d %s", r.left[why], why))
+	}
+	return notes
+}
+
+// AddOperation adds a request and its response, and returns the ID it gave it.
+func (r *Recording) AddOperation(op model.Operation) (int, error) {
+	op.ID = len(r.operations) + 1
+	r.operations = append(r.operations, op)
+	return op.ID, r.count(1 + len(op.Objects))
+}
+
+// AddStream adds a watch. If it is untimed, its times and those of its events mean
+// nothing.
+func (r *Recording) AddStream(s model.Stream, untimed bool) error {
+	s.ID = len(r.streams) + 1
+	for i := range s.Events {
+		s.Events[i].Stream = s.ID
+	}
+	r.streams = append(r.streams, recordedStream{s, untimed})
+	return r.count(1 + len(s.Events))
+}
+
+// addEtcd adds a part of the truth.
+func (r *Recording) addEtcd(e etcdPart) error {
+	r.etcd = append(r.etcd, e)
+	return r.count(len(e.Changes))
+}
+
+func (r *Recording) count(more int) error {
+	if r.objects += more; r.objects > MaxObjects {
+		return fmt.Errorf("expected at most %d objects, events and requests, found more; take a shorter time or one namespace", MaxObjects)
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package importer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// truth is what etcd committed, as far as anybody saw it.
+type truth struct {
+	recording *Recording
+	// versions are in order of RV.
+	versions map[model.Key][]*version
+	// used says which object changed at a revision.
+	used map[int64]model.Key
+	// ranges are what streams prove: see infer.go.
+	ranges []proven
+	facts  map[model.Key]*facts
+}
+
+// version is what one change made of an object.
+type version struct {
+	rv      int64
+	deleted bool
+	// object has the metadata, if anybody knows them. See [truth.settle] for its value.
+	object model.Object
+	// committed says that etcd told of it, and stored is the digest of what it holds.
+	committed bool
+	stored    string
+	// seen counts the digests that sources saw, in order of their first sight.
+	seen []vote
+	// digests are what each family of digests has for it.
+	digests map[string]string
+}
+
+func newTruth(r *Recording) *truth {
+	t := &truth{recording: r, versions: map[model.Key][]*version{}, used: map[int64]model.Key{}, facts: map[model.Key]*facts{}}
+	for i := range r.etcd {
+		for j := range r.etcd[i].Changes {
+			t.commit(&r.etcd[i].Changes[j])
+		}
+	}
+	r.eachSight(t.sight)
+	r.eachDeletion(t.deletion)
+	t.gatherRanges()
+	t.gatherFacts()
+	for _, key := range t.keys() {
+		t.infer(key)
+	}
+	t.settle()
+	return t
+}
+
+// keys returns the keys in order.
+func (t *truth) keys() []model.Key {
+	keys := make([]model.Key, 0, len(t.versions))
+	for key := range t.versions {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, model.Key.Compare)
+	return keys
+}
+
+// commit adds what etcd says.
+func (t *truth) commit(change *model.Change) {
+	if v := t.add(change.Object.Key(), change.RV, change.Deleted); v != nil {
+		v.committed, v.stored = true, change.Object.Value
+		v.learn(&change.Object)
+	}
+}
+
+// sight adds a version that somebody saw, unless etcd says that it never was.
+func (t *truth) sight(s sight) {
+	key := s.object.Key()
+	if t.known(key, s.rv) || s.rv <= 0 {
+		return
+	}
+	if v := t.add(key, s.rv, false); v != nil {
+		v.learn(s.object)
+	}
+}
+
+// deletion adds a deletion that somebody saw. A stream with a selector tells of one
+// also where an object only left the selection, so that a live version counts more.
+func (t *truth) deletion(s sight) {
+	if key := s.object.Key(); !t.known(key, s.rv) && s.rv > 0 {
+		t.add(key, s.rv, true)
+	}
+}
+
+// add adds a version, or returns the one that is there; nil if another object was
+// changed at that revision.
+func (t *truth) add(key model.Key, rv int64, deleted bool) *version {
+	if owner, taken := t.used[rv]; taken {
+		if owner == key {
+			return t.at(key, rv)
+		}
+		return nil
+	}
+	t.used[rv] = key
+	v := &version{rv: rv, deleted: deleted, object: model.Object{Namespace: key.Namespace, Name: key.Name, RV: rv}}
+	i, _ := t.search(key, rv)
+	t.versions[key] = slices.Insert(t.versions[key], i, v)
+	return v
+}
+
+func (t *truth) search(key model.Key, rv int64) (int, bool) {
+	return slices.BinarySearchFunc(t.versions[key], rv, func(v *version, rv int64) int { return cmp.Compare(v.rv, rv) })
+}
+
+// at returns the version of exactly a revision, nil if there is none.
+func (t *truth) at(key model.Key, rv int64) *version {
+	if i, exact := t.search(key, rv); exact {
+		return t.versions[key][i]
+	}
+	return nil
+}
+
+// current returns the version that was current at a revision, nil if there is none.
+func (t *truth) current(key model.Key, rv int64) *version {
+	i, exact := t.search(key, rv)
+	if exact {
+		i++
+	}
+	if i == 0 {
+		return nil
+	}
+	return t.versions[key][i-1]
+}
+
+// known reports whether etcd's output says all there is to say about an object at a
+// revision.
+func (t *truth) known(key model.Key, rv int64) bool {
+	for i := range t.recording.etcd {
+		e := &t.recording.etcd[i]
+		if rv > e.From && rv <= e.To {
+			return true
+		}
+		if !e.State || rv > e.From {
+			continue
+		}
+		// What was stored at From was last changed at its RV, so it was not later.
+		if v := t.current(key, e.From); v != nil && v.committed && !v.deleted && v.rv < rv {
+			return true
+		}
+	}
+	return false
+}
+
+// complete returns the revision from which on, to the end of it, etcd's output says
+// everything, with the state to begin with; false if there is none.
+func (r *Recording) complete() (from, to int64, ok bool) {
+	for i := range r.etcd {
+		if r.etcd[i].State {
+			from, to, ok = r.etcd[i].From, r.etcd[i].From, true
+		}
+	}
+	if !ok {
+		return 0, 0, false
+	}
+	for range r.etcd {
+		for i := range r.etcd {
+			if e := &r.etcd[i]; e.From <= to {
+				to = max(to, e.To)
+			}
+		}
+	}
+	return from, to, to > from
+}
+
+// learn takes metadata from an object, if it has some and they are news.
+func (v *version) learn(object *model.Object) {
+	if v.object.UID == "" && object.UID != "" {
+		v.object.UID, v.object.Labels, v.object.Node = object.UID, object.Labels, object.Node
+	}
+	if v.object.Node == "" {
+		v.object.Node = object.Node
+	}
+}
+
+// sight is an object as somebody saw it, of a version that its RV names; in a
+// deletion, of the version before.
+type sight struct {
+	object *model.Object
+	rv     int64
+}
+
+// eachSight calls a function for each version that somebody saw alive.
+func (r *Recording) eachSight(do func(sight)) {
+	for i := range r.operations {
+		op := &r.operations[i]
+		if op.Err != model.OK || op.Kind == model.Delete {
+			continue
+		}
+		for j := range op.Objects {
+			do(sight{&op.Objects[j], op.Objects[j].RV})
+		}
+		if isWrite(op) && op.Precondition > 0 {
+			do(sight{&model.Object{Namespace: op.Object.Namespace, Name: op.Object.Name}, op.Precondition})
+		}
+	}
+	for i := range r.streams {
+		for j := range r.streams[i].Events {
+			if e := &r.streams[i].Events[j]; e.Object != nil && (e.Type == model.Added || e.Type == model.Modified) {
+				do(sight{e.Object, e.RV})
+			}
+		}
+	}
+}
+
+// eachDeletion calls a function for each deletion that somebody saw, beginning with
+// those that are certainly one.
+func (r *Recording) eachDeletion(do func(sight)) {
+	for _, certain := range []bool{true, false} {
+		for i := range r.streams {
+			if r.streams[i].Selector.Empty() != certain {
+				continue
+			}
+			for j := range r.streams[i].Events {
+				if e := &r.streams[i].Events[j]; e.Object != nil && e.Type == model.Deleted {
+					do(sight{e.Object, e.RV})
+				}
+			}
+		}
+	}
+}
+
+func isWrite(op *model.Operation) bool {
+	return op.Kind == model.Create || op.Kind == model.Update || op.Kind == model.Delete
+}

@@ -1,0 +1,150 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// errCut means that a file ends within a value: it was copied while somebody
+// wrote it, or the writer was killed.
+var errCut = errors.New("the file ends in the middle of a value")
+
+// position is a place in a file.
+type position struct {
+	File string
+	Line int   // from 1 on
+	Byte int64 // from 0 on, of the text if the file is compressed
+}
+
+// String returns the position as errors name it.
+func (p position) String() string { return fmt.Sprintf("%s:%d (byte %d)", p.File, p.Line, p.Byte) }
+
+// Errorf returns an error that begins with the position.
+func (p position) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", p, fmt.Errorf(format, args...))
+}
+
+// valueReader reads the JSON objects of a file, one after the other.
+type valueReader struct {
+	// Limit is how many bytes a value may have, [MaxValue] if it is 0.
+	Limit int
+
+	in *bufio.Reader
+	at position
+}
+
+// NewReader returns a reader of a file. The name is for messages. What is
+// compressed with gzip is read as what it holds.
+func newValueReader(file string, r io.Reader) (*valueReader, error) {
+	reader := &valueReader{in: bufio.NewReaderSize(r, 1<<16), at: position{File: file, Line: 1}}
+	if magic, _ := reader.in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		unzipped, err := gzip.NewReader(reader.in)
+		if err != nil {
+			return nil, reader.at.Errorf("expected gzip, as the first bytes say, found a broken file: %w", err)
+		}
+		reader.in = bufio.NewReaderSize(unzipped, 1<<16)
+	}
+	return reader, nil
+}
+
+// jsonValue is one JSON object of a file.
+type jsonValue struct {
+	position
+	// Text is valid until the next one is read.
+	Text []byte
+}
+
+// Next returns the next value. It returns io.EOF at the end of the file, an error
+// that wraps [errCut] if the file ends within a value, and any other error with
+// its position.
+func (r *valueReader) Next() (jsonValue, error) {
+	splitter := Splitter{Limit: r.Limit}
+	var begin position
+	for {
+		if _, err := r.in.Peek(1); err != nil {
+			switch {
+			case err == io.EOF && splitter.Within(), errors.Is(err, io.ErrUnexpectedEOF):
+				return jsonValue{}, r.at.Errorf("%w that begins at line %d", errCut, max(begin.Line, 1))
+			case err == io.EOF:
+				return jsonValue{}, io.EOF
+			}
+			return jsonValue{}, r.at.Errorf("expected more of the file, found that it cannot be read: %w", err)
+		}
+		piece, _ := r.in.Peek(r.in.Buffered())
+		if !splitter.Within() {
+			blank := len(piece) - len(bytes.TrimLeft(piece, " \t\r\n"))
+			r.pass(blank)
+			if piece = piece[blank:]; len(piece) == 0 {
+				continue
+			}
+			begin = r.at
+		}
+		taken, text, err := splitter.Take(piece)
+		if err != nil {
+			if errors.Is(err, errTooLong) {
+				return jsonValue{}, begin.Errorf("expected a value of at most %d bytes, found a longer one", splitter.limit())
+			}
+			return jsonValue{}, begin.Errorf("%w, found %s", err, abbreviate(piece[taken:]))
+		}
+		r.pass(taken)
+		if text != nil {
+			return jsonValue{position: begin, Text: text}, nil
+		}
+	}
+}
+
+// pass goes on by a number of bytes that are in the buffer.
+func (r *valueReader) pass(count int) {
+	piece, _ := r.in.Peek(count)
+	r.at.Line += bytes.Count(piece, []byte{'\n'})
+	r.at.Byte += int64(count)
+	r.in.Discard(count)
+}
+
+// Decode decodes a value or a part of it. Errors say where in the file the flaw is.
+func (v jsonValue) Decode(into any) error {
+	err := json.Unmarshal(v.Text, into)
+	var syntax *json.SyntaxError
+	var misfit *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax):
+		return v.within(syntax.Offset).Errorf("expected JSON, found %w", err)
+	case errors.As(err, &misfit):
+		return v.within(misfit.Offset).Errorf("expected another type of value in the field %s, found a JSON %s", name(misfit.Field), misfit.Value)
+	}
+	return v.Errorf("expected JSON that fits, found %s", strings.ReplaceAll(err.Error(), "\n", " "))
+}
+
+// fieldName is a field's name, or what stands for it where there is none.
+func name(field string) string {
+	if field == "" {
+		return "at the top"
+	}
+	return field
+}
+
+// within returns the position of a byte of the value.
+func (v jsonValue) within(offset int64) position {
+	at := v.position
+	offset = min(max(offset, 0), int64(len(v.Text)))
+	at.Line += bytes.Count(v.Text[:offset], []byte{'\n'})
+	at.Byte += offset
+	return at
+}
+
+// abbreviate shows the beginning of foreign bytes.
+func abbreviate(p []byte) string {
+	const most = 20
+	if len(p) > most {
+		p = p[:most]
+	}
+	return fmt.Sprintf("%q", p)
+}

@@ -1,0 +1,146 @@
+package recorder
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+)
+
+// proxy stands between an API server and etcd. All requests pass; what watches bring
+// can be held back, or lost, which no API server can notice.
+type proxy struct {
+	upstream *grpc.ClientConn
+	address  string
+
+	mu     sync.Mutex
+	frozen chan struct{} // closed when it thaws; nil while nothing is held back
+	lose   int           // how many responses with events are lost
+	lost   int
+}
+
+// startProxy runs one until the test ends.
+func startProxy(t *testing.T, etcd string) *proxy {
+	t.Helper()
+	upstream, err := grpc.NewClient(strings.TrimPrefix(etcd, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p := &proxy{upstream: upstream, address: "http://" + listener.Addr().String()}
+	server := grpc.NewServer(grpc.UnknownServiceHandler(p.pass), grpc.ForceServerCodecV2(asBytes{}))
+	go server.Serve(listener)
+	t.Cleanup(func() {
+		server.Stop()
+		upstream.Close()
+	})
+	return p
+}
+
+// freeze holds back what watches bring from now on, for good.
+func (p *proxy) freeze() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frozen = make(chan struct{})
+}
+
+// loseNext loses the next event that any watch brings.
+func (p *proxy) loseNext() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lose++
+}
+
+func (p *proxy) hasLost() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
+}
+
+// admit waits while watches are frozen, and reports whether a response may pass.
+func (p *proxy) admit(ctx context.Context, response []byte) bool {
+	p.mu.Lock()
+	frozen := p.frozen
+	if frozen == nil && p.lose > 0 {
+		var decoded etcdserverpb.WatchResponse
+		if proto.Unmarshal(response, &decoded) == nil && len(decoded.Events) > 0 {
+			p.lose--
+			p.lost++
+			p.mu.Unlock()
+			return false
+		}
+	}
+	p.mu.Unlock()
+	if frozen == nil {
+		return true
+	}
+	select {
+	case <-frozen:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// pass hands on one call in both directions.
+func (p *proxy) pass(_ any, client grpc.ServerStream) error {
+	ctx, cancel := context.WithCancel(client.Context())
+	defer cancel()
+	method, _ := grpc.MethodFromServerStream(client)
+	headers, _ := metadata.FromIncomingContext(ctx)
+	description := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
+	etcd, err := p.upstream.NewStream(metadata.NewOutgoingContext(ctx, headers), description, method, grpc.ForceCodecV2(asBytes{}))
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			var message []byte
+			if client.RecvMsg(&message) != nil {
+				etcd.CloseSend()
+				return
+			}
+			if etcd.SendMsg(&message) != nil {
+				return
+			}
+		}
+	}()
+	for {
+		var message []byte
+		if err := etcd.RecvMsg(&message); err != nil {
+			client.SetTrailer(etcd.Trailer())
+			if err.Error() == "EOF" {
+				return nil
+			}
+			return err
+		}
+		if strings.HasSuffix(method, "/Watch") && !p.admit(ctx, message) {
+			continue
+		}
+		if err := client.SendMsg(&message); err != nil {
+			return err
+		}
+	}
+}
+
+// asBytes is a codec that leaves messages as they are.
+type asBytes struct{}
+
+func (asBytes) Name() string { return "bytes" }
+
+func (asBytes) Marshal(message any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(*message.(*[]byte))}, nil
+}
+
+func (asBytes) Unmarshal(data mem.BufferSlice, message any) error {
+	*message.(*[]byte) = data.Materialize()
+	return nil
+}

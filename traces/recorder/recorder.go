@@ -1,0 +1,206 @@
+package recorder
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/importer"
+)
+
+// Options say what is kept.
+type Options struct {
+	// Bodies writes contents into the history instead of digests. Those of Secrets
+	// are never written.
+	Bodies bool
+	// Labels keeps all labels, not only those that requests select by.
+	Labels bool
+}
+
+// Recorder records the requests for one resource. It is safe for concurrent use.
+type Recorder struct {
+	resource string
+	options  Options
+	reducer  importer.Reducer
+	began    time.Time
+
+	mu         sync.Mutex
+	operations []model.Operation
+	streams    []*model.Stream
+	tokens     map[string]int // continue tokens, to the IDs of the lists that gave them
+	servers    []string
+	left       []string
+	objects    int
+}
+
+// New returns a recorder of a resource, such as pods or deployments.apps.
+func New(resource string, options Options) *Recorder {
+	key := make([]byte, 32)
+	rand.Read(key) // it never fails
+	return &Recorder{
+		resource: resource,
+		options:  options,
+		reducer:  importer.Reducer{Family: "recorded", Key: key, Whole: options.Bodies, Blind: resource == "secrets"},
+		began:    time.Now(),
+		tokens:   map[string]int{},
+	}
+}
+
+// Wrap returns a function that wraps a transport, as rest.Config.Wrap takes it. The
+// names are those that the history has for the server and the client. A client is
+// what has one view of the cluster, such as a process: what it saw from one server
+// counts when it asks another.
+func (r *Recorder) Wrap(server, client string) func(http.RoundTripper) http.RoundTripper {
+	r.mu.Lock()
+	r.servers = append(r.servers, "recorded "+client+" of "+server)
+	r.mu.Unlock()
+	return func(next http.RoundTripper) http.RoundTripper {
+		return &transport{recorder: r, next: next, server: server, client: client}
+	}
+}
+
+// History makes a history of what has been recorded up to now. The notes say what was
+// left out and why. Recording goes on meanwhile.
+func (r *Recorder) History() (header traces.Header, h *model.History, notes []string, err error) {
+	recording, err := r.copied()
+	if err != nil {
+		return header, nil, nil, err
+	}
+	header, h, err = recording.History(importer.HistoryOptions{AllLabels: r.options.Labels})
+	return header, h, recording.Omitted(), err
+}
+
+// copied is what has been recorded up to now, to be read while more is recorded.
+func (r *Recorder) copied() (*importer.Recording, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	recording := &importer.Recording{Resource: r.resource}
+	for _, server := range r.servers {
+		recording.AddSource(server)
+	}
+	for _, why := range r.left {
+		recording.Omit(why)
+	}
+	for _, op := range r.operations {
+		if _, err := recording.AddOperation(op); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range r.streams {
+		open := *s
+		open.Events = slices.Clone(s.Events)
+		if err := recording.AddStream(open, false); err != nil {
+			return nil, err
+		}
+	}
+	return recording, nil
+}
+
+// now is the time since 1970, and never goes back.
+func (r *Recorder) now() int64 { return r.began.Add(time.Since(r.began)).UnixNano() }
+
+// omitLocked counts what is left out.
+func (r *Recorder) omitLocked(why string) {
+	if len(r.left) < importer.MaxObjects {
+		r.left = append(r.left, why)
+	}
+}
+
+// hasRoomLocked reports whether that many more objects may be kept, and counts them.
+func (r *Recorder) hasRoomLocked(objects int) bool {
+	if r.objects+objects > importer.MaxObjects {
+		r.omitLocked(fmt.Sprintf("requests and events beyond the most that a recording holds, %d", importer.MaxObjects))
+		return false
+	}
+	r.objects += objects
+	return true
+}
+
+// The reasons for which requests are left out.
+const (
+	omittedSelectors = "requests with selectors that a history cannot hold, such as \"in\" and \"!=\""
+	omittedEncoding  = "answers in another encoding than JSON: set AcceptContentTypes to application/json to record them"
+	omittedOddities  = "requests whose answer makes no sense"
+	omittedOthers    = "requests for subresources, dry runs and deletions of collections"
+	omittedUnknown   = "writes of which nobody knows whether they were carried out"
+	omittedPages     = "pages of lists whose first page was not recorded"
+)
+
+// transport records what passes through it.
+type transport struct {
+	recorder       *Recorder
+	next           http.RoundTripper
+	server, client string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	asked, isResource, err := importer.ParseURL(request.URL)
+	if !isResource || asked.Resource != t.recorder.resource {
+		return t.next.RoundTrip(request)
+	}
+	x := &exchange{transport: t, asked: asked, method: request.Method, sent: sentRV(request)}
+	switch {
+	case errors.Is(err, importer.ErrUnsupported):
+		x.leave = omittedSelectors
+	case err != nil:
+		x.leave = omittedOddities
+	case asked.DryRun, asked.Subresource != "" && asked.Subresource != "status", x.kind() == "":
+		x.leave = omittedOthers
+	}
+	x.call = t.recorder.now()
+	response, err := t.next.RoundTrip(request)
+	switch {
+	case err != nil:
+		x.end(0, nil)
+	case asked.Watch && response.StatusCode == http.StatusOK && x.leave == "":
+		response.Body = x.watch(response)
+	default:
+		response.Body = &answer{ReadCloser: response.Body, exchange: x, code: response.StatusCode, readable: isJSON(response)}
+	}
+	return response, err
+}
+
+// WrappedRoundTripper lets client-go find what is below.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// isJSON reports whether a body can be read.
+func isJSON(response *http.Response) bool {
+	media, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
+	return media == "application/json" && response.Header.Get("Content-Encoding") == ""
+}
+
+// sentRV returns the resourceVersion in the body of an update, 0 if there is none. It
+// reads a copy, if the client has one to give.
+func sentRV(request *http.Request) int64 {
+	if request.Method != http.MethodPut || request.GetBody == nil {
+		return 0
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return 0
+	}
+	defer body.Close()
+	var object struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if json.NewDecoder(io.LimitReader(body, importer.MaxValue)).Decode(&object) != nil {
+		return 0
+	}
+	rv, err := importer.ParseRV(object.Metadata.ResourceVersion)
+	if err != nil {
+		return 0
+	}
+	return rv
+}

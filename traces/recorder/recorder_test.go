@@ -1,0 +1,245 @@
+package recorder
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
+)
+
+// secret is what must not come into any file.
+const secret = "c3dvcmRmaXNo"
+
+// pod is an object full of what must not be told. What is left out of the file is also
+// hostile to whoever would read it.
+func pod(kind, name string, rv int) string {
+	return fmt.Sprintf(`{"kind":%q,"apiVersion":"v1","metadata":{"namespace":"default","name":%q,"uid":"uid-%s","resourceVersion":"%d",`+
+		`"labels":{"app":"web","token":"%[5]s"},"annotations":{"%[5]s":"</script><script>alert(1)</script>\u0000\n"},`+
+		`"managedFields":[{"manager":"%[5]s"}]},"data":{"password":"%[5]s"},"stringData":{"%[5]s":"x"},`+
+		`"spec":{"nodeName":"n1","env":[{"value":"%[5]s"}]},"status":{"message":"%[5]s"}}`, kind, name, name, rv, secret)
+}
+
+// answers is an API server that says what it is told to.
+func answers(t *testing.T) *httptest.Server {
+	handle := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Set-Cookie", secret)
+		kind := "Pod"
+		if strings.Contains(r.URL.Path, "secrets") {
+			kind = "Secret"
+		}
+		switch query := r.URL.Query(); {
+		case query.Get("labelSelector") == "app in (a)", r.Method == http.MethodOptions:
+			fmt.Fprint(w, "{}")
+		case query.Get("watch") != "":
+			for i, event := range []string{"ADDED", "MODIFIED", "DELETED"} {
+				fmt.Fprintf(w, `{"type":%q,"object":%s}`+"\n", event, pod(kind, "b", 20+i))
+				w.(http.Flusher).Flush()
+			}
+			fmt.Fprintf(w, `{"type":"ERROR","object":{"kind":"Status","code":410,"message":%q}}`, secret)
+		case r.Method == http.MethodPost && query.Get("fail") != "":
+			w.WriteHeader(http.StatusConflict)
+			fmt.Fprintf(w, `{"kind":"Status","code":409,"reason":"AlreadyExists","message":%q}`, secret)
+		case r.Method == http.MethodPost:
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprint(w, pod(kind, "a", 10))
+		case r.Method == http.MethodPut:
+			fmt.Fprint(w, pod(kind, "a", 12))
+		case r.Method == http.MethodDelete:
+			fmt.Fprint(w, `{"kind":"Status","status":"Success"}`)
+		case strings.HasSuffix(r.URL.Path, "/a"):
+			fmt.Fprint(w, pod(kind, "a", 10))
+		default:
+			fmt.Fprintf(w, `{"kind":"%sList","metadata":{"resourceVersion":"15"},"items":[%s]}`, kind, strings.Replace(pod(kind, "a", 12), fmt.Sprintf(`"kind":%q,`, kind), "", 1))
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(handle))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// ask sends a request through a recorder and reads the answer to its end.
+func ask(t *testing.T, r *Recorder, server *httptest.Server, method, path, body string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+secret)
+	request.Header.Set("Cookie", secret)
+	client := http.Client{Transport: r.Wrap("a", "c")(http.DefaultTransport)}
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// askAll sends one request of each sort.
+func askAll(t *testing.T, r *Recorder, resource string) {
+	server := answers(t)
+	base := "/api/v1/namespaces/default/" + resource
+	created := ask(t, r, server, http.MethodPost, base, pod("Pod", "a", 0))
+	require.Equal(t, ask(t, r, server, http.MethodGet, base+"/a", ""), created, "nothing is changed on the way")
+	ask(t, r, server, http.MethodPut, base+"/a", pod("Pod", "a", 10))
+	ask(t, r, server, http.MethodPost, base+"?fail=1", pod("Pod", "a", 0))
+	ask(t, r, server, http.MethodGet, base+"?resourceVersion=0", "")
+	ask(t, r, server, http.MethodGet, base+"?labelSelector=app+in+(a)", "")
+	ask(t, r, server, http.MethodGet, base+"?watch=1&resourceVersion=15&allowWatchBookmarks=true", "")
+	ask(t, r, server, http.MethodDelete, base+"/a", secret)
+	ask(t, r, server, http.MethodGet, "/api/v1/nodes?token="+secret, "")
+}
+
+func written(t *testing.T, r *Recorder) (*model.History, []string, string) {
+	t.Helper()
+	header, h, notes, err := r.History()
+	require.NoError(t, err)
+	var file bytes.Buffer
+	require.NoError(t, traces.WriteHistory(&file, header, h))
+	_, again, err := traces.ReadValidHistory(bytes.NewReader(file.Bytes()))
+	require.NoError(t, err)
+	require.Len(t, again.Streams, len(h.Streams))
+	return h, notes, file.String() + strings.Join(notes, "\n")
+}
+
+// TestNothingSecretIsWritten records objects, headers, bodies and messages that hold a
+// secret everywhere, and looks for it in the file.
+func TestNothingSecretIsWritten(t *testing.T) {
+	for _, resource := range []string{"pods", "secrets"} {
+		t.Run(resource, func(t *testing.T) {
+			r := New(resource, Options{})
+			askAll(t, r, resource)
+			h, notes, file := written(t, r)
+			require.Len(t, h.Streams, 1)
+			require.Len(t, h.Streams[0].Events, 4)
+			require.Equal(t, model.Expired, h.Streams[0].Events[3].Err)
+			require.Len(t, notes, 3, "%v", notes)
+			for _, content := range []string{secret, "script", "password", "annotations", "web", "Bearer"} {
+				require.NotContains(t, file, content)
+			}
+			require.Contains(t, file, `"uid":"uid-a"`)
+		})
+	}
+}
+
+// TestBodiesAreWrittenWhenAskedFor is the other way round, but not for Secrets.
+func TestBodiesAreWrittenWhenAskedFor(t *testing.T) {
+	r := New("pods", Options{Bodies: true, Labels: true})
+	askAll(t, r, "pods")
+	_, _, file := written(t, r)
+	require.Contains(t, file, secret)
+	require.Contains(t, file, `"app":"web"`)
+
+	r = New("secrets", Options{Bodies: true})
+	askAll(t, r, "secrets")
+	_, _, file = written(t, r)
+	require.NotContains(t, file, secret)
+	require.Contains(t, file, `"unknown@10"`)
+}
+
+// TestDigestsCannotBeGuessed shows that another recorder makes others, and that one
+// makes the same of the same.
+func TestDigestsCannotBeGuessed(t *testing.T) {
+	var values [2]string
+	for i := range values {
+		r := New("pods", Options{})
+		askAll(t, r, "pods")
+		h, _, _ := written(t, r)
+		get, list := &h.Operations[1], &h.Operations[3]
+		require.Equal(t, [2]model.Kind{model.Get, model.List}, [2]model.Kind{get.Kind, list.Kind})
+		values[i] = get.Objects[0].Value
+		require.Equal(t, strings.TrimSuffix(values[i], "@10"), strings.TrimSuffix(list.Objects[0].Value, "@12"), "the same content")
+	}
+	require.NotEqual(t, values[0], values[1])
+}
+
+func TestRequestsAreUnderstood(t *testing.T) {
+	r := New("pods", Options{})
+	askAll(t, r, "pods")
+	h, _, _ := written(t, r)
+	var got []string
+	for _, op := range h.Operations {
+		got = append(got, fmt.Sprintf("%s %s rv %d, %d->%d %s", op.Kind, op.Scope.Name, op.RV, op.Precondition, op.ResultRV, op.Err))
+		require.LessOrEqual(t, op.Call, op.Return)
+	}
+	require.Equal(t, []string{"create  rv 0, 0->10 ", "get a rv -1, 0->10 ", "update a rv 0, 10->12 ", "list  rv 0, 0->15 "}, got)
+	s := h.Streams[0]
+	require.EqualValues(t, 15, s.RV)
+	require.True(t, s.Bookmarks)
+	require.NotEqual(t, model.Pending, s.Closed)
+	require.Equal(t, h.Truth.Changes[len(h.Truth.Changes)-1], model.Change{RV: 22, Deleted: true, Object: *s.Events[2].Object})
+}
+
+// TestWhatCannotBeRecordedPasses feeds clients with what no API server sends.
+func TestWhatCannotBeRecordedPasses(t *testing.T) {
+	for name, row := range map[string]struct{ path, media, body, note string }{
+		"protobuf list":    {"/api/v1/pods", "application/vnd.kubernetes.protobuf", "k8s\x00\xff\xff", omittedEncoding},
+		"protobuf watch":   {"/api/v1/pods?watch=1", "application/vnd.kubernetes.protobuf;stream=watch", "\x00\x00\x00\x05hello", omittedEncoding},
+		"broken list":      {"/api/v1/pods", "application/json", `{"kind":"PodList","items":[`, omittedOddities},
+		"no list":          {"/api/v1/pods", "application/json", "<html>", omittedOddities},
+		"broken watch":     {"/api/v1/pods?watch=1", "application/json", `{"type":"ADDED"}{]`, "watches from where on"},
+		"endless nesting":  {"/api/v1/pods?watch=1", "application/json", strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000), "watches from where on"},
+		"a strange number": {"/api/v1/pods?resourceVersion=first", "application/json", "{}", omittedOddities},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", row.media)
+				io.WriteString(w, row.body)
+			}))
+			t.Cleanup(server.Close)
+			r := New("pods", Options{})
+			require.Equal(t, row.body, ask(t, r, server, http.MethodGet, row.path, ""), "it passes as it is")
+			_, notes, _ := written(t, r)
+			require.Len(t, notes, 1)
+			require.Contains(t, notes[0], row.note)
+		})
+	}
+}
+
+// TestAWatchPassesAtOnce shows that an event reaches the client, and the history, while
+// the stream goes on.
+func TestAWatchPassesAtOnce(t *testing.T) {
+	more := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		event := fmt.Sprintf(`{"type":"ADDED","object":%s}`, pod("Pod", "a", 5))
+		io.WriteString(w, event[:50])
+		w.(http.Flusher).Flush()
+		<-more
+		io.WriteString(w, event[50:])
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	r := New("pods", Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/api/v1/pods?watch=1", nil)
+	require.NoError(t, err)
+	response, err := r.Wrap("a", "c")(http.DefaultTransport).RoundTrip(request)
+	require.NoError(t, err)
+	first := make([]byte, 50)
+	_, err = io.ReadFull(response.Body, first)
+	require.NoError(t, err)
+	h, _, _ := written(t, r)
+	require.Empty(t, h.Streams[0].Events)
+	require.Equal(t, model.Pending, h.Streams[0].Closed)
+	close(more)
+	for len(h.Streams[0].Events) == 0 {
+		_, err = response.Body.Read(first)
+		require.NoError(t, err)
+		h, _, _ = written(t, r)
+	}
+	response.Body.Close()
+	h, _, _ = written(t, r)
+	require.Equal(t, model.ClosedByClient, h.Streams[0].Reason)
+}

@@ -1,0 +1,111 @@
+package recorder
+
+import (
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces/importer"
+)
+
+func (x *exchange) newStream(opened int64) *model.Stream {
+	return &model.Stream{
+		Client: x.transport.client, Server: x.transport.server, Call: x.call, Return: opened,
+		Scope: x.asked.Scope, Selector: x.asked.Selector, RV: x.asked.RV,
+		Bookmarks: x.asked.Bookmarks, InitialEvents: x.asked.InitialEvents, Timeout: x.asked.Timeout,
+		Closed: model.Pending,
+	}
+}
+
+func (r *Recorder) addStreamLocked(s *model.Stream) {
+	if r.hasRoomLocked(1) {
+		r.streams = append(r.streams, s)
+	}
+}
+
+// watch returns the body of a watch that has opened.
+func (x *exchange) watch(response *http.Response) io.ReadCloser {
+	r := x.transport.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !isJSON(response) {
+		r.omitLocked(omittedEncoding)
+		return response.Body
+	}
+	w := &watchBody{ReadCloser: response.Body, recorder: r, stream: x.newStream(r.now())}
+	r.addStreamLocked(w.stream)
+	return w
+}
+
+// watchBody is the body of a watch. It takes apart what the client reads.
+type watchBody struct {
+	io.ReadCloser
+	recorder *Recorder
+	stream   *model.Stream
+	splitter importer.Splitter
+	over     bool // nothing more is recorded
+	once     sync.Once
+}
+
+// Read implements io.Reader.
+func (w *watchBody) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	w.take(p[:n])
+	if err != nil {
+		// Why a server ends a stream, its clients do not know.
+		w.end("")
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (w *watchBody) Close() error {
+	err := w.ReadCloser.Close()
+	w.end(model.ClosedByClient)
+	return err
+}
+
+func (w *watchBody) end(reason model.CloseReason) {
+	w.once.Do(func() {
+		w.recorder.mu.Lock()
+		defer w.recorder.mu.Unlock()
+		w.over = true
+		w.stream.Closed, w.stream.Reason = w.recorder.now(), reason
+	})
+}
+
+// take records the events that end within a piece of the body.
+func (w *watchBody) take(piece []byte) {
+	w.recorder.mu.Lock()
+	defer w.recorder.mu.Unlock()
+	now := w.recorder.now()
+	for len(piece) > 0 && !w.over {
+		taken, object, err := w.splitter.Take(piece)
+		if err != nil {
+			w.spoiledLocked()
+			return
+		}
+		piece = piece[taken:]
+		if object == nil {
+			continue
+		}
+		event, _, err := w.recorder.reducer.Event(object)
+		if err != nil {
+			w.spoiledLocked()
+			return
+		}
+		if !w.recorder.hasRoomLocked(1) {
+			w.over = true
+			return
+		}
+		event.Time = now
+		w.stream.Events = append(w.stream.Events, event)
+	}
+}
+
+// spoiledLocked ends the recording of a stream that makes no sense from here on.
+func (w *watchBody) spoiledLocked() {
+	w.over = true
+	w.recorder.omitLocked("watches from where on they brought something that is no watch event")
+}
