@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/watchsim/watchsim/search/mutant"
-	"github.com/watchsim/watchsim/traces/packed"
+	"github.com/watchsim/watchsim/traces"
 )
 
 const (
@@ -108,7 +108,7 @@ func failedWithTape(folder string) (bool, error) {
 	if err := json.Unmarshal(text, &found); err != nil {
 		return false, fmt.Errorf("%s: %w", folder, err)
 	}
-	_, err = packed.Find(filepath.Join(folder, "tape.bin"))
+	_, err = traces.FindFile(filepath.Join(folder, "tape.bin"))
 	return found.Outcome == "failed" && err == nil, nil
 }
 
