@@ -115,7 +115,7 @@ campaign-dry-run: build ## run deploy/indexed-job.yaml as four processes and kil
 
 # Benchmarks are rounds of processes in turns: what else the machine does meanwhile
 # concerns everything that is compared. benchstat takes the medians.
-BENCHSTAT := go run golang.org/x/perf/cmd/benchstat
+BENCHSTAT := go tool benchstat
 ROUNDS    ?= 4
 SINCE     ?= 6bd9c49
 MEASURE   := -test.run '^$$' -test.bench
