@@ -402,36 +402,3 @@ func TestRequestsToACacheThatIsNotReady(t *testing.T) {
 		}
 	}
 }
-
-// What cannot be a cache is refused by both when it is made.
-func TestMisconfigurationsAreRefused(t *testing.T) {
-	for name, row := range map[string]struct {
-		spoil           func(*Config)
-		refused, differ bool
-	}{
-		"nothing wrong":        {func(*Config) {}, false, false},
-		"no prefix":            {func(c *Config) { c.ResourcePrefix = "" }, true, false},
-		"the root":             {func(c *Config) { c.ResourcePrefix = "/" }, true, false},
-		"a relative prefix":    {func(c *Config) { c.ResourcePrefix = "pods" }, true, false},
-		"two indexers":         {func(c *Config) { c.IndexerFuncs = storage.IndexerFuncs{"a": nil, "b": nil} }, true, false},
-		"a nil indexer":        {func(c *Config) { c.IndexerFuncs = storage.IndexerFuncs{"a": nil} }, false, false},
-		"a codec of another":   {func(c *Config) { c.NewFunc = func() runtime.Object { return &metav1.Table{} } }, true, false},
-		"a history of seconds": {func(c *Config) { c.EventsHistoryWindow = time.Second }, true, false},
-		// The default is meant, which Kubernetes' cache leaves to its caller.
-		"no history": {func(c *Config) { c.EventsHistoryWindow = 0 }, false, true},
-	} {
-		config := podConfig(newFakeStore())
-		config.Codec, config.EventsHistoryWindow = podCodec, DefaultEventsHistoryWindow
-		row.spoil(&config)
-		ours, err := New(config)
-		require.Equal(t, row.refused, err != nil, "%s: %v", name, err)
-		if err == nil {
-			ours.Stop()
-		}
-		theirs, err := upstream.NewCacherFromConfig(kubernetesConfig(config))
-		require.Equal(t, row.refused != row.differ, err != nil, "%s: %v", name, err)
-		if err == nil {
-			theirs.Stop()
-		}
-	}
-}
