@@ -38,8 +38,8 @@ type Config struct {
 	Logger *zap.Logger
 }
 
-// bootMost bounds how long the members may take to come up.
-const bootMost = 60 * time.Second
+// maxBoot bounds how long the members may take to come up.
+const maxBoot = 60 * time.Second
 
 // Cluster is a running cluster. Its methods are for goroutines of the world's
 // first process, those that inject faults among them.
@@ -50,7 +50,7 @@ type Cluster struct {
 	servers []*Server
 	mail    *mailbox
 	points  *points
-	watches *etcd.WatchTrouble
+	watches *etcd.WatchInjection
 
 	standing standing
 
@@ -63,7 +63,7 @@ type Cluster struct {
 // Start boots the members, then the API servers.
 func Start(world *sim.World, config Config) (*Cluster, error) {
 	c := &Cluster{
-		world: world, config: config, mail: newMailbox(), points: &points{}, watches: &etcd.WatchTrouble{},
+		world: world, config: config, mail: newMailbox(), points: &points{}, watches: &etcd.WatchInjection{},
 		compactions: map[int64]time.Time{}, compactors: map[string]func(){},
 	}
 	for i, name := range MemberNames(config.Members) {

@@ -87,7 +87,7 @@ func (m *Member) settings(dir string) etcd.Config {
 		Cluster:        MemberNames(m.cluster.config.Members),
 		ProgressNotify: m.cluster.config.ProgressNotify,
 		Logger:         m.cluster.config.Logger,
-		Trouble:        m.cluster.watches,
+		Injection:      m.cluster.watches,
 	}
 }
 
@@ -102,8 +102,8 @@ func (m *Member) await() error {
 	select {
 	case <-running.Ready():
 		return nil
-	case <-time.After(bootMost):
-		return fmt.Errorf("wait for %s: it did not serve within %v", m.name, bootMost)
+	case <-time.After(maxBoot):
+		return fmt.Errorf("wait for %s: it did not serve within %v", m.name, maxBoot)
 	}
 }
 

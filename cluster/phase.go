@@ -11,7 +11,7 @@ import (
 // other times and other runs.
 type Phase struct {
 	Server string
-	// Up is whether it serves, and Led whether anybody leads etcd.
+	// Up reports whether it serves, and Led whether anybody leads etcd.
 	Up, Led bool
 	// Filled is how often its cache has been filled since the server started, up to 2, and
 	// Fresh whether that has changed within the last second.
@@ -24,8 +24,8 @@ type Phase struct {
 	Compacted int
 }
 
-// freshMost is for how long a change of the filling is fresh.
-const freshMost = time.Second
+// maxFresh is for how long a change of the filling is fresh.
+const maxFresh = time.Second
 
 // Phases are those of the servers, in a world that has stood still at an instant since it
 // began, given the newest revision that clients have seen. It waits for nothing: of what
@@ -52,7 +52,7 @@ func (c *Cluster) Phases(at time.Duration, newest int64) []Phase {
 		}
 		for _, turn := range c.standing.windows[i].turns {
 			if turn.what.Filling != windows[i].Filling {
-				phases[i].Fresh = c.world.At(turn.from) > at-freshMost
+				phases[i].Fresh = c.world.At(turn.from) > at-maxFresh
 			}
 			windows[i] = turn.what
 		}

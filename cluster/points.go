@@ -9,15 +9,15 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// points are where faults wait for what API servers do. A server passes a point
-// each time it gets there; most pass unnoticed.
+// points are where faults wait for what API servers and members do. Most operations pass a
+// point that is not armed.
 type points struct {
 	mu    sync.Mutex
-	armed []*stop // in order of their arming
+	armed []*gate // in order of their arming
 }
 
-// stop is an armed point. It implements faults.Stop.
-type stop struct {
+// gate is an armed point. It implements faults.Gate.
+type gate struct {
 	points         *points
 	point, process string
 	left           int // arrivals that are still to come; guarded by points
@@ -26,9 +26,9 @@ type stop struct {
 	released       chan struct{}
 }
 
-// arm makes the number-th arrival from now on stop at a point.
-func (p *points) arm(point, process string, number int) faults.Stop {
-	s := &stop{
+// arm makes the number-th operation to reach a point from now on wait there.
+func (p *points) arm(point, process string, number int) faults.Gate {
+	s := &gate{
 		points: p, point: point, process: process, left: number,
 		reached: make(chan struct{}), released: make(chan struct{}),
 	}
@@ -42,7 +42,7 @@ func (p *points) arm(point, process string, number int) faults.Stop {
 // that waited for this arrival begins, but no longer than ctx lasts.
 func (p *points) pass(ctx context.Context, process, point string) {
 	for _, s := range p.arrive(process, point) {
-		timer := time.NewTimer(faults.HoldMost)
+		timer := time.NewTimer(faults.MaxGateWait)
 		select {
 		case <-s.released:
 		case <-timer.C:
@@ -52,8 +52,8 @@ func (p *points) pass(ctx context.Context, process, point string) {
 	}
 }
 
-// arrive counts an arrival and returns the stops at which it is the one.
-func (p *points) arrive(process, point string) (stops []*stop) {
+// arrive counts an arrival and returns the gates that wait for this one.
+func (p *points) arrive(process, point string) (gates []*gate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.armed {
@@ -62,21 +62,21 @@ func (p *points) arrive(process, point string) (stops []*stop) {
 		}
 		if s.left--; s.left == 0 {
 			close(s.reached)
-			stops = append(stops, s)
+			gates = append(gates, s)
 		}
 	}
-	return stops
+	return gates
 }
 
-// Reached implements faults.Stop.
-func (s *stop) Reached() <-chan struct{} { return s.reached }
+// Reached implements faults.Gate.
+func (s *gate) Reached() <-chan struct{} { return s.reached }
 
-// Release implements faults.Stop.
-func (s *stop) Release() {
+// Release implements faults.Gate.
+func (s *gate) Release() {
 	s.release.Do(func() {
 		close(s.released)
 		s.points.mu.Lock()
 		defer s.points.mu.Unlock()
-		s.points.armed = slices.DeleteFunc(s.points.armed, func(other *stop) bool { return other == s })
+		s.points.armed = slices.DeleteFunc(s.points.armed, func(other *gate) bool { return other == s })
 	})
 }

@@ -29,7 +29,7 @@ func passing(ctx context.Context, p *points, process, point string) (took func()
 	}
 }
 
-func reached(s faults.Stop) bool {
+func reached(s faults.Gate) bool {
 	select {
 	case <-s.Reached():
 		return true
@@ -72,10 +72,10 @@ func TestAnOperationIsNotHeldForEver(t *testing.T) {
 		p := &points{}
 		p.arm(faults.PointList, "apiserver-0", 1)
 		list := passing(t.Context(), p, "apiserver-0", faults.PointList)
-		time.Sleep(faults.HoldMost)
+		time.Sleep(faults.MaxGateWait)
 		took, done := list()
 		require.True(t, done)
-		require.Equal(t, faults.HoldMost, took)
+		require.Equal(t, faults.MaxGateWait, took)
 
 		p.arm(faults.PointWatch, "apiserver-0", 1)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -16,9 +16,9 @@ import (
 // Server is one API server through all its lives. It keeps nothing between
 // them: its cache starts empty.
 type Server struct {
-	cluster *Cluster
-	name    string
-	trouble target.Trouble // that all lives meet
+	cluster   *Cluster
+	name      string
+	injection target.Injection // that all lives meet
 
 	mu      sync.Mutex   // guards what follows; never held while anything waits
 	process *sim.Process // nil while the server is down
@@ -72,7 +72,7 @@ func (s *Server) Start() error {
 			BookmarkPeriod: s.cluster.config.BookmarkPeriod,
 			WindowEvents:   s.cluster.config.WindowEvents,
 			Reached:        s.pass,
-			Trouble:        &s.trouble,
+			Injection:      &s.injection,
 		})
 		if err != nil {
 			return

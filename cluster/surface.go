@@ -30,25 +30,25 @@ type surface struct {
 
 func (s *surface) Members() []string { return MemberNames(s.cluster.config.Members) }
 
-func (s *surface) Await(point, process string, number int) faults.Stop {
-	stop := s.cluster.points.arm(point, process, number)
+func (s *surface) Await(point, process string, number int) faults.Gate {
+	gate := s.cluster.points.arm(point, process, number)
 	member, err := s.member(process)
 	if err != nil || point != faults.PointSync {
-		return stop
+		return gate
 	}
 	member.track(1)
-	return &syncStop{Stop: stop, untrack: sync.OnceFunc(func() { member.track(-1) })}
+	return &syncGate{Gate: gate, untrack: sync.OnceFunc(func() { member.track(-1) })}
 }
 
-// syncStop is where a member stops while its disk remembers what was synced before.
-type syncStop struct {
-	faults.Stop
+// syncGate is a gate at which a member waits while its disk remembers what was synced before.
+type syncGate struct {
+	faults.Gate
 	untrack func()
 }
 
-// Release implements faults.Stop.
-func (s *syncStop) Release() {
-	s.Stop.Release()
+// Release implements faults.Gate.
+func (s *syncGate) Release() {
+	s.Gate.Release()
 	s.untrack()
 }
 
@@ -290,11 +290,11 @@ func (s *surface) Fail(name string, what faults.Failure, fails bool) error {
 	}
 	switch what {
 	case faults.ListFailure:
-		server.trouble.Lists.Store(fails)
+		server.injection.Lists.Store(fails)
 	case faults.TransformFailure:
-		server.trouble.Transforming.Store(fails)
+		server.injection.Transforming.Store(fails)
 	case faults.DecodeFailure:
-		server.trouble.Decoding.Store(fails)
+		server.injection.Decoding.Store(fails)
 	default:
 		return fmt.Errorf("nothing is known of a failure %q", what)
 	}
@@ -306,7 +306,7 @@ func (s *surface) Expire(name string, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	server.trouble.TTL.Store(uint64(ttl / time.Second))
+	server.injection.TTL.Store(uint64(ttl / time.Second))
 	return nil
 }
 

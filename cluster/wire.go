@@ -22,13 +22,13 @@ type wire struct {
 // frameHeader is the number of the message and the number of bytes that follow.
 const frameHeader = 12
 
-// sizeMost bounds what a message takes on the wire.
-const sizeMost = 64 << 10
+// maxSize bounds what a message takes on the wire.
+const maxSize = 64 << 10
 
 // send sends a message that takes about size bytes on the wire. It waits while
 // the connection's buffers are full.
 func (w *wire) send(message any, size int) error {
-	size = min(size, sizeMost)
+	size = min(size, maxSize)
 	var header [frameHeader]byte
 	binary.BigEndian.PutUint64(header[:], w.mail.put(message))
 	binary.BigEndian.PutUint32(header[8:], uint32(size))

@@ -1,41 +1,41 @@
 package faults
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
 // Topology names what a plan can act on.
 type Topology struct {
-	// Members are etcd's, Servers the API servers.
+	// Members are the etcd members, Servers the API servers.
 	Members, Servers []string
 	// Clients are all clients, Consumers those of them that read streams.
 	Clients, Consumers []string
 }
 
-// Misfit is what keeps a fault of a plan from happening, however the run goes.
+// Misfit is an error that says why a fault of a plan cannot happen, however the run goes.
 type Misfit struct {
 	plan Plan
-	// fault is its place in the plan, and word what its line has to blame: the
-	// name of a parameter, one of the words below, or nothing, which is all of it.
+	// fault is its index in the plan, and word the part of its line that is wrong: the
+	// name of a parameter, one of the words below, or "" for the whole line.
 	fault int
 	word  string
-	// expected and found are clauses. other is the place of the fault that this one
-	// contradicts, -1 for none.
+	// expected and found are clauses. other is the index of the fault that this one
+	// conflicts with, -1 for none.
 	expected, found string
 	other           int
 	// line, column and otherLine are set by Locate.
 	line, column, otherLine int
 }
 
-// The words of a line to blame that are no parameters: its kind, the process at
-// whose point the fault waits, and the last of its times.
+// The parts of a line that are no parameters: its kind, the process at whose point the
+// fault waits, and the last of its times.
 const (
 	wordKind    = "kind"
-	wordProcess = "process"
+	wordProcess = "of"
 	wordTime    = "time"
 )
 
@@ -58,9 +58,9 @@ func (m *Misfit) ofOther() string {
 	return fmt.Sprintf(" of line %d", m.otherLine)
 }
 
-// Locate has a [Misfit] name the line and the column in the text that the plan was
-// parsed from, and returns any other error as it is. The text is empty for a plan that
-// was drawn.
+// Locate adds to a [Misfit] the line and the column in the text that the plan was
+// parsed from, and returns any other error as it is. The text is empty for a generated
+// plan.
 func Locate(err error, text string) error {
 	var m *Misfit
 	if text == "" || !errors.As(err, &m) {
@@ -74,61 +74,28 @@ func Locate(err error, text string) error {
 	return &located
 }
 
-// position is where a fault of a plan's text has a word, in characters from 1.
+// position returns where a fault of a plan's text has a word, in characters from 1. A word
+// that the line does not have stands for its beginning.
 func position(text string, fault int, word string) (number, column int) {
-	for line := range strings.Lines(text) {
-		number++
-		line, _, _ = strings.Cut(line, "#")
-		words := wordsOf(line)
-		if words.left() == 0 {
-			continue
+	for number, line := range faultLines(text) {
+		if fault--; fault < 0 {
+			first := line.words[0].column
+			_, _ = line.parseFault() // the plan was parsed from it without an error
+			return number, cmp.Or(line.columns[word], first)
 		}
-		if fault > 0 {
-			fault--
-			continue
-		}
-		return number, columnOf(words, word)
 	}
-	return number, 0
+	return 0, 0
 }
 
-// columnOf is where the words of a line that is right have one of them.
-func columnOf(words *words, word string) int {
-	words.take()
-	first, last := words.column, 0
-	for before := ""; words.left() > 0; {
-		this := words.take()
-		_, kind := Lookup(this)
-		switch {
-		case word == wordKind && kind,
-			word == wordProcess && before == "of",
-			strings.HasPrefix(this, word+"="):
-			return words.column
-		case isTime(this):
-			last = words.column
-		}
-		before = this
-	}
-	if word == wordTime {
-		return last
-	}
-	return first
-}
-
-func isTime(word string) bool {
-	_, err := time.ParseDuration(word)
-	return err == nil
-}
-
-// Check reports as a [Misfit] the first fault that cannot happen in this topology,
-// however the run goes: for a name that does not exist, for too few members, for
-// another fault that acts on the same at that time, or because it may outlast within,
-// if that is not 0.
+// Check returns a [Misfit] for the first fault that cannot happen in this topology,
+// however the run goes: because a name does not exist, there are too few members,
+// another fault acts on the same thing at that time, or it may outlast within, if that is
+// not 0.
 func (p Plan) Check(topology Topology, within time.Duration) error {
 	for i, fault := range p {
 		misfit := fault.check(topology, within)
 		for j := 0; j < i && misfit == nil; j++ {
-			if name, ok := contradict(p[j], fault, topology.Members); ok {
+			if name, ok := conflict(p[j], fault, topology.Members); ok {
 				misfit = &Misfit{expected: "to be over or yet to come", found: "that both act on " + name, other: j}
 			}
 		}
@@ -140,9 +107,9 @@ func (p Plan) Check(topology Topology, within time.Duration) error {
 	return nil
 }
 
-// contradict returns what two faults act on at one time, for sure: when one that
-// waits for a point begins, nobody knows.
-func contradict(one, other Fault, members []string) (name string, ok bool) {
+// conflict returns what two faults are certain to act on at the same time. When a fault
+// that waits for a point begins is not known beforehand.
+func conflict(one, other Fault, members []string) (name string, ok bool) {
 	if one.Point != "" || other.Point != "" {
 		return "", false
 	}
@@ -150,10 +117,10 @@ func contradict(one, other Fault, members []string) (name string, ok bool) {
 	if apart && one.At != other.At {
 		return "", false
 	}
-	return sharedHold(one, other, members)
+	return sharedClaim(one, other, members)
 }
 
-// check is about the fault alone. It returns nil if the fault can happen.
+// check checks the fault alone. It returns nil if the fault can happen.
 func (f Fault) check(topology Topology, within time.Duration) *Misfit {
 	misfit := func(word, expected, found string) *Misfit {
 		return &Misfit{word: word, expected: expected, found: found, other: -1}
@@ -169,13 +136,16 @@ func (f Fault) check(topology Topology, within time.Duration) *Misfit {
 		return misfit(wordProcess, fmt.Sprintf("%s of one of %v", f.Point, passing), fmt.Sprintf("%q", f.Process))
 	}
 	for _, parameter := range kind.Parameters {
-		known, isName := topology.names(parameter)
-		if name := parameter.get(f); isName && !slices.Contains(known, name) {
+		if parameter.processes == nil {
+			continue
+		}
+		known, name := parameter.processes(topology), parameter.print(f)
+		if !slices.Contains(known, name) {
 			return misfit(parameter.Name, fmt.Sprintf("%s to be one of %v", parameter.Name, known), fmt.Sprintf("%q", name))
 		}
 	}
 	if f.From != "" && f.From == f.To {
-		return misfit(parameterTo.Name, "a link between two processes", f.From+" at both ends")
+		return misfit("to", "a link between two processes", f.From+" at both ends")
 	}
 	if within > 0 && f.End() > within {
 		return misfit(wordTime, fmt.Sprintf("it to be over within the run, which takes %v", within), fmt.Sprint(f.End()))
@@ -183,27 +153,10 @@ func (f Fault) check(topology Topology, within time.Duration) *Misfit {
 	return nil
 }
 
-// passing are the processes that get to a point.
+// passing returns the processes that reach a point.
 func (t Topology) passing(name string) []string {
 	if point, _ := lookupPoint(name); point.ofMember {
 		return t.Members
 	}
 	return t.Servers
-}
-
-// names are the processes that a parameter can name; ok is false if it names none.
-func (t Topology) names(parameter Parameter) (names []string, ok bool) {
-	switch parameter.Name {
-	case parameterMember.Name, parameterSurvivor.Name:
-		return t.Members, true
-	case parameterServer.Name:
-		return t.Servers, true
-	case parameterClient.Name:
-		return t.Consumers, true
-	case parameterProcess.Name:
-		return slices.Concat(t.Members, t.Servers), true
-	case parameterFrom.Name, parameterTo.Name:
-		return slices.Concat(t.Members, t.Servers, t.Clients), true
-	}
-	return nil, false
 }

@@ -15,15 +15,15 @@ import (
 
 // The bounds of the engine, in simulated time.
 const (
-	// actionMost is how long one action may take before its context ends.
-	actionMost = 10 * time.Second
-	// healAttemptsMost is how often the engine tries to heal one fault, and
-	// healPause how long it waits in between.
-	healAttemptsMost = 5
-	healPause        = 500 * time.Millisecond
+	// actionTimeout is how long one action may take.
+	actionTimeout = 10 * time.Second
+	// maxHealAttempts is how often the engine tries to heal one fault, with healPause in
+	// between.
+	maxHealAttempts = 5
+	healPause       = 500 * time.Millisecond
 )
 
-// Report is what became of a plan.
+// Report says which faults of a plan happened.
 type Report struct {
 	// Fired are the faults that happened, in order of their beginning.
 	Fired []model.Fault
@@ -36,11 +36,11 @@ type Report struct {
 // NotFired is a fault that did not happen.
 type NotFired struct {
 	Fault Fault
-	// Reason is a clause that says why, such as "etcd-0 is held by etcd-crash".
+	// Reason is a clause such as "etcd-0 is in use by etcd-crash".
 	Reason string
 }
 
-// Engine carries a plan out on a surface. One goroutine walks the timeline, and only
+// Engine carries out a plan on a surface. One goroutine walks the timeline, and only
 // actions that take simulated time run in goroutines of their own.
 type Engine struct {
 	surface Surface
@@ -50,28 +50,28 @@ type Engine struct {
 	steps   []step // that are still to come
 	actions sync.WaitGroup
 
-	// mu guards held and the outcomes in entries.
-	mu   sync.Mutex
-	held map[string]string // what is acted on, by the name of the kind that does
+	// mu guards inUse and the outcomes in entries.
+	mu    sync.Mutex
+	inUse map[string]string // what faults have claimed, by the name of their kind
 }
 
-// NewEngine prepares to carry a plan out. Times count from began.
+// NewEngine prepares to carry out a plan whose times count from began.
 func NewEngine(plan Plan, surface Surface, began time.Time) *Engine {
-	e := &Engine{surface: surface, began: began, members: surface.Members(), held: map[string]string{}}
+	e := &Engine{surface: surface, began: began, members: surface.Members(), inUse: map[string]string{}}
 	e.steps = e.timeline(plan)
 	return e
 }
 
-// Run returns when the last fault has healed; if ctx ends earlier, it heals at once what
-// still lasts. Faults that cannot happen, such as a crash of what is down already,
-// are reported as not fired. The error is about faults that could not be healed
-// and no others: liveness means nothing after that.
+// Run carries out the plan and returns when the last fault has healed; if ctx is done
+// earlier, it heals at once what still lasts. Faults that cannot happen, such as a crash of
+// a process that is down, are reported as not fired. The error is about faults that could
+// not be healed and no others: nothing can be said about liveness after that.
 func (e *Engine) Run(ctx context.Context) (Report, error) {
 	for len(e.steps) > 0 {
 		step := e.steps[0]
 		waited := sleepUntil(ctx, e.began.Add(step.at))
 		if len(e.steps) == 0 || e.steps[0] != step {
-			continue // there is another plan
+			continue // Replan has changed the plan
 		}
 		e.steps = e.steps[1:]
 		switch {
@@ -79,7 +79,7 @@ func (e *Engine) Run(ctx context.Context) (Report, error) {
 			// Cut short or not, what began must end.
 			e.finish(ctx, step.entry)
 		case waited && step.entry.fault.Point != "":
-			e.actions.Go(func() { e.lieInWait(ctx, step.entry) })
+			e.actions.Go(func() { e.awaitPoint(ctx, step.entry) })
 		case waited:
 			e.start(ctx, step.entry)
 		default:
@@ -90,10 +90,10 @@ func (e *Engine) Run(ctx context.Context) (Report, error) {
 	return e.report()
 }
 
-// Replan puts other faults in the place of those that have not begun, in a world that
-// stands still. It wakes nobody: what is due before the next step of the plan so far
-// begins with that, and if there is none, nothing does. It returns how many faults more
-// there are now.
+// Replan replaces the faults that have not begun, in a paused world. It wakes no
+// goroutine: faults that are due before the next step of the old plan begin with that step,
+// and if it has none left, no new fault begins. It returns by how many the number of
+// faults has grown.
 func (e *Engine) Replan(plan Plan) int {
 	if len(e.steps) == 0 {
 		return 0
@@ -115,7 +115,7 @@ func (e *Engine) Replan(plan Plan) int {
 type entry struct {
 	fault      Fault
 	kind       Kind
-	holding    []string
+	claimed    []string
 	fired      bool
 	begin, end int64
 	note       string
@@ -130,7 +130,7 @@ type step struct {
 	entry *entry
 }
 
-// timeline is all steps in order of time. At equal times ends come first, so
+// timeline returns all steps in order of time. At equal times ends come first, so
 // that one fault may begin where another one ends.
 func (e *Engine) timeline(plan Plan) []step {
 	var steps []step
@@ -157,20 +157,16 @@ func (e *Engine) timeline(plan Plan) []step {
 
 // inOrder compares steps by time. At equal times ends come first.
 func inOrder(a, b step) int {
-	if byTime := cmp.Compare(a.at, b.at); byTime != 0 {
+	if byTime := cmp.Compare(a.at, b.at); byTime != 0 || a.ends == b.ends {
 		return byTime
 	}
-	switch {
-	case a.ends == b.ends:
-		return 0
-	case a.ends:
+	if a.ends {
 		return -1
-	default:
-		return 1
 	}
+	return 1
 }
 
-// start begins a fault, unless another one holds what it acts on.
+// start begins a fault, unless another one acts on the same thing.
 func (e *Engine) start(ctx context.Context, entry *entry) {
 	if !e.reserve(entry) {
 		return
@@ -182,16 +178,16 @@ func (e *Engine) start(ctx context.Context, entry *entry) {
 	e.actions.Go(func() { e.begin(ctx, entry) })
 }
 
-// lieInWait begins a fault when its point is reached, and ends it if it lasts. The
-// operation that got there waits until the fault has begun.
-func (e *Engine) lieInWait(ctx context.Context, entry *entry) {
+// awaitPoint begins a fault when its point is reached, and ends it if it lasts. The
+// operation that reached it waits until the fault has begun.
+func (e *Engine) awaitPoint(ctx context.Context, entry *entry) {
 	fault := entry.fault
-	stop := e.surface.Await(fault.Point, fault.Process, fault.Number)
-	defer stop.Release()
+	gate := e.surface.Await(fault.Point, fault.Process, fault.Number)
+	defer gate.Release()
 	timer := time.NewTimer(time.Until(e.began.Add(fault.Until)))
 	defer timer.Stop()
 	select {
-	case <-stop.Reached():
+	case <-gate.Reached():
 	case <-timer.C:
 		entry.reason = fmt.Sprintf("there was no %s from %v to %v", fault.arrival(), fault.At, fault.Until)
 		return
@@ -203,14 +199,14 @@ func (e *Engine) lieInWait(ctx context.Context, entry *entry) {
 		return
 	}
 	e.begin(ctx, entry)
-	stop.Release()
+	gate.Release()
 	if entry.fired && entry.kind.Lasts() {
 		sleepUntil(ctx, time.Now().Add(fault.Lasts))
 		e.heal(ctx, entry)
 	}
 }
 
-// reserve marks what the fault acts on as held.
+// reserve claims what the fault acts on, unless another fault has.
 func (e *Engine) reserve(entry *entry) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -218,16 +214,16 @@ func (e *Engine) reserve(entry *entry) bool {
 		entry.reason = fmt.Sprintf("it takes %s and there are %d", expected, len(e.members))
 		return false
 	}
-	holding := entry.kind.holds(entry.fault, e.members)
-	for _, name := range holding {
-		if holder, taken := e.held[name]; taken {
-			entry.reason = name + " is held by " + holder
+	claimed := entry.kind.claimed(entry.fault, e.members)
+	for _, name := range claimed {
+		if user, taken := e.inUse[name]; taken {
+			entry.reason = name + " is in use by " + user
 			return false
 		}
 	}
-	entry.holding = holding
-	for _, name := range holding {
-		e.held[name] = entry.fault.Kind
+	entry.claimed = claimed
+	for _, name := range claimed {
+		e.inUse[name] = entry.fault.Kind
 	}
 	return true
 }
@@ -235,19 +231,19 @@ func (e *Engine) reserve(entry *entry) bool {
 func (e *Engine) release(entry *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, name := range entry.holding {
-		delete(e.held, name)
+	for _, name := range entry.claimed {
+		delete(e.inUse, name)
 	}
-	entry.holding = nil
+	entry.claimed = nil
 }
 
 // begin makes the fault happen. One that fails is undone, as it may have
 // happened in part.
 func (e *Engine) begin(ctx context.Context, entry *entry) {
-	ctx, cancel := context.WithTimeout(ctx, actionMost)
+	ctx, cancel := context.WithTimeout(ctx, actionTimeout)
 	defer cancel()
 	began := e.now()
-	note, err := entry.kind.begin(ctx, e.surface, entry.fault)
+	note, err := entry.kind.begin(action{ctx, e.surface, entry.fault})
 	e.mu.Lock()
 	entry.begin, entry.end = began, e.now()
 	if entry.fired = err == nil; entry.fired {
@@ -284,7 +280,7 @@ func (e *Engine) heal(ctx context.Context, entry *entry) {
 	}
 	e.actions.Go(func() {
 		err := e.tryToHeal(ctx, entry)
-		for attempts := 1; err != nil && attempts < healAttemptsMost; attempts++ {
+		for attempts := 1; err != nil && attempts < maxHealAttempts; attempts++ {
 			time.Sleep(healPause)
 			err = e.tryToHeal(ctx, entry)
 		}
@@ -293,9 +289,9 @@ func (e *Engine) heal(ctx context.Context, entry *entry) {
 }
 
 func (e *Engine) tryToHeal(ctx context.Context, entry *entry) error {
-	ctx, cancel := context.WithTimeout(ctx, actionMost)
+	ctx, cancel := context.WithTimeout(ctx, actionTimeout)
 	defer cancel()
-	return entry.kind.end(ctx, e.surface, entry.fault)
+	return entry.kind.end(action{ctx, e.surface, entry.fault})
 }
 
 func (e *Engine) healed(entry *entry, err error) {
@@ -328,7 +324,7 @@ func (e *Engine) report() (Report, error) {
 	return report, errors.Join(problems...)
 }
 
-// describe is what a report says of a fault besides its kind and its time.
+// describe returns what a report says of a fault besides its kind and its time.
 func (e *entry) describe() string {
 	words := []string{e.fault.arguments(), e.note}
 	if e.fault.Point != "" {
@@ -338,25 +334,25 @@ func (e *entry) describe() string {
 	return strings.Join(words, " ")
 }
 
-// processes are what a fault acted on. What names no process, or takes several
-// etcd members, is done to etcd as a whole.
+// processes returns what a fault acted on. A fault that names no process, or that needs
+// several etcd members, acts on etcd as a whole.
 func (e *Engine) processes(entry *entry) []string {
 	var named []string
-	for _, name := range []string{entry.fault.Member, entry.fault.Server, entry.fault.Client, entry.fault.Host, entry.fault.From, entry.fault.To} {
-		if name != "" {
-			named = append(named, name)
+	for _, parameter := range entry.kind.Parameters {
+		if parameter.processes != nil {
+			named = append(named, parameter.print(entry.fault))
 		}
 	}
-	if len(named) == 0 || entry.kind.MembersLeast > 0 {
+	if len(named) == 0 || entry.kind.MinMembers > 0 {
 		return e.members
 	}
 	return named
 }
 
-// now is simulated nanoseconds since the run began.
+// now returns the simulated nanoseconds since the run began.
 func (e *Engine) now() int64 { return int64(time.Since(e.began)) }
 
-// oneLine is the text of an error that may join several.
+// oneLine returns the text of an error that may join several.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // sleepUntil returns false if ctx is done before the time has come.

@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -11,7 +13,7 @@ import (
 )
 
 func generatorConfig() GeneratorConfig {
-	return GeneratorConfig{Topology: topology(), CountMost: 3, Start: time.Second, HealBy: 45 * time.Second}
+	return GeneratorConfig{Topology: topology(), MaxCount: 3, Start: time.Second, HealBy: 45 * time.Second}
 }
 
 // anyConfig draws configurations small and large, with kinds that fit and kinds
@@ -25,9 +27,9 @@ func anyConfig(t *rapid.T) GeneratorConfig {
 			Clients:   all.Clients[:rapid.IntRange(0, 3).Draw(t, "clients")],
 			Consumers: all.Consumers[:rapid.IntRange(0, 2).Draw(t, "consumers")],
 		},
-		Every:     rapid.Bool().Draw(t, "every"),
-		CountMost: rapid.IntRange(0, 5).Draw(t, "count"),
-		Start:     time.Duration(rapid.Int64Range(0, int64(10*time.Second)).Draw(t, "start")),
+		Every:    rapid.Bool().Draw(t, "every"),
+		MaxCount: rapid.IntRange(0, 5).Draw(t, "count"),
+		Start:    time.Duration(rapid.Int64Range(0, int64(10*time.Second)).Draw(t, "start")),
 	}
 	config.HealBy = config.Start + time.Duration(rapid.Int64Range(0, int64(60*time.Second)).Draw(t, "window"))
 	if rapid.Bool().Draw(t, "restricted") {
@@ -68,7 +70,7 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 
 func TestEveryKindCanBeAskedForAtOnce(t *testing.T) {
 	config := generatorConfig()
-	config.Every, config.CountMost = true, 1
+	config.Every, config.MaxCount = true, 1
 	alone := config
 	alone.Members = config.Members[:1]
 	asked := map[string]bool{}
@@ -101,9 +103,9 @@ func TestEveryKindCanBeAskedForAtOnce(t *testing.T) {
 	require.Len(t, asked, len(Kinds()))
 }
 
-func TestSwarmPlansDifferInTheirKinds(t *testing.T) {
-	subsets, kindsSeen := map[string]bool{}, map[string]bool{}
-	for seed := range uint64(100) {
+func TestPlansDifferInTheirKindsAndReachEveryPoint(t *testing.T) {
+	subsets, kindsSeen, pointsSeen := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for seed := range uint64(400) {
 		config := generatorConfig()
 		if seed%4 == 0 {
 			config.Members = config.Members[:1]
@@ -111,35 +113,20 @@ func TestSwarmPlansDifferInTheirKinds(t *testing.T) {
 		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
 		require.NoError(t, err)
 		require.NotEmpty(t, plan)
-		var subset string
-		for _, kind := range Kinds() {
-			if slices.ContainsFunc(plan, func(fault Fault) bool { return fault.Kind == kind.Name }) {
-				subset += kind.Name + " "
-				kindsSeen[kind.Name] = true
-			}
-		}
-		subsets[subset] = true
-		require.LessOrEqual(t, len(plan), 3*len(Kinds())+waitingMost)
-	}
-	require.Greater(t, len(subsets), 90)
-	require.Len(t, kindsSeen, len(Kinds()))
-}
-
-func TestEveryPointIsDrawn(t *testing.T) {
-	seen := map[string]int{}
-	for seed := range uint64(400) {
-		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), generatorConfig())
-		require.NoError(t, err)
+		require.LessOrEqual(t, len(plan), 3*len(Kinds())+maxWaiting)
+		subset := map[string]bool{}
 		for _, fault := range plan {
+			subset[fault.Kind], kindsSeen[fault.Kind] = true, true
 			if fault.Point != "" {
-				seen[fault.Point]++
-				require.Contains(t, topology().passing(fault.Point), fault.Process)
+				pointsSeen[fault.Point] = true
+				require.Contains(t, config.passing(fault.Point), fault.Process)
 			}
 		}
+		subsets[fmt.Sprint(subset)] = true
 	}
-	for _, point := range Points() {
-		require.Positive(t, seen[point.Name], point.Name)
-	}
+	require.Greater(t, len(subsets), 360)
+	require.Len(t, kindsSeen, len(Kinds()))
+	require.Len(t, pointsSeen, len(Points()))
 }
 
 func TestGenerateRefusesAnUnknownKind(t *testing.T) {
@@ -147,4 +134,21 @@ func TestGenerateRefusesAnUnknownKind(t *testing.T) {
 	config.Kinds = []string{"earthquake"}
 	_, err := Generate(rand.New(rand.NewPCG(1, 1)), config)
 	require.ErrorContains(t, err, `found "earthquake"`)
+}
+
+// TestPlansOfSeedsStay pins the text of 3,000 generated plans. Seeds in reports and docs
+// lose their meaning when this digest changes; change it only together with them.
+func TestPlansOfSeedsStay(t *testing.T) {
+	digest := sha256.New()
+	for seed := range uint64(1000) {
+		every, alone := generatorConfig(), generatorConfig()
+		every.Every = true
+		alone.Members = alone.Members[:1]
+		for _, config := range []GeneratorConfig{generatorConfig(), every, alone} {
+			plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
+			require.NoError(t, err)
+			fmt.Fprint(digest, plan)
+		}
+	}
+	require.Equal(t, "b9a82324c6015da7e860caf443710e2f11f8bc5b74fd586b3b36187f39e40f38", fmt.Sprintf("%x", digest.Sum(nil)))
 }

@@ -14,44 +14,58 @@ type Kind struct {
 	Doc string
 	// Parameters are all required, and printed in this order.
 	Parameters []Parameter
-	// MembersLeast is how many etcd members it takes, and MembersMost how many it can do
-	// with, 0 for any number.
-	MembersLeast, MembersMost int
+	// MinMembers and MaxMembers bound the number of etcd members that the kind works
+	// with; a MaxMembers of 0 is no bound.
+	MinMembers, MaxMembers int
 
 	// begin makes the fault happen; the note says what a plan does not.
-	begin func(context.Context, Surface, Fault) (note string, err error)
+	begin func(action) (note string, err error)
 	// end heals a fault that lasts; nil for what is over at once. It must be
 	// harmless where begin failed half-way.
-	end func(context.Context, Surface, Fault) error
-	// slow is whether end, or begin where there is no end, takes simulated time.
+	end func(action) error
+	// slow reports whether end, or begin where there is no end, takes simulated time.
 	slow bool
-	// lastsMost bounds how long a drawn fault lasts, 0 for the usual bound.
-	lastsMost time.Duration
+	// maxLasts bounds how long a drawn fault lasts, 0 for the usual bound.
+	maxLasts time.Duration
 	// waits is the point that a drawn fault waits for; "" for mostly none.
 	waits string
-	// settles is for how long after its end a fault that is not slow goes on
-	// having effects.
+	// settles is how long a fault that is not slow goes on having effects after its end.
 	settles time.Duration
-	// holds are what no two faults may act on at once: a process by its name, or
-	// a property of a link or client.
-	holds func(fault Fault, members []string) []string
+	// claims returns what only one fault may act on at a time: a process by its name, or
+	// a property of a link or client. It is nil for a kind that claims nothing.
+	claims func(fault Fault, members []string) []string
 }
 
-// Lasts is whether faults of this kind have a duration.
+// action is what a kind has to begin or end: a fault, on a cluster.
+type action struct {
+	ctx context.Context
+	Surface
+	Fault
+}
+
+// Lasts reports whether faults of this kind have a duration.
 func (k Kind) Lasts() bool { return k.end != nil }
 
-// lacks says what number of etcd members it takes, if that is another one.
+// lacks says what number of etcd members the kind takes if there is another number of them.
 func (k Kind) lacks(members int) (expected string) {
 	switch {
-	case members < k.MembersLeast:
-		return fmt.Sprintf("at least %d etcd members", k.MembersLeast)
-	case k.MembersMost > 0 && members > k.MembersMost:
-		return fmt.Sprintf("at most %d etcd members", k.MembersMost)
+	case members < k.MinMembers:
+		return "at least " + plural(k.MinMembers, "etcd member")
+	case k.MaxMembers > 0 && members > k.MaxMembers:
+		return "at most " + plural(k.MaxMembers, "etcd member")
 	}
 	return ""
 }
 
-// settling is how long to leave between the end of a fault and the time by which
+// claimed returns what a fault of this kind claims.
+func (k Kind) claimed(fault Fault, members []string) []string {
+	if k.claims == nil {
+		return nil
+	}
+	return k.claims(fault, members)
+}
+
+// settling returns how long to leave between the end of a fault and the time by which
 // it must have healed.
 func (k Kind) settling() time.Duration {
 	if k.slow {
@@ -60,7 +74,7 @@ func (k Kind) settling() time.Duration {
 	return k.settles
 }
 
-// Kinds are all kinds, in a fixed order: new ones come last, so that plans
+// Kinds returns all kinds, in a fixed order: new ones come last, so that plans
 // drawn from a seed change as little as possible.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
@@ -73,64 +87,37 @@ func Lookup(name string) (Kind, bool) {
 	return kinds[at], true
 }
 
-// kinds is assigned in init, because printing a fault looks its kind up.
-var kinds []Kind
+var kinds = slices.Concat(etcdKinds(), networkKinds(), serverKinds(), hostKinds())
 
-func init() {
-	kinds = slices.Concat(etcdKinds(), networkKinds(), serverKinds(), consumerKinds(), hostKinds())
+func kindNames() string {
+	return listed(kinds, func(kind Kind) string { return kind.Name })
 }
 
-// Each kind says what it holds in the words of these functions.
-
-func holdsNothing(Fault, []string) []string { return nil }
-
-func holdsMember(fault Fault, _ []string) []string { return []string{fault.Member} }
-
-func holdsServer(fault Fault, _ []string) []string { return []string{fault.Server} }
-
-func holdsAllMembers(_ Fault, members []string) []string { return members }
-
-func holdsUpstream(fault Fault, _ []string) []string {
-	return []string{"what " + fault.Server + " reads"}
+// claim makes the claims of a kind that claims one thing.
+func claim(what func(Fault) string) func(Fault, []string) []string {
+	return func(fault Fault, _ []string) []string { return []string{what(fault)} }
 }
 
-func holdsWatchStreams(fault Fault, _ []string) []string {
-	return []string{"the watch streams of " + fault.Server}
-}
+// The claims that several kinds share.
+var (
+	claimsMember       = claim(func(f Fault) string { return f.Member })
+	claimsServer       = claim(func(f Fault) string { return f.Server })
+	claimsUpstream     = claim(func(f Fault) string { return "what " + f.Server + " reads" })
+	claimsWatchStreams = claim(func(f Fault) string { return "the watch streams of " + f.Server })
+	claimsPace         = claim(func(f Fault) string { return "the pace of " + f.Client })
+	claimsLatency      = claim(func(f Fault) string { return "the latency of " + link(f.From, f.To) })
+	// Both directions of a link heal together.
+	claimsLink = claim(func(f Fault) string { return "the link of " + link(f.From, f.To) })
+)
 
-func holdsRate(fault Fault, _ []string) []string { return []string{"the rate of " + link(fault)} }
+func claimsAllMembers(_ Fault, members []string) []string { return members }
 
-// holdsPeerLatency holds the latencies between a member and all others.
-func holdsPeerLatency(fault Fault, members []string) []string {
-	var held []string
-	for _, other := range members {
-		if other != fault.Member {
-			held = append(held, holdsLatency(Fault{From: fault.Member, To: other}, nil)...)
-		}
+// link names the two ends of a link whichever way round they are given.
+func link(one, other string) string { return min(one, other) + " and " + max(one, other) }
+
+func plural(count int, noun string) string {
+	if count != 1 {
+		noun += "s"
 	}
-	return held
-}
-
-func holdsDisk(fault Fault, _ []string) []string { return []string{"the disk of " + fault.Member} }
-
-func holdsClock(fault Fault, _ []string) []string {
-	return []string{"the clock of " + fault.Host}
-}
-
-func holdsBothEnds(fault Fault, _ []string) []string { return []string{fault.From, fault.To} }
-
-func holdsPace(fault Fault, _ []string) []string { return []string{"the pace of " + fault.Client} }
-
-// holdsLink holds both directions, because they heal together.
-func holdsLink(fault Fault, _ []string) []string {
-	return []string{"the link of " + link(fault)}
-}
-
-func holdsLatency(fault Fault, _ []string) []string {
-	return []string{"the latency of " + link(fault)}
-}
-
-// link names the two ends of a link whichever way round they were given.
-func link(fault Fault) string {
-	return min(fault.From, fault.To) + " and " + max(fault.From, fault.To)
+	return fmt.Sprintf("%d %s", count, noun)
 }

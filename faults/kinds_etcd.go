@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,169 +11,146 @@ import (
 func etcdKinds() []Kind {
 	return []Kind{{
 		Name: "compaction",
-		Doc: "Compacts etcd's history at the current revision, one below it, the oldest it can, or the last that deleted an object. " +
-			"Watches and lists from before it get 410 Gone and their clients recover by listing again; nothing else notices.",
+		Doc: "Compacts etcd's history at the current revision, some below it, the oldest possible, or the last one that deleted an object. " +
+			"Watches and lists from before it get 410 Gone, and their clients relist; nothing else notices.",
 		Parameters: []Parameter{parameterRevision},
-		holds:      holdsNothing,
 		slow:       true,
-		begin: func(ctx context.Context, surface Surface, fault Fault) (string, error) {
-			revision, err := surface.Compact(ctx, fault.Back)
+		begin: func(a action) (string, error) {
+			revision, err := a.Compact(a.ctx, a.Back)
 			return fmt.Sprintf("at revision %d", revision), err
 		},
 	}, {
 		Name: "etcd-restart",
-		Doc: "Stops an etcd member in an orderly way and starts it again. " +
-			"No acknowledged write is lost and every watch goes on where it was.",
+		Doc: "Stops an etcd member gracefully and starts it again. " +
+			"No acknowledged write is lost, and every watch resumes where it was.",
 		Parameters: []Parameter{parameterMember},
-		holds:      holdsMember,
+		claims:     claimsMember,
 		slow:       true,
-		begin: func(ctx context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.RestartMember(ctx, fault.Member)
-		},
+		begin:      func(a action) (string, error) { return "", a.RestartMember(a.ctx, a.Member) },
 	}, {
 		Name: "etcd-crash",
 		Doc: "Kills an etcd member and starts it again from its files after a while. " +
-			"No acknowledged write is lost, revisions never go back, and every watch goes on where it was.",
+			"No acknowledged write is lost, revisions never go back, and every watch resumes where it was.",
 		Parameters: []Parameter{parameterMember, parameterDown},
-		holds:      holdsMember,
+		claims:     claimsMember,
 		slow:       true,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.CrashMember(fault.Member)
-		},
-		end: func(ctx context.Context, surface Surface, fault Fault) error {
-			return surface.StartMember(ctx, fault.Member)
-		},
+		begin:      func(a action) (string, error) { return "", a.CrashMember(a.Member) },
+		end:        func(a action) error { return a.StartMember(a.ctx, a.Member) },
 	}, {
 		Name: "leader-move",
-		Doc: "Makes another etcd member the leader. " +
-			"Requests under way may fail as unknown; no watch misses or repeats anything.",
-		MembersLeast: 3,
-		holds:        holdsAllMembers,
-		slow:         true,
-		begin: func(ctx context.Context, surface Surface, _ Fault) (string, error) {
-			from, to, err := surface.MoveLeader(ctx)
+		Doc: "Moves the leadership to another etcd member. " +
+			"Requests in flight may fail with an unknown outcome; no watch misses or repeats anything.",
+		MinMembers: 3,
+		claims:     claimsAllMembers,
+		slow:       true,
+		begin: func(a action) (string, error) {
+			from, to, err := a.MoveLeader(a.ctx)
 			return "from " + from + " to " + to, err
 		},
 	}, {
 		Name: "quorum-loss",
 		Doc: "Kills all etcd members but one and starts them again after a while. " +
-			"No write succeeds meanwhile and none that did is lost; reads that need a quorum fail rather than answer stale.",
-		Parameters:   []Parameter{parameterSurvivor, parameterDown},
-		MembersLeast: 3,
-		holds:        holdsAllMembers,
-		slow:         true,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			if !slices.Contains(surface.Members(), fault.Member) {
-				return "", fmt.Errorf("expected a survivor among %v, found %q", surface.Members(), fault.Member)
+			"No write succeeds meanwhile, and none that did is lost; reads that need a quorum fail rather than return stale data.",
+		Parameters: []Parameter{parameterSurvivor, parameterDown},
+		MinMembers: 3,
+		claims:     claimsAllMembers,
+		slow:       true,
+		begin: func(a action) (string, error) {
+			if !slices.Contains(a.Members(), a.Member) {
+				return "", fmt.Errorf("expected a survivor among %v, found %q", a.Members(), a.Member)
 			}
-			return "", eachOther(surface, fault.Member, surface.CrashMember)
+			return "", a.eachOther(a.CrashMember)
 		},
-		end: func(ctx context.Context, surface Surface, fault Fault) error {
-			return startTogether(ctx, surface, fault.Member)
-		},
+		end: startOthers,
 	}, {
 		Name: "etcd-lag",
-		Doc: "Slows everything between an etcd member and the others, so that it lags behind them. " +
-			"What it answers may be late and is never stale where it must be fresh; its watches miss nothing.",
-		Parameters:   []Parameter{parameterMember, parameterDelay, parameterFor},
-		MembersLeast: 3,
-		holds:        holdsPeerLatency,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", setPeerLatency(surface, fault.Member, fault.Delay)
+		Doc: "Slows all traffic between an etcd member and the others, so that it lags behind them. " +
+			"Its answers may be late but are never stale where they must be fresh; its watches miss nothing.",
+		Parameters: []Parameter{parameterMember, parameterDelay, parameterFor},
+		MinMembers: 3,
+		claims: func(fault Fault, members []string) (claimed []string) {
+			for _, other := range members {
+				if other != fault.Member {
+					claimed = append(claimed, claimsLatency(Fault{From: fault.Member, To: other}, nil)...)
+				}
+			}
+			return claimed
 		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return setPeerLatency(surface, fault.Member, 0)
-		},
+		begin: func(a action) (string, error) { return "", a.setPeerLatency(a.Delay) },
+		end:   func(a action) error { return a.setPeerLatency(0) },
 	}, {
 		Name: "etcd-defrag",
 		Doc: "Makes an etcd member rewrite its database file, during which it serves nothing. " +
-			"Nobody notices but by the time it takes, which is none in a simulation whose disks are not slow.",
+			"Only latency changes, and not even that while the simulated disk is fast.",
 		Parameters: []Parameter{parameterMember},
-		holds:      holdsMember,
+		claims:     claimsMember,
 		slow:       true,
-		begin: func(ctx context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.Defragment(ctx, fault.Member)
-		},
+		begin:      func(a action) (string, error) { return "", a.Defragment(a.ctx, a.Member) },
 	}, {
 		Name: "auto-compaction",
-		Doc: "Makes an etcd member compact the history by itself: whatever is older than a period goes, once a period. " +
-			"Watches and lists from before get 410 Gone and their clients recover by listing again; nothing else notices.",
+		Doc: "Turns on an etcd member's own compactor: once a period, it discards everything older than a period. " +
+			"Watches and lists from before get 410 Gone, and their clients relist; nothing else notices.",
 		Parameters: []Parameter{parameterMember, parameterPeriod, parameterFor},
-		holds:      holdsMember,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.StartCompactor(fault.Member, fault.Period)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return surface.StopCompactor(fault.Member)
-		},
+		claims:     claimsMember,
+		begin:      func(a action) (string, error) { return "", a.StartCompactor(a.Member, a.Period) },
+		end:        func(a action) error { return a.StopCompactor(a.Member) },
 	}, {
 		Name: "stream-stall",
-		Doc: "Keeps back what etcd sends on the watch streams of an API server, while other requests on the same connection are answered. " +
+		Doc: "Withholds what etcd sends on the watch streams of an API server, while other requests on the same connection are answered. " +
 			"Reads that must be fresh wait, fail or go to etcd; watches catch up afterwards without a gap.",
 		Parameters: []Parameter{parameterServer, parameterFor},
-		holds:      holdsWatchStreams,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.HoldWatchStreams(fault.Server)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return surface.ReleaseWatchStreams(fault.Server)
-		},
+		claims:     claimsWatchStreams,
+		begin:      func(a action) (string, error) { return "", a.HoldWatchStreams(a.Server) },
+		end:        func(a action) error { return a.ReleaseWatchStreams(a.Server) },
 	}, {
 		Name: "stream-break",
-		Doc: "Makes etcd end the watch streams of an API server, and nothing else on the same connection, with an error that passes. " +
-			"The etcd client watches again from where it was, without a gap or a repetition.",
+		Doc: "Makes etcd end the watch streams of an API server with a transient error, and nothing else on the same connection. " +
+			"The etcd client resumes its watches where they were, without a gap or a duplicate.",
 		Parameters: []Parameter{parameterServer},
-		holds:      holdsNothing,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			streams, err := surface.BreakWatchStreams(fault.Server)
+		begin: func(a action) (string, error) {
+			streams, err := a.BreakWatchStreams(a.Server)
 			if err == nil && streams == 0 {
-				err = fmt.Errorf("etcd had no watch stream of %s", fault.Server)
+				err = fmt.Errorf("etcd had no watch stream of %s", a.Server)
 			}
-			return fmt.Sprintf("%d streams", streams), err
+			return plural(streams, "stream"), err
 		},
 	}, {
 		Name: "progress-loss",
-		Doc: "Loses the notifications by which etcd tells an API server how far its watches have come. " +
-			"Reads that must be fresh go to etcd or fail, and bookmarks may stay away; events come all the same.",
+		Doc: "Drops the progress notifications that etcd sends to an API server. " +
+			"Reads that must be fresh go to etcd or fail, and bookmarks may be missing; events still arrive.",
 		Parameters: []Parameter{parameterServer, parameterFor},
-		holds:      holdsWatchStreams,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.LoseProgress(fault.Server, true)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return surface.LoseProgress(fault.Server, false)
-		},
+		claims:     claimsWatchStreams,
+		begin:      func(a action) (string, error) { return "", a.LoseProgress(a.Server, true) },
+		end:        func(a action) error { return a.LoseProgress(a.Server, false) },
 	}}
 }
 
-// setPeerLatency adds a delay between a member and all others, both ways.
-func setPeerLatency(surface Surface, member string, delay time.Duration) error {
-	return eachOther(surface, member, func(other string) error {
-		return errors.Join(surface.SetLatency(member, other, delay), surface.SetLatency(other, member, delay))
-	})
+// setPeerLatency adds a delay between the fault's member and all others, both ways.
+func (a action) setPeerLatency(delay time.Duration) error {
+	return a.eachOther(func(other string) error { return a.setLatency(a.Member, other, delay) })
 }
 
-// eachOther acts on all members but one, in order. An error on one member keeps
+// eachOther acts on all members but the fault's, in order. An error on one member keeps
 // no other from its turn.
-func eachOther(surface Surface, member string, act func(string) error) error {
+func (a action) eachOther(act func(member string) error) error {
 	var problems []error
-	for _, other := range surface.Members() {
-		if other != member {
+	for _, other := range a.Members() {
+		if other != a.Member {
 			problems = append(problems, act(other))
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// startTogether starts all members but one at once: none of them might find a
+// startOthers starts all members but the fault's at once: none of them might find a
 // quorum without the others.
-func startTogether(ctx context.Context, surface Surface, survivor string) error {
-	members := surface.Members()
+func startOthers(a action) error {
+	members := a.Members()
 	problems := make([]error, len(members))
 	var starting sync.WaitGroup
 	for i, member := range members {
-		if member != survivor {
-			starting.Go(func() { problems[i] = surface.StartMember(ctx, member) })
+		if member != a.Member {
+			starting.Go(func() { problems[i] = a.StartMember(a.ctx, member) })
 		}
 	}
 	starting.Wait()

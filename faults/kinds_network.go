@@ -1,87 +1,73 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 func networkKinds() []Kind {
 	return []Kind{{
 		Name: "latency",
-		Doc: "Adds a delay to everything that two processes send each other. " +
-			"Things take longer; nothing is lost or reordered within a stream.",
+		Doc: "Delays all traffic between two processes. " +
+			"Requests take longer; nothing is lost or reordered within a stream.",
 		Parameters: []Parameter{parameterFrom, parameterTo, parameterDelay, parameterFor},
-		holds:      holdsLatency,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", errors.Join(
-				surface.SetLatency(fault.From, fault.To, fault.Delay), surface.SetLatency(fault.To, fault.From, fault.Delay))
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return errors.Join(surface.SetLatency(fault.From, fault.To, 0), surface.SetLatency(fault.To, fault.From, 0))
-		},
+		claims:     claimsLatency,
+		begin:      func(a action) (string, error) { return "", a.setLatency(a.From, a.To, a.Delay) },
+		end:        func(a action) error { return a.setLatency(a.From, a.To, 0) },
 	}, {
 		Name: "partition",
-		Doc: "Lets nothing pass between two processes, in silence; what they send arrives when it heals. " +
+		Doc: "Silently stops all traffic between two processes; what they send arrives when it heals. " +
 			"Reads that must be fresh wait or fail, and watches catch up afterwards without a gap.",
 		Parameters: []Parameter{parameterFrom, parameterTo, parameterFor},
-		holds:      holdsLink,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.Partition(fault.From, fault.To)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return surface.HealLink(fault.From, fault.To)
-		},
+		claims:     claimsLink,
+		begin:      func(a action) (string, error) { return "", a.Partition(a.From, a.To) },
+		end:        func(a action) error { return a.HealLink(a.From, a.To) },
 	}, {
 		Name: "partition-one-way",
-		Doc: "Lets nothing pass from one process to another, in silence; the way back stays open. " +
-			"A write may take effect though its answer is late; watches catch up afterwards without a gap.",
+		Doc: "Silently stops the traffic from one process to another; the reverse direction stays open. " +
+			"A write may take effect though its response is late; watches catch up afterwards without a gap.",
 		Parameters: []Parameter{parameterFrom, parameterTo, parameterFor},
-		holds:      holdsLink,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.PartitionOneWay(fault.From, fault.To)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return surface.HealLink(fault.From, fault.To)
-		},
+		claims:     claimsLink,
+		begin:      func(a action) (string, error) { return "", a.PartitionOneWay(a.From, a.To) },
+		end:        func(a action) error { return a.HealLink(a.From, a.To) },
 	}, {
 		Name: "black-hole",
-		Doc: "Loses what goes from one process to another, and resets their connections at the end, as keepalives would. " +
-			"A write may take effect though its answer never comes; streams are resumed without a gap.",
+		Doc: "Drops what one process sends to another, and resets their connections at the end, as keepalives would. " +
+			"A write may take effect though its response never comes; streams are resumed without a gap.",
 		Parameters: []Parameter{parameterFrom, parameterTo, parameterFor},
-		holds:      holdsLink,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.BlackHole(fault.From, fault.To)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			healed := surface.HealLink(fault.From, fault.To)
-			_, reset := surface.Reset(fault.From, fault.To)
+		claims:     claimsLink,
+		begin:      func(a action) (string, error) { return "", a.BlackHole(a.From, a.To) },
+		end: func(a action) error {
+			healed := a.HealLink(a.From, a.To)
+			_, reset := a.Reset(a.From, a.To)
 			return errors.Join(healed, reset)
 		},
 	}, {
 		Name: "reset",
-		Doc: "Breaks all open connections between two processes. " +
-			"Requests under way may fail as unknown; etcd's watches are resumed without a gap or a repetition.",
+		Doc: "Resets all open connections between two processes. " +
+			"Requests in flight may fail with an unknown outcome; etcd's watches are resumed without a gap or a duplicate.",
 		Parameters: []Parameter{parameterFrom, parameterTo},
-		holds:      holdsBothEnds,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			connections, err := surface.Reset(fault.From, fault.To)
+		claims:     func(f Fault, _ []string) []string { return []string{f.From, f.To} },
+		begin: func(a action) (string, error) {
+			connections, err := a.Reset(a.From, a.To)
 			if err == nil && connections == 0 {
-				err = fmt.Errorf("there was no connection between %s and %s", fault.From, fault.To)
+				err = fmt.Errorf("there was no connection between %s and %s", a.From, a.To)
 			}
-			return fmt.Sprintf("%d connections", connections), err
+			return plural(connections, "connection"), err
 		},
 	}, {
 		Name: "slow-link",
-		Doc: "Lets only so many bytes a second pass between two processes, each way. " +
-			"Things take longer, and what is sent too fast piles up; nothing is lost or reordered within a stream.",
+		Doc: "Limits the bandwidth between two processes, in each direction. " +
+			"Requests take longer, and senders that are too fast see backpressure; nothing is lost or reordered within a stream.",
 		Parameters: []Parameter{parameterFrom, parameterTo, parameterRate, parameterFor},
-		holds:      holdsRate,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.SetRate(fault.From, fault.To, fault.Rate)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return surface.SetRate(fault.From, fault.To, 0)
-		},
+		claims:     claim(func(f Fault) string { return "the rate of " + link(f.From, f.To) }),
+		begin:      func(a action) (string, error) { return "", a.SetRate(a.From, a.To, a.Rate) },
+		end:        func(a action) error { return a.SetRate(a.From, a.To, 0) },
 	}}
+}
+
+// setLatency adds a delay between two processes, both ways.
+func (a action) setLatency(one, other string, delay time.Duration) error {
+	return errors.Join(a.SetLatency(one, other, delay), a.SetLatency(other, one, delay))
 }

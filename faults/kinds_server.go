@@ -1,112 +1,97 @@
 package faults
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
+// serverKinds are about API servers and the clients that read from them.
 func serverKinds() []Kind {
-	kinds := []Kind{{
+	return []Kind{{
 		Name: "apiserver-restart",
-		Doc: "Stops an API server in an orderly way and starts it again. " +
+		Doc: "Stops an API server gracefully and starts it again. " +
 			"Its clients' streams end and are resumed; nothing they saw is taken back.",
 		Parameters: []Parameter{parameterServer},
-		holds:      holdsServer,
+		claims:     claimsServer,
 		slow:       true,
-		begin: func(ctx context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.RestartServer(ctx, fault.Server)
-		},
+		begin:      func(a action) (string, error) { return "", a.RestartServer(a.ctx, a.Server) },
 	}, {
 		Name: "apiserver-crash",
 		Doc: "Kills an API server and starts it again after a while. " +
-			"Writes under way took effect once or never; its clients resume without a gap.",
+			"Writes in flight took effect once or never; its clients resume without a gap.",
 		Parameters: []Parameter{parameterServer, parameterDown},
-		holds:      holdsServer,
+		claims:     claimsServer,
 		slow:       true,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.CrashServer(fault.Server)
-		},
-		end: func(ctx context.Context, surface Surface, fault Fault) error {
-			return surface.StartServer(ctx, fault.Server)
-		},
-	}, {
-		Name: "watch-break",
-		Doc: "Fails the upstream watch of an API server's cache, which lists again and starts afresh. " +
-			"Streams end or go on, but none misses an event in between.",
-		Parameters: []Parameter{parameterServer},
-		holds:      holdsServer,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.BreakWatch(fault.Server, WatchExpired)
-		},
-	}, {
-		Name: "watch-close",
-		Doc: "Ends the upstream watch of an API server's cache without an error, as a timeout would. " +
-			"The cache watches from where it was, or lists again; no stream misses an event in between.",
-		Parameters: []Parameter{parameterServer},
-		holds:      holdsServer,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.BreakWatch(fault.Server, WatchClosed)
-		},
-	}, {
-		Name: "watch-error",
-		Doc: "Fails the upstream watch of an API server's cache with an internal error. " +
-			"The cache watches from where it was, or lists again; no stream misses an event in between.",
-		Parameters: []Parameter{parameterServer},
-		holds:      holdsServer,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.BreakWatch(fault.Server, WatchFailed)
-		},
-	}}
-	kinds = append(kinds,
+		begin:      func(a action) (string, error) { return "", a.CrashServer(a.Server) },
+		end:        func(a action) error { return a.StartServer(a.ctx, a.Server) },
+	}, watchKind("watch-break", WatchExpired,
+		"Fails the upstream watch of an API server's cache with 410 Gone, so that the cache relists and reinitialises. "+
+			"Streams end or go on, but none misses an event in between."),
+		watchKind("watch-close", WatchClosed,
+			"Ends the upstream watch of an API server's cache without an error, as a timeout would. "+
+				"The cache resumes its watch or relists; no stream misses an event in between."),
+		watchKind("watch-error", WatchFailed,
+			"Fails the upstream watch of an API server's cache with an internal error. "+
+				"The cache resumes its watch or relists; no stream misses an event in between."),
 		failureKind("list-failure", ListFailure, "Fails the lists of an API server's cache. "+
-			"One that is about to start afresh stays unready meanwhile and recovers afterwards; others do not notice."),
+			"A cache that is about to reinitialise stays unready meanwhile and recovers afterwards; others do not notice."),
 		failureKind("decode-failure", DecodeFailure, "Makes values from etcd impossible to decode for an API server. "+
-			"Reads and writes of them fail and the cache falls behind, but nothing that was stored is passed over."),
+			"Reads and writes of them fail and the cache falls behind, but nothing that was stored is skipped."),
 		failureKind("transform-failure", TransformFailure, "Makes values from etcd impossible to decrypt for an API server. "+
-			"Reads and writes of them fail and the cache falls behind, but nothing that was stored is passed over."),
-	)
-	return append(kinds, Kind{
-		Name: "expiring-writes",
-		Doc: "Gives objects that an API server writes a time to live, so that etcd deletes them when their leases expire. " +
-			"Their deletions are changes like any other.",
-		Parameters: []Parameter{parameterServer, parameterTTL, parameterFor},
-		settles:    (ttlMost + 1) * time.Second, // until the last objects have expired
-		holds:      holdsUpstream,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.Expire(fault.Server, fault.TTL)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error { return surface.Expire(fault.Server, 0) },
-	}, Kind{
-		Name: "apiserver-unreachable",
-		Doc: "Cuts the clients of an API server off and accepts no more of them, while its cache goes on. " +
-			"Some of them turn to another server; they resume without a gap wherever they go.",
-		Parameters: []Parameter{parameterServer, parameterFor},
-		holds:      holdsServer,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.Refuse(fault.Server, true)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return surface.Refuse(fault.Server, false)
-		},
-	})
+			"Reads and writes of them fail and the cache falls behind, but nothing that was stored is skipped."),
+		{
+			Name: "expiring-writes",
+			Doc: "Gives objects that an API server writes a time to live, so that etcd deletes them when their leases expire. " +
+				"Their deletions are changes like any other.",
+			Parameters: []Parameter{parameterServer, parameterTTL, parameterFor},
+			settles:    maxTTL + time.Second, // until the last objects have expired
+			claims:     claimsUpstream,
+			begin:      func(a action) (string, error) { return "", a.Expire(a.Server, a.TTL) },
+			end:        func(a action) error { return a.Expire(a.Server, 0) },
+		}, {
+			Name: "apiserver-unreachable",
+			Doc: "Disconnects the clients of an API server and refuses new connections, while its cache goes on. " +
+				"Some clients turn to another server; they resume without a gap wherever they go.",
+			Parameters: []Parameter{parameterServer, parameterFor},
+			claims:     claimsServer,
+			begin:      func(a action) (string, error) { return "", a.Refuse(a.Server, true) },
+			end:        func(a action) error { return a.Refuse(a.Server, false) },
+		}, {
+			Name: "slow-consumer",
+			Doc: "Makes a client take its time over each event. " +
+				"Its own streams may end because they fell behind; no other client waits for it.",
+			Parameters: []Parameter{parameterClient, parameterConsumerDelay, parameterFor},
+			claims:     claimsPace,
+			begin:      func(a action) (string, error) { return "", a.SlowConsumer(a.Client, a.Delay) },
+			end:        func(a action) error { return a.HealConsumer(a.Client) },
+		}, {
+			Name: "stalled-consumer",
+			Doc: "Makes a client stop reading its streams. " +
+				"Its own streams may end because they fell behind; no other client waits for it.",
+			Parameters: []Parameter{parameterClient, parameterFor},
+			claims:     claimsPace,
+			begin:      func(a action) (string, error) { return "", a.StallConsumer(a.Client) },
+			end:        func(a action) error { return a.HealConsumer(a.Client) },
+		}}
 }
 
-// failureLastsMost bounds drawn failures: whoever reads waits longer from attempt
-// to attempt, and is not to wait on when the failure is long over.
-const failureLastsMost = 3 * time.Second
+// watchKind is a kind that ends the upstream watch of a cache.
+func watchKind(name string, how WatchEnd, doc string) Kind {
+	return Kind{
+		Name: name, Doc: doc,
+		Parameters: []Parameter{parameterServer},
+		claims:     claimsServer,
+		begin:      func(a action) (string, error) { return "", a.BreakWatch(a.Server, how) },
+	}
+}
 
-// failureKind is a kind that fails what an API server reads from etcd.
+// failureKind is a kind that fails what an API server reads from etcd. Readers back off
+// longer from attempt to attempt; a bound keeps them from waiting on when the failure is
+// long over.
 func failureKind(name string, what Failure, doc string) Kind {
 	return Kind{
 		Name: name, Doc: doc,
 		Parameters: []Parameter{parameterServer, parameterFor},
-		lastsMost:  failureLastsMost,
-		holds:      holdsUpstream,
-		begin: func(_ context.Context, surface Surface, fault Fault) (string, error) {
-			return "", surface.Fail(fault.Server, what, true)
-		},
-		end: func(_ context.Context, surface Surface, fault Fault) error {
-			return surface.Fail(fault.Server, what, false)
-		},
+		maxLasts:   3 * time.Second,
+		claims:     claimsUpstream,
+		begin:      func(a action) (string, error) { return "", a.Fail(a.Server, what, true) },
+		end:        func(a action) error { return a.Fail(a.Server, what, false) },
 	}
 }

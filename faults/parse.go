@@ -2,15 +2,43 @@ package faults
 
 import (
 	"fmt"
+	"iter"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
-// Parse reads a plan: one fault a line, empty lines and comments from # to the
-// end of a line aside.
+// planHeaderPrefix begins the first line of a printed plan.
+const (
+	planHeaderPrefix = "# watchsim plan "
+	planVersion      = "v1"
+)
+
+// Plan is what goes wrong in one run. Its faults may be in any order; those at
+// the same time begin in the order of the plan.
+type Plan []Fault
+
+// String returns the plan as text that [Parse] reads back:
+//
+//	# watchsim plan v1
+//	at 12.5s etcd-crash member=etcd-0 down=2s
+//	at 20s compaction revision=current
+//	at 31s partition from=apiserver-0 to=etcd-0 for=4s
+//	between 35s and 40s on list 1 of apiserver-0 compaction revision=deletion
+func (p Plan) String() string {
+	var text strings.Builder
+	text.WriteString(planHeaderPrefix + planVersion + "\n")
+	for _, fault := range p {
+		text.WriteString(fault.String() + "\n")
+	}
+	return text.String()
+}
+
+// Parse reads a plan, one fault a line. Empty lines and comments, which run from # to the
+// end of a line, are ignored, and so is a missing header.
 //
 //	at DURATION KIND NAME=VALUE...
 //	between DURATION and DURATION on POINT NUMBER of PROCESS KIND NAME=VALUE...
@@ -27,172 +55,180 @@ func Parse(text string) (Plan, error) {
 		}
 	}
 	var plan Plan
-	number := 0
-	for line := range strings.Lines(text) {
-		number++
-		line, _, _ = strings.Cut(line, "#")
-		words := wordsOf(line)
-		if words.left() == 0 {
-			continue
-		}
-		fault, err := parseFault(words)
+	for number, line := range faultLines(text) {
+		fault, err := line.parseFault()
 		if err != nil {
-			return nil, fmt.Errorf("faults: line %d, column %d: %w", number, words.column, err)
+			return nil, fmt.Errorf("faults: line %d, column %d: %w", number, line.column, err)
 		}
 		plan = append(plan, fault)
 	}
 	return plan, nil
 }
 
-// words are those of a line, taken one after the other. column is where the last
-// one taken begins, counted in characters from 1, or where the line ends.
-type words struct {
-	rest   string
-	column int
-	next   int // the column at which rest begins
-}
-
-func wordsOf(line string) *words {
-	w := &words{rest: strings.TrimRightFunc(line, unicode.IsSpace), next: 1}
-	w.skipSpace()
-	return w
-}
-
-// left is how many words have not been taken.
-func (w *words) left() int { return len(strings.Fields(w.rest)) }
-
-// take returns the next word, "" at the end.
-func (w *words) take() string {
-	end := strings.IndexFunc(w.rest, unicode.IsSpace)
-	if end < 0 {
-		end = len(w.rest)
+// faultLines yields the lines of a plan that have a fault, with their numbers from 1.
+func faultLines(text string) iter.Seq2[int, *line] {
+	return func(yield func(int, *line) bool) {
+		number := 0
+		for text := range strings.Lines(text) {
+			number++
+			if line := splitLine(text); len(line.words) > 0 && !yield(number, line) {
+				return
+			}
+		}
 	}
-	word := w.rest[:end]
-	w.column = w.next
-	w.advance(end)
-	w.skipSpace()
-	return word
 }
 
-func (w *words) skipSpace() {
-	w.advance(len(w.rest) - len(strings.TrimLeftFunc(w.rest, unicode.IsSpace)))
+// line is a line of a plan, read word by word.
+type line struct {
+	words []word // those not read yet
+	end   int    // the column where the line ends
+	// column is where the last word read begins, or where the line ends.
+	column int
+	// columns has the columns of words that [Plan.Check] may object to: parameters by their
+	// names, and kind, process and time.
+	columns map[string]int
 }
 
-func (w *words) advance(size int) {
-	w.next += utf8.RuneCountInString(w.rest[:size])
-	w.rest = w.rest[size:]
+// word is a word of a line and its column, counted in characters from 1.
+type word struct {
+	text   string
+	column int
 }
 
-// parseFault reads the words of one line, of which there is at least one.
-func parseFault(line *words) (fault Fault, err error) {
-	if err := parseWhen(line, &fault); err != nil {
+var wordPattern = regexp.MustCompile(`[^\s\v\x{85}\p{Z}]+`)
+
+func splitLine(text string) *line {
+	text, _, _ = strings.Cut(text, "#")
+	l := &line{end: 1, columns: map[string]int{}}
+	for _, at := range wordPattern.FindAllStringIndex(text, -1) {
+		l.words = append(l.words, word{text[at[0]:at[1]], 1 + utf8.RuneCountInString(text[:at[0]])})
+		l.end = 1 + utf8.RuneCountInString(text[:at[1]])
+	}
+	return l
+}
+
+// next returns the next word, "" at the end.
+func (l *line) next() string {
+	if len(l.words) == 0 {
+		l.column = l.end
+		return ""
+	}
+	next := l.words[0]
+	l.words, l.column = l.words[1:], next.column
+	return next.text
+}
+
+// keyword reads a word that must be there.
+func (l *line) keyword(expected string) error {
+	if found := l.next(); found != expected {
+		return fmt.Errorf("expected %s, found %q", expected, found)
+	}
+	return nil
+}
+
+func (l *line) parseFault() (fault Fault, err error) {
+	if err := l.parseWhen(&fault); err != nil {
 		return fault, err
 	}
-	name := line.take()
+	name := l.next()
 	kind, ok := Lookup(name)
 	if !ok {
 		return fault, fmt.Errorf("expected one of the kinds %s, found %q", kindNames(), name)
 	}
-	fault.Kind = kind.Name
-	return fault, parseArguments(line, kind, &fault)
+	fault.Kind, l.columns[wordKind] = kind.Name, l.column
+	return fault, l.parseArguments(kind, &fault)
 }
 
 // parseWhen reads when a fault begins.
-func parseWhen(line *words, fault *Fault) (err error) {
-	switch word := line.take(); word {
-	case "at":
-		fault.At, err = parseTime(line, "at")
-		return err
-	case "between":
-	default:
-		return fmt.Errorf("expected a line to begin with at or between, found %q", word)
+func (l *line) parseWhen(fault *Fault) (err error) {
+	first := l.next()
+	if first != "at" && first != "between" {
+		return fmt.Errorf("expected a line to begin with at or between, found %q", first)
 	}
-	if fault.At, err = parseTime(line, "between"); err != nil {
+	if fault.At, err = l.parseTime(first); err != nil || first == "at" {
 		return err
 	}
-	if word := line.take(); word != "and" {
-		return fmt.Errorf("expected and, found %q", word)
+	if err := l.keyword("and"); err != nil {
+		return err
 	}
-	if fault.Until, err = parseTime(line, "and"); err != nil {
+	if fault.Until, err = l.parseTime("and"); err != nil {
 		return err
 	}
 	if fault.Until <= fault.At {
 		return fmt.Errorf("expected a time after %v, found %v", fault.At, fault.Until)
 	}
-	if word := line.take(); word != "on" {
-		return fmt.Errorf("expected on, found %q", word)
+	if err := l.keyword("on"); err != nil {
+		return err
 	}
-	if fault.Point = line.take(); !isPoint(fault.Point) {
+	if fault.Point = l.next(); !isPoint(fault.Point) {
 		return fmt.Errorf("expected one of the points %s, found %q", pointNames(), fault.Point)
 	}
-	word := line.take()
-	if fault.Number, err = strconv.Atoi(word); err != nil || fault.Number < 1 {
-		return fmt.Errorf("expected which %s it is, as a number above zero, found %q", fault.Point, word)
+	number := l.next()
+	if fault.Number, err = strconv.Atoi(number); err != nil || fault.Number < 1 {
+		return fmt.Errorf("expected which %s it is, as a number above zero, found %q", fault.Point, number)
 	}
-	if word := line.take(); word != "of" {
-		return fmt.Errorf("expected of, found %q", word)
+	if err := l.keyword("of"); err != nil {
+		return err
 	}
-	if fault.Process = line.take(); fault.Process == "" {
+	if fault.Process = l.next(); fault.Process == "" {
 		return fmt.Errorf(`expected the name of an API server or an etcd member, found ""`)
 	}
+	l.columns[wordProcess] = l.column
 	return nil
 }
 
-func parseTime(line *words, after string) (time.Duration, error) {
-	word := line.take()
-	at, err := time.ParseDuration(word)
+func (l *line) parseTime(after string) (time.Duration, error) {
+	text := l.next()
+	at, err := time.ParseDuration(text)
 	if err != nil || at < 0 {
-		return 0, fmt.Errorf("expected a time since the start such as 12.5s after %s, found %q", after, word)
+		return 0, fmt.Errorf("expected a time since the start such as 12.5s after %s, found %q", after, text)
 	}
+	l.columns[wordTime] = l.column
 	return at, nil
 }
 
 // parseArguments reads the parameters of a kind, each of them once.
-func parseArguments(line *words, kind Kind, fault *Fault) error {
+func (l *line) parseArguments(kind Kind, fault *Fault) error {
 	given := map[string]bool{}
-	for line.left() > 0 {
-		word := line.take()
-		name, value, ok := strings.Cut(word, "=")
+	for len(l.words) > 0 {
+		argument := l.next()
+		name, value, ok := strings.Cut(argument, "=")
 		if !ok {
-			return fmt.Errorf("expected name=value after %s, found %q", kind.Name, word)
+			return fmt.Errorf("expected name=value after %s, found %q", kind.Name, argument)
 		}
 		if given[name] {
 			return fmt.Errorf("expected %s once, found it twice", name)
 		}
-		given[name] = true
-		parameter, ok := kind.parameter(name)
-		if !ok {
+		at := slices.IndexFunc(kind.Parameters, func(p Parameter) bool { return p.Name == name })
+		if at < 0 {
 			return fmt.Errorf("expected %s of %s, found %q", kind.parameterNames(), kind.Name, name)
 		}
-		if parameter.set(fault, value) != nil {
+		if parameter := kind.Parameters[at]; !parameter.parse(fault, value) {
 			return fmt.Errorf("expected %s after %s=, found %q", parameter.Expects, name, value)
 		}
+		given[name], l.columns[name] = true, l.column
 	}
 	for _, parameter := range kind.Parameters {
 		if !given[parameter.Name] {
-			line.take() // the end of the line is where it is missing
+			l.next() // the error is about the end of the line
 			return fmt.Errorf("expected %s= with %s, found none for %s", parameter.Name, parameter.Expects, kind.Name)
 		}
 	}
 	return nil
 }
 
-func (k Kind) parameter(name string) (Parameter, bool) {
-	for _, parameter := range k.Parameters {
-		if parameter.Name == name {
-			return parameter, true
-		}
-	}
-	return Parameter{}, false
-}
-
 func (k Kind) parameterNames() string {
 	if len(k.Parameters) == 0 {
 		return "no parameters"
 	}
+	return "the parameters " + listed(k.Parameters, func(p Parameter) string { return p.Name })
+}
+
+// listed returns the names of values, separated by commas.
+func listed[T any](values []T, name func(T) string) string {
 	var names []string
-	for _, parameter := range k.Parameters {
-		names = append(names, parameter.Name)
+	for _, value := range values {
+		names = append(names, name(value))
 	}
-	return "the parameters " + strings.Join(names, ", ")
+	return strings.Join(names, ", ")
 }

@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -81,53 +83,26 @@ func TestParseErrorsSayWhatWasExpectedAndFound(t *testing.T) {
 	}
 }
 
-// anyFault draws a fault with any names and times that a plan can express.
+// anyFault returns a fault whose values are drawn as in generated plans, with any times and
+// with names that no topology has.
 func anyFault(t *rapid.T) Fault {
-	name := func(label string) string { return rapid.StringMatching(`[a-z][a-z0-9.-]{0,9}`).Draw(t, label) }
-	duration := func(label string, least int64) time.Duration {
-		return time.Duration(rapid.Int64Range(least, int64(100*time.Hour)).Draw(t, label))
-	}
+	duration := rapid.Int64Range(1, int64(100*time.Hour))
+	names := rapid.SliceOfN(rapid.StringMatching(`[a-z][a-z0-9.-]{0,9}`), 2, 2)
 	kind := rapid.SampledFrom(Kinds()).Draw(t, "kind")
-	fault := Fault{At: duration("at", 0), Kind: kind.Name}
+	fault := Fault{At: time.Duration(duration.Draw(t, "at")), Kind: kind.Name}
 	if rapid.Bool().Draw(t, "waits") {
-		fault.Until = fault.At + duration("wait", 1)
+		fault.Until = fault.At + time.Duration(duration.Draw(t, "wait"))
 		fault.Point = rapid.SampledFrom(Points()).Draw(t, "point").Name
-		fault.Number, fault.Process = rapid.IntRange(1, 1000).Draw(t, "number"), name("process")
+		fault.Number, fault.Process = rapid.IntRange(1, 1000).Draw(t, "number"), names.Draw(t, "process")[0]
 	}
+	if kind.Lasts() {
+		fault.Lasts = time.Duration(duration.Draw(t, "lasts"))
+	}
+	drawn := Topology{Members: names.Draw(t, "members"), Servers: names.Draw(t, "servers"), Consumers: names.Draw(t, "consumers")}
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	for _, parameter := range kind.Parameters {
-		switch parameter.Name {
-		case "member", "survivor":
-			fault.Member = name("member")
-		case "server":
-			fault.Server = name("server")
-		case "client":
-			fault.Client = name("client")
-		case "from":
-			fault.From = name("from")
-		case "to":
-			fault.To = name("to")
-		case "revision":
-			fault.Back = rapid.Int64Range(LastDeletion, 1<<40).Draw(t, "back")
-		case "rate":
-			fault.Rate = rapid.Int64Range(1, 1<<40).Draw(t, "rate")
-		case "period":
-			fault.Period = duration("period", 1)
-		case "ttl":
-			fault.TTL = time.Duration(rapid.Int64Range(1, 1000).Draw(t, "ttl")) * time.Second
-		case "process":
-			fault.Host = name("process")
-		case "keep":
-			fault.Keep = rapid.SampledFrom([]Keep{KeepNothing, KeepSome}).Draw(t, "keep")
-		case "bump":
-			fault.Bump = rapid.Int64Range(0, 1<<32-1).Draw(t, "bump")
-		case "by":
-			fault.Jump = duration("by", 1) * time.Duration(rapid.SampledFrom([]int{1, -1}).Draw(t, "way"))
-		case "delay":
-			fault.Delay = duration("delay", 1)
-		case "for", "down":
-			fault.Lasts = duration("lasts", 1)
-		default:
-			t.Fatalf("no way to draw the parameter %s", parameter.Name)
+		if parameter.draw != nil {
+			parameter.draw(&fault, random, drawn)
 		}
 	}
 	return fault
@@ -142,31 +117,49 @@ func TestAPrintedPlanParsesToItself(t *testing.T) {
 	})
 }
 
-func TestPlansPrintOneLineAFault(t *testing.T) {
-	require.Equal(t, "# watchsim plan v1\nat 12.5s etcd-crash member=etcd-0 down=2s\nat 1s leader-move\n", Plan{
-		{At: 12500 * time.Millisecond, Kind: "etcd-crash", Member: "etcd-0", Lasts: 2 * time.Second},
-		{At: time.Second, Kind: "leader-move"},
-	}.String())
+// FuzzParse checks that the parser either rejects a text with the line and column of the
+// error, in one line, or returns a plan that prints and parses to itself.
+func FuzzParse(f *testing.F) {
+	f.Add("# watchsim plan v1\nat 5s compaction revision=current\nat 6s etcd-crash member=etcd-0 down=1s\n")
+	f.Add("at 1.5s partition-one-way from=etcd-0 to=apiserver-0 for=982ms # a comment\n\n")
+	f.Add("# watchsim plan v9\n")
+	f.Add("at 9999999h etcd-crash member= member=x")
+	f.Fuzz(func(t *testing.T, text string) {
+		plan, err := Parse(text)
+		if err != nil {
+			require.Regexp(t, `^faults: line [0-9]+, column [0-9]+: `, err.Error())
+			require.NotContains(t, err.Error(), "\n")
+			return
+		}
+		again, err := Parse(plan.String())
+		require.NoError(t, err)
+		require.Equal(t, plan.String(), again.String())
+	})
 }
 
-func TestEveryPointIsDocumented(t *testing.T) {
-	seen := map[string]bool{}
+// TestDocsHaveEveryKindAndPoint compares docs/faults.md with the code.
+func TestDocsHaveEveryKindAndPoint(t *testing.T) {
+	text, err := os.ReadFile("../docs/faults.md")
+	require.NoError(t, err)
+	rows := map[string]string{} // by the names in the first column
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			for name := range strings.SplitSeq(cells[1], ",") {
+				rows[strings.Trim(name, " `")] = line
+			}
+		}
+	}
 	for _, point := range Points() {
-		require.False(t, seen[point.Name], point.Name)
-		seen[point.Name] = true
+		require.NotEmpty(t, rows[point.Name], "point %s has no row", point.Name)
 		require.NotEmpty(t, point.Doc, point.Name)
 		require.Positive(t, point.often, point.Name)
 	}
-}
-
-func TestEveryKindIsDocumented(t *testing.T) {
-	seen := map[string]bool{}
 	for _, kind := range Kinds() {
-		require.False(t, seen[kind.Name], kind.Name)
-		seen[kind.Name] = true
+		require.NotEmpty(t, rows[kind.Name], "%s has no row", kind.Name)
 		require.GreaterOrEqual(t, strings.Count(kind.Doc, "."), 2, "%s says what happens and what must survive it", kind.Name)
 		timed := false
 		for _, parameter := range kind.Parameters {
+			require.Contains(t, rows[kind.Name], "`"+parameter.Name+"`", kind.Name)
 			timed = timed || parameter.Name == "for" || parameter.Name == "down"
 		}
 		require.Equal(t, kind.Lasts(), timed, "%s lasts if and only if it says for how long", kind.Name)

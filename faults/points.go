@@ -1,24 +1,21 @@
 package faults
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
-// Point is something that an API server or an etcd member does and that a fault can wait for. The
-// operation that has reached its point goes no further until the fault has begun,
-// or for [HoldMost] at the most.
+// Point is something that an API server or an etcd member does and that a fault can wait
+// for. An operation that reaches an armed point waits there until the fault has begun, for
+// [MaxGateWait] at most.
 //
 // Points are named after operations, not after places in the code, so that a plan
-// goes on meaning the same when code changes.
+// keeps its meaning when code changes.
 type Point struct {
 	Name string
-	// Doc says in one sentence where the operation stands.
+	// Doc describes in one clause how far the operation has come.
 	Doc string
-	// often is the highest number of an arrival that is drawn: what happens
-	// all the time can be waited for longer than what is rare.
+	// often is the highest drawn Fault.Number: for what happens all the time, a fault can
+	// wait longer than for what is rare.
 	often int
-	// ofMember is whether an etcd member gets there, rather than an API server.
+	// ofMember reports whether etcd members reach the point, rather than API servers.
 	ofMember bool
 }
 
@@ -46,22 +43,22 @@ const (
 
 var points = []Point{
 	{Name: PointList, Doc: "the cache is about to list from etcd, or to watch beginning with a list", often: 1},
-	{Name: PointListed, Doc: "etcd has answered the cache's list, and the cache has not seen the end of it: it lies between its list and its watch", often: 1},
-	{Name: PointWatch, Doc: "the cache is about to watch etcd from where its last watch ended, or its list if that was one by itself", often: 1},
+	{Name: PointListed, Doc: "etcd has answered the cache's list, and the cache has not read the end of it: it is between list and watch", often: 1},
+	{Name: PointWatch, Doc: "the cache is about to watch etcd from where its last watch ended, or from the revision of a separate list", often: 1},
 	{Name: PointWatchLost, Doc: "the cache's watch on etcd has ended, and the cache has not noticed: it will reconnect", often: 1},
-	{Name: PointDeletion, Doc: "etcd has told of a deletion, and the cache has not seen it", often: 5},
-	{Name: PointRevision, Doc: "the cache asks etcd for its revision: for a read that has to be fresh, or for a watch from now on that it has admitted and not registered", often: 8},
-	{Name: PointProgress, Doc: "the cache asks etcd to tell how far its watch has come", often: 5},
+	{Name: PointDeletion, Doc: "etcd has sent a deletion, and the cache has not seen it", often: 5},
+	{Name: PointRevision, Doc: "the cache asks etcd for its current revision: for a read that has to be fresh, or for a watch from now on that it has admitted and not yet registered", often: 8},
+	{Name: PointProgress, Doc: "the cache requests a progress notification from etcd", often: 5},
 	{Name: PointClientList, Doc: "a client's list, or its first page, has arrived", often: 8},
 	{Name: PointClientPage, Doc: "a client's request for a further page of a list has arrived", often: 3},
 	{Name: PointClientWatch, Doc: "a client's watch has arrived, and the cache has not seen it", often: 5},
-	{Name: PointClientStream, Doc: "the cache has opened a client's watch, and the client has not been told", often: 5},
+	{Name: PointClientStream, Doc: "the cache has opened a client's watch, and the client has not been answered", often: 5},
 	{Name: PointClientWrite, Doc: "a client's write has arrived, and etcd has not seen it", often: 8},
-	{Name: PointClientWritten, Doc: "a client's write is done, and the client has not been told", often: 8},
-	{Name: PointSync, Doc: "an etcd member is about to sync what it has written to its log or its database; nobody has been told of it", often: 8, ofMember: true},
+	{Name: PointClientWritten, Doc: "a client's write is done, and the client has not been answered", often: 8},
+	{Name: PointSync, Doc: "an etcd member is about to sync what it has written to its log or its database, and has not acknowledged it", often: 8, ofMember: true},
 }
 
-// Points are all points, in a fixed order: new ones come last.
+// Points returns all points, in a fixed order: new ones come last.
 func Points() []Point { return slices.Clone(points) }
 
 func isPoint(name string) bool {
@@ -78,9 +75,5 @@ func lookupPoint(name string) (Point, bool) {
 }
 
 func pointNames() string {
-	var names []string
-	for _, point := range points {
-		names = append(names, point.Name)
-	}
-	return strings.Join(names, ", ")
+	return listed(points, func(point Point) string { return point.Name })
 }

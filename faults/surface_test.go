@@ -15,8 +15,8 @@ type call struct {
 	what string
 }
 
-// fakeSurface writes down every call with its time. Calls that take time take a
-// second. It knows what is wrong at any time, and fails the calls it is told to.
+// fakeSurface records every call with its time, tracks what has not healed, and fails the
+// calls it is told to.
 type fakeSurface struct {
 	began time.Time
 
@@ -62,203 +62,144 @@ func (s *fakeSurface) Members() []string {
 	return topology().Members
 }
 
-// Await gives a point that is reached every 100 ms, and forgets it once it
-// is released.
-func (s *fakeSurface) Await(point, process string, number int) Stop {
+// Await returns a gate of a point that is reached every 100 ms.
+func (s *fakeSurface) Await(point, process string, number int) Gate {
 	_ = s.call("await %s %d of %s", point, number, process)
-	s.damage("stop", 1)
-	stop := &fakeStop{surface: s, reached: make(chan struct{})}
-	time.AfterFunc(time.Duration(number)*100*time.Millisecond, func() { close(stop.reached) })
-	return stop
+	s.damage("gate", 1)
+	gate := &fakeGate{surface: s, reached: make(chan struct{})}
+	time.AfterFunc(time.Duration(number)*100*time.Millisecond, func() { close(gate.reached) })
+	return gate
 }
 
-type fakeStop struct {
+type fakeGate struct {
 	surface *fakeSurface
 	reached chan struct{}
 	once    sync.Once
 }
 
-func (s *fakeStop) Reached() <-chan struct{} { return s.reached }
+func (s *fakeGate) Reached() <-chan struct{} { return s.reached }
 
-func (s *fakeStop) Release() {
+func (s *fakeGate) Release() {
 	s.once.Do(func() {
 		_ = s.surface.call("release")
-		s.surface.damage("stop", -1)
+		s.surface.damage("gate", -1)
 	})
 }
 
-func (s *fakeSurface) Compact(ctx context.Context, back int64) (int64, error) {
+func (s *fakeSurface) Compact(_ context.Context, back int64) (int64, error) {
 	return 100 - back, s.call("compact %d", back)
 }
-
-func (s *fakeSurface) RestartMember(ctx context.Context, member string) error {
-	return s.slowly(ctx, s.call("restart %s", member))
-}
-
-func (s *fakeSurface) CrashMember(member string) error {
-	s.damage(member, 1)
-	return s.call("crash %s", member)
-}
-
-func (s *fakeSurface) StartMember(ctx context.Context, member string) error {
-	if err := s.slowly(ctx, s.call("start %s", member)); err != nil {
-		return err
-	}
-	s.damage(member, -1)
-	return nil
-}
-
 func (s *fakeSurface) MoveLeader(ctx context.Context) (string, string, error) {
-	return "etcd-0", "etcd-1", s.slowly(ctx, s.call("move"))
+	return "etcd-0", "etcd-1", s.slowly(ctx, "move")
 }
-
-func (s *fakeSurface) SetLatency(from, to string, delay time.Duration) error {
-	s.set("latency "+from+" "+to, delay > 0)
-	return s.call("latency %s %s %v", from, to, delay)
+func (s *fakeSurface) RestartMember(ctx context.Context, m string) error {
+	return s.slowly(ctx, "restart %s", m)
 }
-
-func (s *fakeSurface) SetDiskDelay(member string, delay time.Duration) error {
-	s.set("disk "+member, delay > 0)
-	return s.call("disk %s %v", member, delay)
+func (s *fakeSurface) RestartServer(ctx context.Context, a string) error {
+	return s.slowly(ctx, "restart %s", a)
 }
-
-func (s *fakeSurface) CutPower(member string, keep Keep) (int, error) {
-	s.damage(member, 1)
-	return 3, s.call("cut power %s %s", member, keep)
+func (s *fakeSurface) Defragment(ctx context.Context, m string) error {
+	return s.slowly(ctx, "defragment %s", m)
 }
-
-func (s *fakeSurface) RestoreMember(ctx context.Context, member string, bump int64) error {
-	return s.slowly(ctx, s.call("restore %s %d", member, bump))
+func (s *fakeSurface) RestoreMember(ctx context.Context, m string, bump int64) error {
+	return s.slowly(ctx, "restore %s %d", m, bump)
 }
-
-func (s *fakeSurface) SetClock(process string, ahead time.Duration) error {
-	s.set("clock "+process, ahead != 0)
-	return s.call("clock %s %v", process, ahead)
+func (s *fakeSurface) CrashMember(m string) error { return s.down(m, "crash %s", m) }
+func (s *fakeSurface) CrashServer(a string) error { return s.down(a, "crash %s", a) }
+func (s *fakeSurface) CutPower(m string, keep Keep) (int, error) {
+	return 3, s.down(m, "cut power %s %s", m, keep)
 }
-
-func (s *fakeSurface) Defragment(ctx context.Context, member string) error {
-	return s.slowly(ctx, s.call("defragment %s", member))
+func (s *fakeSurface) StartServer(ctx context.Context, a string) error { return s.StartMember(ctx, a) }
+func (s *fakeSurface) BreakWatchStreams(a string) (int, error) {
+	return 1, s.call("break streams %s", a)
 }
-
-func (s *fakeSurface) StartCompactor(member string, period time.Duration) error {
-	s.set("compactor "+member, true)
-	return s.call("start compactor %s %v", member, period)
-}
-
-func (s *fakeSurface) StopCompactor(member string) error {
-	s.set("compactor "+member, false)
-	return s.call("stop compactor %s", member)
-}
-
-func (s *fakeSurface) HoldWatchStreams(server string) error {
-	s.set("streams "+server, true)
-	return s.call("hold %s", server)
-}
-
-func (s *fakeSurface) ReleaseWatchStreams(server string) error {
-	s.set("streams "+server, false)
-	return s.call("unhold %s", server)
-}
-
-func (s *fakeSurface) LoseProgress(server string, lose bool) error {
-	s.set("progress "+server, lose)
-	return s.call("lose %s %v", server, lose)
-}
-
-func (s *fakeSurface) BreakWatchStreams(server string) (int, error) {
-	return 1, s.call("break streams %s", server)
-}
-
-func (s *fakeSurface) Fail(server string, what Failure, fails bool) error {
-	s.set(string(what)+" "+server, fails)
-	return s.call("fail %s %s %v", server, what, fails)
-}
-
-func (s *fakeSurface) Expire(server string, ttl time.Duration) error {
-	s.set("expire "+server, ttl > 0)
-	return s.call("expire %s %v", server, ttl)
-}
-
-func (s *fakeSurface) Refuse(server string, refuse bool) error {
-	s.set("refuse "+server, refuse)
-	return s.call("refuse %s %v", server, refuse)
-}
-
-func (s *fakeSurface) SetRate(one, other string, rate int64) error {
-	s.set("rate "+link(Fault{From: one, To: other}), rate > 0)
-	return s.call("rate %s %s %d", one, other, rate)
-}
-
-func (s *fakeSurface) Partition(one, other string) error {
-	s.set(link(Fault{From: one, To: other}), true)
-	return s.call("partition %s %s", one, other)
-}
-
-func (s *fakeSurface) PartitionOneWay(from, to string) error {
-	s.set(link(Fault{From: from, To: to}), true)
-	return s.call("one-way %s %s", from, to)
-}
-
-func (s *fakeSurface) BlackHole(from, to string) error {
-	s.set(link(Fault{From: from, To: to}), true)
-	return s.call("black-hole %s %s", from, to)
-}
-
-func (s *fakeSurface) HealLink(one, other string) error {
-	if err := s.call("heal %s %s", one, other); err != nil {
-		return err
-	}
-	s.set(link(Fault{From: one, To: other}), false)
-	return nil
-}
-
+func (s *fakeSurface) BreakWatch(a string, how WatchEnd) error { return s.call("break %s %s", a, how) }
 func (s *fakeSurface) Reset(one, other string) (int, error) {
 	return 2, s.call("reset %s %s", one, other)
 }
-
-func (s *fakeSurface) RestartServer(ctx context.Context, server string) error {
-	return s.slowly(ctx, s.call("restart %s", server))
+func (s *fakeSurface) StartMember(ctx context.Context, m string) error {
+	if err := s.slowly(ctx, "start %s", m); err != nil {
+		return err
+	}
+	s.damage(m, -1)
+	return nil
 }
-
-func (s *fakeSurface) CrashServer(server string) error {
-	s.damage(server, 1)
-	return s.call("crash %s", server)
+func (s *fakeSurface) SetLatency(from, to string, delay time.Duration) error {
+	return s.set("latency "+from+" "+to, delay > 0, "latency %s %s %v", from, to, delay)
 }
-
-func (s *fakeSurface) StartServer(ctx context.Context, server string) error {
-	return s.StartMember(ctx, server)
+func (s *fakeSurface) SetDiskDelay(m string, delay time.Duration) error {
+	return s.set("disk "+m, delay > 0, "disk %s %v", m, delay)
 }
-
-func (s *fakeSurface) BreakWatch(server string, how WatchEnd) error {
-	return s.call("break %s %s", server, how)
+func (s *fakeSurface) SetClock(process string, ahead time.Duration) error {
+	return s.set("clock "+process, ahead != 0, "clock %s %v", process, ahead)
 }
-
-func (s *fakeSurface) SlowConsumer(client string, delay time.Duration) error {
-	s.set(client, true)
-	return s.call("slow %s %v", client, delay)
+func (s *fakeSurface) StartCompactor(m string, period time.Duration) error {
+	return s.set("compactor "+m, true, "start compactor %s %v", m, period)
 }
-
-func (s *fakeSurface) StallConsumer(client string) error {
-	s.set(client, true)
-	return s.call("stall %s", client)
+func (s *fakeSurface) StopCompactor(m string) error {
+	return s.set("compactor "+m, false, "stop compactor %s", m)
 }
-
-func (s *fakeSurface) HealConsumer(client string) error {
-	s.set(client, false)
-	return s.call("heal %s", client)
+func (s *fakeSurface) HoldWatchStreams(a string) error {
+	return s.set("streams "+a, true, "hold %s", a)
 }
+func (s *fakeSurface) ReleaseWatchStreams(a string) error {
+	return s.set("streams "+a, false, "unhold %s", a)
+}
+func (s *fakeSurface) LoseProgress(a string, lose bool) error {
+	return s.set("progress "+a, lose, "lose %s %v", a, lose)
+}
+func (s *fakeSurface) Fail(a string, what Failure, fails bool) error {
+	return s.set(string(what)+" "+a, fails, "fail %s %s %v", a, what, fails)
+}
+func (s *fakeSurface) Expire(a string, ttl time.Duration) error {
+	return s.set("expire "+a, ttl > 0, "expire %s %v", a, ttl)
+}
+func (s *fakeSurface) Refuse(a string, refuse bool) error {
+	return s.set("refuse "+a, refuse, "refuse %s %v", a, refuse)
+}
+func (s *fakeSurface) SetRate(one, other string, rate int64) error {
+	return s.set("rate "+link(one, other), rate > 0, "rate %s %s %d", one, other, rate)
+}
+func (s *fakeSurface) Partition(one, other string) error {
+	return s.set(link(one, other), true, "partition %s %s", one, other)
+}
+func (s *fakeSurface) PartitionOneWay(from, to string) error {
+	return s.set(link(from, to), true, "one-way %s %s", from, to)
+}
+func (s *fakeSurface) BlackHole(from, to string) error {
+	return s.set(link(from, to), true, "black-hole %s %s", from, to)
+}
+func (s *fakeSurface) HealLink(one, other string) error {
+	return s.set(link(one, other), false, "heal %s %s", one, other)
+}
+func (s *fakeSurface) SlowConsumer(c string, delay time.Duration) error {
+	return s.set(c, true, "slow %s %v", c, delay)
+}
+func (s *fakeSurface) StallConsumer(c string) error { return s.set(c, true, "stall %s", c) }
+func (s *fakeSurface) HealConsumer(c string) error  { return s.set(c, false, "heal %s", c) }
 
-func (s *fakeSurface) set(what string, wrong bool) {
+// set records a call that damages something or, if it succeeds, heals it.
+func (s *fakeSurface) set(what string, wrong bool, format string, arguments ...any) error {
+	err := s.call(format, arguments...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if wrong {
 		s.wrong[what] = 1
-	} else {
+	} else if err == nil {
 		delete(s.wrong, what)
 	}
+	return err
 }
 
-func (s *fakeSurface) slowly(ctx context.Context, err error) error {
+// down records a call that leaves a process down, even if it fails.
+func (s *fakeSurface) down(process, format string, arguments ...any) error {
+	s.damage(process, 1)
+	return s.call(format, arguments...)
+}
+
+// slowly records a call that takes a second.
+func (s *fakeSurface) slowly(ctx context.Context, format string, arguments ...any) error {
+	err := s.call(format, arguments...)
 	if err == nil && !sleepUntil(ctx, time.Now().Add(time.Second)) {
 		return ctx.Err()
 	}

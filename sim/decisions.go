@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Kind is what a decision decides, as the kernel says. As text it is a word: pick,
+// Kind is what a decision decides, as the kernel says. Its name is a word: pick,
 // yield, stall, focus, length, select or point.
 type Kind = kernel.Kind
 
@@ -114,8 +114,8 @@ func WriteDecisions(w io.Writer, decisions iter.Seq[Decision]) error {
 	return out.Flush()
 }
 
-// decisionLineMost bounds a line of a file of decisions, in bytes.
-const decisionLineMost = 64 << 10
+// maxDecisionLine bounds a line of a file of decisions, in bytes.
+const maxDecisionLine = 64 << 10
 
 // ReadDecisions reads what [WriteDecisions] wrote, one after the other. A file that
 // was cut short gives those that are whole; failed is set when the sequence has
@@ -123,7 +123,7 @@ const decisionLineMost = 64 << 10
 func ReadDecisions(r io.Reader, failed *error) iter.Seq[Decision] {
 	return func(yield func(Decision) bool) {
 		lines := bufio.NewScanner(r)
-		lines.Buffer(nil, decisionLineMost)
+		lines.Buffer(nil, maxDecisionLine)
 		places := map[string]string{"@0": ""}
 		for number := 1; lines.Scan(); number++ {
 			line := lines.Text()

@@ -61,15 +61,15 @@ func KeyOf(choice Choice, alternative uint32) uint64 {
 	return max(key, 1)
 }
 
-// choicesMost bounds the decisions that a run that explores can report.
-const choicesMost = 4 << 20
+// maxChoices bounds the decisions that a run that explores can report.
+const maxChoices = 4 << 20
 
 // choicesMemory is where the kernel writes them.
 var choicesMemory scratch
 
 func newChoices() []Choice {
-	memory := choicesMemory.reserve(choicesMost * int(unsafe.Sizeof(Choice{})))
-	return unsafe.Slice((*Choice)(unsafe.Pointer(unsafe.SliceData(memory))), choicesMost)
+	memory := choicesMemory.reserve(maxChoices * int(unsafe.Sizeof(Choice{})))
+	return unsafe.Slice((*Choice)(unsafe.Pointer(unsafe.SliceData(memory))), maxChoices)
 }
 
 // Explored is what a run that explores was like.

@@ -9,9 +9,9 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// LogMost is how many bytes of log lines a logbook keeps. What is logged after
+// MaxLog is how many bytes of log lines a logbook keeps. What is logged after
 // that is counted.
-const LogMost = 64 << 20
+const MaxLog = 64 << 20
 
 // Aside calls f as no part of the run: nothing in it is a synchronisation point, a
 // decision, or a draw from the run's random numbers. It must not wait for anything.
@@ -39,7 +39,7 @@ type logEntry struct {
 
 // Write implements io.Writer for the sinks of loggers: whole lines at a time.
 func (l *Logbook) Write(p []byte) (int, error) {
-	if l.bytes+len(p) > LogMost {
+	if l.bytes+len(p) > MaxLog {
 		l.dropped++
 		return len(p), nil
 	}
@@ -68,7 +68,7 @@ func (l *Logbook) Print(w io.Writer, result *Result, began time.Duration) error 
 		}
 	}
 	if l.dropped > 0 {
-		_, err := fmt.Fprintf(w, "and %d more that did not fit into %d MiB\n", l.dropped, LogMost>>20)
+		_, err := fmt.Fprintf(w, "and %d more that did not fit into %d MiB\n", l.dropped, MaxLog>>20)
 		return err
 	}
 	return nil

@@ -20,14 +20,14 @@ import (
 // valid until the next run starts, and there may be a million records.
 type Trace []kernel.TraceRecord
 
-// traceRecordsMost bounds a trace. What happens after that is not in it.
-const traceRecordsMost = 8 << 20
+// maxTraceRecords bounds a trace. What happens after that is not in it.
+const maxTraceRecords = 8 << 20
 
 func newTrace(most int) Trace {
 	const size = unsafe.Sizeof(kernel.TraceRecord{})
-	memory := traceMemory.reserve(traceRecordsMost * int(size))
-	if most <= 0 || most > traceRecordsMost {
-		most = traceRecordsMost
+	memory := traceMemory.reserve(maxTraceRecords * int(size))
+	if most <= 0 || most > maxTraceRecords {
+		most = maxTraceRecords
 	}
 	return unsafe.Slice((*kernel.TraceRecord)(unsafe.Pointer(unsafe.SliceData(memory))), most)
 }

@@ -56,9 +56,9 @@ type Config struct {
 	// ProgressNotify is how often an idle watch that asked for it hears of
 	// progress.
 	ProgressNotify time.Duration
-	// Trouble is what is wrong with the watch streams that the member serves, nil
+	// Injection is what is wrong with the watch streams that the member serves, nil
 	// for nothing.
-	Trouble *WatchTrouble
+	Injection *WatchInjection
 	// Logger receives what the member logs; nil means nothing. A logger that
 	// fails to write must not block.
 	Logger *zap.Logger
@@ -92,7 +92,7 @@ var errGaveUp = errors.New("gave up while booting")
 // Start boots a member and returns once it serves its peers. It does not wait
 // for a leader; Ready tells when the member serves clients.
 func Start(config Config) (*Member, error) {
-	watches := newWatchRegister(config.Trouble)
+	watches := newWatchRegister(config.Injection)
 	settings, err := config.embedded(watches)
 	if err != nil {
 		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)

@@ -17,7 +17,7 @@ type Restored struct {
 //
 // It uses files and starts goroutines, so in a simulation it belongs to a process.
 func Restore(config Config, from string, bump int64) (restored Restored, err error) {
-	settings, err := config.embedded(newWatchRegister(config.Trouble))
+	settings, err := config.embedded(newWatchRegister(config.Injection))
 	if err == nil {
 		restored.Applied, restored.Revision, err = config.Release.Restore(settings, from, bump)
 	}

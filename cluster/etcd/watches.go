@@ -20,7 +20,7 @@ import (
 //
 // The lock guards streams and each stream's open.
 type watchRegister struct {
-	trouble *WatchTrouble
+	injection *WatchInjection
 
 	mu      sync.Mutex
 	streams map[*watchStream]struct{}
@@ -40,8 +40,8 @@ type watchStream struct {
 	open  map[int64]string // the key of each watch
 }
 
-func newWatchRegister(trouble *WatchTrouble) *watchRegister {
-	return &watchRegister{trouble: trouble, streams: map[*watchStream]struct{}{}}
+func newWatchRegister(injection *WatchInjection) *watchRegister {
+	return &watchRegister{injection: injection, streams: map[*watchStream]struct{}{}}
 }
 
 // errBroken is why a stream ends that was broken. A client goes on elsewhere, as
@@ -113,7 +113,7 @@ func (s *watchStream) SendMsg(message any) error {
 		if answer.Created || answer.Canceled {
 			s.note(answer)
 		}
-		if !s.register.trouble.admit(s.ctx, s.client, answer) {
+		if !s.register.injection.admit(s.ctx, s.client, answer) {
 			return nil
 		}
 	}

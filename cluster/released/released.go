@@ -18,10 +18,10 @@ type Release struct {
 	Name string
 	// Summary says what it is.
 	Summary string
-	// PlainLists is whether it knows no streaming lists (sendInitialEvents): it refuses
+	// PlainLists reports whether it knows no streaming lists (sendInitialEvents): it refuses
 	// such a watch, so that clients are not to ask for them.
 	PlainLists bool
-	// RareBookmarks is whether it sends a watch one bookmark a minute at most, and one
+	// RareBookmarks reports whether it sends a watch one bookmark a minute at most, and one
 	// before the watch's deadline, whatever is configured: a run has few or none.
 	RareBookmarks bool
 }

@@ -19,7 +19,7 @@ type Entry struct {
 	Summary string
 	spec    Spec
 	// script is what the clients do, if nothing of it is drawn.
-	script []workload.Act
+	script []workload.ScriptLine
 	// minimum is what has to happen in a run of it: see vacuity.go.
 	minimum linearizability.Counts
 }
@@ -49,7 +49,7 @@ var drawn = []Entry{
 		minimum: linearizability.Counts{Writes: 2, Gets: 2, Lists: 4, Streams: 4, Events: 6, Bookmarks: 1, Changes: 3, Faults: 1, Released: 2}},
 	{Name: "reinit", Summary: "API servers lose their watch on etcd again and again behind partitions, while watches start and stall",
 		spec: Spec{
-			Members: 1, Servers: 2, Watchers: 36, CountMost: 14, Every: true,
+			Members: 1, Servers: 2, Watchers: 36, MaxCount: 14, Every: true,
 			Kinds:    []string{"watch-break", "partition"},
 			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 300 * time.Millisecond, StallMax: 4 * time.Second},
 		},
@@ -57,7 +57,7 @@ var drawn = []Entry{
 			Refused: 1, Faults: 2, Shared: 1, Released: 2, Scribbled: 9}},
 	{Name: "crowd", Summary: "no faults and a kind schedule: clients that stop reading are in the way of a flood of writes",
 		spec: Spec{
-			Members: 1, Servers: 1, Watchers: 6, Sleepers: 8, Flood: 200, EventBytes: 32 << 10,
+			Members: 1, Servers: 1, Watchers: 6, StalledWatchers: 8, Flood: 200, EventBytes: 32 << 10,
 			Kinds:    []string{},
 			Schedule: &sim.Schedule{YieldEvery: 200},
 		},
@@ -72,7 +72,7 @@ var drawn = []Entry{
 			Refreshed: 1, Shared: 10, Released: 1}},
 	{Name: "growth", Summary: "a flood of changes after two slow minutes: the cache's window has lost events, and then it grows",
 		spec: Spec{
-			Members: 1, Servers: 1, Sleepers: 8, Flood: 160, Kinds: []string{},
+			Members: 1, Servers: 1, StalledWatchers: 8, Flood: 160, Kinds: []string{},
 			Duration: 190 * time.Second, Quiet: 40 * time.Second, Operations: 400,
 		},
 		minimum: linearizability.Counts{Writes: 130, Gets: 50, Lists: 40, Streams: 160, Blocks: 90, Events: 750, Bookmarks: 9, Changes: 130,

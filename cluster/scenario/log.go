@@ -32,7 +32,7 @@ func (c asideCore) Enabled(level zapcore.Level) (enabled bool) {
 	return enabled
 }
 
-// sugared is whether a sugared logger is among the callers.
+// sugared reports whether a sugared logger is among the callers.
 func sugared() bool {
 	var callers [10]uintptr
 	for _, pc := range callers[:runtime.Callers(1, callers[:])] {

@@ -106,7 +106,7 @@ func (r *Run) config(options Options) sim.Config {
 }
 
 func network(latency simnet.Latency) simnet.Config {
-	return simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: retransmitMost}
+	return simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: maxRetransmit}
 }
 
 const (
@@ -121,9 +121,9 @@ const (
 	// read that waits for Kubernetes' cacher to be fresh leaves a goroutine behind
 	// that sleeps out the 3 s of its blockTimeout (watchCache.waitUntilFreshLocked).
 	leaveGrace = 5 * time.Second
-	// retransmitMost is how long after a partition has healed its connections
+	// maxRetransmit is how long after a partition has healed its connections
 	// may stay silent. Linux allows two minutes, which is longer than a run.
-	retransmitMost = 3 * time.Second
+	maxRetransmit = 3 * time.Second
 )
 
 // latency is what the network adds to everything sent, drawn for each run.

@@ -31,7 +31,7 @@ var scripted = []Entry{
 			Members: 1, Servers: 1, Duration: scriptedDuration, Quiet: scriptedQuiet, EventBytes: 512,
 			Kinds: []string{"watch-break"}, Plan: "# watchsim plan v1\nat 2s watch-break server=apiserver-0\n",
 		},
-		script: []workload.Act{
+		script: []workload.ScriptLine{
 			{Client: "writer", At: 500 * time.Millisecond, Do: workload.DoCreate, Name: "a"},
 			{Client: "writer", At: 600 * time.Millisecond, Do: workload.DoCreate, Name: "b"},
 			{Client: "writer", At: 2001 * time.Millisecond, Do: workload.DoUpdate, Name: "a"},
@@ -50,7 +50,7 @@ var scripted = []Entry{
 			Plan: "# watchsim plan v1\nat 2s black-hole from=etcd-0 to=apiserver-0 for=300ms\n" +
 				"at 2.2s compaction revision=current\n",
 		},
-		script: []workload.Act{
+		script: []workload.ScriptLine{
 			{Client: "writer", At: 500 * time.Millisecond, Do: workload.DoCreate, Server: 1, Name: "a"},
 			{Client: "writer", At: 600 * time.Millisecond, Do: workload.DoCreate, Server: 1, Name: "b"},
 			{Client: "writer", At: 2050 * time.Millisecond, Do: workload.DoDelete, Server: 1, Name: "a"},
@@ -68,7 +68,7 @@ var scripted = []Entry{
 			Members: 1, Servers: 1, Duration: scriptedDuration, Quiet: scriptedQuiet, EventBytes: 32 << 10,
 			Kinds: []string{}, WindowEvents: 4,
 		},
-		script: []workload.Act{
+		script: []workload.ScriptLine{
 			{Client: "writer", At: 500 * time.Millisecond, Do: workload.DoCreate, Name: "a"},
 			{Client: "writer", At: 1500 * time.Millisecond, Do: workload.DoUpdate, Name: "a"},
 			{Client: "writer", At: 1510 * time.Millisecond, Do: workload.DoUpdate, Name: "a"},

@@ -16,11 +16,11 @@ import (
 
 // The limits of a spec.
 const (
-	MembersMost    = 3
-	ServersMost    = 4
-	OperationsMost = 100_000
-	DurationLeast  = 20 * time.Second
-	DurationMost   = 24 * time.Hour
+	MaxMembers    = 3
+	MaxServers    = 4
+	MaxOperations = 100_000
+	MinDuration   = 20 * time.Second
+	MaxDuration   = 24 * time.Hour
 )
 
 // Spec is what a run is a function of, together with the binary that runs it.
@@ -45,17 +45,17 @@ type Spec struct {
 	// Watchers is how many clients start watches of limited length, 0 for the
 	// workload's own number.
 	Watchers int `json:"watchers,omitempty"`
-	// Sleepers is how many clients stall on every stream to the end of the run, and
+	// StalledWatchers is how many clients stall on every stream to the end of the run, and
 	// Flood how many writes they are to hold up once faults have healed.
-	Sleepers int `json:"sleepers,omitempty"`
-	Flood    int `json:"flood,omitempty"`
+	StalledWatchers int `json:"sleepers,omitempty"`
+	Flood           int `json:"flood,omitempty"`
 	// EventBytes is the size of a watch event on the wire; 0 lets each seed decide.
 	EventBytes int `json:"eventBytes,omitempty"`
 	// Neighbour is how often another resource is written to, 0 for never.
 	Neighbour time.Duration `json:"neighbour,omitempty"`
-	// CountMost is how many faults of one kind a drawn plan has at most, 0 for
+	// MaxCount is how many faults of one kind a drawn plan has at most, 0 for
 	// the usual.
-	CountMost int `json:"countMost,omitempty"`
+	MaxCount int `json:"countMost,omitempty"`
 	// Schedule is how unkind the scheduler is; nil lets each seed decide.
 	Schedule *sim.Schedule `json:"schedule,omitempty"`
 	// ScheduleSeed is the seed that the schedule of a reduced run is drawn from,
@@ -94,17 +94,17 @@ var ErrSpec = errors.New("impossible run")
 // Validate reports the first thing that makes a spec impossible.
 func (s Spec) Validate() error {
 	switch {
-	case s.Members != 1 && s.Members != MembersMost:
-		return fmt.Errorf("%w: expected 1 or %d etcd members, found %d", ErrSpec, MembersMost, s.Members)
-	case s.Servers < 1 || s.Servers > ServersMost:
-		return fmt.Errorf("%w: expected 1 to %d API servers, found %d", ErrSpec, ServersMost, s.Servers)
-	case s.Reduced == nil && s.Duration < DurationLeast || s.Duration > DurationMost:
-		return fmt.Errorf("%w: expected a duration of %v to %v, found %v", ErrSpec, DurationLeast, DurationMost, s.Duration)
+	case s.Members != 1 && s.Members != MaxMembers:
+		return fmt.Errorf("%w: expected 1 or %d etcd members, found %d", ErrSpec, MaxMembers, s.Members)
+	case s.Servers < 1 || s.Servers > MaxServers:
+		return fmt.Errorf("%w: expected 1 to %d API servers, found %d", ErrSpec, MaxServers, s.Servers)
+	case s.Reduced == nil && s.Duration < MinDuration || s.Duration > MaxDuration:
+		return fmt.Errorf("%w: expected a duration of %v to %v, found %v", ErrSpec, MinDuration, MaxDuration, s.Duration)
 	case s.Duration <= s.workload().Quiet:
 		return fmt.Errorf("%w: expected a duration above %v, which is what the quiet phase of scenario %s takes, found %v",
 			ErrSpec, s.workload().Quiet, s.Scenario, s.Duration)
-	case s.Operations < 1 || s.Operations > OperationsMost:
-		return fmt.Errorf("%w: expected 1 to %d operations, found %d", ErrSpec, OperationsMost, s.Operations)
+	case s.Operations < 1 || s.Operations > MaxOperations:
+		return fmt.Errorf("%w: expected 1 to %d operations, found %d", ErrSpec, MaxOperations, s.Operations)
 	}
 	if err := checkBranches(s.Branches); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s Spec) Validate() error {
 func (s Spec) workload() workload.Config {
 	config := workload.DefaultConfig()
 	config.Duration, config.Operations = s.Duration, s.Operations
-	config.Sleepers, config.Flood, config.Writing = s.Sleepers, s.Flood, s.Writing
+	config.StalledWatchers, config.Flood, config.Writing = s.StalledWatchers, s.Flood, s.Writing
 	if s.Quiet > 0 {
 		config.Quiet = s.Quiet
 	}
@@ -167,8 +167,8 @@ func (s Spec) QuietPhase() time.Duration { return s.workload().Quiet }
 // faultsStart is when the first fault may begin: the caches are filled by then.
 const faultsStart = 3 * time.Second
 
-// countMost is how many faults of one kind a drawn plan usually has at most.
-const countMost = 3
+// maxCount is how many faults of one kind a drawn plan usually has at most.
+const maxCount = 3
 
 // plan is the spec's own plan, or the one that its seed holds.
 func (s Spec) plan() (faults.Plan, error) {
@@ -179,12 +179,12 @@ func (s Spec) plan() (faults.Plan, error) {
 		return nil, nil
 	}
 	return faults.Generate(sim.Stream(s.Seed, "faults"), faults.GeneratorConfig{
-		Topology:  s.topology(),
-		Kinds:     slices.Clone(s.Kinds),
-		Every:     s.Every,
-		CountMost: cmp.Or(s.CountMost, countMost),
-		Start:     faultsStart,
-		HealBy:    s.workload().Active(),
+		Topology: s.topology(),
+		Kinds:    slices.Clone(s.Kinds),
+		Every:    s.Every,
+		MaxCount: cmp.Or(s.MaxCount, maxCount),
+		Start:    faultsStart,
+		HealBy:   s.workload().Active(),
 	})
 }
 

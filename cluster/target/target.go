@@ -61,9 +61,9 @@ type ServerConfig struct {
 	// the cache and etcd, see package faults. It may make the operation wait, while
 	// ctx lasts. Nil means that nobody wants to know.
 	Reached func(ctx context.Context, point string)
-	// Trouble is what is wrong with what the server reads and writes, nil for
+	// Injection is what is wrong with what the server reads and writes, nil for
 	// nothing.
-	Trouble *Trouble
+	Injection *Injection
 }
 
 // API is how a client reaches one API server. Both methods leave the request's

@@ -72,7 +72,7 @@ func (c *client) list(server *session, request listRequest, turn func() *session
 	}
 	token := c.do(server, op, "")
 	requests = 1
-	for op.Err == model.OK && token != "" && requests < pagesMost {
+	for op.Err == model.OK && token != "" && requests < maxPages {
 		if server = turn(); server == nil {
 			break
 		}

@@ -121,12 +121,12 @@ func TestKnowledgeComesFromResponses(t *testing.T) {
 	for rv := range int64(100) {
 		k.seeRV(rv)
 	}
-	require.Len(t, k.rvs, rememberMost)
+	require.Len(t, k.rvs, maxRemember)
 	require.IsIncreasing(t, k.rvs)
 	for range 100 {
 		require.GreaterOrEqual(t, k.recent(random), int64(96))
 		require.Contains(t, k.rvs, k.old(random))
 		require.Greater(t, k.future(random), k.newest())
-		require.LessOrEqual(t, k.future(random), k.newest()+futureMost)
+		require.LessOrEqual(t, k.future(random), k.newest()+maxFuture)
 	}
 }

@@ -15,7 +15,7 @@ type Config struct {
 	Duration, Quiet time.Duration
 
 	// Writing is how long writers begin to write, and then nobody does; 0 is until
-	// faults have healed, and the closer's last writes follow. A cache that watches anew
+	// faults have healed, and the final writer's last writes follow. A cache that re-establishes its watch
 	// after it is told of no change.
 	Writing time.Duration
 
@@ -26,13 +26,13 @@ type Config struct {
 	// The number of clients of each kind.
 	Writers, Readers, Reflectors, Watchers, Informers int
 
-	// Sleepers is the number of clients that open one stream after the other and
+	// StalledWatchers is the number of clients that open one stream after the other and
 	// stop reading each after a few events, to the end of the run: healing does
 	// not wake them.
-	Sleepers int
+	StalledWatchers int
 
 	// Flood is how many writes follow once faults have healed and FloodAfter has
-	// passed, one every FloodPause at most. They show whether the sleepers hold
+	// passed, one every FloodPause at most. They show whether the stalled watchers hold
 	// anybody up while nothing else is wrong.
 	Flood                  int
 	FloodAfter, FloodPause time.Duration
@@ -50,23 +50,23 @@ type Config struct {
 	// watch to open.
 	OperationTimeout time.Duration
 
-	// StreamMost is the longest a client keeps a stream it means to cancel.
-	StreamMost time.Duration
+	// MaxStream is the longest a client keeps a stream it means to cancel.
+	MaxStream time.Duration
 
 	// PlainLists is for API servers that know no streaming lists: no client asks
 	// for one.
 	PlainLists bool
 
 	// Script is what clients do, line by line; they come on top of all others.
-	Script []Act
+	Script []ScriptLine
 
 	// Parts are what is left of a workload that was reduced; nil is all of it, and
 	// clients without a part do nothing.
 	Parts []Part
 
-	// BackoffFirst and BackoffMost bound how long a client waits after a
+	// BackoffFirst and MaxBackoff bound how long a client waits after a
 	// failure; the wait doubles in between.
-	BackoffFirst, BackoffMost time.Duration
+	BackoffFirst, MaxBackoff time.Duration
 }
 
 // Label is a label that objects carry with one of Values, or not at all.
@@ -77,21 +77,21 @@ type Label struct {
 
 // The bounds of a workload that no run needs to change.
 const (
-	// lastWritesMost is how long the closer tries to get its writes through,
+	// maxLastWrites is how long the final writer tries to get its writes through,
 	// and then again how long it tries to read them back.
-	lastWritesMost = 10 * time.Second
-	// stopMost is how long Stop waits for clients whose calls were cancelled.
-	stopMost = 10 * time.Second
-	// convergeMost is how long Converge waits for informers, and convergePause how
+	maxLastWrites = 10 * time.Second
+	// maxStop is how long Stop waits for clients whose calls were cancelled.
+	maxStop = 10 * time.Second
+	// maxConverge is how long Converge waits for informers, and convergePause how
 	// often it looks.
-	convergeMost  = 3 * time.Minute
+	maxConverge   = 3 * time.Minute
 	convergePause = 500 * time.Millisecond
 	// convergeSettle is longer than a goroutine is ever stalled.
 	convergeSettle = 5 * time.Second
-	// rememberMost is how many resourceVersions a client remembers.
-	rememberMost = 32
-	// pagesMost is how many pages a client follows before it gives a list up.
-	pagesMost = 64
+	// maxRemember is how many resourceVersions a client remembers.
+	maxRemember = 32
+	// maxPages is how many pages a client follows before it gives a list up.
+	maxPages = 64
 )
 
 // DefaultConfig is a run of 60 simulated seconds with about 200 operations.
@@ -116,9 +116,9 @@ func DefaultConfig() Config {
 		FloodAfter:       15 * time.Second,
 		FloodPause:       100 * time.Millisecond,
 		OperationTimeout: 5 * time.Second,
-		StreamMost:       20 * time.Second,
+		MaxStream:        20 * time.Second,
 		BackoffFirst:     100 * time.Millisecond,
-		BackoffMost:      3 * time.Second,
+		MaxBackoff:       3 * time.Second,
 	}
 }
 
@@ -133,8 +133,8 @@ func (c Config) writing() time.Duration {
 	return c.Active()
 }
 
-// floodMost is how long the flood can take, with requests that time out.
-func (c Config) floodMost() time.Duration {
+// maxFlood is how long the flood can take, with requests that time out.
+func (c Config) maxFlood() time.Duration {
 	if c.Flood == 0 {
 		return 0
 	}
@@ -153,7 +153,7 @@ func (c Config) Validate() error {
 	expect(c.Writing >= 0 && c.Writing <= max(0, c.Active()), "writers may work for up to %v, when faults have healed; found %v", c.Active(), c.Writing)
 	expect(c.Writing == 0 || c.Flood == 0, "a flood comes when faults have healed, and after %v nobody is to write; found %d writes in it", c.Writing, c.Flood)
 	expect(c.Operations >= 0, "the number of operations must not be negative; found %d", c.Operations)
-	for _, count := range []int{c.Writers, c.Readers, c.Reflectors, c.Watchers, c.Informers, c.Sleepers, c.Flood, c.Bursts} {
+	for _, count := range []int{c.Writers, c.Readers, c.Reflectors, c.Watchers, c.Informers, c.StalledWatchers, c.Flood, c.Bursts} {
 		expect(count >= 0, "a number of clients or bursts must not be negative; found %d", count)
 	}
 	expect(len(c.Namespaces) > 0 && len(c.Names) > 0, "objects need at least one namespace and one name")
@@ -162,9 +162,9 @@ func (c Config) Validate() error {
 	}
 	expect(c.Flood == 0 || c.FloodPause > 0, "a flood needs a positive pause between its writes; found %v", c.FloodPause)
 	expect(c.OperationTimeout > 0, "the operation timeout must be positive; found %v", c.OperationTimeout)
-	expect(c.StreamMost > 0, "the longest limited stream must be positive; found %v", c.StreamMost)
-	expect(c.BackoffFirst > 0 && c.BackoffMost >= c.BackoffFirst,
-		"backoff must be positive and grow; found %v to %v", c.BackoffFirst, c.BackoffMost)
+	expect(c.MaxStream > 0, "the longest limited stream must be positive; found %v", c.MaxStream)
+	expect(c.BackoffFirst > 0 && c.MaxBackoff >= c.BackoffFirst,
+		"backoff must be positive and grow; found %v to %v", c.BackoffFirst, c.MaxBackoff)
 	if len(problems) == 0 {
 		return errors.Join(c.validateScript(), c.validateParts())
 	}
@@ -175,7 +175,7 @@ func (c Config) Validate() error {
 func (c Config) Clients() []string {
 	return slices.Concat(
 		clientNames("writer", c.Writers), clientNames("reader", c.Readers), c.Consumers(),
-		clientNames("sleeper", c.Sleepers), c.scriptedOnly(), []string{Closer})
+		clientNames("sleeper", c.StalledWatchers), c.scriptedOnly(), []string{FinalWriter})
 }
 
 // Consumers are the names of the clients that read streams, in a fixed order:
@@ -186,8 +186,9 @@ func (c Config) Consumers() []string {
 		c.scripted(true))
 }
 
-// Closer is the client that makes the last writes.
-const Closer = "closer"
+// FinalWriter is the client that makes the last writes. Its name is also that of its
+// random stream, so that another name would change every run.
+const FinalWriter = "closer"
 
 func clientName(kind string, index int) string { return fmt.Sprintf("%s-%d", kind, index) }
 

@@ -31,10 +31,10 @@ type pace struct {
 
 // The range of paces that are drawn.
 const (
-	slowDelayMost   = 400 * time.Millisecond
-	hiccupDelayMost = 8 * time.Second
-	hiccupEveryMost = 12
-	stallAfterMost  = 8
+	maxSlowDelay   = 400 * time.Millisecond
+	maxHiccupDelay = 8 * time.Second
+	maxHiccupEvery = 12
+	maxStallAfter  = 8
 )
 
 // drawPace draws a pace: half of all consumers are fast.
@@ -45,19 +45,19 @@ func drawPace(random *rand.Rand, mayStall bool) pace {
 	}
 	switch random.IntN(choices) {
 	case 4, 5:
-		return pace{name: Slow, delay: drawDuration(random, slowDelayMost)}
+		return pace{name: Slow, delay: drawDuration(random, maxSlowDelay)}
 	case 6:
-		return pace{name: Hiccuping, delay: drawDuration(random, hiccupDelayMost), every: 1 + random.IntN(hiccupEveryMost)}
+		return pace{name: Hiccuping, delay: drawDuration(random, maxHiccupDelay), every: 1 + random.IntN(maxHiccupEvery)}
 	case 7:
-		return drawSleep(random)
+		return drawStalledPace(random)
 	default:
 		return pace{name: Fast}
 	}
 }
 
-// drawSleep draws the pace of a sleeper.
-func drawSleep(random *rand.Rand) pace {
-	return pace{name: Stalled, after: random.IntN(stallAfterMost)}
+// drawStalledPace draws the pace of a stalled watcher.
+func drawStalledPace(random *rand.Rand) pace {
+	return pace{name: Stalled, after: random.IntN(maxStallAfter)}
 }
 
 // consumer decides how long its client dawdles before each event. Its own pace

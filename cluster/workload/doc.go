@@ -9,8 +9,8 @@
 //   - watchers open streams of every other kind (watcher.go);
 //   - informers are the target's real client-go informers (informer.go);
 //   - the clients of a script do what its lines say (script.go);
-//   - the closer makes sure, once faults have healed, that there is something
-//     left to deliver (closer.go).
+//   - the final writer makes sure, once faults have healed, that there is something
+//     left to deliver (final_writer.go).
 //
 // Every client reaches an API server through a session, which records each
 // request, response and event (session.go, recorder.go). How fast a client

@@ -7,9 +7,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// futureMost is how far beyond the newest resourceVersion it knows a client
+// maxFuture is how far beyond the newest resourceVersion it knows a client
 // asks for one that does not exist yet.
-const futureMost = 5
+const maxFuture = 5
 
 // objectKey names an object.
 type objectKey struct{ namespace, name string }
@@ -18,7 +18,7 @@ type objectKey struct{ namespace, name string }
 // nothing else: the source of stale preconditions and of plausible RVs.
 type knowledge struct {
 	objects map[objectKey]model.Object
-	rvs     []int64 // the latest rememberMost seen, ascending, without repetition
+	rvs     []int64 // the latest maxRemember seen, ascending, without repetition
 }
 
 func newKnowledge() *knowledge { return &knowledge{objects: map[objectKey]model.Object{}} }
@@ -33,7 +33,7 @@ func (k *knowledge) seeRV(rv int64) {
 		return
 	}
 	k.rvs = slices.Insert(k.rvs, at, rv)
-	if len(k.rvs) > rememberMost {
+	if len(k.rvs) > maxRemember {
 		k.rvs = slices.Delete(k.rvs, 0, 1)
 	}
 }
@@ -94,5 +94,5 @@ func (k *knowledge) old(random *rand.Rand) int64 {
 // future draws an RV slightly above all seen. By the time it is used it may
 // exist already, which is part of the point.
 func (k *knowledge) future(random *rand.Rand) int64 {
-	return k.newest() + 1 + random.Int64N(futureMost)
+	return k.newest() + 1 + random.Int64N(maxFuture)
 }

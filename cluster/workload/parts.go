@@ -11,7 +11,7 @@ import (
 )
 
 // What a client does comes in steps: a change of a writer, a read of a reader, a
-// stream of a watcher, a write or list of the closer, and the arrival of a
+// stream of a watcher, a write or list of the final writer, and the arrival of a
 // reflector or informer, which stays from then on. Every workload notes the steps
 // it takes. A reduced workload takes some of those that a whole one has noted.
 //
@@ -35,7 +35,7 @@ type Step struct {
 	// request that used up the time of another leaves a gap.
 	Number int `json:"number"`
 	// At is when the step begins unless the one before takes longer: since the
-	// start of the run, and for the closer since it began.
+	// start of the run, and for the final writer since it began.
 	At time.Duration `json:"at"`
 	// Draws is how many random numbers the client had drawn before the step.
 	Draws int `json:"draws"`
@@ -50,9 +50,9 @@ func (p Part) String() string {
 	return p.Client + ": " + strings.Join(steps, ", ")
 }
 
-// drawsMost bounds the random numbers that a step passes over. A client of the
+// maxDraws bounds the random numbers that a step passes over. A client of the
 // longest run draws far fewer.
-const drawsMost = 1 << 24
+const maxDraws = 1 << 24
 
 // validateParts reports the first thing that makes parts unusable. Like everything
 // here it does without maps: each draws from the random numbers of the run that it
@@ -73,9 +73,9 @@ func (c Config) validateParts() error {
 				return fmt.Errorf("workload: expected the steps of %s in order, found step %d after step %d",
 					part.Client, step.Number, part.Steps[i-1].Number)
 			}
-			if step.Number < 1 || step.At < 0 || step.Draws < 0 || step.Draws > drawsMost {
+			if step.Number < 1 || step.At < 0 || step.Draws < 0 || step.Draws > maxDraws {
 				return fmt.Errorf("workload: expected a step of %s with a number above 0, a time of 0 or more and 0 to %d draws, found %+v",
-					part.Client, drawsMost, step)
+					part.Client, maxDraws, step)
 			}
 		}
 	}

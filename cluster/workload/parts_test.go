@@ -13,7 +13,7 @@ import (
 // crowded is a configuration with every kind of client.
 func crowded() Config {
 	config := DefaultConfig()
-	config.Sleepers, config.Flood = 2, 5
+	config.StalledWatchers, config.Flood = 2, 5
 	return config
 }
 
@@ -91,24 +91,24 @@ func TestAStepAsksForTheSameWithoutTheOthers(t *testing.T) {
 	require.GreaterOrEqual(t, same*10, compared*8, "%d of %d", same, compared)
 }
 
-func TestTheCloserLeavesOutSteps(t *testing.T) {
+func TestTheFinalWriterLeavesOutSteps(t *testing.T) {
 	config := crowded()
 	whole, parts := notes(t, 1, config)
-	closer := parts[len(parts)-1]
-	require.Equal(t, Closer, closer.Client)
-	require.Len(t, closer.Steps, config.Flood+len(config.Namespaces)+2)
+	final := parts[len(parts)-1]
+	require.Equal(t, FinalWriter, final.Client)
+	require.Len(t, final.Steps, config.Flood+len(config.Namespaces)+2)
 
 	count := func(history model.History, kind model.Kind) (count int) {
 		for _, op := range history.Operations {
-			if op.Client == Closer && op.Kind == kind {
+			if op.Client == FinalWriter && op.Kind == kind {
 				count++
 			}
 		}
 		return count
 	}
 	require.Equal(t, 2, count(whole, model.List), "one from each server")
-	closer.Steps = closer.Steps[len(closer.Steps)-1:]
-	config.Parts = []Part{closer}
+	final.Steps = final.Steps[len(final.Steps)-1:]
+	config.Parts = []Part{final}
 	reduced, _ := notes(t, 1, config)
 	require.Len(t, reduced.Operations, 1)
 	require.Equal(t, "apiserver-1", reduced.Operations[0].Server)

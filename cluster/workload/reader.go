@@ -8,13 +8,13 @@ import (
 
 // The habits of a reader that pages through a list.
 const (
-	// pageLimitMost is the largest limit a paging reader asks for.
-	pageLimitMost = 5
-	// pageThinkMost is how long it usually takes between two pages, and
-	// pageDawdleMost how long once in a while: long enough for a compaction to
+	// maxPageLimit is the largest limit a paging reader asks for.
+	maxPageLimit = 5
+	// maxPageThink is how long it usually takes between two pages, and
+	// maxPageDawdle how long once in a while: long enough for a compaction to
 	// take the rest of the list away.
-	pageThinkMost  = 100 * time.Millisecond
-	pageDawdleMost = 4 * time.Second
+	maxPageThink  = 100 * time.Millisecond
+	maxPageDawdle = 4 * time.Second
 )
 
 // reader gets and lists at every kind of resourceVersion.
@@ -75,7 +75,7 @@ func (r *reader) drawList() listRequest {
 		request.rv, request.match = r.knowledge.future(r.random), model.MatchNotOlderThan
 	}
 	if oneIn(r.random, 2) {
-		request.limit = 1 + r.random.Int64N(pageLimitMost)
+		request.limit = 1 + r.random.Int64N(maxPageLimit)
 	}
 	return request
 }
@@ -92,9 +92,9 @@ func exactly(rv int64) model.Match {
 // which must honour the same token.
 func (r *reader) turnPage(server *session) func() *session {
 	return func() *session {
-		think := pageThinkMost
+		think := maxPageThink
 		if oneIn(r.random, 10) {
-			think = pageDawdleMost
+			think = maxPageDawdle
 		}
 		if !sleep(r.working, drawDuration(r.random, think)) {
 			return nil

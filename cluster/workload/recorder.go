@@ -101,7 +101,7 @@ func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
 	record.Closed, record.Reason = r.now(), reason
 }
 
-// UnderWay is whether pages of lists, and watches that are opened, are under way.
+// UnderWay reports whether pages of lists, and watches that are opened, are under way.
 type UnderWay struct{ Pages, Opening bool }
 
 // underWay waits for nothing: nothing is known while something is being recorded.

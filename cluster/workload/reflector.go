@@ -17,10 +17,10 @@ type reflector struct {
 	backoff  backoff
 
 	server *session
-	// roams is whether it may go to another server after a failure, as behind a
+	// roams reports whether it may go to another server after a failure, as behind a
 	// load balancer. Only one that stays may expect never to go back in time.
 	roams bool
-	// streams is whether it begins with a streaming list.
+	// streams reports whether it begins with a streaming list.
 	streams  bool
 	scope    model.Scope
 	selector model.Selector
@@ -44,7 +44,7 @@ func (f *reflector) drawHabits() {
 	f.scope = f.catalog.scope(f.random)
 	f.selector = f.catalog.selector(f.random)
 	if oneIn(f.random, 3) {
-		f.limit = 1 + f.random.Int64N(pageLimitMost)
+		f.limit = 1 + f.random.Int64N(maxPageLimit)
 	}
 }
 
@@ -188,5 +188,5 @@ func (f *reflector) drawLength() time.Duration {
 	if oneIn(f.random, 2) {
 		return 0
 	}
-	return drawDuration(f.random, f.catalog.config.StreamMost)
+	return drawDuration(f.random, f.catalog.config.MaxStream)
 }

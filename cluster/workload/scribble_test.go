@@ -40,13 +40,13 @@ func TestAStoreThatSharesItsObjectsIsFoundOut(t *testing.T) {
 // TestSleepersStallAndTheFloodComes looks at the clients of the scenario crowd.
 func TestSleepersStallAndTheFloodComes(t *testing.T) {
 	config := DefaultConfig()
-	config.Sleepers, config.Flood = 3, 50
+	config.StalledWatchers, config.Flood = 3, 50
 	history := run(t, 7, config, nil)
 	stalled, afterHealing, writes := 0, 0, 0
 	for _, stream := range history.Streams {
 		if len(stream.Client) > 7 && stream.Client[:7] == "sleeper" {
 			require.True(t, stream.Consumer == Stalled, "stream %d of %s is read by a consumer that is %s", stream.ID, stream.Client, stream.Consumer)
-			require.LessOrEqual(t, len(stream.Events), stallAfterMost)
+			require.LessOrEqual(t, len(stream.Events), maxStallAfter)
 			stalled++
 			if stream.Call > int64(config.Active()) {
 				afterHealing++
@@ -54,11 +54,11 @@ func TestSleepersStallAndTheFloodComes(t *testing.T) {
 		}
 	}
 	for _, op := range history.Operations {
-		if op.Client == Closer && op.Call >= int64(config.Active()+config.FloodAfter) && op.Object != nil {
+		if op.Client == FinalWriter && op.Call >= int64(config.Active()+config.FloodAfter) && op.Object != nil {
 			writes++
 		}
 	}
 	require.Greater(t, stalled, 10)
-	require.Positive(t, afterHealing, "healing must not wake a sleeper")
+	require.Positive(t, afterHealing, "healing must not affect a stalled watcher")
 	require.GreaterOrEqual(t, writes, config.Flood)
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Act is one line of a script: what a client does, and when. A workload with a
-// script has no other clients than those that the script names, and the closer.
+// ScriptLine is one line of a script: what a client does, and when. A workload with a
+// script has no other clients than those that the script names, and the final writer.
 // Nothing in it is drawn: a script is for scenarios so small that all schedules of
 // them can be tried.
-type Act struct {
+type ScriptLine struct {
 	Client string
-	// At is when the act begins unless the one before takes longer, since the start of
+	// At is when the action begins unless the one before takes longer, since the start of
 	// the run.
 	At time.Duration
-	Do Deed
+	Do Action
 	// Server is which of the servers is asked, from 0.
 	Server int
 	// Name is that of an object in the first namespace, for all but lists and watches,
@@ -33,16 +33,16 @@ type Act struct {
 	Pace time.Duration
 }
 
-// Deed is what an act does.
-type Deed string
+// Action is what a line of a script does.
+type Action string
 
-// The deeds.
+// The actions.
 const (
-	DoCreate Deed = "create"
-	DoUpdate Deed = "update"
-	DoDelete Deed = "delete"
-	DoList   Deed = "list"
-	DoWatch  Deed = "watch"
+	DoCreate Action = "create"
+	DoUpdate Action = "update"
+	DoDelete Action = "delete"
+	DoList   Action = "list"
+	DoWatch  Action = "watch"
 )
 
 // From is where a watch begins.
@@ -65,19 +65,19 @@ var ErrScript = errors.New("impossible script")
 
 // validateScript reports the first thing that makes a script unusable.
 func (c Config) validateScript() error {
-	for i, act := range c.Script {
-		writes := act.Do == DoCreate || act.Do == DoUpdate || act.Do == DoDelete
+	for i, line := range c.Script {
+		writes := line.Do == DoCreate || line.Do == DoUpdate || line.Do == DoDelete
 		switch {
-		case act.Client == "" || act.Client == Closer:
-			return fmt.Errorf("%w: line %d: expected the name of a client other than %s, found %q", ErrScript, i+1, Closer, act.Client)
-		case !writes && act.Do != DoList && act.Do != DoWatch:
-			return fmt.Errorf("%w: line %d: expected create, update, delete, list or watch, found %q", ErrScript, i+1, act.Do)
-		case writes && !slices.Contains(c.Names, act.Name):
-			return fmt.Errorf("%w: line %d: expected one of the names %v, found %q", ErrScript, i+1, c.Names, act.Name)
-		case !writes && !slices.Contains([]From{FromState, FromAny, FromKnown, FromNewest}, act.From):
-			return fmt.Errorf("%w: line %d: expected to begin at state, any, known or newest, found %q", ErrScript, i+1, act.From)
-		case act.At < 0 || act.At > c.Active():
-			return fmt.Errorf("%w: line %d: expected a time up to %v, when faults have healed, found %v", ErrScript, i+1, c.Active(), act.At)
+		case line.Client == "" || line.Client == FinalWriter:
+			return fmt.Errorf("%w: line %d: expected the name of a client other than %s, found %q", ErrScript, i+1, FinalWriter, line.Client)
+		case !writes && line.Do != DoList && line.Do != DoWatch:
+			return fmt.Errorf("%w: line %d: expected create, update, delete, list or watch, found %q", ErrScript, i+1, line.Do)
+		case writes && !slices.Contains(c.Names, line.Name):
+			return fmt.Errorf("%w: line %d: expected one of the names %v, found %q", ErrScript, i+1, c.Names, line.Name)
+		case !writes && !slices.Contains([]From{FromState, FromAny, FromKnown, FromNewest}, line.From):
+			return fmt.Errorf("%w: line %d: expected to begin at state, any, known or newest, found %q", ErrScript, i+1, line.From)
+		case line.At < 0 || line.At > c.Active():
+			return fmt.Errorf("%w: line %d: expected a time up to %v, when faults have healed, found %v", ErrScript, i+1, c.Active(), line.At)
 		}
 	}
 	return nil
@@ -87,9 +87,9 @@ func (c Config) validateScript() error {
 // watching only those that watch.
 func (c Config) scripted(watching bool) []string {
 	var names []string
-	for _, act := range c.Script {
-		if (act.Do == DoWatch || !watching) && !slices.Contains(names, act.Client) {
-			names = append(names, act.Client)
+	for _, line := range c.Script {
+		if (line.Do == DoWatch || !watching) && !slices.Contains(names, line.Client) {
+			names = append(names, line.Client)
 		}
 	}
 	return names
@@ -116,38 +116,38 @@ func (w *Workload) startScript() {
 		}
 		p := &performer{writer: writer{client: w.client(name)}, backoff: w.newBackoff()}
 		p.consumer = w.newConsumer(&p.client)
-		var acts []Act
-		for _, act := range w.config.Script {
-			if act.Client == name {
-				acts = append(acts, act)
+		var lines []ScriptLine
+		for _, line := range w.config.Script {
+			if line.Client == name {
+				lines = append(lines, line)
 			}
 		}
-		w.start(&w.followers, name, func() { p.perform(acts) })
+		w.start(&w.followers, name, func() { p.perform(lines) })
 	}
 }
 
-// perform does one act after the other. Each is a step.
-func (p *performer) perform(acts []Act) {
+// perform executes one line after the other. Each is a step.
+func (p *performer) perform(lines []ScriptLine) {
 	if p.part != nil {
 		p.takePart(p.alive, func(step Step) {
-			if step.Number <= len(acts) {
-				p.act(acts[step.Number-1])
+			if step.Number <= len(lines) {
+				p.execute(lines[step.Number-1])
 			}
 		})
 		return
 	}
-	for i, act := range acts {
-		if !p.begin(p.alive, i+1, act.At) {
+	for i, line := range lines {
+		if !p.begin(p.alive, i+1, line.At) {
 			return
 		}
-		p.act(act)
+		p.execute(line)
 	}
 }
 
-func (p *performer) act(act Act) {
-	server := p.servers[min(act.Server, len(p.servers)-1)]
-	key := objectKey{p.catalog.config.Namespaces[0], act.Name}
-	switch act.Do {
+func (p *performer) execute(line ScriptLine) {
+	server := p.servers[min(line.Server, len(p.servers)-1)]
+	key := objectKey{p.catalog.config.Namespaces[0], line.Name}
+	switch line.Do {
 	case DoCreate:
 		p.create(server, key)
 	case DoUpdate:
@@ -155,9 +155,9 @@ func (p *performer) act(act Act) {
 	case DoDelete:
 		p.delete(server, key, 0)
 	case DoList:
-		p.do(server, &model.Operation{Kind: model.List, RV: p.rv(act.From)}, "")
+		p.do(server, &model.Operation{Kind: model.List, RV: p.rv(line.From)}, "")
 	case DoWatch:
-		p.watch(server, act)
+		p.watch(server, line)
 	}
 }
 
@@ -173,18 +173,18 @@ func (p *performer) rv(from From) int64 {
 	}
 }
 
-// watch watches for as long as the act says. A stream that ends before is begun
+// watch watches for as long as the line says. A stream that ends before is begun
 // again from the last event, or from the current state if that is too old.
-func (p *performer) watch(server *session, act Act) {
-	from, until := act.From, time.Now().Add(act.For)
-	for p.alive.Err() == nil && (act.For == 0 || time.Until(until) > 0) {
+func (p *performer) watch(server *session, line ScriptLine) {
+	from, until := line.From, time.Now().Add(line.For)
+	for p.alive.Err() == nil && (line.For == 0 || time.Until(until) > 0) {
 		own := pace{name: Fast}
-		if act.Pace > 0 {
-			own = pace{name: Slow, delay: act.Pace}
+		if line.Pace > 0 {
+			own = pace{name: Slow, delay: line.Pace}
 		}
 		request := model.Stream{RV: p.rv(from), Bookmarks: true, InitialEvents: from == FromState}
 		request.Consumer = p.consumer.begin(own)
-		if act.For == 0 {
+		if line.For == 0 {
 			from = p.follow(server, &request, 0, from)
 		} else {
 			from = p.follow(server, &request, time.Until(until), from)

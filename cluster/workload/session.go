@@ -61,9 +61,9 @@ func (s *session) watch(ctx context.Context, stream *model.Stream, consumer *con
 	return w
 }
 
-// endAfterErrorMost is how long a client waits for the end of a stream on which
+// maxEndAfterError is how long a client waits for the end of a stream on which
 // an ERROR event has come. Reading on shows whether anything follows it.
-const endAfterErrorMost = time.Second
+const maxEndAfterError = time.Second
 
 // watch is an open stream whose events are recorded as the client takes them.
 // It implements target.Watch.
@@ -95,7 +95,7 @@ func (w *watch) Next() (model.Event, model.CloseReason, bool) {
 	}
 	if event.Type == model.Error && !w.failed {
 		w.failed = true
-		time.AfterFunc(endAfterErrorMost, w.Stop)
+		time.AfterFunc(maxEndAfterError, w.Stop)
 	}
 	return event, "", true
 }

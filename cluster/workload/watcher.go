@@ -7,26 +7,26 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// thinkMost is how long a watcher waits between two streams.
-const thinkMost = 2 * time.Second
+// maxThink is how long a watcher waits between two streams.
+const maxThink = 2 * time.Second
 
 // watcher opens streams that start anywhere, one after the other, each with a
 // scope, a selector and a pace of its own.
 //
-// One that sleeps wants everything, stalls on every stream and gives it up soon.
+// A stalled watcher requests everything, stops reading every stream and abandons it soon.
 type watcher struct {
 	client
 	consumer *consumer
 	backoff  backoff
-	sleeps   bool
+	stalls   bool
 	// careless draws which streams scribble on what they get, one number each.
 	careless  *rand.Rand
 	scribbles *numbers // what careless reads from
 }
 
-// sleepMost is the longest a sleeper keeps a stream: long enough to be in the
+// maxStalledStream is the longest a stalled watcher keeps a stream: long enough to be in the
 // way, and short enough to be so again and again.
-const sleepMost = 8 * time.Second
+const maxStalledStream = 8 * time.Second
 
 func (w *watcher) run() {
 	if w.part != nil {
@@ -40,7 +40,7 @@ func (w *watcher) run() {
 	// knows only when its step begins, and must wake no goroutine more often or less.
 	var wait time.Duration
 	for number := 1; ; number++ {
-		wait += drawDuration(w.random, thinkMost)
+		wait += drawDuration(w.random, maxThink)
 		if !w.begin(w.alive, number, time.Since(w.began)+wait) {
 			return
 		}
@@ -58,11 +58,11 @@ func (w *watcher) watch(server *session) bool {
 	request, pace, length := w.drawRequest(server), drawPace(w.random, true), time.Duration(0)
 	// A quarter of the streams are kept for as long as they last.
 	if !oneIn(w.random, 4) {
-		length = drawDuration(w.random, w.catalog.config.StreamMost)
+		length = drawDuration(w.random, w.catalog.config.MaxStream)
 	}
-	if w.sleeps {
+	if w.stalls {
 		request.Scope, request.Selector = model.Scope{}, model.Selector{}
-		pace, length = drawSleep(w.random), drawDuration(w.random, sleepMost)
+		pace, length = drawStalledPace(w.random), drawDuration(w.random, maxStalledStream)
 	}
 	request.Scribbles = oneIn(w.careless, 3)
 	request.Consumer = w.consumer.begin(pace)

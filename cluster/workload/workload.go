@@ -109,11 +109,11 @@ func (w *Workload) Start() {
 		w.consumers[watcher.name] = watcher.consumer
 		w.start(&w.followers, watcher.name, watcher.run)
 	}
-	for _, i := range w.config.present("sleeper", w.config.Sleepers) {
-		// Nothing changes a sleeper's pace, so that its consumer is known to nobody.
-		sleeper := w.newWatcher("sleeper", i)
-		sleeper.sleeps = true
-		w.start(&w.followers, sleeper.name, sleeper.run)
+	for _, i := range w.config.present("sleeper", w.config.StalledWatchers) {
+		// Nothing changes a stalled watcher's pace, so that its consumer is known to nobody.
+		stalled := w.newWatcher("sleeper", i)
+		stalled.stalls = true
+		w.start(&w.followers, stalled.name, stalled.run)
 	}
 	for _, i := range w.config.present("informer", w.config.Informers) {
 		w.startInformer(w.newClient("informer", i))
@@ -154,23 +154,23 @@ func (w *Workload) startInformer(client client) {
 // all the same.
 func (w *Workload) Heal() error {
 	w.endWorking()
-	w.workers.wait(stopMost)
+	w.workers.wait(maxStop)
 	for _, name := range w.config.Consumers() {
 		if consumer := w.consumers[name]; consumer != nil {
 			consumer.heal()
 		}
 	}
-	if _, ok := w.config.part(Closer); !ok {
+	if _, ok := w.config.part(FinalWriter); !ok {
 		return nil
 	}
-	closer := &closer{writer: writer{client: w.client(Closer)}, backoff: w.newBackoff(), last: w.lastWrites}
-	closer.began = time.Now()
+	final := &finalWriter{writer: writer{client: w.client(FinalWriter)}, backoff: w.newBackoff(), last: w.lastWrites}
+	final.began = time.Now()
 	var err error
-	w.start(&w.closing, closer.name, func() {
-		closer.flood()
-		err = closer.finish()
+	w.start(&w.closing, final.name, func() {
+		final.flood()
+		err = final.finish()
 	})
-	if !w.closing.wait(w.config.floodMost() + 2*lastWritesMost + stopMost) {
+	if !w.closing.wait(w.config.maxFlood() + 2*maxLastWrites + maxStop) {
 		return errors.New("workload: a last request did not return after its context was done")
 	}
 	return err
@@ -185,7 +185,7 @@ func (w *Workload) Converge() {
 	for _, rv := range w.lastWrites {
 		latest = max(latest, rv)
 	}
-	for waited := time.Duration(0); waited < convergeMost; waited += convergePause {
+	for waited := time.Duration(0); waited < maxConverge; waited += convergePause {
 		behind := false
 		for _, informer := range w.informers {
 			wanted := latest
@@ -214,12 +214,12 @@ func (w *Workload) Stop() error {
 	w.endAlive()
 	var left int64
 	for _, group := range []*group{&w.workers, &w.followers, &w.closing} {
-		if !group.wait(stopMost) {
+		if !group.wait(maxStop) {
 			left += group.left.Load()
 		}
 	}
 	if left > 0 {
-		return fmt.Errorf("workload: %d clients did not end within %v of being cancelled", left, stopMost)
+		return fmt.Errorf("workload: %d clients did not end within %v of being cancelled", left, maxStop)
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (w *Workload) newConsumer(client *client) *consumer {
 }
 
 func (w *Workload) newBackoff() backoff {
-	return backoff{first: w.config.BackoffFirst, most: w.config.BackoffMost}
+	return backoff{first: w.config.BackoffFirst, most: w.config.MaxBackoff}
 }
 
 func (w *Workload) start(group *group, client string, f func()) {

@@ -308,17 +308,17 @@ func TestNobodyWritesOnceWritingIsOver(t *testing.T) {
 		case model.Create, model.Update, model.Delete:
 			wrote++
 			// A writer that has just read may take a moment to write back.
-			require.LessOrEqual(t, op.Call, int64(config.Writing+modifyMost+config.OperationTimeout), "%s", op.Client)
+			require.LessOrEqual(t, op.Call, int64(config.Writing+maxModify+config.OperationTimeout), "%s", op.Client)
 		default:
 			if op.Call > int64(config.Writing) {
 				read++
 			}
-			listed = listed || op.Client == Closer
+			listed = listed || op.Client == FinalWriter
 		}
 	}
 	require.Positive(t, wrote)
 	require.Positive(t, read)
-	require.True(t, listed, "the closer reads, though it has written nothing")
+	require.True(t, listed, "the final writer reads, though it has written nothing")
 }
 
 func TestInformersAreRecordedAndConverge(t *testing.T) {

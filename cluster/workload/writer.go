@@ -7,9 +7,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// modifyMost is how long a writer takes between reading an object and writing
+// maxModify is how long a writer takes between reading an object and writing
 // it back.
-const modifyMost = 50 * time.Millisecond
+const maxModify = 50 * time.Millisecond
 
 // writer creates, updates and deletes objects, one request at a time.
 type writer struct {
@@ -95,7 +95,7 @@ func (w *writer) readModifyWrite(server *session, key objectKey) int {
 	if read.Err != model.OK || len(read.Objects) == 0 {
 		return 1
 	}
-	if !sleep(w.working, drawDuration(w.random, modifyMost)) {
+	if !sleep(w.working, drawDuration(w.random, maxModify)) {
 		return 1
 	}
 	return 1 + w.update(w.anyServer(), key, read.Objects[0].UID, read.Objects[0].RV)

@@ -47,7 +47,7 @@ func TestOneSeedIsOneRun(t *testing.T) {
 func TestARunIsTheSameWhereverItIsMade(t *testing.T) {
 	spec, err := scenario.Named("calm")
 	require.NoError(t, err)
-	spec.Target, spec.Seed, spec.Duration, spec.Operations = "cacher", 7, scenario.DurationLeast, 5
+	spec.Target, spec.Seed, spec.Duration, spec.Operations = "cacher", 7, scenario.MinDuration, 5
 	limits := swarm.DefaultLimits()
 	limits.Workers = 1
 	pool := swarm.NewPool(itself(t), limits)

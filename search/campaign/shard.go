@@ -10,9 +10,9 @@ import (
 // ErrShard means that a shard was asked for that cannot be.
 var ErrShard = errors.New("impossible shard")
 
-// ShardsMost is how many shards a campaign may have: what Kubernetes allows an
+// MaxShards is how many shards a campaign may have: what Kubernetes allows an
 // Indexed Job whose indexes fail one by one.
-const ShardsMost = 100_000
+const MaxShards = 100_000
 
 // CompletionIndexVariable is the environment variable in which Kubernetes tells
 // a pod of an Indexed Job which one it is, counting from 0.
@@ -45,8 +45,8 @@ func ChooseShard(shard string, shards int, completionIndex string) (Shard, error
 			return chosen, err
 		}
 		return chosen, agree(chosen, completionIndex)
-	case shards < 0 || shards > ShardsMost:
-		return Shard{}, fmt.Errorf("%w: --shards: expected 1 to %d shards, found %d", ErrShard, ShardsMost, shards)
+	case shards < 0 || shards > MaxShards:
+		return Shard{}, fmt.Errorf("%w: --shards: expected 1 to %d shards, found %d", ErrShard, MaxShards, shards)
 	case shards == 0 && completionIndex != "":
 		return Shard{}, fmt.Errorf("%w: %s is set, so this is one of several pods: expected their number in --shards, found none", ErrShard, CompletionIndexVariable)
 	case shards == 0:
@@ -69,8 +69,8 @@ func parseShard(text string) (Shard, error) {
 	switch {
 	case !cut || indexErr != nil || countErr != nil:
 		return Shard{}, fmt.Errorf("%w: --shard: expected the shard and their number, such as 3/16, found %q", ErrShard, text)
-	case n < 1 || n > ShardsMost:
-		return Shard{}, fmt.Errorf("%w: --shard: expected 1 to %d shards, found %q", ErrShard, ShardsMost, text)
+	case n < 1 || n > MaxShards:
+		return Shard{}, fmt.Errorf("%w: --shard: expected 1 to %d shards, found %q", ErrShard, MaxShards, text)
 	case i < 1 || i > n:
 		return Shard{}, fmt.Errorf("%w: --shard: expected one of 1/%d to %d/%d, counting from 1, found %q", ErrShard, n, n, n, text)
 	}

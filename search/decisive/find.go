@@ -12,10 +12,10 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// TriedMost is how many choices a tape may have for each of them to be tried by
+// MaxTried is how many choices a tape may have for each of them to be tried by
 // itself. In a run with more, nearly every change makes another run of all that
 // comes after it, which says nothing of the choice.
-const TriedMost = 60
+const MaxTried = 60
 
 // probes is how many beginnings of a tape are tried at a time, whatever the number of
 // workers: so that the result does not depend on it.
@@ -188,7 +188,7 @@ const singlyAtOnce = 16
 func (f *finder) singly(found *Found) {
 	choices := chosen(f.tape)
 	choices = choices[:len(choices)-1]
-	if len(choices) > TriedMost {
+	if len(choices) > MaxTried {
 		return
 	}
 	for to := len(choices); to > 0; to -= singlyAtOnce {

@@ -62,11 +62,11 @@ type Doing struct {
 }
 
 const (
-	// doingMost is how many others are told of, stepsMost how many steps each.
-	doingMost = 8
-	stepsMost = 8
-	// aroundMost is how many steps are told of before and after a place.
-	aroundMost = 5
+	// maxDoing is how many others are told of, maxSteps how many steps each.
+	maxDoing = 8
+	maxSteps = 8
+	// maxAround is how many steps are told of before and after a place.
+	maxAround = 5
 )
 
 // Story is what there is to tell turns from.
@@ -138,8 +138,8 @@ func (t *Turn) tell(s Story) {
 		switch {
 		case p.Goroutine == own && before:
 			t.Before = appendStep(t.Before, step)
-			t.Before = t.Before[max(0, len(t.Before)-aroundMost):]
-		case p.Goroutine == own && len(t.After) < aroundMost:
+			t.Before = t.Before[max(0, len(t.Before)-maxAround):]
+		case p.Goroutine == own && len(t.After) < maxAround:
 			t.After = appendStep(t.After, step)
 		case p.Goroutine != own && !before && t.Held > 0 && p.At >= from && p.At <= until:
 			i, known := others[p.Goroutine]
@@ -162,14 +162,14 @@ func (t *Turn) tell(s Story) {
 		return 1
 	}
 	slices.SortStableFunc(t.Meanwhile, func(a, b Doing) int { return rank(a) - rank(b) })
-	t.More = max(0, len(t.Meanwhile)-doingMost)
+	t.More = max(0, len(t.Meanwhile)-maxDoing)
 	t.Meanwhile = t.Meanwhile[:len(t.Meanwhile)-t.More]
 }
 
 // add adds a step in a function that the goroutine was not in yet.
 func (d *Doing) add(step Step) {
 	known := slices.ContainsFunc(d.Steps, func(s Step) bool { return s.Calls[0].Function == step.Calls[0].Function })
-	if !known && len(d.Steps) < stepsMost {
+	if !known && len(d.Steps) < maxSteps {
 		d.Steps = append(d.Steps, step)
 	}
 }

@@ -33,8 +33,8 @@ type UnderWay struct {
 	stopped, wentOn sim.Point // the last one before and the first one after
 }
 
-// underWayMost is how many such calls are told of.
-const underWayMost = 3
+// maxUnderWay is how many such calls are told of.
+const maxUnderWay = 3
 
 // underWay are the calls in whose middle goroutines stood while a turn made the
 // difference. Goroutines that begin in a cache are its own, which stand about all the
@@ -57,7 +57,7 @@ func (s Story) underWay(t *Turn) []UnderWay {
 	slices.SortStableFunc(found, func(a, b UnderWay) int {
 		return cmp.Or(-cmp.Compare(bit(a.Since >= s.Asked), bit(b.Since >= s.Asked)), cmp.Compare((a.Since-s.Asked).Abs(), (b.Since-s.Asked).Abs()))
 	})
-	found = found[:min(len(found), underWayMost)]
+	found = found[:min(len(found), maxUnderWay)]
 	for i := range found {
 		for _, goroutine := range order {
 			if doing := s.cameTo(passed[goroutine], found[i]); len(doing.Steps) > 0 {
@@ -66,7 +66,7 @@ func (s Story) underWay(t *Turn) []UnderWay {
 		}
 		// Those first that did something when it made the difference.
 		slices.SortStableFunc(found[i].Meanwhile, func(a, b Doing) int { return bit(b.last() >= t.from()) - bit(a.last() >= t.from()) })
-		found[i].Meanwhile = found[i].Meanwhile[:min(len(found[i].Meanwhile), ownMost)]
+		found[i].Meanwhile = found[i].Meanwhile[:min(len(found[i].Meanwhile), maxOwn)]
 	}
 	return found
 }
@@ -74,8 +74,8 @@ func (s Story) underWay(t *Turn) []UnderWay {
 // last is when the last step was taken.
 func (d Doing) last() time.Duration { return d.Steps[len(d.Steps)-1].At }
 
-// ownMost is how many goroutines of caches are told of.
-const ownMost = 3
+// maxOwn is how many goroutines of caches are told of.
+const maxOwn = 3
 
 // shortly is how long before a call those functions count in which goroutines of
 // caches are anyway.
@@ -154,9 +154,9 @@ func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 			call.Before = appendStep(call.Before, Step{p.At, calls, true})
 		}
 	}
-	call.Before = call.Before[max(0, len(call.Before)-aroundMost):]
+	call.Before = call.Before[max(0, len(call.Before)-maxAround):]
 	for _, p := range points[after:] {
-		if calls := inside(p.Callers, s.caches()); len(calls) > 0 && len(call.After) < aroundMost {
+		if calls := inside(p.Callers, s.caches()); len(calls) > 0 && len(call.After) < maxAround {
 			call.After = appendStep(call.After, Step{p.At, calls, true})
 		}
 	}
@@ -168,7 +168,7 @@ func (s Story) standing(points []sim.Point, t *Turn) (UnderWay, bool) {
 	return call, true
 }
 
-// isOwn is whether a goroutine begins in a cache, or nobody knows where.
+// isOwn reports whether a goroutine begins in a cache, or nobody knows where.
 func (s Story) isOwn(points []sim.Point) bool {
 	for _, p := range points {
 		if n := len(p.Callers); isWhole(p.Callers) {

@@ -76,7 +76,7 @@ var controls = []Mutant{
 	},
 	{
 		Name:        "control-stop",
-		Summary:     "Our cacher does not end its watches once more when it has stopped.",
+		Summary:     "Our cacher does not end its watches again when it has stopped.",
 		Target:      "cacher",
 		Module:      watchsim,
 		File:        "cacher/cacher.go",

@@ -7,7 +7,7 @@
 //   - mutants_guarantees.go: edits that show a guarantee broken and are no bug of
 //     anybody's
 //   - controls.go: edits that change nothing a guarantee speaks of
-//   - fixes.go: edits that mend what simulation has found in released code
+//   - fixes.go: fixes of bugs that simulation has found in released code
 //   - released.go: edits of the releases below cluster/released
 //   - places.go: where an edit goes, and where its code has gone if it does not apply
 //   - hunt: the command that looks for them

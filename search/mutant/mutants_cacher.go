@@ -32,7 +32,7 @@ var cacherMutants = []Mutant{
 	},
 	{
 		Name:        "cacher-A06",
-		Summary:     "The window is taken to reach back one event further than it does.",
+		Summary:     "The window is believed to reach back one event further than it does.",
 		Source:      "kubernetes/kubernetes #49956, in our cacher",
 		Target:      "cacher",
 		Module:      watchsim,
@@ -179,7 +179,7 @@ var cacherMutants = []Mutant{
 	},
 	{
 		Name:        "cacher-trigger-previous",
-		Summary:     "Watches of one node are told of pods that are on it, and not of those that leave it.",
+		Summary:     "Watches of one node get pods that are on it, but not those that leave it.",
 		Source:      "kubernetes/kubernetes, the reason for the previous value in triggerValuesThreadUnsafe, in our cacher",
 		Target:      "cacher",
 		Module:      watchsim,
@@ -206,7 +206,7 @@ var cacherMutants = []Mutant{
 	},
 	{
 		Name:        "cacher-survivors",
-		Summary:     "Watches are not ended when the cache is initialised again, and miss what happened in between.",
+		Summary:     "Watches are not ended when the cache reinitialises, and miss what happened in between.",
 		Source:      "kubernetes/kubernetes, the reason for terminateAllWatchers in startCaching, in our cacher",
 		Target:      "cacher",
 		Module:      watchsim,

@@ -36,7 +36,7 @@ var clientGoMutants = []Mutant{
 	},
 	{
 		Name:    "D01",
-		Summary: "The reflector begins anew from any state that the server has, however old, instead of one not older than it had seen.",
+		Summary: "The reflector relists from any state that the server has, however old, instead of one not older than it had seen.",
 		Source:  "kubernetes/kubernetes #59848, fixed for one process by #83520 in client-go 0.18",
 		Module:  clientGo,
 		File:    reflectorFile,

@@ -23,8 +23,8 @@ var streams = []string{"Reliable", "Bookmarked", "Delivered", "Converged", "Resu
 var kubernetesMutants = []Mutant{
 	{
 		Name: "A01",
-		Summary: "k/k #116122 without the fix of #116172: a watch that passed the readiness check registers while the cache is " +
-			"initialised again, and misses what happens in between.",
+		Summary: "k/k #116122 without the fix of #116172: a watch that passed the readiness check registers while the cache " +
+			"reinitialises, and misses what happens in between.",
 		Source:      "kubernetes/kubernetes #116122, fixed by #116172 in 1.27",
 		Target:      "kubernetes",
 		Module:      apiserver,
@@ -79,7 +79,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name: "A06",
-		Summary: "Right after a list the window is taken to reach back one event further than it does: " +
+		Summary: "Right after a list the window is believed to reach back one event further than it does: " +
 			"a watch from just before the list is accepted, and misses the change at the list.",
 		Source:      "kubernetes/kubernetes #49956, fixed by #49992 in 1.8",
 		Target:      "kubernetes",
@@ -102,7 +102,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:        "A08",
-		Summary:     "A window that is not full is taken for one that never lost an event, which is wrong once it has grown.",
+		Summary:     "A window that is not full is mistaken for one that never lost an event, which is wrong once it has grown.",
 		Source:      "kubernetes/kubernetes #91415, fixed by #91417 before 1.19",
 		Target:      "kubernetes",
 		Module:      apiserver,
@@ -125,7 +125,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:        "A11",
-		Summary:     "The state before an update is not kept, so that nothing is known to have left a selection or stayed in it.",
+		Summary:     "The previous state of an update is dropped, so that no object is known to have left a selection or stayed in it.",
 		Source:      "kubernetes/kubernetes #12721",
 		Target:      "kubernetes",
 		Module:      apiserver,
@@ -159,7 +159,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:        "A17",
-		Summary:     "Watches that were due a bookmark are not put back into the queue, and get no other.",
+		Summary:     "Watches that were due for a bookmark are not requeued, and get no further ones.",
 		Source:      "kubernetes/kubernetes #117014, fixed in 1.28",
 		Target:      "kubernetes",
 		Module:      apiserver,
@@ -182,7 +182,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:    "A21",
-		Summary: "A watch waits for the cache to become fresh with the lock held that the cache needs for that.",
+		Summary: "A watch waits for the cache to become fresh while it holds the lock that the cache needs for that.",
 		Source:  "kubernetes/kubernetes #117137, fixed in 1.28",
 		Target:  "kubernetes",
 		Module:  apiserver,
@@ -218,7 +218,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:        "A23",
-		Summary:     "An event that a slow watcher has no room for is dropped, and the watcher goes on.",
+		Summary:     "An event for which a slow watcher has no room is dropped, and the watcher continues.",
 		Source:      "kubernetes/kubernetes #16916, the wrong fix",
 		Target:      "kubernetes",
 		Module:      apiserver,
@@ -242,7 +242,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:        "A31",
-		Summary:     "A snapshot is the live store instead of a clone, and goes on changing.",
+		Summary:     "A snapshot is the live store instead of a clone, and keeps changing.",
 		Source:      "kubernetes/kubernetes #139658, fixed before 1.37",
 		Target:      "kubernetes",
 		Module:      apiserver,
@@ -253,7 +253,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:        "B03",
-		Summary:     "A get that waits for a resourceVersion does not ask etcd for its progress.",
+		Summary:     "A get that waits for a resourceVersion does not request progress from etcd.",
 		Source:      "kubernetes/kubernetes 483da2032, fixed in 1.30",
 		Target:      "kubernetes",
 		Module:      apiserver,
@@ -297,7 +297,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name: "C01",
-		Summary: "An event of etcd without the state before it, which was compacted, is logged and left out " +
+		Summary: "An event of etcd without the state before it, which was compacted, is logged and skipped " +
 			"instead of failing the watch.",
 		Source: "kubernetes/kubernetes #76624, fixed by #76675 in 1.15; etcd-io/etcd #10681",
 		Module: apiserver,
@@ -328,7 +328,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:    "stopped-watcher",
-		Summary: "A watcher that is stopped while its client does not read waits for the client, for ever.",
+		Summary: "A watcher that is stopped while its client does not read waits for the client for ever.",
 		Source:  "kubernetes/kubernetes #38670",
 		Target:  "kubernetes",
 		Module:  apiserver,
@@ -344,8 +344,8 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name: "undrained",
-		Summary: "A watcher that is stopped decides anew for each event whether to send it, " +
-			"so that it can leave one out and send the next.",
+		Summary: "A stopped watcher decides for each event separately whether to send it, " +
+			"so that it can skip one and send the next.",
 		Source: "kubernetes/kubernetes, the reason for the first select in sendWatchCacheEvent",
 		Target: "kubernetes",
 		Module: apiserver,
@@ -388,7 +388,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:    "bookmark-progress",
-		Summary: "Progress that etcd reports is not passed on to the dispatcher, and bookmarks stay where the last event was.",
+		Summary: "Progress that etcd reports is not forwarded to the dispatcher, and bookmarks stay at the last event.",
 		Source:  "kubernetes/kubernetes, KEP-1904",
 		Target:  "kubernetes",
 		Module:  apiserver,
@@ -407,7 +407,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:    "trigger-previous",
-		Summary: "Watches of one node are told of pods that are on it, and not of those that leave it.",
+		Summary: "Watches of one node get pods that are on it, but not those that leave it.",
 		Source:  "kubernetes/kubernetes, the reason for the previous value in triggerValuesThreadUnsafe",
 		Target:  "kubernetes",
 		Module:  apiserver,
@@ -422,7 +422,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:        "survivors",
-		Summary:     "Watches are not ended when the cache is initialised again, and miss what happened in between.",
+		Summary:     "Watches are not ended when the cache reinitialises, and miss what happened in between.",
 		Source:      "kubernetes/kubernetes, the reason for terminateAllWatchers in startCaching",
 		Target:      "kubernetes",
 		Module:      apiserver,
@@ -434,7 +434,7 @@ var kubernetesMutants = []Mutant{
 	},
 	{
 		Name:    "old-snapshots",
-		Summary: "Snapshots of the cache before it was initialised again are kept, and answer for the time in between.",
+		Summary: "Snapshots from before the cache reinitialised are kept, and answer for the time in between.",
 		Source:  "kubernetes/kubernetes, KEP-4988",
 		Target:  "kubernetes",
 		Module:  apiserver,

@@ -6,7 +6,7 @@ import "slices"
 // as the project's own build has the others.
 var released = []Mutant{
 	{
-		Name:    "kubernetes-0.26-A01-mended",
+		Name:    "kubernetes-0.26-A01-fixed",
 		Summary: "A watch of Kubernetes 0.26 looks once more whether the cache is ready, with the lock held with which it registers.",
 		Target:  "kubernetes-0.26",
 		Module:  apiserver,
@@ -25,10 +25,10 @@ var released = []Mutant{
 		// Update watcher.forget function once we can compute it.
 `,
 		Hunt:       in("reinit"),
-		Equivalent: "it mends kubernetes/kubernetes #116122, as #116172 does in 1.27",
+		Equivalent: "it fixes kubernetes/kubernetes #116122, as #116172 does in 1.27",
 	},
 	{
-		Name:    "etcd-3.5-E08-mended",
+		Name:    "etcd-3.5-E08-fixed",
 		Summary: "A compaction of etcd 3.5.12 at the revision of a deletion keeps that deletion.",
 		Target:  "etcd-3.5",
 		Module:  etcdServer,
@@ -51,7 +51,7 @@ var released = []Mutant{
 	g := &ki.generations[genIdx]
 `,
 		Hunt:       in("tombstone"),
-		Equivalent: "it mends etcd-io/etcd #18089, as #18274 does in 3.5.16",
+		Equivalent: "it fixes etcd-io/etcd #18089, as #18274 does in 3.5.16",
 	},
 }
 

@@ -82,14 +82,14 @@ func TestASeedGivesOneRunOfARelease(t *testing.T) {
 // seed shows anything with the fix of #116172, so that the rest is no doing of the
 // harness.
 func TestKubernetes026MissesEvents(t *testing.T) {
-	hunt(t, "kubernetes-0.26", "kubernetes-0.26-A01-mended", "reinit", 200)
+	hunt(t, "kubernetes-0.26", "kubernetes-0.26-A01-fixed", "reinit", 200)
 }
 
 // etcd-io/etcd #18089, in the release itself: a compaction at the revision of a
 // deletion removes the deletion, and a watch from there never gets it. No seed shows
 // anything with the fix of #18274.
 func TestEtcd35LosesADeletion(t *testing.T) {
-	hunt(t, "etcd-3.5", "etcd-3.5-E08-mended", "tombstone", 20)
+	hunt(t, "etcd-3.5", "etcd-3.5-E08-fixed", "tombstone", 20)
 }
 
 // hunt runs so many seeds at a time until some of them show a release's bug, and then as

@@ -94,7 +94,7 @@ func (c Case) busy() time.Duration {
 		busy = max(busy, fault.End())
 	}
 	for _, part := range c.Spec.Reduced.Parts {
-		if part.Client != workload.Closer && len(part.Steps) > 0 {
+		if part.Client != workload.FinalWriter && len(part.Steps) > 0 {
 			busy = max(busy, part.Steps[len(part.Steps)-1].At)
 		}
 	}

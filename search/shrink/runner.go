@@ -17,7 +17,7 @@ import (
 
 // Outcome is what became of a candidate.
 type Outcome struct {
-	// Broken is whether the guarantee is broken that has to be.
+	// Broken reports whether the guarantee is broken that has to be.
 	Broken bool
 	// Operations is how many requests there were, Seconds the simulated time.
 	Operations int
@@ -136,7 +136,7 @@ func outcomeOf(answer swarm.Answer, guarantee string) Outcome {
 	return o
 }
 
-// Breaks is whether a verdict says that the guarantee is broken, and that nothing
+// Breaks reports whether a verdict says that the guarantee is broken, and that nothing
 // went wrong with the run itself.
 func Breaks(verdict scenario.Verdict, guarantee string) bool {
 	return verdict.Outcome == linearizability.Failed &&

@@ -21,7 +21,7 @@ const (
 	schedulesEach = 4
 )
 
-// takesTurns is whether the schedule of a case forces nothing.
+// takesTurns reports whether the schedule of a case forces nothing.
 func (c Case) takesTurns() bool {
 	return *c.Spec.Schedule == sim.Schedule{} && c.Spec.ScheduleSeed == 0 && len(c.Tape) == 0
 }

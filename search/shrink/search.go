@@ -30,7 +30,7 @@ type Status struct {
 	// Faults, Clients and Steps are what is left, and Operations the requests that
 	// the last run made with it.
 	Faults, Clients, Steps, Operations int
-	// Turns is whether goroutines take turns.
+	// Turns reports whether goroutines take turns.
 	Turns bool
 }
 
@@ -146,7 +146,7 @@ func (s *search) run() bool {
 	return false
 }
 
-// same is whether two cases differ in nothing that the search changes.
+// same reports whether two cases differ in nothing that the search changes.
 func same(a, b Case) bool {
 	equal := func(x, y workload.Part) bool {
 		return x.Client == y.Client && x.Waits == y.Waits && slices.Equal(x.Steps, y.Steps)

@@ -52,36 +52,38 @@ func (s *search) shows() (last time.Duration) {
 	return last
 }
 
-// tells is whether a step can be what a moment of the violation tells of: a client's
+// tells reports whether a step can be what a moment of the violation tells of: a client's
 // last one before it, or one of anybody that began just before a change.
 func (s *search) tells(t taken) bool {
 	return slices.ContainsFunc(s.led, func(m explain.Moment) bool {
 		at := time.Duration(m.Time)
 		switch {
 		case m.Lane == explain.Etcd:
-			return t.client != workload.Closer && at-shortlyBefore <= t.step.At && t.step.At <= at
+			return t.client != workload.FinalWriter && at-shortlyBefore <= t.step.At && t.step.At <= at
 		case m.Process != t.client || t.step.At > at:
 			return false
 		}
-		return t.client == workload.Closer || !slices.ContainsFunc(s.best.steps(), func(later taken) bool {
+		return t.client == workload.FinalWriter || !slices.ContainsFunc(s.best.steps(), func(later taken) bool {
 			return later.client == t.client && t.step.At < later.step.At && later.step.At <= at
 		})
 	})
 }
 
-// tellsOfClient is whether a step before the violation is one of a client of which it tells a step.
+// tellsOfClient reports whether a step before the violation is one of a client of which it tells a step.
 func (s *search) tellsOfClient(t taken) bool {
 	return s.before(t) && slices.ContainsFunc(s.best.steps(), func(of taken) bool { return of.client == t.client && s.tells(of) })
 }
 
-// writesOrTells is whether a step before the violation is a writer's, or of a client of
+// writesOrTells reports whether a step before the violation is a writer's, or of a client of
 // which it tells a step: readers and watchers do not change what others see.
 func (s *search) writesOrTells(t taken) bool {
 	return s.before(t) && strings.HasPrefix(t.client, "writer-") || s.tellsOfClient(t)
 }
 
-// before is whether a step began before the violation showed.
-func (s *search) before(t taken) bool { return t.client == workload.Closer || t.step.At <= s.shows() }
+// before reports whether a step began before the violation showed.
+func (s *search) before(t taken) bool {
+	return t.client == workload.FinalWriter || t.step.At <= s.shows()
+}
 
 // endingBy is the case with faults healed soon after some time, unless that is so now.
 func (c Case) endingBy(at time.Duration) Case {

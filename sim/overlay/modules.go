@@ -152,7 +152,7 @@ func writeModFile(source, dir string, links map[string]string) (string, error) {
 	return path, errors.Join(writeIfChanged(path, string(linked)), writeIfChanged(filepath.Join(dir, "go.sum"), string(sums)))
 }
 
-// sameFolder is whether two paths lead to one folder.
+// sameFolder reports whether two paths lead to one folder.
 func sameFolder(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

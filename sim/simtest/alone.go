@@ -11,7 +11,7 @@ import (
 // aloneVariable is the name of the test that a process runs alone, in its environment.
 const aloneVariable = "SIMTEST_ALONE"
 
-// simulated is whether this process has begun a simulation.
+// simulated reports whether this process has begun a simulation.
 var simulated bool
 
 // alone returns where a simulation may begin in place: in a process that runs one test, and

@@ -11,7 +11,7 @@ import (
 // Entry is one entry of the log.
 type Entry struct {
 	Index, Term uint64
-	// Normal is whether the data is a request of etcd's. Other entries change the
+	// Normal reports whether the data is a request of etcd's. Other entries change the
 	// membership.
 	Normal bool
 	Data   []byte

@@ -49,16 +49,16 @@ func startServer(config target.ServerConfig) (*server, error) {
 		stopServing()
 		connected.Close()
 	}
-	trouble := config.Trouble
-	if trouble == nil {
-		trouble = &target.Trouble{}
+	injection := config.Injection
+	if injection == nil {
+		injection = &target.Injection{}
 	}
-	store := etcd3.New(client, translate.TroubledCodec{Codec: translate.PodCodec, Trouble: trouble}, translate.NewPod,
+	store := etcd3.New(client, translate.FaultyCodec{Codec: translate.PodCodec, Injection: injection}, translate.NewPod,
 		translate.StoragePrefix, translate.PodResource,
-		translate.TroubledTransformer{Transformer: identity.NewEncryptCheckTransformer(), Trouble: trouble},
+		translate.FaultyTransformer{Transformer: identity.NewEncryptCheckTransformer(), Injection: injection},
 		true, etcd3.NewDefaultLeaseManagerConfig())
 
-	upstream := translate.NewUpstream(store, trouble, config.Reached)
+	upstream := translate.NewUpstream(store, injection, config.Reached)
 	cache, err := cacher.NewCacherFromConfig(cacher.Config{
 		Storage:        upstream,
 		Versioner:      storage.APIObjectVersioner{},
@@ -78,7 +78,7 @@ func startServer(config target.ServerConfig) (*server, error) {
 	}
 	stopped := make(chan struct{})
 	return &server{
-		Handler:  &registry.Handler{Storage: cache, Release: release, Stopped: stopped, TTL: trouble.TTL.Load},
+		Handler:  &registry.Handler{Storage: cache, Release: release, Stopped: stopped, TTL: injection.TTL.Load},
 		cacher:   cache,
 		upstream: upstream,
 		stopped:  stopped,

@@ -50,13 +50,13 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	client.Kubernetes = client
 	compactor := etcd3.NewCompactor(client.Client, compactInterval, clock.RealClock{}, nil)
 
-	trouble := config.Trouble
-	if trouble == nil {
-		trouble = &target.Trouble{}
+	injection := config.Injection
+	if injection == nil {
+		injection = &target.Injection{}
 	}
-	versioner, codec := storage.APIObjectVersioner{}, translate.TroubledCodec{Codec: translate.PodCodec, Trouble: trouble}
+	versioner, codec := storage.APIObjectVersioner{}, translate.FaultyCodec{Codec: translate.PodCodec, Injection: injection}
 	store, err := etcd3.New(client, compactor, codec, translate.NewPod, translate.NewPodList, translate.StoragePrefix, translate.ResourcePrefix,
-		translate.PodResource, translate.TroubledTransformer{Transformer: identity.NewEncryptCheckTransformer(), Trouble: trouble}, etcd3.NewDefaultLeaseManagerConfig(),
+		translate.PodResource, translate.FaultyTransformer{Transformer: identity.NewEncryptCheckTransformer(), Injection: injection}, etcd3.NewDefaultLeaseManagerConfig(),
 		etcd3.NewDefaultDecoder(codec, versioner), versioner)
 	if err != nil {
 		compactor.Stop()
@@ -69,7 +69,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 		connected.Close()
 	}
 
-	upstream := newUpstreamStorage(store, trouble, config.Reached)
+	upstream := newUpstreamStorage(store, injection, config.Reached)
 	cache, err := newCache(cacher.Config{
 		Storage:             upstream,
 		Versioner:           versioner,
@@ -90,7 +90,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	}
 	stopped := make(chan struct{})
 	return &server{
-		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped, TTL: trouble.TTL.Load},
+		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped, TTL: injection.TTL.Load},
 		cache:    cache,
 		upstream: upstream,
 		stopped:  stopped,

@@ -15,8 +15,8 @@ import (
 // watch instead of a list.
 type upstreamStorage struct{ *translate.Upstream }
 
-func newUpstreamStorage(inner storage.Interface, trouble *target.Trouble, reached func(context.Context, string)) upstreamStorage {
-	upstream := translate.NewUpstream(inner, trouble, reached)
+func newUpstreamStorage(inner storage.Interface, injection *target.Injection, reached func(context.Context, string)) upstreamStorage {
+	upstream := translate.NewUpstream(inner, injection, reached)
 	upstream.BeginsWithList = func(options storage.ListOptions) bool {
 		return options.SendInitialEvents != nil && *options.SendInitialEvents
 	}

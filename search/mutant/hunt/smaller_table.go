@@ -7,11 +7,11 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-const smallerPreface = `# Failing runs, made smaller
+const smallerPreface = `# Failing runs, minimised
 
 What ` + "`simrun shrink`" + ` leaves of a failing run of each bug of the [track record](track-record.md): %d runs of different bugs.
-What it takes beside earlier source is in [numbers.md](numbers.md).
-Each pair is before and after. A forced switch is where the schedule departs from goroutines taking turns.
+[numbers.md](numbers.md) compares its cost with that of earlier source.
+Each pair is before and after. A forced switch is a deviation from goroutines taking turns.
 
 | median of what is left | |
 |---|---|
@@ -22,9 +22,9 @@ Each pair is before and after. A forced switch is where the schedule departs fro
 | processor time | %.1f s |
 | replays in fresh processes with the same hash | %d of %d |
 
-%d searches were cut short: by the limit of %v on the clock, or as no part of the run could be left out at all.
+%d searches were cut short by the limit of %v, or because no part of the run could be removed.
 
-    make shrink-record    # measures what is missing, and writes this page
+    make shrink-record    # measures what is missing and writes this page
 
 | bug | seed | guarantee | operations | clients | faults | forced switches | stalls | tries | processor time | replays |
 |---|---|---|---|---|---|---|---|---|---|---|
@@ -59,7 +59,7 @@ func smallerTable(all []mutant.Mutant, results []result) string {
 		}
 	}
 	if len(operations) == 0 {
-		return "# Failing runs, made smaller\n\nNothing has been measured yet.\n"
+		return "# Failing runs, minimised\n\nNothing has been measured yet.\n"
 	}
 	return fmt.Sprintf(smallerPreface, len(operations), quantile(operations, 0.5), quantile(clients, 0.5), quantile(faults, 0.5),
 		quantile(forced, 0.5), quantile(seconds, 0.5), same, replays, cut, shrinkBudget) + rows.String()

@@ -9,8 +9,8 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// table renders results as Markdown: the bugs, those that are not found with the
-// reason, those that nobody has looked for yet, and the controls.
+// table renders results as Markdown: the bugs, those that were not found with the
+// reason, those that have not been hunted yet, and the controls.
 func table(all []mutant.Mutant, results []result) string {
 	var bugs, shown, missed, waiting, controls []string
 	hunted, found, tested, silent := 0, 0, 0, 0
@@ -62,18 +62,18 @@ func table(all []mutant.Mutant, results []result) string {
 
 const preface = `# Track record
 
-Bugs that are known, put back by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
+Known bugs, reintroduced by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
 and %d not hunted yet. A detection counts if the same seed passes without the edit. Findings 1 and 2 of
-[findings.md](findings.md) are mended in these runs: an edit makes another run of a seed, in which a bug of the
-release's own could be taken for the one that was put back. Each trial has seeds of its own; seeds and time are those
-until the detection. A change of the source makes other runs of some seeds, so that a number tells how soon, not
-which. Processor time is that of all processes of a trial, on one worker. "(never ends)" is a run that uses up its
-simulated time, which simrun calls inconclusive. The last column is what the tests of the edited package say, run as
-its authors run them: those that fail with the edit, fail when they are run again, and pass without it. %d of the %d
-bugs for which they were run go unnoticed by them.
+[findings.md](findings.md) are fixed in these runs: with the edit a seed is another run, in which a bug of the
+release itself could be mistaken for the reintroduced one. Each trial has its own seeds; seeds and time are those
+until the detection. Any change of the source turns seeds into other runs, so a number says how soon a bug is found, not
+by which seed. Processor time is that of all processes of a trial, with one worker. "(never ends)" is a run that uses up its
+simulated time, which simrun calls inconclusive. The last column is the result of the edited package's own tests, run as
+its authors run them: those that fail with the edit, fail again when repeated, and pass without it. They miss %d of the %d
+bugs for which they were run.
 
-` + "`make mutants`" + ` hunts them all and writes this page; ` + "`make mutants-ci`" + ` hunts some within a budget and is red when
-one is lost. The edits are in search/mutant.
+` + "`make mutants`" + ` hunts all bugs and writes this page; ` + "`make mutants-ci`" + ` hunts some within a budget and fails when
+one is not found. The edits are in search/mutant.
 `
 
 func bugRow(m mutant.Mutant, trials, results []result) string {

@@ -58,19 +58,19 @@ func (v *visits) shut(point string) (open func()) {
 	}
 }
 
-// newTroubledFixture is a fixture whose server can be troubled and tells of points.
-func newTroubledFixture(t *testing.T, newTarget func() target.Target) (*fixture, *target.Trouble, *visits) {
+// newFaultyFixture is a fixture whose server can be disturbed and tells of points.
+func newFaultyFixture(t *testing.T, newTarget func() target.Target) (*fixture, *target.Injection, *visits) {
 	f := newFixture(t, newTarget)
-	trouble, visits := &target.Trouble{}, newVisits()
+	injection, visits := &target.Injection{}, newVisits()
 	server, err := f.target.Start(target.ServerConfig{
 		Name: "apiserver-1", Endpoints: []string{etcd.ClientURL("etcd-0")},
-		Reached: visits.reached, Trouble: trouble,
+		Reached: visits.reached, Injection: injection,
 	})
 	require.NoError(t, err)
 	t.Cleanup(server.Stop)
 	f.server = server
 	f.waitInitialised(server)
-	return f, trouble, visits
+	return f, injection, visits
 }
 
 // follow watches from after rv, again and again if the server ends the stream, and
@@ -104,7 +104,7 @@ func (f *fixture) follow(rv int64) (next func(count int) []int64) {
 }
 
 func testPointsAreReached(t *testing.T, newTarget func() target.Target) {
-	f, _, visits := newTroubledFixture(t, newTarget)
+	f, _, visits := newFaultyFixture(t, newTarget)
 	for _, point := range []string{faults.PointList, faults.PointListed} {
 		require.Positive(t, visits.count(point), point)
 	}
@@ -135,7 +135,7 @@ func testPointsAreReached(t *testing.T, newTarget func() target.Target) {
 
 func testTheCacheWaitsAtAPoint(t *testing.T, newTarget func() target.Target) {
 	for _, point := range []string{faults.PointWatchLost, faults.PointList, faults.PointListed} {
-		f, _, visits := newTroubledFixture(t, newTarget)
+		f, _, visits := newFaultyFixture(t, newTarget)
 		rv := f.create(object("n", "a", "1")).RV
 		open := visits.shut(point)
 		before := visits.count(point)
@@ -160,7 +160,7 @@ func testTheCacheWaitsAtAPoint(t *testing.T, newTarget func() target.Target) {
 
 func testAnUpstreamWatchThatEndsIsResumed(t *testing.T, newTarget func() target.Target) {
 	for _, how := range []faults.WatchEnd{faults.WatchClosed, faults.WatchFailed} {
-		f, _, visits := newTroubledFixture(t, newTarget)
+		f, _, visits := newFaultyFixture(t, newTarget)
 		rv := f.create(object("n", "a", "0")).RV
 		// Which of the two it does is up to the cache.
 		again := func() int { return visits.count(faults.PointWatch) + visits.count(faults.PointListed) }
@@ -178,14 +178,14 @@ func testAnUpstreamWatchThatEndsIsResumed(t *testing.T, newTarget func() target.
 }
 
 func testTheCacheRecoversFromFailedLists(t *testing.T, newTarget func() target.Target) {
-	f, trouble, visits := newTroubledFixture(t, newTarget)
+	f, injection, visits := newFaultyFixture(t, newTarget)
 	rv := f.create(object("n", "a", "1")).RV
-	trouble.Lists.Store(true)
+	injection.Lists.Store(true)
 	lists, listed := visits.count(faults.PointList), visits.count(faults.PointListed)
 	f.server.BreakWatch(faults.WatchExpired)
 	require.Eventually(t, func() bool { return visits.count(faults.PointList) >= lists+2 }, patience, time.Millisecond)
 	require.Equal(t, listed, visits.count(faults.PointListed))
-	trouble.Lists.Store(false)
+	injection.Lists.Store(false)
 	require.Eventually(t, func() bool { return visits.count(faults.PointListed) > listed }, patience, time.Millisecond)
 	f.waitInitialised(f.server)
 	got := f.do(model.OK, model.Operation{Kind: model.Get, Scope: model.Scope{Namespace: "n", Name: "a"}, RV: rv})
@@ -195,20 +195,20 @@ func testTheCacheRecoversFromFailedLists(t *testing.T, newTarget func() target.T
 // testValuesThatCannotBeReadAreNotPassedOver writes while the cache cannot read
 // what is written.
 func testValuesThatCannotBeReadAreNotPassedOver(t *testing.T, newTarget func() target.Target) {
-	for _, fail := range []func(*target.Trouble, bool){
-		func(trouble *target.Trouble, fails bool) { trouble.Decoding.Store(fails) },
-		func(trouble *target.Trouble, fails bool) { trouble.Transforming.Store(fails) },
+	for _, fail := range []func(*target.Injection, bool){
+		func(injection *target.Injection, fails bool) { injection.Decoding.Store(fails) },
+		func(injection *target.Injection, fails bool) { injection.Transforming.Store(fails) },
 	} {
-		f, trouble, visits := newTroubledFixture(t, newTarget)
+		f, injection, visits := newFaultyFixture(t, newTarget)
 		want := []int64{f.create(object("n", "a", "0")).RV}
 		next := f.follow(want[0] - 1)
 		require.Equal(t, want, next(1))
 
 		lost := visits.count(faults.PointWatchLost)
-		fail(trouble, true)
+		fail(injection, true)
 		written := f.writeBehind(object("n", "b", "1"))
 		require.Eventually(t, func() bool { return visits.count(faults.PointWatchLost) > lost }, patience, time.Millisecond)
-		fail(trouble, false)
+		fail(injection, false)
 		require.Equal(t, []int64{written}, next(1))
 	}
 }
@@ -223,12 +223,12 @@ func (f *fixture) writeBehind(object *model.Object) int64 {
 }
 
 func testWhatExpiresIsDeleted(t *testing.T, newTarget func() target.Target) {
-	f, trouble, _ := newTroubledFixture(t, newTarget)
+	f, injection, _ := newFaultyFixture(t, newTarget)
 	stays := f.create(object("n", "stays", "1"))
-	trouble.TTL.Store(1)
+	injection.TTL.Store(1)
 	updated := f.update(object("n", "stays", "2"))
 	created := f.create(object("n", "goes", "1"))
-	trouble.TTL.Store(0)
+	injection.TTL.Store(0)
 	kept := f.update(object("n", "stays", "3"))
 	next := f.follow(stays.RV)
 	got := next(4)

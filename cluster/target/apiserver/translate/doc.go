@@ -12,5 +12,5 @@
 //   - informerwatch.go: a stream of a client as a watch for client-go's informers
 //   - scribble.go: what a careless consumer does to the pods it got
 //   - upstream.go: the storage below a cache, which tells where the cache is and fails on demand
-//   - trouble.go: stored values that cannot be read for a while
+//   - injection.go: stored values that cannot be read for a while
 package translate

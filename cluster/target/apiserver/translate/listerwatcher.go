@@ -17,7 +17,7 @@ import (
 type ListerWatcher struct {
 	API   target.API
 	Scope model.Scope
-	// InitialEvents is whether a request asks for initial events; nil where the
+	// InitialEvents reports whether a request asks for initial events; nil where the
 	// release knows no such request.
 	InitialEvents func(metav1.ListOptions) bool
 }

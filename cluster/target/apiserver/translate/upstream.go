@@ -21,11 +21,11 @@ import (
 // and fails them on demand; those that the cache only passes on for a client go by.
 type Upstream struct {
 	storage.Interface
-	// BeginsWithList is whether a watch begins with a list; nil where none can.
+	// BeginsWithList reports whether a watch begins with a list; nil where none can.
 	BeginsWithList func(storage.ListOptions) bool
 
-	reached func(ctx context.Context, point string)
-	trouble *target.Trouble
+	reached   func(ctx context.Context, point string)
+	injection *target.Injection
 
 	mu sync.Mutex
 	// next ends the watches that are open now.
@@ -39,11 +39,11 @@ type breakage struct {
 }
 
 // NewUpstream wraps a storage; reached may be nil.
-func NewUpstream(inner storage.Interface, trouble *target.Trouble, reached func(context.Context, string)) *Upstream {
+func NewUpstream(inner storage.Interface, injection *target.Injection, reached func(context.Context, string)) *Upstream {
 	if reached == nil {
 		reached = func(context.Context, string) {}
 	}
-	return &Upstream{Interface: inner, reached: reached, trouble: trouble, next: newBreakage()}
+	return &Upstream{Interface: inner, reached: reached, injection: injection, next: newBreakage()}
 }
 
 func newBreakage() *breakage { return &breakage{done: make(chan struct{})} }
@@ -77,7 +77,7 @@ func (u *Upstream) GetList(ctx context.Context, key string, options storage.List
 // beginList is where a list of the cache begins, or a watch that starts with one.
 func (u *Upstream) beginList(ctx context.Context) error {
 	u.reached(ctx, faults.PointList)
-	if u.trouble.Lists.Load() {
+	if u.injection.Lists.Load() {
 		return rpctypes.ErrTimeout
 	}
 	return nil
@@ -182,7 +182,7 @@ func (w *upstreamWatch) run() {
 	}
 }
 
-// endsList is whether a bookmark follows the last object of a list.
+// endsList reports whether a bookmark follows the last object of a list.
 func endsList(bookmark runtime.Object) bool {
 	accessor, err := meta.Accessor(bookmark)
 	return err == nil && accessor.GetAnnotations()[InitialEventsEnd] == "true"

@@ -23,22 +23,22 @@ var (
 
 func TestWhatIsHeldBackIsSentOnRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		trouble := &WatchTrouble{}
-		trouble.Hold("apiserver-0")
-		trouble.Hold("apiserver-0")
+		injection := &WatchInjection{}
+		injection.Hold("apiserver-0")
+		injection.Hold("apiserver-0")
 		sent := make(chan bool, 1)
-		go func() { sent <- trouble.admit(t.Context(), "apiserver-0", someEvents) }()
+		go func() { sent <- injection.admit(t.Context(), "apiserver-0", someEvents) }()
 		synctest.Wait()
 		require.Empty(t, sent)
-		require.True(t, trouble.admit(t.Context(), "apiserver-1", someEvents), "other hosts do not notice")
-		trouble.Release("apiserver-0")
+		require.True(t, injection.admit(t.Context(), "apiserver-1", someEvents), "other hosts do not notice")
+		injection.Release("apiserver-0")
 		require.True(t, <-sent)
-		require.True(t, trouble.admit(t.Context(), "apiserver-0", someEvents))
-		trouble.Release("apiserver-0")
+		require.True(t, injection.admit(t.Context(), "apiserver-0", someEvents))
+		injection.Release("apiserver-0")
 
-		trouble.Hold("apiserver-0")
+		injection.Hold("apiserver-0")
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { sent <- trouble.admit(ctx, "apiserver-0", someEvents) }()
+		go func() { sent <- injection.admit(ctx, "apiserver-0", someEvents) }()
 		synctest.Wait()
 		require.Empty(t, sent)
 		cancel()
@@ -47,8 +47,8 @@ func TestWhatIsHeldBackIsSentOnRelease(t *testing.T) {
 }
 
 func TestOnlyProgressIsLost(t *testing.T) {
-	trouble := &WatchTrouble{}
-	trouble.Mute("apiserver-0", true)
+	injection := &WatchInjection{}
+	injection.Mute("apiserver-0", true)
 	for _, row := range []struct {
 		answer *etcdserverpb.WatchResponse
 		sent   bool
@@ -59,20 +59,20 @@ func TestOnlyProgressIsLost(t *testing.T) {
 		{&etcdserverpb.WatchResponse{Canceled: true}, true},
 		{&etcdserverpb.WatchResponse{CompactRevision: 3}, true},
 	} {
-		require.Equal(t, row.sent, trouble.admit(t.Context(), "apiserver-0", row.answer), row.answer)
-		require.True(t, trouble.admit(t.Context(), "apiserver-1", row.answer))
+		require.Equal(t, row.sent, injection.admit(t.Context(), "apiserver-0", row.answer), row.answer)
+		require.True(t, injection.admit(t.Context(), "apiserver-1", row.answer))
 	}
-	trouble.Mute("apiserver-0", false)
-	require.True(t, trouble.admit(t.Context(), "apiserver-0", someProgress))
-	var none *WatchTrouble
+	injection.Mute("apiserver-0", false)
+	require.True(t, injection.admit(t.Context(), "apiserver-0", someProgress))
+	var none *WatchInjection
 	require.True(t, none.admit(t.Context(), "apiserver-0", someProgress))
 }
 
-// startTroubled boots a cluster of one whose watch streams can be troubled, and
+// startFaulty boots a cluster of one whose watch streams can be disturbed, and
 // returns the host that its client goes by.
-func startTroubled(t *testing.T) (*Member, *clientv3.Client, *WatchTrouble, <-chan clientv3.WatchResponse, string) {
+func startFaulty(t *testing.T) (*Member, *clientv3.Client, *WatchInjection, <-chan clientv3.WatchResponse, string) {
 	config := testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0")
-	config.Trouble = &WatchTrouble{}
+	config.Injection = &WatchInjection{}
 	member := startMember(t, config)
 	waitReady(t, member)
 	client := connect(t, "etcd-0")
@@ -81,21 +81,21 @@ func startTroubled(t *testing.T) (*Member, *clientv3.Client, *WatchTrouble, <-ch
 	member.watches.mu.Lock()
 	defer member.watches.mu.Unlock()
 	for stream := range member.watches.streams {
-		return member, client, config.Trouble, watch, stream.client
+		return member, client, config.Injection, watch, stream.client
 	}
 	require.FailNow(t, "there is no stream")
 	return nil, nil, nil, nil, ""
 }
 
 func TestOtherRequestsAreAnsweredWhileAWatchStreamIsHeld(t *testing.T) {
-	_, client, trouble, watch, host := startTroubled(t)
-	trouble.Hold(host)
+	_, client, injection, watch, host := startFaulty(t)
+	injection.Hold(host)
 	first := put(t, client, "/a", "1")
 	second := put(t, client, "/a", "2")
 	_, err := client.KV.Get(testContext(t), "/a")
 	require.NoError(t, err)
 	require.Empty(t, watch)
-	trouble.Release(host)
+	injection.Release(host)
 	var got []int64
 	for len(got) < 2 {
 		for _, event := range (<-watch).Events {
@@ -106,7 +106,7 @@ func TestOtherRequestsAreAnsweredWhileAWatchStreamIsHeld(t *testing.T) {
 }
 
 func TestABrokenStreamIsResumedWithoutAGap(t *testing.T) {
-	member, client, _, watch, host := startTroubled(t)
+	member, client, _, watch, host := startFaulty(t)
 	var want, got []int64
 	for range 5 {
 		want = append(want, put(t, client, "/a", "x"))

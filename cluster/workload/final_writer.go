@@ -10,20 +10,20 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// closer makes the last writes of a run, once faults have healed, so that
+// finalWriter makes the last writes of a run, once faults have healed, so that
 // there is something to deliver in the quiet phase, after a flood of them if there
 // is to be one; and it reads them back from every server.
-type closer struct {
+type finalWriter struct {
 	writer
 	backoff backoff
 	// last is the RV of the last write to each namespace.
 	last map[string]int64
 }
 
-// due begins a step of the closer: first come the writes of the flood, then the
-// last writes and then the lists. It returns false if the closer's part lacks it.
+// due begins a step of the final writer: first come the writes of the flood, then the
+// last writes and then the lists. It returns false if the final writer's part lacks it.
 // The time is that of a whole workload.
-func (c *closer) due(number int, at time.Duration) bool {
+func (c *finalWriter) due(number int, at time.Duration) bool {
 	if c.part == nil {
 		c.note(Step{Number: number, At: at, Draws: c.numbers.drawn})
 		return true
@@ -39,7 +39,7 @@ func (c *closer) due(number int, at time.Duration) bool {
 
 // flood writes to one object after the other, whether that works or not: a write
 // that is lost is not acknowledged, and nobody waits for it.
-func (c *closer) flood() {
+func (c *finalWriter) flood() {
 	config, whole := c.catalog.config, c.part == nil
 	if config.Flood == 0 || whole && !sleep(c.alive, config.FloodAfter) {
 		return
@@ -59,10 +59,10 @@ func (c *closer) flood() {
 // tries each until it succeeds, and reports what did not within its time. Its
 // steps follow one upon the other, however long the flood took. Where nobody is to
 // write any more it only lists.
-func (c *closer) finish() error {
+func (c *finalWriter) finish() error {
 	config, names := c.catalog.config, c.catalog.config.Names
 	var problems []error
-	c.within(lastWritesMost, func() {
+	c.within(maxLastWrites, func() {
 		for i, namespace := range config.Namespaces {
 			if config.Writing > 0 || !c.due(config.Flood+1+i, 0) {
 				continue
@@ -72,18 +72,18 @@ func (c *closer) finish() error {
 			if !c.retry(func() bool { return c.put(server, key) }) {
 				problems = append(problems, fmt.Errorf(
 					"workload: no write to namespace %s through %s succeeded within %v of the healing",
-					namespace, server.server, lastWritesMost))
+					namespace, server.server, maxLastWrites))
 			}
 		}
 	})
-	c.within(lastWritesMost, func() {
+	c.within(maxLastWrites, func() {
 		for i, server := range c.servers {
 			if !c.due(config.Flood+len(config.Namespaces)+1+i, 0) {
 				continue
 			}
 			if !c.retry(func() bool { return c.listAll(server) }) {
 				problems = append(problems, fmt.Errorf(
-					"workload: no list from %s succeeded within %v of the last writes", server.server, lastWritesMost))
+					"workload: no list from %s succeeded within %v of the last writes", server.server, maxLastWrites))
 			}
 		}
 	})
@@ -91,7 +91,7 @@ func (c *closer) finish() error {
 }
 
 // within does a step whose requests end, answered or not, when its time is up.
-func (c *closer) within(most time.Duration, step func()) {
+func (c *finalWriter) within(most time.Duration, step func()) {
 	alive := c.alive
 	ctx, cancel := context.WithTimeout(alive, most)
 	defer cancel()
@@ -101,7 +101,7 @@ func (c *closer) within(most time.Duration, step func()) {
 }
 
 // put updates the object, or creates it if there is none.
-func (c *closer) put(server *session, key objectKey) bool {
+func (c *finalWriter) put(server *session, key objectKey) bool {
 	op := &model.Operation{
 		Kind: model.Update, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
 		RV: model.RVUnset, Object: c.newObject(key),
@@ -117,14 +117,14 @@ func (c *closer) put(server *session, key objectKey) bool {
 	return op.Err == model.OK
 }
 
-func (c *closer) listAll(server *session) bool {
+func (c *finalWriter) listAll(server *session) bool {
 	op := &model.Operation{Kind: model.List, RV: model.RVUnset}
 	c.do(server, op, "")
 	return op.Err == model.OK
 }
 
 // retry tries until it works or the time of the step is up.
-func (c *closer) retry(try func() bool) bool {
+func (c *finalWriter) retry(try func() bool) bool {
 	for c.alive.Err() == nil {
 		if try() {
 			c.backoff.succeed()

@@ -17,32 +17,32 @@ var (
 	errDecode    = errors.New("this value cannot be decoded, on purpose")
 )
 
-// TroubledTransformer is a transformer of stored values that fails to read them as
-// long as Trouble says so. With encryption at rest, a provider of keys that is out
+// FaultyTransformer is a transformer of stored values that fails to read them as
+// long as Injection says so. With encryption at rest, a provider of keys that is out
 // of reach looks like this.
-type TroubledTransformer struct {
+type FaultyTransformer struct {
 	value.Transformer
-	Trouble *target.Trouble
+	Injection *target.Injection
 }
 
 // TransformFromStorage implements value.Transformer.
-func (t TroubledTransformer) TransformFromStorage(ctx context.Context, data []byte, of value.Context) ([]byte, bool, error) {
-	if t.Trouble.Transforming.Load() {
+func (t FaultyTransformer) TransformFromStorage(ctx context.Context, data []byte, of value.Context) ([]byte, bool, error) {
+	if t.Injection.Transforming.Load() {
 		return nil, false, errTransform
 	}
 	return t.Transformer.TransformFromStorage(ctx, data, of)
 }
 
-// TroubledCodec is a codec that fails to decode as long as Trouble says so. Objects
+// FaultyCodec is a codec that fails to decode as long as Injection says so. Objects
 // of a version that the server does not know look like this.
-type TroubledCodec struct {
+type FaultyCodec struct {
 	runtime.Codec
-	Trouble *target.Trouble
+	Injection *target.Injection
 }
 
 // Decode implements runtime.Decoder.
-func (c TroubledCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	if c.Trouble.Decoding.Load() {
+func (c FaultyCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	if c.Injection.Decoding.Load() {
 		return nil, nil, errDecode
 	}
 	return c.Codec.Decode(data, defaults, into)

@@ -2,10 +2,10 @@ package target
 
 import "sync/atomic"
 
-// Trouble is what is wrong with what an API server reads from etcd and writes to
+// Injection is what is wrong with what an API server reads from etcd and writes to
 // it. It outlives the server: one that is started again meets the same. The zero
-// value is no trouble, and all fields may be changed at any time.
-type Trouble struct {
+// value injects nothing, and all fields may be changed at any time.
+type Injection struct {
 	// Lists, Transforming and Decoding fail the lists of the cache, the decryption
 	// of values, and their decoding.
 	Lists, Transforming, Decoding atomic.Bool

@@ -7,18 +7,18 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// WatchTrouble is what is wrong with the watch streams of some hosts: what a
+// WatchInjection is what is wrong with the watch streams of some hosts: what a
 // member sends on them is held back or lost, while the same connection carries
 // other requests as ever. All members of a cluster may share one, and it outlives
-// them. The zero value is no trouble; its methods may be called from anywhere.
-type WatchTrouble struct {
+// them. The zero value injects nothing; its methods may be called from anywhere.
+type WatchInjection struct {
 	mu    sync.Mutex
 	held  map[string]chan struct{} // by host; closed by Release
 	muted map[string]bool
 }
 
 // Hold keeps back what is sent on a host's watch streams until Release.
-func (t *WatchTrouble) Hold(host string) {
+func (t *WatchInjection) Hold(host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.held == nil {
@@ -30,7 +30,7 @@ func (t *WatchTrouble) Hold(host string) {
 }
 
 // Release sends what was held back. It is harmless where nothing is.
-func (t *WatchTrouble) Release(host string) {
+func (t *WatchInjection) Release(host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if held := t.held[host]; held != nil {
@@ -40,7 +40,7 @@ func (t *WatchTrouble) Release(host string) {
 }
 
 // Mute loses the progress notifications for a host, or loses them no more.
-func (t *WatchTrouble) Mute(host string, mute bool) {
+func (t *WatchInjection) Mute(host string, mute bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.muted == nil {
@@ -51,7 +51,7 @@ func (t *WatchTrouble) Mute(host string, mute bool) {
 
 // admit waits until an answer may be sent to a host, and returns whether it is
 // to be sent at all.
-func (t *WatchTrouble) admit(ctx context.Context, host string, answer *etcdserverpb.WatchResponse) bool {
+func (t *WatchInjection) admit(ctx context.Context, host string, answer *etcdserverpb.WatchResponse) bool {
 	if t == nil {
 		return true
 	}
@@ -70,7 +70,7 @@ func (t *WatchTrouble) admit(ctx context.Context, host string, answer *etcdserve
 	}
 }
 
-// tellsProgress is whether an answer says only how far a watch has come.
+// tellsProgress reports whether an answer says only how far a watch has come.
 func tellsProgress(answer *etcdserverpb.WatchResponse) bool {
 	return len(answer.Events) == 0 && !answer.Created && !answer.Canceled && answer.CompactRevision == 0
 }
