@@ -21,8 +21,8 @@ type Explore struct {
 	// package for instance; empty for everything. A synchronisation point belongs to
 	// its first caller outside of the packages that wait.
 	Scope string `json:"scope,omitempty"`
-	// Holds are the lengths for which a goroutine can be held up.
-	Holds []time.Duration `json:"holds,omitempty"`
+	// Delays are the lengths for which a goroutine can be delayed.
+	Delays []time.Duration `json:"holds,omitempty"`
 	// Observe leaves the decisions to be those of any run of its seed: only the
 	// shape is wanted.
 	Observe bool `json:"observe,omitempty"`
@@ -39,7 +39,7 @@ func (e *Explore) load(p *kernel.Params) {
 		return
 	}
 	p.Scope = e.Scope
-	p.Holds, p.HoldsLen = unsafe.Pointer(unsafe.SliceData(e.Holds)), len(e.Holds)
+	p.Holds, p.HoldsLen = unsafe.Pointer(unsafe.SliceData(e.Delays)), len(e.Delays)
 }
 
 // OpenWindow begins the decisions of a run that explores. It does nothing in any other.
@@ -132,8 +132,8 @@ type Priorities struct {
 
 // FromPriorities returns the source that follows a plan of priorities drawn from the
 // seed, in a run that explores with so many lengths to be held up for.
-func FromPriorities(seed uint64, plan Priorities, holds int) Source {
-	return prioritised{seed, changes(Stream(seed, "priorities"), plan, holds)}
+func FromPriorities(seed uint64, plan Priorities, delays int) Source {
+	return prioritised{seed, changes(Stream(seed, "priorities"), plan, delays)}
 }
 
 type prioritised struct {
@@ -152,12 +152,12 @@ func (p prioritised) load(params *kernel.Params) {
 // changes draws where priorities change, in order, and to what. The kernel takes
 // an empty plan for none at all, so that one of depth 1 has an entry that is never
 // reached.
-func changes(random *rand.Rand, plan Priorities, holds int) []kernel.Change {
+func changes(random *rand.Rand, plan Priorities, delays int) []kernel.Change {
 	list := []kernel.Change{{Step: 1 << 63}}
 	for _, priority := range random.Perm(max(0, plan.Depth-1)) {
 		change := kernel.Change{Step: 1 + random.Uint64N(max(1, plan.Steps)), Priority: uint64(1 + priority)}
-		if holds > 0 {
-			change.Hold = 1 + random.Uint64N(uint64(holds))
+		if delays > 0 {
+			change.Hold = 1 + random.Uint64N(uint64(delays))
 		}
 		list = append(list, change)
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Forced is how a schedule departs from the plainest one, in which goroutines
+// Forced is how a schedule deviates from the plainest one, in which goroutines
 // take turns in the order in which they became ready, nobody is interrupted, and
 // select looks at its first case first.
 type Forced struct {

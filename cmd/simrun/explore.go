@@ -105,9 +105,9 @@ func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 	override(&e.From, f.windowFrom)
 	override(&e.To, f.windowTo)
 	if f.holds != nil {
-		e.Holds = f.holds
+		e.Delays = f.holds
 	}
-	for _, hold := range e.Holds {
+	for _, hold := range e.Delays {
 		if hold <= 0 || hold > holdMost {
 			return spec, fmt.Errorf("--holds: expected times above 0 and up to %v, found %v", holdMost, hold)
 		}
@@ -219,7 +219,7 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 		scope = "everything"
 	}
 	if f.strategy == byPriorities || f.strategy == byExhaustion {
-		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; held up for %v\n", scope, e.From, e.To, e.Holds)
+		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; held up for %v\n", scope, e.From, e.To, e.Delays)
 	}
 	fmt.Fprintf(w, "  ends        after %s\n", strings.Join(f.ends(), ", "))
 	fmt.Fprintf(w, "  limits      %s\n", spec.Limits())

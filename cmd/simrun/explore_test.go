@@ -19,7 +19,7 @@ func TestExploreSaysWhatItHasExhausted(t *testing.T) {
 	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
 	require.Contains(t, stdout, "1 runs: 0 failed, 0 inconclusive")
 	require.Contains(t, stdout, "1 distinct shapes")
-	require.Contains(t, stdout, "exhausted: every schedule with at most 0 departures")
+	require.Contains(t, stdout, "exhausted: every schedule with at most 0 deviations")
 	require.NotContains(t, stdout, " 0 lie beyond the bound", "there is something to depart from")
 
 	code, stdout, stderr = explored(t, "--bound", "1", "--runs", "3")
