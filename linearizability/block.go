@@ -1,10 +1,6 @@
 package linearizability
 
-import (
-	"fmt"
-
-	"github.com/watchsim/watchsim/model"
-)
+import "github.com/watchsim/watchsim/model"
 
 // watchOf returns what a stream asked for, but for what had been committed by then.
 func watchOf(s *model.Stream) model.Watch {
@@ -24,7 +20,7 @@ func mayMarkEnd(s *model.Stream) bool { return watchOf(s).MayMark() }
 // readBlock judges Initial and InitialEnd. It sets the RV the stream starts from
 // and returns the index of the first event after the block.
 func (w *walk) readBlock() int {
-	w.check.counts.Blocks++
+	w.found.judged.Blocks++
 	if mayMarkEnd(w.stream) {
 		for i := range w.stream.Events {
 			if e := &w.stream.Events[i]; e.InitialEnd && e.Type == model.Bookmark {
@@ -41,39 +37,39 @@ func (w *walk) readBlock() int {
 func (w *walk) readMarkedBlock(end int) {
 	mark := &w.stream.Events[end]
 	w.start, w.bookmark = mark.RV, mark.RV
-	if latest := w.check.bounds.atMost(mark.Time); mark.RV > latest {
-		w.violate(InitialEnd, end, fmt.Sprintf("%s, but etcd was at most at revision %d by then", describeEvent(mark), latest), mark.RV)
+	if latest := w.facts.bounds.atMost(mark.Time); mark.RV > latest {
+		w.violate(InitialEnd, futureEvent, w.at(end, mark.RV).want(latest))
 	} else if mark.RV < 1 {
-		w.violate(InitialEnd, end, fmt.Sprintf("%s, but no client can resume from there", describeEvent(mark)), mark.RV)
+		w.violate(InitialEnd, withoutRV, w.at(end, mark.RV))
 	}
 	block := make([]*model.Object, 0, end)
 	for i := range w.stream.Events[:end] {
 		event := &w.stream.Events[i]
 		if event.Type == model.Bookmark {
-			w.violate(Bookmarked, i, fmt.Sprintf("%s came before the initial block was complete", describeEvent(event)), event.RV)
+			w.violate(Bookmarked, bookmarkInBlock, w.at(i, event.RV))
 			continue
 		}
-		if event.Type != model.Error && !isData(event) {
-			w.violate(Typed, i, fmt.Sprintf("an event of the unknown type %q came at RV %d", event.Type, event.RV), event.RV)
+		if event.Type != model.Error && !event.IsData() {
+			w.violate(Typed, unknownType, w.at(i, event.RV))
 		}
 		if event.Object != nil {
 			block = append(block, event.Object)
 		}
 	}
 	w.late = map[model.Key]int64{}
-	var differences []difference
-	for _, d := range compareStates(w.check.store.List(w.stream.Scope, w.stream.Selector, w.start), block) {
-		if d.flaw == missing && w.arrivesLate(d.want, end) {
-			w.late[d.want.Key()] = d.want.RV
+	var differences []Difference
+	for _, d := range compareStates(w.facts.store.List(w.stream.Scope, w.stream.Selector, w.start), block) {
+		if d.Flaw == Missing && w.arrivesLate(d.Want, end) {
+			w.late[d.Want.Key()] = d.Want.RV
 			continue
 		}
 		differences = append(differences, d)
 	}
 	if len(w.late) > 0 {
-		w.violate(InitialEnd, end, fmt.Sprintf("%s came while %d objects of the block were still to come", describeEvent(mark), len(w.late)), mark.RV)
+		w.violate(InitialEnd, markEarly, w.at(end, mark.RV).got(int64(len(w.late))))
 	}
 	w.reportBlock(end, differences)
-	w.checkBlockFreshness()
+	w.judgeBlockFreshness()
 }
 
 // arrivesLate reports whether an object of the block comes after the mark of the
@@ -97,7 +93,7 @@ func (w *walk) oldestAsked() int64 {
 		return 0
 	}
 	if w.stream.RV == model.RVUnset {
-		rv, _ := w.check.bounds.atLeast(w.stream.Call)
+		rv, _ := w.facts.bounds.atLeast(w.stream.Call)
 		return rv
 	}
 	return w.stream.RV
@@ -105,61 +101,58 @@ func (w *walk) oldestAsked() int64 {
 
 // reportBlock reports what is wrong with a block of the given number of events,
 // given how their objects differ from the state at the stream's start.
-func (w *walk) reportBlock(size int, differences []difference) {
+func (w *walk) reportBlock(size int, differences []Difference) {
 	for i := range w.stream.Events[:size] {
 		event := &w.stream.Events[i]
 		switch {
-		case !isData(event):
+		case !event.IsData():
 		case event.Object == nil || event.Object.RV != event.RV:
-			w.violate(Faithful, i, fmt.Sprintf("%s carries no object at that RV", describeEvent(event)), event.RV)
-		case event.RV > w.check.bounds.atMost(event.Time):
+			w.violate(Faithful, withoutObject, w.at(i, event.RV))
+		case event.RV > w.facts.bounds.atMost(event.Time):
 			w.reportTooEarly(i, event)
 		case event.Type != model.Added:
-			w.violate(Initial, i, fmt.Sprintf("%s is in the initial block, which holds only ADDED", describeEvent(event)), event.RV)
+			w.violate(Initial, notAdded, w.at(i, event.RV))
 		}
 	}
 	if len(differences) == 0 {
 		return
 	}
-	found := map[*Guarantee][]difference{}
+	found := map[*Guarantee][]Difference{}
 	for _, d := range differences {
 		guarantee := Initial
 		switch {
-		case d.flaw == foreign && !w.stream.Scope.Contains(d.got.Key()):
+		case d.Flaw == Foreign && !w.stream.Scope.Contains(d.Got.Key()):
 			guarantee = Scoped
-		case d.flaw == doubled:
+		case d.Flaw == Doubled:
 			guarantee = Unique
-		case d.flaw == altered:
+		case d.Flaw == Altered:
 			guarantee = Faithful
 		}
 		found[guarantee] = append(found[guarantee], d)
 	}
 	for _, guarantee := range []*Guarantee{Initial, Scoped, Unique, Faithful} {
 		if of := found[guarantee]; len(of) > 0 {
-			w.violateBlock(guarantee, fmt.Sprintf("the initial block of %d events is not the state at RV %d: %s",
-				size, w.start, describeDifferences(of)), rvs(of)...)
+			w.violate(guarantee, wrongBlock, onStream(w.stream, rvs(of)...).want(w.start).got(int64(size)).differing(of...))
 		}
 	}
 }
 
-// checkBlockFreshness judges whether the block is as new as was asked for.
-func (w *walk) checkBlockFreshness() {
+// judgeBlockFreshness judges whether the block is as new as was asked for.
+func (w *walk) judgeBlockFreshness() {
 	oldest := w.oldestAsked()
 	if w.start >= oldest {
 		return
 	}
-	text, witness := describeStream(w.stream)+fmt.Sprintf(": the initial block is at RV %d, older than was asked for", w.start), w.witness(w.start, oldest)
-	if rv, before := w.check.bounds.atLeast(w.stream.Call); w.stream.RV == model.RVUnset {
+	witness := onStream(w.stream, w.start, oldest).got(w.start).want(oldest)
+	if _, before := w.facts.bounds.atLeast(w.stream.Call); w.stream.RV == model.RVUnset {
 		witness.Operations = []*model.Operation{before}
-		text += fmt.Sprintf(": %s had returned with RV %d before", describeOperation(before), rv)
 	}
-	w.broken = true
-	w.check.violate(Initial, witness, text)
+	w.violate(Initial, oldBlock, witness)
 }
 
-// checkMarkMissing judges InitialEnd for a stream that asked for a mark and got
+// judgeMarkMissing judges InitialEnd for a stream that asked for a mark and got
 // none. It is certain only once something came that comes after the block.
-func (w *walk) checkMarkMissing() {
+func (w *walk) judgeMarkMissing() {
 	if !asksForEnd(w.stream) {
 		return
 	}
@@ -169,11 +162,11 @@ func (w *walk) checkMarkMissing() {
 			return // it may have come before the mark
 		}
 		if event.Type == model.Bookmark || event.Type == model.Modified || event.Type == model.Deleted {
-			w.violate(InitialEnd, i, fmt.Sprintf("%s came, but nothing has marked the end of the initial block", describeEvent(event)), event.RV)
+			w.violate(InitialEnd, markMissing, w.at(i, event.RV))
 			return
 		}
 	}
 	if w.judged() {
-		w.violateBlock(InitialEnd, "nothing has marked the end of the initial block")
+		w.violate(InitialEnd, markMissing, onStream(w.stream))
 	}
 }

@@ -1,89 +1,69 @@
 package linearizability
 
-import (
-	"fmt"
-	"slices"
+import "github.com/watchsim/watchsim/model"
 
-	"github.com/watchsim/watchsim/model"
-)
-
-// checkShared judges Shared by the censuses since the run has settled, those
+// judgeSharing judges Shared by the samples since the run has settled, those
 // among them that counted more client watches than there may be etcd watches.
 // Before that, etcd may still hold watches of connections that are dead, which
 // it has not been told. A count alone proves nothing: a connection may break at any
 // time, and its watch be open on the next before etcd knows that the last is dead.
 // What the count before showed as well is there to stay.
-func (c *checker) checkShared() {
+func judgeSharing(f *facts, out *findings) {
 	before := map[string]int{} // what the last count of a server showed on etcd
-	for i := range c.history.Censuses {
-		census := &c.history.Censuses[i]
+	for i := range f.history.Censuses {
+		census := &f.history.Censuses[i]
 		if census.Phase != model.Serving {
 			continue
 		}
 		held := min(census.EtcdWatches, before[census.Server])
 		before[census.Server] = census.EtcdWatches
-		if census.Time < c.settled() || census.Streams <= c.config.SharedMost {
+		if census.Time < f.settled || census.Streams <= f.config.MaxShared {
 			continue
 		}
-		c.counts.Shared++
-		if held > c.config.SharedMost {
-			c.violate(Shared, Witness{Client: census.Server},
-				fmt.Sprintf("server %s held %d watches on etcd for %d watches of clients at %s, when at most %d were allowed",
-					census.Server, census.EtcdWatches, census.Streams, at(census.Time), c.config.SharedMost))
+		out.judged.Shared++
+		if held > f.config.MaxShared {
+			out.violate(Shared, notShared, Witness{Client: census.Server, Census: census, Time: census.Time,
+				Got: int64(census.EtcdWatches), Want: int64(f.config.MaxShared)})
 		}
 	}
 }
 
-// checkReleased judges Released by the censuses taken after the clients have left,
+// judgeLeftovers judges Released by the samples taken after the clients have left,
 // and after the server has stopped. A stop before the run has settled is not
 // judged: a network that is cut keeps etcd from hearing of it.
-func (c *checker) checkReleased() {
+func judgeLeftovers(f *facts, out *findings) {
 	judged := map[string]bool{}
-	for i := range c.history.Censuses {
-		census := &c.history.Censuses[i]
-		if census.Phase == model.Serving || census.Time < c.settled() {
+	for i := range f.history.Censuses {
+		census := &f.history.Censuses[i]
+		if census.Phase == model.Serving || census.Time < f.settled {
 			continue
 		}
 		if census.Phase == model.Stopped && !judged[census.Server] {
 			judged[census.Server] = true
-			c.counts.Released++
+			out.judged.Released++
 		}
-		if left := leftovers(census, c.config.SharedMost); len(left) > 0 {
-			when := "after its clients had left"
-			if census.Phase == model.Stopped {
-				when = "after it had been stopped"
-			}
-			c.violate(Released, Witness{Client: census.Server},
-				fmt.Sprintf("server %s still held %s at %s, %s", census.Server, enumerate(left), at(census.Time), when))
+		if left := leftovers(census, f.config.MaxShared); len(left) > 0 {
+			out.violate(Released, notReleased, Witness{Client: census.Server, Census: census, Time: census.Time, Want: int64(f.config.MaxShared)})
 		}
 	}
 }
 
-// leftovers lists what a census counted and should not have.
+// leftovers lists what a sample counted and should not have.
 func leftovers(census *model.Census, own int) []string {
 	var left []string
 	add := func(count, most int, what string) {
 		if count > most {
-			left = append(left, fmt.Sprintf("%d %s", count, what))
+			left = append(left, model.Plural(count, what))
 		}
 	}
-	add(census.Streams, 0, "watches of clients")
-	add(census.Watchers, 0, "watchers in its cache")
+	add(census.Streams, 0, "client watch")
+	add(census.Watchers, 0, "cache watcher")
 	if census.Phase == model.Stopped {
-		add(census.EtcdWatches, 0, "watches on etcd")
-		add(census.Goroutines, 0, "goroutines")
+		add(census.EtcdWatches, 0, "etcd watch")
+		add(census.Goroutines, 0, "goroutine")
 	} else {
 		// The cache itself goes on watching.
-		add(census.EtcdWatches, own, "watches on etcd")
+		add(census.EtcdWatches, own, "etcd watch")
 	}
 	return left
-}
-
-// enumerate joins clauses as a sentence does.
-func enumerate(parts []string) string {
-	text := parts[len(parts)-1]
-	for _, part := range slices.Backward(parts[:len(parts)-1]) {
-		text = part + " and " + text
-	}
-	return text
 }

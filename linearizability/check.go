@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"strings"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -39,9 +38,9 @@ type Config struct {
 	// UnblockedBound is how long, in simulated time, the event of an acknowledged
 	// write may take to a client that reads at once, while another does not read.
 	UnblockedBound time.Duration
-	// SharedMost is how many watches on etcd a server may hold for one resource,
+	// MaxShared is how many watches on etcd a server may hold for one resource,
 	// however many clients watch.
-	SharedMost int
+	MaxShared int
 	// ViolationsPerSource is how many violations of one guarantee are reported
 	// for one stream or client; the rest is counted in Violation.More.
 	ViolationsPerSource int
@@ -67,175 +66,44 @@ func DefaultConfig() Config {
 		StreamTimeout:       30 * time.Minute,
 		RefreshBound:        refreshBound,
 		UnblockedBound:      unblockedBound,
-		SharedMost:          1,
+		MaxShared:           1,
 		ViolationsPerSource: 3,
 		Minimum:             Counts{Writes: 1, Events: 1},
 	}
 }
 
-// Check judges a history. It does not change it.
+// Check judges a history by all Rules. It does not change it.
 func Check(history *model.History, config Config) Verdict {
-	c := &checker{history: history, config: config, reported: map[source]*report{}}
-	c.count()
-	c.quiet = c.quietSince()
-	if c.checkRevision() {
-		c.store = model.NewStore(&history.Truth)
-		claims := c.claimWrites()
-		c.bounds = newBounds(claims.writes, history.Truth.Revision)
-		c.checkRegisters(claims)
-		c.checkGets()
-		c.checkLists()
-		walks := c.checkStreams()
-		c.gatherEvidence(walks)
-		c.checkRefusals()
-		c.crossCheck(walks)
-		c.checkUnrefused(walks)
-		c.checkClosed(walks)
-		c.checkResumed(walks)
-		c.checkMonotonic(walks)
-		c.checkInformers()
-		c.checkIsolated()
-		c.checkRefreshed()
-		c.checkUnblocked(claims.writes)
-		c.checkShared()
-		c.checkReleased()
-	}
-	return c.verdict()
-}
-
-// checker carries what the rules share.
-type checker struct {
-	history *model.History
-	config  Config
-	store   *model.Store
-	bounds  bounds
-	// evidence is by server.
-	evidence   map[string]*evidence
-	observed   []Observation
-	counts     Counts
-	violations []Violation
-	reported   map[source]*report
-	reasons    []string
-	// quiet is when the last fault had healed and the last write had ended.
-	quiet int64
-	// selections are what streams are owed, by what they ask for; selected is how
-	// many transitions they hold.
-	selections map[string]*selection
-	selected   int
-	// arrived is the buffer that walks take turns in using.
-	arrived []int
-}
-
-// source is what violations are limited by.
-type source struct {
-	guarantee *Guarantee
-	client    string
-	stream    int
-}
-
-// report counts a source's violations and knows the last one kept.
-type report struct{ count, last int }
-
-// violate reports a violation, or counts it if its source has had its share.
-func (c *checker) violate(guarantee *Guarantee, witness Witness, text string) {
-	from := source{guarantee: guarantee, client: witness.Client, stream: witness.Stream}
-	r := c.reported[from]
-	if r == nil {
-		r = &report{}
-		c.reported[from] = r
-	}
-	r.count++
-	if limit := c.config.ViolationsPerSource; limit > 0 && r.count > limit {
-		c.violations[r.last].More++
-		return
-	}
-	r.last = len(c.violations)
-	c.violations = append(c.violations, Violation{Guarantee: guarantee, Text: text, Witness: witness})
-}
-
-// undecided notes that a rule could not be decided.
-func (c *checker) undecided(reason string) { c.reasons = append(c.reasons, reason) }
-
-func (c *checker) verdict() Verdict {
-	v := Verdict{Outcome: Passed, Violations: c.violations, Observations: c.observed, Counts: c.counts}
-	reasons := c.reasons
-	for _, short := range c.counts.below(c.config.Minimum) {
-		reasons = append(reasons, "the history holds only "+short)
-	}
-	v.Reason = strings.Join(reasons, "; ")
-	switch {
-	case len(v.Violations) > 0:
-		v.Outcome = Failed
-	case len(reasons) > 0:
-		v.Outcome = Inconclusive
-	}
-	return v
-}
-
-// count fills in what can be counted without judging.
-func (c *checker) count() {
-	h := c.history
-	c.counts.Changes, c.counts.Compactions = len(h.Truth.Changes), len(h.Truth.Compactions)
-	c.counts.Faults = len(h.Faults)
-	c.countRelists()
-	for i := range h.Operations {
-		c.countOperation(&h.Operations[i])
-	}
-	for i := range h.Streams {
-		s := &h.Streams[i]
-		if s.Err != model.OK {
-			continue
+	f := newFacts(history, config)
+	v := Verdict{Outcome: Passed, Counts: counted(history)}
+	found := map[*pass]*findings{}
+	run := func(p *pass) *findings {
+		if found[p] == nil {
+			found[p] = &findings{most: config.ViolationsPerSource}
+			if f.ordered || p == revisions {
+				p.judge(f, found[p])
+			}
+			v.Counts = v.Counts.plus(found[p].judged)
+			v.Reasons = append(v.Reasons, found[p].reasons...)
+			v.Observations = append(v.Observations, found[p].observations...)
 		}
-		c.counts.Streams++
-		if s.Closed != model.Pending {
-			c.counts.Ended++
-		}
-		if s.ResumesStream != 0 || s.ResumesList != 0 {
-			c.counts.Resumed++
-		}
-		for j := range s.Events {
-			switch s.Events[j].Type {
-			case model.Bookmark:
-				c.counts.Bookmarks++
-			case model.Added, model.Modified, model.Deleted:
-				c.counts.Events++
+		return found[p]
+	}
+	for i := range Rules {
+		for _, violation := range run(Rules[i].pass).violations {
+			if violation.Guarantee == Rules[i].Guarantee {
+				v.Violations = append(v.Violations, violation)
 			}
 		}
 	}
-}
-
-func (c *checker) countOperation(op *model.Operation) {
+	run(crossChecks)
+	v.Reasons = append(v.Reasons, v.Counts.below(config.Minimum)...)
+	v.Reason = Joined(v.Reasons)
 	switch {
-	case isWrite(op) && unknown(op):
-		c.counts.UnknownWrites++
-	case isWrite(op) && op.Err == model.OK:
-		c.counts.Writes++
-	case isWrite(op):
-		c.counts.FailedWrites++
-	case unknown(op):
-	case op.Kind == model.Get && (op.Err == model.OK || op.Err == model.NotFound):
-		c.counts.Gets++
-	case op.Kind == model.List && op.Err == model.OK:
-		c.counts.Lists++
-		if op.Continues != 0 {
-			c.counts.Pages++
-		}
+	case len(v.Violations) > 0:
+		v.Outcome = Failed
+	case len(v.Reasons) > 0:
+		v.Outcome = Inconclusive
 	}
-}
-
-func isWrite(op *model.Operation) bool {
-	return op.Kind == model.Create || op.Kind == model.Update || op.Kind == model.Delete
-}
-
-// unknown reports whether the client never learned what became of its request.
-func unknown(op *model.Operation) bool {
-	return op.Err == model.Unknown || op.Return == model.Pending
-}
-
-// keyOf returns the key that a write or get is about.
-func keyOf(op *model.Operation) model.Key {
-	if op.Object != nil {
-		return op.Object.Key()
-	}
-	return model.Key{Namespace: op.Scope.Namespace, Name: op.Scope.Name}
+	return v
 }

@@ -1,16 +1,17 @@
 package linearizability
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/watchsim/watchsim/model"
 )
 
-// claims says which change in etcd each write made.
+// claims says which change in etcd each write made, and what is wrong with the
+// writes for which that can be said without a search.
 type claims struct {
 	writes    []write
 	registers []*register
+	findings
 }
 
 // register is one object's history: its versions in the truth, and the calls
@@ -53,18 +54,18 @@ const (
 //
 // Changes that no recorded operation made, such as objects that were there
 // before the clients came, are taken as given.
-func (c *checker) claimWrites() claims {
-	var all claims
+func claimWrites(history *model.History, store *model.Store, most int) claims {
+	all := claims{findings: findings{most: most}}
 	byKey := map[model.Key]*register{}
-	for i := range c.history.Operations {
-		op := &c.history.Operations[i]
-		if !isWrite(op) && !(op.Kind == model.Get && op.RV == model.RVUnset) {
+	for i := range history.Operations {
+		op := &history.Operations[i]
+		if !op.IsWrite() && !(op.Kind == model.Get && op.RV == model.RVUnset) {
 			continue
 		}
-		r := byKey[keyOf(op)]
+		r := byKey[op.Key()]
 		if r == nil {
-			r = newRegister(c.store.Versions(keyOf(op)))
-			byKey[keyOf(op)] = r
+			r = newRegister(store.Versions(op.Key()))
+			byKey[op.Key()] = r
 			all.registers = append(all.registers, r)
 		}
 		switch op.Kind {
@@ -73,11 +74,11 @@ func (c *checker) claimWrites() claims {
 		case model.Delete:
 			r.deletions = append(r.deletions, op)
 		default:
-			c.claimWrite(r, op, &all)
+			all.claimWrite(r, op)
 		}
 	}
 	for _, r := range all.registers {
-		c.claimDeletions(r, &all)
+		all.claimDeletions(r)
 		for version := range r.versions {
 			if !r.claimed[version] && r.versions[version].Object != nil {
 				r.given(version)
@@ -110,35 +111,30 @@ func newRegister(versions []model.Version) *register {
 }
 
 // claimWrite finds the version a create or update made.
-func (c *checker) claimWrite(r *register, op *model.Operation, all *claims) {
+func (all *claims) claimWrite(r *register, op *model.Operation) {
 	version, found := r.byValue[op.Object.Value]
 	if !found {
 		version = -1
 	} else if again, twice := r.again[op.Object.Value]; twice {
-		c.violate(Linearizable, witnessOf(op, r.versions[version].RV, r.versions[again].RV),
-			fmt.Sprintf("%s took effect twice, at RV %d and at RV %d", describeOperation(op),
-				r.versions[version].RV, r.versions[again].RV))
+		all.violate(Linearizable, tookEffectTwice, about(op, r.versions[version].RV, r.versions[again].RV))
 	}
 	switch {
-	case unknown(op):
+	case op.Lost():
 		if version >= 0 {
 			r.makes(op, version, math.MaxInt64)
 			all.writes = append(all.writes, write{op: op, rv: r.versions[version].RV})
 		}
 	case op.Err != model.OK:
 		if version >= 0 {
-			c.violate(guaranteeOfFailure(op), witnessOf(op, r.versions[version].RV),
-				fmt.Sprintf("%s returned %s, yet took effect at RV %d", describeOperation(op), op.Err, r.versions[version].RV))
+			all.violate(guaranteeOfFailure(op), failedYetCommitted, about(op, r.versions[version].RV))
 		}
 		r.observe(op)
 	case version < 0:
-		c.violate(Linearizable, witnessOf(op, op.ResultRV),
-			fmt.Sprintf("%s was acknowledged with %s, but etcd never committed it", describeOperation(op), describeOutcome(op)))
+		all.violate(Linearizable, neverCommitted, about(op, op.ResultRV))
 	default:
 		rv := r.versions[version].RV
 		if op.ResultRV != 0 && op.ResultRV != rv {
-			c.violate(Linearizable, witnessOf(op, rv),
-				fmt.Sprintf("%s was acknowledged with RV %d, but etcd committed it at RV %d", describeOperation(op), op.ResultRV, rv))
+			all.violate(Linearizable, committedElsewhere, about(op, rv))
 		}
 		r.makes(op, version, op.Return)
 		all.writes = append(all.writes, write{op: op, rv: rv, acknowledged: true})
@@ -165,7 +161,7 @@ func (r *register) add(c *call) {
 // observe adds a read or a refused write whose response says something about the
 // object's state.
 func (r *register) observe(op *model.Operation) {
-	if unknown(op) {
+	if op.Lost() {
 		return
 	}
 	switch op.Err {
@@ -181,8 +177,4 @@ func guaranteeOfFailure(op *model.Operation) *Guarantee {
 		return Preconditions
 	}
 	return Linearizable
-}
-
-func witnessOf(op *model.Operation, rvs ...int64) Witness {
-	return Witness{Client: op.Client, Operations: []*model.Operation{op}, RVs: rvs}
 }

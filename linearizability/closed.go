@@ -1,32 +1,31 @@
 package linearizability
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
 )
 
-// checkClosed judges Closed: whether each stream that ended had a reason to.
+// judgeEnds judges Closed: whether each stream that ended had a reason to.
 //
 // A stream that its client cancelled needs none, and one that was refused is
 // judged under Expired and TooLarge. Of the others, a connection can only have
 // been cut by a fault, and a server ends a stream because it is old, because its
-// consumer fell behind, or because the server stopped or its cache listed anew.
+// consumer fell behind, or because the server stopped or its cache listed again.
 // The rule is silent where one of these cannot be ruled out.
-func (c *checker) checkClosed(walks []*walk) {
-	hands := c.hands()
-	for _, w := range walks {
+func judgeEnds(f *facts, out *findings) {
+	hands := f.hands()
+	for _, w := range f.walks {
 		s := w.stream
 		if s.Err != model.OK || s.Closed == model.Pending || refusalOf(s) != model.OK {
 			continue
 		}
 		switch {
 		case s.Reason == model.ClosedByServer || s.Reason == model.ClosedByError || endsInError(s):
-			w.checkEnded(hands)
+			w.judgeEnded(hands, out)
 		case s.Reason == model.ClosedByReset:
-			w.checkCut(hands)
+			w.judgeCut(hands, out)
 		}
 	}
 }
@@ -37,32 +36,31 @@ func endsInError(s *model.Stream) bool {
 	return len(s.Events) > 0 && s.Events[len(s.Events)-1].Type == model.Error
 }
 
-// checkEnded judges a stream that its server ended.
-func (w *walk) checkEnded(hands hands) {
+// judgeEnded judges a stream that its server ended.
+func (w *walk) judgeEnded(hands hands, out *findings) {
 	s := w.stream
 	ended := s.Closed
 	if endsInError(s) {
 		ended = s.Events[len(s.Events)-1].Time
 	}
 	atMostQueued, known := w.queued(ended)
-	if w.isOld(ended) || !known || atMostQueued >= w.check.config.Backlog {
+	if w.isOld(ended) || !known || atMostQueued >= w.facts.config.Backlog {
 		return
 	}
-	text := fmt.Sprintf("its server ended it at %s, but at most %d events can have been waiting for its consumer, less than the %d that a server holds back",
-		at(ended), atMostQueued, w.check.config.Backlog)
 	began := s.Call
 	if w.newest != nil {
-		began = max(began, w.check.bounds.notBefore(w.newest.RV))
+		began = max(began, w.facts.bounds.notBefore(w.newest.RV))
 	}
-	if other := w.check.evidence[s.Server].survivor(began, ended); other != nil && other != w {
-		witness := w.witness(other.newest.RV)
-		witness.Events = []*model.Event{other.newest}
-		w.check.violate(Closed, witness, fmt.Sprintf("%s: %s; and the server neither stopped nor listed anew, as %s went on and brought %s",
-			describeStream(s), text, describeStream(other.stream), describeEvent(other.newest)))
+	if other := w.facts.witnesses[s.Server].survivor(began, ended); other != nil && other != w {
+		witness := onStream(s, other.newest.RV).want(int64(w.facts.config.Backlog)).got(int64(atMostQueued)).proof(other.stream, nil)
+		witness.Events, witness.Time = []*model.Event{other.newest}, ended
+		out.violate(Closed, endedAlone, witness)
 		return
 	}
 	if !hands.mayEnd(s.Server, ended) {
-		w.violateBlock(Closed, text+"; and nothing had happened by then that makes a server stop or list anew")
+		witness := onStream(s).want(int64(w.facts.config.Backlog)).got(int64(atMostQueued))
+		witness.Time = ended
+		out.violate(Closed, endedCauseless, witness)
 	}
 }
 
@@ -70,7 +68,7 @@ func (w *walk) checkEnded(hands hands) {
 func (w *walk) isOld(ended int64) bool {
 	most := time.Duration(w.stream.Timeout)
 	if most == 0 {
-		most = w.check.config.StreamTimeout
+		most = w.facts.config.StreamTimeout
 	}
 	return most > 0 && ended-w.stream.Call >= most.Nanoseconds()
 }
@@ -85,8 +83,8 @@ func (w *walk) isOld(ended int64) bool {
 // is taken out of the queue. Until one of these has come, all counts that had not
 // been dispatched when the stream opened, or has not arrived.
 func (w *walk) queued(ended int64) (count int, known bool) {
-	s, c := w.stream, w.check
-	if c.config.Backlog == 0 {
+	s, f := w.stream, w.facts
+	if f.config.Backlog == 0 {
 		return 0, false
 	}
 	registered := s.Return
@@ -99,27 +97,29 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 		}
 	}
 	after := int64(0)
-	if limit := c.bounds.atMost(registered); w.newest != nil && w.newest.RV > limit {
+	if limit := f.bounds.atMost(registered); w.newest != nil && w.newest.RV > limit {
 		after = w.newest.RV
-	} else if dispatched, ok := c.evidence[s.Server].dispatchedBefore(s.Call); ok {
+	} else if dispatched, ok := f.witnesses[s.Server].dispatched().before(s.Call); ok {
 		after = min(dispatched.rv, w.high)
 	}
-	count = c.store.CountChanges(after, c.bounds.atMost(ended))
+	count = f.store.CountChanges(after, f.bounds.atMost(ended))
 	if s.Bookmarks {
-		if c.config.BookmarkEvery == 0 {
+		if f.config.BookmarkEvery == 0 {
 			return 0, false
 		}
-		count += 3 + int((ended-s.Call)/c.config.BookmarkEvery.Nanoseconds())
+		count += 3 + int((ended-s.Call)/f.config.BookmarkEvery.Nanoseconds())
 	}
 	return count, true
 }
 
-// checkCut judges a stream whose connection broke. Nothing but a fault between
+// judgeCut judges a stream whose connection broke. Nothing but a fault between
 // the two ends, or at one of them, breaks a connection.
-func (w *walk) checkCut(hands hands) {
+func (w *walk) judgeCut(hands hands, out *findings) {
 	s := w.stream
 	if !hands.mayCut(s) {
-		w.violateBlock(Closed, fmt.Sprintf("its connection was lost by %s, but nothing had happened to either end of it or in between", at(s.Closed)))
+		witness := onStream(s)
+		witness.Time = s.Closed
+		out.violate(Closed, connectionLost, witness)
 	}
 }
 
@@ -136,26 +136,26 @@ type hands struct {
 	cutsWide []*model.Fault            // those that name nobody
 }
 
-func (c *checker) hands() hands {
-	h := hands{history: c.history, clients: map[string]bool{}, servers: map[string]bool{},
+func (f *facts) hands() hands {
+	h := hands{history: f.history, clients: map[string]bool{}, servers: map[string]bool{},
 		firstAt: map[string]int64{}, cuts: map[string][]*model.Fault{}}
-	for i := range c.history.Operations {
-		h.clients[c.history.Operations[i].Client], h.servers[c.history.Operations[i].Server] = true, true
+	for i := range f.history.Operations {
+		h.clients[f.history.Operations[i].Client], h.servers[f.history.Operations[i].Server] = true, true
 	}
-	for i := range c.history.Streams {
-		h.clients[c.history.Streams[i].Client], h.servers[c.history.Streams[i].Server] = true, true
+	for i := range f.history.Streams {
+		h.clients[f.history.Streams[i].Client], h.servers[f.history.Streams[i].Server] = true, true
 	}
-	for i := range c.history.Faults {
-		h.add(&c.history.Faults[i])
+	for i := range f.history.Faults {
+		h.add(&f.history.Faults[i])
 	}
-	for _, compaction := range c.history.Truth.Compactions {
-		// A cache whose watch on etcd is behind the compaction has to list anew.
+	for _, compaction := range f.history.Truth.Compactions {
+		// A cache whose watch on etcd is behind the compaction has to list again.
 		h.everywhere(max(0, compaction.Time))
 	}
 	return h
 }
 
-// add sorts a fault by what it can have ended. A server lists anew because of
+// add sorts a fault by what it can have ended. A server lists again because of
 // what happens to itself, to etcd, or between the two; of processes that are
 // neither clients nor servers the history says nothing, so they are etcd's.
 func (h *hands) add(fault *model.Fault) {
@@ -197,7 +197,7 @@ func (h *hands) everywhere(time int64) {
 }
 
 // mayEnd reports whether something had happened by the given time that can make a
-// server stop or list anew. There is no saying how long it takes a cache to
+// server stop or list again. There is no saying how long it takes a cache to
 // notice, so it may have happened at any time before.
 func (h *hands) mayEnd(server string, by int64) bool {
 	if h.first != nil && *h.first <= by {

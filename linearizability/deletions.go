@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -18,17 +17,17 @@ import (
 // deletion, the one called first can, and the others are taken to have had no
 // effect. Which of the rest made which deletion is left to the search; without
 // narrowing them down, it would grow exponentially with their number.
-func (c *checker) claimDeletions(r *register, all *claims) {
+func (all *claims) claimDeletions(r *register) {
 	var acknowledged, lost, refused []*model.Operation
 	for _, op := range r.deletions {
 		switch {
-		case unknown(op):
+		case op.Lost():
 			lost = append(lost, op)
 		case op.Err != model.OK:
 			refused = append(refused, op)
 			r.observe(op)
 		case op.ResultRV != 0:
-			c.claimDeletionByRV(r, op, all)
+			all.claimDeletionByRV(r, op)
 		default:
 			acknowledged = append(acknowledged, op)
 		}
@@ -52,7 +51,7 @@ func (c *checker) claimDeletions(r *register, all *claims) {
 		r.add(&call{op: op, begin: op.Call, end: math.MaxInt64, effect: mayDelete})
 	}
 	if needed > len(lost) {
-		c.reportDeletions(r.versions[left[len(left)-1]].RV, append(lost, acknowledged...), refused)
+		all.reportDeletions(r.versions[left[len(left)-1]].RV, append(lost, acknowledged...), refused)
 		for range needed - len(lost) {
 			r.add(&call{begin: math.MinInt64, end: math.MaxInt64, effect: mayDelete})
 		}
@@ -86,16 +85,14 @@ func (r *register) possibleDeletes(lost []*model.Operation, left []int, needed i
 }
 
 // claimDeletionByRV finds the version that an acknowledged deletion names.
-func (c *checker) claimDeletionByRV(r *register, op *model.Operation, all *claims) {
+func (all *claims) claimDeletionByRV(r *register, op *model.Operation) {
 	version, found := slices.BinarySearchFunc(r.versions, op.ResultRV, func(v model.Version, rv int64) int { return cmp.Compare(v.RV, rv) })
 	if found && r.versions[version].Object == nil && !r.claimed[version] {
 		r.makes(op, version, op.Return)
 		all.writes = append(all.writes, write{op: op, rv: op.ResultRV, acknowledged: true})
 		return
 	}
-	c.violate(Linearizable, witnessOf(op, op.ResultRV),
-		fmt.Sprintf("%s was acknowledged with RV %d, but etcd committed no such deletion, or another delete has claimed it",
-			describeOperation(op), op.ResultRV))
+	all.violate(Linearizable, noSuchDeletion, about(op, op.ResultRV))
 }
 
 func (r *register) unclaimedDeletions() []int {
@@ -111,16 +108,11 @@ func (r *register) unclaimedDeletions() []int {
 // reportDeletions reports that there were more deletions than deletes that can
 // have made them. Where nobody ever tried to delete the object, that is taken as
 // given: something outside the history did.
-func (c *checker) reportDeletions(last int64, possible, refused []*model.Operation) {
+func (all *claims) reportDeletions(last int64, possible, refused []*model.Operation) {
 	switch {
 	case len(possible) > 0:
-		op := possible[0]
-		c.violate(Linearizable, witnessOf(op, last),
-			fmt.Sprintf("%s returned %s, and etcd committed more deletions of the object, the last at RV %d, than it and others can have made",
-				describeOperation(op), describeOutcome(op), last))
+		all.violate(Linearizable, surplusDeletion, about(possible[0], last))
 	case len(refused) > 0:
-		op := refused[0]
-		c.violate(guaranteeOfFailure(op), witnessOf(op, last),
-			fmt.Sprintf("%s returned %s, but no other operation can have made the deletion at RV %d", describeOperation(op), op.Err, last))
+		all.violate(guaranteeOfFailure(refused[0]), unexplainedDeletion, about(refused[0], last))
 	}
 }

@@ -8,78 +8,84 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// flaw is how one object of a state differs from what it should be.
-type flaw int
+// Flaw is how one object of a state differs from what it should be.
+type Flaw int
 
+// The flaws.
 const (
-	missing flaw = iota // not there at all
-	foreign             // there, but not part of the state
-	doubled             // there more than once
-	stale               // at another RV than the state's
-	altered             // at the right RV, with another content
+	Missing Flaw = iota // not there at all
+	Foreign             // there, but not part of the state
+	Doubled             // there more than once
+	Stale               // at another RV than the state's
+	Altered             // at the right RV, with another content
 )
 
-// difference is one flaw of a state. want is nil for foreign, got for missing.
-type difference struct {
-	flaw      flaw
-	want, got *model.Object
+// String returns the flaw's name.
+func (f Flaw) String() string {
+	return [...]string{"missing", "foreign", "doubled", "stale", "altered"}[f]
+}
+
+// Difference is one flaw of a state. Want is nil for Foreign, Got for Missing.
+type Difference struct {
+	Flaw      Flaw
+	Want, Got *model.Object
 }
 
 // compareStates returns how got differs from want, which is in order of keys.
 // The order of got does not matter. It is nil if they are the same.
-func compareStates(want, got []*model.Object) []difference {
+func compareStates(want, got []*model.Object) []Difference {
 	if slices.EqualFunc(want, got, (*model.Object).Equal) {
 		return nil
 	}
 	sorted := slices.Clone(got)
 	slices.SortStableFunc(sorted, func(a, b *model.Object) int { return a.Key().Compare(b.Key()) })
 
-	var differences []difference
+	var differences []Difference
 	i := 0
 	for j, object := range sorted {
 		if j > 0 && sorted[j-1].Key() == object.Key() {
-			differences = append(differences, difference{flaw: doubled, want: sorted[j-1], got: object})
+			differences = append(differences, Difference{Flaw: Doubled, Want: sorted[j-1], Got: object})
 			continue
 		}
 		for i < len(want) && want[i].Key().Compare(object.Key()) < 0 {
-			differences = append(differences, difference{flaw: missing, want: want[i]})
+			differences = append(differences, Difference{Flaw: Missing, Want: want[i]})
 			i++
 		}
 		if i == len(want) || want[i].Key() != object.Key() {
-			differences = append(differences, difference{flaw: foreign, got: object})
+			differences = append(differences, Difference{Flaw: Foreign, Got: object})
 			continue
 		}
 		if want[i].RV != object.RV {
-			differences = append(differences, difference{flaw: stale, want: want[i], got: object})
+			differences = append(differences, Difference{Flaw: Stale, Want: want[i], Got: object})
 		} else if !want[i].Equal(object) {
-			differences = append(differences, difference{flaw: altered, want: want[i], got: object})
+			differences = append(differences, Difference{Flaw: Altered, Want: want[i], Got: object})
 		}
 		i++
 	}
 	for ; i < len(want); i++ {
-		differences = append(differences, difference{flaw: missing, want: want[i]})
+		differences = append(differences, Difference{Flaw: Missing, Want: want[i]})
 	}
 	return differences
 }
 
-func (d difference) String() string {
-	switch d.flaw {
-	case missing:
-		return fmt.Sprintf("%s at RV %d is missing", d.want.Key(), d.want.RV)
-	case foreign:
-		return fmt.Sprintf("%s at RV %d does not belong", d.got.Key(), d.got.RV)
-	case doubled:
-		return fmt.Sprintf("%s is there twice, at RV %d and at RV %d", d.got.Key(), d.want.RV, d.got.RV)
-	case stale:
-		return fmt.Sprintf("%s is at RV %d instead of RV %d", d.got.Key(), d.got.RV, d.want.RV)
+func (d Difference) String() string {
+	switch d.Flaw {
+	case Missing:
+		return fmt.Sprintf("%s (RV %d) is missing", d.Want.Key(), d.Want.RV)
+	case Foreign:
+		return fmt.Sprintf("%s (RV %d) does not belong", d.Got.Key(), d.Got.RV)
+	case Doubled:
+		return fmt.Sprintf("%s is there twice, at RV %d and at RV %d", d.Got.Key(), d.Want.RV, d.Got.RV)
+	case Stale:
+		return fmt.Sprintf("%s is at RV %d instead of RV %d", d.Got.Key(), d.Got.RV, d.Want.RV)
 	}
-	return fmt.Sprintf("%s has %s", d.got.Key(), describeDifference(d.want, d.got))
+	return fmt.Sprintf("%s has %s", d.Got.Key(), model.DescribeDifference(d.Want, d.Got))
 }
 
 // differencesShown limits how many differences of one state a text spells out.
 const differencesShown = 3
 
-func describeDifferences(differences []difference) string {
+func describeDifferences(differences []Difference) string {
 	var parts []string
 	for i, d := range differences {
 		if i == differencesShown {
@@ -92,13 +98,13 @@ func describeDifferences(differences []difference) string {
 }
 
 // rvs returns the revisions that a set of differences is about.
-func rvs(differences []difference) []int64 {
+func rvs(differences []Difference) []int64 {
 	var all []int64
 	for _, d := range differences {
-		if d.want != nil {
-			all = append(all, d.want.RV)
+		if d.Want != nil {
+			all = append(all, d.Want.RV)
 		} else {
-			all = append(all, d.got.RV)
+			all = append(all, d.Got.RV)
 		}
 	}
 	return all

@@ -3,21 +3,24 @@ package linearizability
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/watchsim/watchsim/model"
 )
 
 // evidence is what the streams of one server witness together about its cache.
 // A cache keeps all its streams fed from one sequence of changes, and ends all
-// of them when it stops or lists anew.
+// of them when it stops or lists again.
 type evidence struct {
-	check *checker
+	facts *facts
 	// begun are the streams that certainly reached the cache, by Return; of
 	// furthest, each is the one among begun up to there that got the newest event.
 	begun, furthest []*walk
-	// sent is what the server had sent by a time, dispatched that part of it which
-	// cannot have been in the cache when the stream opened; nil until asked for.
-	sent, dispatched staircase
+	// sent is the newest change that the server had sent to anyone by a time.
+	// dispatched are those among them that had reached streams which were open when
+	// they were committed: everything up to such a change had been handed to all
+	// streams of the server. Few histories need either.
+	sent, dispatched func() staircase
 	// expired are the answers that an RV is no longer held.
 	expired staircase
 }
@@ -56,15 +59,19 @@ func (s staircase) before(time int64) (stair, bool) {
 }
 
 // gatherEvidence sorts the walks by server.
-func (c *checker) gatherEvidence(walks []*walk) {
-	c.evidence = map[string]*evidence{}
+func gatherEvidence(f *facts) map[string]*evidence {
+	all := map[string]*evidence{}
 	refusals := map[string][]stair{}
-	for _, w := range walks {
+	for _, w := range f.walks {
 		s := w.stream
-		e := c.evidence[s.Server]
+		e := all[s.Server]
 		if e == nil {
-			e = &evidence{check: c}
-			c.evidence[s.Server] = e
+			e = &evidence{facts: f}
+			e.sent = sync.OnceValue(func() staircase { return e.collect(func(*walk) int64 { return 0 }) })
+			e.dispatched = sync.OnceValue(func() staircase {
+				return e.collect(func(w *walk) int64 { return f.bounds.atMost(w.stream.Return) })
+			})
+			all[s.Server] = e
 		}
 		switch refusalOf(s) {
 		case model.OK:
@@ -77,7 +84,7 @@ func (c *checker) gatherEvidence(walks []*walk) {
 			}
 		}
 	}
-	for server, e := range c.evidence {
+	for server, e := range all {
 		e.expired = newStaircase(refusals[server])
 		slices.SortStableFunc(e.begun, func(a, b *walk) int { return cmp.Compare(a.stream.Return, b.stream.Return) })
 		e.furthest = slices.Clone(e.begun)
@@ -87,6 +94,7 @@ func (c *checker) gatherEvidence(walks []*walk) {
 			}
 		}
 	}
+	return all
 }
 
 // mayBypassCache reports whether a stream may be served from etcd: some caches
@@ -103,36 +111,17 @@ func newestRV(w *walk) int64 {
 }
 
 // survivor returns a stream that shows that the cache neither stopped nor listed
-// anew between two times: it began before the first, and brought a change that
+// again between two times: it began before the first, and brought a change that
 // was committed after the second. It is nil if there is none.
 func (e *evidence) survivor(from, to int64) *walk {
 	i, _ := slices.BinarySearchFunc(e.begun, from, func(w *walk, time int64) int { return cmp.Compare(w.stream.Return, time) })
 	if i == 0 {
 		return nil
 	}
-	if w := e.furthest[i-1]; newestRV(w) > e.check.bounds.atMost(to) {
+	if w := e.furthest[i-1]; newestRV(w) > e.facts.bounds.atMost(to) {
 		return w
 	}
 	return nil
-}
-
-// sentBefore returns the newest change that the server had sent to anyone before
-// a time.
-func (e *evidence) sentBefore(time int64) (stair, bool) {
-	if e.sent == nil {
-		e.sent = e.collect(func(*walk) int64 { return 0 })
-	}
-	return e.sent.before(time)
-}
-
-// dispatchedBefore returns the newest change that had reached streams, before a
-// time, which were open when it was committed. Everything up to it had been
-// handed to all streams of the server.
-func (e *evidence) dispatchedBefore(time int64) (stair, bool) {
-	if e.dispatched == nil {
-		e.dispatched = e.collect(func(w *walk) int64 { return e.check.bounds.atMost(w.stream.Return) })
-	}
-	return e.dispatched.before(time)
 }
 
 // collect builds the staircase of the changes above an RV that each stream has a
@@ -143,7 +132,7 @@ func (e *evidence) collect(above func(*walk) int64) staircase {
 		highest := above(w)
 		for i := range w.stream.Events {
 			event := &w.stream.Events[i]
-			if isData(event) && event.RV > highest && event.RV <= e.check.history.Truth.Revision {
+			if event.IsData() && event.RV > highest && event.RV <= e.facts.history.Truth.Revision {
 				highest = event.RV
 				stairs = append(stairs, stair{time: event.Time, rv: event.RV, walk: w, event: event})
 			}

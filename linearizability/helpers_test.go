@@ -20,7 +20,7 @@ func judge(t *testing.T, h *model.History, want guarantees) linearizability.Verd
 	for _, violation := range verdict.Violations {
 		require.ErrorIs(t, violation, violation.Guarantee)
 		require.ErrorIs(t, verdict.Err(), violation.Guarantee)
-		require.NotEmpty(t, violation.Text)
+		require.NotEmpty(t, violation.Sentence())
 		got = append(got, violation.Guarantee.Name)
 	}
 	for _, guarantee := range want {

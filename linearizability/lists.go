@@ -1,29 +1,26 @@
 package linearizability
 
-import (
-	"fmt"
+import "github.com/watchsim/watchsim/model"
 
-	"github.com/watchsim/watchsim/model"
-)
-
-// checkLists judges every list and every page of one.
-func (c *checker) checkLists() {
-	pages := c.newPages()
-	for i := range c.history.Operations {
-		op := &c.history.Operations[i]
-		if op.Kind != model.List || unknown(op) || op.Err != model.OK {
+// judgeReads judges the gets that name a resourceVersion, every list, and every
+// page of one.
+func judgeReads(f *facts, out *findings) {
+	judgeGets(f, out)
+	for i := range f.history.Operations {
+		op := &f.history.Operations[i]
+		if op.Kind != model.List || op.Lost() || op.Err != model.OK {
 			continue
 		}
-		p, known := pages.of(op)
+		p, known := f.pages.of(op)
 		if !known {
-			c.undecided(fmt.Sprintf("%s continues a list that the history lacks", describeOperation(op)))
+			out.undecided(HistoryIncomplete, "%s continues a list that the history lacks", op.Describe())
 			continue
 		}
-		c.checkListState(op, p)
+		f.judgeListState(op, p, out)
 		if op.Continues == 0 {
-			c.checkListFreshness(op)
+			f.judgeListFreshness(op, out)
 		} else {
-			c.checkPageRV(op, p)
+			f.judgePageRV(op, p, out)
 		}
 	}
 }
@@ -56,44 +53,44 @@ func freshnessOf(op *model.Operation) freshness {
 	return notOlderThan
 }
 
-// checkListFreshness judges whether a first page is at an RV that the request
+// judgeListFreshness judges whether a first page is at an RV that the request
 // allows. It is a scan where a search would do as well: the RV of a list says
 // which writes it has seen.
-func (c *checker) checkListFreshness(op *model.Operation) {
+func (f *facts) judgeListFreshness(op *model.Operation, out *findings) {
+	witness := about(op, op.ResultRV)
+	witness.Want = op.RV
 	switch freshnessOf(op) {
 	case mostRecent:
-		if rv, before := c.bounds.atLeast(op.Call); op.ResultRV < rv {
-			c.violate(MostRecent, Witness{Client: op.Client, Operations: []*model.Operation{op, before}, RVs: []int64{op.ResultRV, rv}},
-				fmt.Sprintf("%s is at RV %d, but %s had returned with RV %d before", describeOperation(op), op.ResultRV, describeOperation(before), rv))
+		if rv, before := f.bounds.atLeast(op.Call); op.ResultRV < rv {
+			out.violate(MostRecent, staleRead, about(op, op.ResultRV, rv).after(before))
 		}
 	case notOlderThan:
 		if op.ResultRV < op.RV {
-			c.violate(NotOlderThan, witnessOf(op, op.ResultRV),
-				fmt.Sprintf("%s is at RV %d", describeOperation(op), op.ResultRV))
+			out.violate(NotOlderThan, olderThanAsked, witness)
 		}
 	case exactly:
 		if op.ResultRV != op.RV {
-			c.violate(Exact, witnessOf(op, op.ResultRV),
-				fmt.Sprintf("%s is at RV %d", describeOperation(op), op.ResultRV))
+			out.violate(Exact, notExact, witness)
 		}
 	case anyState:
-		// Any state that was real will do, and checkListState judges that.
+		// Any state that was real will do, and judgeListState judges that.
 	}
 }
 
-// checkListState judges whether a list or page holds what it must at the RV it
+// judgeListState judges whether a list or page holds what it must at the RV it
 // returned, and whether that RV was real by then.
-func (c *checker) checkListState(op *model.Operation, p page) {
-	if latest := c.bounds.atMost(op.Return); op.ResultRV < 1 || op.ResultRV > latest {
+func (f *facts) judgeListState(op *model.Operation, p page, out *findings) {
+	witness := about(op, op.ResultRV)
+	if latest := f.bounds.atMost(op.Return); op.ResultRV < 1 || op.ResultRV > latest {
 		guarantee := ExactState
 		if op.Continues == 0 && freshnessOf(op) == anyState {
 			guarantee = Any
 		}
-		c.violate(guarantee, witnessOf(op, op.ResultRV),
-			fmt.Sprintf("%s is at RV %d, but etcd was at most at revision %d by then", describeOperation(op), op.ResultRV, latest))
+		witness.Want = latest
+		out.violate(guarantee, futureRead, witness)
 		return
 	}
-	want := p.rest(c.store.List(p.first.Scope, p.first.Selector, op.ResultRV))
+	want := p.rest(f.store.List(p.first.Scope, p.first.Selector, op.ResultRV))
 	got := pointers(op.Objects)
 	left := 0
 	if op.HasMore && len(got) < len(want) {
@@ -101,7 +98,7 @@ func (c *checker) checkListState(op *model.Operation, p page) {
 		left = len(want) - len(got)
 		want = want[:len(got)]
 	}
-	c.checkPageShape(op, left)
+	judgePageShape(op, left, out)
 	differences := compareStates(want, got)
 	if len(differences) == 0 {
 		return
@@ -109,11 +106,11 @@ func (c *checker) checkListState(op *model.Operation, p page) {
 	guarantee := ExactState
 	if op.Continues != 0 || op.HasMore {
 		for _, d := range differences {
-			if d.flaw == missing || d.flaw == doubled || d.flaw == foreign {
+			if d.Flaw == Missing || d.Flaw == Doubled || d.Flaw == Foreign {
 				guarantee = Paged
 			}
 		}
 	}
-	c.violate(guarantee, witnessOf(op, rvs(differences)...),
-		fmt.Sprintf("%s is not the state at its RV %d: %s", describeOperation(op), op.ResultRV, describeDifferences(differences)))
+	witness.RVs, witness.Want, witness.Differences = rvs(differences), op.ResultRV, differences
+	out.violate(guarantee, wrongState, witness)
 }

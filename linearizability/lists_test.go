@@ -92,8 +92,7 @@ func TestListItemContent(t *testing.T) {
 	list := listed(model.Operation{RV: 0}, 10, 7, 4, 9)
 	list.Objects[1].Value = "other"
 	verdict := judge(t, listHistory(list), guarantees{linearizability.ExactState})
-	require.Equal(t, `operation 1 of client c1 on server s1 (list all objects at RV 0, 500ns to 510ns) is not the state at its RV 10: `+
-		`a/y has value "other" instead of "v4"`, verdict.Violations[0].Text)
+	require.Equal(t, `c1's list of all objects (operation 1) is not the state at RV 10: a/y has value "other" instead of "v4"`, verdict.Violations[0].Sentence())
 }
 
 func TestPages(t *testing.T) {

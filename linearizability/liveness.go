@@ -1,10 +1,6 @@
 package linearizability
 
-import (
-	"fmt"
-
-	"github.com/watchsim/watchsim/model"
-)
+import "github.com/watchsim/watchsim/model"
 
 // consumers that may lawfully lag behind at the end of a run.
 const (
@@ -15,10 +11,10 @@ const (
 
 // quietSince returns when the last fault had healed and the last write had
 // ended. A write that never returned counts from its call.
-func (c *checker) quietSince() int64 {
-	quiet := c.history.Healed
-	for i := range c.history.Operations {
-		if op := &c.history.Operations[i]; isWrite(op) {
+func quietSince(history *model.History) int64 {
+	quiet := history.Healed
+	for i := range history.Operations {
+		if op := &history.Operations[i]; op.IsWrite() {
 			quiet = max(quiet, op.Call, op.Return)
 		}
 	}
@@ -27,8 +23,8 @@ func (c *checker) quietSince() int64 {
 
 // quietLongEnough reports whether what began at the given time has had the
 // delivery bound to see the last change.
-func (c *checker) quietLongEnough(began int64) bool {
-	return c.history.End-max(c.quiet, began) >= c.config.DeliveryBound.Nanoseconds()
+func (f *facts) quietLongEnough(began int64) bool {
+	return f.history.End-max(f.quiet, began) >= f.config.DeliveryBound.Nanoseconds()
 }
 
 // judged reports whether the stream must have everything by the end of the run:
@@ -36,18 +32,20 @@ func (c *checker) quietLongEnough(began int64) bool {
 func (w *walk) judged() bool {
 	s := w.stream
 	return s.Err == model.OK && s.Return != model.Pending && s.Closed == model.Pending &&
-		s.Consumer != slowConsumer && s.Consumer != stalledConsumer && w.check.quietLongEnough(s.Return)
+		s.Consumer != slowConsumer && s.Consumer != stalledConsumer && w.facts.quietLongEnough(s.Return)
 }
 
-// checkDelivered judges Delivered for a stream that was open at the end. What a
+// judgeDelivered judges Delivered for a stream that was open at the end. What a
 // later event has already shown to be missing is a gap, not a delay.
-func (w *walk) checkDelivered() {
+func (w *walk) judgeDelivered() {
 	if !w.judged() {
 		return
 	}
-	w.check.counts.Delivered++
+	w.found.judged.Delivered++
 	if w.partial {
-		w.violateBlock(Delivered, fmt.Sprintf("the initial block was still incomplete when the run ended at %s", at(w.check.history.End)))
+		witness := onStream(w.stream)
+		witness.Time = w.facts.history.End
+		w.violate(Delivered, blockUnfinished, witness)
 		return
 	}
 	first, count := -1, 0
@@ -59,27 +57,26 @@ func (w *walk) checkDelivered() {
 		}
 	}
 	if count > 0 {
-		w.violateBlock(Delivered, fmt.Sprintf("%d events had not arrived when the run ended at %s, the first being %s",
-			count, at(w.check.history.End), describeTransition(&w.owed[first])), w.owed[first].RV)
+		witness := onStream(w.stream, w.owed[first].RV).owing(&w.owed[first]).got(int64(count))
+		witness.Time = w.facts.history.End
+		w.violate(Delivered, undelivered, witness)
 	}
 }
 
-// checkInformers judges Converged.
-func (c *checker) checkInformers() {
-	if !c.quietLongEnough(0) {
+// judgeInformers judges Converged.
+func judgeInformers(f *facts, out *findings) {
+	if !f.quietLongEnough(0) {
 		return
 	}
-	for i := range c.history.Informers {
-		informer := &c.history.Informers[i]
-		c.counts.Informers++
-		want := c.store.List(informer.Scope, model.Selector{}, c.store.LastRV())
+	for i := range f.history.Informers {
+		informer := &f.history.Informers[i]
+		out.judged.Informers++
+		want := f.store.List(informer.Scope, model.Selector{}, f.store.LastRV())
 		differences := compareStates(want, pointers(informer.Objects))
 		if len(differences) == 0 {
 			continue
 		}
-		c.violate(Converged, Witness{Client: informer.Client, RVs: rvs(differences)},
-			fmt.Sprintf("the informer of client %s on server %s (%s, last at RV %d) does not hold the last state when the run ended at %s: %s",
-				informer.Client, informer.Server, describeQuery(informer.Scope, model.Selector{}), informer.LastSyncRV,
-				at(c.history.End), describeDifferences(differences)))
+		out.violate(Converged, informerDiffers, Witness{Client: informer.Client, Informer: informer, RVs: rvs(differences),
+			Got: informer.LastSyncRV, Differences: differences, Time: f.history.End})
 	}
 }

@@ -2,27 +2,26 @@ package linearizability
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/watchsim/watchsim/model"
 )
 
-// checkMonotonic judges Monotonic: what each client is shown against what it had
+// judgeViews judges Monotonic: what each client is shown against what it had
 // seen before. Reads that name the state they want, such as a watch from an RV or
 // a list of exactly one, are the client's own wish and are left out.
 //
 // A read of any state (RV 0) and one that is not older than an RV may come from
 // a server's cache. No cache goes back behind what it has sent to a stream, not
-// even when it lists anew, as it then lists what etcd has. That is all: another
+// even when it lists again, as it then lists what etcd has. That is all: another
 // server may lag behind, and so may a cache behind a list or get that etcd itself
 // answered. An older state is then no failure but TimeTravel, which is what makes
 // a client that comes back after a crash unsafe (kubernetes/kubernetes #59848).
 //
 // A read of the newest state is at least as new as anything that was ever seen.
-func (c *checker) checkMonotonic(walks []*walk) {
-	for _, client := range c.viewers(walks) {
-		client.judge(c)
+func judgeViews(f *facts, out *findings) {
+	for _, client := range f.viewers() {
+		client.judge(f, out)
 	}
 }
 
@@ -57,7 +56,7 @@ type sight struct {
 
 // viewers gathers what concerns each client that looks at all, in the order in
 // which clients appear.
-func (c *checker) viewers(walks []*walk) []*viewer {
+func (f *facts) viewers() []*viewer {
 	var all []*viewer
 	byName := map[string]*viewer{}
 	of := func(client string) *viewer {
@@ -69,9 +68,9 @@ func (c *checker) viewers(walks []*walk) []*viewer {
 		}
 		return v
 	}
-	for i := range c.history.Operations {
-		op := &c.history.Operations[i]
-		if (op.Kind != model.List && op.Kind != model.Get) || unknown(op) {
+	for i := range f.history.Operations {
+		op := &f.history.Operations[i]
+		if (op.Kind != model.List && op.Kind != model.Get) || op.Lost() {
 			continue
 		}
 		v := of(op.Client)
@@ -82,7 +81,7 @@ func (c *checker) viewers(walks []*walk) []*viewer {
 			v.looks = append(v.looks, look{call: op.Call, server: op.Server, asks: asks, op: op})
 		}
 	}
-	for _, w := range walks {
+	for _, w := range f.walks {
 		s := w.stream
 		if s.Err != model.OK {
 			continue
@@ -141,7 +140,7 @@ func (s seen) accumulate() {
 }
 
 // judge compares each look with what had been seen before its call.
-func (v *viewer) judge(c *checker) {
+func (v *viewer) judge(f *facts, out *findings) {
 	slices.SortStableFunc(v.looks, func(a, b look) int { return cmp.Compare(a.call, b.call) })
 	anywhere := make(seen, len(v.looks))
 	streamed := map[string]seen{} // by server: what its cache had sent to streams
@@ -155,7 +154,7 @@ func (v *viewer) judge(c *checker) {
 		if op.Kind == model.Get {
 			rv = objectRV(op)
 		}
-		if rv <= c.bounds.atMost(op.Return) {
+		if rv <= f.bounds.atMost(op.Return) {
 			anywhere.note(v.after(0, op.Return), sight{rv: rv, op: op})
 		}
 	}
@@ -171,14 +170,14 @@ func (v *viewer) judge(c *checker) {
 		switch newest := streamed[l.server][i]; {
 		case l.asks == mostRecent && l.isGet() && anywhere[i].op != nil && anywhere[i].op.Kind == model.Get:
 			// Between operations on one object, Linearizable decides.
-		case l.asks == mostRecent && c.shows(l, anywhere[i]):
-			c.violate(Monotonic, l.witness(anywhere[i]), l.contrast(anywhere[i]))
-		case c.shows(l, newest):
-			c.violate(Monotonic, l.witness(newest), l.contrast(newest))
-		case l.asks == anyState && c.shows(l, anywhere[i]):
-			if c.counts.TimeTravels++; v.travels < c.config.ViolationsPerSource || c.config.ViolationsPerSource == 0 {
+		case l.asks == mostRecent && f.shows(l, anywhere[i]):
+			out.violate(Monotonic, wentBack, l.witness(anywhere[i]))
+		case f.shows(l, newest):
+			out.violate(Monotonic, wentBack, l.witness(newest))
+		case l.asks == anyState && f.shows(l, anywhere[i]):
+			if out.judged.TimeTravels++; v.travels < f.config.ViolationsPerSource || f.config.ViolationsPerSource == 0 {
 				v.travels++
-				c.observed = append(c.observed, Observation{TimeTravel, l.contrast(anywhere[i]), l.witness(anywhere[i])})
+				out.observations = append(out.observations, Observation{TimeTravel, wentBack, l.witness(anywhere[i])})
 			}
 		}
 	}
@@ -215,7 +214,7 @@ func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
 			enter()
 			next = then
 		}
-		if event.Type != model.Error && event.RV > newest.rv && event.RV <= w.check.history.Truth.Revision {
+		if event.Type != model.Error && event.RV > newest.rv && event.RV <= w.facts.history.Truth.Revision {
 			newest.rv, newest.event = event.RV, event
 		}
 	}
@@ -225,8 +224,8 @@ func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
 // shows reports whether a look shows a state that is certainly older than what
 // had been seen. What had not been committed by the time it was seen is reported
 // as what it is, and proves nothing.
-func (c *checker) shows(l *look, what sight) bool {
-	if what.rv == 0 || (what.event != nil && what.rv > c.bounds.atMost(what.event.Time)) {
+func (f *facts) shows(l *look, what sight) bool {
+	if what.rv == 0 || (what.event != nil && what.rv > f.bounds.atMost(what.event.Time)) {
 		return false
 	}
 	switch {
@@ -235,9 +234,9 @@ func (c *checker) shows(l *look, what sight) bool {
 	case l.op.Kind == model.List:
 		return l.op.ResultRV < what.rv
 	case l.op.Err == model.NotFound:
-		return c.storedFrom(keyOf(l.op), what.rv, c.bounds.atMost(l.op.Return)) != nil
+		return f.storedFrom(l.op.Key(), what.rv, f.bounds.atMost(l.op.Return)) != nil
 	}
-	version, known := c.store.VersionAt(keyOf(l.op), objectRV(l.op))
+	version, known := f.store.VersionAt(l.op.Key(), objectRV(l.op))
 	return known && version.RV == objectRV(l.op) && version.Until <= what.rv
 }
 
@@ -264,36 +263,18 @@ func objectRV(op *model.Operation) int64 {
 	return op.ResultRV
 }
 
-// contrast says what the look shows and what had been seen before it.
-func (l *look) contrast(newest sight) string {
-	return l.describe() + " shows an older state than " + newest.describe()
-}
-
-func (l *look) describe() string {
-	if l.walk != nil {
-		return fmt.Sprintf("%s: the initial block, at RV %d,", describeStream(l.walk.stream), l.walk.start)
-	}
-	return fmt.Sprintf("%s, which returned %s,", describeOperation(l.op), describeOutcome(l.op))
-}
-
+// witness shows the look, and what the client had seen before it.
 func (l *look) witness(newest sight) Witness {
 	witness := Witness{RVs: []int64{newest.rv}}
 	if l.walk != nil {
-		witness.Client, witness.Stream = l.walk.stream.Client, l.walk.stream.ID
+		witness.Client, witness.Stream, witness.Got = l.walk.stream.Client, l.walk.stream, l.walk.start
 	} else {
 		witness.Client, witness.Operations = l.op.Client, []*model.Operation{l.op}
 	}
 	if newest.event != nil {
-		witness.Events = []*model.Event{newest.event}
+		witness.Events, witness.Other = []*model.Event{newest.event}, newest.walk.stream
 	} else {
 		witness.Operations = append(witness.Operations, newest.op)
 	}
 	return witness
-}
-
-func (s sight) describe() string {
-	if s.event != nil {
-		return fmt.Sprintf("%s, which %s had brought it before", describeEvent(s.event), describeStream(s.walk.stream))
-	}
-	return fmt.Sprintf("RV %d, which %s had returned before", s.rv, describeOperation(s.op))
 }

@@ -1,10 +1,6 @@
 package linearizability
 
-import (
-	"fmt"
-
-	"github.com/watchsim/watchsim/model"
-)
+import "github.com/watchsim/watchsim/model"
 
 // page is where a page stands in its list.
 type page struct {
@@ -39,10 +35,10 @@ type pages struct {
 	limit int
 }
 
-func (c *checker) newPages() pages {
+func newPages(history *model.History) pages {
 	p := pages{byID: map[int]*model.Operation{}}
-	for i := range c.history.Operations {
-		if op := &c.history.Operations[i]; op.Kind == model.List {
+	for i := range history.Operations {
+		if op := &history.Operations[i]; op.Kind == model.List {
 			p.byID[op.ID] = op
 		}
 	}
@@ -76,35 +72,33 @@ func (p pages) of(op *model.Operation) (page, bool) {
 	return page{}, false
 }
 
-// checkPageRV judges whether a continuation is at the RV of the pages before it.
-func (c *checker) checkPageRV(op *model.Operation, p page) {
+// judgePageRV judges whether a continuation is at the RV of the pages before it.
+func (f *facts) judgePageRV(op *model.Operation, p page, out *findings) {
 	if p.rv == 0 {
-		if rv, before := c.bounds.atLeast(op.Call); op.ResultRV < rv {
-			c.violate(MostRecent, Witness{Client: op.Client, Operations: []*model.Operation{op, before}, RVs: []int64{op.ResultRV, rv}},
-				fmt.Sprintf("%s goes on after an expired continuation at RV %d, but %s had returned with RV %d before",
-					describeOperation(op), op.ResultRV, describeOperation(before), rv))
+		if rv, before := f.bounds.atLeast(op.Call); op.ResultRV < rv {
+			out.violate(MostRecent, stalePage, about(op, op.ResultRV, rv).after(before))
 		}
 		return
 	}
 	if op.ResultRV != p.rv {
-		c.violate(Paged, Witness{Client: op.Client, Operations: []*model.Operation{op, p.first}, RVs: []int64{p.rv, op.ResultRV}},
-			fmt.Sprintf("%s is at RV %d, but the pages before it are at RV %d", describeOperation(op), op.ResultRV, p.rv))
+		out.violate(Paged, pagesDiffer, about(op, p.rv, op.ResultRV).after(p.first))
 	}
 }
 
-// checkPageShape judges a page's size and its count of what is left. Kubernetes
+// judgePageShape judges a page's size and its count of what is left. Kubernetes
 // leaves the count out where there is a selector, and ignores the limit of a
 // list at RV 0 that the cache serves.
-func (c *checker) checkPageShape(op *model.Operation, left int) {
+func judgePageShape(op *model.Operation, left int, out *findings) {
+	witness := about(op, op.ResultRV)
 	switch {
 	case op.HasMore && int64(len(op.Objects)) > op.Limit:
-		c.violate(Paged, witnessOf(op, op.ResultRV),
-			fmt.Sprintf("%s, with a limit of %d, returned %d items and a continue token", describeOperation(op), op.Limit, len(op.Objects)))
+		witness.Want, witness.Got = op.Limit, int64(len(op.Objects))
+		out.violate(Paged, pageTooLong, witness)
 	case op.HasMore && op.Remaining >= 0 && op.Remaining != int64(left):
-		c.violate(Paged, witnessOf(op, op.ResultRV),
-			fmt.Sprintf("%s says that %d items remain, but %d do", describeOperation(op), op.Remaining, left))
+		witness.Want, witness.Got = int64(left), op.Remaining
+		out.violate(Paged, wrongRemaining, witness)
 	case !op.HasMore && op.Remaining > 0:
-		c.violate(Paged, witnessOf(op, op.ResultRV),
-			fmt.Sprintf("%s says that %d items remain, but gave no continue token", describeOperation(op), op.Remaining))
+		witness.Got = op.Remaining
+		out.violate(Paged, noToken, witness)
 	}
 }

@@ -10,23 +10,21 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// PictureMost is how many writes and reads a picture may hold. Porcupine draws
+// MaxPictured is how many writes and reads a picture may hold. Porcupine draws
 // each, and a page with more is of no use to anybody.
-const PictureMost = 3000
+const MaxPictured = 3000
 
 // Picture writes porcupine's own picture of a history as a page of HTML: the
 // writes, and the reads of single objects that ask for the newest, object by
 // object, in the order that was found for them. Where there is none it shows how
 // far the search came. It reports false, and writes nothing, if there is nothing
-// to draw, or more than PictureMost.
+// to draw, or more than MaxPictured.
 func Picture(history *model.History, config Config, w io.Writer) (bool, error) {
-	c := &checker{history: history, config: config, reported: map[source]*report{}}
-	if history.Truth.Revision == 0 || !c.checkRevision() {
+	if history.Truth.Revision == 0 || !inOrder(&history.Truth) {
 		return false, nil
 	}
-	c.store = model.NewStore(&history.Truth)
-	specification, operations := c.claimWrites().searched()
-	if len(operations) == 0 || len(operations) > PictureMost {
+	specification, operations := claimWrites(history, model.NewStore(&history.Truth), 0).searched()
+	if len(operations) == 0 || len(operations) > MaxPictured {
 		return false, nil
 	}
 	clients := map[string]int{}
@@ -56,16 +54,7 @@ func describeCall(c *call) string {
 	if c.op == nil {
 		return fmt.Sprintf("RV %d, by nobody who was recorded", c.register.versions[c.version].RV)
 	}
-	text := fmt.Sprintf("%s %s", c.op.Kind, keyOf(c.op))
-	switch {
-	case unknown(c.op):
-		return text + ": unknown"
-	case c.op.Err != model.OK:
-		return text + ": " + string(c.op.Err)
-	case c.op.ResultRV != 0:
-		return fmt.Sprintf("%s: RV %d", text, c.op.ResultRV)
-	}
-	return text + ": done"
+	return fmt.Sprintf("%s %s: %s", c.op.Kind, c.op.Key(), c.op.Outcome())
 }
 
 // plain takes out of a text what would be markup: porcupine's page shows some

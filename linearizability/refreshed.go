@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,21 +14,15 @@ import (
 // and looks every 1.25 s at the most. The rest is for the network.
 const refreshBound = 75 * time.Second
 
-// settled is when whatever disturbed the run has been over for the delivery
-// bound, so that caches and connections have recovered.
-func (c *checker) settled() int64 {
-	return c.history.Healed + c.config.DeliveryBound.Nanoseconds()
-}
-
 // milestone is a revision that etcd is known to have reached by a time.
 type milestone struct{ time, rv int64 }
 
-// milestones are what the censuses say of etcd's revision, each at its first
+// milestones are what the samples of servers say of etcd's revision, each at its first
 // sight, in order.
-func (c *checker) milestones() []milestone {
+func (f *facts) milestones() []milestone {
 	var all []milestone
-	for i := range c.history.Censuses {
-		census := &c.history.Censuses[i]
+	for i := range f.history.Censuses {
+		census := &f.history.Censuses[i]
 		all = append(all, milestone{census.Time, census.Revision})
 	}
 	slices.SortStableFunc(all, func(a, b milestone) int { return cmp.Compare(a.time, b.time) })
@@ -42,7 +35,7 @@ func (c *checker) milestones() []milestone {
 	return kept
 }
 
-// checkRefreshed judges Refreshed: a client that asked for bookmarks learns of
+// judgeBookmarks judges Refreshed: a client that asked for bookmarks learns of
 // each revision that etcd has reached, by an event or a bookmark at or above it,
 // within the bound. Where events come, they do it; on an idle stream only
 // bookmarks can.
@@ -52,12 +45,12 @@ func (c *checker) milestones() []milestone {
 // may have started from: Kubernetes sends no bookmark at the RV that a client is
 // known to have. Without censuses nothing is known of revisions over time, and
 // the rule is silent.
-func (c *checker) checkRefreshed() {
-	milestones := c.milestones()
-	for i := range c.history.Streams {
-		s := &c.history.Streams[i]
+func judgeBookmarks(f *facts, out *findings) {
+	milestones := f.milestones()
+	for i := range f.history.Streams {
+		s := &f.history.Streams[i]
 		if s.Bookmarks && s.Err == model.OK && s.Return != model.Pending && readsInTime(s) {
-			c.checkStreamRefreshed(s, milestones)
+			f.judgeRefreshed(s, milestones, out)
 		}
 	}
 }
@@ -68,16 +61,16 @@ func readsInTime(s *model.Stream) bool {
 	return s.Consumer != slowConsumer && s.Consumer != stalledConsumer
 }
 
-func (c *checker) checkStreamRefreshed(s *model.Stream, milestones []milestone) {
+func (f *facts) judgeRefreshed(s *model.Stream, milestones []milestone, out *findings) {
 	closed := s.Closed
 	if closed == model.Pending {
-		closed = c.history.End
+		closed = f.history.End
 	}
 	// Whatever etcd had reached when the stream was open may be its start.
 	opened, _ := slices.BinarySearchFunc(milestones, s.Return, func(m milestone, time int64) int { return cmp.Compare(m.time, time) })
 	arrived, idle := 0, false
 	for _, reached := range milestones[min(opened+1, len(milestones)):] {
-		due := max(reached.time, c.settled()) + c.config.RefreshBound.Nanoseconds()
+		due := max(reached.time, f.settled) + f.config.RefreshBound.Nanoseconds()
 		if due > closed {
 			break
 		}
@@ -92,20 +85,15 @@ func (c *checker) checkStreamRefreshed(s *model.Stream, milestones []milestone) 
 			continue
 		}
 		idle = true
-		c.violate(Refreshed, Witness{Client: s.Client, Stream: s.ID, RVs: []int64{reached.rv}},
-			fmt.Sprintf("%s asked for bookmarks, and etcd was at RV %d at %s, but nothing at or above it had arrived by %s; %s",
-				describeStream(s), reached.rv, at(reached.time), at(due), describeLast(s, arrived)))
+		witness := onStream(s, reached.rv)
+		witness.Time, witness.Since = due, reached.time
+		if arrived > 0 {
+			witness.Evidence = &s.Events[arrived-1]
+		}
+		out.violate(Refreshed, notRefreshed, witness)
 		break
 	}
 	if idle {
-		c.counts.Refreshed++
+		out.judged.Refreshed++
 	}
-}
-
-// describeLast says what came last before an index.
-func describeLast(s *model.Stream, before int) string {
-	if before == 0 {
-		return "nothing had come at all"
-	}
-	return "the last to come was " + describeEvent(&s.Events[before-1])
 }

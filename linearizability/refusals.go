@@ -1,10 +1,6 @@
 package linearizability
 
-import (
-	"fmt"
-
-	"github.com/watchsim/watchsim/model"
-)
+import "github.com/watchsim/watchsim/model"
 
 // refusalOf returns why a watch was refused: the error it was opened with, or
 // the ERROR event that came first. Kubernetes answers a watch it cannot serve
@@ -24,82 +20,73 @@ func answeredAt(s *model.Stream) int64 {
 	return s.Return
 }
 
-// checkRefusals judges refusals for Expired and TooLarge. For those that are
+// judgeRefusals judges refusals for Expired and TooLarge. For those that are
 // missing see unrefused.go.
-func (c *checker) checkRefusals() {
-	for i := range c.history.Streams {
-		s := &c.history.Streams[i]
+func judgeRefusals(f *facts) findings {
+	out := findings{most: f.config.ViolationsPerSource}
+	for i := range f.history.Streams {
+		s := &f.history.Streams[i]
 		switch refusalOf(s) {
 		case model.Expired:
-			c.counts.Refused++
-			c.counts.Gone++
-			c.checkWatchExpired(s, answeredAt(s))
+			out.judged.Refused++
+			out.judged.Gone++
+			f.judgeWatchExpired(s, answeredAt(s), &out)
 		case model.TooLarge:
-			c.counts.Refused++
-			if why := c.reached(s.RV, s.Server, s.Call); why != "" {
-				c.violate(TooLarge, Witness{Client: s.Client, Stream: s.ID, RVs: []int64{s.RV}},
-					fmt.Sprintf("%s was refused as too large, but %s", describeStream(s), why))
-			}
+			out.judged.Refused++
+			f.judgeTooLarge(onStream(s, s.RV), s.RV, s.Call, &out)
 		}
 	}
-	pages := c.newPages()
-	for i := range c.history.Operations {
-		op := &c.history.Operations[i]
+	for i := range f.history.Operations {
+		op := &f.history.Operations[i]
 		if op.Return == model.Pending || (op.Kind != model.Get && op.Kind != model.List) {
 			continue
 		}
 		switch {
 		case op.Err == model.Expired:
-			c.counts.Refused++
-			c.counts.Gone++
-			c.checkReadExpired(op, pages)
+			out.judged.Refused++
+			out.judged.Gone++
+			f.judgeReadExpired(op, &out)
 		case op.Err == model.TooLarge:
-			c.counts.Refused++
-			if op.Continues != 0 {
-				continue // its RV is the token's, which may come from another server
-			}
-			if why := c.reached(op.RV, op.Server, op.Call); why != "" {
-				c.violate(TooLarge, witnessOf(op, op.RV),
-					fmt.Sprintf("%s was refused as too large, but %s", describeOperation(op), why))
+			out.judged.Refused++
+			if op.Continues == 0 { // otherwise its RV is the token's, which may come from another server
+				f.judgeTooLarge(about(op, op.RV), op.RV, op.Call, &out)
 			}
 		}
 	}
+	return out
 }
 
-// checkWatchExpired judges a watch that was refused with 410.
+// judgeWatchExpired judges a watch that was refused with 410.
 //
 // A cache holds changes from the RV L of its last list on, and may have dropped
 // the oldest of them; it may list anew at any time. All that is certain is that L
 // is not above etcd's revision: a start from that revision is always held. More
 // is certain where another stream of the server witnesses that the cache has not
 // listed anew: see heldSince.
-func (c *checker) checkWatchExpired(s *model.Stream, answered int64) {
-	witness := Witness{Client: s.Client, Stream: s.ID, RVs: []int64{s.RV}}
+func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings) {
+	witness := onStream(s, s.RV)
 	if hasBlock(s) {
 		// There is no start to be too old. But a stream may open, fall behind
 		// before its first event and be told so by one that says 410; and a
 		// server that reads the block from etcd may lose a race with compaction.
-		rv, _ := c.bounds.atLeast(s.Call)
-		if s.Err == model.Expired && c.history.Truth.CompactedBy(answered) <= rv {
-			c.violate(Expired, witness, describeStream(s)+" was refused with 410, but asks for the current state")
+		rv, _ := f.bounds.atLeast(s.Call)
+		if s.Err == model.Expired && f.history.Truth.CompactedBy(answered) <= rv {
+			out.violate(Expired, refusedCurrent, witness)
 		}
 		return
 	}
-	latest := c.bounds.atMost(answered)
+	latest := f.bounds.atMost(answered)
 	if s.RV >= latest {
-		c.violate(Expired, witness,
-			fmt.Sprintf("%s was refused with 410, but etcd was at most at revision %d by then", describeStream(s), latest))
+		out.violate(Expired, refusedLatest, witness.want(latest))
 		return
 	}
-	if c.store.CountChanges(s.RV, latest) >= c.config.Window {
+	if f.store.CountChanges(s.RV, latest) >= f.config.Window {
 		return
 	}
-	for _, other := range c.evidence[s.Server].begun {
+	for _, other := range f.witnesses[s.Server].begun {
 		if heldSince(other, s, latest) {
 			witness.Events = []*model.Event{other.newest}
-			c.violate(Expired, witness,
-				fmt.Sprintf("%s was refused with 410, but %s began at RV %d before it and still sent %s, so the cache had not listed anew, and it holds the last %d changes",
-					describeStream(s), describeStream(other.stream), other.start, describeEvent(other.newest), c.config.Window))
+			out.violate(Expired, refusedHeld, witness.proof(other.stream, nil).want(other.start).got(int64(f.config.Window)))
 			return
 		}
 	}
@@ -115,18 +102,18 @@ func heldSince(other *walk, refused *model.Stream, latest int64) bool {
 	return other.stream.Return < refused.Call && !other.partial && other.start <= refused.RV && newestRV(other) > latest
 }
 
-// checkReadExpired judges a get or list that was refused with 410. What the
+// judgeReadExpired judges a get or list that was refused with 410. What the
 // cache does not hold, etcd answers, so only a compaction justifies it.
-func (c *checker) checkReadExpired(op *model.Operation, pages pages) {
-	compacted := c.history.Truth.CompactedBy(op.Return)
+func (f *facts) judgeReadExpired(op *model.Operation, out *findings) {
+	compacted := f.history.Truth.CompactedBy(op.Return)
 	// A read of the current state, done in several steps, may lose a race with a
 	// compaction above what was committed when it was called.
-	rv, _ := c.bounds.atLeast(op.Call)
+	rv, _ := f.bounds.atLeast(op.Call)
 	if op.Kind == model.List && op.Continues == 0 && freshnessOf(op) == exactly {
 		rv = op.RV
 	}
 	if op.Continues != 0 {
-		p, known := pages.of(op)
+		p, known := f.pages.of(op)
 		if !known {
 			return
 		}
@@ -135,14 +122,12 @@ func (c *checker) checkReadExpired(op *model.Operation, pages pages) {
 		}
 	}
 	if !model.ReadRefused(rv, compacted) {
-		c.violate(Expired, witnessOf(op, rv),
-			fmt.Sprintf("%s was refused with 410, but RV %d cannot have been compacted: the last compaction by then was at RV %d",
-				describeOperation(op), rv, compacted))
+		out.violate(Expired, refusedUncompacted, about(op, rv).want(compacted))
 	}
 }
 
-// reached says why a server had certainly reached an RV when a request was
-// called; empty if that is not certain. A cache may lag behind etcd for as long as
+// judgeTooLarge judges a request for an RV that was refused as too large: whether
+// its server had certainly reached that RV when it was called. A cache may lag behind etcd for as long as
 // faults last, so what etcd had committed proves nothing. What proves it is that
 // the server had sent an event of that RV already: no cache goes back behind
 // what it has sent, not even after a restart, as it then lists what etcd has.
@@ -150,19 +135,15 @@ func (c *checker) checkReadExpired(op *model.Operation, pages pages) {
 // A request without an RV may wait for the newest, which the cache may lag
 // behind; a watch does so too where it is treated as one that asks for initial
 // events (SetListOptionsDefaults in apimachinery).
-func (c *checker) reached(rv int64, server string, called int64) string {
-	switch rv {
-	case 0:
-		return "asks for no particular RV"
-	case model.RVUnset:
-		return ""
+func (f *facts) judgeTooLarge(witness Witness, rv, called int64, out *findings) {
+	if rv == 0 {
+		out.violate(TooLarge, tooLargeUnasked, witness)
 	}
-	e := c.evidence[server]
-	if e == nil {
-		return ""
+	e := f.witnesses[witness.Server()]
+	if rv <= 0 || e == nil {
+		return
 	}
-	if last, ok := e.sentBefore(called); ok && last.rv >= rv {
-		return fmt.Sprintf("its server had sent %s to stream %d", describeEvent(last.event), last.walk.stream.ID)
+	if last, ok := e.sent().before(called); ok && last.rv >= rv {
+		out.violate(TooLarge, tooLargeReached, witness.proof(last.walk.stream, last.event))
 	}
-	return ""
 }

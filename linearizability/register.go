@@ -2,36 +2,37 @@ package linearizability
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
 	"github.com/watchsim/watchsim/model"
 )
 
-// checkRegisters judges Linearizable and Preconditions: porcupine searches, for
+// judgeWrites judges Linearizable and Preconditions: porcupine searches, for
 // each object, an order of its calls that real time allows and that makes the
 // versions etcd committed, one after the other. As nearly every write names the
 // version it makes, there is next to nothing to search.
-func (c *checker) checkRegisters(all claims) {
-	c.checkRealTime(all.writes)
-	specification, operations := all.searched()
-	switch porcupine.CheckOperationsTimeout(specification, operations, c.config.SearchTimeout) {
+func judgeWrites(f *facts, out *findings) {
+	out.add(&f.claims.findings)
+	judgeRealTime(f, out)
+	specification, operations := f.claims.searched()
+	switch porcupine.CheckOperationsTimeout(specification, operations, f.config.SearchTimeout) {
 	case porcupine.Ok:
 		return
 	case porcupine.Unknown:
-		c.undecidedSearch()
+		out.searchGaveUp(f.config.SearchTimeout)
 	case porcupine.Illegal:
-		for _, r := range all.registers {
-			c.explainRegister(r)
+		for _, r := range f.claims.registers {
+			r.explain(f.config.SearchTimeout, out)
 		}
 	}
 }
 
-func (c *checker) undecidedSearch() {
-	c.undecided(fmt.Sprintf("the search for a linearization took longer than SearchTimeout, %s", c.config.SearchTimeout))
+func (o *findings) searchGaveUp(limit time.Duration) {
+	o.undecided(SearchGaveUp, "the search for a linearization took longer than SearchTimeout, %s", limit)
 }
 
 // searched returns what porcupine searches: the calls, and the model, which takes
@@ -54,17 +55,15 @@ func (all claims) searched() (porcupine.Model, []porcupine.Operation) {
 	return specification, operations
 }
 
-// checkRealTime judges the order of writes to different objects, which the
+// judgeRealTime judges the order of writes to different objects, which the
 // search for each object alone does not see.
-func (c *checker) checkRealTime(writes []write) {
-	for _, w := range writes {
-		rv, before := c.bounds.atLeast(w.op.Call)
-		if rv <= w.rv || keyOf(before) == keyOf(w.op) {
+func judgeRealTime(f *facts, out *findings) {
+	for _, w := range f.claims.writes {
+		rv, before := f.bounds.atLeast(w.op.Call)
+		if rv <= w.rv || before.Key() == w.op.Key() {
 			continue
 		}
-		c.violate(Linearizable, Witness{Client: w.op.Client, Operations: []*model.Operation{w.op, before}, RVs: []int64{w.rv, rv}},
-			fmt.Sprintf("%s took effect at RV %d, below RV %d of %s, which had returned before",
-				describeOperation(w.op), w.rv, rv, describeOperation(before)))
+		out.violate(Linearizable, againstRealTime, about(w.op, w.rv, rv).after(before))
 	}
 }
 
@@ -136,23 +135,23 @@ func (c *call) agrees(current *model.Object) bool {
 	return len(c.op.Objects) == 0 || c.op.Objects[0].Equal(current)
 }
 
-// explainRegister finds the calls that cannot be put in order, one by one, and
-// reports each.
-func (c *checker) explainRegister(r *register) {
+// explain finds the calls that cannot be put in order, one by one, and reports
+// each.
+func (r *register) explain(limit time.Duration, out *findings) {
 	calls := slices.Clone(r.calls)
 	for range r.calls {
-		culprit, result := c.firstImpossible(calls)
+		culprit, result := firstImpossible(calls, limit)
 		switch {
 		case result == porcupine.Unknown:
-			c.undecidedSearch()
+			out.searchGaveUp(limit)
 			return
 		case result == porcupine.Ok:
 			return
 		case culprit < 0:
-			c.reportUnexplained(r, calls)
+			r.reportUnexplained(calls, out)
 			return
 		}
-		c.reportImpossible(r, calls[culprit])
+		r.reportImpossible(calls[culprit], out)
 		if calls[culprit].effect == observes {
 			calls = slices.Delete(calls, culprit, culprit+1)
 			continue
@@ -168,7 +167,7 @@ func (c *checker) explainRegister(r *register) {
 // firstImpossible returns the index of the call whose return makes the calls
 // impossible to order: with only those that returned before it, they are not.
 // It is -1 if they are impossible even without real time.
-func (c *checker) firstImpossible(calls []*call) (int, porcupine.CheckResult) {
+func firstImpossible(calls []*call, limit time.Duration) (int, porcupine.CheckResult) {
 	byReturn := make([]int, len(calls))
 	for i := range calls {
 		byReturn[i] = i
@@ -177,7 +176,7 @@ func (c *checker) firstImpossible(calls []*call) (int, porcupine.CheckResult) {
 
 	worst := porcupine.Ok
 	possible := func(returned int) bool {
-		result := c.search(calls, byReturn[:returned])
+		result := search(calls, byReturn[:returned], limit)
 		if result == porcupine.Unknown {
 			worst = result
 		}
@@ -205,7 +204,7 @@ func (c *checker) firstImpossible(calls []*call) (int, porcupine.CheckResult) {
 
 // search looks for an order of all writes and of those reads that are among the
 // returned calls. A call that has not returned may take effect at any later time.
-func (c *checker) search(calls []*call, returned []int) porcupine.CheckResult {
+func search(calls []*call, returned []int, limit time.Duration) porcupine.CheckResult {
 	done := make([]bool, len(calls))
 	for _, i := range returned {
 		done[i] = true
@@ -221,15 +220,14 @@ func (c *checker) search(calls []*call, returned []int) porcupine.CheckResult {
 		}
 		operations = append(operations, operation)
 	}
-	return porcupine.CheckOperationsTimeout(registerModel, operations, c.config.SearchTimeout)
+	return porcupine.CheckOperationsTimeout(registerModel, operations, limit)
 }
 
 // reportImpossible reports a call, with the last write to the object that had
 // returned before it.
-func (c *checker) reportImpossible(r *register, culprit *call) {
+func (r *register) reportImpossible(culprit *call, out *findings) {
 	op := culprit.op
-	witness := Witness{Client: op.Client, Operations: []*model.Operation{op}}
-	text := fmt.Sprintf("%s returned %s, which no order of the calls on the object allows", describeOperation(op), describeOutcome(op))
+	witness := about(op)
 	last := -1
 	for _, call := range r.calls {
 		if call.op != nil && call.effect == makesVersion && call.end < culprit.begin && call.version > last && call != culprit {
@@ -238,48 +236,46 @@ func (c *checker) reportImpossible(r *register, culprit *call) {
 		}
 	}
 	if last >= 0 {
-		before := r.versions[last]
-		witness.RVs = append(witness.RVs, before.RV)
-		text += fmt.Sprintf("; the last write that had returned before is %s, which made RV %d", describeOperation(witness.Operations[1]), before.RV)
+		witness.RVs = append(witness.RVs, r.versions[last].RV)
 	}
 	if culprit.effect == makesVersion {
 		witness.RVs = append(witness.RVs, r.versions[culprit.version].RV)
 	}
 	guarantee := Linearizable
-	if culprit.effect == observes && isWrite(op) {
+	if culprit.effect == observes && op.IsWrite() {
 		guarantee = Preconditions
 	}
-	c.violate(guarantee, witness, text)
+	out.violate(guarantee, impossibleResult, witness)
 }
 
 // reportUnexplained reports calls that cannot have made the committed versions
 // in any order, whatever the times: a write was applied to a state that its
 // kind or precondition excludes.
-func (c *checker) reportUnexplained(r *register, calls []*call) {
+func (r *register) reportUnexplained(calls []*call, out *findings) {
 	reported := false
 	for _, call := range calls {
 		if call.effect != makesVersion || call.op == nil {
 			continue
 		}
 		var before *model.Object
-		state := "no object"
 		if call.version > 0 {
 			before = r.versions[call.version-1].Object
 		}
 		if call.allowed(before) {
 			continue
 		}
-		if before != nil {
-			state = fmt.Sprintf("an object at RV %d", before.RV)
-		}
 		reported = true
-		c.violate(Preconditions, witnessOf(call.op, r.versions[call.version].RV),
-			fmt.Sprintf("%s took effect at RV %d although there was %s", describeOperation(call.op), r.versions[call.version].RV, state))
+		code, witness := wroteWithoutObject, about(call.op, r.versions[call.version].RV)
+		if before != nil {
+			code, witness.Got = wroteOverObject, before.RV
+		}
+		out.violate(Preconditions, code, witness)
 	}
 	// What no recorded operation made is among the calls, too.
 	first := slices.IndexFunc(calls, func(call *call) bool { return call.op != nil })
 	if op := calls[max(0, first)].op; !reported && op != nil {
-		c.violate(Linearizable, witnessOf(op),
-			fmt.Sprintf("the writes to %s, the first being %s, cannot have made the versions that etcd committed", keyOf(op), describeOperation(op)))
+		witness := about(op)
+		witness.Key = op.Key()
+		out.violate(Linearizable, unexplainedVersions, witness)
 	}
 }

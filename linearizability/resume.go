@@ -2,13 +2,12 @@ package linearizability
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/watchsim/watchsim/model"
 )
 
-// checkResumed judges Resumable: the streams of a client that follows the
+// judgeResumptions judges Resumable: the streams of a client that follows the
 // list-watch protocol, joined.
 //
 // Each stream by itself has everything from its start up to the last RV that came
@@ -18,21 +17,21 @@ import (
 // continues from. It is the client that chooses them; that they fit shows that
 // the client keeps to the protocol, and that the recording of it is whole. A new
 // list after 410 may not go back either, which is Monotonic and Not-older-than.
-func (c *checker) checkResumed(walks []*walk) {
-	j := joints{check: c, streams: map[int]*walk{}, lists: map[int]*model.Operation{},
+func judgeResumptions(f *facts, out *findings) {
+	j := joints{facts: f, findings: out, streams: map[int]*walk{}, lists: map[int]*model.Operation{},
 		followers: map[origin]*walk{}, told: map[origin]*model.Stream{}, informers: map[string]bool{}}
-	for _, w := range walks {
+	for _, w := range f.walks {
 		j.streams[w.stream.ID] = w
 	}
-	for i := range c.history.Operations {
-		if op := &c.history.Operations[i]; op.Kind == model.List {
+	for i := range f.history.Operations {
+		if op := &f.history.Operations[i]; op.Kind == model.List {
 			j.lists[op.ID] = op
 		}
 	}
-	for _, informer := range c.history.Informers {
+	for _, informer := range f.history.Informers {
 		j.informers[informer.Client] = true
 	}
-	ordered := slices.Clone(walks)
+	ordered := slices.Clone(f.walks)
 	slices.SortStableFunc(ordered, func(a, b *walk) int { return cmp.Compare(a.stream.Call, b.stream.Call) })
 	for _, w := range ordered {
 		j.judge(w)
@@ -41,7 +40,8 @@ func (c *checker) checkResumed(walks []*walk) {
 
 // joints finds what streams continue from, in order of their calls.
 type joints struct {
-	check   *checker
+	*facts
+	*findings
 	streams map[int]*walk
 	lists   map[int]*model.Operation
 	// followers are, by what they continue from, the latest streams that brought
@@ -65,7 +65,6 @@ type joint struct {
 	// named.
 	rv    int64
 	vague bool
-	text  string
 }
 
 func (j *joints) judge(w *walk) {
@@ -77,24 +76,22 @@ func (j *joints) judge(w *walk) {
 	case s.ResumesList != 0:
 		from, ok = j.afterList(w)
 	case j.informers[s.Client] && !hasBlock(s):
-		w.violateBlock(Resumable, "the client is an informer, but nothing that it had listed or watched ended at that RV", s.RV)
+		j.violate(Resumable, resumedNowhere, onStream(s, s.RV))
 	}
 	if !ok {
 		return
 	}
-	report := func(format string, arguments ...any) {
-		w.violateBlock(Resumable, fmt.Sprintf("it continues "+from.text+", "+format, arguments...), s.RV, from.rv)
-	}
+	witness := onStream(s, s.RV, from.rv).want(from.rv)
 	if follower := j.followers[from.origin]; follower != nil && lastSeen(follower.stream, s.Call) > 0 {
-		report("but %s had continued it before, up to RV %d", describeStream(follower.stream), lastSeen(follower.stream, s.Call))
+		j.violate(Resumable, resumedTwice, witness.proof(follower.stream, nil).got(lastSeen(follower.stream, s.Call)))
 	}
 	if told := j.told[from.origin]; told != nil && answeredLast(told) <= s.Call {
-		report("although 410 had told %s to list anew", describeStream(told))
+		j.violate(Resumable, resumedAfterGone, witness.proof(told, nil))
 	}
-	if from.client != s.Client || from.scope != s.Scope || describeQuery(s.Scope, from.selector) != describeQuery(s.Scope, s.Selector) {
-		report("which is another client's or selects something else")
+	if from.client != s.Client || from.scope != s.Scope || queryKey(s.Scope, from.selector) != queryKey(s.Scope, s.Selector) {
+		j.violate(Resumable, resumedForeign, witness)
 	} else if from.rv != s.RV && !from.vague {
-		report("where the last RV seen was %d%s", from.rv, w.consequence(from.rv))
+		j.violate(w.resumedElsewhere(from.rv, witness))
 	}
 	if len(s.Events) > 0 && s.Events[0].Type != model.Error {
 		j.followers[from.origin] = w
@@ -109,11 +106,11 @@ func (j *joints) afterStream(w *walk) (joint, bool) {
 	s := w.stream
 	before := j.streams[s.ResumesStream]
 	if before == nil || before == w {
-		j.check.undecided(fmt.Sprintf("%s continues a stream that the history lacks", describeStream(s)))
+		j.undecided(HistoryIncomplete, "%s continues a stream that the history lacks", s.Describe())
 		return joint{}, false
 	}
 	p := before.stream
-	from := joint{origin: origin{stream: p.ID}, client: p.Client, scope: p.Scope, selector: p.Selector, text: describeStream(p)}
+	from := joint{origin: origin{stream: p.ID}, client: p.Client, scope: p.Scope, selector: p.Selector}
 	if from.rv = lastSeen(p, s.Call); from.rv == 0 {
 		// Nothing came, so the client is where it was.
 		from.rv = p.RV
@@ -132,12 +129,12 @@ func (j *joints) afterList(w *walk) (joint, bool) {
 	s := w.stream
 	op := j.lists[s.ResumesList]
 	if op == nil {
-		j.check.undecided(fmt.Sprintf("%s continues a list that the history lacks", describeStream(s)))
+		j.undecided(HistoryIncomplete, "%s continues a list that the history lacks", s.Describe())
 		return joint{}, false
 	}
-	from := joint{origin: origin{list: op.ID}, client: op.Client, scope: op.Scope, selector: op.Selector, rv: op.ResultRV, text: describeOperation(op)}
+	from := joint{origin: origin{list: op.ID}, client: op.Client, scope: op.Scope, selector: op.Selector, rv: op.ResultRV}
 	if op.Err != model.OK || op.HasMore || op.Return == model.Pending || op.Return > s.Call {
-		w.violateBlock(Resumable, "it continues "+from.text+", which had not been read to its end", s.RV)
+		j.violate(Resumable, resumedUnfinished, onStream(s, s.RV))
 		return joint{}, false
 	}
 	return from, true
@@ -171,26 +168,26 @@ func answeredLast(s *model.Stream) int64 {
 	return s.Return
 }
 
-// consequence says what comes of resuming elsewhere than at the last RV seen.
-func (w *walk) consequence(seen int64) string {
+// resumedElsewhere says what comes of resuming elsewhere than at the last RV seen.
+func (w *walk) resumedElsewhere(seen int64, witness Witness) (*Guarantee, *Code, Witness) {
 	s := w.stream
 	if seen < s.RV {
-		lost := w.check.store.Owed(s.Scope, s.Selector, seen, s.RV)
+		lost := w.facts.store.Owed(s.Scope, s.Selector, seen, s.RV)
 		if len(lost) == 0 {
-			return ""
+			return Resumable, resumedElsewhere, witness
 		}
-		return fmt.Sprintf(": %d events were lost, the first being %s", len(lost), describeTransition(&lost[0]))
+		return Resumable, resumedWithLoss, witness.owing(&lost[0]).got(int64(len(lost)))
 	}
-	repeated, first := 0, (*model.Event)(nil)
+	repeated, first := int64(0), (*model.Event)(nil)
 	for i := range s.Events {
-		if event := &s.Events[i]; isData(event) && event.RV <= seen {
+		if event := &s.Events[i]; event.IsData() && event.RV <= seen {
 			if repeated++; first == nil {
 				first = event
 			}
 		}
 	}
 	if first == nil {
-		return ""
+		return Resumable, resumedElsewhere, witness
 	}
-	return fmt.Sprintf(": %d events came again, the first being %s", repeated, describeEvent(first))
+	return Resumable, resumedRepeating, witness.proof(nil, first).got(repeated)
 }

@@ -160,11 +160,11 @@ func TestAWrongResumptionSaysWhatCameOfIt(t *testing.T) {
 	h := chain()
 	reset(&h.Streams[2], 15)
 	require.ErrorContains(t, judge(t, h, guarantees{linearizability.Resumable}).Err(),
-		"where the last RV seen was 12: 1 events were lost, the first being MODIFIED a/x at RV 15")
+		"c1 never received MODIFIED a/x (RV 15): it resumed stream 3 at RV 15, where the last RV seen was 12")
 	h = chain()
 	reset(&h.Streams[2], 9, event(model.Deleted, 12), event(model.Modified, 15))
 	require.ErrorContains(t, judge(t, h, guarantees{linearizability.Resumable}).Err(),
-		"where the last RV seen was 12: 1 events came again, the first being DELETED a/y at RV 12")
+		"c1 received DELETED a/y (RV 12) again: it resumed stream 3 at RV 9, where the last RV seen was 12")
 }
 
 // TestJoinedStreamsAreTheSpecification is what the rule stands for: what a

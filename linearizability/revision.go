@@ -1,39 +1,43 @@
 package linearizability
 
-import "fmt"
+import "github.com/watchsim/watchsim/model"
 
-// checkRevision judges Revision and reports whether the truth can serve as the
-// order that everything else is judged by. If etcd's own log is out of order,
-// nothing else is judged.
-func (c *checker) checkRevision() bool {
-	truth := &c.history.Truth
-	last, sound := int64(0), true
+// inOrder reports whether the truth can serve as the order that everything else is
+// judged by. If etcd's own log is out of order, nothing else is judged.
+func inOrder(truth *model.Truth) bool {
+	last := int64(0)
+	for i := range truth.Changes {
+		if rv := truth.Changes[i].RV; rv <= last || rv > truth.Revision {
+			return false
+		}
+		last = truth.Changes[i].RV
+	}
+	return true
+}
+
+// judgeRevisions judges Revision.
+func judgeRevisions(f *facts, out *findings) {
+	truth := &f.history.Truth
+	last := int64(0)
 	for i := range truth.Changes {
 		change := &truth.Changes[i]
 		key := change.Object.Key()
 		if change.RV <= last {
-			sound = false
-			c.violate(Revision, Witness{RVs: []int64{last, change.RV}},
-				fmt.Sprintf("etcd committed the change to %s at RV %d after one at RV %d", key, change.RV, last))
+			out.violate(Revision, revisionBack, Witness{RVs: []int64{last, change.RV}, Key: key})
 		}
 		if change.RV > truth.Revision {
-			sound = false
-			c.violate(Revision, Witness{RVs: []int64{change.RV}},
-				fmt.Sprintf("etcd committed the change to %s at RV %d but ended at revision %d", key, change.RV, truth.Revision))
+			out.violate(Revision, revisionBeyond, Witness{RVs: []int64{change.RV}, Key: key, Want: truth.Revision})
 		}
 		last = max(last, change.RV)
 	}
 	compacted := int64(0)
 	for _, compaction := range truth.Compactions {
 		if compaction.RV <= compacted || compaction.RV > truth.Revision {
-			c.violate(Revision, Witness{RVs: []int64{compacted, compaction.RV}},
-				fmt.Sprintf("etcd accepted a compaction at revision %d after one at %d, with %d its last revision",
-					compaction.RV, compacted, truth.Revision))
+			out.violate(Revision, compactionBack, Witness{RVs: []int64{compacted, compaction.RV}, Want: truth.Revision})
 		}
 		compacted = max(compacted, compaction.RV)
 	}
-	if !sound {
-		c.undecided("etcd's own revisions are out of order, so no other rule was judged")
+	if !f.ordered {
+		out.undecided(RevisionsOutOfOrder, "etcd's own revisions are out of order, so no other rule was judged")
 	}
-	return sound
 }

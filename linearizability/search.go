@@ -1,7 +1,7 @@
 package linearizability
 
 import (
-	"fmt"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -57,25 +57,25 @@ func (h happening) step(state model.StreamState) []any {
 // known: their intervals do not touch. What is left to search for is the RV of
 // the initial block.
 func (w *walk) happenings() []porcupine.Operation {
-	s, bounds := w.stream, w.check.bounds
+	s, bounds := w.stream, w.facts.bounds
 	watch := watchOf(s)
 	watch.Committed, _ = bounds.atLeast(s.Call)
 	operations := make([]porcupine.Operation, 0, len(s.Events)+1)
 	add := func(h happening) {
-		h.store, h.watch = w.check.store, &watch
+		h.store, h.watch = w.facts.store, &watch
 		at := int64(2 * len(operations))
 		operations = append(operations, porcupine.Operation{Input: h, Call: at, Return: at + 1})
 	}
 	for i := range s.Events {
 		add(happening{event: &s.Events[i], reached: bounds.atMost(s.Events[i].Time)})
 	}
-	add(happening{reached: w.check.history.Truth.Revision, owed: w.judged()})
+	add(happening{reached: w.facts.history.Truth.Revision, owed: w.judged()})
 	return operations
 }
 
 // searchStreams searches for ways through the specification that all of these
 // streams may have taken.
-func (c *checker) searchStreams(walks ...*walk) porcupine.CheckResult {
+func searchStreams(limit time.Duration, walks ...*walk) porcupine.CheckResult {
 	var operations []porcupine.Operation
 	partitions := make([][]porcupine.Operation, len(walks))
 	for i, w := range walks {
@@ -84,40 +84,40 @@ func (c *checker) searchStreams(walks ...*walk) porcupine.CheckResult {
 	}
 	specification := streamModel
 	specification.Partition = func([]porcupine.Operation) [][]porcupine.Operation { return partitions }
-	return porcupine.CheckOperationsTimeout(specification, operations, c.config.SearchTimeout)
+	return porcupine.CheckOperationsTimeout(specification, operations, limit)
 }
 
 // crossCheck judges the streams of a history that are not too large by the
-// search as well. See Config.SearchEvents and Config.SearchChanges. It comes
-// before the rules that know of more than one stream.
-func (c *checker) crossCheck(walks []*walk) {
-	if len(c.history.Truth.Changes) > c.config.SearchChanges {
+// search as well. See Config.SearchEvents and Config.SearchChanges.
+func crossCheck(f *facts, out *findings) {
+	if !f.ordered || len(f.history.Truth.Changes) > f.config.SearchChanges {
 		return
 	}
+	limit := f.config.SearchTimeout
 	var sound, broken []*walk
-	for _, w := range walks {
+	for _, w := range f.walks {
 		switch {
-		case w.stream.Err != model.OK || len(w.stream.Events) > c.config.SearchEvents:
-		case w.broken:
+		case w.stream.Err != model.OK || len(w.stream.Events) > f.config.SearchEvents:
+		case w.broken():
 			broken = append(broken, w)
 		default:
 			sound = append(sound, w)
 		}
 	}
 	// Most histories are sound, and one search is cheaper than many.
-	if c.searchStreams(sound...) == porcupine.Ok {
-		c.counts.Searched += len(sound)
+	if searchStreams(limit, sound...) == porcupine.Ok {
+		out.judged.Searched += len(sound)
 		sound = nil
 	}
 	for _, w := range append(sound, broken...) {
-		result := c.searchStreams(w)
+		result := searchStreams(limit, w)
 		if result == porcupine.Unknown {
-			c.undecidedSearch()
+			out.searchGaveUp(limit)
 			return
 		}
-		c.counts.Searched++
-		if found := c.disagreement(w, result == porcupine.Ok); found != "" {
-			c.undecided(fmt.Sprintf("the oracle disagrees with itself about %s: %s", describeStream(w.stream), found))
+		out.judged.Searched++
+		if found := f.disagreement(w, result == porcupine.Ok); found != "" {
+			out.undecided(OracleDisagrees, "the oracle disagrees with itself about %s: %s", w.stream.Describe(), found)
 		}
 	}
 }
@@ -126,18 +126,18 @@ func (c *checker) crossCheck(walks []*walk) {
 // they agree. Only one thing may differ: by what other streams received, the
 // rules of refusals.go know better than the specification of one stream whether
 // a server had to serve it.
-func (c *checker) disagreement(w *walk, allowed bool) string {
-	refused := c.reports(Expired, w.stream) || c.reports(TooLarge, w.stream)
+func (f *facts) disagreement(w *walk, allowed bool) string {
+	refused := f.refusals.about(Expired, w.stream) || f.refusals.about(TooLarge, w.stream)
 	switch {
-	case allowed && w.broken:
+	case allowed && w.broken():
 		return "a guarantee is broken, but the specification allows all that it received"
-	case !allowed && !w.broken && !refused:
+	case !allowed && !w.broken() && !refused:
 		return "no guarantee is broken, but the specification does not allow what it received"
 	}
 	return ""
 }
 
-// reports reports whether a stream was found to break a guarantee.
-func (c *checker) reports(guarantee *Guarantee, s *model.Stream) bool {
-	return c.reported[source{guarantee: guarantee, client: s.Client, stream: s.ID}] != nil
+// about reports whether a stream was found to break a guarantee.
+func (o *findings) about(guarantee *Guarantee, s *model.Stream) bool {
+	return o.sources[source{guarantee: guarantee, client: s.Client, stream: s.ID}] != nil
 }

@@ -31,17 +31,20 @@ func TestADisagreementIsInconclusive(t *testing.T) {
 		{"the search alone accepts", &sound, true, "a guarantee is broken, but the specification allows all that it received"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c := &checker{history: history, config: Config{SearchEvents: 10, SearchChanges: 10},
-				store: model.NewStore(&history.Truth), bounds: newBounds(nil, 3)}
-			c.crossCheck([]*walk{{check: c, stream: row.stream, broken: row.broken}})
-			require.Equal(t, 1, c.counts.Searched)
-			verdict := c.verdict()
+			f := newFacts(history, Config{SearchEvents: 10, SearchChanges: 10})
+			f.walks = []*walk{{facts: f, stream: row.stream}}
+			if row.broken {
+				f.walks[0].violate(Reliable, missingEvent, onStream(row.stream))
+			}
+			var out findings
+			crossCheck(f, &out)
+			require.Equal(t, 1, out.judged.Searched)
 			if row.reason == "" {
-				require.Equal(t, Passed, verdict.Outcome)
+				require.Empty(t, out.reasons)
 				return
 			}
-			require.Equal(t, Inconclusive, verdict.Outcome)
-			require.Contains(t, verdict.Reason, row.reason)
+			require.Equal(t, OracleDisagrees, out.reasons[0].Code)
+			require.Contains(t, out.reasons[0].Text, row.reason)
 		})
 	}
 }

@@ -321,7 +321,9 @@ func compareOpinions(t require.TestingT, h *model.History) (accepted, rejected i
 			return 0, 0 // without an order there is no opinion
 		}
 		if slices.Contains(aboutOneStream, violation.Guarantee) {
-			streams[violation.Witness.Stream] = violation
+			if of := violation.Witness.Stream; of != nil {
+				streams[of.ID] = violation
+			}
 		}
 		if slices.Contains(aboutOneList, violation.Guarantee) && len(violation.Witness.Operations) > 0 {
 			lists[violation.Witness.Operations[0].ID] = violation

@@ -22,21 +22,29 @@ type selection struct {
 	earliest []int64
 }
 
-// selectedMost is how many transitions are kept for streams to come. A history
+// maxSelected is how many transitions are kept for streams to come. A history
 // in which everybody selects something else must not fill the memory; beyond
 // this, selections are computed again.
-const selectedMost = 4_000_000
+const maxSelected = 4_000_000
 
-// selectionOf returns what a scope and a selector are owed.
-func (c *checker) selectionOf(scope model.Scope, selector model.Selector) *selection {
+// selections keeps what streams are owed, by what they ask for.
+type selections struct {
+	facts *facts
+	known map[string]*selection
+	kept  int
+}
+
+// of returns what a scope and a selector are owed.
+func (all *selections) of(scope model.Scope, selector model.Selector) *selection {
 	key := queryKey(scope, selector)
-	if known := c.selections[key]; known != nil {
+	if known := all.known[key]; known != nil {
 		return known
 	}
-	if c.selected > selectedMost || c.selections == nil {
-		c.selections, c.selected = map[string]*selection{}, 0
+	if all.kept > maxSelected || all.known == nil {
+		all.known, all.kept = map[string]*selection{}, 0
 	}
-	owed := c.store.Owed(scope, selector, 0, c.store.LastRV())
+	owed := all.facts.store.Owed(scope, selector, 0, all.facts.store.LastRV())
+	bounds := all.facts.bounds
 	s := &selection{owed: owed, size: make([]int, len(owed)), earliest: make([]int64, len(owed))}
 	size, calls := 0, 0
 	for i := range owed {
@@ -46,15 +54,15 @@ func (c *checker) selectionOf(scope model.Scope, selector model.Selector) *selec
 		case model.Deleted:
 			size--
 		}
-		for calls < len(c.bounds.calls) && c.bounds.calls[calls].rv <= owed[i].RV {
+		for calls < len(bounds.calls) && bounds.calls[calls].rv <= owed[i].RV {
 			calls++
 		}
 		if s.size[i] = size; calls > 0 {
-			s.earliest[i] = c.bounds.calls[calls-1].time
+			s.earliest[i] = bounds.calls[calls-1].time
 		}
 	}
-	c.selections[key] = s
-	c.selected += len(owed)
+	all.known[key] = s
+	all.kept += len(owed)
 	return s
 }
 

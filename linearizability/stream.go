@@ -2,28 +2,44 @@ package linearizability
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/watchsim/watchsim/model"
 )
 
-// checkStreams judges every stream by itself and returns what it found of each.
-func (c *checker) checkStreams() []*walk {
-	walks := make([]*walk, len(c.history.Streams))
-	for i := range c.history.Streams {
-		walks[i] = &walk{check: c, stream: &c.history.Streams[i]}
-		walks[i].run()
+// walkStreams goes through every stream by itself and returns what it found of each.
+func walkStreams(f *facts) []*walk {
+	walks := make([]*walk, len(f.history.Streams))
+	selections, arrived := selections{facts: f}, []int(nil)
+	for i := range f.history.Streams {
+		s := &f.history.Streams[i]
+		w := &walk{facts: f, stream: s, found: findings{most: f.config.ViolationsPerSource}}
+		walks[i] = w
+		if s.Err == model.OK {
+			// The walks take turns in using one buffer.
+			w.arrived = arrived[:0]
+			w.run(selections.of(s.Scope, s.Selector))
+			arrived, w.arrived = w.arrived, nil
+		}
 	}
 	return walks
+}
+
+// judgeStreams reports what was found of each stream by itself.
+func judgeStreams(f *facts, out *findings) {
+	for _, w := range f.walks {
+		out.add(&w.found)
+	}
 }
 
 // walk goes through one stream's events and compares them with what the model
 // owes it. Each event is reported under the most specific guarantee it breaks:
 // one that arrives again breaks Unique and not Ordered as well.
 type walk struct {
-	check  *checker
+	facts  *facts
 	stream *model.Stream
+	// found is what is wrong with the stream.
+	found findings
 
 	// start is the RV the stream starts from: the one asked for, or that of the
 	// initial block.
@@ -52,23 +68,13 @@ type walk struct {
 	// newest is the event with the highest RV among those that the stream was
 	// owed after its start, nil if there is none.
 	newest *model.Event
-	// broken says that some guarantee was found broken.
-	broken bool
 }
 
-// isData reports whether an event is about an object's change or state.
-func isData(e *model.Event) bool {
-	return e.Type == model.Added || e.Type == model.Modified || e.Type == model.Deleted
-}
+// broken reports whether some guarantee was found broken.
+func (w *walk) broken() bool { return len(w.found.violations) > 0 }
 
-func (w *walk) run() {
-	if w.stream.Err != model.OK {
-		return
-	}
-	w.start = w.stream.RV
-	w.selection = w.check.selectionOf(w.stream.Scope, w.stream.Selector)
-	w.arrived = w.check.arrived[:0]
-	defer func() { w.check.arrived, w.arrived = w.arrived, nil }()
+func (w *walk) run(of *selection) {
+	w.start, w.selection = w.stream.RV, of
 	next := 0
 	if refused := len(w.stream.Events) > 0 && w.stream.Events[0].Type == model.Error; hasBlock(w.stream) && !refused {
 		next = w.readBlock()
@@ -83,29 +89,29 @@ func (w *walk) run() {
 	for i := range w.stream.Events {
 		event := &w.stream.Events[i]
 		if failed >= 0 {
-			w.violate(LastError, i, fmt.Sprintf("%s came after %s", describeEvent(event), describeEvent(&w.stream.Events[failed])))
+			w.violate(LastError, afterError, w.at(i).proof(nil, &w.stream.Events[failed]))
 		}
 		if event.InitialEnd && event.Type != model.Bookmark {
-			w.violate(InitialEnd, i, fmt.Sprintf("%s came, but only a bookmark can mark the end", describeEvent(event)), event.RV)
+			w.violate(InitialEnd, markNoBookmark, w.at(i, event.RV))
 		}
 		switch {
 		case event.Type == model.Error:
 			failed = i
 			if event.Err == model.OK && event.Message == "" {
-				w.violate(LastError, i, "an ERROR event carries no status")
+				w.violate(LastError, withoutStatus, w.at(i))
 			}
 		case i < next:
 		case event.Type == model.Bookmark:
 			w.readBookmark(i, event)
-		case isData(event):
+		case event.IsData():
 			w.readEvent(i, event)
 		default:
-			w.violate(Typed, i, fmt.Sprintf("an event of the unknown type %q came at RV %d", event.Type, event.RV), event.RV)
+			w.violate(Typed, unknownType, w.at(i, event.RV))
 		}
 	}
 	w.reportPromised()
 	if failed < 0 {
-		w.checkDelivered()
+		w.judgeDelivered()
 	}
 }
 
@@ -141,26 +147,25 @@ func (w *walk) readEvent(i int, event *model.Event) {
 	k, owed := w.find(event.RV)
 	switch {
 	case event.Object == nil:
-		w.violate(Faithful, i, fmt.Sprintf("%s carries no object", describeEvent(event)), event.RV)
+		w.violate(Faithful, withoutObject, w.at(i, event.RV))
 		return
 	case !w.stream.Scope.Contains(event.Object.Key()):
-		w.violate(Scoped, i, fmt.Sprintf("%s is out of scope", describeEvent(event)), event.RV)
+		w.violate(Scoped, outOfScope, w.at(i, event.RV))
 		return
 	case event.RV <= w.start && w.isLate(event):
 		return // reported with the mark that it came after
 	case event.RV <= w.start:
-		w.violate(Unique, i, fmt.Sprintf("%s is at or below the stream's start, RV %d", describeEvent(event), w.start), event.RV)
+		w.violate(Unique, belowStart, w.at(i, event.RV).want(w.start))
 		return
 	case !owed:
 		w.reportUnowed(i, event)
 		return
 	case w.has(k):
-		first := &w.stream.Events[w.arrived[k]-1]
-		w.violate(Unique, i, fmt.Sprintf("%s had come already, received at %s", describeEvent(event), at(first.Time)), event.RV)
+		w.violate(Unique, repeatedEvent, w.at(i, event.RV).proof(w.stream, &w.stream.Events[w.arrived[k]-1]))
 		return
 	}
 	if event.RV < w.high {
-		w.violate(Ordered, i, fmt.Sprintf("%s came after RV %d", describeEvent(event), w.high), event.RV, w.high)
+		w.violate(Ordered, outOfOrder, w.at(i, event.RV, w.high).want(w.high))
 	}
 	w.arrive(k, i)
 	if event.Time < w.selection.earliest[w.first+k] {
@@ -170,19 +175,19 @@ func (w *walk) readEvent(i int, event *model.Event) {
 	want := &w.owed[k]
 	switch {
 	case event.Object.Key() != want.Object.Key():
-		w.violate(Faithful, i, fmt.Sprintf("%s came instead of %s", describeEvent(event), describeTransition(want)), event.RV)
+		w.violate(Faithful, wrongObject, w.at(i, event.RV).owing(want))
 	case event.Type != want.Type:
-		w.violate(Typed, i, fmt.Sprintf("%s came instead of %s", describeEvent(event), describeTransition(want)), event.RV)
+		w.violate(Typed, wrongType, w.at(i, event.RV).owing(want))
 		fallthrough
 	default:
 		if !event.Object.Equal(want.Object) {
-			w.violate(Faithful, i, fmt.Sprintf("%s has %s", describeEvent(event), describeDifference(want.Object, event.Object)), event.RV)
+			w.violate(Faithful, wrongContent, w.at(i, event.RV).differing(Difference{Altered, want.Object, event.Object}))
 		}
 	}
 
 	for ; w.proved < k; w.proved++ {
 		if !w.has(w.proved) {
-			w.reportMissing(w.proved, i)
+			w.violate(Reliable, missingEvent, w.at(i, w.owed[w.proved].RV).owing(&w.owed[w.proved]))
 		}
 	}
 	w.proved = max(w.proved, k+1)
@@ -193,8 +198,7 @@ func (w *walk) has(k int) bool { return k < len(w.arrived) && w.arrived[k] > 0 }
 
 // reportTooEarly reports an event that came before its change was committed.
 func (w *walk) reportTooEarly(i int, event *model.Event) {
-	w.violate(Faithful, i, fmt.Sprintf("%s came, but etcd was at most at revision %d by then",
-		describeEvent(event), w.check.bounds.atMost(event.Time)), event.RV)
+	w.violate(Faithful, futureEvent, w.at(i, event.RV).want(w.facts.bounds.atMost(event.Time)))
 }
 
 // isLate reports whether an event belongs to the initial block but came after
@@ -218,43 +222,36 @@ func (w *walk) find(rv int64) (int, bool) {
 
 // reportUnowed reports an event within scope that the stream is not owed.
 func (w *walk) reportUnowed(i int, event *model.Event) {
-	if key, changed := w.check.store.KeyOf(event.RV); changed && key == event.Object.Key() {
-		w.violate(Typed, i, fmt.Sprintf("%s came, but the object matched neither before that change nor after it", describeEvent(event)), event.RV)
+	if key, changed := w.facts.store.KeyOf(event.RV); changed && key == event.Object.Key() {
+		w.violate(Typed, neverMatched, w.at(i, event.RV))
 		return
 	}
-	w.violate(Faithful, i, fmt.Sprintf("%s came, but etcd committed no such change to that object", describeEvent(event)), event.RV)
-}
-
-// reportMissing reports one of owed that had not arrived when a later event did.
-func (w *walk) reportMissing(k, proof int) {
-	event := &w.stream.Events[proof]
-	w.violate(Reliable, proof, fmt.Sprintf("%s had not arrived when %s was", describeTransition(&w.owed[k]), describeEvent(event)),
-		w.owed[k].RV)
+	w.violate(Faithful, noSuchChange, w.at(i, event.RV))
 }
 
 // readBookmark judges a bookmark after the initial block. One that is wrong in
 // itself says nothing about the events around it.
 func (w *walk) readBookmark(i int, event *model.Event) {
 	if event.InitialEnd {
-		why := "a second time"
+		code := markTwice
 		if !mayMarkEnd(w.stream) {
-			why = "without having been asked for"
+			code = unasked
 		}
-		w.violate(InitialEnd, i, fmt.Sprintf("%s came %s", describeEvent(event), why), event.RV)
+		w.violate(InitialEnd, code, w.at(i, event.RV))
 	}
 	if !w.stream.Bookmarks && !event.InitialEnd {
-		w.violate(Bookmarked, i, fmt.Sprintf("%s came without having been asked for", describeEvent(event)), event.RV)
+		w.violate(Bookmarked, unasked, w.at(i, event.RV))
 	}
-	latest := w.check.bounds.atMost(event.Time)
+	latest := w.facts.bounds.atMost(event.Time)
 	switch {
 	case event.RV < 1:
-		w.violate(Bookmarked, i, fmt.Sprintf("%s came, but no client can resume from there", describeEvent(event)), event.RV)
+		w.violate(Bookmarked, withoutRV, w.at(i, event.RV))
 		return
 	case event.RV > latest:
-		w.violate(Bookmarked, i, fmt.Sprintf("%s came, but etcd was at most at revision %d by then", describeEvent(event), latest), event.RV)
+		w.violate(Bookmarked, futureEvent, w.at(i, event.RV).want(latest))
 		return
 	case event.RV < w.bookmark || event.RV < w.high:
-		w.violate(Bookmarked, i, fmt.Sprintf("%s came after RV %d", describeEvent(event), max(w.bookmark, w.high)), event.RV, max(w.bookmark, w.high))
+		w.violate(Bookmarked, outOfOrder, w.at(i, event.RV, max(w.bookmark, w.high)).want(max(w.bookmark, w.high)))
 		return
 	}
 	w.bookmark = event.RV
@@ -269,8 +266,7 @@ func (w *walk) readBookmark(i int, event *model.Event) {
 		w.promised = append(w.promised, w.proved)
 	}
 	if count > 0 {
-		w.violate(Bookmarked, i, fmt.Sprintf("%s came, but %d events up to it had not arrived, the first being %s",
-			describeEvent(event), count, describeTransition(&w.owed[first])), w.owed[first].RV)
+		w.violate(Bookmarked, earlyBookmark, w.at(i, w.owed[first].RV).owing(&w.owed[first]).got(int64(count)))
 	}
 }
 
@@ -279,25 +275,19 @@ func (w *walk) readBookmark(i int, event *model.Event) {
 func (w *walk) reportPromised() {
 	for _, k := range w.promised {
 		if !w.has(k) {
-			w.violateBlock(Reliable, fmt.Sprintf("%s never arrived, but a bookmark beyond it did", describeTransition(&w.owed[k])), w.owed[k].RV)
+			w.violate(Reliable, promisedEvent, onStream(w.stream, w.owed[k].RV).owing(&w.owed[k]))
 		}
 	}
 }
 
-// violate reports a violation by one event.
-func (w *walk) violate(guarantee *Guarantee, event int, text string, rvs ...int64) {
-	w.broken = true
-	witness := w.witness(rvs...)
+// violate notes a violation.
+func (w *walk) violate(guarantee *Guarantee, code *Code, witness Witness) {
+	w.found.violate(guarantee, code, witness)
+}
+
+// at returns a witness of one event of the stream.
+func (w *walk) at(event int, rvs ...int64) Witness {
+	witness := onStream(w.stream, rvs...)
 	witness.Events = []*model.Event{&w.stream.Events[event]}
-	w.check.violate(guarantee, witness, describeStream(w.stream)+": "+text)
-}
-
-// violateBlock reports a violation that no single event stands for.
-func (w *walk) violateBlock(guarantee *Guarantee, text string, rvs ...int64) {
-	w.broken = true
-	w.check.violate(guarantee, w.witness(rvs...), describeStream(w.stream)+": "+text)
-}
-
-func (w *walk) witness(rvs ...int64) Witness {
-	return Witness{Client: w.stream.Client, Stream: w.stream.ID, RVs: rvs}
+	return witness
 }

@@ -92,7 +92,7 @@ func TestStreamFromAnRV(t *testing.T) {
 			verdict := judge(t, closedStream(row.request, row.events...), row.broken)
 			for _, violation := range verdict.Violations {
 				require.Equal(t, "c1", violation.Witness.Client)
-				require.Equal(t, 4, violation.Witness.Stream)
+				require.Equal(t, 4, violation.Witness.Stream.ID)
 			}
 		})
 	}
@@ -101,8 +101,8 @@ func TestStreamFromAnRV(t *testing.T) {
 func TestViolationReadsWell(t *testing.T) {
 	verdict := judge(t, closedStream(model.Stream{RV: 2, Scope: model.Scope{Namespace: "a"}, Selector: model.Selector{Labels: db}},
 		event(model.Added, 7)), guarantees{linearizability.Reliable})
-	require.EqualError(t, verdict.Violations[0], "Reliable: stream 4 of client c1 on server s1 (namespace a, app=db, from RV 2, opened at 900ns): "+
-		"ADDED a/y at RV 4 had not arrived when ADDED a/x at RV 7, received at 1.007µs was "+
+	require.EqualError(t, verdict.Violations[0], "Reliable: c1 never received ADDED a/y (RV 4); "+
+		"stream 4 on s1, opened at 900ns for namespace a with app=db from RV 2: ADDED a/x (RV 7) came at 1.007µs "+
 		"(once anything with a resourceVersion has arrived on a stream, every matching change up to it has arrived before)")
 	require.Equal(t, []int64{4}, verdict.Violations[0].Witness.RVs)
 	require.EqualValues(t, 7, verdict.Violations[0].Witness.Events[0].RV)

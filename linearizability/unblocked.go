@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -26,10 +25,10 @@ func (d *idlers) open(time int64) int {
 }
 
 // newIdlers finds the streams of slow and stalled consumers, by server.
-func (c *checker) newIdlers() map[string]*idlers {
+func (f *facts) newIdlers() map[string]*idlers {
 	all := map[string]*idlers{}
-	for i := range c.history.Streams {
-		s := &c.history.Streams[i]
+	for i := range f.history.Streams {
+		s := &f.history.Streams[i]
 		if s.Err != model.OK || s.Return == model.Pending || readsInTime(s) {
 			continue
 		}
@@ -50,27 +49,27 @@ func (c *checker) newIdlers() map[string]*idlers {
 	return all
 }
 
-// checkUnblocked judges Unblocked by the time from the acknowledgement of a write
+// judgeDelays judges Unblocked by the time from the acknowledgement of a write
 // to the arrival of its event at a client that reads at once, while another
 // client of the same server does not read.
 //
 // The rule begins when the run has settled: before that, a delay can be the work
 // of a fault. It speaks of events that arrive. One that never does is for
 // Delivered and Reliable.
-func (c *checker) checkUnblocked(writes []write) {
-	acknowledged := make(map[int64]int64, len(writes))
-	for _, w := range writes {
-		if w.acknowledged && w.op.Return >= c.settled() {
+func judgeDelays(f *facts, out *findings) {
+	acknowledged := make(map[int64]int64, len(f.claims.writes))
+	for _, w := range f.claims.writes {
+		if w.acknowledged && w.op.Return >= f.settled {
 			acknowledged[w.rv] = w.op.Return
 		}
 	}
-	idlers := c.newIdlers()
+	idlers := f.newIdlers()
 	if len(acknowledged) == 0 || len(idlers) == 0 {
 		return
 	}
-	bound := c.config.UnblockedBound.Nanoseconds()
-	for i := range c.history.Streams {
-		s := &c.history.Streams[i]
+	bound := f.config.UnblockedBound.Nanoseconds()
+	for i := range f.history.Streams {
+		s := &f.history.Streams[i]
 		inTheWay := idlers[s.Server]
 		if inTheWay == nil || s.Consumer != fastConsumer || s.Return == model.Pending {
 			continue
@@ -87,28 +86,28 @@ func (c *checker) checkUnblocked(writes []write) {
 			}
 			before = event.Time
 			// What was written before the stream was open may be part of its start.
-			if !known || !isData(event) || since < s.Return || inTheWay.open(since) == 0 {
+			if !known || !event.IsData() || since < s.Return || inTheWay.open(since) == 0 {
 				continue
 			}
-			c.counts.Unblocked++
+			out.judged.Unblocked++
 			current = current || event.Time-since <= bound
 			if event.Time-due > bound {
-				c.violate(Unblocked, Witness{Client: s.Client, Stream: s.ID, Events: []*model.Event{event}, RVs: []int64{event.RV}},
-					fmt.Sprintf("%s: %s came %s after the write had been acknowledged at %s, when at most %s was allowed; %s",
-						describeStream(s), describeEvent(event), at(event.Time-since), at(since), at(bound), c.describeIdler(s.Server, since)))
+				witness := onStream(s, event.RV).got(event.Time-since).want(bound).proof(f.idlerAt(s.Server, since), nil)
+				witness.Events, witness.Since = []*model.Event{event}, since
+				out.violate(Unblocked, lateEvent, witness)
 			}
 		}
 	}
 }
 
-// describeIdler names a stream that nobody read at a time.
-func (c *checker) describeIdler(server string, time int64) string {
-	for i := range c.history.Streams {
-		s := &c.history.Streams[i]
+// idlerAt returns a stream that nobody read at a time, nil if there was none.
+func (f *facts) idlerAt(server string, time int64) *model.Stream {
+	for i := range f.history.Streams {
+		s := &f.history.Streams[i]
 		if s.Server == server && s.Err == model.OK && s.Return != model.Pending && !readsInTime(s) &&
 			s.Return <= time && (s.Closed == model.Pending || s.Closed > time) {
-			return fmt.Sprintf("%s then had a %s consumer", describeStream(s), s.Consumer)
+			return s
 		}
 	}
-	return "no other stream of the server was in the way"
+	return nil
 }

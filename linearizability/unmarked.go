@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/watchsim/watchsim/model"
@@ -18,10 +17,10 @@ import (
 // Where that does not hold, the stream was cut off within its block, or it is
 // broken and the explanation is taken that finds the least fault with it.
 func (w *walk) readUnmarkedBlock() int {
-	defer w.checkMarkMissing()
+	defer w.judgeMarkMissing()
 	events := w.stream.Events
 	data, added := 0, 0 // the events before the first BOOKMARK or ERROR, and before any but ADDED
-	for data < len(events) && isData(&events[data]) && events[data].Object != nil {
+	for data < len(events) && events[data].IsData() && events[data].Object != nil {
 		if added == data && events[data].Type == model.Added {
 			added++
 		}
@@ -51,20 +50,19 @@ func (w *walk) readUnmarkedBlock() int {
 type blockEnd struct {
 	size        int
 	rv          int64
-	differences []difference
+	differences []Difference
 }
 
 func (w *walk) takeBlock(b blockEnd) int {
 	w.start = b.rv
 	if b.size > 0 {
 		last := &w.stream.Events[b.size-1]
-		if latest := w.check.bounds.atMost(last.Time); b.rv > latest {
-			w.violate(Initial, b.size-1, fmt.Sprintf("the initial block up to %s is the state at RV %d, but etcd was at most at revision %d by then",
-				describeEvent(last), b.rv, latest), b.rv)
+		if latest := w.facts.bounds.atMost(last.Time); b.rv > latest {
+			w.violate(Initial, futureBlock, w.at(b.size-1, b.rv).want(latest))
 		}
 	}
 	w.reportBlock(b.size, b.differences)
-	w.checkBlockFreshness()
+	w.judgeBlockFreshness()
 	return b.size
 }
 
@@ -72,15 +70,15 @@ func (w *walk) takeBlock(b blockEnd) int {
 // faults, and of equal ones that with the largest block.
 func (w *walk) leastFaulty(objects []*model.Object, highest []int64) blockEnd {
 	best, fewest := blockEnd{}, -1
-	try := func(size int, rv int64, differences []difference) {
+	try := func(size int, rv int64, differences []Difference) {
 		if faults := w.faults(size, rv, highest[len(objects)]) + len(differences); fewest < 0 || faults < fewest {
 			best, fewest = blockEnd{size: size, rv: rv, differences: differences}, faults
 		}
 	}
 	// No block is larger than all objects there ever were, but for a double.
-	for size := min(len(objects), len(w.check.store.Keys())+1); size >= 0; size-- {
+	for size := min(len(objects), len(w.facts.store.Keys())+1); size >= 0; size-- {
 		for _, rv := range []int64{max(w.latestAt(size), highest[size]), highest[size]} {
-			try(size, rv, compareStates(w.check.store.List(w.stream.Scope, w.stream.Selector, rv), objects[:size]))
+			try(size, rv, compareStates(w.facts.store.List(w.stream.Scope, w.stream.Selector, rv), objects[:size]))
 		}
 	}
 	return best
@@ -98,7 +96,7 @@ func (w *walk) faults(size int, rv, last int64) int {
 	}
 	after := 0
 	for i := range w.stream.Events[size:] {
-		if isData(&w.stream.Events[size+i]) {
+		if w.stream.Events[size+i].IsData() {
 			after++
 		}
 	}
@@ -113,21 +111,21 @@ func (w *walk) faults(size int, rv, last int64) int {
 // taken at, going by what came next and when.
 func (w *walk) latestAt(size int) int64 {
 	events := w.stream.Events
-	latest := w.check.history.Truth.Revision
+	latest := w.facts.history.Truth.Revision
 	if size > 0 {
-		latest = min(latest, w.check.bounds.atMost(events[size-1].Time))
+		latest = min(latest, w.facts.bounds.atMost(events[size-1].Time))
 	}
 	if size == len(events) {
 		if w.stream.Closed != model.Pending {
-			latest = min(latest, w.check.bounds.atMost(w.stream.Closed))
+			latest = min(latest, w.facts.bounds.atMost(w.stream.Closed))
 		}
 		return latest
 	}
-	latest = min(latest, w.check.bounds.atMost(events[size].Time))
+	latest = min(latest, w.facts.bounds.atMost(events[size].Time))
 	switch next := &events[size]; {
 	case next.Type == model.Bookmark:
 		latest = min(latest, next.RV)
-	case isData(next):
+	case next.IsData():
 		latest = min(latest, next.RV-1)
 	}
 	return latest
@@ -136,7 +134,7 @@ func (w *walk) latestAt(size int) int64 {
 // findState returns the highest RV at which the matching state is exactly these
 // objects and that the rest of the stream allows. Objects may be altered: that
 // is for the caller to report.
-func (w *walk) findState(objects []*model.Object, lowest int64) (rv int64, altered []difference, found bool) {
+func (w *walk) findState(objects []*model.Object, lowest int64) (rv int64, altered []Difference, found bool) {
 	latest := w.latestAt(len(objects))
 	if latest < lowest {
 		return 0, nil, false
@@ -155,19 +153,19 @@ func (w *walk) findState(objects []*model.Object, lowest int64) (rv int64, alter
 
 // isState reports whether these are the objects of the matching state at rv, and
 // which of them are altered.
-func (w *walk) isState(objects []*model.Object, rv int64) ([]difference, bool) {
+func (w *walk) isState(objects []*model.Object, rv int64) ([]Difference, bool) {
 	if w.selection.sizeAt(rv) != len(objects) {
 		return nil, false
 	}
 	for _, object := range objects {
 		// A cheaper look than the list below, for the many RVs that do not fit.
-		if version, known := w.check.store.VersionAt(object.Key(), rv); !known || version.RV != object.RV {
+		if version, known := w.facts.store.VersionAt(object.Key(), rv); !known || version.RV != object.RV {
 			return nil, false
 		}
 	}
-	differences := compareStates(w.check.store.List(w.stream.Scope, w.stream.Selector, rv), objects)
+	differences := compareStates(w.facts.store.List(w.stream.Scope, w.stream.Selector, rv), objects)
 	for _, d := range differences {
-		if d.flaw != altered {
+		if d.Flaw != Altered {
 			return nil, false
 		}
 	}
@@ -181,8 +179,8 @@ func (w *walk) isPartialBlock(objects []*model.Object, oldest int64) bool {
 	seen := map[model.Key]bool{}
 	for i, object := range objects {
 		event := &w.stream.Events[i]
-		version, known := w.check.store.VersionAt(object.Key(), object.RV)
-		if !known || object.RV != event.RV || object.RV > w.check.bounds.atMost(event.Time) || seen[object.Key()] || !version.Object.Equal(object) ||
+		version, known := w.facts.store.VersionAt(object.Key(), object.RV)
+		if !known || object.RV != event.RV || object.RV > w.facts.bounds.atMost(event.Time) || seen[object.Key()] || !version.Object.Equal(object) ||
 			!w.stream.Scope.Contains(object.Key()) || !w.stream.Selector.Matches(object) {
 			return false
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Kind is what a decision decides, as the kernel says. As text it is a word: pick,
+// Kind is what a decision decides, as the kernel says. Its name is a word: pick,
 // yield, stall, focus, length, select or point.
 type Kind = kernel.Kind
 

@@ -12,17 +12,32 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// Stop is why a run ended.
+// Stop is why a run ended: a word that programs compare and files keep.
 type Stop string
 
 // The ways a run ends. Only Completed is a run that can pass.
 const (
 	Completed      Stop = "completed"
-	DecisionBudget Stop = "the budget of scheduling decisions is used up (a livelock?)"
-	TimeBudget     Stop = "the budget of simulated time is used up (a wait that never ends?)"
-	Deadlock       Stop = "deadlock: every goroutine waits and no timer is pending"
-	Breakpoint     Stop = "the breakpoint was reached"
+	DecisionBudget Stop = "decision-budget"
+	TimeBudget     Stop = "time-budget"
+	Deadlock       Stop = "deadlock"
+	Breakpoint     Stop = "breakpoint"
 )
+
+// String says in words why a run ended.
+func (s Stop) String() string {
+	switch s {
+	case DecisionBudget:
+		return "the budget of scheduling decisions is used up (a livelock?)"
+	case TimeBudget:
+		return "the budget of simulated time is used up (a wait that never ends?)"
+	case Deadlock:
+		return "deadlock: every goroutine waits and no timer is pending"
+	case Breakpoint:
+		return "the breakpoint was reached"
+	}
+	return string(s)
+}
 
 var stops = map[uint32]Stop{
 	kernel.StopNone:      Completed,

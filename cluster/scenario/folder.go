@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,18 +58,60 @@ type record struct {
 	Go    string `json:"go,omitempty"`
 }
 
-// Name is what a run's folder is called.
+// Name is what a run's folder is called: target, scenario, seed and mutant, and a hash of
+// everything else that the run is a function of, where that is not what the scenario says.
 func (s Spec) Name() string {
 	name := fmt.Sprintf("%s-%s-%d", s.Target, s.Scenario, s.Seed)
 	if s.Mutant != "" {
 		name += "-" + s.Mutant
 	}
-	if len(s.Branches) > 0 {
+	usual, _ := Named(s.Scenario)
+	usual.Target, usual.Seed, usual.Mutant = s.Target, s.Seed, s.Mutant
+	if drawn := s; s.Plan != "" {
+		// A recorded run has the text of the plan that its seed draws.
+		drawn.Plan = ""
+		if plan, err := drawn.plan(); err == nil && plan.String() == s.Plan {
+			s = drawn
+		}
+	}
+	if options := s.options(); !bytes.Equal(options, usual.options()) {
 		h := fnv.New32a()
-		fmt.Fprint(h, s.Branches)
-		name += fmt.Sprintf("-branched-%08x", h.Sum32())
+		h.Write(options)
+		name += fmt.Sprintf("-%08x", h.Sum32())
 	}
 	return name
+}
+
+// options are what a run is a function of, as JSON.
+func (s Spec) options() []byte {
+	content, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a spec holds nothing that JSON does not know
+	}
+	return content
+}
+
+// maxFolders is how many runs may share a name.
+const maxFolders = 10_000
+
+// NewFolder makes a folder for a run, and returns its absolute path. Where the path is
+// taken it makes PATH.2, PATH.3 and so on: no run writes over what another one has left.
+func NewFolder(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	folder := path
+	for n := 2; n <= maxFolders; n++ {
+		if err := os.Mkdir(folder, 0o755); !errors.Is(err, fs.ErrExist) {
+			return folder, err
+		}
+		folder = fmt.Sprintf("%s.%d", path, n)
+	}
+	return "", fmt.Errorf("expected fewer than %d folders named %s, found that many; move some away", maxFolders, path)
 }
 
 // Write writes everything that the run left behind to a folder, which is made.

@@ -20,9 +20,11 @@ type Verdict struct {
 	Mutant   string `json:"mutant,omitempty"`
 	// Branches are those of the run's schedule.
 	Branches []Branch `json:"branches,omitempty"`
-	// Outcome is passed, failed or inconclusive, and Reason why it is the latter.
-	Outcome linearizability.Outcome `json:"verdict"`
-	Reason  string                  `json:"reason,omitempty"`
+	// Outcome is passed, failed or inconclusive. Reasons say why it is the latter, and
+	// Reason is all of them in a line.
+	Outcome linearizability.Outcome  `json:"verdict"`
+	Reason  string                   `json:"reason,omitempty"`
+	Reasons []linearizability.Reason `json:"reasons,omitempty"`
 	// Hash is the running hash over all decisions, in hexadecimal.
 	Hash             string         `json:"hash"`
 	Decisions        uint64         `json:"decisions"`
@@ -51,15 +53,34 @@ type Verdict struct {
 	Folder string `json:"folder,omitempty"`
 }
 
-// Violation is one broken guarantee.
-type Violation struct {
-	Guarantee string `json:"guarantee"`
-	Text      string `json:"text"`
-	// Explanation is what happened around it, in paragraphs; only the violations
-	// that a report shows have one.
-	Explanation []string `json:"explanation,omitempty"`
-	// Slice is what led to it, in order of time; the same violations have one.
-	Slice []explain.Moment `json:"slice,omitempty"`
+// Violation is one broken guarantee. Those that a report shows are explained.
+type Violation = explain.Report
+
+// Completed is the guarantee of the run itself, which the oracle does not know: that
+// it comes to its end.
+const Completed = "Completed"
+
+// Unfinished is the violation of a run that did not complete: why, what can be told of
+// it, and the function that panicked, if one did.
+func Unfinished(code, text, function string) Violation {
+	first, _, _ := strings.Cut(text, "\n")
+	return Violation{Report: linearizability.Report{Guarantee: Completed, Code: code, Text: text, Sentence: first, Subject: function}}
+}
+
+// The reasons why a run proves nothing, besides those of the oracle. A run that did not
+// complete has the name of its sim.Stop.
+const (
+	DiskFull         linearizability.ReasonCode = "disk-full"
+	TruthUnreadable  linearizability.ReasonCode = "truth-unreadable"
+	ClientProblem    linearizability.ReasonCode = "client-problem"
+	Uncontrolled     linearizability.ReasonCode = "uncontrolled-goroutines"
+	FaultUnaccounted linearizability.ReasonCode = "fault-unaccounted"
+	NoFaultFired     linearizability.ReasonCode = "no-fault-fired"
+)
+
+// inconclusive makes the verdict one that proves nothing.
+func (v *Verdict) inconclusive(code linearizability.ReasonCode, text string) {
+	v.Outcome, v.Reason, v.Reasons = linearizability.Inconclusive, text, []linearizability.Reason{{Code: code, Text: text}}
 }
 
 // deliveryBound is how long after healing everything must have arrived: longer
@@ -91,19 +112,19 @@ func (r *Run) Judge() Verdict {
 		v.WatchEvents += len(r.History.Streams[i].Events)
 	}
 	if r.Result.Stop != sim.Completed {
-		v.Outcome, v.Reason = linearizability.Inconclusive, string(r.Result.Stop)
+		v.inconclusive(linearizability.ReasonCode(r.Result.Stop), r.Result.Stop.String())
 		if r.Result.Stop == sim.Deadlock {
 			v.Outcome = linearizability.Failed
-			v.Violations = append(v.Violations, Violation{Guarantee: "Completed", Text: string(r.Result.Stop)})
+			v.Violations = append(v.Violations, Unfinished(string(r.Result.Stop), r.Result.Stop.String(), ""))
 		}
 		return v
 	}
 	if r.Result.DiskFull {
-		v.Outcome, v.Reason = linearizability.Inconclusive, simdisk.FullReason
+		v.inconclusive(DiskFull, simdisk.FullReason)
 		return v
 	}
 	if r.Unreadable != nil {
-		v.Outcome, v.Reason = linearizability.Inconclusive, r.Unreadable.Error()
+		v.inconclusive(TruthUnreadable, r.Unreadable.Error())
 		return v
 	}
 
@@ -114,16 +135,17 @@ func (r *Run) Judge() Verdict {
 	v.CheckSeconds = time.Since(start).Seconds()
 
 	r.found = found
-	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
-	v.Violations = append(v.Violations, r.explained(found.Violations)...)
+	v.Outcome, v.Counts = found.Outcome, found.Counts
+	if len(found.Violations) > 0 {
+		v.Violations = explain.New(r.History).Reports(found.Violations, violationsShown)
+	}
 	for _, observation := range found.Observations {
 		v.Observations = append(v.Observations, observation.String())
 	}
-	if reasons := r.doubts(); len(reasons) > 0 {
-		v.Reason = strings.Join(append(reasons, nonEmpty(v.Reason)...), "; ")
-		if v.Outcome == linearizability.Passed {
-			v.Outcome = linearizability.Inconclusive
-		}
+	v.Reasons = append(r.doubts(), found.Reasons...)
+	v.Reason = linearizability.Joined(v.Reasons)
+	if len(v.Reasons) > 0 && v.Outcome == linearizability.Passed {
+		v.Outcome = linearizability.Inconclusive
 	}
 	return v
 }
@@ -136,44 +158,25 @@ func OracleConfig() linearizability.Config {
 	return config
 }
 
-// explained puts violations into words, the first of them into paragraphs.
-func (r *Run) explained(found []linearizability.Violation) []Violation {
-	if len(found) == 0 {
-		return nil
-	}
-	explainer := explain.New(r.History)
-	violations := make([]Violation, len(found))
-	for i, violation := range found {
-		violations[i] = Violation{Guarantee: violation.Guarantee.Name, Text: violation.Error()}
-		if i < violationsShown {
-			violations[i].Explanation = explainer.Explain(violation)
-			violations[i].Slice = explainer.Slice(violation)
-		}
-	}
-	return violations
-}
-
 // doubts are the reasons why a history without violations proves nothing.
-func (r *Run) doubts() []string {
-	var reasons []string
+func (r *Run) doubts() []linearizability.Reason {
+	var reasons []linearizability.Reason
+	add := func(code linearizability.ReasonCode, text string) {
+		reasons = append(reasons, linearizability.Reason{Code: code, Text: text})
+	}
 	for _, problem := range r.Problems {
-		reasons = append(reasons, problem.Error())
+		add(ClientProblem, problem.Error())
 	}
 	if r.Result.Uncontrolled > 0 {
-		reasons = append(reasons, fmt.Sprintf("%d goroutines ran without having been picked", r.Result.Uncontrolled))
+		add(Uncontrolled, fmt.Sprintf("%d goroutines ran without having been picked", r.Result.Uncontrolled))
 	}
-	reasons = append(reasons, r.unaccounted()...)
+	for _, problem := range r.unaccounted() {
+		add(FaultUnaccounted, problem)
+	}
 	if len(r.Plan) > 0 && len(r.Faults.Fired) == 0 {
-		reasons = append(reasons, "none of the planned faults fired")
+		add(NoFaultFired, "none of the planned faults fired")
 	}
 	return reasons
-}
-
-func nonEmpty(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
 }
 
 // OracleLimits renders the limits of the oracle for a banner.

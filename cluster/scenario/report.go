@@ -7,7 +7,6 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
-	"github.com/watchsim/watchsim/linearizability/lanes"
 )
 
 // violationsShown is how many violations a report lists; the rest is counted.
@@ -44,7 +43,7 @@ func (r *Run) Report(v Verdict) string {
 			break
 		}
 		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
-		if drawing := lanes.Draw(violation.Slice); i < timelinesShown && drawing != "" {
+		if drawing := explain.Draw(violation.Slice); i < timelinesShown && drawing != "" {
 			fmt.Fprintf(&b, "\n%s", drawing)
 		}
 	}

@@ -86,7 +86,7 @@ func TestAVacuousRunIsInconclusive(t *testing.T) {
 		"of 2 planned faults 0 fired and 1 did not, and nothing is known of the rest",
 		"none of the planned faults fired",
 		"the history holds only 0 writes of at least 5",
-		"the history holds only 0 servers judged for what they released of at least 1",
+		"the history holds only 0 servers checked for leaks of at least 1",
 	} {
 		require.Contains(t, verdict.Reason, reason)
 	}

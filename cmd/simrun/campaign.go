@@ -79,7 +79,7 @@ func (f *campaignFlags) run(command *cobra.Command) error {
 		summary: campaign.NewSummary(header), keeper: campaign.NewKeeper(f.out, config.Spec, f.keep),
 	}
 	config.KeepAll = false
-	config.Out = campaign.ArtefactsFolder(f.out)
+	config.Out, config.Resumes = campaign.ArtefactsFolder(f.out), true
 	return s.run(command.Context(), config)
 }
 
@@ -163,7 +163,12 @@ func (s *shardRun) take(result campaign.Result) (first bool) {
 // add takes an outcome of this process.
 func (s *shardRun) add(outcome swarm.Outcome) {
 	result := campaign.Result{Verdict: outcome.Verdict}
+	for _, note := range outcome.Notes {
+		fmt.Fprintf(s.notes, "simrun: %s\n", note)
+	}
 	switch {
+	case errors.Is(outcome.Err, swarm.ErrOutside):
+		fmt.Fprintf(s.notes, "simrun: %v; the same command tries it once more\n", outcome.Err)
 	case errors.Is(outcome.Err, swarm.ErrNotDeterministic):
 		result.NotDeterministic = outcome.Err.Error()
 		fmt.Fprintln(s.out, outcome.Err)

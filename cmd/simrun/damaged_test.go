@@ -21,6 +21,7 @@ func addDamagedTargets() {
 
 		{name: "behaving", wrap: inSomeRuns(2, func() {})},
 		{name: "panicking", wrap: inSomeRuns(1, func() { panic("the panicking target panics") })},
+		{name: "killed-once", wrap: inSomeRuns(2, killOnce)},
 		{name: "killed", wrap: inSomeRuns(2, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) })},
 		{name: "exiting", wrap: inSomeRuns(2, func() { os.Exit(0) })},
 		{name: "panicking-sometimes", wrap: inSomeRuns(2, func() { panic("the panicking target panics") })},
@@ -65,6 +66,20 @@ func (m *misbehaving) Do(ctx context.Context, op *model.Operation, token string)
 		m.misbehave()
 	}
 	return m.Server.Do(ctx, op, token)
+}
+
+// killMarker is the variable with the path of a file that is there once a run was killed.
+const killMarker = "WATCHSIM_TEST_MARKER"
+
+// killedAlready is read before any run, which reading the environment would change.
+var killedAlready = os.Getenv(killMarker)
+
+// killOnce kills the process the first time only, as a kernel without memory does.
+func killOnce() {
+	if fd, err := syscall.Open(killedAlready, syscall.O_CREAT|syscall.O_EXCL, 0o600); err == nil {
+		_ = syscall.Close(fd)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
 }
 
 // held is memory that is not given back.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability/explain"
-	"github.com/watchsim/watchsim/linearizability/lanes"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/traces"
@@ -185,7 +184,7 @@ func beside(a, b string, left, right []string) string {
 	if nameA == nameB {
 		nameA, nameB = "A: "+a, "B: "+b
 	}
-	return lanes.Beside(nameA, nameB, left, right)
+	return explain.Beside(nameA, nameB, left, right)
 }
 
 // diffHistories says where two histories part.
@@ -209,7 +208,7 @@ func diffHistories(out io.Writer, a, b string) (same bool, err error) {
 	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the histories part after %d moments that are the same, of %d and %d", at, len(one), len(two))))
 	lines := func(moments []explain.Moment) (lines []string) {
 		for i := max(0, at-shownBefore); i < min(len(moments), at+shownAfter); i++ {
-			lines = append(lines, marker(i == at)+lanes.Line(moments[i]))
+			lines = append(lines, marker(i == at)+explain.Line(moments[i]))
 		}
 		return lines
 	}

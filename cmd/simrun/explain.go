@@ -254,9 +254,6 @@ func (f *explainFlags) turns(command *cobra.Command, binary string, run shrink.C
 		Folder: filepath.Join(dir, "run"), Trace: filepath.Join(dir, "trace.gz"),
 	}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -313,16 +312,13 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		k.err = err
 		return
 	}
-	folder, err := filepath.Abs(filepath.Join(k.out, fmt.Sprintf("%s-explored-%d", job.Spec.Name(), attempt.Number+1)))
+	folder, err := scenario.NewFolder(filepath.Join(k.out, fmt.Sprintf("%s-explored-%d", job.Spec.Name(), attempt.Number+1)))
 	if err != nil {
 		k.err = err
 		return
 	}
 	job.Folder = folder
 	answer, err := swarm.Once(k.ctx, k.binary, job, k.limits)
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
-	}
 	if err == nil && answer.Verdict.Outcome != linearizability.Failed {
 		err = fmt.Errorf("%w: run %d failed, but not in a fresh process", swarm.ErrNotDeterministic, attempt.Number+1)
 	}

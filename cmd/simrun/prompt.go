@@ -12,7 +12,6 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability/explain"
-	"github.com/watchsim/watchsim/linearizability/lanes"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/swarm"
 )
@@ -161,7 +160,7 @@ func (p *prompt) visit(to swarm.Visit) error {
 		fmt.Fprintf(p.out, "  the run ended before: %s\n", here.Over)
 	}
 	passed := p.between(from, p.at())
-	fmt.Fprint(p.out, lanes.Steps(2, passed[max(0, len(passed)-lastShown):]))
+	fmt.Fprint(p.out, explain.Steps(2, passed[max(0, len(passed)-lastShown):]))
 	return nil
 }
 
@@ -178,5 +177,5 @@ func (p *prompt) between(from, to time.Duration) (list []explain.Moment) {
 // last shows what happened last.
 func (p *prompt) last(n int) {
 	before := p.between(-1, p.at())
-	fmt.Fprint(p.out, lanes.Steps(2, before[max(0, len(before)-n):]))
+	fmt.Fprint(p.out, explain.Steps(2, before[max(0, len(before)-n):]))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -86,15 +87,16 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	if f.prompt {
 		return f.walk(command, binary, folder, recorded)
 	}
-	again, err := filepath.Abs(filepath.Join(folder, "replay"))
-	if err != nil {
-		return err
-	}
+	again := filepath.Join(folder, "replay")
 	if len(f.branches) > 0 {
 		if again, err = f.branch(folder, &recorded); err != nil {
 			return err
 		}
 	}
+	if again, err = scenario.NewFolder(again); err != nil {
+		return err
+	}
+	defer os.Remove(again) // if nothing was written
 	job := swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape, Folder: again}
 	if f.until != "" || f.breakAt != "" {
 		return f.stop(command, binary, folder, recorded, job)
@@ -108,9 +110,6 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
 	if errors.Is(err, swarm.ErrDied) && len(f.branches) == 0 {
 		return died(command.OutOrStdout(), recorded, again, err)
-	}
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
 	}
 	if err != nil {
 		return err

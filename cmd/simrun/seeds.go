@@ -110,6 +110,8 @@ func (t *tally) add(outcome swarm.Outcome) {
 	case errors.Is(outcome.Err, swarm.ErrNotDeterministic):
 		t.undetermined++
 		t.say("%v", outcome.Err)
+	case errors.Is(outcome.Err, swarm.ErrOutside):
+		fmt.Fprintf(t.notes, "simrun: %v\n", outcome.Err)
 	case outcome.Err != nil && t.problem == nil:
 		t.problem = outcome.Err
 	}

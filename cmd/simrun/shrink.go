@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/search/shrink"
 	"github.com/watchsim/watchsim/search/swarm"
 )
@@ -65,10 +66,6 @@ func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
 	if f.out == "" {
 		f.out = filepath.Clean(folder) + "-shrunk"
 	}
-	out, err := filepath.Abs(f.out)
-	if err != nil {
-		return err
-	}
 	whole := shrink.Case{Spec: recorded.Spec, Tape: recorded.Tape}
 	if f.guarantee == "" {
 		if f.guarantee, err = f.broken(command.Context(), binary, whole); err != nil {
@@ -80,7 +77,7 @@ func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
 		return f.refuse(err, folder, command.ErrOrStderr())
 	}
 	// The best so far is written also after an interrupt.
-	answer, err := write(context.WithoutCancel(command.Context()), binary, result.Case, f.guarantee, out)
+	answer, err := write(context.WithoutCancel(command.Context()), binary, result.Case, f.guarantee, f.out)
 	if err != nil {
 		return err
 	}
@@ -91,9 +88,6 @@ func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
 // broken is the first guarantee that a run breaks.
 func (f *shrinkFlags) broken(ctx context.Context, binary string, whole shrink.Case) (string, error) {
 	answer, err := swarm.Once(ctx, binary, swarm.Job{Spec: whole.Spec, Tape: whole.Tape}, swarm.DefaultLimits())
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
-	}
 	if err != nil {
 		return "", err
 	}
@@ -142,13 +136,15 @@ func (f *shrinkFlags) search(command *cobra.Command, binary string, whole shrink
 
 // write runs the smaller run in a fresh worker, which writes its artefacts.
 func write(ctx context.Context, binary string, smaller shrink.Case, guarantee, out string) (swarm.Answer, error) {
-	job := swarm.Job{Spec: smaller.Spec, Tape: smaller.Tape, Folder: out, Details: true}
-	answer, err := swarm.Once(ctx, binary, job, swarm.DefaultLimits())
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
+	folder, err := scenario.NewFolder(out)
+	if err != nil {
+		return swarm.Answer{}, err
 	}
+	defer os.Remove(folder) // if nothing was written
+	job := swarm.Job{Spec: smaller.Spec, Tape: smaller.Tape, Folder: folder, Details: true}
+	answer, err := swarm.Once(ctx, binary, job, swarm.DefaultLimits())
 	if err == nil && !shrink.Breaks(answer.Verdict, guarantee) {
-		err = fmt.Errorf("%w: the smaller run broke %s, but not in a fresh process; it is in %s", swarm.ErrNotDeterministic, guarantee, out)
+		err = fmt.Errorf("%w: the smaller run broke %s, but not in a fresh process; it is in %s", swarm.ErrNotDeterministic, guarantee, folder)
 	}
 	return answer, err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
-	"github.com/watchsim/watchsim/linearizability/lanes"
+	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/traces"
@@ -34,9 +34,6 @@ func (f *replayFlags) stop(command *cobra.Command, binary, folder string, record
 	if began == 0 && place.decision == 0 {
 		// The folder is of before it was written down.
 		answer, err := swarm.Once(command.Context(), binary, swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape}, swarm.DefaultLimits())
-		if err == nil && answer.Error != "" {
-			err = errors.New(answer.Error)
-		}
 		if err != nil {
 			return err
 		}
@@ -53,9 +50,6 @@ func (f *replayFlags) stop(command *cobra.Command, binary, folder string, record
 		job.Log = filepath.Join(job.Folder, "log.txt")
 	}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
-	}
 	if err != nil {
 		return err
 	}
@@ -90,7 +84,7 @@ func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Re
 		for last < len(moments) && moments[last].Time <= int64(at) {
 			last++
 		}
-		fmt.Fprintf(out, "\n  the last that had happened:\n%s", lanes.Steps(2, moments[max(0, last-lastShown):last]))
+		fmt.Fprintf(out, "\n  the last that had happened:\n%s", explain.Steps(2, moments[max(0, last-lastShown):last]))
 	}
 	if f.stacks {
 		stacks, err := os.ReadFile(filepath.Join(job.Folder, "stacks.txt"))
@@ -121,9 +115,6 @@ continue
 
 // underDelve has one run stop in a debugger.
 func underDelve(command *cobra.Command, binary string, job swarm.Job, place string) error {
-	if err := os.MkdirAll(job.Folder, 0o755); err != nil {
-		return err
-	}
 	job.Stop = true
 	line, err := json.Marshal(swarm.Sealed(job))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,6 @@ var misbehaviours = []struct {
 	verdict      string
 }{
 	{"panicking-sometimes", "it panicked, with exit status 2: panic: the panicking target panics\n", exitFailed, "FAILED"},
-	{"killed", "it was killed with SIGKILL, by somebody or by a system without memory", exitFailed, "FAILED"},
 	{"exiting", "it ended its process with exit status 0", exitFailed, "FAILED"},
 	{"large", "it needed more than 6144 MiB of memory beside what it began with", exitFailed, "FAILED"},
 	{"filling", simdisk.FullReason, exitInconclusive, "INCONCLUSIVE"},
@@ -59,6 +59,48 @@ func TestARunThatMisbehavesIsOneRun(t *testing.T) {
 			require.Greater(t, bad, 0)
 			require.Less(t, bad, 6, "some are to pass")
 			require.Len(t, verdicts(t, stdout), 6)
+		})
+	}
+}
+
+// What kills a process from outside is no verdict: the seed is run again, and where that
+// helps nothing it has none. A campaign does not keep it either, but does it later.
+func TestAProcessThatIsKilledFromOutsideIsNoVerdict(t *testing.T) {
+	const why = "the process of the run was ended from outside: seed "
+	flags := strings.Fields("--seeds 1-6 --scenario calm --workers 1 --json")
+	_, sound, _ := simrun(t, append(flags, "--target", "behaving")...)
+	for _, command := range []string{"run", "campaign"} {
+		t.Run(command, func(t *testing.T) {
+			t.Setenv(killMarker, filepath.Join(t.TempDir(), "killed"))
+			run := func(target, out string) (int, string, string) {
+				arguments := append(slices.Clone(flags), "--target", target, "--out", out)
+				if command == "campaign" {
+					arguments = append([]string{command}, arguments...)
+				}
+				return simrun(t, arguments...)
+			}
+			out := t.TempDir()
+			code, stdout, stderr := run("killed-once", out)
+			require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+			require.Contains(t, stderr, why)
+			require.Contains(t, stderr, "it was killed with SIGKILL, by somebody or by a system without memory; it is run again")
+			require.Len(t, verdicts(t, stdout), 6)
+			for _, v := range verdicts(t, stdout) {
+				require.True(t, strings.Contains(sound, v.Hash), "seed %d is another run", v.Seed)
+			}
+
+			out = t.TempDir()
+			code, stdout, stderr = run("killed", out)
+			require.Equal(t, exitInconclusive, code, "%s%s", stdout, stderr)
+			require.Contains(t, stderr, "(3 times, so that the seed has no verdict)")
+			done := len(verdicts(t, stdout))
+			require.Greater(t, done, 0)
+			require.Less(t, done, 6)
+			if command == "campaign" {
+				_, stdout, stderr = run("killed", out)
+				require.Contains(t, stderr, fmt.Sprintf("6 seeds, of which %d are done already", done))
+				require.Empty(t, verdicts(t, stdout))
+			}
 		})
 	}
 }

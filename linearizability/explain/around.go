@@ -43,28 +43,28 @@ func (e *Explainer) faults(when int64) string {
 		name := strings.TrimSpace(fault.Name + " " + fault.Note)
 		switch {
 		case fault.End >= when:
-			during = append(during, name+" (since "+at(fault.Begin)+")")
+			during = append(during, name+" (since "+model.At(fault.Begin)+")")
 		case when-fault.End <= int64(faultsBefore):
-			recent = append(recent, name+" (to "+at(fault.End)+")")
+			recent = append(recent, name+" (to "+model.At(fault.End)+")")
 		}
 		if last == nil || fault.End > last.End {
 			last = fault
 		}
 	}
-	text := fmt.Sprintf("At %s ", at(when))
+	text := fmt.Sprintf("At %s ", model.At(when))
 	switch {
 	case len(e.history.Faults) == 0:
-		return "The history names no faults."
+		return "The history has no faults."
 	case len(during) > 0 && len(recent) > 0:
-		return text + "there was " + list(some(during)) + "; shortly before there had been " + list(some(recent)) + "."
+		return text + "these faults were active: " + model.Enumerate(some(during)) + "; shortly before: " + model.Enumerate(some(recent)) + "."
 	case len(during) > 0:
-		return text + "there was " + list(some(during)) + "."
+		return text + "these faults were active: " + model.Enumerate(some(during)) + "."
 	case len(recent) > 0:
-		return text + "no fault was under way; shortly before there had been " + list(some(recent)) + "."
+		return text + "no fault was active; shortly before: " + model.Enumerate(some(recent)) + "."
 	case last == nil:
-		return text + "there had been no fault yet."
+		return text + "no fault had begun yet."
 	}
-	return text + fmt.Sprintf("no fault was under way; the last, %s, had ended at %s.", strings.TrimSpace(last.Name+" "+last.Note), at(last.End))
+	return text + fmt.Sprintf("no fault was active; the last, %s, had ended at %s.", strings.TrimSpace(last.Name+" "+last.Note), model.At(last.End))
 }
 
 // compactions names the last one that etcd may have made by then.
@@ -84,7 +84,7 @@ func (e *Explainer) compactions(when int64) string {
 	case last.Time == model.Pending:
 		return fmt.Sprintf("etcd may have been compacted at RV %d, at an unknown time.", last.RV)
 	}
-	return fmt.Sprintf("etcd's compaction at RV %d had been asked for at %s.", last.RV, at(last.Time))
+	return fmt.Sprintf("etcd's compaction at RV %d had been requested at %s.", last.RV, model.At(last.Time))
 }
 
 // ends looks for what a history shows of a cache that lists anew: it ends all its
@@ -92,24 +92,24 @@ func (e *Explainer) compactions(when int64) string {
 func (e *Explainer) ends(when int64, server string) string {
 	batch, stayed := e.endedTogether(when, server)
 	if len(batch) == 0 {
-		return fmt.Sprintf("In the %v before, %s ended no stream: nothing shows that its cache listed anew.", endsBefore, server)
+		return fmt.Sprintf("In the %v before, %s ended no stream: nothing shows that its cache was reinitialized.", endsBefore, server)
 	}
 	last := batch[len(batch)-1].Closed
 	ids := make([]string, len(batch))
 	for i, s := range batch {
 		ids[i] = fmt.Sprint(s.ID)
 	}
-	text := fmt.Sprintf("Streams %s of %s had all ended by %s, by no client's doing", list(some(ids)), server, at(last))
+	text := fmt.Sprintf("Streams %s of %s had all ended by %s, none of them closed by its client", model.Enumerate(some(ids)), server, model.At(last))
 	if len(ids) == 1 {
-		text = fmt.Sprintf("Stream %s of %s had ended at %s, not by its client's doing", ids[0], server, at(last))
+		text = fmt.Sprintf("Stream %s of %s had ended at %s, not closed by its client", ids[0], server, model.At(last))
 	}
 	switch {
 	case stayed == 1:
-		return text + ", while 1 other stayed open: the cache had not listed anew then."
+		return text + ", while 1 other stayed open: the cache had not been reinitialized."
 	case stayed > 0:
-		return text + fmt.Sprintf(", while %d others stayed open: the cache had not listed anew then.", stayed)
+		return text + fmt.Sprintf(", while %d others stayed open: the cache had not been reinitialized.", stayed)
 	}
-	return text + ", and no other was left: the cache may have listed anew then, or the server have stopped."
+	return text + ", and no other stream stayed open: the cache may have been reinitialized, or the server stopped."
 }
 
 // endedTogether returns the streams that a server ended at one time, the last such

@@ -22,9 +22,9 @@ func (e *Explainer) counted(server string) string {
 	}
 	left := ""
 	if more := len(facts) - 2*shown; more > 0 {
-		facts, left = facts[more:], fmt.Sprintf(" after %s", count(more, "earlier count"))
+		facts, left = facts[more:], fmt.Sprintf(" after %s", model.Plural(more, "earlier sample"))
 	}
-	return fmt.Sprintf("What was counted of %s%s: %s.", server, left, strings.Join(facts, "; "))
+	return fmt.Sprintf("Samples of %s%s: %s.", server, left, strings.Join(facts, "; "))
 }
 
 func fact(c *model.Census) string {
@@ -33,16 +33,9 @@ func fact(c *model.Census) string {
 	}[c.Phase]
 	watchers := ""
 	if c.Watchers != model.Uncounted {
-		watchers = fmt.Sprintf(" and %s in the cache", count(c.Watchers, "watcher"))
+		watchers = fmt.Sprintf(" and %s in the cache", model.Plural(c.Watchers, "watcher"))
 	}
-	return fmt.Sprintf("at %s, %s, %s%s over %d on etcd, and %s", at(c.Time), when, countWatches(c.Streams), watchers, c.EtcdWatches, count(c.Goroutines, "goroutine"))
-}
-
-func countWatches(n int) string {
-	if n == 1 {
-		return "1 client watch"
-	}
-	return fmt.Sprintf("%d client watches", n)
+	return fmt.Sprintf("at %s, %s, %s%s over %d on etcd, and %s", model.At(c.Time), when, model.Plural(c.Streams, "client watch"), watchers, c.EtcdWatches, model.Plural(c.Goroutines, "goroutine"))
 }
 
 // scribblers names the streams whose consumers left their marks on what a
@@ -63,8 +56,8 @@ func (e *Explainer) scribblers(v linearizability.Violation) string {
 	for _, object := range objects {
 		id, found := model.ScribbledBy(object)
 		if s := e.stream(id); found && s != nil {
-			return fmt.Sprintf("What it shows is the mark of stream %d of client %s on %s, opened at %s for %s: there, the API server writes over each object that the cache delivers, once the client's copy has been made. "+
-				"The cache must have handed the same object to both.", s.ID, s.Client, s.Server, at(s.Call), query(s.Scope, s.Selector))
+			return fmt.Sprintf("It bears the mark of stream %d of client %s on %s, opened at %s for %s: there, the API server mutates each object that the cache delivers, once the client's copy has been made. "+
+				"The cache must have handed the same object to both.", s.ID, s.Client, s.Server, model.At(s.Call), model.Query(s.Scope, s.Selector))
 		}
 	}
 	return ""

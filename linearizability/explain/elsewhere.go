@@ -45,25 +45,25 @@ func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 		case arrived >= 0 && hasBlock(s) && s.Call >= known:
 			state = append(state, name)
 		case arrived >= 0:
-			live = append(live, name+" at "+at(s.Events[arrived].Time))
+			live = append(live, name+" at "+model.At(s.Events[arrived].Time))
 		case !opened:
 			// It may have started behind the change.
 		case later || (s.Closed == model.Pending && e.history.End-known >= int64(enough)):
 			without = append(without, name)
 		case s.Closed != model.Pending && s.Closed > known:
-			ended = append(ended, fmt.Sprintf("%s (%s)", name, at(s.Closed)))
+			ended = append(ended, fmt.Sprintf("%s (%s)", name, model.At(s.Closed)))
 		}
 	}
 	var sentences []string
 	say := func(format string, streams []string) {
 		if len(streams) > 0 {
-			sentences = append(sentences, fmt.Sprintf(format, rv, list(some(streams))))
+			sentences = append(sentences, fmt.Sprintf(format, rv, model.Enumerate(some(streams))))
 		}
 	}
-	say("RV %d did come on %s.", live)
-	say("RV %d did not come on %s.", without)
-	say("RV %d had not come on %s when that ended.", ended)
-	say("RV %d came with the state on what was opened later: %s.", state)
+	say("RV %d did arrive on %s.", live)
+	say("RV %d did not arrive on %s.", without)
+	say("RV %d had not arrived on %s when that ended.", ended)
+	say("RV %d was part of the initial events of streams opened later: %s.", state)
 	if len(sentences) == 0 {
 		return fmt.Sprintf("No other stream was open that would have had to get RV %d.", rv)
 	}
@@ -75,7 +75,7 @@ func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 func arrival(s *model.Stream, rv int64) (index int, later bool) {
 	for i := range s.Events {
 		event := &s.Events[i]
-		if isData(event) && event.RV == rv {
+		if event.IsData() && event.RV == rv {
 			return i, later
 		}
 		later = later || event.RV > rv
@@ -113,7 +113,7 @@ func (e *Explainer) brought(stream *model.Stream, witness *linearizability.Witne
 	var facts []string
 	for _, other := range witness.Events {
 		if s, _ := e.streamOf(other); s != nil && s != stream {
-			facts = append(facts, fmt.Sprintf("Stream %d of client %s on %s, opened at %s, brought %s.", s.ID, s.Client, s.Server, at(s.Call), event(other)))
+			facts = append(facts, fmt.Sprintf("Stream %d of client %s on %s, opened at %s, brought %s.", s.ID, s.Client, s.Server, model.At(s.Call), arrived(other)))
 		}
 	}
 	return join(some(facts))

@@ -66,17 +66,17 @@ func (e *Explainer) Explain(v linearizability.Violation) []string {
 		}
 	}
 	witness := &v.Witness
-	stream := e.stream(witness.Stream)
+	stream := witness.Stream
 	switch {
 	case stream != nil:
 		add(e.request(stream))
 		add(e.window(stream))
 		add(e.owedAndGot(stream, witness))
 		add(e.others(stream, witness))
-	case e.informer(v) != nil:
-		add(e.converging(e.informer(v)))
-	case len(witness.Operations) == 0 && e.counted(witness.Client) != "":
-		add(e.counted(witness.Client))
+	case witness.Informer != nil:
+		add(e.converging(witness.Informer))
+	case witness.Census != nil:
+		add(e.counted(witness.Census.Server))
 	case len(witness.Operations) == 0 && e.store == nil:
 		add(e.disorder(witness.RVs))
 	}
@@ -142,15 +142,8 @@ func (e *Explainer) moment(stream *model.Stream, witness *linearizability.Witnes
 			when = op.Call
 		}
 	}
-	for i := range e.history.Censuses {
-		if census := &e.history.Censuses[i]; server == "" && stream == nil && census.Server == witness.Client {
-			server = census.Server
-		}
-	}
-	for i := range e.history.Informers {
-		if informer := &e.history.Informers[i]; server == "" && informer.Client == witness.Client {
-			server = informer.Server
-		}
+	if server == "" && (witness.Census != nil || witness.Informer != nil) {
+		server = witness.Server()
 	}
 	return when, server
 }

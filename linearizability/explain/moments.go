@@ -16,7 +16,7 @@ func (e *Explainer) Moments() []Moment {
 	s := &slicer{Explainer: e, told: map[int64]bool{}}
 	for i := range e.history.Operations {
 		op := &e.history.Operations[i]
-		s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s on %s (operation %d)", asked(op), op.Server, op.ID)})
+		s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s on %s (operation %d)", op.Request(), op.Server, op.ID)})
 		if op.Return != model.Pending {
 			s.add(Moment{Time: op.Return, Lane: Client, Process: op.Client, Text: s.answer(op)})
 		}
@@ -29,10 +29,10 @@ func (e *Explainer) Moments() []Moment {
 			continue
 		}
 		for j := range of.Events {
-			s.client(of, of.Events[j].Time, "gets "+eventWords(&of.Events[j]), "")
+			s.client(of, of.Events[j].Time, "receives "+of.Events[j].Describe(), "")
 		}
 		if of.Closed != model.Pending {
-			s.client(of, of.Closed, "ends: "+afterTime(ending(of)), "")
+			s.client(of, of.Closed, "ends: "+of.EndReason(), "")
 		}
 	}
 	for i := range e.history.Faults {

@@ -10,57 +10,29 @@ import (
 // operation says who asked for what and what the answer was. The one at fault
 // is told in full, those it contradicts in short.
 func (e *Explainer) operation(op *model.Operation, atFault bool) string {
-	text := fmt.Sprintf("Client %s called operation %d on %s at %s: %s.", op.Client, op.ID, op.Server, at(op.Call), asked(op))
+	text := fmt.Sprintf("Client %s called operation %d on %s at %s: %s.", op.Client, op.ID, op.Server, model.At(op.Call), op.Request())
 	if !atFault {
-		text = fmt.Sprintf("Operation %d of client %s on %s (%s) was %s.", op.ID, op.Client, op.Server, interval(op), asked(op))
+		text = fmt.Sprintf("Operation %d of client %s on %s (%s) was %s.", op.ID, op.Client, op.Server, op.Interval(), op.Request())
 	}
 	return text + " " + answered(op)
-}
-
-// asked says what an operation asks for.
-func asked(op *model.Operation) string {
-	if op.Kind != model.List {
-		text := fmt.Sprintf("%s %s", op.Kind, keyOf(op))
-		if op.Kind == model.Get {
-			text += " at " + requested(op.RV)
-		}
-		if op.Precondition != 0 {
-			text += fmt.Sprintf(" on condition that it is at RV %d", op.Precondition)
-		}
-		return text
-	}
-	text := fmt.Sprintf("list %s at %s", query(op.Scope, op.Selector), requested(op.RV))
-	switch op.Match {
-	case model.MatchExact:
-		text += " exactly"
-	case model.MatchNotOlderThan:
-		text += " or newer"
-	}
-	if op.Limit > 0 {
-		text += fmt.Sprintf(", %d a page", op.Limit)
-	}
-	if op.Continues != 0 {
-		text += fmt.Sprintf(", continuing operation %d", op.Continues)
-	}
-	return text
 }
 
 // answered says what came back.
 func answered(op *model.Operation) string {
 	switch {
 	case op.Return == model.Pending:
-		return "No response ever came."
+		return "It never got a response."
 	case op.Err == model.Unknown:
-		return fmt.Sprintf("At %s it failed without saying whether it had been done: %s.", at(op.Return), quoted(op.Err, op.Message))
+		return fmt.Sprintf("At %s it failed with an unknown outcome: %s.", model.At(op.Return), quoted(op.Err, op.Message))
 	case op.Err != model.OK:
-		return fmt.Sprintf("At %s the answer was %s.", at(op.Return), quoted(op.Err, op.Message))
+		return fmt.Sprintf("At %s the answer was %s.", model.At(op.Return), quoted(op.Err, op.Message))
 	}
-	text := fmt.Sprintf("At %s it succeeded", at(op.Return))
+	text := fmt.Sprintf("At %s it succeeded", model.At(op.Return))
 	if op.ResultRV != 0 {
 		text += fmt.Sprintf(" with RV %d", op.ResultRV)
 	}
 	if op.Kind == model.List {
-		text += " and " + count(len(op.Objects), "item")
+		text += " and " + model.Plural(len(op.Objects), "item")
 		if op.HasMore {
 			text += ", with more to come"
 			if op.Remaining >= 0 {
@@ -79,7 +51,7 @@ func (e *Explainer) stored(witness *linearizability.Witness) string {
 		return ""
 	}
 	if op.Kind != model.List {
-		return e.versions(keyOf(op), op)
+		return e.versions(op.Key(), op)
 	}
 	var facts []string
 	seen := map[int64]bool{}
@@ -98,7 +70,7 @@ func (e *Explainer) stored(witness *linearizability.Witness) string {
 	if len(facts) == 0 {
 		return fmt.Sprintf("etcd's last revision was %d.", e.history.Truth.Revision) + floor
 	}
-	return "The truth has " + list(some(facts)) + "." + floor
+	return "etcd's write-ahead log has " + model.Enumerate(some(facts)) + "." + floor
 }
 
 // versions lists what became of an object around the time of an operation.
@@ -122,9 +94,9 @@ func (e *Explainer) versions(key model.Key, op *model.Operation) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s at RV %d (%s)", what, version.RV, e.author(version.RV)))
 	}
-	text := fmt.Sprintf("In etcd, %s was %s", key, list(parts))
+	text := fmt.Sprintf("In etcd, %s was %s", key, model.Enumerate(parts))
 	if rest := len(all) - len(parts); rest > 0 {
-		text += fmt.Sprintf("; %s of it are left out here", count(rest, "other version"))
+		text += fmt.Sprintf("; %s are left out here", model.Plural(rest, "other version"))
 	}
 	return text + "."
 }
@@ -141,7 +113,7 @@ func (e *Explainer) disorder(rvs []int64) string {
 			parts = append(parts, fmt.Sprintf("%s at RV %d", change.Object.Key(), change.RV))
 		}
 		return fmt.Sprintf("etcd's log has, in this order, %s. Its last revision is %d. Without an order of revisions nothing else can be judged.",
-			list(parts), e.history.Truth.Revision)
+			model.Enumerate(parts), e.history.Truth.Revision)
 	}
 	return ""
 }

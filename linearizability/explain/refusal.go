@@ -31,7 +31,7 @@ func (e *Explainer) reached(server string, called, rv int64) string {
 			continue
 		}
 		for j := range s.Events {
-			if event := &s.Events[j]; event.Time < called && isData(event) && (newest == nil || event.RV > newest.RV) {
+			if event := &s.Events[j]; event.Time < called && event.IsData() && (newest == nil || event.RV > newest.RV) {
 				newest, by = event, s.ID
 			}
 		}
@@ -39,12 +39,12 @@ func (e *Explainer) reached(server string, called, rv int64) string {
 	if newest == nil {
 		return fmt.Sprintf("Before that, %s had sent nothing on any stream.", server)
 	}
-	text := fmt.Sprintf("Before that, %s had sent up to RV %d (%s at %s, on stream %d)", server, newest.RV, newest.Type, at(newest.Time), by)
+	text := fmt.Sprintf("Before that, %s had sent up to RV %d (%s at %s, on stream %d)", server, newest.RV, newest.Type, model.At(newest.Time), by)
 	if e.store == nil || rv <= 0 {
 		return text + "."
 	}
 	if rv >= newest.RV {
 		return text + fmt.Sprintf("; etcd's last revision in this run is %d.", e.history.Truth.Revision)
 	}
-	return text + fmt.Sprintf("; from RV %d to there, a cache has to hold %s of the resource.", rv, count(e.store.CountChanges(rv, newest.RV), "change"))
+	return text + fmt.Sprintf("; from RV %d to there, a cache has to hold %s of the resource.", rv, model.Plural(e.store.CountChanges(rv, newest.RV), "change"))
 }

@@ -80,15 +80,15 @@ type slicer struct {
 // changes and who made them, the events, the faults, and at last what broke. It
 // tells of what is there; what has no bearing is left out.
 func (e *Explainer) Slice(v linearizability.Violation) []Moment {
-	s := &slicer{Explainer: e, witness: &v.Witness, stream: e.stream(v.Witness.Stream), told: map[int64]bool{}}
+	s := &slicer{Explainer: e, witness: &v.Witness, stream: v.Witness.Stream, told: map[int64]bool{}}
 	s.when, s.server = e.moment(s.stream, s.witness)
 	switch {
 	case s.stream != nil:
 		s.past(s.stream)
 		s.watch(s.stream)
-	case e.informer(v) != nil:
-		s.informers(e.informer(v))
-	case len(v.Witness.Operations) == 0:
+	case v.Witness.Informer != nil:
+		s.informers(v.Witness.Informer)
+	case v.Witness.Census != nil:
 		s.counts(v)
 	}
 	for i, op := range v.Witness.Operations {
@@ -98,7 +98,7 @@ func (e *Explainer) Slice(v linearizability.Violation) []Moment {
 	}
 	for _, event := range v.Witness.Events {
 		if of, _ := e.streamOf(event); of != nil && of != s.stream {
-			s.client(of, event.Time, "gets "+eventWords(event), "")
+			s.client(of, event.Time, "receives "+event.Describe(), "")
 		}
 	}
 	for _, rv := range distinct(v.Witness.RVs) {
@@ -124,12 +124,6 @@ func (s *slicer) client(of *model.Stream, time int64, text string, mark Mark) {
 	s.add(Moment{Time: time, Lane: Client, Process: of.Client, Stream: of.ID, Text: text, Mark: mark})
 }
 
-// eventWords prints an event without its time.
-func eventWords(e *model.Event) string {
-	text := event(e)
-	return strings.TrimSuffix(text, " ("+at(e.Time)+")")
-}
-
 // mark says whether the change at rv was owed to the stream.
 func (s *slicer) mark(rv int64) Mark {
 	if s.stream == nil || s.store == nil || s.stream.Err != model.OK || s.afterEnd(s.stream, rv) {
@@ -148,12 +142,12 @@ func (s *slicer) past(of *model.Stream) {
 		s.client(before, before.Call, s.opening(before), "")
 		for i := len(before.Events) - 1; i >= 0; i-- {
 			if before.Events[i].Type != model.Error {
-				s.client(before, before.Events[i].Time, "gets "+eventWords(&before.Events[i])+", its last", "")
+				s.client(before, before.Events[i].Time, "receives "+before.Events[i].Describe()+", its last", "")
 				break
 			}
 		}
 		if before.Closed != model.Pending {
-			s.client(before, before.Closed, "ends: "+strings.TrimSpace(afterTime(ending(before))), "")
+			s.client(before, before.Closed, "ends: "+before.EndReason(), "")
 		}
 	}
 	for i := range s.history.Operations {
@@ -163,17 +157,8 @@ func (s *slicer) past(of *model.Stream) {
 	}
 }
 
-// afterTime is what a sentence such as " At 1.000s the client closed it." says.
-func afterTime(sentence string) string {
-	fields := strings.SplitN(strings.TrimSpace(sentence), " ", 3)
-	if len(fields) == 3 && fields[0] == "At" {
-		return strings.TrimSuffix(fields[2], ".")
-	}
-	return strings.TrimSuffix(strings.TrimSpace(sentence), ".")
-}
-
 func (s *slicer) opening(of *model.Stream) string {
-	text := fmt.Sprintf("watches %s from %s", query(of.Scope, of.Selector), requested(of.RV))
+	text := fmt.Sprintf("watches %s from %s", model.Query(of.Scope, of.Selector), model.Requested(of.RV))
 	if of.InitialEvents {
 		text += " with initial events"
 	}
@@ -195,7 +180,7 @@ func (s *slicer) watch(of *model.Stream) {
 	first := max(0, last-sliceEvents)
 	block := s.block(of)
 	if block > 0 && block <= last {
-		s.client(of, of.Events[block-1].Time, "has got the state, "+count(block, "event"), "")
+		s.client(of, of.Events[block-1].Time, "has received the initial state, "+model.Plural(block, "event"), "")
 		first = max(first, block)
 	}
 	for i := first; i <= last; i++ {
@@ -203,8 +188,8 @@ func (s *slicer) watch(of *model.Stream) {
 		if i == fault {
 			mark = Came
 		}
-		s.client(of, of.Events[i].Time, "gets "+eventWords(&of.Events[i]), mark)
-		if isData(&of.Events[i]) {
+		s.client(of, of.Events[i].Time, "receives "+of.Events[i].Describe(), mark)
+		if of.Events[i].IsData() {
 			s.change(of.Events[i].RV, "")
 		}
 	}
@@ -213,7 +198,7 @@ func (s *slicer) watch(of *model.Stream) {
 		s.witnesses(of, rv)
 	}
 	if of.Closed != model.Pending && of.Closed <= s.when {
-		s.client(of, of.Closed, "ends: "+afterTime(ending(of)), "")
+		s.client(of, of.Closed, "ends: "+of.EndReason(), "")
 	}
 }
 
@@ -240,14 +225,13 @@ func (s *slicer) missing(of *model.Stream, rv int64, fault int) {
 	if s.mark(rv) != Owed {
 		return
 	}
-	key, _ := s.store.KeyOf(rv)
-	what := fmt.Sprintf("%s %s at RV %d", s.store.Owed(of.Scope, of.Selector, rv-1, rv)[0].Type, key, rv)
-	arrived := slices.IndexFunc(of.Events, func(e model.Event) bool { return e.RV == rv && isData(&e) })
+	what := s.store.Owed(of.Scope, of.Selector, rv-1, rv)[0].Describe()
+	arrived := slices.IndexFunc(of.Events, func(e model.Event) bool { return e.RV == rv && e.IsData() })
 	switch {
 	case arrived < 0 && s.when >= 0:
-		s.client(of, s.when, "has never got "+what, Owed)
+		s.client(of, s.when, "has never received "+what, Owed)
 	case fault >= 0 && arrived > fault:
-		s.client(of, of.Events[arrived].Time, "gets "+what+", too late", Owed)
+		s.client(of, of.Events[arrived].Time, "receives "+what+", too late", Owed)
 	}
 }
 
@@ -264,7 +248,7 @@ func (s *slicer) witnesses(of *model.Stream, rv int64) {
 			continue
 		}
 		if arrived, _ := arrival(other, rv); arrived >= 0 && other.Call < known && other.Server == of.Server {
-			s.client(other, other.Events[arrived].Time, "gets "+eventWords(&other.Events[arrived]), "")
+			s.client(other, other.Events[arrived].Time, "receives "+other.Events[arrived].Describe(), "")
 			told++
 		}
 	}
@@ -281,7 +265,7 @@ func (s *slicer) operation(op *model.Operation, atFault bool) {
 	if atFault {
 		mark = Came
 	}
-	s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s (operation %d)", asked(op), op.ID)})
+	s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s (operation %d)", op.Request(), op.ID)})
 	if op.Return != model.Pending {
 		s.add(Moment{Time: op.Return, Lane: Client, Process: op.Client, Text: s.answer(op), Mark: mark})
 	}
@@ -293,7 +277,7 @@ func (s *slicer) operation(op *model.Operation, atFault bool) {
 		s.change(op.ResultRV, "")
 	}
 	if op.Kind != model.List {
-		for _, version := range s.store.Versions(keyOf(op)) {
+		for _, version := range s.store.Versions(op.Key()) {
 			if called, known := s.madeAt(version.RV); known && called <= op.Call && version.RV > op.ResultRV {
 				s.change(version.RV, "")
 			}
@@ -306,7 +290,7 @@ func (s *slicer) answer(op *model.Operation) string {
 	text := fmt.Sprintf("operation %d is answered", op.ID)
 	switch {
 	case op.Err == model.Unknown:
-		return fmt.Sprintf("operation %d fails, done or not: %s", op.ID, quoted(op.Err, op.Message))
+		return fmt.Sprintf("operation %d fails with an unknown outcome: %s", op.ID, quoted(op.Err, op.Message))
 	case op.Err != model.OK:
 		return fmt.Sprintf("%s %s", text, quoted(op.Err, op.Message))
 	}
@@ -314,13 +298,13 @@ func (s *slicer) answer(op *model.Operation) string {
 		text += fmt.Sprintf(" at RV %d", op.ResultRV)
 	}
 	if op.Kind == model.List {
-		text += " with " + count(len(op.Objects), "item")
+		text += " with " + model.Plural(len(op.Objects), "item")
 		if len(op.Objects) > 0 && len(op.Objects) <= shown {
 			var names []string
 			for i := range op.Objects {
 				names = append(names, fmt.Sprintf("%s at RV %d", op.Objects[i].Key(), op.Objects[i].RV))
 			}
-			text += ": " + list(names)
+			text += ": " + model.Enumerate(names)
 		}
 	}
 	return text
@@ -341,14 +325,14 @@ func (s *slicer) informers(informer *model.Informer) {
 			continue
 		}
 		for i := max(0, len(of.Events)-sliceEvents); i < len(of.Events); i++ {
-			s.client(of, of.Events[i].Time, "gets "+eventWords(&of.Events[i]), "")
+			s.client(of, of.Events[i].Time, "receives "+of.Events[i].Describe(), "")
 		}
 		if of.Closed != model.Pending {
-			s.client(of, of.Closed, "ends: "+afterTime(ending(of)), "")
+			s.client(of, of.Closed, "ends: "+of.EndReason(), "")
 		}
 	}
 	s.add(Moment{Time: s.history.End, Lane: Client, Process: informer.Client, Mark: Came,
-		Text: fmt.Sprintf("the informer holds %s and is at RV %d", count(len(informer.Objects), "object"), informer.LastSyncRV)})
+		Text: fmt.Sprintf("the informer holds %s and is at RV %d", model.Plural(len(informer.Objects), "object"), informer.LastSyncRV)})
 	if s.store != nil {
 		s.change(s.store.LastRV(), Owed)
 	}
@@ -386,9 +370,9 @@ func (s *slicer) counts(v linearizability.Violation) {
 
 // counts puts a census into few words.
 func counts(c *model.Census) string {
-	text := fmt.Sprintf("serves %s over %d on etcd", countWatches(c.Streams), c.EtcdWatches)
+	text := fmt.Sprintf("serves %s over %d on etcd", model.Plural(c.Streams, "client watch"), c.EtcdWatches)
 	if c.Watchers != model.Uncounted {
-		text += fmt.Sprintf(", %s in its cache", count(c.Watchers, "watcher"))
+		text += fmt.Sprintf(", %s in its cache", model.Plural(c.Watchers, "watcher"))
 	}
 	when := map[model.Phase]string{model.Left: "; its clients have left", model.Stopped: "; it has been stopped"}[c.Phase]
 	return text + when
@@ -434,7 +418,7 @@ func (s *slicer) background() {
 		return
 	}
 	if batch, stayed := s.endedTogether(s.when, s.server); len(batch) > 0 {
-		text := fmt.Sprintf("ends %s", count(len(batch), "stream"))
+		text := fmt.Sprintf("ends %s", model.Plural(len(batch), "stream"))
 		if stayed == 0 {
 			text += ", all it has"
 		}

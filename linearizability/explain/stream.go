@@ -10,8 +10,8 @@ import (
 
 // request says who opened a stream for what, how it began and how it ended.
 func (e *Explainer) request(s *model.Stream) string {
-	text := fmt.Sprintf("Client %s opened stream %d on %s at %s for %s, from %s", s.Client, s.ID, s.Server, at(s.Call),
-		query(s.Scope, s.Selector), requested(s.RV))
+	text := fmt.Sprintf("Client %s opened stream %d on %s at %s for %s, from %s", s.Client, s.ID, s.Server, model.At(s.Call),
+		model.Query(s.Scope, s.Selector), model.Requested(s.RV))
 	var with []string
 	if s.InitialEvents {
 		with = append(with, "initial events")
@@ -20,17 +20,17 @@ func (e *Explainer) request(s *model.Stream) string {
 		with = append(with, "bookmarks")
 	}
 	if len(with) > 0 {
-		text += ", with " + list(with)
+		text += ", with " + model.Enumerate(with)
 	}
 	switch {
 	case s.ResumesStream != 0:
-		text += fmt.Sprintf(", to go on where stream %d had ended", s.ResumesStream) + e.lastOf(s.ResumesStream)
+		text += fmt.Sprintf(", resuming stream %d", s.ResumesStream) + e.lastOf(s.ResumesStream)
 	case s.ResumesList != 0:
-		text += fmt.Sprintf(", to go on from the list of operation %d", s.ResumesList)
+		text += fmt.Sprintf(", continuing from the list of operation %d", s.ResumesList)
 	}
 	text += "."
 	if s.Consumer != "" && s.Consumer != "fast" {
-		text += fmt.Sprintf(" Its consumer was %s.", s.Consumer)
+		text += fmt.Sprintf(" It had a %s consumer.", s.Consumer)
 	}
 	return text + beginning(s) + ending(s)
 }
@@ -43,10 +43,10 @@ func (e *Explainer) lastOf(id int) string {
 	}
 	for i := len(s.Events) - 1; i >= 0; i-- {
 		if s.Events[i].Type != model.Error {
-			return ", after " + event(&s.Events[i])
+			return ", after " + arrived(&s.Events[i])
 		}
 	}
-	return ", on which nothing had come"
+	return ", on which nothing had arrived"
 }
 
 // hasBlock reports whether a stream begins with the state.
@@ -62,31 +62,24 @@ func beginning(s *model.Stream) string {
 		added++
 	}
 	if mark := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.InitialEnd }); mark >= 0 {
-		return fmt.Sprintf(" Its initial block, of %s, was marked as complete at RV %d (%s).", count(mark, "event"), s.Events[mark].RV, at(s.Events[mark].Time))
+		return fmt.Sprintf(" Its %s were marked as complete at RV %d (%s).", model.Plural(mark, "initial event"), s.Events[mark].RV, model.At(s.Events[mark].Time))
 	}
 	if added == 0 {
-		return " No initial block came."
+		return " No initial events arrived."
 	}
-	return fmt.Sprintf(" It began with %s, the last at RV %d (%s); nothing marked where the initial block ends.",
-		count(added, "ADDED event"), s.Events[added-1].RV, at(s.Events[added-1].Time))
+	return fmt.Sprintf(" It began with %s, the last at RV %d (%s); no bookmark marks the end of the initial events.",
+		model.Plural(added, "ADDED event"), s.Events[added-1].RV, model.At(s.Events[added-1].Time))
 }
 
 // ending says how a stream ended.
 func ending(s *model.Stream) string {
 	switch {
 	case s.Err != model.OK:
-		return fmt.Sprintf(" It was refused at %s with %s.", at(s.Return), quoted(s.Err, s.Message))
+		return fmt.Sprintf(" It was refused at %s with %s.", model.At(s.Return), quoted(s.Err, s.Message))
 	case s.Closed == model.Pending:
 		return " It was open to the end of the run."
 	}
-	why := map[model.CloseReason]string{
-		model.ClosedByClient: "the client closed it", model.ClosedByServer: "the server ended it",
-		model.ClosedByError: "an ERROR event ended it", model.ClosedByReset: "its connection broke",
-	}[s.Reason]
-	if why == "" {
-		why = "it ended, nobody knows why"
-	}
-	return fmt.Sprintf(" At %s %s.", at(s.Closed), why)
+	return fmt.Sprintf(" At %s %s.", model.At(s.Closed), s.EndReason())
 }
 
 // before is how many events before the one at fault are named.
@@ -125,7 +118,7 @@ func (e *Explainer) owed(s *model.Stream, rvs []int64) string {
 				owed = append(owed, what)
 			}
 		case changed:
-			other = append(other, fmt.Sprintf("At RV %d etcd changed %s (%s), which the stream does not select, neither before nor after.", rv, key, e.author(rv)))
+			other = append(other, fmt.Sprintf("At RV %d etcd changed %s (%s), which the stream selects neither before nor after.", rv, key, e.author(rv)))
 		case rv > e.history.Truth.Revision:
 			other = append(other, fmt.Sprintf("etcd never reached RV %d; its last revision was %d.", rv, e.history.Truth.Revision))
 		default:
@@ -134,10 +127,10 @@ func (e *Explainer) owed(s *model.Stream, rvs []int64) string {
 	}
 	var sentences []string
 	if len(begun) > 0 {
-		sentences = append(sentences, fmt.Sprintf("Up to RV %d, after which its changes begin, the truth has %s.", start, list(some(begun))))
+		sentences = append(sentences, fmt.Sprintf("Up to RV %d, after which its changes begin, etcd's write-ahead log has %s.", start, model.Enumerate(some(begun))))
 	}
 	if len(owed) > 0 {
-		sentences = append(sentences, "By the truth it was owed "+list(some(owed))+".")
+		sentences = append(sentences, "According to etcd's write-ahead log it should have received "+model.Enumerate(some(owed))+".")
 	}
 	return join(append(sentences, some(other)...))
 }
@@ -197,9 +190,9 @@ func (e *Explainer) maker(rv int64) *model.Operation {
 func (e *Explainer) author(rv int64) string {
 	op := e.maker(rv)
 	if op == nil {
-		return "no recorded operation says that it wrote it"
+		return "no recorded operation wrote it"
 	}
-	return fmt.Sprintf("%s by client %s, operation %d, %s", op.Kind, op.Client, op.ID, interval(op))
+	return fmt.Sprintf("%s by client %s, operation %d, %s", op.Kind, op.Client, op.ID, op.Interval())
 }
 
 // got says what came around the events at fault, or at the end if no event is.
@@ -213,17 +206,17 @@ func (e *Explainer) got(s *model.Stream, witness *linearizability.Witness) strin
 	}
 	var events []string
 	for i := max(0, last-before); i <= last; i++ {
-		events = append(events, event(&s.Events[i]))
+		events = append(events, arrived(&s.Events[i]))
 	}
 	switch {
 	case len(events) == 0:
 		text = "Nothing arrived on it."
 	case fault < 0:
-		text = "The last that arrived on it: " + list(events) + "."
+		text = "The last events that arrived on it: " + model.Enumerate(events) + "."
 	case len(events) == 1:
-		text = "The first that arrived on it was " + events[0] + "."
+		text = "The first event that arrived on it was " + events[0] + "."
 	default:
-		text = "It got " + list(events[:len(events)-1]) + ", and then " + events[len(events)-1] + "."
+		text = "It received " + model.Enumerate(events[:len(events)-1]) + ", then " + events[len(events)-1] + "."
 	}
 	return text + e.lateOrNever(s, witness.RVs, fault)
 }
@@ -239,7 +232,7 @@ func focus(s *model.Stream, witness *linearizability.Witness) int {
 		}
 	}
 	return slices.IndexFunc(s.Events, func(event model.Event) bool {
-		return isData(&event) && slices.Contains(witness.RVs, event.RV)
+		return event.IsData() && slices.Contains(witness.RVs, event.RV)
 	})
 }
 
@@ -255,12 +248,12 @@ func (e *Explainer) lateOrNever(s *model.Stream, rvs []int64, fault int) string 
 		if len(e.store.Owed(s.Scope, s.Selector, rv-1, rv)) == 0 || (known && rv <= start && !hasBlock(s)) || e.afterEnd(s, rv) {
 			continue
 		}
-		arrived := slices.IndexFunc(s.Events, func(event model.Event) bool { return event.RV == rv && isData(&event) })
+		arrived := slices.IndexFunc(s.Events, func(event model.Event) bool { return event.RV == rv && event.IsData() })
 		switch {
 		case arrived < 0:
-			sentences = append(sentences, fmt.Sprintf("RV %d never came.", rv))
+			sentences = append(sentences, fmt.Sprintf("RV %d never arrived.", rv))
 		case fault >= 0 && arrived > fault:
-			sentences = append(sentences, fmt.Sprintf("RV %d came after that, at %s.", rv, at(s.Events[arrived].Time)))
+			sentences = append(sentences, fmt.Sprintf("RV %d arrived after that, at %s.", rv, model.At(s.Events[arrived].Time)))
 		}
 	}
 	if len(sentences) == 0 {

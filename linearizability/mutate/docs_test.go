@@ -1,6 +1,8 @@
 package main
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,80 +11,73 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
 )
 
-// row is one line of a table in docs/oracle.md.
-type row struct {
-	name, source, catches string
-	tests                 []string
+var update = flag.Bool("update", false, "rewrite the table of docs/oracle.md")
+
+const (
+	document = "../../docs/oracle.md"
+	begin    = "<!-- The tables of the rules: go test ./linearizability/mutate -run TestDocumentation -update -->\n"
+	end      = "<!-- The end of the tables. -->\n"
+)
+
+// tables renders the rules for the documentation, each with the tests that turn red
+// when its code is broken.
+func tables() string {
+	var b strings.Builder
+	about := ""
+	for i := range linearizability.Rules {
+		rule := &linearizability.Rules[i]
+		if rule.About != about {
+			about = rule.About
+			fmt.Fprintf(&b, "\n## %s\n\n| guarantee | source | what it catches | test that shows it red |\n|---|---|---|---|\n", about)
+		}
+		name := rule.Name()
+		var tests []string
+		for _, m := range mutants {
+			if test := "`" + m.test + "`"; m.guarantee == name && !slices.Contains(tests, test) {
+				tests = append(tests, test)
+			}
+		}
+		if rule.Guarantee == nil {
+			name += " (an observation)"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, rule.Source, rule.Catches, strings.Join(tests, ", "))
+	}
+	return b.String() + "\n"
 }
 
-var (
-	named    = regexp.MustCompile("`(Test\\w+)`")
-	declared = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-)
-
-// rows returns the lines of all tables in docs/oracle.md, without their heads.
-func rows(t *testing.T) []row {
-	text, err := os.ReadFile("../../docs/oracle.md")
+func TestDocumentationHasTheRules(t *testing.T) {
+	content, err := os.ReadFile(document)
 	require.NoError(t, err)
-	var all []row
-	for _, line := range strings.Split(string(text), "\n") {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| guarantee ") {
-			continue
-		}
-		cells := strings.Split(strings.Trim(line, "| "), " | ")
-		require.Len(t, cells, 4, "expected guarantee, source, what it catches, and tests: %s", line)
-		r := row{name: strings.TrimSuffix(cells[0], " (an observation)"), source: cells[1], catches: cells[2]}
-		for _, match := range named.FindAllStringSubmatch(cells[3], -1) {
-			r.tests = append(r.tests, match[1])
-		}
-		all = append(all, r)
+	before, rest, found := strings.Cut(string(content), begin)
+	require.True(t, found)
+	shown, after, found := strings.Cut(rest, end)
+	require.True(t, found)
+	if *update {
+		require.NoError(t, os.WriteFile(document, []byte(before+begin+tables()+end+after), 0o644))
+		return
 	}
-	return all
+	require.Equal(t, tables(), shown, "run the test with -update")
 }
 
-func TestTheDocumentationHasEachGuaranteeOnce(t *testing.T) {
-	var names []string
-	for _, r := range rows(t) {
-		names = append(names, r.name)
-		require.NotEmpty(t, r.source, r.name)
-		require.NotEmpty(t, r.catches, r.name)
-		require.NotEmpty(t, r.tests, r.name)
-	}
-	require.ElementsMatch(t, guarantees(t), names)
-}
-
-// TestTheDocumentationNamesTestsThatExist reads the tests of the oracle. Those
-// that docs/oracle.md names in its text have to be there as well.
-func TestTheDocumentationNamesTestsThatExist(t *testing.T) {
+// TestDocumentationNamesTestsThatExist reads the tests of the oracle.
+func TestDocumentationNamesTestsThatExist(t *testing.T) {
 	paths, err := filepath.Glob("../*_test.go")
 	require.NoError(t, err)
-	var tests []string
+	var sources strings.Builder
 	for _, path := range paths {
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for _, match := range declared.FindAllStringSubmatch(string(source), -1) {
-			tests = append(tests, match[1])
-		}
+		sources.Write(source)
 	}
-	text, err := os.ReadFile("../../docs/oracle.md")
+	content, err := os.ReadFile(document)
 	require.NoError(t, err)
-	matches := named.FindAllStringSubmatch(string(text), -1)
-	require.NotEmpty(t, matches)
-	for _, match := range matches {
-		require.Contains(t, tests, match[1])
-	}
-}
-
-// TestMutantsTurnDocumentedTestsRed keeps the two from drifting apart: what the
-// documentation says would notice is what does.
-func TestMutantsTurnDocumentedTestsRed(t *testing.T) {
-	tests := map[string][]string{}
-	for _, r := range rows(t) {
-		tests[r.name] = r.tests
-	}
-	for _, m := range mutants {
-		require.True(t, slices.Contains(tests[m.guarantee], m.test), "the row of %s in docs/oracle.md does not name %s", m.guarantee, m.test)
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(content), -1)
+	require.NotEmpty(t, named)
+	for _, match := range named {
+		require.Contains(t, sources.String(), "func "+match[1]+"(")
 	}
 }

@@ -2,43 +2,20 @@ package main
 
 import (
 	"bytes"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/watchsim/watchsim/linearizability"
 )
 
-// guarantees are the names of all guarantees, and of the phenomena, in the order
-// in which guarantees.go declares them.
-func guarantees(t *testing.T) []string {
-	file, err := parser.ParseFile(token.NewFileSet(), "../guarantees.go", nil, 0)
-	require.NoError(t, err)
+func TestEachRuleHasAMutant(t *testing.T) {
 	var names []string
-	ast.Inspect(file, func(node ast.Node) bool {
-		value, ok := node.(*ast.CompositeLit)
-		if !ok {
-			return true
-		}
-		kind, _ := value.Type.(*ast.Ident)
-		if kind != nil && (kind.Name == "Guarantee" || kind.Name == "Phenomenon") {
-			name, err := strconv.Unquote(value.Elts[0].(*ast.BasicLit).Value)
-			require.NoError(t, err)
-			names = append(names, name)
-		}
-		return true
-	})
-	require.Len(t, names, 32, "31 guarantees and TimeTravel; if there are more now, say so here")
-	return names
-}
-
-func TestEachGuaranteeHasAMutant(t *testing.T) {
-	names := guarantees(t)
+	for i := range linearizability.Rules {
+		names = append(names, linearizability.Rules[i].Name())
+	}
 	count := map[string]int{}
 	for _, m := range mutants {
 		require.Contains(t, names, m.guarantee)
@@ -68,7 +45,7 @@ func TestMutantsStillFit(t *testing.T) {
 }
 
 func TestAnAnchorThatMovedIsLookedFor(t *testing.T) {
-	anchor := "func (c *checker) checkRevision() bool {\n"
+	anchor := "func inOrder(truth *model.Truth) bool {\n"
 	for _, row := range []struct {
 		name, file, anchor, replacement, message string
 	}{

@@ -92,7 +92,7 @@ func TestShardRefusesAFileThatIsNotItsOwn(t *testing.T) {
 	for name, row := range map[string]struct{ content, says string }{
 		"another shard's, renamed": {strings.Replace(lines[0], `"shard":1`, `"shard":2`, 1), "expected shard 1/2, found 2/2"},
 		"no results":               {"not a header\n", `expected a first line of JSON with the format "watchsim.results"`},
-		"newer results":            {strings.Replace(string(content), `"version":1`, `"version":2`, 1), "expected version 1, found version 2"},
+		"newer results":            {strings.Replace(string(content), `"version":2`, `"version":3`, 1), "expected version 2, found version 3"},
 		"damage in the middle":     {lines[0] + "{\n" + lines[1], "line 2: expected a verdict as JSON"},
 		"a seed twice":             {lines[0] + lines[1] + lines[1], "line 3: expected each seed once, found seed 1 again"},
 		"a seed of another shard":  {strings.Replace(string(content), `"seed":3`, `"seed":4`, 1), "line 3: expected a seed of shard 1/2 of 1 to 6, found seed 4"},

@@ -18,7 +18,7 @@ import (
 // resultsFormat and resultsVersion identify a file of results.
 const (
 	resultsFormat  = "watchsim.results"
-	resultsVersion = 1
+	resultsVersion = 2 // 1 knew violations and reasons as text alone
 )
 
 // ErrResults means that a file holds no results, or others than were expected.

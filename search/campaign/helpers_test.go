@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/campaign"
 )
 
@@ -28,16 +29,18 @@ func verdict(seed uint64) campaign.Result {
 	case seed%10 == 0:
 		result.Outcome = linearizability.Failed
 		result.Violations = []scenario.Violation{
-			{Guarantee: "Converged", Text: fmt.Sprintf("Converged: the informer of client informer-0 on server apiserver-0 (all objects, last at RV %d) does not hold the last state when the run ended at 1m%ds: red/a at RV 3 is missing (once faults have healed)", seed, seed%60)},
+			{Report: linearizability.Report{Guarantee: "Converged", Code: "informer-differs", Subject: "informer", Client: "informer-0",
+				RVs: []int64{int64(seed)}, Flaws: []string{"missing"}, Text: fmt.Sprintf("Converged: informer-0's store, at RV %d, does not hold the last state", seed)}},
 			lost("watcher-1", seed),
 		}
 	case seed%11 == 0:
 		result.Outcome = linearizability.Failed
 		result.Violations = []scenario.Violation{
-			{Guarantee: "Completed", Text: fmt.Sprintf("the run ended its process: seed %d: it panicked, with exit status 2: panic: no state\n\ngoroutine %d [running]:\npanic({0x1, 0x2})\n\t/usr/local/go/panic.go:1\nexample.com/cache.(*Cache).list(0xc000%d)\n\t/src/cache.go:9", seed, seed, seed)},
+			scenario.Unfinished("panicked", fmt.Sprintf("the run ended its process: seed %d: it panicked, with exit status 2: panic: no state\n\ngoroutine %d [running]:\npanic({0x1, 0x2})\n\t/usr/local/go/panic.go:1\nexample.com/cache.(*Cache).list(0xc000%d)\n\t/src/cache.go:9", seed, seed, seed), "example.com/cache.(*Cache).list"),
 		}
 	case seed%13 == 0:
-		result.Outcome, result.Reason = linearizability.Inconclusive, fmt.Sprintf("%d writes of at least 10", seed%10)
+		result.Outcome = linearizability.Inconclusive
+		result.Reasons = []linearizability.Reason{{Code: linearizability.TooLittleHappened, Of: "writes", Text: fmt.Sprintf("%d writes of at least 10", seed%10)}}
 	case seed == 17:
 		result.NotDeterministic = "seed 17: expected the hash 1, found 2"
 	}
@@ -46,9 +49,9 @@ func verdict(seed uint64) campaign.Result {
 
 // lost is the violation of a stream that lost an event.
 func lost(client string, seed uint64) scenario.Violation {
-	return scenario.Violation{Guarantee: "Reliable", Text: fmt.Sprintf(
-		"Reliable: stream %d of client %s on server apiserver-0 (all objects, from RV %d, opened at 1.5s): ADDED red/a at RV %d had not arrived when DELETED blue/b at RV %d, received at 2.5s was (once anything has arrived)",
-		seed, client, seed%5, seed+1, seed+2)}
+	return scenario.Violation{Report: linearizability.Report{Guarantee: "Reliable", Code: "missing-event", Subject: "stream", Client: client,
+		Event: &linearizability.Arrived{Type: model.Deleted, RV: int64(seed + 2)}, Owed: &linearizability.Arrived{Type: model.Added, RV: int64(seed + 1)},
+		Text: fmt.Sprintf("Reliable: %s never received ADDED red/a (RV %d); stream %d", client, seed+1, seed)}}
 }
 
 // write makes the results of a shard, in the order that the seeds are given in.

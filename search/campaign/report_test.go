@@ -12,7 +12,9 @@ import (
 
 func TestReport(t *testing.T) {
 	folder := divided(t, 2)
-	require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtefactsFolder(folder), "cacher-calm-10"), 0o700))
+	spec := header(10, 1, 1).Spec
+	spec.Seed = 10
+	require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtefactsFolder(folder), spec.Name()), 0o700))
 	m, err := campaign.Merge([]string{folder})
 	require.NoError(t, err)
 	require.Equal(t, `143 of 143 seeds: 107 passed, 26 failed, 10 inconclusive
@@ -22,25 +24,23 @@ func TestReport(t *testing.T) {
 2 signatures:
 
   14 failures: Reliable, stream
-    a change OBJECT at RV N had not arrived when a change OBJECT at RV N, received at TIME was
+    missing-event
     seeds: 10, 20, 30, 40, 50, 60, 70, 80, 90, 100 and 4 more
     also broken: Converged in 14
     seed 10:
-      Reliable: stream 10 of client watcher-1 on server apiserver-0 (all objects, from RV 0, opened
-      at 1.5s): ADDED red/a at RV 11 had not arrived when DELETED blue/b at RV 12, received at 2.5s
-      was (once anything has arrived)
-    artefacts in `+folder+`/failures/cacher-calm-10
+      Reliable: watcher-1 never received ADDED red/a (RV 11); stream 10
+    artefacts in `+folder+`/failures/`+spec.Name()+`
     Reproduce with: simrun --seed 10 --scenario calm
 
   12 failures: Completed, example.com/cache.(*Cache).list
-    panic: no state
+    panicked
     seeds: 11, 22, 33, 44, 55, 66, 77, 88, 99, 121 and 2 more
     seed 11:
       the run ended its process: seed 11: it panicked, with exit status 2: panic: no state
     Reproduce with: simrun --seed 11 --scenario calm
 
 Inconclusive:
-  9 seeds: N writes of at least N (13, 26, 39, 52, 65, 78, 91, 104, 117)
+  9 seeds: too-little-happened writes (13, 26, 39, 52, 65, 78, 91, 104, 117)
   1 seed: two runs of the seed differ (17)
 `, m.Report())
 }

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +20,8 @@ type Signature struct {
 	// Place is what broke it: a stream, a kind of read or write, an informer, a
 	// server, or the function that panicked.
 	Place string `json:"place"`
-	// Shape is what was said of it, without names, numbers and times.
+	// Shape is what was wrong: the code of the violation and the sorts of differences
+	// that there were.
 	Shape string `json:"shape"`
 }
 
@@ -34,39 +34,13 @@ func (s Signature) compare(other Signature) int {
 		cmp.Compare(s.Place, other.Place), cmp.Compare(s.Shape, other.Shape))
 }
 
-// completed is the guarantee of the run itself, which the oracle does not know.
-const completed = "Completed"
-
-// causes are the guarantees in the order in which the failure of one makes
-// others fail: the process, the store, one stream, reads, then what joins
-// several of these, and the end of the run.
-var causes = append([]string{completed}, names(
-	linearizability.Linearizable, linearizability.Revision, linearizability.Preconditions,
-	linearizability.Isolated, linearizability.Ordered, linearizability.Unique, linearizability.Reliable,
-	linearizability.Typed, linearizability.Faithful, linearizability.Scoped, linearizability.Initial,
-	linearizability.InitialEnd, linearizability.Bookmarked, linearizability.Expired, linearizability.TooLarge,
-	linearizability.LastError, linearizability.Closed,
-	linearizability.ExactState, linearizability.MostRecent, linearizability.NotOlderThan, linearizability.Exact,
-	linearizability.Any, linearizability.Paged,
-	linearizability.Resumable, linearizability.Monotonic,
-	linearizability.Unblocked, linearizability.Shared, linearizability.Released, linearizability.Refreshed,
-	linearizability.Delivered, linearizability.Converged,
-)...)
-
-func names(guarantees ...*linearizability.Guarantee) []string {
-	var all []string
-	for _, guarantee := range guarantees {
-		all = append(all, guarantee.Name)
-	}
-	return all
-}
-
-// rank is the place of a guarantee among the causes; the unknown come last.
+// rank is the place of a guarantee in the order of causes. What keeps a run from its
+// end comes first.
 func rank(guarantee string) int {
-	if i := slices.Index(causes, guarantee); i >= 0 {
-		return i
+	if guarantee == scenario.Completed {
+		return -1
 	}
-	return len(causes)
+	return linearizability.Rank(guarantee)
 }
 
 // undetermined is the signature of a seed that was two different runs, of which
@@ -85,7 +59,7 @@ func SignatureOf(result Result) (signature Signature, ok bool) {
 
 // leading is the violation that stands for a failure.
 func leading(result Result) (least Signature, witness scenario.Violation) {
-	least = Signature{Guarantee: "unknown", Place: "run", Shape: normalise(result.Reason)}
+	least = Signature{Guarantee: "unknown", Place: "run", Shape: reasonsOf(result)}
 	for i, violation := range result.Violations {
 		if signature := signatureOf(violation); i == 0 || signature.compare(least) < 0 {
 			least, witness = signature, violation
@@ -94,66 +68,24 @@ func leading(result Result) (least Signature, witness scenario.Violation) {
 	return least, witness
 }
 
-// signatureOf is the signature of one violation. Its text begins with what it
-// is about.
-func signatureOf(violation scenario.Violation) Signature {
-	text := strings.TrimPrefix(violation.Text, violation.Guarantee+": ")
-	if violation.Guarantee == completed {
-		return crash(text)
+// signatureOf is the signature of one violation.
+func signatureOf(v scenario.Violation) Signature {
+	shape := []string{v.Code}
+	if v.Guarantee == linearizability.Typed.Name && v.Event != nil && v.Owed != nil {
+		// Which types of events were lost is chance, but for the guarantee that is about
+		// them.
+		shape = append(shape, string(v.Event.Type), "instead of", string(v.Owed.Type))
 	}
-	shape := normalise(text)
-	place, rest, found := strings.Cut(shape, ": ")
-	if !found || !slices.Contains(subjects, place) {
-		place, rest = subject(shape), shape
-	}
-	if violation.Guarantee != linearizability.Typed.Name {
-		rest = changes.ReplaceAllString(rest, "a change")
-	}
-	return Signature{Guarantee: violation.Guarantee, Place: place, Shape: withoutRepetition(rest)}
+	shape = append(shape, v.Flaws...)
+	return Signature{Guarantee: v.Guarantee, Place: cmp.Or(v.Subject, "run"), Shape: strings.Join(shape, " ")}
 }
 
-// changes are the types of events. Which of them was lost is chance, but for
-// the guarantee that is about them.
-var changes = regexp.MustCompile(`\b(ADDED|MODIFIED|DELETED)\b`)
-
-// subjects are what texts begin with.
-var subjects = []string{"stream", "list", "get", "create", "update", "delete", "the informer", "server", "etcd", "the writes"}
-
-// subject is what a text is about, by its first words.
-func subject(text string) string {
-	for _, subject := range subjects {
-		if strings.HasPrefix(text, subject+" ") {
-			return strings.TrimPrefix(subject, "the ")
-		}
+// reasonsOf is what inconclusive results of the same sort have in common.
+func reasonsOf(result Result) string {
+	var sorts []string
+	for _, reason := range result.Reasons {
+		sorts = append(sorts, strings.TrimSpace(string(reason.Code)+" "+reason.Of))
 	}
-	return "run"
-}
-
-var (
-	// died begins the text about a run that ended its process, or its worker.
-	died = regexp.MustCompile(`^the run ended its process: (?:the worker of this run ended before it: )?seed \d+: (?:it panicked, with exit status \d+: |exit status \d+; )?`)
-	// frame is a line of a stack that names a function.
-	frame = regexp.MustCompile(`^(\S+)\(.*\)$`)
-)
-
-// crash is the signature of a run that did not complete: how it ended, and the
-// function that panicked.
-func crash(text string) Signature {
-	text = died.ReplaceAllString(text, "")
-	first, stack, _ := strings.Cut(text, "\n")
-	return Signature{Guarantee: completed, Place: panicked(stack), Shape: normalise(first)}
-}
-
-// panicked is the innermost function of a stack that is not the runtime's.
-func panicked(stack string) string {
-	for line := range strings.Lines(stack) {
-		match := frame.FindStringSubmatch(strings.TrimSpace(line))
-		if match == nil {
-			continue
-		}
-		if name := match[1]; name != "panic" && !strings.HasPrefix(name, "runtime.") {
-			return name
-		}
-	}
-	return "run"
+	slices.Sort(sorts)
+	return strings.Join(slices.Compact(sorts), ", ")
 }

@@ -76,7 +76,7 @@ type Group struct {
 	Artefacts string `json:"artefacts,omitempty"`
 }
 
-// Reason is why seeds were inconclusive.
+// Reason is why seeds were inconclusive: the codes of the reasons.
 type Reason struct {
 	Text   string   `json:"reason"`
 	Count  uint64   `json:"count"`
@@ -118,7 +118,7 @@ func (s *Summary) Add(result Result, folder string) (first bool) {
 	case result.Outcome == linearizability.Passed:
 		s.Passed++
 	default:
-		s.addInconclusive(result.Seed, normalise(result.Reason))
+		s.addInconclusive(result.Seed, reasonsOf(result))
 	}
 	return false
 }

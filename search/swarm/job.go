@@ -3,7 +3,6 @@ package swarm
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
@@ -126,17 +125,28 @@ type Answer struct {
 
 // Reply is what becomes of a copy: its answer, or why there is none.
 type Reply struct {
-	Answer    json.RawMessage `json:"answer,omitempty"`
-	Died      string          `json:"died,omitempty"`
-	Processor time.Duration   `json:"processor"`
-	Memory    int64           `json:"memory"`
+	Answer json.RawMessage `json:"answer,omitempty"`
+	Died   string          `json:"died,omitempty"`
+	Cause  fork.Cause      `json:"cause,omitempty"`
+	// Outside means that something else than the run ended its process, Late that it
+	// took too long on the clock.
+	Outside   bool          `json:"outside,omitempty"`
+	Late      bool          `json:"late,omitempty"`
+	Processor time.Duration `json:"processor"`
+	Memory    int64         `json:"memory"`
 }
 
-// Read returns the answer. The error is ErrDied if the run ended its process.
+// Read returns the answer. The error is ErrDied if the run ended its process, and
+// ErrOutside if something else did.
 func (r Reply) Read(seed uint64) (Answer, error) {
 	answer := Answer{Processor: r.Processor, Memory: r.Memory}
-	if r.Died != "" {
-		return answer, fmt.Errorf("%w: seed %d: %s", ErrDied, seed, r.Died)
+	switch {
+	case r.Outside:
+		return answer, died(ErrOutside, seed, r.Cause, r.Died)
+	case r.Late:
+		return answer, died(errLate, seed, r.Cause, r.Died)
+	case r.Died != "":
+		return answer, died(ErrDied, seed, r.Cause, r.Died)
 	}
 	err := json.Unmarshal(r.Answer, &answer)
 	answer.Processor, answer.Memory = r.Processor, r.Memory

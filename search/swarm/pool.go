@@ -75,21 +75,33 @@ func Once(ctx context.Context, binary string, job Job, limits Limits) (Answer, e
 	return pool.Do(ctx, job)
 }
 
+// maxTries is how often a job is done whose process the machine ends.
+const maxTries = 3
+
 // retry has a job done. If its worker ends without the run being at fault, another one does
-// it; that both end is a failure of the run.
+// it; that both end is a failure of the run, unless the machine ended them.
 func (p *Pool) retry(ctx context.Context, job Job) (Answer, error) {
 	job.InPlace = job.InPlace || job.Log != ""
 	job.Limits = p.limits.Run
-	answer, err := p.try(ctx, job)
-	if errors.Is(err, errWorker) && ctx.Err() == nil {
-		note := fmt.Sprintf("%v; another worker does it", err)
-		answer, err = p.try(ctx, job)
-		answer.Notes = append(answer.Notes, note)
+	var notes []string
+	for try := 1; ; try++ {
+		answer, err := p.try(ctx, job)
+		if err == nil {
+			err = answer.outside(job.Spec.Seed)
+		}
+		again := errors.Is(err, errWorker) && try == 1 || errors.Is(err, ErrOutside) && try < maxTries
+		switch {
+		case again && ctx.Err() == nil:
+			notes = append(notes, fmt.Sprintf("%v; it is run again", err))
+			continue
+		case errors.Is(err, errWorker):
+			err = fmt.Errorf("%w: %w", ErrDied, err)
+		case errors.Is(err, ErrOutside):
+			err = fmt.Errorf("%w (%d times, so that the seed has no verdict)", err, try)
+		}
+		answer.Notes = append(notes, answer.Notes...)
+		return answer, err
 	}
-	if errors.Is(err, errWorker) {
-		err = fmt.Errorf("%w: %w", ErrDied, err)
-	}
-	return answer, err
 }
 
 // try has a worker do a job. One whose run went on in the worker itself does no other.

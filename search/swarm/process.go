@@ -16,11 +16,21 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/fork"
 )
 
 // ErrDied means that a run ended its process: a panic in the code under test, a fault in
 // the simulator, or a limit.
 var ErrDied = errors.New("the run ended its process")
+
+// ErrOutside means that something else than a run ended its process: a SIGKILL from
+// somebody or from a kernel without memory, or memory that the machine did not have. It
+// says nothing about the run.
+var ErrOutside = errors.New("the process of the run was ended from outside")
+
+// errLate is ErrDied for a run that took too long on the clock, which a busy machine can be
+// the cause of.
+var errLate = fmt.Errorf("%w for its time on the clock", ErrDied)
 
 // WorkerArgument is the argument that makes this binary a worker.
 const WorkerArgument = "worker"
@@ -102,8 +112,8 @@ func endAtRace() string {
 const workerGrace = time.Minute
 
 // do has the worker do a job. The error is ErrDied if the run ended its process, which
-// the worker survives unless it did the run itself, and errWorker if the worker ended of
-// something else.
+// the worker survives unless it did the run itself, ErrOutside if the machine did, and
+// errWorker if the worker ended of something else.
 func (p *process) do(job Job) (Answer, error) {
 	job.Protocol, job.TapeFile = protocol, tapeFile
 	line, err := json.Marshal(job)
@@ -132,9 +142,14 @@ func (p *process) do(job Job) (Answer, error) {
 		cause = ErrDied
 	}
 	if late.Load() {
-		return Answer{}, fmt.Errorf("%w: seed %d: it took longer than %v on the clock", cause, job.Spec.Seed, job.Limits.Clock+workerGrace)
+		return Answer{}, died(cause, job.Spec.Seed, fork.TookTooLong, fmt.Sprintf("it took longer than %v on the clock", job.Limits.Clock+workerGrace))
 	}
-	return Answer{}, fmt.Errorf("%w: seed %d: %v; %s", cause, job.Spec.Seed, p.command.ProcessState, p.errors)
+	said := p.errors.String()
+	status, _ := p.command.ProcessState.Sys().(syscall.WaitStatus)
+	if status.Signaled() && status.Signal() == syscall.SIGKILL || strings.Contains(said, "cannot allocate memory") {
+		cause = ErrOutside
+	}
+	return Answer{}, died(cause, job.Spec.Seed, fork.Exited, fmt.Sprintf("%v; %s", p.command.ProcessState, said))
 }
 
 // wait lets the worker end and waits for it.

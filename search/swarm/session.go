@@ -184,7 +184,7 @@ func (v *visited) stand() {
 // over is called where the run has ended.
 func (v *visited) over(run *scenario.Run) {
 	over := v.standing()
-	over.Over = string(run.Result.Stop)
+	over.Over = run.Result.Stop.String()
 	v.at, over.At = run.Result.Simulated, run.Result.Simulated
 	for {
 		v.answer(over)

@@ -41,6 +41,10 @@ type Config struct {
 	// makes all runs do so.
 	Out     string
 	KeepAll bool
+	// Resumes says that what lies below Out is of the same range and the same binary, so
+	// that a run that is done again writes to the folder that it wrote to before. All
+	// others get a folder of their own.
+	Resumes bool
 	// InPlace has each run be that of a worker of its own, instead of a copy of one.
 	InPlace bool
 	Limits  Limits
@@ -52,8 +56,9 @@ type Outcome struct {
 	Report  string
 	// Notes say what went wrong on the way and was put right, a sentence each.
 	Notes []string
-	// Err is what went wrong besides: no verdict, no artefacts, or a seed that
-	// was two different runs, which is ErrNotDeterministic. A run that ended its
+	// Err is what went wrong besides: no verdict, no artefacts, a seed that was two
+	// different runs, which is ErrNotDeterministic, or one whose process the machine
+	// ended each time, which is ErrOutside and has no verdict. A run that ended its own
 	// process is none of these but a failure of the seed.
 	Err error
 }
@@ -101,45 +106,56 @@ func (c Config) run(ctx context.Context, pool *Pool, seed uint64) (Outcome, erro
 	case err != nil && ctx.Err() != nil:
 		return Outcome{}, ctx.Err()
 	case err != nil && !errors.Is(err, ErrDied):
+		_ = os.Remove(job.Folder) // if nothing was written
 		outcome = Outcome{Err: err}
 	case err != nil || answer.Verdict.Outcome == linearizability.Failed && job.Folder == "":
-		outcome = c.confirm(ctx, spec, answer, err)
+		outcome = c.confirm(ctx, job, answer, err)
 	}
-	outcome.Notes = answer.Notes
+	outcome.Notes = append(answer.Notes, outcome.Notes...)
 	return outcome, nil
 }
 
 // confirm repeats a failure in a fresh worker, which writes the artefacts
 // first. Whatever becomes of that, the failure itself is not lost.
-func (c Config) confirm(ctx context.Context, spec scenario.Spec, first Answer, died error) Outcome {
+func (c Config) confirm(ctx context.Context, job Job, first Answer, died error) Outcome {
+	spec := job.Spec
 	known := Outcome{Verdict: first.Verdict, Report: first.Report}
 	if died != nil {
 		known = Outcome{Verdict: dead(spec, died), Report: died.Error()}
 	}
-	folder, err := c.folder(spec)
-	if err != nil {
-		known.Err = err
-		return known
+	if job.Folder == "" {
+		var err error
+		if job.Folder, err = c.folder(spec); err != nil {
+			known.Err = err
+			return known
+		}
 	}
-	second, err := Once(ctx, c.Binary, Job{Spec: spec, Folder: folder, InPlace: c.InPlace}, c.Limits)
+	second, err := Once(ctx, c.Binary, job, c.Limits)
+	known.Notes = second.Notes
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return known
+	case errors.Is(err, ErrOutside) && died != nil:
+		return Outcome{Err: err, Notes: second.Notes} // whether the run ended its process is not known
 	case errors.Is(err, ErrDied):
-		known = Outcome{Verdict: dead(spec, err), Report: err.Error()}
-		known.Verdict.Folder = folder
-		known.Err = known.Verdict.WriteVerdict(folder, known.Report)
+		known = Outcome{Verdict: dead(spec, err), Report: err.Error(), Notes: second.Notes}
+		known.Verdict.Folder = job.Folder
+		known.Err = known.Verdict.WriteVerdict(job.Folder, known.Report)
 		return known
 	case err != nil:
 		known.Err = err
 		return known
 	}
-	return confirmed(spec, first, died, second)
+	outcome := confirmed(spec, first, died, second)
+	outcome.Notes = second.Notes
+	return outcome
 }
 
 // confirmed compares a failure with its repetition.
 func confirmed(spec scenario.Spec, first Answer, died error, second Answer) Outcome {
 	switch {
+	case errors.Is(died, errLate):
+		return Outcome{Verdict: second.Verdict, Report: second.Report}
 	case died != nil:
 		return Outcome{Verdict: second.Verdict, Report: second.Report,
 			Err: fmt.Errorf("%w: seed %d ended its process, but not in a fresh one: %w", ErrNotDeterministic, spec.Seed, died)}
@@ -156,15 +172,33 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 	return scenario.Verdict{
 		Seed: spec.Seed, Scenario: spec.Scenario, Target: spec.Target, Mutant: spec.Mutant,
 		Outcome: linearizability.Failed, Faults: map[string]int{},
-		Violations: []scenario.Violation{{Guarantee: "Completed", Text: err.Error()}},
+		Violations: []scenario.Violation{Unfinished(err)},
 	}
+}
+
+// outside is ErrOutside if the machine ended a copy of the run that was to go on in
+// another way.
+func (a Answer) outside(seed uint64) error {
+	for _, replies := range a.Forks {
+		for _, reply := range replies {
+			if reply.Outside {
+				_, err := reply.Read(seed)
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // folder makes the folder for the artefacts of a run.
 func (c Config) folder(spec scenario.Spec) (string, error) {
-	folder, err := filepath.Abs(filepath.Join(c.Out, spec.Name()))
+	path := filepath.Join(c.Out, spec.Name())
+	if !c.Resumes {
+		return scenario.NewFolder(path)
+	}
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
-	return folder, os.MkdirAll(folder, 0o755)
+	return path, os.MkdirAll(path, 0o755)
 }

@@ -303,7 +303,7 @@ func (w *worker) explain(ended fork.Ended) {
 	if err != nil {
 		died += "\nwhat is known of the run could not be written: " + err.Error()
 	}
-	line, _ := json.Marshal(Reply{Died: died, Processor: ended.Processor, Memory: ended.Memory})
+	line, _ := json.Marshal(Reply{Died: died, Cause: ended.Cause(), Outside: ended.Outside(), Late: ended.Late(), Processor: ended.Processor, Memory: ended.Memory})
 	w.copy.Leave(append(line, '\n'))
 }
 

@@ -3,6 +3,8 @@ package fork
 import (
 	"bytes"
 	"fmt"
+	"regexp"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -26,25 +28,99 @@ type Ended struct {
 	limits Limits
 }
 
+// Late reports whether the copy was ended because it took too long on the clock, which a
+// busy machine can be the cause of.
+func (e Ended) Late() bool { return e.late }
+
+// Outside reports whether something else than what the copy did has ended it: a SIGKILL
+// that no limit explains, or a machine without memory.
+func (e Ended) Outside() bool {
+	if e.late || e.Well() {
+		return false
+	}
+	killed := e.signal == unix.SIGKILL && e.Processor < e.limits.Processor
+	return killed || e.lacksMemory() && !e.overMemory()
+}
+
+func (e Ended) says(text string) bool { return bytes.Contains(e.Output, []byte(text)) }
+
+// lacksMemory reports whether the copy was refused memory.
+func (e Ended) lacksMemory() bool {
+	return e.says("fatal error: out of memory") || e.says("fatal error: runtime: cannot allocate") || e.says("cannot allocate memory")
+}
+
+// refused is what the Go runtime says of a block that it could not get.
+var refused = regexp.MustCompile(`cannot allocate ([0-9]+)-byte block \(([0-9]+) in use\)`)
+
+// overMemory reports whether the copy's own limit can be why it was refused memory. A
+// machine that refuses earlier than at half of that has none left.
+func (e Ended) overMemory() bool {
+	wanted := e.Memory
+	if found := refused.FindSubmatch(e.Output); found != nil {
+		block, _ := strconv.ParseInt(string(found[1]), 10, 64)
+		used, _ := strconv.ParseInt(string(found[2]), 10, 64)
+		wanted = max(wanted, block+used)
+	}
+	return wanted > e.limits.Memory/2
+}
+
 // Well reports whether the copy ended by leaving.
 func (e Ended) Well() bool { return !e.late && e.signal == 0 && e.exit == 0 }
 
-// Why says in a sentence how a copy ended that did not end well.
-func (e Ended) Why() string {
-	says := func(text string) bool { return bytes.Contains(e.Output, []byte(text)) }
+// Cause is how a copy ended that did not end well.
+type Cause string
+
+// The causes. The first two are limits of time, on the clock and on the processor.
+const (
+	TookTooLong   Cause = "took-too-long"
+	ProcessorTime Cause = "processor-time"
+	MachineMemory Cause = "machine-out-of-memory"
+	OutOfMemory   Cause = "out-of-memory"
+	Killed        Cause = "killed"
+	Signalled     Cause = "signalled"
+	Panicked      Cause = "panicked"
+	Exited        Cause = "exited"
+)
+
+// Cause returns how the copy ended, if it did not end well.
+func (e Ended) Cause() Cause {
 	switch {
 	case e.late:
+		return TookTooLong
+	case e.signal == unix.SIGKILL && e.Processor >= e.limits.Processor:
+		return ProcessorTime
+	case e.lacksMemory() && !e.overMemory():
+		return MachineMemory
+	case e.lacksMemory():
+		return OutOfMemory
+	case e.signal == unix.SIGKILL:
+		return Killed
+	case e.signal != 0:
+		return Signalled
+	case e.says("panic: "), e.says("fatal error: "), e.says("WARNING: DATA RACE"):
+		return Panicked
+	default:
+		return Exited
+	}
+}
+
+// Why says in a sentence how a copy ended that did not end well.
+func (e Ended) Why() string {
+	switch e.Cause() {
+	case TookTooLong:
 		return fmt.Sprintf("it took longer than %v on the clock, %v of it on a processor: the machine is busy with something else, or the run waits for something outside of it",
 			e.limits.Clock, e.Processor.Round(time.Millisecond))
-	case e.signal == unix.SIGKILL && e.Processor >= e.limits.Processor:
+	case ProcessorTime:
 		return fmt.Sprintf("it took longer than %v of processor time", e.limits.Processor)
-	case says("fatal error: out of memory"), says("fatal error: runtime: cannot allocate"), says("cannot allocate memory"):
+	case MachineMemory:
+		return "the machine had no memory left for it"
+	case OutOfMemory:
 		return fmt.Sprintf("it needed more than %d MiB of memory beside what it began with", e.limits.Memory>>20)
-	case e.signal == unix.SIGKILL:
+	case Killed:
 		return "it was killed with SIGKILL, by somebody or by a system without memory"
-	case e.signal != 0:
+	case Signalled:
 		return fmt.Sprintf("it was killed by a signal (%v)", e.signal)
-	case says("panic: "), says("fatal error: "), says("WARNING: DATA RACE"):
+	case Panicked:
 		return fmt.Sprintf("it panicked, with exit status %d", e.exit)
 	default:
 		return fmt.Sprintf("it ended its process with exit status %d", e.exit)

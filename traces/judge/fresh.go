@@ -17,8 +17,8 @@ func (v *Verdict) Demand(fresh time.Duration) {
 			continue
 		}
 		v.Outcome, v.Reason = linearizability.Failed, ""
-		v.Violations = append(v.Violations, Violation{Guarantee: "Fresh", Text: fmt.Sprintf(
+		v.Violations = append(v.Violations, Violation{Report: linearizability.Report{Guarantee: "Fresh", Code: "stale-too-long", Subject: "server", Server: v.Stale[i].Name, Text: fmt.Sprintf(
 			"Fresh: all that server %s showed from %s to %s was stale, %d reads and streams (no server may show nothing but old states for longer than %v)",
-			v.Stale[i].Name, v.at(period.From), v.at(period.To), period.Looks, fresh)})
+			v.Stale[i].Name, v.at(period.From), v.at(period.To), period.Looks, fresh)}})
 	}
 }

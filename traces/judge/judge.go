@@ -11,9 +11,9 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// explainedMost is how many violations of one history are explained. The rest
+// maxExplained is how many violations of one history are explained. The rest
 // has its sentence alone.
-const explainedMost = 100
+const maxExplained = 100
 
 // Verdict is what the oracle says of one file. It is the object that
 // `simrun check --json` prints, one a file.
@@ -30,6 +30,8 @@ type Verdict struct {
 	// Outcome is passed, failed or inconclusive, and Reason why it is the latter.
 	Outcome linearizability.Outcome `json:"verdict,omitempty"`
 	Reason  string                  `json:"reason,omitempty"`
+	// Reasons are the same, one by one.
+	Reasons []linearizability.Reason `json:"reasons,omitempty"`
 
 	RecordedSeconds float64     `json:"recorded_seconds"`
 	CheckSeconds    float64     `json:"check_seconds"`
@@ -48,14 +50,7 @@ type Verdict struct {
 }
 
 // Violation is one broken guarantee.
-type Violation struct {
-	Guarantee string `json:"guarantee"`
-	Text      string `json:"text"`
-	// Explanation is what happened around it, in paragraphs.
-	Explanation []string `json:"explanation,omitempty"`
-	// Slice is what led to it, in order of time.
-	Slice []explain.Moment `json:"slice,omitempty"`
-}
+type Violation = explain.Report
 
 // File judges the history at a path: a file, the folder of a run, or [Stdin]. A
 // file that cannot be judged has a verdict with an error. In the folder of a run,
@@ -111,22 +106,13 @@ func History(history *model.History, config linearizability.Config) Verdict {
 	start := time.Now()
 	found := Check(history, config)
 	v.CheckSeconds = time.Since(start).Seconds()
-	v.Outcome, v.Reason, v.Counts = found.Outcome, found.Reason, found.Counts
+	v.Outcome, v.Reason, v.Reasons, v.Counts = found.Outcome, found.Reason, found.Reasons, found.Counts
 	v.Stale = stale.Of(history)
 	for _, observation := range found.Observations {
 		v.Observations = append(v.Observations, observation.String())
 	}
-	if len(found.Violations) == 0 {
-		return v
-	}
-	explainer := explain.New(history)
-	for i, violation := range found.Violations {
-		entry := Violation{Guarantee: violation.Guarantee.Name, Text: violation.Error()}
-		if i < explainedMost {
-			entry.Explanation = explainer.Explain(violation)
-			entry.Slice = explainer.Slice(violation)
-		}
-		v.Violations = append(v.Violations, entry)
+	if len(found.Violations) > 0 {
+		v.Violations = explain.New(history).Reports(found.Violations, maxExplained)
 	}
 	return v
 }
@@ -136,8 +122,9 @@ func History(history *model.History, config linearizability.Config) Verdict {
 func Check(history *model.History, config linearizability.Config) linearizability.Verdict {
 	if history.Truth.Revision == 0 {
 		// etcd begins at revision 1, so nobody has looked.
-		return linearizability.Verdict{Outcome: linearizability.Inconclusive,
-			Reason: "the history does not say what etcd committed, and everything is judged by that"}
+		reason := linearizability.Reason{Code: linearizability.NoTruth,
+			Text: "the history does not say what etcd committed, and everything is judged by that"}
+		return linearizability.Verdict{Outcome: linearizability.Inconclusive, Reason: reason.Text, Reasons: []linearizability.Reason{reason}}
 	}
 	return linearizability.Check(history, config)
 }

@@ -59,7 +59,7 @@ func TestVerdicts(t *testing.T) {
 		{"passed", example(t), linearizability.Passed, Sound, []string{
 			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0.1 recorded seconds judged in ", " 8 operations, 4 streams,", "\n  in it: 3 writes (at least 1), "}},
 		{"failed", wrong(t), linearizability.Failed, Broken, []string{
-			"FAILED  standard input\n", "\n  Faithful: stream 5 of client reflector ", "\n    Client reflector opened stream 5 on apiserver-0 at 0.020s for"}},
+			"FAILED  standard input\n", "\n  Faithful: reflector received MODIFIED default/q (RV 5) instead of MODIFIED default/a (RV 5);", "\n    Client reflector opened stream 5 on apiserver-0 at 0.020s for"}},
 		{"no truth", unknown(t), linearizability.Inconclusive, Doubtful, []string{
 			"INCONCLUSIVE  standard input\n", "  the history does not say what etcd committed, and everything is judged by that\n"}},
 		{"vacuous", `{"format":"watchsim.history","version":1}` + "\n" + `{"kind":"end","data":{"healed":0,"end":5,"revision":1,"records":0}}` + "\n",

@@ -7,7 +7,6 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
-	"github.com/watchsim/watchsim/linearizability/lanes"
 	"github.com/watchsim/watchsim/traces"
 )
 
@@ -24,7 +23,7 @@ func (v Verdict) Report() string {
 	var b strings.Builder
 	v.summary(&b)
 	v.violations(&b, func(i int, violation Violation) {
-		if drawing := lanes.Draw(violation.Slice); i < timelinesShown && drawing != "" {
+		if drawing := explain.Draw(violation.Slice); i < timelinesShown && drawing != "" {
 			fmt.Fprintf(&b, "\n%s", drawing)
 		}
 	})
@@ -72,7 +71,7 @@ func (v Verdict) Explanation() string {
 	v.summary(&b)
 	v.violations(&b, func(_ int, violation Violation) {
 		if len(violation.Slice) > 0 {
-			fmt.Fprintf(&b, "\n    step by step:\n%s\n%s", lanes.Steps(4, violation.Slice), lanes.Draw(violation.Slice))
+			fmt.Fprintf(&b, "\n    step by step:\n%s\n%s", explain.Steps(4, violation.Slice), explain.Draw(violation.Slice))
 		}
 	})
 	return b.String()

@@ -140,8 +140,8 @@ func (m *marker) mark(witness *linearizability.Witness) markData {
 	for _, rv := range witness.RVs {
 		mark.Versions = append(mark.Versions, m.versions.rank(rv))
 	}
-	if place, known := m.streams[witness.Stream]; known && witness.Stream != 0 {
-		mark.Stream = place
+	if witness.Stream != nil {
+		mark.Stream = m.streams[witness.Stream.ID]
 	}
 	m.moment(&mark, witness)
 	m.owed(mark.Stream, witness)

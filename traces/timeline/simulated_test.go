@@ -21,7 +21,7 @@ func TestAFailureThatWasSimulatedIsShown(t *testing.T) {
 	require.NoError(t, err)
 	page := judged(t, h)
 	require.Equal(t, linearizability.Failed, page.Verdict.Outcome)
-	stream := page.Verdict.Violations[0].Witness.Stream
+	stream := page.Verdict.Violations[0].Witness.Stream.ID
 	require.NotZero(t, stream)
 
 	path, _ := saved(t, page)
@@ -45,6 +45,6 @@ func TestAFailureThatWasSimulatedIsShown(t *testing.T) {
 	require.Less(t, low, showed)
 	require.Greater(t, high, showed)
 	require.Less(t, high-low, float64(h.End)/1e9/2, "it is gone to, not only within sight")
-	require.Contains(t, tab.details(), fmt.Sprintf("stream %d of client", stream))
+	require.Contains(t, tab.details(), fmt.Sprintf("stream %d on ", stream))
 	tab.quiet()
 }

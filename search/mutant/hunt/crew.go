@@ -15,6 +15,8 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/search/swarm"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/fork"
 )
 
 // crew runs seeds with a bug switched on, or with none: the name of a mutant, or "". It
@@ -98,7 +100,7 @@ type verdict struct {
 func died(spec scenario.Spec, err error) verdict {
 	return verdict{Verdict: scenario.Verdict{
 		Seed: spec.Seed, Outcome: linearizability.Failed,
-		Violations: []scenario.Violation{{Guarantee: "Completed", Text: err.Error()}},
+		Violations: []scenario.Violation{swarm.Unfinished(err)},
 	}}
 }
 
@@ -119,14 +121,16 @@ func (v verdict) guarantees() []string {
 // tooSlow is true for a run that was given up because real time ran out, which on a
 // loaded machine says nothing about the code.
 func (v verdict) tooSlow() bool {
-	return len(v.Violations) == 1 && strings.Contains(v.Violations[0].Text, "took longer than")
+	return len(v.Violations) == 1 && slices.Contains([]string{string(fork.TookTooLong), string(fork.ProcessorTime)}, v.Violations[0].Code)
 }
 
 // neverEnds is true for a run that used up its simulated time: somebody waits for
 // ever, with the history open. simrun calls that inconclusive, as it cannot tell who
 // is to blame. A hunt can, as the same seed ends without the bug.
 func (v verdict) neverEnds() bool {
-	return v.Outcome != linearizability.Failed && strings.Contains(v.Reason, "simulated time is used up")
+	return v.Outcome != linearizability.Failed && slices.ContainsFunc(v.Reasons, func(r linearizability.Reason) bool {
+		return r.Code == linearizability.ReasonCode(sim.TimeBudget)
+	})
 }
 
 // witness is the first line of what the run found.

@@ -16,6 +16,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/fork"
 )
 
 // bug is a mutant for tests; nothing is built of it.
@@ -47,8 +49,14 @@ func failing(seeds ...uint64) func(uint64) (verdict, error) {
 func broken(text string) verdict {
 	return verdict{Verdict: scenario.Verdict{
 		Outcome:    linearizability.Failed,
-		Violations: []scenario.Violation{{Guarantee: "Reliable", Text: text}},
+		Violations: []scenario.Violation{{Report: linearizability.Report{Guarantee: "Reliable", Text: text}}},
 	}}
+}
+
+// tookTooLong is an outcome of runs that a limit of time has ended.
+func tookTooLong(uint64) (verdict, error) {
+	return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Failed,
+		Violations: []scenario.Violation{scenario.Unfinished(string(fork.TookTooLong), "", "")}}}, nil
 }
 
 // undecided is an outcome of runs that are inconclusive for a reason.
@@ -119,7 +127,10 @@ func TestATrialThatRunsOutOfTimeSaysHowFarItGot(t *testing.T) {
 }
 
 func TestARunThatNeverEndsIsTheBugsIfItEndsWithout(t *testing.T) {
-	hangs := undecided("the budget of simulated time is used up")
+	hangs := func(uint64) (verdict, error) {
+		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Inconclusive,
+			Reasons: []linearizability.Reason{{Code: linearizability.ReasonCode(sim.TimeBudget)}}}}, nil
+	}
 	r, err := newHunter(t, hangs, failing()).trial(context.Background(), bug, 1, 1)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, r.Found)
@@ -135,7 +146,7 @@ func TestAComparisonThatTookTooLongIsMadeAgain(t *testing.T) {
 	without := func(uint64) (verdict, error) {
 		if slow {
 			slow = false
-			return broken("seed 1 took longer than 2m0s"), nil
+			return tookTooLong(1)
 		}
 		return failing()(1)
 	}
@@ -145,8 +156,7 @@ func TestAComparisonThatTookTooLongIsMadeAgain(t *testing.T) {
 }
 
 func TestARunThatTookTooLongProvesNothing(t *testing.T) {
-	tooLong := func(uint64) (verdict, error) { return broken("seed 1 took longer than 2m0s"), nil }
-	r, err := newHunter(t, tooLong, failing()).trial(context.Background(), bug, 1, 1)
+	r, err := newHunter(t, tookTooLong, failing()).trial(context.Background(), bug, 1, 1)
 	require.NoError(t, err)
 	require.Zero(t, r.Found)
 	require.Equal(t, 1, r.Inconclusive)

@@ -104,11 +104,14 @@ func (k Kind) String() string {
 	return kinds[k]
 }
 
+// MarshalText writes the name.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // UnmarshalText reads a name.
-func (k *Kind) UnmarshalText(text []byte) error {
-	found := slices.Index(kinds[:], string(text))
+func (k *Kind) UnmarshalText(name []byte) error {
+	found := slices.Index(kinds[:], string(name))
 	if found <= 0 {
-		return fmt.Errorf("expected a kind of decision, one of%s; found %q", strings.Join(kinds[:], " "), text)
+		return fmt.Errorf("expected a kind of decision, one of%s; found %q", strings.Join(kinds[:], " "), name)
 	}
 	*k = Kind(found)
 	return nil

@@ -1,31 +1,30 @@
-package lanes
+package explain
 
 import (
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
 )
 
 // Steps are moments as a numbered list, indented by so many spaces.
-func Steps(indent int, moments []explain.Moment) string {
+func Steps(indent int, moments []Moment) string {
 	var b strings.Builder
 	for i, m := range moments {
 		text := m.Text
-		if m.Lane != explain.Fault {
+		if m.Lane != Fault {
 			text = who(m) + " " + text
 		} else if m.End > m.Time {
-			text += ", to " + clock(m.End)
+			text += ", to " + model.At(m.End)
 		}
 		switch m.Mark {
-		case explain.Owed:
+		case Owed:
 			text += "  <-- owed"
-		case explain.Came:
+		case Came:
 			text += "  <-- broken here"
 		}
-		margin := fmt.Sprintf("%*s%3d. %9s  ", indent, "", i+1, clock(m.Time))
-		lines := wrap(text, explain.Columns-len(margin))
+		margin := fmt.Sprintf("%*s%3d. %9s  ", indent, "", i+1, model.At(m.Time))
+		lines := wrap(text, Columns-len(margin))
 		for j, line := range lines {
 			if j > 0 {
 				margin = strings.Repeat(" ", len(margin))
@@ -37,14 +36,9 @@ func Steps(indent int, moments []explain.Moment) string {
 }
 
 // who is the process of a moment, and which of its streams.
-func who(m explain.Moment) string {
+func who(m Moment) string {
 	if m.Stream != 0 {
 		return fmt.Sprintf("%s (stream %d)", m.Process, m.Stream)
 	}
 	return m.Process
-}
-
-// clock prints a simulated time as reports do.
-func clock(nanoseconds int64) string {
-	return fmt.Sprintf("%.3fs", time.Duration(nanoseconds).Seconds())
 }

@@ -1,4 +1,4 @@
-package lanes
+package explain
 
 import (
 	"cmp"
@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
 )
 
 // The widths of the columns: time, faults under way, etcd, server, client. With
-// two spaces between them and a margin of two they are explain.Columns together.
+// two spaces between them and a margin of two they are Columns together.
 var widths = []int{9, 4, 20, 18, 39}
 
 // The columns.
@@ -26,11 +26,11 @@ const (
 const indent = 2
 
 // Draw draws moments, which are in order of time. It returns nothing for none.
-func Draw(moments []explain.Moment) string {
+func Draw(moments []Moment) string {
 	if len(moments) == 0 {
 		return ""
 	}
-	d := drawing{server: single(moments, explain.Server, moment.process), client: single(moments, explain.Client, moment.stream)}
+	d := drawing{server: single(moments, Server, moment.process), client: single(moments, Client, moment.stream)}
 	d.bands(moments)
 	d.rows = append(d.rows, d.header(), rule())
 	for _, b := range d.beats(moments) {
@@ -44,14 +44,14 @@ func Draw(moments []explain.Moment) string {
 }
 
 // moment gives names to what a moment is told apart by.
-type moment explain.Moment
+type moment Moment
 
 func (m moment) process() string { return m.Process }
-func (m moment) stream() string  { return who(explain.Moment(m)) }
+func (m moment) stream() string  { return who(Moment(m)) }
 
 // single is the name that moments of a lane have most in common: the one at the
 // mark, if there is one, else the first.
-func single(moments []explain.Moment, lane explain.Lane, name func(moment) string) string {
+func single(moments []Moment, lane Lane, name func(moment) string) string {
 	found := ""
 	for _, m := range moments {
 		if m.Lane == lane && (found == "" || m.Mark != "") {
@@ -64,7 +64,7 @@ func single(moments []explain.Moment, lane explain.Lane, name func(moment) strin
 // band is a fault, by the letter that stands for it.
 type band struct {
 	letter byte
-	moment explain.Moment
+	moment Moment
 }
 
 type drawing struct {
@@ -74,9 +74,9 @@ type drawing struct {
 }
 
 // bands gives faults their letters.
-func (d *drawing) bands(moments []explain.Moment) {
+func (d *drawing) bands(moments []Moment) {
 	for _, m := range moments {
-		if m.Lane == explain.Fault && len(d.faults) < 26 {
+		if m.Lane == Fault && len(d.faults) < 26 {
 			d.faults = append(d.faults, band{byte('A' + len(d.faults)), m})
 		}
 	}
@@ -97,18 +97,18 @@ func rule() row {
 // beat is what a row shows: a moment, or the end of a fault.
 type beat struct {
 	time   int64
-	moment explain.Moment
+	moment Moment
 	end    *band // the fault that ends
 	begin  *band
 }
 
 // beats are the moments with the ends of faults in between.
-func (d *drawing) beats(moments []explain.Moment) []beat {
+func (d *drawing) beats(moments []Moment) []beat {
 	var beats []beat
 	faults := 0
 	for _, m := range moments {
 		b := beat{time: m.Time, moment: m}
-		if m.Lane == explain.Fault {
+		if m.Lane == Fault {
 			if faults == len(d.faults) {
 				continue
 			}
@@ -130,7 +130,7 @@ func (d *drawing) beats(moments []explain.Moment) []beat {
 // row adds what a beat shows.
 func (d *drawing) row(b beat) {
 	r := make(row, len(widths))
-	r[timeColumn] = clock(b.time)
+	r[timeColumn] = model.At(b.time)
 	r[faultColumn] = d.under(b)
 	text := b.moment.Text
 	switch {
@@ -140,9 +140,9 @@ func (d *drawing) row(b beat) {
 		r[etcdColumn] = fmt.Sprintf("(%c begins)", b.begin.letter)
 	case b.begin != nil:
 		r[etcdColumn] = fmt.Sprintf("(%c)", b.begin.letter)
-	case b.moment.Lane == explain.Etcd:
+	case b.moment.Lane == Etcd:
 		r[etcdColumn] = marked(b.moment, text)
-	case b.moment.Lane == explain.Server:
+	case b.moment.Lane == Server:
 		if b.moment.Process != d.server {
 			text = b.moment.Process + ": " + text
 		}
@@ -157,11 +157,11 @@ func (d *drawing) row(b beat) {
 }
 
 // marked puts a mark before a text.
-func marked(m explain.Moment, text string) string {
+func marked(m Moment, text string) string {
 	switch m.Mark {
-	case explain.Owed:
+	case Owed:
 		return "[owed] " + text
-	case explain.Came:
+	case Came:
 		return ">> " + text
 	}
 	return text
@@ -184,13 +184,13 @@ func (d *drawing) under(b beat) string {
 
 // legend says what a letter stands for.
 func legend(b band) string {
-	when := "at " + clock(b.moment.Time)
+	when := "at " + model.At(b.moment.Time)
 	if b.moment.End > b.moment.Time {
-		when = clock(b.moment.Time) + " to " + clock(b.moment.End)
+		when = model.At(b.moment.Time) + " to " + model.At(b.moment.End)
 	}
 	margin := strings.Repeat(" ", indent) + string(b.letter) + "  "
 	text := ""
-	for i, line := range wrap(b.moment.Text+", "+when, explain.Columns-len(margin)) {
+	for i, line := range wrap(b.moment.Text+", "+when, Columns-len(margin)) {
 		if i > 0 {
 			margin = strings.Repeat(" ", len(margin))
 		}

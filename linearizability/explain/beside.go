@@ -1,13 +1,13 @@
-package lanes
+package explain
 
 import (
 	"strings"
 
-	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
 )
 
 // besideWidths are those of two halves. With a margin of two they fit into
-// explain.Columns.
+// Columns.
 var besideWidths = []int{48, 48}
 
 // Beside lays two lists of lines side by side, below their names.
@@ -27,12 +27,12 @@ func Beside(leftName, rightName string, left, right []string) string {
 }
 
 // Line is a moment in a line, with its time.
-func Line(m explain.Moment) string {
+func Line(m Moment) string {
 	text := m.Text
-	if m.Lane != explain.Fault {
+	if m.Lane != Fault {
 		text = who(m) + " " + text
 	} else if m.End > m.Time {
-		text += ", to " + clock(m.End)
+		text += ", to " + model.At(m.End)
 	}
-	return clock(m.Time) + " " + text
+	return model.At(m.Time) + " " + text
 }

@@ -1,0 +1,133 @@
+package linearizability
+
+// Code is what is wrong with an observation. Several guarantees may share one: an
+// event that came before its change breaks Faithful, a bookmark that did so breaks
+// Bookmarked.
+type Code struct {
+	name string
+	// sentence says who missed or got what, detail what shows it. A word in braces
+	// is a value of the witness: see render.go. What stands in brackets is left out
+	// where a value in it is missing.
+	sentence, detail string
+}
+
+// String returns the code's name, which reports and signatures are made of.
+func (c *Code) String() string { return c.name }
+
+// The revisions of etcd.
+var (
+	revisionBack   = &Code{"revision-back", "etcd committed the change to {key} at {rv2} after one at {rv}", ""}
+	revisionBeyond = &Code{"revision-beyond-end", "etcd committed the change to {key} at {rv} but ended at revision {want}", ""}
+	compactionBack = &Code{"compaction-back", "etcd accepted a compaction at {rv2} after one at {rv}, with {want} its last revision", ""}
+)
+
+// Writes, and reads of the newest state of one object.
+var (
+	tookEffectTwice     = &Code{"took-effect-twice", "{op} took effect twice, at {rv} and at {rv2}", ""}
+	failedYetCommitted  = &Code{"failed-yet-committed", "{op} returned {outcome}, yet took effect at {rv}", ""}
+	neverCommitted      = &Code{"never-committed", "{op} was acknowledged with {outcome}, but etcd never committed it", ""}
+	committedElsewhere  = &Code{"committed-elsewhere", "{op} was acknowledged with {outcome}, but etcd committed it at {rv}", ""}
+	noSuchDeletion      = &Code{"no-such-deletion", "{op} was acknowledged with {outcome}, but etcd committed no such deletion, or another delete has claimed it", ""}
+	surplusDeletion     = &Code{"surplus-deletion", "{op} returned {outcome}, and etcd committed more deletions of the object, the last at {rv}, than it and others can have made", ""}
+	unexplainedDeletion = &Code{"unexplained-deletion", "{op} returned {outcome}, but no other operation can have made the deletion at {rv}", ""}
+	againstRealTime     = &Code{"against-real-time", "{op} took effect at {rv}, below {rv2} of {op2}, which had returned before", ""}
+	impossibleResult    = &Code{"impossible-result", "{op} returned {outcome}[ after {op2} had written {rv}], which no order of the calls on the object allows", ""}
+	wroteWithoutObject  = &Code{"wrote-without-object", "{op} took effect at {rv} although there was no object", ""}
+	wroteOverObject     = &Code{"wrote-over-object", "{op} took effect at {rv} although there was an object at RV {got}", ""}
+	unexplainedVersions = &Code{"unexplained-versions", "the writes to {key}, the first being {op}, cannot have made the versions that etcd committed", ""}
+)
+
+// Lists and gets.
+var (
+	unknownVersion = &Code{"unknown-version", "{op} returned {rv}, at which etcd stored no such object", ""}
+	alteredObject  = &Code{"altered-object", "{op} returned an object that was never stored: {differences}", ""}
+	superseded     = &Code{"superseded", "{op} returned {rv}, which had been superseded at {rv2}", ""}
+	notFound       = &Code{"not-found", "{op} found nothing, but the object written at {rv} was stored from RV {want} on", ""}
+	staleRead      = &Code{"stale-read", "{op} is at {rv}, but {op2} had returned {rv2} before", ""}
+	stalePage      = &Code{"stale-page", "{op} goes on after an expired continuation at {rv}, but {op2} had returned {rv2} before", ""}
+	olderThanAsked = &Code{"older-than-asked", "{op} is at {rv}, older than the RV {want} asked for", ""}
+	notExact       = &Code{"not-exact", "{op} is at {rv} instead of RV {want}", ""}
+	futureRead     = &Code{"future-read", "{op} is at {rv}, but etcd was at revision {want} at most by then", ""}
+	wrongState     = &Code{"wrong-state", "{op} is not the state at RV {want}: {differences}", ""}
+	pagesDiffer    = &Code{"pages-differ", "{op} is at {rv2}, but the pages before it are at {rv}", ""}
+	pageTooLong    = &Code{"page-too-long", "{op} returned {got item} and a continue token, with a limit of {want}", ""}
+	wrongRemaining = &Code{"wrong-remaining-count", "{op} says that {got item} remain, but {want} do", ""}
+	noToken        = &Code{"no-continue-token", "{op} says that {got item} remain, but gave no continue token", ""}
+)
+
+// Refusals, those that came and those that did not.
+var (
+	refusedCurrent     = &Code{"refused-current-state", "{subject} was refused with 410 Gone, but asks for the current state", ""}
+	refusedLatest      = &Code{"refused-latest", "{subject} was refused with 410 Gone, but etcd was at revision {want} at most by then", ""}
+	refusedHeld        = &Code{"refused-held", "{subject} was refused with 410 Gone, but its server still held every change since RV {want}", "{other} began there before and still got {event}, so the cache had not been reinitialised, and it holds the last {got change}"}
+	refusedUncompacted = &Code{"refused-uncompacted", "{subject} was refused with 410 Gone, but {rv} cannot have been compacted: the last compaction by then was at RV {want}", ""}
+	tooLargeUnasked    = &Code{"too-large-unasked", "{subject} was refused as too large, but asks for no particular RV", ""}
+	tooLargeReached    = &Code{"too-large-reached", "{subject} was refused as too large, but its server had sent {evidence}", "it had been sent on {other}"}
+	servedFuture       = &Code{"served-future", "{subject} was answered[ with {event}], but etcd was at revision {want} at most by then", ""}
+	servedRefused      = &Code{"served-refused", "{subject} got {event} instead of 410 Gone", "{other} had been refused with 410 Gone"}
+	servedOverRestart  = &Code{"served-over-restart", "{subject} got {event} instead of 410 Gone", "the server had restarted at {time}, when etcd was at revision {want} at least"}
+)
+
+// The initial events of a watch.
+var (
+	bookmarkInBlock = &Code{"bookmark-in-initial-events", "{client} received {event} before the initial events were complete", ""}
+	notAdded        = &Code{"not-added", "{client} received {event} among the initial events, which are all ADDED", ""}
+	markEarly       = &Code{"mark-early", "{client} received {event} with {got initial event} still to come", ""}
+	markMissing     = &Code{"mark-missing", "{client} never received the bookmark that marks the end of the initial events", "[{event} came without it]"}
+	markNoBookmark  = &Code{"mark-no-bookmark", "{client} received {event}, but only a bookmark can mark the end of the initial events", ""}
+	markTwice       = &Code{"mark-twice", "{client} received {event} a second time", ""}
+	wrongBlock      = &Code{"wrong-initial-events", "{client} received initial events that are not the state at RV {want}: {differences}", ""}
+	oldBlock        = &Code{"old-initial-events", "{client} received initial events at RV {got}, older than it asked for", "[{op} had returned RV {want} before]"}
+	futureBlock     = &Code{"future-initial-events", "{client} received initial events of RV {rv}, which etcd had not reached", "{event} was the last of them, when etcd was at revision {want} at most"}
+	blockUnfinished = &Code{"initial-events-unfinished", "{client} had not received all initial events when the run ended at {time}", ""}
+)
+
+// The events of a watch.
+var (
+	missingEvent   = &Code{"missing-event", "{client} {missed}", "{event} came at {eventtime}"}
+	promisedEvent  = &Code{"promised-event-missing", "{client} never received {owed}", "a bookmark beyond it did come"}
+	undelivered    = &Code{"undelivered", "{client} never received {owed}[ and {more event} after it]", "the run ended at {time}"}
+	futureEvent    = &Code{"future-event", "{client} received {event} before etcd had reached that revision", "it came at {eventtime}, when etcd was at revision {want} at most"}
+	withoutRV      = &Code{"without-rv", "{client} received {event}, from which no client can resume", ""}
+	unknownType    = &Code{"unknown-type", "{client} received {event}, which is of an unknown type", ""}
+	withoutObject  = &Code{"without-object", "{client} received {event} without an object of that RV", ""}
+	outOfScope     = &Code{"out-of-scope", "{client} received {event}, which is out of scope", ""}
+	belowStart     = &Code{"below-start", "{client} received {event}, at or below the stream's start, RV {want}", ""}
+	repeatedEvent  = &Code{"repeated-event", "{client} received {event} twice", "it came at {evidencetime} and at {eventtime}"}
+	outOfOrder     = &Code{"out-of-order", "{client} received {event} after RV {want}", ""}
+	wrongObject    = &Code{"wrong-object", "{client} received {event} instead of {owed}", ""}
+	wrongType      = &Code{"wrong-type", "{client} received {event} instead of {owed}", ""}
+	wrongContent   = &Code{"wrong-content", "{client} received {event} with the wrong content: {differences}", ""}
+	neverMatched   = &Code{"never-matched", "{client} received {event}, but the object matched neither before that change nor after it", ""}
+	noSuchChange   = &Code{"no-such-change", "{client} received {event}, but etcd committed no such change to that object", ""}
+	unasked        = &Code{"unasked", "{client} received {event}, which it had not asked for", ""}
+	earlyBookmark  = &Code{"early-bookmark", "{client} received {event} before {owed}[ and {more event} after it], which it promises", ""}
+	afterError     = &Code{"after-error", "{client} received {event} after {evidence}", ""}
+	withoutStatus  = &Code{"without-status", "{client} received an ERROR event that carries no status", ""}
+	endedAlone     = &Code{"ended-alone", "{server} ended {client}'s watch (stream {stream}) at {time} for no reason", "{got event} at most can have been waiting for its consumer, less than the {want} that a server holds back, and {other} went on and got {event}, so the server neither stopped nor reinitialised its cache"}
+	endedCauseless = &Code{"ended-without-cause", "{server} ended {client}'s watch (stream {stream}) at {time} for no reason", "{got event} at most can have been waiting for its consumer, less than the {want} that a server holds back, and nothing had happened by then that makes a server stop or reinitialise its cache"}
+	connectionLost = &Code{"connection-lost", "{client} lost its connection to {server} at {time}, but nothing had happened to either end of it or in between", ""}
+)
+
+// One client, across its streams and reads.
+var (
+	resumedNowhere    = &Code{"resumed-nowhere", "{client} resumed at {rv}, but nothing that it had listed or watched ended at that RV", ""}
+	resumedTwice      = &Code{"resumed-twice", "{client} resumed {origin}, but {other} had resumed it before, up to RV {got}", ""}
+	resumedAfterGone  = &Code{"resumed-after-410", "{client} resumed {origin}, although {other} had been told by 410 Gone to list again", ""}
+	resumedForeign    = &Code{"resumed-foreign", "{client} resumed {origin}, which is another client's or selects something else", ""}
+	resumedElsewhere  = &Code{"resumed-elsewhere", "{client} resumed {origin} at {rv}, where the last RV seen was {want}", ""}
+	resumedWithLoss   = &Code{"resumed-with-loss", "{client} never received {owed}: it resumed {origin} at {rv}, where the last RV seen was {want}", "it missed {got event}"}
+	resumedRepeating  = &Code{"resumed-repeating", "{client} received {evidence} again: it resumed {origin} at {rv}, where the last RV seen was {want}", "{got event} came again"}
+	resumedUnfinished = &Code{"resumed-unfinished", "{client} resumed {origin}, which had not been read to its end", ""}
+	wentBack          = &Code{"went-back", "{client} went back in time: {shown} after {seen}", ""}
+)
+
+// After faults have healed, and what a server keeps.
+var (
+	informerDiffers = &Code{"informer-differs", "{client}'s store does not hold the last state: {differences}", "the informer on {server}, for {scope}, was at RV {got} when the run ended at {time}"}
+	notRefreshed    = &Code{"not-refreshed", "{client} received nothing at or above {rv} by {time}", "it asked for bookmarks, and etcd was at that revision at {since}[; the last to come was {evidence}]"}
+	lateEvent       = &Code{"late-event", "{client} received {event} {took} after the write had been acknowledged", "that was at {since}, and {allowed} was allowed[; {other} then had a {consumer} consumer]"}
+	notShared       = &Code{"not-shared", "{server} held {got etcd watch} for {watches}", "that was at {time}, when {want} was allowed"}
+	notReleased     = &Code{"not-released", "{server} still held {leftovers} {phase}", "that was at {time}"}
+	mutated         = &Code{"mutated", "{holder} as the consumer of {mutator} had mutated it", ""}
+)

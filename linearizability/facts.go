@@ -1,0 +1,46 @@
+package linearizability
+
+import "github.com/watchsim/watchsim/model"
+
+// facts are what a history says, worked out once. The rules read them, and nothing
+// changes them.
+type facts struct {
+	history *model.History
+	config  Config
+	// quiet is when the last fault had healed and the last write had ended, settled
+	// when whatever disturbed the run had been over for the delivery bound.
+	quiet, settled int64
+	// ordered says that the revisions of etcd's log increase. Without an order of
+	// changes there is nothing to judge by, and none of the facts below is there.
+	ordered bool
+
+	store *model.Store
+	// claims say which change each write made, bounds what etcd's revision can have
+	// been at a time.
+	claims claims
+	bounds bounds
+	pages  pages
+	// walks are the streams, each compared with what it was owed; witnesses what the
+	// streams of a server show together, by server.
+	walks     []*walk
+	witnesses map[string]*evidence
+	// refusals are what is wrong with the requests that were refused.
+	refusals findings
+}
+
+// newFacts works out the facts of a history. Each line needs those above it.
+func newFacts(history *model.History, config Config) *facts {
+	f := &facts{history: history, config: config, quiet: quietSince(history)}
+	f.settled = history.Healed + config.DeliveryBound.Nanoseconds()
+	if f.ordered = inOrder(&history.Truth); !f.ordered {
+		return f
+	}
+	f.store = model.NewStore(&history.Truth)
+	f.claims = claimWrites(history, f.store, config.ViolationsPerSource)
+	f.bounds = newBounds(f.claims.writes, history.Truth.Revision)
+	f.pages = newPages(history)
+	f.walks = walkStreams(f)
+	f.witnesses = gatherEvidence(f)
+	f.refusals = judgeRefusals(f)
+	return f
+}

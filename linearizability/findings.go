@@ -1,0 +1,76 @@
+package linearizability
+
+import "fmt"
+
+// findings are what a pass over the facts came to.
+type findings struct {
+	// most is how many violations of a guarantee are kept for each stream or client,
+	// 0 for all.
+	most         int
+	violations   []Violation
+	observations []Observation
+	// reasons are why something could not be decided.
+	reasons []Reason
+	// judged counts what there was to judge.
+	judged Counts
+	// sources are the violations of each source so far.
+	sources map[source]*reported
+}
+
+// source is what violations are limited by.
+type source struct {
+	guarantee *Guarantee
+	client    string
+	stream    int
+}
+
+// reported counts a source's violations and knows the last one kept.
+type reported struct{ count, last int }
+
+func sourceOf(v *Violation) source {
+	from := source{guarantee: v.Guarantee, client: v.Witness.Client}
+	if v.Witness.Stream != nil {
+		from.stream = v.Witness.Stream.ID
+	}
+	return from
+}
+
+// violate reports a violation, or counts it if its source has had its share.
+func (o *findings) violate(guarantee *Guarantee, code *Code, witness Witness) {
+	o.take(Violation{Guarantee: guarantee, Code: code, Witness: witness})
+}
+
+func (o *findings) take(v Violation) {
+	from := sourceOf(&v)
+	r := o.sources[from]
+	if r == nil {
+		if o.sources == nil {
+			o.sources = map[source]*reported{}
+		}
+		r = &reported{}
+		o.sources[from] = r
+	}
+	before := r.count
+	r.count += 1 + v.More
+	if o.most > 0 && before >= o.most {
+		o.violations[r.last].More += 1 + v.More
+		return
+	}
+	r.last = len(o.violations)
+	o.violations = append(o.violations, v)
+}
+
+// undecided notes that something could not be decided.
+func (o *findings) undecided(code ReasonCode, format string, arguments ...any) {
+	o.reasons = append(o.reasons, Reason{code, "", fmt.Sprintf(format, arguments...)})
+}
+
+// add takes over the findings of another pass.
+func (o *findings) add(other *findings) {
+	for _, v := range other.violations {
+		o.take(v)
+	}
+	o.observations = append(o.observations, other.observations...)
+	o.reasons = append(o.reasons, other.reasons...)
+	o.judged = o.judged.plus(other.judged)
+}

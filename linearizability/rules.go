@@ -1,0 +1,194 @@
+package linearizability
+
+// Rule is what holds one guarantee. The table of docs/oracle.md is made of the rules.
+type Rule struct {
+	// About is what the guarantee is about: the heading of its table.
+	About string
+	// Guarantee is what a violation of the rule breaks. A rule that only observes has
+	// a phenomenon instead.
+	Guarantee  *Guarantee
+	Phenomenon *Phenomenon
+	// Source is the document, the KEP or the code that promises it.
+	Source string
+	// Catches is what the rule reports.
+	Catches string
+	// pass finds the violations.
+	pass *pass
+}
+
+// Name is that of the guarantee, or of the phenomenon.
+func (r *Rule) Name() string {
+	if r.Guarantee != nil {
+		return r.Guarantee.Name
+	}
+	return r.Phenomenon.Name
+}
+
+// Rank is the place of a guarantee among the rules, by its name. Those that the
+// oracle does not know come last.
+func Rank(guarantee string) int {
+	for i := range Rules {
+		if Rules[i].Name() == guarantee {
+			return i
+		}
+	}
+	return len(Rules)
+}
+
+// pass goes through the facts once and reports what it finds, each observation under
+// the most specific guarantee that it breaks. Rules whose guarantees differ only in
+// that share one. No pass sees what another has found.
+type pass struct{ judge func(*facts, *findings) }
+
+var (
+	revisions   = &pass{judgeRevisions}   // revision.go
+	writes      = &pass{judgeWrites}      // claims.go, deletions.go, register.go
+	streams     = &pass{judgeStreams}     // stream.go, block.go, unmarked.go, liveness.go
+	answers     = &pass{judgeAnswers}     // refusals.go, unrefused.go
+	mutations   = &pass{judgeMutations}   // isolated.go
+	ends        = &pass{judgeEnds}        // closed.go
+	reads       = &pass{judgeReads}       // gets.go, lists.go, pages.go
+	resumptions = &pass{judgeResumptions} // resume.go
+	views       = &pass{judgeViews}       // monotonic.go
+	delays      = &pass{judgeDelays}      // unblocked.go
+	sharing     = &pass{judgeSharing}     // census.go
+	leaks       = &pass{judgeLeftovers}   // census.go
+	bookmarks   = &pass{judgeBookmarks}   // refreshed.go
+	informers   = &pass{judgeInformers}   // liveness.go
+	// crossChecks look for mistakes of the oracle itself, and break no guarantee.
+	crossChecks = &pass{crossCheck} // search.go
+)
+
+// Rules are all rules, causes first: where one guarantee is broken, those that come
+// after it often are as well. Verdicts list violations in this order, and the first
+// of them gives a failure its name.
+var Rules = []Rule{
+	{"The store", Linearizable, nil,
+		"etcd API guarantees (isolation level and consistency of replicas); API concepts (resourceVersion unset)",
+		"a write that was acknowledged and is lost, is at another RV, or took effect twice; one of unknown outcome that took effect twice; a most-recent get that misses a write which had returned; writes to different objects against real time",
+		writes},
+	{"The store", Revision, nil,
+		"etcd API guarantees (durability); etcd's data model (revisions only grow)",
+		"a log of etcd in which revisions do not increase, or lie beyond its end; a compaction that goes back",
+		revisions},
+	{"The store", Preconditions, nil,
+		"`storage.Interface`, `Create`, `Delete` and `GuaranteedUpdate`; API concepts (resourceVersion in updates)",
+		"a write that took effect although its precondition failed, the object was there, or it was told to have lost a race; a refusal for a reason that never held",
+		writes},
+	{"One stream", Isolated, nil,
+		"cacher `getMutableObject`",
+		"a consumer's mark on what it had received, seen by any stream, get, list or informer, or in etcd",
+		mutations},
+	{"One stream", Ordered, nil,
+		"etcd API guarantees, watch APIs: ordered",
+		"an event below one that had come before it, apart from the initial block",
+		streams},
+	{"One stream", Unique, nil,
+		"etcd API guarantees, watch APIs: unique",
+		"an event at or below the stream's start, or one that comes twice; an object twice in an initial block",
+		streams},
+	{"One stream", Reliable, nil,
+		"etcd API guarantees, watch APIs: reliable",
+		"a matching change that is missing although a later one has come, or a bookmark beyond it; each gap is reported, also behind another flaw",
+		streams},
+	{"One stream", Typed, nil,
+		"`watch.EventType`; API concepts (efficient detection of changes); cacher `cacheWatcher.convertToWatchEvent`",
+		"MODIFIED for what entered or left the selection, an event for what never matched, a type that does not exist",
+		streams},
+	{"One stream", Faithful, nil,
+		"`watch.Event`: the object of DELETED is the state right before it; cacher `cacheWatcher.convertToWatchEvent`",
+		"an object that is not the stored one in value, labels, node or UID; DELETED without the last state that matched, or at another RV than that of the deletion; an event of a change that had not been committed by then",
+		streams},
+	{"One stream", Scoped, nil,
+		"`storage.Interface`, `Watch`: the key, and whether it is recursive",
+		"an object of another namespace or name",
+		streams},
+	{"One stream", Initial, nil,
+		"API concepts (semantics for watch, streaming lists)",
+		"a block that lacks an object, has one too many, mixes revisions, holds anything but ADDED, or is older than was asked for",
+		streams},
+	{"One stream", InitialEnd, nil,
+		"API concepts (streaming lists): `k8s.io/initial-events-end`",
+		"a mark that is missing, comes twice, unasked for, too early, or names an RV that etcd had not reached",
+		streams},
+	{"One stream", Bookmarked, nil,
+		"API concepts (watch bookmarks); etcd API guarantees, watch APIs: bookmarkable",
+		"a bookmark before something it promises, below a bookmark or event that had come, beyond etcd, without an RV, or unasked for",
+		streams},
+	{"One stream", Expired, nil,
+		"API concepts (410 Gone responses); cacher `watchCacheHistory.GetIntervalLocked`",
+		"410 for an RV that was certainly held: etcd's own revision, or what another stream shows the cache to have held; 410 for a read of what had not been compacted; a watch served from an RV that the server had refused with 410, or from before its restart",
+		answers},
+	{"One stream", TooLarge, nil,
+		"API concepts (unavailable resource versions); cacher `waitUntilFreshLocked`",
+		`"too large resource version" for an RV that the server itself had sent, or where no RV was asked for; a get, list or initial events answered for an RV that etcd could not have reached`,
+		answers},
+	{"One stream", LastError, nil,
+		"`watch.Event`: ERROR carries a status; API concepts (410 Gone responses)",
+		"an ERROR event without a status, or with anything after it",
+		streams},
+	{"One stream", Closed, nil,
+		"cacher `terminateAllWatchers`, `cacheWatcher.add` (time budget), `minWatchChanSize`; kube-apiserver's `--min-request-timeout`",
+		"an end by the server or by an error with too few events waiting to have fallen behind, while another stream shows that the cache went on, or before anything had happened; a connection that was lost with no fault at its ends",
+		ends},
+	{"Lists and gets", ExactState, nil,
+		"API concepts (semantics for get and list)",
+		"a list that lacks an item, has one too many or twice, or has one that is older or newer than the list's RV",
+		reads},
+	{"Lists and gets", MostRecent, nil,
+		"API concepts (semantics for get and list: unset)",
+		"a list without an RV that is older than a write which had returned, also where it goes on after an expired continuation",
+		reads},
+	{"Lists and gets", NotOlderThan, nil,
+		"API concepts (semantics for get and list: `NotOlderThan`)",
+		"a list below the RV asked for; a get of an object that had been superseded at that RV, or of nothing where there was something",
+		reads},
+	{"Lists and gets", Exact, nil,
+		"API concepts (semantics for get and list: `Exact`, and a limit with an RV)",
+		"a list at another RV than the one asked for",
+		reads},
+	{"Lists and gets", Any, nil,
+		"API concepts (semantics for get and list: `\"0\"`)",
+		"a read of a state that never was",
+		reads},
+	{"Lists and gets", Paged, nil,
+		"API concepts (retrieving large results sets in chunks); `storage.Interface`, `GetList`",
+		"pages at two RVs, an item lost or doubled between them, a page above its limit, a wrong `remainingItemCount`, a token too many or too few",
+		reads},
+	{"One client, across its streams and reads", Resumable, nil,
+		"API concepts (efficient detection of changes); client-go `Reflector`",
+		"resuming above the last RV seen (the report says what was lost), below it (what came again), elsewhere, twice, after 410 without a list, or from an unfinished list; an informer's RV that nothing explains",
+		resumptions},
+	{"One client, across its streams and reads", Monotonic, nil,
+		"API concepts (resourceVersion semantics); no cache goes behind what it has sent, as it lists what etcd has when it lists again",
+		"an older list, get or block than the same server had streamed to the client; a most-recent read older than anything the client had seen",
+		views},
+	{"One client, across its streams and reads", nil, TimeTravel,
+		"[kubernetes/kubernetes #59848](https://github.com/kubernetes/kubernetes/issues/59848)",
+		"a read at RV 0 that shows less than the client had seen from another server, or from etcd; a history that shows it still passes",
+		views},
+	{"After faults have healed", Unblocked, nil,
+		"cacher `time_budget.go`: 100 ms at most, growing by 50 ms a second; bounded at 2 s",
+		"an event that comes late at a fast reader while another consumer of that server does not read",
+		delays},
+	{"After faults have healed", Shared, nil,
+		"what a watch cache is for: one watch on etcd for a resource",
+		"more than one watch on etcd of one server for the resource, however many clients watch, in two counts in a row: a watch that is being replaced shows in one",
+		sharing},
+	{"After faults have healed", Released, nil,
+		"cacher `Stop`, `forgetWatcher`",
+		"after clients have left: streams, cache watchers and surplus watches on etcd; after the server has stopped: goroutines and any watch on etcd",
+		leaks},
+	{"After faults have healed", Refreshed, nil,
+		"cacher `defaultBookmarkFrequency`, 60 s, and etcd's progress notifications, about 5.5 s; bounded at 75 s",
+		"a stream with bookmarks that does not learn of a revision which etcd has reached",
+		bookmarks},
+	{"After faults have healed", Delivered, nil,
+		"the project's own bound: `Config.DeliveryBound`",
+		"an open stream whose consumer reads and that lacks a change",
+		streams},
+	{"After faults have healed", Converged, nil,
+		"the project's own bound; client-go's informers: eventually the store is the state",
+		"an informer whose store is not the last state: an object missing, one that is gone, an old one",
+		informers},
+}

@@ -1,0 +1,154 @@
+package linearizability
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// Violation is one broken guarantee and the witness that breaks it.
+type Violation struct {
+	Guarantee *Guarantee
+	Code      *Code
+	Witness   Witness
+	// More counts the violations of the same guarantee by the same stream or
+	// client that Config.ViolationsPerSource cut off after this one.
+	More int
+}
+
+// Error returns the guarantee's name, what is wrong, and the guarantee in a sentence.
+func (v Violation) Error() string {
+	text := fmt.Sprintf("%s: %s (%s)", v.Guarantee.Name, v.Code.text(&v.Witness), v.Guarantee)
+	if v.More > 0 {
+		text += fmt.Sprintf("; and %d more", v.More)
+	}
+	return text
+}
+
+// Sentence says in plain words who missed what.
+func (v Violation) Sentence() string { return v.Code.plain(&v.Witness) }
+
+// Unwrap returns the guarantee.
+func (v Violation) Unwrap() error { return v.Guarantee }
+
+// Observation is a phenomenon and what shows it.
+type Observation struct {
+	Phenomenon *Phenomenon
+	Code       *Code
+	Witness    Witness
+}
+
+// String returns the phenomenon's name, what shows it, and the phenomenon in a
+// sentence.
+func (o Observation) String() string {
+	return fmt.Sprintf("%s: %s (%s)", o.Phenomenon.Name, o.Code.text(&o.Witness), o.Phenomenon)
+}
+
+// Witness is the least of a history that shows a violation. Its parts point
+// into the history and must not be changed. Each code uses some of them.
+type Witness struct {
+	// Client is whose stream, operation or informer broke the guarantee, or the
+	// server of a census; empty if it was the store itself.
+	Client string
+	// Stream, Informer and Census are what is concerned, nil if something else is.
+	Stream   *model.Stream
+	Informer *model.Informer
+	Census   *model.Census
+	// Operations are the operations concerned, the one at fault first.
+	Operations []*model.Operation
+	// Events are the events concerned, the one at fault first.
+	Events []*model.Event
+	// RVs are the revisions of the changes concerned.
+	RVs []int64
+	// Key is the object that etcd itself, or an informer, got wrong.
+	Key model.Key
+
+	// Want is what was expected and Got what was found, in the unit of the code:
+	// RVs, or how many things there are. Owed is the event that was expected.
+	Want, Got int64
+	Owed      *model.Transition
+	// Differences are those of a state or an object from what was expected.
+	Differences []Difference
+	// Other and Evidence are another stream and event that prove it.
+	Other    *model.Stream
+	Evidence *model.Event
+	// Time is when it showed, and Since what it is measured from, where neither is
+	// the time of an event or operation.
+	Time, Since int64
+}
+
+// Subject is the kind of thing that broke a guarantee: "stream", "informer",
+// "server", the kind of an operation, or "etcd".
+func (w *Witness) Subject() string {
+	switch {
+	case w.Stream != nil:
+		return "stream"
+	case len(w.Operations) > 0:
+		return string(w.Operations[0].Kind)
+	case w.Informer != nil:
+		return "informer"
+	case w.Census != nil:
+		return "server"
+	}
+	return "etcd"
+}
+
+// Server is the server that the subject used, empty for etcd.
+func (w *Witness) Server() string {
+	switch {
+	case w.Stream != nil:
+		return w.Stream.Server
+	case len(w.Operations) > 0:
+		return w.Operations[0].Server
+	case w.Informer != nil:
+		return w.Informer.Server
+	case w.Census != nil:
+		return w.Census.Server
+	}
+	return ""
+}
+
+// Flaws names the sorts of differences that there are, each once, in order.
+func (w *Witness) Flaws() []string {
+	var flaws []string
+	for _, d := range w.Differences {
+		flaws = append(flaws, d.Flaw.String())
+	}
+	slices.Sort(flaws)
+	return slices.Compact(flaws)
+}
+
+// about returns a witness of an operation.
+func about(op *model.Operation, rvs ...int64) Witness {
+	return Witness{Client: op.Client, Operations: []*model.Operation{op}, RVs: rvs}
+}
+
+// want, got, owing and proof set what was expected, found and owed, and what else
+// proves it.
+func (w Witness) want(n int64) Witness { w.Want = n; return w }
+
+func (w Witness) got(n int64) Witness { w.Got = n; return w }
+
+func (w Witness) owing(owed *model.Transition) Witness { w.Owed = owed; return w }
+
+func (w Witness) proof(other *model.Stream, event *model.Event) Witness {
+	w.Other, w.Evidence = other, event
+	return w
+}
+
+func (w Witness) differing(differences ...Difference) Witness {
+	w.Differences = differences
+	return w
+}
+
+// after adds the operation that had returned before the one at fault.
+func (w Witness) after(before *model.Operation) Witness {
+	w.Operations = append(w.Operations, before)
+	return w
+}
+
+// onStream returns a witness of a stream.
+func onStream(s *model.Stream, rvs ...int64) Witness {
+	return Witness{Client: s.Client, Stream: s, RVs: rvs}
+}
