@@ -60,10 +60,10 @@ func TestExploreIsTheSameEachTimeAndWithAnyNumberOfWorkers(t *testing.T) {
 }
 
 // TestExploreSkipsNothingThatMatters compares a search that goes on from no state twice with
-// one that does so always. The first departures are made before anything was decided.
+// one that does so always. The first deviations are made before anything was decided.
 func TestExploreSkipsNothingThatMatters(t *testing.T) {
 	found := regexp.MustCompile(`(?m)^  (\d+ distinct shapes|exhausted: .*)`)
-	window := []string{"--bound", "1", "--holds", "5ms", "--to", "2006ms"}
+	window := []string{"--bound", "1", "--delays", "5ms", "--to", "2006ms"}
 	code, skipping, stderr := explored(t, window...)
 	require.Equal(t, exitPassed, code, "%s%s", skipping, stderr)
 	require.Contains(t, skipping, "went on as one before")
@@ -78,10 +78,10 @@ func TestExploreSkipsNothingThatMatters(t *testing.T) {
 func TestExploreRefusesBadUsage(t *testing.T) {
 	for says, arguments := range map[string]string{
 		`expected random, pct, exhaustive or branch, found "all"`: "--strategy all",
-		"expected 0 or more departures, found -1":                 "--bound -1",
+		"expected 0 or more deviations, found -1":                 "--bound -1",
 		"--depth: expected at least 1, found 0":                   "--strategy pct --depth 0",
 		"expected limits of 0 or more, found --runs -1":           "--runs -1",
-		"expected times above 0 and up to 3s, found 4s":           "--holds 4s",
+		"expected times above 0 and up to 3s, found 4s":           "--delays 4s",
 		"expected a window that ends after it begins":             "--from 4s --to 3s",
 		`expected one of minute`:                                  "--scenario doomsday",
 		"expected at least 1 worker":                              "--workers 0",
