@@ -117,7 +117,7 @@ func (n *Network) Refuse(host string, refuse bool) {
 // no earlier than what was under way; across a partition, once it has healed.
 //
 // The host's goroutines are not woken, so nothing here depends on their ever
-// running again. The host may listen and dial anew at once.
+// running again. The host may listen and dial again at once.
 func (n *Network) CrashHost(host string) {
 	n.mu.Lock()
 	n.stats.Crashes++
