@@ -158,6 +158,10 @@ func (e *Exhaustive) Exhausted() string {
 	case e.Beyond == 0:
 		return "every schedule there is"
 	default:
-		return fmt.Sprintf("every schedule with at most %d deviations from the default one", e.bound)
+		deviations := "deviations"
+		if e.bound == 1 {
+			deviations = "deviation"
+		}
+		return fmt.Sprintf("every schedule with at most %d %s from the default one", e.bound, deviations)
 	}
 }

@@ -61,8 +61,8 @@ type direction struct{ from, to *host }
 // endpoint is an address one can dial. Each network is a name space of its own.
 type endpoint struct{ network, address string }
 
-// service is the listener of an endpoint. It outlives its listener, so that a dial to a
-// host that is down still takes the latency to that host.
+// service is an endpoint that has or had a listener. It outlives the listener, so that a
+// dial to a host that is down still takes the latency to that host.
 type service struct {
 	host     *host
 	listener *Listener // nil if nobody listens any more
