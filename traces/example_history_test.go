@@ -57,7 +57,7 @@ func example() *model.History {
 				}},
 			{ID: 9, Client: "reflector", Server: "apiserver-0", Call: 55 * ms, Return: 56 * ms, Scope: all, RV: 5, ResumesStream: 5, Consumer: "fast", Closed: model.Pending,
 				Events: []model.Event{{Stream: 9, Time: 58 * ms, Type: model.Deleted, RV: 6, Object: &b6}}},
-			{ID: 10, Client: "watcher", Server: "apiserver-0", Call: 25 * ms, Return: 26 * ms, Scope: all, RV: 3, ResumesList: 4, Timeout: 300_000 * ms, Scribbles: true, Closed: 65 * ms, Reason: model.ClosedByError,
+			{ID: 10, Client: "watcher", Server: "apiserver-0", Call: 25 * ms, Return: 26 * ms, Scope: all, RV: 3, ResumesList: 4, Timeout: 300_000 * ms, Mutates: true, Closed: 65 * ms, Reason: model.ClosedByError,
 				Events: []model.Event{
 					{Stream: 10, Time: 34 * ms, Type: model.Modified, RV: 5, Object: &a5},
 					{Stream: 10, Time: 59 * ms, Type: model.Deleted, RV: 6, Object: &b6},
