@@ -81,7 +81,7 @@ var drawn = []Entry{
 		spec: Spec{Members: 1, Servers: 1, Operations: 160, Plan: tombstonePlan},
 		minimum: linearizability.Counts{Writes: 3, Gets: 10, Lists: 6, Streams: 4, Blocks: 1, Events: 10, Bookmarks: 1, Changes: 4,
 			Faults: 7, Shared: 1, Released: 1}},
-	{Name: "silence", Summary: "halfway through the faults everybody stops writing but a neighbour: caches that watch anew get no event, and progress alone tells how far they are",
+	{Name: "silence", Summary: "halfway through the faults all clients but a neighbour stop writing: caches that re-establish their watch get no event, and only progress notifications advance them",
 		spec: Spec{
 			Members: 1, Servers: 1, Duration: 150 * time.Second, Quiet: 110 * time.Second,
 			Writing: 18 * time.Second, Neighbour: 7 * time.Second,

@@ -25,7 +25,7 @@ type exploreFlags struct {
 	skipKnown            bool
 	runs, failures       int
 	budget               time.Duration
-	holds                []time.Duration
+	delays               []time.Duration
 	windowFrom, windowTo time.Duration
 }
 
@@ -37,12 +37,19 @@ const (
 	byBranching  = "branch"
 )
 
+func strategyNames() []named {
+	return []named{
+		{byRandom, "a random walk with stalls, as seeds are"}, {byPriorities, "random priorities that change at random points"},
+		{byExhaustion, "every schedule within a bound"}, {byBranching, "random walks that go back to rare states"},
+	}
+}
+
 // everything as a scope is all the code that runs.
 const everything = "all"
 
 // exploreCommand searches the schedules of a scenario.
 func exploreCommand() *cobra.Command {
-	var flags exploreFlags
+	flags := exploreFlags{runFlags: runFlags{scenario: "start-reinit", seed: "1"}}
 	command := &cobra.Command{
 		Use:   "explore",
 		Short: "search the schedules of a scenario, up to all of them",
@@ -51,40 +58,36 @@ func exploreCommand() *cobra.Command {
 			"  random      what seeds do: a random walk with stalls\n" +
 			"  pct         random priorities that change at --depth - 1 random points; a bug of that depth is found with\n" +
 			"              a probability that can be stated\n" +
-			"  exhaustive  every schedule that departs at most --bound times from the plain one, in which goroutines\n" +
+			"  exhaustive  every schedule that deviates at most --bound times from the default one, in which goroutines\n" +
 			"              take turns\n" +
 			"  branch      random walks that go back to states that few runs have come to, and on from there with\n" +
 			"              another schedule, other requests and other faults\n\n" +
 			"pct and exhaustive decide within a window of simulated time only, and at synchronisation points in the code\n" +
-			"of --scope: there a goroutine goes on, lets others go first, or is held up for one of --holds. Two runs have\n" +
+			"of --scope: there a goroutine continues, yields, or is delayed by one of --delays. Two runs have\n" +
 			"one shape if they differ only in the order of what does not depend on each other. \"Exhausted\" is printed only\n" +
 			"when nothing was left out. Failing runs leave folders as those of simrun do, to be replayed.\n\n" +
 			"Exit codes: 0 no failure, and with exhaustive everything tried; 1 a guarantee was broken; 2 bad usage;\n" +
 			"3 inconclusive, or a limit came before the end of an exhaustive search.",
+		Example: "  simrun explore\n" +
+			"  simrun explore --strategy pct --depth 4 --mutant A01 --runs 20000\n" +
+			"  simrun explore --strategy branch --scenario minute --budget 10m",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.explore(command) },
 	}
 	set := command.Flags()
-	set.StringVar(&flags.strategy, "strategy", byExhaustion, "random, pct, exhaustive or branch")
-	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most departures from the plain schedule")
-	set.BoolVar(&flags.skipKnown, "skip-known", true, "exhaustive: do not depart again in a way that was tried from the same state; false takes nothing on trust of what a state is made of")
+	set.StringVar(&flags.strategy, "strategy", byExhaustion, "`name` of the strategy: random, pct, exhaustive or branch")
+	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most deviations from the default schedule")
+	set.BoolVar(&flags.skipKnown, "skip-known", true, "exhaustive: skip deviations that were tried from the same state; false does not rely on the definition of a state")
 	set.IntVar(&flags.depth, "depth", 3, "pct: how many ordering constraints the bug is thought to need")
-	set.StringVar(&flags.scope, "scope", "", "what the names of functions begin with whose synchronisation points are explored, or all (default: the target's cache)")
-	set.DurationSliceVar(&flags.holds, "holds", nil, "for how long a goroutine can be held up (default: the scenario's, or 5ms,300ms)")
+	set.StringVar(&flags.scope, "scope", "", "`prefix` of the names of functions whose synchronisation points are explored, or all (default: the target's cache)")
+	set.DurationSliceVar(&flags.delays, "delays", nil, "by how much a goroutine can be delayed (default: the scenario's, or 5ms,300ms)")
 	set.DurationVar(&flags.windowFrom, "from", 0, "simulated time at which the window opens (default: the scenario's, or the beginning)")
 	set.DurationVar(&flags.windowTo, "to", 0, "simulated time at which it closes (default: the scenario's, or when faults have healed)")
 	set.IntVar(&flags.runs, "runs", 100_000, "the most runs; 0 for no limit")
 	set.IntVar(&flags.failures, "failures", 1, "end after so many failures; 0 for no limit")
 	set.DurationVar(&flags.budget, "budget", 0, "end after so much real time; 0 for no limit")
-	set.StringVar(&flags.scenario, "scenario", "start-reinit", "the scenario, see `simrun scenarios`")
-	set.StringVar(&flags.target, "target", "", "the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
-	set.StringVar(&flags.mutant, "mutant", "", "put this known bug into the code under test, see `simrun mutants`")
-	set.StringVar(&flags.seed, "seed", "1", "the seed of the scenario, and the first of those that random, pct and branch draw from")
-	set.StringVar(&flags.faults, "faults", "", "all, none, every, kinds such as compaction,reset, or the path of a plan file (default: the scenario's)")
-	set.DurationVar(&flags.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
-	set.StringVar(&flags.out, "out", "out", "folder for the artefacts of failing runs")
-	limits := swarm.DefaultLimits()
-	set.IntVar(&flags.workers, "workers", limits.Workers, "number of worker processes")
+	flags.registerSpec(command)
+	complete(command, "strategy", strategyNames)
 	return command
 }
 
@@ -103,12 +106,12 @@ func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 	e := spec.Explore
 	override(&e.From, f.windowFrom)
 	override(&e.To, f.windowTo)
-	if f.holds != nil {
-		e.Holds = f.holds
+	if f.delays != nil {
+		e.Delays = f.delays
 	}
-	for _, hold := range e.Holds {
-		if hold <= 0 || hold > holdMost {
-			return spec, fmt.Errorf("--holds: expected times above 0 and up to %v, found %v", holdMost, hold)
+	for _, delay := range e.Delays {
+		if delay <= 0 || delay > maxDelay {
+			return spec, fmt.Errorf("--delays: expected times above 0 and up to %v, found %v", maxDelay, delay)
 		}
 	}
 	switch {
@@ -122,8 +125,8 @@ func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 	return spec, spec.Validate()
 }
 
-// holdMost keeps a goroutine from being held up until after the run.
-const holdMost = 3 * time.Second
+// maxDelay keeps a goroutine from being delayed until after the run.
+const maxDelay = 3 * time.Second
 
 // search is the strategy that was asked for.
 func (f *exploreFlags) search(seed uint64) (explore.Strategy, error) {
@@ -131,7 +134,7 @@ func (f *exploreFlags) search(seed uint64) (explore.Strategy, error) {
 	case f.runs < 0 || f.failures < 0 || f.budget < 0:
 		return nil, fmt.Errorf("expected limits of 0 or more, found --runs %d --failures %d --budget %v", f.runs, f.failures, f.budget)
 	case f.bound < 0:
-		return nil, fmt.Errorf("--bound: expected 0 or more departures, found %d", f.bound)
+		return nil, fmt.Errorf("--bound: expected 0 or more deviations, found %d", f.bound)
 	case f.depth < 1:
 		return nil, fmt.Errorf("--depth: expected at least 1, found %d", f.depth)
 	}
@@ -147,7 +150,7 @@ func (f *exploreFlags) search(seed uint64) (explore.Strategy, error) {
 	case byBranching:
 		return explore.NewBranching(seed), nil
 	}
-	return nil, fmt.Errorf("--strategy: expected %s, %s, %s or %s, found %q", byRandom, byPriorities, byExhaustion, byBranching, f.strategy)
+	return nil, fmt.Errorf("--strategy: %w", checkName("strategy", f.strategy, strategyNames()))
 }
 
 func (f *exploreFlags) explore(command *cobra.Command) error {
@@ -159,11 +162,11 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	limits, err := f.limits()
+	limits, err := workerLimits(f.workers)
 	if err != nil {
 		return err
 	}
-	binary, err := binaryFor(spec.Target, f.mutant)
+	binary, err := binaryFor(command.ErrOrStderr(), spec.Target, f.mutant)
 	if err != nil {
 		return err
 	}
@@ -174,7 +177,7 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	f.exploreBanner(notes, spec, limits)
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
-	keeper := &keeper{ctx: ctx, spec: spec, binary: binary, out: f.out, limits: limits, report: out}
+	keeper := &keeper{ctx: ctx, spec: spec, binary: binary, out: f.out, limits: limits, report: out, verbose: f.verbose}
 	progress, start := newStatusLine(notes), time.Now()
 	result, err := explore.Search(ctx, strategy, pooled.Runner(pool, spec),
 		explore.Limits{Runs: f.runs, Failures: f.failures, Budget: f.budget, Parallel: limits.Workers},
@@ -209,7 +212,7 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 	}
 	switch f.strategy {
 	case byExhaustion:
-		fmt.Fprintf(w, "  bound       %d departures from the plain schedule\n", f.bound)
+		fmt.Fprintf(w, "  bound       %d deviations from the default schedule\n", f.bound)
 	case byPriorities:
 		fmt.Fprintf(w, "  depth       %d\n", f.depth)
 	}
@@ -218,7 +221,7 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 		scope = "everything"
 	}
 	if f.strategy == byPriorities || f.strategy == byExhaustion {
-		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; held up for %v\n", scope, e.From, e.To, e.Holds)
+		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; delays %v\n", scope, e.From, e.To, e.Delays)
 	}
 	fmt.Fprintf(w, "  ends        after %s\n", strings.Join(f.ends(), ", "))
 	fmt.Fprintf(w, "  limits      %s\n", spec.Limits())
@@ -260,7 +263,7 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 		fmt.Fprintf(out, "  %d states that runs have come to\n", b.States())
 	}
 	if e, ok := strategy.(*explore.Exhaustive); ok {
-		fmt.Fprintf(out, "  %d states, in which something was decided; %d departures lie beyond the bound of %d\n", e.States(), e.Beyond, f.bound)
+		fmt.Fprintf(out, "  %d states, in which something was decided; %d deviations lie beyond the bound of %d\n", e.States(), e.Beyond, f.bound)
 		if result.Unjudged > 0 {
 			fmt.Fprintf(out, "  %d runs went on as one before, and have its verdict; of %d more that were judged, %d had another\n",
 				result.Unjudged, result.Again, result.Misjudged)
@@ -269,7 +272,7 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 			fmt.Fprintf(out, "  in %d runs not every decision is known, as the worker died, the run ended early, or there were too many\n", e.Cut)
 		}
 		if e.Lost > 0 {
-			fmt.Fprintf(out, "  %d runs did not come to where they were to depart: the same decisions made another run, so that no count holds\n", e.Lost)
+			fmt.Fprintf(out, "  %d runs did not reach their deviations: the same decisions made another run, so that no count is valid\n", e.Lost)
 		}
 		if e.Strays > 0 {
 			fmt.Fprintf(out, "  %d runs came through a state that was known and ended elsewhere, first run %d at decision %d, where run %d had been: what they differ in is not a channel or a lock\n",
@@ -287,8 +290,8 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 	}
 }
 
-// foldersMost is how many failing runs leave a folder.
-const foldersMost = 20
+// maxFolders is how many failing runs leave a folder.
+const maxFolders = 20
 
 // keeper repeats failing attempts in fresh workers, which write their artefacts.
 type keeper struct {
@@ -298,12 +301,14 @@ type keeper struct {
 	out    string
 	limits swarm.Limits
 	report io.Writer
-	kept   int
-	err    error
+
+	verbose bool
+	kept    int
+	err     error
 }
 
 func (k *keeper) keep(attempt explore.Attempt) {
-	if k.kept == foldersMost || k.err != nil {
+	if k.kept == maxFolders || k.err != nil {
 		return
 	}
 	k.kept++
@@ -317,7 +322,7 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		k.err = err
 		return
 	}
-	job.Folder = folder
+	job.Folder, job.Verbose = folder, k.verbose
 	answer, err := swarm.Once(k.ctx, k.binary, job, k.limits)
 	if err == nil && answer.Verdict.Outcome != linearizability.Failed {
 		err = fmt.Errorf("%w: run %d failed, but not in a fresh process", swarm.ErrNotDeterministic, attempt.Number+1)
@@ -328,12 +333,12 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		}
 		return
 	}
-	fmt.Fprintf(k.report, "\n%s\n\n  run %d; departures from the plain schedule: %s\n  artefacts in %s\n  again: simrun replay %s\n\n",
-		strings.TrimRight(answer.Report, "\n"), attempt.Number+1, departures(attempt), folder, shown(folder))
+	fmt.Fprintf(k.report, "\n%s  run %d; deviations from the default schedule: %s\n  again: simrun replay %s\n\n",
+		paint(k.report, answer.Report), attempt.Number+1, deviations(attempt), shown(folder))
 }
 
-// departures are those of an attempt in words.
-func departures(attempt explore.Attempt) string {
+// deviations describes those of an attempt.
+func deviations(attempt explore.Attempt) string {
 	if n := len(attempt.Branches); n > 0 {
 		return fmt.Sprintf("those of the seed, and of others from %d instants on, the last of them %v", n, attempt.Branches[n-1].At)
 	}

