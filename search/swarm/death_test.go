@@ -18,7 +18,7 @@ func TestADeathIsAViolationWithFields(t *testing.T) {
 	require.Equal(t, []string{scenario.Completed, "panicked", "example.com/cache.(*Cache).list"}, []string{v.Guarantee, v.Code, v.Subject})
 	require.Equal(t, "the run ended its process: seed 11: it panicked, with exit status 2: panic: no state", v.Sentence)
 
-	_, err = Reply{Cause: fork.TookTooLong, Died: "it took longer than 2m0s on the clock", Late: true}.Read(3)
+	_, err = Reply{Cause: fork.TookTooLong, Died: "it took longer than 2m0s on the clock"}.Read(3)
 	require.Equal(t, "took-too-long", Unfinished(err).Code)
 	require.Empty(t, Unfinished(err).Subject)
 }
