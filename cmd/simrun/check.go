@@ -28,6 +28,7 @@ func checkCommand() *cobra.Command {
 			"of a line, and docs/history-format.md describes the rest.\n\n" +
 			"All files are judged, and the exit code is the first of these that is true: 2 a file could not\n" +
 			"be read or makes no sense, 1 one broke a guarantee, 3 one is inconclusive, 0 all passed.",
+		Example: "  simrun check out/cacher-minute-7\n  simrun check --json audit.jsonl.zst history.jsonl",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 && !schema {
 				return fmt.Errorf("expected histories to check, found none; try `simrun check out/FOLDER` or `simrun check --schema`")
