@@ -137,7 +137,7 @@ func (r *Run) Judge() Verdict {
 	r.found = found
 	v.Outcome, v.Counts = found.Outcome, found.Counts
 	if len(found.Violations) > 0 {
-		v.Violations = explain.New(r.History).Reports(found.Violations, violationsShown)
+		v.Violations = explain.New(r.History).Reports(found.Violations, maxViolations)
 	}
 	for _, observation := range found.Observations {
 		v.Observations = append(v.Observations, observation.String())

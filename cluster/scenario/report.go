@@ -9,16 +9,13 @@ import (
 	"github.com/watchsim/watchsim/linearizability/explain"
 )
 
-// violationsShown is how many violations a report lists; the rest is counted.
-const violationsShown = 8
+// maxViolations is how many violations a verbose report lists; the rest is counted.
+const maxViolations = 8
 
-// timelinesShown is for how many of them there is a timeline: one is most of a
-// screen. `simrun explain` draws the others.
-const timelinesShown = 1
-
-// Report is the verdict for people: what broke, by what witness, what happened
-// around it, and how to see it again.
-func (r *Run) Report(v Verdict) string {
+// Report is the verdict for people: the first violation in a sentence and how it came
+// about, or why there is no verdict. A verbose one has everything that is known of the run:
+// each violation with what happened around it, coverage, and the faults.
+func (r *Run) Report(v Verdict, verbose bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  seed %d  target %s  scenario %s", strings.ToUpper(string(v.Outcome)), v.Seed, v.Target, v.Scenario)
 	if v.Mutant != "" {
@@ -27,44 +24,91 @@ func (r *Run) Report(v Verdict) string {
 	for _, branch := range v.Branches {
 		fmt.Fprintf(&b, "  branch %v", branch)
 	}
-	fmt.Fprintf(&b, "\n  %.0f simulated seconds in %.0f ms, %d operations, %d watch events, %d decisions, hash %s\n",
-		v.SimulatedSeconds, v.WallSeconds*1000, v.Operations, v.WatchEvents, v.Decisions, v.Hash)
+	b.WriteByte('\n')
 	if v.Reason != "" {
 		fmt.Fprintln(&b, explain.Wrap(2, v.Reason))
 	}
-	fmt.Fprintln(&b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
-	if v.Outcome == linearizability.Passed {
-		r.reportUnfired(&b)
+	if verbose {
+		r.reportInFull(&b, v)
+		return b.String()
+	}
+	broken := map[string]bool{}
+	var others []string
+	for i, violation := range v.Violations {
+		if i == 0 {
+			fmt.Fprintf(&b, "%s\n  guarantee broken: %s\n", explain.Wrap(2, violation.Sentence), violation.Guarantee)
+			if drawing := explain.Draw(violation.Slice); drawing != "" {
+				fmt.Fprintf(&b, "\n%s\n", drawing)
+			}
+		} else if !broken[violation.Guarantee] {
+			others = append(others, violation.Guarantee)
+		}
+		broken[violation.Guarantee] = true
+	}
+	if n := len(v.Violations) - 1; n > 0 {
+		more := fmt.Sprintf("%d more %s", n, plural(n, "violation"))
+		if len(others) > 0 {
+			more += ", also of " + strings.Join(others, ", ")
+		}
+		fmt.Fprintln(&b, explain.Wrap(2, more))
+	}
+	if n := len(v.Observations); n > 0 {
+		fmt.Fprintf(&b, "  %d %s that no guarantee forbids\n", n, plural(n, "observation"))
 	}
 	r.reportReduction(&b)
+	fmt.Fprintf(&b, "  %s\n", r.scale(v))
+	return b.String()
+}
+
+// scale says how much the run was.
+func (r *Run) scale(v Verdict) string {
+	return fmt.Sprintf("%.0f simulated seconds in %.0f ms, %d operations, %d watch events, %d faults, hash %s",
+		v.SimulatedSeconds, v.WallSeconds*1000, v.Operations, v.WatchEvents, len(r.Faults.Fired), v.Hash)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return what
+	}
+	return what + "s"
+}
+
+// reportInFull is what a verbose report says below its first lines.
+func (r *Run) reportInFull(b *strings.Builder, v Verdict) {
+	fmt.Fprintf(b, "  %s, %d decisions\n", r.scale(v), v.Decisions)
+	fmt.Fprintln(b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
+	if v.Outcome == linearizability.Passed {
+		r.reportUnfired(b)
+	}
+	r.reportReduction(b)
 	for i, violation := range v.Violations {
-		if i == violationsShown {
-			fmt.Fprintf(&b, "  and %d more violations\n", len(v.Violations)-i)
+		if i == maxViolations {
+			fmt.Fprintf(b, "  and %d more violations\n", len(v.Violations)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n%s", explain.Text(violation.Text, violation.Explanation))
-		if drawing := explain.Draw(violation.Slice); i < timelinesShown && drawing != "" {
-			fmt.Fprintf(&b, "\n%s", drawing)
+		fmt.Fprintf(b, "\n%s", explain.Text(violation.Text, violation.Explanation))
+		if drawing := explain.Draw(violation.Slice); i == 0 && drawing != "" {
+			// One is most of a screen; `simrun explain` draws the others.
+			fmt.Fprintf(b, "\n%s", drawing)
 		}
 	}
 	for i, observation := range v.Observations {
-		if i == violationsShown {
-			fmt.Fprintf(&b, "\n  and %d more observations\n", len(v.Observations)-i)
+		if i == maxViolations {
+			fmt.Fprintf(b, "\n  and %d more observations\n", len(v.Observations)-i)
 			break
 		}
-		fmt.Fprintf(&b, "\n%s\n", explain.Wrap(2, "no failure, but "+observation))
+		fmt.Fprintf(b, "\n%s\n", explain.Wrap(2, "no failure, but "+observation))
 	}
 	if v.Outcome != linearizability.Passed {
 		b.WriteString("\n  faults:\n")
 		for _, fault := range r.Faults.Fired {
-			fmt.Fprintf(&b, "    %8.3fs to %8.3fs  %s %s\n", seconds(fault.Begin), seconds(fault.End), fault.Name, fault.Note)
+			fmt.Fprintf(b, "    %8.3fs to %8.3fs  %s %s\n", seconds(fault.Begin), seconds(fault.End), fault.Name, fault.Note)
 		}
-		r.reportUnfired(&b)
+		r.reportUnfired(b)
 		if len(r.Faults.Fired)+len(r.Faults.NotFired) == 0 {
 			b.WriteString("    none\n")
 		}
 	}
-	return b.String()
 }
 
 // reportReduction lists what the clients of a reduced run do.

@@ -91,6 +91,8 @@ func TestAVacuousRunIsInconclusive(t *testing.T) {
 		require.Contains(t, verdict.Reason, reason)
 	}
 	require.Equal(t, []Unfired{{Fault: "at 20s compaction revision=current-10", Reason: "there is no revision -4 to compact at"}}, verdict.Unfired)
-	require.Contains(t, run.Report(verdict), "in it: 0 writes (at least 5)")
-	require.Contains(t, run.Report(verdict), "not fired: at 20s compaction revision=current-10: there is no revision -4 to compact at")
+	require.Contains(t, run.Report(verdict, true), "in it: 0 writes (at least 5)")
+	require.Contains(t, run.Report(verdict, true), "not fired: at 20s compaction revision=current-10: there is no revision -4 to compact at")
+	require.NotContains(t, run.Report(verdict, false), "compact")
+	require.Contains(t, run.Report(verdict, false), "of 2 planned faults 0 fired")
 }

@@ -43,14 +43,16 @@ func campaignCommand() *cobra.Command {
 			"Failures that look alike are one signature; the artefacts of the lowest --keep seeds of each stay.\n\n" +
 			"It exits with 1 if a seed of the shard failed, with 3 if one is inconclusive, and with 3 if it was\n" +
 			"interrupted before the shard was complete, whatever has failed until then.",
+		Example: "  simrun campaign --seeds 1-1000000 --shard 3/16\n" +
+			"  simrun campaign --seeds 1-1000000 --shards 16    # in a pod of an Indexed Job",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.run(command) },
 	}
 	flags.register(command)
-	command.Flags().StringVar(&flags.shard, "shard", "", "which shard of how many, counting from 1, such as 3/16 (default: all seeds)")
+	command.Flags().StringVar(&flags.shard, "shard", "", "which `shard` of how many, counting from 1, such as 3/16 (default: all seeds)")
 	command.Flags().IntVar(&flags.shards, "shards", 0, "number of shards; which one comes from "+campaign.CompletionIndexVariable)
-	command.Flags().IntVar(&flags.keep, "keep", 3, "keep the artefacts of at most this many failures of a signature")
-	command.Flags().Lookup("out").Usage = "folder for results, and for the artefacts of failures"
+	command.Flags().IntVar(&flags.keep, "keep", 3, "keep the artifacts of at most this many failures of a signature")
+	command.Flags().Lookup("out").Usage = "`folder` for results, and for the artifacts of failures"
 	if err := command.Flags().MarkHidden("keep-all"); err != nil {
 		panic(err) // the flag's name is wrong
 	}
@@ -62,7 +64,7 @@ func (f *campaignFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	config, err := f.config()
+	config, err := f.config(command.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,7 @@ func (s *shardRun) add(outcome swarm.Outcome) {
 		_ = json.NewEncoder(s.out).Encode(result)
 	}
 	if s.take(result) {
-		s.say("\n%s\n", strings.TrimRight(outcome.Report, "\n"))
+		s.say("\n%s", paint(s.out, outcome.Report))
 		s.say("  the first of its signature; reproduce with: %s\n", s.header.Reproduce(result.Seed))
 	}
 	if time.Since(s.told) >= progressEvery {

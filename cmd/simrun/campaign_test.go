@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,7 +32,7 @@ var wall = regexp.MustCompile(`"(wall|check)_seconds":[0-9.e+-]+`)
 // one file but for real time, and the exit code.
 func mergedIn(t *testing.T, dir string) (code int, summary, results string) {
 	t.Helper()
-	c, stdout, notes := command(t, "merge", "out", "--json", "--write", "merged.jsonl")
+	c, stdout, notes := command(t, "merge", "out", "--json", "-o", "merged.jsonl")
 	c.Dir = dir
 	code = exitCode(t, c.Run())
 	content, err := os.ReadFile(filepath.Join(dir, "merged.jsonl"))
@@ -100,36 +99,6 @@ func killInTheMiddle(t *testing.T, dir string, arguments []string) {
 	require.NoError(t, c.Process.Kill())
 	_ = c.Wait()
 	require.False(t, c.ProcessState.Exited(), "it was to be killed before it was done")
-	// Nobody is left who could clear up after its workers.
-	for _, scratch := range []string{"/dev/shm", os.TempDir()} {
-		left, err := filepath.Glob(filepath.Join(scratch, "watchsim-"+strconv.Itoa(c.Process.Pid)+"-*"))
-		require.NoError(t, err)
-		for _, folder := range left {
-			require.Eventually(t, func() bool { return os.RemoveAll(folder) == nil }, 30*time.Second, 50*time.Millisecond)
-		}
-	}
-}
-
-func TestBadUsageOfCampaignsIsRefusedInASentence(t *testing.T) {
-	for name, row := range map[string]struct{ arguments, index, says string }{
-		"no seeds":                {"campaign", "", "expected --seed or --seeds, found neither"},
-		"shard counted from 0":    {"campaign --seeds 1-9 --shard 0/3", "", "counting from 1"},
-		"shard beyond the last":   {"campaign --seeds 1-9 --shard 4/3", "", `found "4/3"`},
-		"pod without a number":    {"campaign --seeds 1-9", "2", "expected their number in --shards"},
-		"pod beyond the last":     {"campaign --seeds 1-9 --shards 2", "2", "expected 0 to 1 for 2 shards"},
-		"shards without a pod":    {"campaign --seeds 1-9 --shards 2", "", "such as --shard 1/2"},
-		"negative number to keep": {"campaign --seeds 1-9 --keep -1", "", "found -1"},
-		"everything kept":         {"campaign --seeds 1-9 --keep-all", "", "expected --keep with a number"},
-		"merge of nothing":        {"merge", "", "expected the results of shards, found none"},
-		"merge of no file":        {"merge /nowhere", "", "no such file"},
-		"merge of something else": {"merge .", "", "expected files such as shard-1-of-1.jsonl"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(campaign.CompletionIndexVariable, row.index)
-			code, stdout, stderr := simrun(t, strings.Fields(row.arguments)...)
-			requireRefused(t, row.says, code, stdout, stderr)
-		})
-	}
 }
 
 // A folder of results is one campaign.
@@ -157,6 +126,6 @@ func TestCampaignRefusesResultsOfAnother(t *testing.T) {
 	require.Contains(t, stdout.String(), "missing shards: 2\nmissing seeds: 2\n")
 
 	// A file is never written over.
-	c, stdout, notes = command(t, "merge", filepath.Join(dir, "out"), "--write", filepath.Join(dir, "out", "shard-1-of-2.jsonl"))
+	c, stdout, notes = command(t, "merge", filepath.Join(dir, "out"), "--out", filepath.Join(dir, "out", "shard-1-of-2.jsonl"))
 	requireRefused(t, "file exists", exitCode(t, c.Run()), stdout.String(), notes.String())
 }

@@ -28,6 +28,7 @@ func checkCommand() *cobra.Command {
 			"of a line, and docs/history-format.md describes the rest.\n\n" +
 			"All files are judged, and the exit code is the first of these that is true: 2 a file could not\n" +
 			"be read or makes no sense, 1 one broke a guarantee, 3 one is inconclusive, 0 all passed.",
+		Example: "  simrun check out/cacher-minute-7\n  simrun check --json audit.jsonl.zst history.jsonl",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 && !schema {
 				return fmt.Errorf("expected histories to check, found none; try `simrun check out/FOLDER` or `simrun check --schema`")
@@ -55,14 +56,14 @@ func checkCommand() *cobra.Command {
 }
 
 func check(command *cobra.Command, paths []string, config linearizability.Config, staleAfter time.Duration, asJSON bool) error {
-	worst := judge.Sound
+	worst := judge.Passed
 	out, errs := traces.PrintableWriter(command.OutOrStdout()), traces.PrintableWriter(command.ErrOrStderr())
 	for i, path := range paths {
 		verdict := judge.File(path, command.InOrStdin(), config)
 		if staleAfter >= 0 {
 			verdict.Demand(staleAfter)
 		}
-		worst = max(worst, verdict.Standing())
+		worst = max(worst, verdict.Severity())
 		switch {
 		case asJSON:
 			if err := json.NewEncoder(out).Encode(verdict); err != nil {
@@ -78,7 +79,7 @@ func check(command *cobra.Command, paths []string, config linearizability.Config
 			fmt.Fprintf(errs, "simrun: %s\n", verdict.Error)
 		}
 	}
-	return map[judge.Standing]error{
-		judge.Doubtful: exit(exitInconclusive), judge.Broken: exit(exitFailed), judge.Unreadable: exit(exitUsage),
+	return map[judge.Severity]error{
+		judge.Inconclusive: exit(exitInconclusive), judge.Failed: exit(exitFailed), judge.Unreadable: exit(exitUsage),
 	}[worst]
 }

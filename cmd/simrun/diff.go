@@ -29,6 +29,7 @@ func diffCommand() *cobra.Command {
 			"both and what then came in each. Of folders it compares what the runs are a function of, the decisions\n" +
 			"of the scheduler, and the histories; of histories, what clients did and saw, and the faults.\n\n" +
 			"Exit codes: 0 they are the same, 1 they differ, 2 bad usage or input.",
+		Example: "  simrun diff out/cacher-minute-7 out/cacher-minute-7/replay",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 2 {
 				return fmt.Errorf("expected two folders of runs or two histories, found %d arguments", len(arguments))

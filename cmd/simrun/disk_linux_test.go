@@ -49,29 +49,38 @@ func TestFullDiskLeavesEarlierArtefactsWhole(t *testing.T) {
 	requireSameFiles(t, filepath.Join(dir, "before"), filepath.Join(dir, "after"))
 }
 
-func TestArtefactThatCannotBeWrittenLeavesTheOthersWhole(t *testing.T) {
-	for name, row := range map[string]struct{ first, second []string }{
-		"passed": {[]string{"--seed", "7"}, []string{"--seed", "7", "--operations", "300"}},
-		"range":  {[]string{"--seed", "7", "--target", "forgetful"}, []string{"--seeds", "7-9", "--target", "forgetful", "--workers", "1"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			folder := recordRun(t, append(row.first, "--scenario", "calm")...)
-			out := filepath.Dir(folder)
-			before := filepath.Join(t.TempDir(), "before")
-			require.NoError(t, os.CopyFS(before, os.DirFS(out)))
-			// Nothing can be created in a folder whose place is taken by a file.
-			aside := folder + "-aside"
-			require.NoError(t, os.Rename(folder, aside))
-			require.NoError(t, os.WriteFile(folder, nil, 0o600))
+// No run writes over what another one has left: neither one with other options, nor the
+// same once more, nor a replay, nor one whose place is taken by something else.
+func TestNothingThatARunHasLeftIsLost(t *testing.T) {
+	folder := failing(t)
+	out := filepath.Dir(folder)
+	before := filepath.Join(t.TempDir(), "before")
+	require.NoError(t, os.CopyFS(before, os.DirFS(out)))
+	again := func(arguments ...string) string {
+		_, stdout, stderr := simrun(t, arguments...)
+		require.Contains(t, stdout, " in ", stderr)
+		requireUnchanged(t, before, out)
+		return stdout
+	}
+	run := []string{"--seed", "7", "--scenario", "calm", "--target", "forgetful", "--out", out}
+	require.Contains(t, again(append(run, "--operations", "190")...), folder+"-", "other options, another name")
+	require.Contains(t, again(run...), folder+".2\n")
+	require.Contains(t, again("replay", folder), filepath.Join(folder, "replay")+"\n")
+	require.Contains(t, again("replay", folder), filepath.Join(folder, "replay.2")+"\n")
+	again("shrink", "--budget", "1ms", folder)
+	require.Contains(t, again("shrink", "--budget", "1ms", folder), folder+"-shrunk.2\n")
 
-			code, _, stderr := simrun(t, append(row.second, "--scenario", "calm", "--out", out)...)
-			require.Equal(t, exitUsage, code, stderr)
-			requireLastLine(t, stderr, "not a directory")
+	require.NoError(t, os.WriteFile(folder+".3", []byte("a file"), 0o600))
+	require.NoError(t, os.Symlink("/nowhere", folder+".4"))
+	require.Contains(t, again(run...), folder+".5\n")
+	require.Equal(t, "a file", content(t, out, filepath.Base(folder)+".3"))
+}
 
-			require.NoError(t, os.Remove(folder))
-			require.NoError(t, os.Rename(aside, folder))
-			requireSameFiles(t, before, out)
-		})
+// requireUnchanged checks that all files of a folder are in another one.
+func requireUnchanged(t *testing.T, before, after string) {
+	t.Helper()
+	for _, path := range files(t, before) {
+		require.Equal(t, content(t, before, path), content(t, after, path), path)
 	}
 }
 
@@ -87,9 +96,7 @@ func requireLastLine(t *testing.T, stderr, says string) {
 func requireSameFiles(t *testing.T, before, after string) {
 	t.Helper()
 	require.Equal(t, files(t, before), files(t, after))
-	for _, path := range files(t, before) {
-		require.Equal(t, content(t, before, path), content(t, after, path), path)
-	}
+	requireUnchanged(t, before, after)
 }
 
 func files(t *testing.T, dir string) (paths []string) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -37,6 +36,7 @@ type explainFlags struct {
 	budget  time.Duration
 	workers int
 	json    bool
+	out     string
 }
 
 // explainCommand says why a history is illegal and what led to it.
@@ -51,29 +51,26 @@ func explainCommand() *cobra.Command {
 			"Of a run it also says which decisions of the scheduler matter. It runs the failure again for each of\n" +
 			"them, with the plain choice in its place, and keeps those without which the guarantee holds; then it\n" +
 			"says where the goroutine was and what others did meanwhile. That needs a run with few decisions: one\n" +
-			"that `simrun shrink` has not made smaller is made so first, in FOLDER-shrunk.\n\n" +
+			"that `simrun shrink` has not made smaller is made so first. Nothing of that stays, unless --out says where.\n\n" +
 			"Exit codes: 0 nothing is broken, 1 a guarantee is, 2 bad usage or input, 3 inconclusive.",
-		Args: one("the folder of a run or a history"),
+		Example: "  simrun explain out/cacher-minute-7\n" +
+			"  simrun explain --budget 3m -o small out/cacher-minute-7\n" +
+			"  simrun explain audit.jsonl.zst",
+		Args: oneArgument("the folder of a run or a history"),
 		RunE: func(command *cobra.Command, arguments []string) error { return flags.explain(command, arguments[0]) },
 	}
-	limits := swarm.DefaultLimits()
 	command.Flags().DurationVar(&flags.budget, "budget", 45*time.Second, "real time for making the run smaller, and again for trying its decisions; 0 leaves decisions out")
-	command.Flags().IntVar(&flags.workers, "workers", limits.Workers, "number of worker processes")
+	registerWorkers(command, &flags.workers)
+	command.Flags().StringVarP(&flags.out, "out", "o", "", "keep the smaller run in this `folder`, with decisive.json (default: nothing is kept)")
 	command.Flags().BoolVar(&flags.json, "json", false, "print what is known of the history as one JSON object on standard output")
 	return command
 }
 
-// explainsRuns is whether an argument is the folder of a run, which takes a
-// simulation to explain.
-func explainsRuns(arguments []string) bool {
-	return slices.ContainsFunc(arguments, scenario.HasRun)
-}
-
 func (f *explainFlags) explain(command *cobra.Command, path string) error {
-	switch {
-	case f.workers < 1:
-		return fmt.Errorf("--workers: expected at least 1, found %d", f.workers)
-	case f.budget < 0:
+	if _, err := workerLimits(f.workers); err != nil {
+		return err
+	}
+	if f.budget < 0 {
 		return fmt.Errorf("--budget: expected a time of at least zero, found %v", f.budget)
 	}
 	config := scenario.OracleConfig()
@@ -96,39 +93,53 @@ func (f *explainFlags) explain(command *cobra.Command, path string) error {
 			return err
 		}
 	}
-	return map[judge.Standing]error{
-		judge.Doubtful: exit(exitInconclusive), judge.Broken: exit(exitFailed),
-	}[verdict.Standing()]
+	return map[judge.Severity]error{
+		judge.Inconclusive: exit(exitInconclusive), judge.Failed: exit(exitFailed),
+	}[verdict.Severity()]
 }
 
-// decisions says which decisions a failing run needs.
+// decisions says which decisions a failing run needs. What it makes for that goes to a
+// temporary folder; --out keeps the smaller run.
 func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee string) error {
 	out := command.OutOrStdout()
 	say := func(format string, arguments ...any) {
 		fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf(format, arguments...)))
 	}
-	recorded, binary, err := recordedRun(folder)
+	recorded, binary, err := recordedRun(command.ErrOrStderr(), folder)
 	if err != nil {
 		return err
 	}
+	temporary, err := newScratch("explain")
+	if err != nil {
+		return err
+	}
+	defer temporary.remove()
 	if recorded.Spec.Reduced == nil {
-		smaller := filepath.Clean(folder) + "-shrunk"
-		if recorded, err = f.smaller(command, binary, recorded, smaller, guarantee); err != nil {
-			if errors.Is(err, shrink.ErrNotBroken) {
-				say("The run does not break %s when it is run again, so that its decisions cannot be told apart: is the code or the toolchain another one than when it was recorded?", guarantee)
-				return exit(exitInconclusive)
-			}
+		whole := recorded
+		if recorded, folder, err = f.smaller(command, binary, whole, folder, guarantee, temporary.path); errors.Is(err, shrink.ErrNotBroken) {
+			say("The run does not break %s when it is run again, so that its decisions cannot be told apart: is the code or the toolchain another one than when it was recorded?", guarantee)
+			return exit(exitInconclusive)
+		}
+		if err != nil {
 			return err
 		}
 		if recorded.Spec.Reduced == nil {
 			say("The run could not be made smaller within %v, and in a whole run any change makes everything after it another run: which of its decisions matter is not known. A longer --budget may help.", f.budget)
 			return nil
 		}
-		say("The decisions are those of a smaller run that breaks %s, in %s; `simrun explain` on it tells its steps.", recorded.Spec.Reduced.Guarantee, shown(smaller))
-		folder = smaller
+		say("The decisions are those of a smaller run that breaks %s; --out keeps it.", recorded.Spec.Reduced.Guarantee)
 	}
 	guarantee = cmp.Or(recorded.Spec.Reduced.Guarantee, guarantee)
-	explained, err := f.decisive(command, binary, recorded, folder, guarantee)
+	explained, calmer, err := f.decisive(command, binary, recorded, folder, guarantee, filepath.Join(temporary.path, "calmer"))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	fmt.Fprint(out, explained.Text())
+	if f.out == "" {
+		return nil
+	}
+	kept, err := write(command.Context(), binary, calmer, guarantee, f.out, false)
 	if err != nil {
 		return err
 	}
@@ -136,52 +147,61 @@ func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee strin
 	if err != nil {
 		return err
 	}
-	if err := scenario.WriteDecisive(folder, append(content, '\n')); err != nil {
-		return err
-	}
-	fmt.Fprintln(out)
-	fmt.Fprint(out, explained.Text())
-	return nil
+	say("The smaller run is in %s.", shown(kept.Verdict.Folder))
+	return scenario.WriteDecisive(kept.Verdict.Folder, append(content, '\n'))
 }
 
-// decisive finds the decisions that the run in a folder needs. The run is made again
-// without any choice after the last of them, and takes the folder's place.
-func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded scenario.Recorded, folder, guarantee string) (decisive.Explained, error) {
+// decisive finds the decisions that the run in a folder needs, and returns the same run
+// without any choice after the last of them.
+func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded scenario.Recorded, folder, guarantee, calmFolder string) (decisive.Explained, shrink.Case, error) {
 	explained := decisive.Explained{Guarantee: guarantee, Began: recorded.Began}
+	run := shrink.Case{Spec: recorded.Spec, Tape: recorded.Tape}
 	decisions, err := scenario.Decisions(folder)
 	if err != nil {
-		return explained, err
+		return explained, run, err
 	}
-	limits := swarm.DefaultLimits()
-	limits.Workers = f.workers
+	limits, err := workerLimits(f.workers)
+	if err != nil {
+		return explained, run, err
+	}
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
 	shows, _ := moments(folder, guarantee)
-	config := decisive.Config{
+	found, calmer, err := decisive.Find(command.Context(), decisive.Config{
 		Try: shrink.Runner(pool, guarantee, ""), Workers: f.workers, Budget: f.budget,
 		Shows: lastBefore(decisions, recorded.Began+shows),
 		IsLength: func(number uint64) bool {
 			return number <= uint64(len(decisions)) && decisions[number-1].Kind == sim.KindLength
 		},
-	}
-	found, calmer, err := decisive.Find(command.Context(), config, shrink.Case{Spec: recorded.Spec, Tape: recorded.Tape})
+	}, run)
 	explained.Found = found
 	if err != nil || found.Last == 0 {
-		return explained, err
+		return explained, run, err
 	}
-	absolute, err := filepath.Abs(folder)
+	// The calmer run is made once more, with everything that happens in it written down.
+	job := swarm.Job{Spec: calmer.Spec, Tape: calmer.Tape, Details: true, Folder: calmFolder, Trace: calmFolder + "-trace.gz"}
+	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
+	if err == nil && !shrink.Breaks(answer.Verdict, guarantee) {
+		err = fmt.Errorf("%w: a calmer run broke %s, but not in a fresh process", swarm.ErrNotDeterministic, guarantee)
+	}
 	if err != nil {
-		return explained, err
+		return explained, calmer, err
 	}
-	if _, err := write(command.Context(), binary, calmer, guarantee, absolute); err != nil {
-		return explained, err
-	}
-	if _, asked := moments(folder, guarantee); asked > 0 {
+	if _, asked := moments(calmFolder, guarantee); asked > 0 {
 		explained.Asked = recorded.Began + asked
 	}
-	explained.Turns, err = f.turns(command, binary, calmer, found, explained.Asked)
-	return explained, err
+	if decisions, err = scenario.Decisions(calmFolder); err != nil {
+		return explained, calmer, err
+	}
+	points, err := swarm.ReadPoints(job.Trace, maxPoints)
+	explained.Turns = decisive.Story{
+		Found: found, Decisions: decisions, Points: points, Schedule: answer.Details.Schedule, Under: codeUnderTest, Cache: caches, Asked: explained.Asked,
+	}.Turns()
+	return explained, calmer, err
 }
+
+// maxPoints bounds how much of a run is looked at.
+const maxPoints = 4 << 20
 
 // moments are when the guarantee is seen to be broken in the run of a folder, and when
 // what was asked for came in which it is, both on the history's clock. They are 0 where
@@ -213,59 +233,22 @@ func lastBefore(decisions []sim.Decision, at time.Duration) uint64 {
 	return uint64(n)
 }
 
-// smaller makes a run smaller, unless that was done before.
-func (f *explainFlags) smaller(command *cobra.Command, binary string, whole scenario.Recorded, out, guarantee string) (scenario.Recorded, error) {
-	if scenario.HasRun(out) {
-		before, err := scenario.Load(out)
-		if err == nil && before.Spec.Reduced != nil && before.Spec.Seed == whole.Spec.Seed && before.Spec.Mutant == whole.Spec.Mutant {
-			return before, nil
-		}
+// smaller makes a run smaller in a temporary folder, unless `simrun shrink` has done so
+// before, and returns what is left with its folder.
+func (f *explainFlags) smaller(command *cobra.Command, binary string, whole scenario.Recorded, folder, guarantee, temporary string) (scenario.Recorded, string, error) {
+	shrunk := filepath.Clean(folder) + "-shrunk"
+	if before, err := scenario.Load(shrunk); err == nil && before.Spec.Reduced != nil && before.Spec.Seed == whole.Spec.Seed && before.Spec.Mutant == whole.Spec.Mutant {
+		return before, shrunk, nil
 	}
 	shrinking := shrinkFlags{guarantee: guarantee, budget: f.budget, workers: f.workers}
 	result, _, err := shrinking.search(command, binary, shrink.Case{Spec: whole.Spec, Tape: whole.Tape})
-	if err != nil {
-		return scenario.Recorded{}, err
+	if err != nil || result.Case.Spec.Reduced == nil {
+		return whole, folder, err
 	}
-	if result.Case.Spec.Reduced == nil {
-		return whole, nil
+	folder = filepath.Join(temporary, "shrunk")
+	if _, err := write(command.Context(), binary, result.Case, guarantee, folder, false); err != nil {
+		return whole, folder, err
 	}
-	absolute, err := filepath.Abs(out)
-	if err != nil {
-		return scenario.Recorded{}, err
-	}
-	if _, err := write(command.Context(), binary, result.Case, guarantee, absolute); err != nil {
-		return scenario.Recorded{}, err
-	}
-	return scenario.Load(out)
-}
-
-// pointsMost bounds how much of a run is looked at.
-const pointsMost = 4 << 20
-
-// turns runs a failure once more and says what its decisions did.
-func (f *explainFlags) turns(command *cobra.Command, binary string, run shrink.Case, found decisive.Found, asked time.Duration) (turns []decisive.Turn, err error) {
-	dir, err := os.MkdirTemp("", "watchsim-explain-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	job := swarm.Job{
-		Spec: run.Spec, Tape: run.Tape, Details: true,
-		Folder: filepath.Join(dir, "run"), Trace: filepath.Join(dir, "trace.gz"),
-	}
-	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
-	if err != nil {
-		return nil, err
-	}
-	decisions, err := scenario.Decisions(job.Folder)
-	if err != nil {
-		return nil, err
-	}
-	points, err := swarm.ReadPoints(job.Trace, pointsMost)
-	if err != nil {
-		return nil, err
-	}
-	return decisive.Story{
-		Found: found, Decisions: decisions, Points: points, Schedule: answer.Details.Schedule, Under: codeUnderTest, Cache: caches, Asked: asked,
-	}.Turns(), nil
+	recorded, err := scenario.Load(folder)
+	return recorded, folder, err
 }

@@ -37,12 +37,19 @@ const (
 	byBranching  = "branch"
 )
 
+func strategyNames() []named {
+	return []named{
+		{byRandom, "a random walk with stalls, as seeds are"}, {byPriorities, "random priorities that change at random points"},
+		{byExhaustion, "every schedule within a bound"}, {byBranching, "random walks that go back to rare states"},
+	}
+}
+
 // everything as a scope is all the code that runs.
 const everything = "all"
 
 // exploreCommand searches the schedules of a scenario.
 func exploreCommand() *cobra.Command {
-	var flags exploreFlags
+	flags := exploreFlags{runFlags: runFlags{scenario: "start-reinit", seed: "1"}}
 	command := &cobra.Command{
 		Use:   "explore",
 		Short: "search the schedules of a scenario, up to all of them",
@@ -61,30 +68,26 @@ func exploreCommand() *cobra.Command {
 			"when nothing was left out. Failing runs leave folders as those of simrun do, to be replayed.\n\n" +
 			"Exit codes: 0 no failure, and with exhaustive everything tried; 1 a guarantee was broken; 2 bad usage;\n" +
 			"3 inconclusive, or a limit came before the end of an exhaustive search.",
+		Example: "  simrun explore\n" +
+			"  simrun explore --strategy pct --depth 4 --mutant A01 --runs 20000\n" +
+			"  simrun explore --strategy branch --scenario minute --budget 10m",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.explore(command) },
 	}
 	set := command.Flags()
-	set.StringVar(&flags.strategy, "strategy", byExhaustion, "random, pct, exhaustive or branch")
+	set.StringVar(&flags.strategy, "strategy", byExhaustion, "`name` of the strategy: random, pct, exhaustive or branch")
 	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most deviations from the default schedule")
 	set.BoolVar(&flags.skipKnown, "skip-known", true, "exhaustive: skip deviations that were tried from the same state; false does not rely on the definition of a state")
 	set.IntVar(&flags.depth, "depth", 3, "pct: how many ordering constraints the bug is thought to need")
-	set.StringVar(&flags.scope, "scope", "", "what the names of functions begin with whose synchronisation points are explored, or all (default: the target's cache)")
+	set.StringVar(&flags.scope, "scope", "", "`prefix` of the names of functions whose synchronisation points are explored, or all (default: the target's cache)")
 	set.DurationSliceVar(&flags.delays, "delays", nil, "by how much a goroutine can be delayed (default: the scenario's, or 5ms,300ms)")
 	set.DurationVar(&flags.windowFrom, "from", 0, "simulated time at which the window opens (default: the scenario's, or the beginning)")
 	set.DurationVar(&flags.windowTo, "to", 0, "simulated time at which it closes (default: the scenario's, or when faults have healed)")
 	set.IntVar(&flags.runs, "runs", 100_000, "the most runs; 0 for no limit")
 	set.IntVar(&flags.failures, "failures", 1, "end after so many failures; 0 for no limit")
 	set.DurationVar(&flags.budget, "budget", 0, "end after so much real time; 0 for no limit")
-	set.StringVar(&flags.scenario, "scenario", "start-reinit", "the scenario, see `simrun scenarios`")
-	set.StringVar(&flags.target, "target", "", "the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
-	set.StringVar(&flags.mutant, "mutant", "", "put this known bug into the code under test, see `simrun mutants`")
-	set.StringVar(&flags.seed, "seed", "1", "the seed of the scenario, and the first of those that random, pct and branch draw from")
-	set.StringVar(&flags.faults, "faults", "", "all, none, every, kinds such as compaction,reset, or the path of a plan file (default: the scenario's)")
-	set.DurationVar(&flags.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
-	set.StringVar(&flags.out, "out", "out", "folder for the artefacts of failing runs")
-	limits := swarm.DefaultLimits()
-	set.IntVar(&flags.workers, "workers", limits.Workers, "number of worker processes")
+	flags.registerSpec(command)
+	complete(command, "strategy", strategyNames)
 	return command
 }
 
@@ -147,7 +150,7 @@ func (f *exploreFlags) search(seed uint64) (explore.Strategy, error) {
 	case byBranching:
 		return explore.NewBranching(seed), nil
 	}
-	return nil, fmt.Errorf("--strategy: expected %s, %s, %s or %s, found %q", byRandom, byPriorities, byExhaustion, byBranching, f.strategy)
+	return nil, fmt.Errorf("--strategy: %w", checkName("strategy", f.strategy, strategyNames()))
 }
 
 func (f *exploreFlags) explore(command *cobra.Command) error {
@@ -159,11 +162,11 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	limits, err := f.limits()
+	limits, err := workerLimits(f.workers)
 	if err != nil {
 		return err
 	}
-	binary, err := binaryFor(spec.Target, f.mutant)
+	binary, err := binaryFor(command.ErrOrStderr(), spec.Target, f.mutant)
 	if err != nil {
 		return err
 	}
@@ -174,7 +177,7 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	f.exploreBanner(notes, spec, limits)
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
-	keeper := &keeper{ctx: ctx, spec: spec, binary: binary, out: f.out, limits: limits, report: out}
+	keeper := &keeper{ctx: ctx, spec: spec, binary: binary, out: f.out, limits: limits, report: out, verbose: f.verbose}
 	progress, start := newStatusLine(notes), time.Now()
 	result, err := explore.Search(ctx, strategy, pooled.Runner(pool, spec),
 		explore.Limits{Runs: f.runs, Failures: f.failures, Budget: f.budget, Parallel: limits.Workers},
@@ -287,8 +290,8 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 	}
 }
 
-// foldersMost is how many failing runs leave a folder.
-const foldersMost = 20
+// maxFolders is how many failing runs leave a folder.
+const maxFolders = 20
 
 // keeper repeats failing attempts in fresh workers, which write their artefacts.
 type keeper struct {
@@ -298,12 +301,14 @@ type keeper struct {
 	out    string
 	limits swarm.Limits
 	report io.Writer
-	kept   int
-	err    error
+
+	verbose bool
+	kept    int
+	err     error
 }
 
 func (k *keeper) keep(attempt explore.Attempt) {
-	if k.kept == foldersMost || k.err != nil {
+	if k.kept == maxFolders || k.err != nil {
 		return
 	}
 	k.kept++
@@ -317,7 +322,7 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		k.err = err
 		return
 	}
-	job.Folder = folder
+	job.Folder, job.Verbose = folder, k.verbose
 	answer, err := swarm.Once(k.ctx, k.binary, job, k.limits)
 	if err == nil && answer.Verdict.Outcome != linearizability.Failed {
 		err = fmt.Errorf("%w: run %d failed, but not in a fresh process", swarm.ErrNotDeterministic, attempt.Number+1)
@@ -328,8 +333,8 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		}
 		return
 	}
-	fmt.Fprintf(k.report, "\n%s\n\n  run %d; deviations from the default schedule: %s\n  artefacts in %s\n  again: simrun replay %s\n\n",
-		strings.TrimRight(answer.Report, "\n"), attempt.Number+1, deviations(attempt), folder, shown(folder))
+	fmt.Fprintf(k.report, "\n%s  run %d; deviations from the default schedule: %s\n  again: simrun replay %s\n\n",
+		paint(k.report, answer.Report), attempt.Number+1, deviations(attempt), shown(folder))
 }
 
 // deviations describes those of an attempt.

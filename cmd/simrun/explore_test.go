@@ -3,7 +3,6 @@ package main
 import (
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,20 +72,4 @@ func TestExploreSkipsNothingThatMatters(t *testing.T) {
 	require.NotContains(t, every, "went on as one before")
 	require.Len(t, found.FindAllString(every, -1), 2)
 	require.Equal(t, found.FindAllString(every, -1), found.FindAllString(skipping, -1))
-}
-
-func TestExploreRefusesBadUsage(t *testing.T) {
-	for says, arguments := range map[string]string{
-		`expected random, pct, exhaustive or branch, found "all"`: "--strategy all",
-		"expected 0 or more deviations, found -1":                 "--bound -1",
-		"--depth: expected at least 1, found 0":                   "--strategy pct --depth 0",
-		"expected limits of 0 or more, found --runs -1":           "--runs -1",
-		"expected times above 0 and up to 3s, found 4s":           "--delays 4s",
-		"expected a window that ends after it begins":             "--from 4s --to 3s",
-		`expected one of minute`:                                  "--scenario doomsday",
-		"expected at least 1 worker":                              "--workers 0",
-	} {
-		code, stdout, stderr := simrun(t, append([]string{"explore"}, strings.Fields(arguments)...)...)
-		requireRefused(t, says, code, stdout, stderr)
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -11,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchsim/watchsim/cluster/released"
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
@@ -25,35 +29,68 @@ type runFlags struct {
 	duration                 time.Duration
 	operations               int
 	faults, out              string
-	keepAll, json            bool
+	keepAll, json, verbose   bool
 	workers                  int
 	noFork                   bool
 	branches                 []string
 }
 
+// register adds the flags of commands that run seeds.
 func (f *runFlags) register(command *cobra.Command) {
+	f.registerSpec(command)
 	flags := command.Flags()
-	flags.StringVar(&f.seed, "seed", "", "run this seed")
-	flags.StringVar(&f.seeds, "seeds", "", "run a range of seeds, such as 1-2000")
-	flags.StringVar(&f.scenario, "scenario", scenario.Catalogue()[0].Name, "the scenario, see `simrun scenarios`")
-	flags.StringVar(&f.target, "target", "", "the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
-	flags.StringVar(&f.mutant, "mutant", "", "put this known bug into the code under test, see `simrun mutants`")
+	flags.StringVar(&f.seeds, "seeds", "", "run a `range` of seeds, such as 1-2000")
 	flags.IntVar(&f.members, "etcd-members", 0, "number of etcd members, 1 or 3 (default: the scenario's)")
 	flags.IntVar(&f.servers, "servers", 0, "number of API servers (default: the scenario's)")
-	flags.DurationVar(&f.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
 	flags.IntVar(&f.operations, "operations", 0, "number of reads and writes (default: the scenario's)")
-	flags.StringVar(&f.faults, "faults", "", "all, none, every, kinds such as compaction,reset, or the path of a plan file (default: the scenario's)")
-	flags.StringArrayVar(&f.branches, "branch", nil, "have the schedule go on by another seed from a time or a decision on, such as 12.5s,seed=3 or decision=812,seed=3, and 12.5s,seed=3,redraw to draw the clients' operations and the faults from there on by it, too; can be repeated")
-	flags.StringVar(&f.out, "out", "out", "folder for artefacts")
-	flags.BoolVar(&f.keepAll, "keep-all", false, "keep the artefacts of runs that pass, too")
+	flags.StringArrayVar(&f.branches, "branch", nil, "from this `place` on take the schedule of another seed, such as 12.5s,seed=3 or decision=812,seed=3; "+
+		"with ,redraw at its end the clients' operations and the faults, too; can be repeated")
+	flags.BoolVar(&f.keepAll, "keep-all", false, "keep the artifacts of runs that pass, too")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a run on standard output")
-	limits := swarm.DefaultLimits()
-	flags.IntVar(&f.workers, "workers", limits.Workers, "number of worker processes")
 	flags.BoolVar(&f.noFork, "no-fork", false, "boot each run in a process of its own instead of copying one that has booted; the runs are the same")
+}
+
+// registerSpec adds the flags that say what to run. Values that are set are the defaults.
+func (f *runFlags) registerSpec(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&f.seed, "seed", f.seed, "the `seed`, a whole number")
+	flags.StringVar(&f.scenario, "scenario", cmp.Or(f.scenario, scenario.Catalogue()[0].Name), "`name` of the scenario; simrun scenarios lists them")
+	flags.StringVar(&f.target, "target", "", "`name` of the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
+	flags.StringVar(&f.mutant, "mutant", "", "`name` of a known bug to put into the code under test; simrun mutants lists them")
+	flags.DurationVar(&f.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
+	flags.StringVar(&f.faults, "faults", "", "all, none, every, `kinds` such as compaction,reset, or the path of a plan; simrun kinds lists them (default: the scenario's)")
+	flags.StringVarP(&f.out, "out", "o", "out", "`folder` for artifacts; each run gets one of its own below it")
+	registerWorkers(command, &f.workers)
+	registerVerbose(command, &f.verbose)
+	complete(command, "scenario", scenarioNames)
+	complete(command, "target", targetNames)
+	complete(command, "mutant", mutantNames)
+	complete(command, "faults", faultNames)
+}
+
+func registerWorkers(command *cobra.Command, workers *int) {
+	command.Flags().IntVar(workers, "workers", swarm.DefaultLimits().Workers, "number of worker processes")
+}
+
+func registerVerbose(command *cobra.Command, verbose *bool) {
+	command.Flags().BoolVarP(verbose, "verbose", "v", false, "say all that is known of a run: coverage, faults, and planned faults that did not fire")
+}
+
+// workerLimits are the usual limits for a number of workers.
+func workerLimits(workers int) (swarm.Limits, error) {
+	limits := swarm.DefaultLimits()
+	if workers < 1 {
+		return limits, fmt.Errorf("--workers: expected at least 1 worker, found %d", workers)
+	}
+	limits.Workers = workers
+	return limits, nil
 }
 
 // spec turns the flags into a spec without a seed.
 func (f *runFlags) spec() (scenario.Spec, error) {
+	if err := checkName("scenario", f.scenario, scenarioNames()); err != nil {
+		return scenario.Spec{}, err
+	}
 	spec, err := scenario.Named(f.scenario)
 	if err != nil {
 		return spec, err
@@ -84,6 +121,9 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 func (f *runFlags) chosenTarget() (string, error) {
 	owner := ""
 	if f.mutant != "" {
+		if err := checkName("mutant", f.mutant, mutantNames()); err != nil {
+			return "", err
+		}
 		m, err := mutant.Find(f.mutant)
 		if err != nil {
 			return "", err
@@ -91,7 +131,7 @@ func (f *runFlags) chosenTarget() (string, error) {
 		owner = m.Target
 	}
 	chosen := cmp.Or(f.target, owner, targets[0].name)
-	if err := checkTarget(chosen); err != nil {
+	if err := checkName("target", chosen, targetNames()); err != nil {
 		return "", err
 	}
 	if owner != "" && chosen != owner {
@@ -123,30 +163,47 @@ func (f *runFlags) chooseFaults(spec *scenario.Spec) error {
 		spec.Kinds, spec.Every = []string{}, false
 		return nil
 	}
+	text, err := os.ReadFile(f.faults)
+	if err == nil {
+		return f.readPlan(spec, string(text))
+	}
 	kinds := strings.Split(f.faults, ",")
 	for _, kind := range kinds {
-		if _, known := faults.Lookup(kind); !known {
-			return f.readPlan(spec)
+		wrong := checkName("kind", kind, faultNames())
+		_, known := faults.Lookup(kind)
+		switch {
+		case known:
+		case !errors.Is(err, fs.ErrNotExist) || wrong == nil || strings.ContainsAny(f.faults, "/."):
+			return fmt.Errorf("--faults: expected all, none, every, kinds of fault (see `simrun kinds`) or a plan file, found %q: %w", f.faults, err)
+		default:
+			return fmt.Errorf("--faults: %w", wrong)
 		}
 	}
 	spec.Kinds, spec.Every = kinds, true
 	return nil
 }
 
-func (f *runFlags) readPlan(spec *scenario.Spec) error {
-	text, err := os.ReadFile(f.faults)
+// readPlan reads the text of a plan file. One without any fault, or anything at all, means
+// that there are no faults.
+func (f *runFlags) readPlan(spec *scenario.Spec, text string) error {
+	plan, err := faults.Parse(text)
 	if err != nil {
-		return fmt.Errorf("--faults: expected all, none, every, kinds of fault (see `simrun kinds`) or a plan file, found %q: %w", f.faults, err)
-	}
-	if _, err := faults.Parse(string(text)); err != nil {
 		return fmt.Errorf("--faults %s: %w", f.faults, err)
 	}
-	spec.Plan = string(text)
+	header := strings.TrimSpace(faults.Plan{}.String())
+	if first, _, _ := strings.Cut(text, "\n"); strings.TrimSpace(text) != "" && strings.TrimSpace(first) != header {
+		return fmt.Errorf("--faults %s: line 1: expected %q, found %q", f.faults, header, first)
+	}
+	if len(plan) == 0 {
+		spec.Kinds, spec.Every = []string{}, false
+		return nil
+	}
+	spec.Plan = text
 	return nil
 }
 
-// seedsMost is how many seeds one range may have.
-const seedsMost = 1_000_000_000
+// maxSeeds is how many seeds one range may have.
+const maxSeeds = 1_000_000_000
 
 // seedRange reads --seed or --seeds.
 func (f *runFlags) seedRange() (first, last uint64, err error) {
@@ -168,8 +225,8 @@ func (f *runFlags) seedRange() (first, last uint64, err error) {
 		if err != nil || !isRange || last < first {
 			return 0, 0, fmt.Errorf("--seeds: expected a range of seeds such as 1-2000, its first not above its last, found %q", f.seeds)
 		}
-		if last-first >= seedsMost {
-			return 0, 0, fmt.Errorf("--seeds: expected at most %d seeds, found %q", uint64(seedsMost), f.seeds)
+		if last-first >= maxSeeds {
+			return 0, 0, fmt.Errorf("--seeds: expected at most %d seeds, found %q", uint64(maxSeeds), f.seeds)
 		}
 		return first, last, nil
 	}
@@ -178,7 +235,7 @@ func (f *runFlags) seedRange() (first, last uint64, err error) {
 
 // config checks all flags, in the order in which a user would, and says what
 // to run.
-func (f *runFlags) config() (swarm.Config, error) {
+func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
 	first, last, err := f.seedRange()
 	if err != nil {
 		return swarm.Config{}, err
@@ -191,15 +248,15 @@ func (f *runFlags) config() (swarm.Config, error) {
 	if err := spec.Validate(); err != nil {
 		return swarm.Config{}, f.ofPlan(err)
 	}
-	limits, err := f.limits()
+	limits, err := workerLimits(f.workers)
 	if err != nil {
 		return swarm.Config{}, err
 	}
 	limits.Workers = int(min(uint64(limits.Workers), last-first+1))
-	binary, err := binaryFor(spec.Target, f.mutant)
+	binary, err := binaryFor(notes, spec.Target, f.mutant)
 	return swarm.Config{
 		Binary: binary, Spec: spec, First: first, Last: last,
-		Out: f.out, KeepAll: f.keepAll || first == last, InPlace: f.noFork, Limits: limits,
+		Out: f.out, KeepAll: f.keepAll || first == last, InPlace: f.noFork, Verbose: f.verbose, Limits: limits,
 	}, err
 }
 
@@ -229,35 +286,55 @@ func (f *runFlags) prepareOut() error {
 	return nil
 }
 
-// limits are the workers'.
-func (f *runFlags) limits() (swarm.Limits, error) {
-	limits := swarm.DefaultLimits()
-	if f.workers < 1 {
-		return limits, fmt.Errorf("expected at least 1 worker, found --workers %d", f.workers)
-	}
-	limits.Workers = f.workers
-	return limits, nil
-}
-
-// one says that a command takes one argument, and what that is.
-func one(what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, arguments []string) error {
-		if len(arguments) != 1 {
-			return fmt.Errorf("expected %s, found %d arguments", what, len(arguments))
-		}
-		return nil
-	}
-}
-
 // recordedRun reads the folder of a run, and returns the command that can run it
 // again: this one, or one with the run's mutant.
-func recordedRun(folder string) (recorded scenario.Recorded, binary string, err error) {
+func recordedRun(notes io.Writer, folder string) (recorded scenario.Recorded, binary string, err error) {
 	if recorded, err = scenario.Load(folder); err != nil {
 		return recorded, "", err
 	}
-	if err := checkTarget(recorded.Spec.Target); err != nil {
+	err = checkName("target", recorded.Spec.Target, targetNames())
+	if err == nil && recorded.Spec.Mutant != "" {
+		err = checkName("mutant", recorded.Spec.Mutant, mutantNames())
+	}
+	if err != nil {
 		return recorded, "", fmt.Errorf("%s: %w", folder, err)
 	}
-	binary, err = binaryFor(recorded.Spec.Target, recorded.Spec.Mutant)
+	binary, err = binaryFor(notes, recorded.Spec.Target, recorded.Spec.Mutant)
 	return recorded, binary, err
+}
+
+// binaryFor is the program that workers of a target are started from: this one, or
+// one with a released version or a known bug inside, which is built first.
+func binaryFor(notes io.Writer, target, mutantName string) (string, error) {
+	var mutants []mutant.Mutant
+	what := "simrun"
+	if mutantName != "" {
+		m, err := mutant.Find(mutantName)
+		if err != nil {
+			return "", err
+		}
+		mutants, what = append(mutants, m), what+" with the mutant "+mutantName
+	}
+	if release, known := released.Find(target); known {
+		return built(notes, strings.Replace(what, "simrun", release.Summary, 1), func(progress selfbuild.Progress) (string, error) {
+			return selfbuild.BuildReleased(progress, release, mutants...)
+		})
+	}
+	if mutants == nil {
+		return os.Executable()
+	}
+	return built(notes, what, func(progress selfbuild.Progress) (string, error) { return selfbuild.Build(progress, mutants...) })
+}
+
+// built builds a program, and says so and how far it is if there is anything to compile.
+func built(notes io.Writer, what string, build func(selfbuild.Progress) (string, error)) (string, error) {
+	status, began, packages := newStatusLine(notes), time.Now(), 0
+	binary, err := build(func(pkg string) {
+		if packages++; packages == 1 {
+			fmt.Fprintf(notes, "simrun: building %s; that takes up to ten minutes the first time, and seconds afterwards\n", what)
+		}
+		status.say(fmt.Sprintf("%4.0f s: %d packages built, the last %s", time.Since(began).Seconds(), packages, pkg))
+	})
+	status.end()
+	return binary, err
 }

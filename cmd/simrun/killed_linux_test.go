@@ -114,6 +114,6 @@ func TestRunsOfAWorkerThatIsKilledAreDoneByAnother(t *testing.T) {
 	}
 	require.Equal(t, exitPassed, exitCode(t, c.Wait()), "%s", stderr)
 	require.Equal(t, 12, passed)
-	says := regexp.MustCompile(`(?m)^simrun: the worker of this run ended before it: seed \d+: signal: killed; it wrote nothing to standard error; another worker does it$`)
+	says := regexp.MustCompile(`(?m)^simrun: the process of the run was ended from outside: seed \d+: signal: killed; it wrote nothing to standard error; it is run again$`)
 	require.Len(t, says.FindAllString(stderr.String(), -1), 3, "%s", stderr)
 }

@@ -2,63 +2,110 @@ package main
 
 import (
 	"fmt"
-	"slices"
+	"io"
+	"strings"
 	"text/tabwriter"
-
-	"maps"
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchsim/watchsim/cluster/released"
-	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/faults"
-	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/linearizability/explain"
 )
 
 func scenariosCommand() *cobra.Command {
-	return listCommand("scenarios", "list the scenarios and targets", func(row func(name, text string)) {
-		for _, entry := range scenario.Catalogue() {
-			row(entry.Name, entry.Summary)
+	return listCommand("scenarios", "list the scenarios and targets", func(out io.Writer) error {
+		list := append(scenarioNames(), named{})
+		for _, target := range targetNames() {
+			list = append(list, named{"--target " + target.name, target.summary})
 		}
-		row("", "")
-		for _, t := range targets {
-			row("--target "+t.name, t.summary)
-		}
-		for _, r := range released.All() {
-			row("--target "+r.Name, r.Summary+" (built on first use)")
-		}
-	})
-}
-
-func kindsCommand() *cobra.Command {
-	return listCommand("kinds", "list the kinds of fault, and the points they can wait for", func(row func(name, text string)) {
-		for _, kind := range faults.Kinds() {
-			row(kind.Name, kind.Doc)
-		}
-		row("", "")
-		for _, point := range faults.Points() {
-			row("on "+point.Name, point.Doc)
-		}
+		return printList(out, list)
 	})
 }
 
 func mutantsCommand() *cobra.Command {
-	return listCommand("mutants", "list the known bugs that can be put into the code under test", func(row func(name, text string)) {
-		for _, m := range append(mutant.All(), mutant.Released()...) {
-			row(m.Name, m.Summary)
-		}
+	return listCommand("mutants", "list the known bugs that can be put into the code under test", func(out io.Writer) error {
+		return printList(out, mutantNames())
 	})
 }
 
-func listCommand(name, summary string, list func(row func(name, text string))) *cobra.Command {
+func listCommand(name, summary string, list func(io.Writer) error) *cobra.Command {
 	return &cobra.Command{
-		Use: name, Short: summary, Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
-			list(func(name, text string) { fmt.Fprintf(table, "%s\t%s\n", name, text) })
-			return table.Flush()
+		Use: name, Short: summary, Args: cobra.NoArgs, Example: "  simrun " + name,
+		RunE: func(command *cobra.Command, _ []string) error { return list(command.OutOrStdout()) },
+	}
+}
+
+func printList(out io.Writer, list []named) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, n := range list {
+		fmt.Fprintf(table, "%s\t%s\n", n.name, n.summary)
+	}
+	return table.Flush()
+}
+
+// kindsCommand lists all that the lines of a plan are made of.
+func kindsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kinds [KIND...]",
+		Short: "list the kinds of fault with their parameters, and the points that they can wait for",
+		Long: "kinds lists what a plan is made of. A plan has one fault a line. A fault begins at a time, or when a\n" +
+			"process gets to a point for the N-th time within a span of time; all its parameters are required:\n\n" +
+			"  " + strings.ReplaceAll(strings.TrimSpace(examplePlan), "\n", "\n  "),
+		Example: "  simrun kinds\n  simrun kinds compaction partition\n  simrun --seed 7 --faults plan.txt",
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return kindNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(command *cobra.Command, arguments []string) error {
+			out := command.OutOrStdout()
+			if len(arguments) == 0 {
+				fmt.Fprintf(out, "%s\n", command.Long)
+				arguments = kindNames()
+				defer printPoints(out)
+			}
+			for _, name := range arguments {
+				if err := printKind(out, name); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 }
 
-func sortedKeys(counts map[string]int) []string { return slices.Sorted(maps.Keys(counts)) }
+// examplePlan is a plan for every scenario.
+const examplePlan = `
+# watchsim plan v1
+at 12.5s etcd-crash member=etcd-0 down=2s
+at 20s partition from=apiserver-0 to=etcd-0 for=4s
+between 35s and 40s on list 1 of apiserver-0 compaction revision=deletion
+`
+
+func kindNames() (names []string) {
+	for _, kind := range faults.Kinds() {
+		names = append(names, kind.Name)
+	}
+	return names
+}
+
+func printKind(out io.Writer, name string) error {
+	kind, known := faults.Lookup(name)
+	if !known {
+		return checkName("kind", name, faultNames()[3:])
+	}
+	fmt.Fprintf(out, "\n%s", kind.Name)
+	for _, parameter := range kind.Parameters {
+		fmt.Fprintf(out, " %s=...", parameter.Name)
+	}
+	fmt.Fprintf(out, "\n%s\n", explain.Wrap(4, kind.Doc))
+	for _, parameter := range kind.Parameters {
+		fmt.Fprintf(out, "    %-10s %s\n", parameter.Name, parameter.Expects)
+	}
+	return nil
+}
+
+func printPoints(out io.Writer) {
+	fmt.Fprint(out, "\nPoints, as in `between 35s and 40s on POINT N of PROCESS KIND ...`:\n\n")
+	for _, point := range faults.Points() {
+		fmt.Fprintf(out, "%s\n%s\n", point.Name, explain.Wrap(4, point.Doc))
+	}
+}

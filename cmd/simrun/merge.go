@@ -23,6 +23,7 @@ func mergeCommand() *cobra.Command {
 			"command that shows it. Shards that are still under way do no harm.\n\n" +
 			"It exits with 1 if a seed failed, with 2 if the files do not belong together, and with 3 if results\n" +
 			"are missing or inconclusive.",
+		Example: "  simrun merge out\n  simrun merge --json -o merged.jsonl out",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 {
 				return errors.New("expected the results of shards, found none; try `simrun merge out`")
@@ -54,7 +55,7 @@ func mergeCommand() *cobra.Command {
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output")
-	command.Flags().StringVar(&write, "write", "", "also write all results to this file, which may not exist, as those of a campaign of one shard")
+	command.Flags().StringVarP(&write, "out", "o", "", "also write all results to this `file`, which may not exist, as those of a campaign of one shard")
 	return command
 }
 
@@ -62,10 +63,10 @@ func mergeCommand() *cobra.Command {
 func writeMerged(path string, merged *campaign.Merged) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return fmt.Errorf("--write: %w", err)
+		return fmt.Errorf("--out: %w", err)
 	}
 	if err := errors.Join(merged.WriteResults(file), file.Close()); err != nil {
-		return fmt.Errorf("--write %s: %w", path, err)
+		return fmt.Errorf("--out %s: %w", path, err)
 	}
 	return nil
 }

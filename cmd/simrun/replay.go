@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +22,7 @@ import (
 // replayFlags are what replay takes.
 type replayFlags struct {
 	json, trace, log, stacks bool
-	prompt                   bool
+	prompt, verbose          bool
 	until, breakAt           string
 	branches                 []string
 }
@@ -43,17 +42,22 @@ func replayCommand() *cobra.Command {
 			"place under the debugger Delve. --log writes down what the cacher's libraries and etcd log, in simulated\n" +
 			"time; --trace every goroutine switch, synchronisation point, decision and random number, with callers.\n" +
 			"docs/replay.md has examples.",
-		Args: one("the folder of one run"),
+		Example: "  simrun replay out/cacher-minute-7\n" +
+			"  simrun replay --prompt out/cacher-minute-7\n" +
+			"  simrun replay --until rv=32 --stacks out/cacher-minute-7\n" +
+			"  simrun replay --branch 12.5s,seed=3 out/cacher-minute-7",
+		Args: oneArgument("the folder of one run"),
 		RunE: func(command *cobra.Command, arguments []string) error { return flags.replay(command, arguments[0]) },
 	}
 	command.Flags().BoolVar(&flags.json, "json", false, "print the verdict as one JSON object on standard output")
 	command.Flags().BoolVar(&flags.trace, "trace", false, "write down everything that happens; a hundred megabytes are usual")
 	command.Flags().BoolVar(&flags.log, "log", false, "write down what is logged, in simulated time")
-	command.Flags().BoolVar(&flags.prompt, "prompt", false, "read commands that go to places in the run, such as `to 12.5s`, `back 3`, `stacks`")
-	command.Flags().StringArrayVar(&flags.branches, "branch", nil, "go on by another seed from a place on, such as rv=32,seed=3; can be repeated")
-	command.Flags().StringVar(&flags.until, "until", "", "stop at this place")
+	command.Flags().BoolVar(&flags.prompt, "prompt", false, "read commands that go to places in the run, such as to 12.5s, back 3, stacks")
+	registerVerbose(command, &flags.verbose)
+	command.Flags().StringArrayVar(&flags.branches, "branch", nil, "go on by another seed from this `place` on, such as rv=32,seed=3; can be repeated")
+	command.Flags().StringVar(&flags.until, "until", "", "stop at this `place`")
 	command.Flags().BoolVar(&flags.stacks, "stacks", false, "print where every goroutine is at that place")
-	command.Flags().StringVar(&flags.breakAt, "break-at", "", "stop at this place under Delve")
+	command.Flags().StringVar(&flags.breakAt, "break-at", "", "stop at this `place` under Delve")
 	return command
 }
 
@@ -66,7 +70,7 @@ func (f *replayFlags) check() error {
 	case len(f.branches) > 0 && (f.until != "" || f.breakAt != "" || f.prompt):
 		return fmt.Errorf("--branch: expected a whole run to be made, found --until, --break-at or --prompt, too; use them on the folder that it leaves")
 	case f.until != "" && f.breakAt != "":
-		return fmt.Errorf("expected --until or --break-at, found both")
+		return errors.New("expected --until or --break-at, found both")
 	case f.json && (f.until != "" || f.breakAt != ""):
 		return fmt.Errorf("--json: expected a whole run, found one that is to stop early and has no verdict")
 	}
@@ -77,7 +81,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	recorded, binary, err := recordedRun(folder)
+	recorded, binary, err := recordedRun(command.ErrOrStderr(), folder)
 	if err != nil {
 		return err
 	}
@@ -97,7 +101,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 		return err
 	}
 	defer os.Remove(again) // if nothing was written
-	job := swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape, Folder: again}
+	job := swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape, Folder: again, Verbose: f.verbose}
 	if f.until != "" || f.breakAt != "" {
 		return f.stop(command, binary, folder, recorded, job)
 	}
@@ -126,7 +130,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 		}
 		out = command.ErrOrStderr()
 	}
-	fmt.Fprintf(out, "%s\n\n", strings.TrimRight(answer.Report, "\n"))
+	fmt.Fprintf(out, "%s\n", paint(out, answer.Report))
 	if len(f.branches) > 0 {
 		fmt.Fprintf(out, "  another run than the recorded one from its first branch on\n  artefacts in %s\n", again)
 		return outcomeExit(answer.Verdict)

@@ -21,7 +21,7 @@ func recordRun(t *testing.T, arguments ...string) string {
 	folders, err := filepath.Glob(filepath.Join(out, "*"))
 	require.NoError(t, err)
 	require.Len(t, folders, 1)
-	require.Contains(t, stdout, "artefacts in "+folders[0])
+	require.Contains(t, stdout, "artifacts in "+folders[0])
 	return folders[0]
 }
 

@@ -7,10 +7,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/search/selfbuild"
 	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim"
@@ -31,9 +34,6 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // run is the whole command. It returns the exit code.
 func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if sim.Available() != nil && needsSimulation(arguments) {
-		return runOverlaid(arguments, stderr)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := rootCommand(stdin)
@@ -57,52 +57,76 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 }
 
-// needsSimulation is false for the subcommands that a plain build can do.
-func needsSimulation(arguments []string) bool {
-	for _, argument := range arguments {
-		switch argument {
-		case "check", "timeline", "import", "merge", "record", "scenarios", "kinds", "mutants", "help", "completion", "-h", "--help":
-			return false
-		case "explain":
-			return explainsRuns(arguments)
-		}
+// prepare runs before a command does. In a binary that was built without the overlay it
+// turns a command that simulates into one of a binary that was built with it.
+func prepare(command *cobra.Command, arguments []string) error {
+	if command.Hidden {
+		return nil
 	}
-	return true
+	sweep()
+	simulates := command.Annotations[simulating] != "" || command.Name() == "explain" && slices.ContainsFunc(arguments, scenario.HasRun)
+	if !simulates || sim.Available() == nil {
+		return nil
+	}
+	binary, err := built(command.ErrOrStderr(), "simrun with the toolchain overlay", func(progress selfbuild.Progress) (string, error) {
+		return selfbuild.Build(progress)
+	})
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(binary, append([]string{binary}, os.Args[1:]...), os.Environ())
 }
 
-// runOverlaid builds this command with the toolchain overlay and becomes it.
-func runOverlaid(arguments []string, stderr io.Writer) int {
-	fmt.Fprintln(stderr, "simrun: built without the toolchain overlay; building it with the overlay now (a few minutes the first time)")
-	binary, err := selfbuild.Build()
-	if err == nil {
-		err = syscall.Exec(binary, append([]string{binary}, arguments...), os.Environ())
-	}
-	fmt.Fprintf(stderr, "simrun: %v\n", err)
-	return exitUsage
-}
+// simulating is the annotation of commands that cannot do without the overlay.
+const simulating = "simulating"
 
 func rootCommand(stdin io.Reader) *cobra.Command {
 	var flags runFlags
 	root := &cobra.Command{
 		Use:   "simrun",
-		Short: "Run a Kubernetes watch cache in a deterministic simulation and judge what it did",
+		Short: "Run a Kubernetes watch cache in a deterministic simulation and check what it did",
 		Long: "simrun runs a watch cache over real etcd in a deterministic simulation: one seed in, the same\n" +
-			"run out, faults included. The recorded history is judged by an oracle.\n\n" +
+			"run out, faults included. An oracle checks the recorded history.\n\n" +
 			"Exit codes: 0 passed, 1 a guarantee was broken, 2 bad usage, 3 inconclusive.",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		RunE:          func(command *cobra.Command, _ []string) error { return flags.run(command) },
+		Example: "  simrun --seed 7\n" +
+			"  simrun --seeds 1-2000 --scenario storm --target kubernetes\n" +
+			"  simrun --seed 34 --mutant canary -v",
+		Args:              noSuchCommand,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: prepare,
+		RunE:              func(command *cobra.Command, _ []string) error { return flags.run(command) },
 	}
 	flags.register(root)
-	root.AddCommand(campaignCommand(), mergeCommand(), replayCommand(), shrinkCommand(), exploreCommand(), explainCommand(), diffCommand(), hereCommand(), checkCommand(), timelineCommand(), importCommand(), recordCommand(), verifyCommand(), scenariosCommand(), kindsCommand(), mutantsCommand(), &cobra.Command{
-		Use:    swarm.WorkerArgument,
-		Short:  "work off runs for another simrun",
-		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return swarm.Work(stdin, command.OutOrStdout(), findTarget)
-		},
-	})
+	root.SetFlagErrorFunc(unknownFlag)
+	simulate := []*cobra.Command{campaignCommand(), replayCommand(), shrinkCommand(), exploreCommand(), verifyCommand()}
+	for _, command := range append(simulate, root) {
+		command.Annotations = map[string]string{simulating: "yes"}
+	}
+	root.AddCommand(simulate...)
+	root.AddCommand(mergeCommand(), explainCommand(), diffCommand(), checkCommand(), timelineCommand(), importCommand(), recordCommand(),
+		scenariosCommand(), kindsCommand(), mutantsCommand(), versionCommand(), hereCommand(), &cobra.Command{
+			Use:    swarm.WorkerArgument,
+			Short:  "work off runs for another simrun",
+			Hidden: true,
+			Args:   cobra.NoArgs,
+			RunE: func(command *cobra.Command, _ []string) error {
+				return swarm.Work(stdin, command.OutOrStdout(), findTarget)
+			},
+		})
 	return root
+}
+
+// unknownFlag adds the nearest flag to an error about one that there is not.
+func unknownFlag(command *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	var names []string
+	command.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	if near := nearest(missing.GetSpecifiedName(), names); near != "" {
+		return fmt.Errorf("%w: did you mean --%s?", err, near)
+	}
+	return err
 }

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
@@ -21,7 +21,7 @@ import (
 
 // run runs one seed or many.
 func (f *runFlags) run(command *cobra.Command) error {
-	config, err := f.config()
+	config, err := f.config(command.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ type tally struct {
 
 func newTally(f *runFlags, out, notes io.Writer, total uint64) *tally {
 	t := &tally{flags: f, out: out, notes: notes, total: total, guarantees: map[string]int{}}
-	if file, ok := notes.(*os.File); ok && total > 1 && term.IsTerminal(int(file.Fd())) {
+	if total > 1 && terminal(notes) != nil {
 		t.bar = progressbar.NewOptions64(int64(total),
 			progressbar.OptionSetWriter(notes), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
 			progressbar.OptionSetItsString("seeds"), progressbar.OptionThrottle(200*time.Millisecond),
@@ -150,14 +150,14 @@ func (t *tally) print(outcome swarm.Outcome) {
 	if v.Outcome == linearizability.Passed && t.total > 1 {
 		return
 	}
-	text := "\n" + strings.TrimRight(outcome.Report, "\n")
-	if v.Folder != "" {
-		text += "\n\n  artefacts in " + v.Folder
-	}
+	text := "\n" + paint(t.out, outcome.Report)
 	if v.Outcome == linearizability.Failed {
-		text += "\n  Reproduce with: " + t.flags.reproduce(v)
+		text += "  again: " + t.flags.reproduce(v) + "\n"
 	}
-	t.say("%s", text)
+	if v.Folder != "" {
+		text += "  artifacts in " + shown(v.Folder) + "\n"
+	}
+	t.say("%s", strings.TrimSuffix(text, "\n"))
 }
 
 // say prints for people: to standard output, unless that is for JSON.
@@ -204,7 +204,7 @@ func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
 			t.done, t.total, t.passed, t.failed, t.inconclusive, elapsed.Seconds(), float64(t.done)/elapsed.Seconds())
 		t.say("%d operations, %d watch events; %.0f simulated seconds in %.1f s of running and %.1f s of checking",
 			t.operations, t.events, t.simulated, t.wall, t.check)
-		for _, guarantee := range sortedKeys(t.guarantees) {
+		for _, guarantee := range slices.Sorted(maps.Keys(t.guarantees)) {
 			t.say("  %s broken in %d", guarantee, t.guarantees[guarantee])
 		}
 	}

@@ -7,11 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/search/shrink"
@@ -23,6 +21,7 @@ type shrinkFlags struct {
 	guarantee, out string
 	budget         time.Duration
 	workers        int
+	verbose        bool
 }
 
 // shrinkCommand makes a failing run smaller.
@@ -39,27 +38,35 @@ func shrinkCommand() *cobra.Command {
 			"most edits of the code. Its clients take the steps that run.json lists: each asks for the same whether\n" +
 			"those before it are taken or not, so that lines can be removed by hand, and faults from plan.txt.\n\n" +
 			"Exit codes: 0 a smaller run was written, 2 bad usage, 3 the run breaks no guarantee any more.",
-		Args: one("the folder of one failing run"),
+		Example: "  simrun shrink out/cacher-minute-7\n" +
+			"  simrun shrink --guarantee Reliable --budget 5m -o small out/cacher-minute-7",
+		Args: oneArgument("the folder of one failing run"),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return flags.shrink(command, arguments[0])
 		},
 	}
-	limits := swarm.DefaultLimits()
-	command.Flags().StringVar(&flags.guarantee, "guarantee", "", "the guarantee to keep broken (default: the first that the run breaks)")
-	command.Flags().StringVar(&flags.out, "out", "", "folder for the smaller run (default: FOLDER-shrunk)")
+	command.Flags().StringVar(&flags.guarantee, "guarantee", "", "`name` of the guarantee to keep broken (default: the first that the run breaks)")
+	command.Flags().StringVarP(&flags.out, "out", "o", "", "`folder` for the smaller run (default: FOLDER-shrunk)")
 	command.Flags().DurationVar(&flags.budget, "budget", 45*time.Second, "real time after which the best so far is kept")
-	command.Flags().IntVar(&flags.workers, "workers", limits.Workers, "number of worker processes")
+	registerWorkers(command, &flags.workers)
+	registerVerbose(command, &flags.verbose)
+	complete(command, "guarantee", guaranteeNames)
 	return command
 }
 
 func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
-	switch {
-	case f.workers < 1:
-		return fmt.Errorf("--workers: expected at least 1, found %d", f.workers)
-	case f.budget <= 0:
+	if _, err := workerLimits(f.workers); err != nil {
+		return err
+	}
+	if f.budget <= 0 {
 		return fmt.Errorf("--budget: expected a time above zero, found %v", f.budget)
 	}
-	recorded, binary, err := recordedRun(folder)
+	if f.guarantee != "" {
+		if err := checkName("guarantee", f.guarantee, guaranteeNames()); err != nil {
+			return fmt.Errorf("--guarantee: %w", err)
+		}
+	}
+	recorded, binary, err := recordedRun(command.ErrOrStderr(), folder)
 	if err != nil {
 		return err
 	}
@@ -77,7 +84,7 @@ func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
 		return f.refuse(err, folder, command.ErrOrStderr())
 	}
 	// The best so far is written also after an interrupt.
-	answer, err := write(context.WithoutCancel(command.Context()), binary, result.Case, f.guarantee, f.out)
+	answer, err := write(context.WithoutCancel(command.Context()), binary, result.Case, f.guarantee, f.out, f.verbose)
 	if err != nil {
 		return err
 	}
@@ -113,8 +120,10 @@ func (f *shrinkFlags) refuse(err error, folder string, notes io.Writer) error {
 
 // search makes the run smaller and says on standard error how far it is.
 func (f *shrinkFlags) search(command *cobra.Command, binary string, whole shrink.Case) (shrink.Result, time.Duration, error) {
-	limits := swarm.DefaultLimits()
-	limits.Workers = f.workers
+	limits, err := workerLimits(f.workers)
+	if err != nil {
+		return shrink.Result{}, 0, err
+	}
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
 	notes := command.ErrOrStderr()
@@ -135,13 +144,13 @@ func (f *shrinkFlags) search(command *cobra.Command, binary string, whole shrink
 }
 
 // write runs the smaller run in a fresh worker, which writes its artefacts.
-func write(ctx context.Context, binary string, smaller shrink.Case, guarantee, out string) (swarm.Answer, error) {
+func write(ctx context.Context, binary string, smaller shrink.Case, guarantee, out string, verbose bool) (swarm.Answer, error) {
 	folder, err := scenario.NewFolder(out)
 	if err != nil {
 		return swarm.Answer{}, err
 	}
 	defer os.Remove(folder) // if nothing was written
-	job := swarm.Job{Spec: smaller.Spec, Tape: smaller.Tape, Folder: folder, Details: true}
+	job := swarm.Job{Spec: smaller.Spec, Tape: smaller.Tape, Folder: folder, Details: true, Verbose: verbose}
 	answer, err := swarm.Once(ctx, binary, job, swarm.DefaultLimits())
 	if err == nil && !shrink.Breaks(answer.Verdict, guarantee) {
 		err = fmt.Errorf("%w: the smaller run broke %s, but not in a fresh process; it is in %s", swarm.ErrNotDeterministic, guarantee, folder)
@@ -151,7 +160,7 @@ func write(ctx context.Context, binary string, smaller shrink.Case, guarantee, o
 
 // report prints what was left out, and how to see the rest.
 func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.Answer, took time.Duration, folder string) {
-	fmt.Fprintf(out, "%s\n\n", strings.TrimRight(answer.Report, "\n"))
+	fmt.Fprintf(out, "%s\n", paint(out, answer.Report))
 	before, after := result.Before, answer.Details
 	row := func(what string, was, is int) { fmt.Fprintf(out, "  %-22s %7d -> %d\n", what, was, is) }
 	row("operations", before.Operations, answer.Verdict.Operations)
@@ -168,55 +177,4 @@ func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.A
 	}
 	fmt.Fprintf(out, "\n  %d runs tried in %.1f s; %s\n  artefacts in %s\n  again: simrun replay %s\n",
 		result.Tried, took.Seconds(), end, answer.Verdict.Folder, shown(answer.Verdict.Folder))
-}
-
-// shown is a path as short as it can be from here.
-func shown(path string) string {
-	if here, err := os.Getwd(); err == nil {
-		if relative, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(relative, "..") {
-			return relative
-		}
-	}
-	return path
-}
-
-// statusLine shows what comes last: over itself on a terminal, and otherwise a line
-// now and then.
-type statusLine struct {
-	out   io.Writer
-	width func() int // of the terminal, nil if there is none
-	shown int
-	last  time.Time
-}
-
-const statusPeriod = 5 * time.Second
-
-func newStatusLine(out io.Writer) *statusLine {
-	line := &statusLine{out: out, last: time.Now()}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		line.width = func() int {
-			width, _, _ := term.GetSize(int(file.Fd()))
-			return width
-		}
-	}
-	return line
-}
-
-func (l *statusLine) say(text string) {
-	if l.width != nil {
-		text = text[:min(len(text), max(0, l.width()-1))]
-		fmt.Fprintf(l.out, "\r%-*s", l.shown, text)
-		l.shown = len(text)
-		return
-	}
-	if time.Since(l.last) >= statusPeriod {
-		l.last = time.Now()
-		fmt.Fprintln(l.out, text)
-	}
-}
-
-func (l *statusLine) end() {
-	if l.shown > 0 {
-		fmt.Fprintln(l.out)
-	}
 }

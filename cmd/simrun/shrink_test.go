@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,18 +77,6 @@ func TestARunThatPassesIsNotShrunk(t *testing.T) {
 	require.Equal(t, exitInconclusive, code, "%s%s", stdout, stderr)
 	require.Contains(t, stderr, "expected the run in "+folder+" to break a guarantee, found that it does not")
 	require.NoDirExists(t, folder+"-shrunk")
-}
-
-func TestShrinkRefusesBadUsage(t *testing.T) {
-	for says, arguments := range map[string]string{
-		"expected the folder of one failing run, found 0": "shrink",
-		"expected at least 1, found 0":                    "shrink --workers 0 /nowhere",
-		"expected a time above zero, found -1s":           "shrink --budget -1s /nowhere",
-		"/nowhere/run.json, found none":                   "shrink /nowhere",
-	} {
-		code, stdout, stderr := simrun(t, strings.Fields(arguments)...)
-		requireRefused(t, says, code, stdout, stderr)
-	}
 }
 
 // A run that is taken apart, with nothing left out, is the same run: otherwise its

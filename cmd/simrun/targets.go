@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/cacher"
 	"github.com/watchsim/watchsim/cluster/target/kubernetes"
@@ -24,5 +22,5 @@ func findTarget(name string) (target.Target, error) {
 			return t.make(), nil
 		}
 	}
-	return nil, fmt.Errorf("unknown target: expected one of %s, found %q", targetNames(), name)
+	return nil, checkName("target", name, targetNames())
 }

@@ -24,6 +24,7 @@ func timelineCommand() *cobra.Command {
 		Long: "timeline judges a recorded history and draws it: a file, the folder of a run, or - for standard\n" +
 			"input. The page is one file that works without a network; docs/timeline.md says how to read it.\n\n" +
 			"It exits with 0 once the page is written, whatever the verdict; `simrun check` has that as its exit code.",
+		Example: "  simrun timeline out/cacher-minute-7\n  simrun timeline -o page.html history.jsonl",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 {
 				return fmt.Errorf("expected one history to draw, found %d arguments; try `simrun timeline out/FOLDER`", len(arguments))
@@ -34,7 +35,7 @@ func timelineCommand() *cobra.Command {
 			return drawTimeline(command, arguments[0], out)
 		},
 	}
-	command.Flags().StringVarP(&out, "out", "o", "", "file to write, or - for standard output (default: "+timeline.File+" beside the history, or here for standard input)")
+	command.Flags().StringVarP(&out, "out", "o", "", "`file` to write, or - for standard output (default: "+timeline.File+" beside the history, or here for standard input)")
 	return command
 }
 
@@ -54,7 +55,7 @@ func drawTimeline(command *cobra.Command, path, out string) error {
 	config := scenario.OracleConfig()
 	config.Minimum = linearizability.DefaultConfig().Minimum
 	verdict := judge.Check(recorded.History, recorded.Limits(config))
-	reads, links, err := timeline.Reads(recorded.History, config)
+	reads, links, err := timeline.Reads(recorded.History, config, filepath.Base(out))
 	if err != nil {
 		return err
 	}

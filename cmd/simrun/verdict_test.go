@@ -21,8 +21,8 @@ func TestEachVerdictHasItsExitCode(t *testing.T) {
 		code      int
 		says      []string
 	}{
-		"passed":       {"--seed 7", exitPassed, []string{"PASSED  seed 7", "artefacts in "}},
-		"failed":       {"--seed 7 --target forgetful", exitFailed, []string{"Reproduce with: simrun --seed 7 --target forgetful\n", "artefacts in "}},
+		"passed":       {"--seed 7", exitPassed, []string{"PASSED  seed 7", "artifacts in "}},
+		"failed":       {"--seed 7 --target forgetful", exitFailed, []string{"again: simrun --seed 7 --target forgetful\n", "artifacts in "}},
 		"inconclusive": {"--seed 7 --operations 1", exitInconclusive, []string{"INCONCLUSIVE  seed 7"}},
 	} {
 		t.Run(verdict, func(t *testing.T) {

@@ -20,9 +20,10 @@ func verifyCommand() *cobra.Command {
 			"--processes fresh ones, half of these at once. Every other fresh one runs in place, as with --no-fork,\n" +
 			"and the rest in a copy of a world that has booted, whatever --no-fork says of the workers. If a seed was\n" +
 			"two different runs, it says in which decision they part, and where each was then.",
-		Args: cobra.NoArgs,
+		Example: "  simrun verify --seeds 1-200 --scenario storm --faults every",
+		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			config, err := flags.config()
+			config, err := flags.config(command.ErrOrStderr())
 			if err != nil {
 				return err
 			}

@@ -174,7 +174,7 @@ func TestARunWhoseProcessDiesLeavesAFolder(t *testing.T) {
 	code, stdout, stderr := simrun(t, "--seed", "3", "--target", "panicking", "--out", folder)
 	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
 	folder = filepath.Join(folder, "panicking-minute-3")
-	require.Contains(t, stdout, "artefacts in "+folder)
+	require.Contains(t, stdout, "artifacts in "+folder)
 	require.Contains(t, content(t, folder, "report.txt"), "panic: the panicking target panics")
 	require.NotEmpty(t, content(t, folder, "plan.txt"))
 	recorded, err := scenario.Load(folder)

@@ -135,3 +135,16 @@ func TestResultsHoldNothingOfOneMachineOrSeed(t *testing.T) {
 	require.Zero(t, h.Spec.Seed)
 	require.Equal(t, "simrun --seed 5 --scenario calm", h.Reproduce(5))
 }
+
+// A campaign does not begin among the artifacts of one whose results were moved away: it
+// would write over those of the same seeds.
+func TestACampaignDoesNotBeginAmongOtherArtifacts(t *testing.T) {
+	folder, h := t.TempDir(), header(6, 1, 2)
+	write(t, folder, h, 1)
+	require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtefactsFolder(folder), "cacher-minute-1"), 0o700))
+	require.Equal(t, []uint64{1}, held(t, folder, h), "it goes on among its own")
+	require.NoError(t, os.Remove(filepath.Join(folder, h.FileName())))
+	_, err := campaign.Open(folder, h, func(campaign.Result) {})
+	require.ErrorIs(t, err, campaign.ErrResults)
+	require.ErrorContains(t, err, "give another --out")
+}

@@ -3,16 +3,16 @@
 package selfbuild
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
+
+	"golang.org/x/mod/module"
 
 	"github.com/watchsim/watchsim/cluster/released"
 	"github.com/watchsim/watchsim/search/mutant"
@@ -22,43 +22,33 @@ import (
 // Command is the package that is built.
 const Command = "./cmd/simrun"
 
-// ErrNoSource means that the project's source is not where this binary was
-// built from.
-var ErrNoSource = errors.New("the source of watchsim is not where this binary was built from")
-
-// Source is the folder of the module that this binary was built from.
-func Source() (string, error) {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok || !filepath.IsAbs(file) {
-		return "", fmt.Errorf("%w: it was built with -trimpath; clone the repository and run `make build` there", ErrNoSource)
-	}
-	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
-	if _, err := os.Stat(filepath.Join(root, "go.mod")); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w: expected %s, found nothing; clone the repository and run `make build` there", ErrNoSource, root)
-	}
-	return root, nil
-}
+// Progress is told of each package that a build compiles. What is built already is not.
+type Progress func(pkg string)
 
 // Build builds the command, with mutants applied, into the user's cache folder,
 // and returns the path of the binary. The go command's own cache makes this
 // quick when nothing has changed.
-func Build(mutants ...mutant.Mutant) (string, error) {
+func Build(progress Progress, mutants ...mutant.Mutant) (string, error) {
 	source, err := Source()
 	if err != nil {
 		return "", err
 	}
 	name, patches := applied(mutants)
-	return build(source, Command, name, patches)
+	return build(source, Command, name, patches, progress)
 }
 
 // BuildReleased builds the worker of a release, as Build does the command.
-func BuildReleased(release released.Release, mutants ...mutant.Mutant) (string, error) {
+func BuildReleased(progress Progress, release released.Release, mutants ...mutant.Mutant) (string, error) {
 	source, err := Source()
 	if err != nil {
 		return "", err
 	}
+	dir, err := releaseDir(source, release)
+	if err != nil {
+		return "", err
+	}
 	name, patches := applied(mutants)
-	return build(release.Dir(source), released.Worker, name, patches)
+	return build(dir, released.Worker, name, patches, progress)
 }
 
 // applied is a name for a build with mutants, and their edits.
@@ -84,12 +74,12 @@ func BuildSwitched(mutants []mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return build(source, Command, "switched", patches)
+	return build(source, Command, "switched", patches, nil)
 }
 
 // build builds a command with edits, in the module whose go.mod is in source, under a
 // name in the cache folder.
-func build(source, command, name string, patches []overlay.Patch) (string, error) {
+func build(source, command, name string, patches []overlay.Patch, progress Progress) (string, error) {
 	toolchain, err := overlay.Installed()
 	if err != nil {
 		return "", err
@@ -103,23 +93,46 @@ func build(source, command, name string, patches []overlay.Patch) (string, error
 		return "", err
 	}
 	binary := filepath.Join(dir, "simrun")
-	arguments := append([]string{"build", "-o", binary}, made.Flags()...)
+	arguments := append([]string{"build", "-v", "-o", binary}, made.Flags()...)
 	build := exec.Command("go", append(arguments, command)...)
 	build.Dir = source
 	// A process that is copied may have no thread that Go did not start.
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build %s with the toolchain overlay: %w\n%s", command, err, out)
+	said := &listener{progress: progress}
+	build.Stdout, build.Stderr = said, said
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("cannot build %s with the toolchain overlay: %w\n%s", command, err, said.errors.Bytes())
 	}
 	return binary, nil
 }
 
+// listener tells the packages that `go build -v` names from what else it says.
+type listener struct {
+	progress Progress
+	line     []byte
+	errors   bytes.Buffer
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	for chunk := range bytes.Lines(p) {
+		if l.line = append(l.line, chunk...); chunk[len(chunk)-1] != '\n' {
+			continue
+		}
+		name := string(bytes.TrimSuffix(l.line, []byte("\n")))
+		switch {
+		case module.CheckImportPath(name) != nil:
+			l.errors.Write(l.line)
+		case l.progress != nil:
+			l.progress(name)
+		}
+		l.line = l.line[:0]
+	}
+	return len(p), nil
+}
+
 // cacheDir is a folder for one checkout and one kind of build.
 func cacheDir(source, name string) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
-	}
+	cache, err := userCache()
 	sum := sha256.Sum256([]byte(source))
-	return filepath.Join(cache, "watchsim", hex.EncodeToString(sum[:6]), name), nil
+	return filepath.Join(cache, hex.EncodeToString(sum[:6]), name), err
 }

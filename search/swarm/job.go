@@ -35,6 +35,8 @@ type Job struct {
 	Stop    bool          `json:"stop,omitempty"`
 	// Log is the file for what is logged, an absolute path; empty for none.
 	Log string `json:"log,omitempty"`
+	// Verbose asks for a report that says all that is known of the run.
+	Verbose bool `json:"verbose,omitempty"`
 	// Choices asks for every decision of a run that explores.
 	Choices bool `json:"choices,omitempty"`
 	// Details asks for what a smaller run is made from.
@@ -125,15 +127,11 @@ type Answer struct {
 
 // Reply is what becomes of a copy: its answer, or why there is none.
 type Reply struct {
-	Answer json.RawMessage `json:"answer,omitempty"`
-	Died   string          `json:"died,omitempty"`
-	Cause  fork.Cause      `json:"cause,omitempty"`
-	// Outside means that something else than the run ended its process, Late that it
-	// took too long on the clock.
-	Outside   bool          `json:"outside,omitempty"`
-	Late      bool          `json:"late,omitempty"`
-	Processor time.Duration `json:"processor"`
-	Memory    int64         `json:"memory"`
+	Answer    json.RawMessage `json:"answer,omitempty"`
+	Died      string          `json:"died,omitempty"`
+	Cause     fork.Cause      `json:"cause,omitempty"`
+	Processor time.Duration   `json:"processor"`
+	Memory    int64           `json:"memory"`
 }
 
 // Read returns the answer. The error is ErrDied if the run ended its process, and
@@ -141,9 +139,9 @@ type Reply struct {
 func (r Reply) Read(seed uint64) (Answer, error) {
 	answer := Answer{Processor: r.Processor, Memory: r.Memory}
 	switch {
-	case r.Outside:
+	case r.Cause.Outside():
 		return answer, died(ErrOutside, seed, r.Cause, r.Died)
-	case r.Late:
+	case r.Cause == fork.TookTooLong:
 		return answer, died(errLate, seed, r.Cause, r.Died)
 	case r.Died != "":
 		return answer, died(ErrDied, seed, r.Cause, r.Died)

@@ -75,11 +75,11 @@ func Once(ctx context.Context, binary string, job Job, limits Limits) (Answer, e
 	return pool.Do(ctx, job)
 }
 
-// maxTries is how often a job is done whose process the machine ends.
+// maxTries is how often a job is done whose process is ended from outside.
 const maxTries = 3
 
 // retry has a job done. If its worker ends without the run being at fault, another one does
-// it; that both end is a failure of the run, unless the machine ended them.
+// it; that both end is a failure of the run, unless they are ended from outside.
 func (p *Pool) retry(ctx context.Context, job Job) (Answer, error) {
 	job.InPlace = job.InPlace || job.Log != ""
 	job.Limits = p.limits.Run
@@ -102,6 +102,20 @@ func (p *Pool) retry(ctx context.Context, job Job) (Answer, error) {
 		answer.Notes = append(notes, answer.Notes...)
 		return answer, err
 	}
+}
+
+// outside is ErrOutside if a copy of the run that was to go on in another way was ended
+// from outside.
+func (a Answer) outside(seed uint64) error {
+	for _, replies := range a.Forks {
+		for _, reply := range replies {
+			if reply.Cause.Outside() {
+				_, err := reply.Read(seed)
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // try has a worker do a job. One whose run went on in the worker itself does no other.

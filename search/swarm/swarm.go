@@ -37,7 +37,7 @@ type Config struct {
 	First, Last uint64
 	// Skip says which of these Run leaves out; nil for none.
 	Skip func(seed uint64) bool
-	// Out is the folder under which failing runs leave their artefacts; KeepAll
+	// Out is the folder under which failing runs leave their artifacts; KeepAll
 	// makes all runs do so.
 	Out     string
 	KeepAll bool
@@ -47,6 +47,8 @@ type Config struct {
 	Resumes bool
 	// InPlace has each run be that of a worker of its own, instead of a copy of one.
 	InPlace bool
+	// Verbose asks for reports that say all that is known of a run.
+	Verbose bool
 	Limits  Limits
 }
 
@@ -56,7 +58,7 @@ type Outcome struct {
 	Report  string
 	// Notes say what went wrong on the way and was put right, a sentence each.
 	Notes []string
-	// Err is what went wrong besides: no verdict, no artefacts, a seed that was two
+	// Err is what went wrong besides: no verdict, no artifacts, a seed that was two
 	// different runs, which is ErrNotDeterministic, or one whose process the machine
 	// ended each time, which is ErrOutside and has no verdict. A run that ended its own
 	// process is none of these but a failure of the seed.
@@ -93,7 +95,7 @@ func (c Config) seeds() func() (uint64, bool) {
 func (c Config) run(ctx context.Context, pool *Pool, seed uint64) (Outcome, error) {
 	spec := c.Spec
 	spec.Seed = seed
-	job := Job{Spec: spec, InPlace: c.InPlace}
+	job := Job{Spec: spec, InPlace: c.InPlace, Verbose: c.Verbose}
 	if c.KeepAll {
 		var err error
 		if job.Folder, err = c.folder(spec); err != nil {
@@ -106,8 +108,8 @@ func (c Config) run(ctx context.Context, pool *Pool, seed uint64) (Outcome, erro
 	case err != nil && ctx.Err() != nil:
 		return Outcome{}, ctx.Err()
 	case err != nil && !errors.Is(err, ErrDied):
-		_ = os.Remove(job.Folder) // if nothing was written
 		outcome = Outcome{Err: err}
+		_ = os.Remove(job.Folder) // if nothing was written
 	case err != nil || answer.Verdict.Outcome == linearizability.Failed && job.Folder == "":
 		outcome = c.confirm(ctx, job, answer, err)
 	}
@@ -115,7 +117,7 @@ func (c Config) run(ctx context.Context, pool *Pool, seed uint64) (Outcome, erro
 	return outcome, nil
 }
 
-// confirm repeats a failure in a fresh worker, which writes the artefacts
+// confirm repeats a failure in a fresh worker, which writes the artifacts
 // first. Whatever becomes of that, the failure itself is not lost.
 func (c Config) confirm(ctx context.Context, job Job, first Answer, died error) Outcome {
 	spec := job.Spec
@@ -146,25 +148,21 @@ func (c Config) confirm(ctx context.Context, job Job, first Answer, died error) 
 		known.Err = err
 		return known
 	}
-	outcome := confirmed(spec, first, died, second)
-	outcome.Notes = second.Notes
-	return outcome
+	return confirmed(spec, first, died, second)
 }
 
 // confirmed compares a failure with its repetition.
 func confirmed(spec scenario.Spec, first Answer, died error, second Answer) Outcome {
+	outcome := Outcome{Verdict: second.Verdict, Report: second.Report, Notes: second.Notes}
 	switch {
-	case errors.Is(died, errLate):
-		return Outcome{Verdict: second.Verdict, Report: second.Report}
+	case errors.Is(died, errLate): // the machine was busy
 	case died != nil:
-		return Outcome{Verdict: second.Verdict, Report: second.Report,
-			Err: fmt.Errorf("%w: seed %d ended its process, but not in a fresh one: %w", ErrNotDeterministic, spec.Seed, died)}
+		outcome.Err = fmt.Errorf("%w: seed %d ended its process, but not in a fresh one: %w", ErrNotDeterministic, spec.Seed, died)
 	case second.Verdict.Hash != first.Verdict.Hash:
-		return Outcome{Verdict: second.Verdict, Report: second.Report,
-			Err: fmt.Errorf("%w: seed %d: expected the hash %s of the first run, found %s in a fresh process",
-				ErrNotDeterministic, spec.Seed, first.Verdict.Hash, second.Verdict.Hash)}
+		outcome.Err = fmt.Errorf("%w: seed %d: expected the hash %s of the first run, found %s in a fresh process",
+			ErrNotDeterministic, spec.Seed, first.Verdict.Hash, second.Verdict.Hash)
 	}
-	return Outcome{Verdict: second.Verdict, Report: second.Report}
+	return outcome
 }
 
 // dead is the verdict on a run that ended its process.
@@ -176,21 +174,7 @@ func dead(spec scenario.Spec, err error) scenario.Verdict {
 	}
 }
 
-// outside is ErrOutside if the machine ended a copy of the run that was to go on in
-// another way.
-func (a Answer) outside(seed uint64) error {
-	for _, replies := range a.Forks {
-		for _, reply := range replies {
-			if reply.Outside {
-				_, err := reply.Read(seed)
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// folder makes the folder for the artefacts of a run.
+// folder makes the folder for the artifacts of a run.
 func (c Config) folder(spec scenario.Spec) (string, error) {
 	path := filepath.Join(c.Out, spec.Name())
 	if !c.Resumes {

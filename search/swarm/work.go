@@ -303,7 +303,7 @@ func (w *worker) explain(ended fork.Ended) {
 	if err != nil {
 		died += "\nwhat is known of the run could not be written: " + err.Error()
 	}
-	line, _ := json.Marshal(Reply{Died: died, Cause: ended.Cause(), Outside: ended.Outside(), Late: ended.Late(), Processor: ended.Processor, Memory: ended.Memory})
+	line, _ := json.Marshal(Reply{Died: died, Cause: ended.Cause(), Processor: ended.Processor, Memory: ended.Memory})
 	w.copy.Leave(append(line, '\n'))
 }
 
@@ -377,9 +377,8 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 	}
 	verdict := run.Judge()
 	verdict.Folder = job.Folder
-	report := run.Report(verdict)
 	if job.Folder != "" {
-		if err := errors.Join(verdict.WriteVerdict(job.Folder, report), run.WriteTimeline(job.Folder, verdict)); err != nil {
+		if err := errors.Join(verdict.WriteVerdict(job.Folder, run.Report(verdict, true)), run.WriteTimeline(job.Folder, verdict)); err != nil {
 			return Answer{}, err
 		}
 	}
@@ -389,7 +388,7 @@ func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 		}
 	}
 	answer := Answer{
-		Verdict: verdict, Report: report, Diverged: run.Result.Diverged, Began: run.Began,
+		Verdict: verdict, Report: run.Report(verdict, job.Verbose), Diverged: run.Result.Diverged, Began: run.Began,
 		Looks: w.looks, Explored: w.explored(run),
 	}
 	if job.Details {

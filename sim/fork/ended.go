@@ -28,20 +28,6 @@ type Ended struct {
 	limits Limits
 }
 
-// Late reports whether the copy was killed because it exceeded its wall-clock time, which a
-// busy machine can cause.
-func (e Ended) Late() bool { return e.late }
-
-// Outside reports whether the environment has ended the copy: a SIGKILL that no limit
-// explains, or a machine without memory.
-func (e Ended) Outside() bool {
-	if e.late || e.Well() {
-		return false
-	}
-	killed := e.signal == unix.SIGKILL && e.Processor < e.limits.Processor
-	return killed || e.lacksMemory() && !e.overMemory()
-}
-
 func (e Ended) says(text string) bool { return bytes.Contains(e.Output, []byte(text)) }
 
 // lacksMemory reports whether the copy was refused memory.
@@ -81,6 +67,10 @@ const (
 	Panicked      Cause = "panicked"
 	Exited        Cause = "exited"
 )
+
+// Outside reports whether something else than what the copy did has ended it: a SIGKILL
+// that no limit explains, or a machine without memory.
+func (c Cause) Outside() bool { return c == Killed || c == MachineMemory }
 
 // Cause returns how the copy ended, if it did not end well.
 func (e Ended) Cause() Cause {

@@ -1,0 +1,151 @@
+package selfbuild
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/mod/module"
+
+	"github.com/watchsim/watchsim/cluster/released"
+)
+
+// project is the module of this project.
+const project = "github.com/watchsim/watchsim"
+
+// ErrNoSource means that the project's source is not where this binary was
+// built from, and cannot be had.
+var ErrNoSource = errors.New("the source of watchsim is not where this binary was built from")
+
+// Source is the folder of the module that this binary was built from. For a binary that
+// `go install` has built that is a copy of what lies in the module cache, whose files the
+// go command refuses to overlay.
+func Source() (string, error) {
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	if _, version, installed := strings.Cut(filepath.Base(root), "@"); installed {
+		return installedSource(version)
+	}
+	if !filepath.IsAbs(file) {
+		return "", fmt.Errorf("%w: it was built with -trimpath; clone the repository and run `make build` there", ErrNoSource)
+	}
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: expected %s, found nothing; clone the repository and run `make build` there", ErrNoSource, root)
+	}
+	return root, nil
+}
+
+// installedSource is the copy of a version of the project, which is made on first use.
+func installedSource(version string) (string, error) {
+	copies, err := copiesDir()
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(copies, version)
+	return source, copyModule(project, version, source)
+}
+
+// copiesDir holds a copy of the project for each version that was installed.
+func copiesDir() (string, error) {
+	cache, err := userCache()
+	return filepath.Join(cache, "source"), err
+}
+
+// releaseDir is the folder of a release's module in the project's source. A module does
+// not include those inside of it: a copy of an installed version gets them on first use.
+func releaseDir(source string, release released.Release) (string, error) {
+	copies, err := copiesDir()
+	if err != nil || filepath.Dir(source) != copies {
+		return release.Dir(source), err
+	}
+	for _, one := range released.All() { // each may need the others
+		dir := one.Dir(source)
+		inside, err := filepath.Rel(source, dir)
+		if err != nil {
+			return "", err
+		}
+		if err := copyModule(project+"/"+filepath.ToSlash(inside), filepath.Base(source), dir); err != nil {
+			return "", err
+		}
+	}
+	return release.Dir(source), nil
+}
+
+// copyModule copies a version of a module to a folder, unless it is there already. The go
+// command downloads it if need be.
+func copyModule(path, version, dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	found, err := download(path, version)
+	if err != nil {
+		return fmt.Errorf("%w: expected the module %s@%s, which `go mod download` does not find: %w; clone the repository and run `make build` there", ErrNoSource, path, version, err)
+	}
+	// Whoever looks meanwhile sees nothing, or all of it.
+	temporary, err := os.MkdirTemp(filepath.Dir(dir), ".copy-")
+	if err == nil {
+		defer os.RemoveAll(temporary)
+		err = os.CopyFS(filepath.Join(temporary, "module"), os.DirFS(found))
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(temporary, "module"), dir)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was faster
+	}
+	return err
+}
+
+// download has the go command download a module. One inside of the project is known by
+// the commit of a version, where it has no tag of its own.
+func download(path, version string) (string, error) {
+	versions := []string{version}
+	if commit, err := module.PseudoVersionRev(version); err == nil {
+		versions = append(versions, commit)
+	} else if origin, err := goModDownload(project, version); err == nil && origin.Origin.Hash != "" {
+		versions = append(versions, origin.Origin.Hash)
+	}
+	var failed error
+	for _, version := range versions {
+		found, err := goModDownload(path, version)
+		if err == nil {
+			return found.Dir, nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return "", failed
+}
+
+// downloaded is what `go mod download` says.
+type downloaded struct {
+	Dir, Error string
+	Origin     struct{ Hash string }
+}
+
+func goModDownload(path, version string) (found downloaded, err error) {
+	command := exec.Command("go", "mod", "download", "-json", path+"@"+version)
+	command.Dir = os.TempDir() // outside of any module
+	out, err := command.Output()
+	if jsonErr := json.Unmarshal(out, &found); jsonErr == nil && found.Error != "" {
+		return found, errors.New(found.Error)
+	}
+	return found, err
+}
+
+// userCache is the folder for what this project keeps for the user.
+func userCache() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
+	}
+	return filepath.Join(cache, "watchsim"), nil
+}
