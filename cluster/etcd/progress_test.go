@@ -17,7 +17,7 @@ import (
 // progress request that was made before the watch existed.
 //
 // It asserts what etcd does, not what etcd promises: when it fails, etcd has been
-// mended, and the finding wants an end.
+// fixed, and the finding can be closed.
 func TestProgressOvertakesTheEventsOfANewWatch(t *testing.T) {
 	member, client, _ := startSingle(t)
 	stream, err := etcdserverpb.NewWatchClient(client.ActiveConnection()).Watch(testContext(t))

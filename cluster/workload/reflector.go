@@ -26,7 +26,7 @@ type reflector struct {
 	selector model.Selector
 	limit    int64
 
-	// rv is the last RV seen, 0 before the first list. unavailable is whether
+	// rv is the last RV seen, 0 before the first list. unavailable reports whether
 	// the server could not serve a list at rv, so that the next one must be a
 	// most-recent one.
 	rv          int64

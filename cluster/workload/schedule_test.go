@@ -66,7 +66,7 @@ func TestFollowKeepsToTheScheduleAndItsBudget(t *testing.T) {
 	})
 }
 
-func TestBackoffDoublesUpToItsMost(t *testing.T) {
+func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := backoff{first: 100 * time.Millisecond, most: time.Second}
 		random := streams(1)("backoff")

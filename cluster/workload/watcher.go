@@ -19,9 +19,9 @@ type watcher struct {
 	consumer *consumer
 	backoff  backoff
 	stalls   bool
-	// careless draws which streams scribble on what they get, one number each.
+	// careless draws which streams mutate what they get, one number each.
 	careless  *rand.Rand
-	scribbles *numbers // what careless reads from
+	mutations *numbers // what careless reads from
 }
 
 // maxStalledStream is the longest a stalled watcher keeps a stream: long enough to be in the
@@ -31,7 +31,7 @@ const maxStalledStream = 8 * time.Second
 func (w *watcher) run() {
 	if w.part != nil {
 		w.takePart(w.alive, func(step Step) {
-			w.scribbles.seek(step.Number - 1)
+			w.mutations.seek(step.Number - 1)
 			w.watch(w.anyServer())
 		})
 		return

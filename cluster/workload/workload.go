@@ -124,8 +124,8 @@ func (w *Workload) Start() {
 func (w *Workload) newWatcher(kind string, index int) *watcher {
 	watcher := &watcher{client: w.newClient(kind, index), backoff: w.newBackoff()}
 	watcher.consumer = newConsumer(watcher.random)
-	watcher.scribbles = w.newNumbers(watcher.name + "/scribbles")
-	watcher.careless = rand.New(watcher.scribbles)
+	watcher.mutations = w.newNumbers(watcher.name + "/scribbles")
+	watcher.careless = rand.New(watcher.mutations)
 	return watcher
 }
 

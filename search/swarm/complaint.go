@@ -15,8 +15,8 @@ type complaint struct {
 	panicked bool
 }
 
-// complaintMost is how much of it is kept, in bytes.
-const complaintMost = 6 << 10
+// maxComplaint is how much of it is kept, in bytes.
+const maxComplaint = 6 << 10
 
 // fatalPrefixes begin the line in which the Go runtime, or its race detector, says
 // why it ends.
@@ -26,7 +26,7 @@ func (c *complaint) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for chunk := range bytes.Lines(p) {
-		if room := complaintMost - len(c.line); room > 0 {
+		if room := maxComplaint - len(c.line); room > 0 {
 			c.line = append(c.line, chunk[:min(room, len(chunk))]...)
 		}
 		if chunk[len(chunk)-1] == '\n' {
@@ -43,7 +43,7 @@ func (c *complaint) endLine() {
 			c.text.Reset()
 		}
 	}
-	if room := complaintMost - c.text.Len(); room > 0 {
+	if room := maxComplaint - c.text.Len(); room > 0 {
 		c.text.Write(c.line[:min(room, len(c.line))])
 	}
 	c.line = c.line[:0]

@@ -9,8 +9,8 @@ import (
 )
 
 func TestComplaintIsAboutThePanic(t *testing.T) {
-	logged := strings.Repeat("W1120 a library warns\n", 2*complaintMost/20)
-	stack := strings.Repeat("\tfile.go:1\n", complaintMost)
+	logged := strings.Repeat("W1120 a library warns\n", 2*maxComplaint/20)
+	stack := strings.Repeat("\tfile.go:1\n", maxComplaint)
 	for name, row := range map[string]struct {
 		written, begins string
 	}{
@@ -21,7 +21,7 @@ func TestComplaintIsAboutThePanic(t *testing.T) {
 		"data race":   {logged + "==================\nWARNING: DATA RACE\nWrite at\n" + stack, "WARNING: DATA RACE\nWrite at"},
 		"two panics":  {"panic: first\npanic: second\n", "panic: first\npanic: second"},
 		"cut short":   {logged + "panic: no newline", "panic: no newline"},
-		"no newlines": {strings.Repeat("x", 3*complaintMost), "xxx"},
+		"no newlines": {strings.Repeat("x", 3*maxComplaint), "xxx"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole, pieces := &complaint{}, &complaint{}
@@ -32,7 +32,7 @@ func TestComplaintIsAboutThePanic(t *testing.T) {
 			}
 			require.True(t, strings.HasPrefix(whole.String(), row.begins), whole.String())
 			require.Equal(t, whole.String(), pieces.String())
-			require.LessOrEqual(t, len(whole.String()), complaintMost)
+			require.LessOrEqual(t, len(whole.String()), maxComplaint)
 		})
 	}
 }

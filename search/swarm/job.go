@@ -86,16 +86,16 @@ type Way struct {
 	Whole bool `json:"whole,omitempty"`
 }
 
-// recordsMost bounds the trace that the decisions of a run's folder are taken from:
+// maxRecords bounds the trace that the decisions of a run's folder are taken from:
 // 256 MiB, which is given back when they are written.
-const recordsMost = 2 << 20
+const maxRecords = 2 << 20
 
 // traceRecords is how long a trace the job needs, 0 for all of it.
 func (j Job) traceRecords() int {
 	if j.Trace != "" || j.Details {
 		return 0
 	}
-	return recordsMost
+	return maxRecords
 }
 
 // Answer is what a worker says of a job.

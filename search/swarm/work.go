@@ -22,8 +22,8 @@ import (
 	"github.com/watchsim/watchsim/sim/fork"
 )
 
-// lineMost bounds a line of the protocol; a tape is the largest part of one.
-const lineMost = 256 << 20
+// maxLine bounds a line of the protocol; a tape is the largest part of one.
+const maxLine = 256 << 20
 
 // judgeMemory is the size of the heap above which garbage is collected while a run is
 // judged, in bytes. Before, the run itself says when.
@@ -41,7 +41,7 @@ func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target,
 	runtime.MemProfileRate = 0    // nobody reads it
 	_, _ = json.Marshal(Answer{}) // what there is to learn of these types, no copy has to
 	w := &worker{lines: bufio.NewScanner(in), out: out}
-	w.lines.Buffer(make([]byte, 64<<10), lineMost)
+	w.lines.Buffer(make([]byte, 64<<10), maxLine)
 	if !w.lines.Scan() {
 		return w.lines.Err()
 	}

@@ -286,7 +286,7 @@ func TestBadUsageIsOneSentence(t *testing.T) {
 	}
 }
 
-func TestReleasedCodeIsMendedWhileBugsAreHuntedInIt(t *testing.T) {
+func TestReleasedCodeIsFixedWhileBugsAreHuntedInIt(t *testing.T) {
 	require.Equal(t, "A01,fix-finding-1,fix-finding-2", switches("A01", "kubernetes"))
 	require.Equal(t, "fix-finding-1,fix-finding-2", switches("", "kubernetes"))
 	require.Equal(t, "fix-finding-1", switches("fix-finding-1", "kubernetes"), "a fix alone, to measure its effect")

@@ -25,7 +25,7 @@ type runner func(ctx context.Context, on string, spec scenario.Spec) (verdict, t
 
 // fixes are switched on in released code with bugs of its own while others are hunted
 // in it. An edit makes another run of a seed, in which they may show although the seed
-// passes without the edit. Finding 3 is rare, and to mend it would hide expired-retry.
+// passes without the edit. Finding 3 is rare, and fixing it would hide expired-retry.
 var fixes = map[string][]string{
 	"kubernetes": {"fix-finding-1", "fix-finding-2"},
 	"cacher":     {"fix-finding-2"},

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// controlMost is how long the tests of a package may take without an edit, and
-	// longerMost how many times as long as that with one.
-	controlMost = 15 * time.Minute
-	longerMost  = 4
-	// longerLeast comes on top, for packages whose tests take no time.
-	longerLeast = time.Minute
+	// maxControl is how long the tests of a package may take without an edit, and
+	// maxLonger how many times as long as that with one.
+	maxControl = 15 * time.Minute
+	maxLonger  = 4
+	// minLonger comes on top, for packages whose tests take no time.
+	minLonger = time.Minute
 )
 
 // unnamed stands for tests that a process with a panic did not get to tell of.
@@ -64,7 +64,7 @@ func (h *hunter) suite(ctx context.Context, pkg string, mutants []mutant.Mutant)
 		return err
 	}
 	defer tests.remove()
-	control, err := tests.run(ctx, "", nil, controlMost)
+	control, err := tests.run(ctx, "", nil, maxControl)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ type suiteRunner interface {
 // notice returns the tests that fail with an edit, do so again, and do not without it;
 // and the seconds on the clock that the first run took.
 func notice(ctx context.Context, tests suiteRunner, m mutant.Mutant, control suiteRun) (red []string, seconds float64, err error) {
-	most := longerMost*control.took + longerLeast
+	most := maxLonger*control.took + minLonger
 	first, err := tests.run(ctx, m.Name, nil, most)
 	if err != nil {
 		return nil, 0, err

@@ -139,13 +139,13 @@ func canBreak(m mutant.Mutant, v verdict) bool {
 	return len(m.Breaks) == 0 || !slices.ContainsFunc(v.guarantees(), func(name string) bool { return !slices.Contains(m.Breaks, name) })
 }
 
-// slowMost is how often a run is tried that real time was too short for.
-const slowMost = 3
+// maxSlow is how often a run is tried that real time was too short for.
+const maxSlow = 3
 
 // passesWithout runs a seed that failed without the bug. Released code has bugs of
 // its own, and a failure that needs no edit is none of the edit's.
 func (h *hunter) passesWithout(ctx context.Context, spec scenario.Spec) (passes bool, used time.Duration, err error) {
-	for range slowMost {
+	for range maxSlow {
 		v, spent, err := h.run(ctx, "", spec)
 		used += spent
 		if err != nil || !v.tooSlow() {

@@ -27,7 +27,7 @@ func Run(t *testing.T, newTarget func() target.Target) {
 		{"DeliveredObjectsAreIsolated", testDeliveredObjectsAreIsolated},
 		{"TheCacherCountsItsWatchers", testTheCacherCountsItsWatchers},
 		{"TheWindowIsWhatWatchesCanGoOnFrom", testTheWindowIsWhatWatchesCanGoOnFrom},
-		{"ScribblingHarmsNobody", testScribblingHarmsNobody},
+		{"MutatingConsumers", testMutatingConsumers},
 		{"WritesAndReads", testWritesAndReads},
 		{"ListsSelectAndPage", testListsSelectAndPage},
 		{"RequestsThatAreRefused", testRequestsThatAreRefused},

@@ -192,10 +192,10 @@ func testTheCacherCountsItsWatchers(t *testing.T, newTarget func() target.Target
 	}
 }
 
-// testScribblingHarmsNobody is Isolated in small: four streams scribble on
+// testMutatingConsumers is Isolated in small: four streams mutate
 // everything they get, one does not, and nothing of it is seen, not even by a
 // watch that starts later.
-func testScribblingHarmsNobody(t *testing.T, newTarget func() target.Target) {
+func testMutatingConsumers(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	start := f.create(object("n", "z", "0")).RV
 	var watches []target.Watch

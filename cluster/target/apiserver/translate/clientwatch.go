@@ -16,9 +16,9 @@ type ClientWatch struct {
 	cancel context.CancelFunc
 	inner  watch.Interface
 	failed bool // an ERROR event was delivered; used by Next alone
-	// scribbles is the stream in whose name delivered pods are written over, 0
+	// mutator is the stream in whose name delivered pods are written over, 0
 	// for none.
-	scribbles int
+	mutator int
 }
 
 // NewClientWatch makes it of the watch that the cache returned for ctx, which cancel
@@ -26,7 +26,7 @@ type ClientWatch struct {
 func NewClientWatch(ctx context.Context, cancel context.CancelFunc, inner watch.Interface, stream *model.Stream) *ClientWatch {
 	w := &ClientWatch{ctx: ctx, cancel: cancel, inner: inner}
 	if stream.Mutates {
-		w.scribbles = stream.ID
+		w.mutator = stream.ID
 	}
 	return w
 }
@@ -41,7 +41,7 @@ func (w *ClientWatch) Stop() {
 func (w *ClientWatch) Next() (model.Event, model.CloseReason, bool) {
 	if event, ok := <-w.inner.ResultChan(); ok {
 		w.failed = w.failed || event.Type == watch.Error
-		return EventOf(event, w.scribbles), "", true
+		return EventOf(event, w.mutator), "", true
 	}
 	// Releases what the stream holds where it was the server that ended it.
 	reason := w.reason()

@@ -10,7 +10,7 @@
 //   - clientwatch.go: a watch of the cache as a stream of a client
 //   - listerwatcher.go: client-go's lists and watches as operations and streams
 //   - informerwatch.go: a stream of a client as a watch for client-go's informers
-//   - scribble.go: what a careless consumer does to the pods it got
+//   - mutate.go: what a careless consumer does to the pods it got
 //   - upstream.go: the storage below a cache, which tells where the cache is and fails on demand
 //   - injection.go: stored values that cannot be read for a while
 package translate

@@ -15,9 +15,9 @@ import (
 // InitialEventsEnd is the annotation of the bookmark after the last initial event.
 const InitialEventsEnd = "k8s.io/initial-events-end"
 
-// EventOf converts an event of the API, and then scribbles on what it was made
+// EventOf converts an event of the API, and then mutates what it was made
 // from if a stream is given.
-func EventOf(event watch.Event, scribbles int) model.Event {
+func EventOf(event watch.Event, mutator int) model.Event {
 	converted := model.Event{Type: model.EventType(event.Type)}
 	if event.Type == watch.Error {
 		err := apierrors.FromObject(event.Object)
@@ -36,8 +36,8 @@ func EventOf(event watch.Event, scribbles int) model.Event {
 	}
 	object := ObjectOf(pod)
 	converted.Object = &object
-	if scribbles != 0 {
-		scribble(pod, scribbles)
+	if mutator != 0 {
+		mutate(pod, mutator)
 	}
 	return converted
 }

@@ -11,7 +11,7 @@ import (
 func TestAScribbleReachesAllThatAPodShares(t *testing.T) {
 	stored := PodOf(&model.Object{Name: "a", Value: "v", Labels: map[string]string{"app": "web"}})
 	delivered := *stored // a shallow copy, as a careless cache would deliver
-	scribble(&delivered, 9)
+	mutate(&delivered, 9)
 	seen := ObjectOf(stored)
 	by, found := model.MutatedBy(&seen)
 	require.True(t, found)
