@@ -76,7 +76,7 @@ func exploreCommand() *cobra.Command {
 	}
 	set := command.Flags()
 	set.StringVar(&flags.strategy, "strategy", byExhaustion, "`name` of the strategy: random, pct, exhaustive or branch")
-	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most departures from the plain schedule")
+	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most deviations from the plain schedule")
 	set.BoolVar(&flags.skipKnown, "skip-known", true, "exhaustive: do not depart again in a way that was tried from the same state; false takes nothing on trust of what a state is made of")
 	set.IntVar(&flags.depth, "depth", 3, "pct: how many ordering constraints the bug is thought to need")
 	set.StringVar(&flags.scope, "scope", "", "`prefix` of the names of functions whose synchronisation points are explored, or all (default: the target's cache)")
@@ -134,7 +134,7 @@ func (f *exploreFlags) search(seed uint64) (explore.Strategy, error) {
 	case f.runs < 0 || f.failures < 0 || f.budget < 0:
 		return nil, fmt.Errorf("expected limits of 0 or more, found --runs %d --failures %d --budget %v", f.runs, f.failures, f.budget)
 	case f.bound < 0:
-		return nil, fmt.Errorf("--bound: expected 0 or more departures, found %d", f.bound)
+		return nil, fmt.Errorf("--bound: expected 0 or more deviations, found %d", f.bound)
 	case f.depth < 1:
 		return nil, fmt.Errorf("--depth: expected at least 1, found %d", f.depth)
 	}
@@ -212,7 +212,7 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 	}
 	switch f.strategy {
 	case byExhaustion:
-		fmt.Fprintf(w, "  bound       %d departures from the plain schedule\n", f.bound)
+		fmt.Fprintf(w, "  bound       %d deviations from the plain schedule\n", f.bound)
 	case byPriorities:
 		fmt.Fprintf(w, "  depth       %d\n", f.depth)
 	}
@@ -263,9 +263,9 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 		fmt.Fprintf(out, "  %d states that runs have come to\n", b.States())
 	}
 	if e, ok := strategy.(*explore.Exhaustive); ok {
-		fmt.Fprintf(out, "  %d states, in which something was decided; %d departures lie beyond the bound of %d\n", e.States(), e.Beyond, f.bound)
+		fmt.Fprintf(out, "  %d states, in which something was decided; %d deviations lie beyond the bound of %d\n", e.States(), e.Beyond, f.bound)
 		if result.Unjudged > 0 {
-			fmt.Fprintf(out, "  %d runs went on as one before, and have its verdict; of %d more that were judged, %d had another\n",
+			fmt.Fprintf(out, "  %d runs went on as one before, and have its verdict; of %d more that were checked, %d had another\n",
 				result.Unjudged, result.Again, result.Misjudged)
 		}
 		if e.Cut > 0 {
@@ -293,7 +293,7 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 // maxFolders is how many failing runs leave a folder.
 const maxFolders = 20
 
-// keeper repeats failing attempts in fresh workers, which write their artefacts.
+// keeper repeats failing attempts in fresh workers, which write their artifacts.
 type keeper struct {
 	ctx    context.Context
 	spec   scenario.Spec

@@ -18,7 +18,7 @@ func TestExploreSaysWhatItHasExhausted(t *testing.T) {
 	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
 	require.Contains(t, stdout, "1 runs: 0 failed, 0 inconclusive")
 	require.Contains(t, stdout, "1 distinct shapes")
-	require.Contains(t, stdout, "exhausted: every schedule with at most 0 departures")
+	require.Contains(t, stdout, "exhausted: every schedule with at most 0 deviations")
 	require.NotContains(t, stdout, " 0 lie beyond the bound", "there is something to depart from")
 
 	code, stdout, stderr = explored(t, "--bound", "1", "--runs", "3")
@@ -59,7 +59,7 @@ func TestExploreIsTheSameEachTimeAndWithAnyNumberOfWorkers(t *testing.T) {
 }
 
 // TestExploreSkipsNothingThatMatters compares a search that goes on from no state twice with
-// one that does so always. The first departures are made before anything was decided.
+// one that does so always. The first deviations are made before anything was decided.
 func TestExploreSkipsNothingThatMatters(t *testing.T) {
 	found := regexp.MustCompile(`(?m)^  (\d+ distinct shapes|exhausted: .*)`)
 	window := []string{"--bound", "1", "--holds", "5ms", "--to", "2006ms"}

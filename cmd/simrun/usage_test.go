@@ -107,7 +107,7 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 		"verdict of a stop":     {"replay --json --until 1s /nowhere", "found one that is to stop early"},
 		"explain of nothing":    {"explain", "found 0 arguments"},
 		"explain in no time":    {"explain --budget -1s /nowhere", "--budget: expected a time of at least zero, found -1s"},
-		"negative bound":        {"explore --bound -1", "expected 0 or more departures, found -1"},
+		"negative bound":        {"explore --bound -1", "expected 0 or more deviations, found -1"},
 		"no depth":              {"explore --strategy pct --depth 0", "--depth: expected at least 1, found 0"},
 		"negative runs":         {"explore --runs -1", "expected limits of 0 or more, found --runs -1"},
 		"long delay":            {"explore --holds 4s", "expected times above 0 and up to 3s, found 4s"},

@@ -12,7 +12,7 @@
 //   - read.go: reading such a file, half a last line included.
 //   - signature.go: which failures are the same one.
 //   - normalise.go: what two texts about the same bug have in common.
-//   - keep.go: which failures keep their artefacts.
+//   - keep.go: which failures keep their artifacts.
 //   - summary.go: counts and groups of failures.
 //   - merge.go: one summary, or one file, from the files of all shards.
 //   - report.go: a summary for people.

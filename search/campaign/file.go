@@ -83,7 +83,7 @@ func (f *File) resume(path string, header Header, each func(Result)) error {
 func (f *File) begin(folder string, header Header) error {
 	failures, _ := os.ReadDir(ArtefactsFolder(folder))
 	if results, err := filepath.Glob(filepath.Join(folder, filePattern)); err == nil && len(results) == 1 && len(failures) > 0 {
-		return fmt.Errorf("%w: expected no artefacts where there are no results, found %d in %s; give another --out, or move them away",
+		return fmt.Errorf("%w: expected no artifacts where there are no results, found %d in %s; give another --out, or move them away",
 			ErrResults, len(failures), ArtefactsFolder(folder))
 	}
 	if err := f.write(header); err != nil {

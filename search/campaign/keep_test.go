@@ -11,7 +11,7 @@ import (
 	"github.com/watchsim/watchsim/search/campaign"
 )
 
-// The lowest seeds of each signature keep their artefacts, in whatever order
+// The lowest seeds of each signature keep their artifacts, in whatever order
 // failures are found, and also if the process was killed in between.
 func TestLowestSeedsOfASignatureKeepTheirArtefacts(t *testing.T) {
 	h := header(40, 1, 1)

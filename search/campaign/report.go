@@ -72,7 +72,7 @@ func (s *Summary) reportGroup(b *strings.Builder, group *Group) {
 	}
 	fmt.Fprintf(b, "    seed %d:\n%s\n", group.Lowest[0], explain.Wrap(6, group.Example))
 	if group.Artefacts != "" {
-		fmt.Fprintf(b, "    artefacts in %s\n", group.Artefacts)
+		fmt.Fprintf(b, "    artifacts in %s\n", group.Artefacts)
 	}
 	fmt.Fprintf(b, "    Reproduce with: %s\n", group.Reproduce)
 }

@@ -29,7 +29,7 @@ func TestReport(t *testing.T) {
     also broken: Converged in 14
     seed 10:
       Reliable: watcher-1 never received ADDED red/a (RV 11); stream 10
-    artefacts in `+folder+`/failures/`+spec.Name()+`
+    artifacts in `+folder+`/failures/`+spec.Name()+`
     Reproduce with: simrun --seed 10 --scenario calm
 
   12 failures: Completed, example.com/cache.(*Cache).list

@@ -149,7 +149,7 @@ func (s *Summary) addFailure(result Result, folder string) (first bool) {
 	if group.Lowest[0] == result.Seed {
 		group.Example, _, _ = strings.Cut(witness.Text, "\n") // without the stacks of a panic
 		group.Reproduce = s.header.Reproduce(result.Seed)
-		group.Artefacts = artefacts(folder, s.Spec, result.Seed)
+		group.Artefacts = artifacts(folder, s.Spec, result.Seed)
 	}
 	broken := map[string]bool{}
 	for _, violation := range result.Violations {
@@ -177,7 +177,7 @@ func lowest(seeds []uint64, seed uint64) []uint64 {
 	return seeds[:min(len(seeds), SeedsShown)]
 }
 
-// finish puts what was added in order, and forgets artefacts that are not there.
+// finish puts what was added in order, and forgets artifacts that are not there.
 func (s *Summary) finish() {
 	slices.SortFunc(s.Groups, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), a.compare(b.Signature))

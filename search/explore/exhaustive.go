@@ -158,6 +158,6 @@ func (e *Exhaustive) Exhausted() string {
 	case e.Beyond == 0:
 		return "every schedule there is"
 	default:
-		return fmt.Sprintf("every schedule with at most %d departures from the plain one", e.bound)
+		return fmt.Sprintf("every schedule with at most %d deviations from the plain one", e.bound)
 	}
 }
