@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/apis/example"
 	"k8s.io/apiserver/pkg/storage"
@@ -47,12 +46,8 @@ var cachesUnderTest = []cacheUnderTest{
 		return c
 	}},
 	{"kubernetes", func(t testing.TB, config Config) stoppable {
-		c, err := upstream.NewCacherFromConfig(upstream.Config{
-			Storage: config.Storage, Versioner: config.Versioner, GroupResource: config.GroupResource,
-			EventsHistoryWindow: upstream.DefaultEventFreshDuration, ResourcePrefix: config.ResourcePrefix,
-			KeyFunc: config.KeyFunc, GetAttrsFunc: config.GetAttrsFunc, IndexerFuncs: config.IndexerFuncs,
-			Indexers: config.Indexers, NewFunc: config.NewFunc, NewListFunc: config.NewListFunc, Codec: podCodec,
-		})
+		config.EventsHistoryWindow, config.Codec = upstream.DefaultEventFreshDuration, podCodec
+		c, err := upstream.NewCacherFromConfig(kubernetesConfig(config))
 		require.NoError(t, err)
 		require.NoError(t, c.Wait(t.Context()))
 		return stoppableDelegator{upstream.NewCacheDelegator(c, config.Storage), c}
@@ -119,11 +114,7 @@ func (c cacheUnderTest) start(t testing.TB, config Config) storage.Interface {
 
 // benchConfig is a cache of pods, without an index unless options add one.
 func benchConfig(store storage.Interface, options ...func(*setup)) Config {
-	s := setup{config: Config{
-		Storage: store, Versioner: storage.APIObjectVersioner{}, ResourcePrefix: podPrefix,
-		GroupResource: schema.GroupResource{Resource: "pods"},
-		KeyFunc:       keyOfPod, GetAttrsFunc: podAttributes, NewFunc: newPod, NewListFunc: newPodList,
-	}}
+	s := setup{config: podConfig(store)}
 	for _, option := range options {
 		option(&s)
 	}

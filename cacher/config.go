@@ -73,8 +73,8 @@ type Config struct {
 	// had its initial state counts from then. With 0 only the window ends a slow
 	// consumer's watch.
 	SlowConsumerBudget time.Duration
-	// MaxWatchers is how many watches may be open at once; one more gets a 429.
-	// 0 is no limit.
+	// MaxWatchers is how many watches may be open at once; any more are refused with 429
+	// Too Many Requests. 0 is no limit.
 	MaxWatchers int
 	// BookmarkPeriod is how often a watch gets a bookmark if it wants them and
 	// nothing else happens; DefaultBookmarkPeriod if 0.

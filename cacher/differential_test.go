@@ -22,7 +22,7 @@ import (
 // pair is this cache and Kubernetes' over one etcd.
 type pair struct {
 	fixture
-	kubernetes *upstream.CacheDelegator
+	kubernetes storage.Interface
 	compacted  uint64 // the RV up to which etcd has forgotten
 	rv         uint64 // the newest RV
 }
@@ -35,19 +35,6 @@ func kubernetesConfig(config Config) upstream.Config {
 		KeyFunc: config.KeyFunc, GetAttrsFunc: config.GetAttrsFunc, IndexerFuncs: config.IndexerFuncs,
 		Indexers: config.Indexers, NewFunc: config.NewFunc, NewListFunc: config.NewListFunc, Codec: config.Codec,
 	}
-}
-
-// kubernetesCache is Kubernetes' cache with the configuration of one of ours.
-func kubernetesCache(t testing.TB, config Config) *upstream.CacheDelegator {
-	t.Helper()
-	c, err := upstream.NewCacherFromConfig(kubernetesConfig(config))
-	require.NoError(t, err)
-	delegator := upstream.NewCacheDelegator(c, config.Storage)
-	t.Cleanup(func() {
-		delegator.Stop()
-		c.Stop()
-	})
-	return delegator
 }
 
 // estimated is a storage for a second cache: only one may tell it its keys.
@@ -78,7 +65,7 @@ func newPair(t *testing.T) *pair {
 	s := setup{config: podConfig(store)}
 	indexed(&s)
 	s.config.Codec, s.config.EventsHistoryWindow = podCodec, DefaultEventsHistoryWindow
-	p.kubernetes = kubernetesCache(t, s.config)
+	p.kubernetes = cachesUnderTest[1].start(t, s.config)
 	s.config.Storage = estimated{store}
 	p.Cacher, err = New(s.config)
 	require.NoError(t, err)
@@ -412,39 +399,6 @@ func TestRequestsToACacheThatIsNotReady(t *testing.T) {
 		for name, ask := range requests {
 			here, there := both(t, ask, ours, upstream.NewCacheDelegator(theirs, config.Storage))
 			require.Equal(t, common(there), common(here), "%s, stopped %v", name, stopped)
-		}
-	}
-}
-
-// What cannot be a cache is refused by both when it is made.
-func TestMisconfigurationsAreRefused(t *testing.T) {
-	for name, row := range map[string]struct {
-		spoil           func(*Config)
-		refused, differ bool
-	}{
-		"nothing wrong":        {func(*Config) {}, false, false},
-		"no prefix":            {func(c *Config) { c.ResourcePrefix = "" }, true, false},
-		"the root":             {func(c *Config) { c.ResourcePrefix = "/" }, true, false},
-		"a relative prefix":    {func(c *Config) { c.ResourcePrefix = "pods" }, true, false},
-		"two indexers":         {func(c *Config) { c.IndexerFuncs = storage.IndexerFuncs{"a": nil, "b": nil} }, true, false},
-		"a nil indexer":        {func(c *Config) { c.IndexerFuncs = storage.IndexerFuncs{"a": nil} }, false, false},
-		"a codec of another":   {func(c *Config) { c.NewFunc = func() runtime.Object { return &metav1.Table{} } }, true, false},
-		"a history of seconds": {func(c *Config) { c.EventsHistoryWindow = time.Second }, true, false},
-		// The default is meant, which Kubernetes' cache leaves to its caller.
-		"no history": {func(c *Config) { c.EventsHistoryWindow = 0 }, false, true},
-	} {
-		config := podConfig(newFakeStore())
-		config.Codec, config.EventsHistoryWindow = podCodec, DefaultEventsHistoryWindow
-		row.spoil(&config)
-		ours, err := New(config)
-		require.Equal(t, row.refused, err != nil, "%s: %v", name, err)
-		if err == nil {
-			ours.Stop()
-		}
-		theirs, err := upstream.NewCacherFromConfig(kubernetesConfig(config))
-		require.Equal(t, row.refused != row.differ, err != nil, "%s: %v", name, err)
-		if err == nil {
-			theirs.Stop()
 		}
 	}
 }

@@ -16,20 +16,20 @@
 // send that could make the dispatcher wait: that only wakes the watches that an
 // event may concern, by key and by the value of an indexed field. An idle watch has
 // no goroutine; one runs while there is something to send. A slow consumer delays
-// only itself. When the window has passed its cursor, its stream ends with a 410,
-// and it lists or resumes. A bookmark is the position of a cursor, so it cannot lie.
+// only itself. When the window has passed its cursor, its stream ends with 410
+// Gone, and its client lists or resumes. A bookmark is the position of a cursor, so it cannot lie.
 //
 // A list is a snapshot of the tree at one resourceVersion, and so is each page of
 // one. A list that has to be most recent asks the storage for its
 // resourceVersion, waits until the cache has reached that, and falls back to the
-// storage if it does not. An event is encoded once for each format, by whoever asks
-// first.
+// storage if it does not. An event is encoded once for each format, when
+// first asked for.
 //
 // # Where to look
 //
 //   - config.go, cacher.go: what a cache is made of; gets and writes
 //   - load.go, ingest.go: the objects of the storage, streamed or listed; the watch of
-//     it, and beginning anew
+//     it, and initializing again
 //   - state.go, ready.go: what is known, up to which resourceVersion, and whether
 //     it may be read
 //   - log.go, tree.go, snapshots.go: the window, the objects, past states

@@ -67,19 +67,23 @@ func podConfig(below storage.Interface) cacher.Config {
 	}
 }
 
+// ready starts a cache and waits until it can be read.
+func ready(ctx context.Context, config cacher.Config) *cacher.Cacher {
+	cache, err := cacher.New(config)
+	if err == nil {
+		err = cache.Wait(ctx)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return cache
+}
+
 // A cache lists its objects from memory, at any resourceVersion that it has reached.
 func Example() {
 	ctx := context.Background()
-	cache, err := cacher.New(podConfig(newMemory("a", "b")))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	cache := ready(ctx, podConfig(newMemory("a", "b")))
 	defer cache.Stop()
-	if err := cache.Wait(ctx); err != nil {
-		fmt.Println(err)
-		return
-	}
 
 	var pods example.PodList
 	if err := cache.GetList(ctx, "/pods/", storage.ListOptions{Recursive: true, ResourceVersion: "0"}, &pods); err != nil {
@@ -98,16 +102,8 @@ func Example() {
 func ExampleCacher_Watch() {
 	ctx := context.Background()
 	below := newMemory("a")
-	cache, err := cacher.New(podConfig(below))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	cache := ready(ctx, podConfig(below))
 	defer cache.Stop()
-	if err := cache.Wait(ctx); err != nil {
-		fmt.Println(err)
-		return
-	}
 
 	initialEvents := true
 	options := storage.ListOptions{
@@ -144,16 +140,8 @@ func ExampleNew_misconfigured() {
 
 // What a cache holds in memory can be read at any time; the metrics tell the same.
 func ExampleCacher_Usage() {
-	cache, err := cacher.New(podConfig(newMemory("a", "b", "c")))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	cache := ready(context.Background(), podConfig(newMemory("a", "b", "c")))
 	defer cache.Stop()
-	if err := cache.Wait(context.Background()); err != nil {
-		fmt.Println(err)
-		return
-	}
 	used := cache.Usage()
 	fmt.Println(used.Objects, "objects,", used.Events, "events,", used.Watchers, "watches")
 	// Output:

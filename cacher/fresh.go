@@ -19,7 +19,7 @@ const (
 	// tooLargeRetrySeconds is when a client may ask again after that.
 	tooLargeRetrySeconds = 1
 	// progressPeriod is how often the storage is asked for its progress, at most,
-	// while somebody waits.
+	// while a read waits.
 	progressPeriod = 100 * time.Millisecond
 )
 
@@ -71,8 +71,8 @@ func (c *Cacher) waitFresh(ctx context.Context, rv uint64) error {
 	return nil
 }
 
-// progressRequests asks the storage for its progress, for whoever waits, one
-// request at a time and none too soon after another.
+// progressRequests asks the storage for its progress while reads wait, one request
+// at a time and none too soon after another.
 //
 // etcd answers for all watches of a gRPC stream at once. An answer that is given
 // before a watch is opened can arrive after it, and then speaks for that watch too,

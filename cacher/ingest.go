@@ -16,7 +16,7 @@ import (
 
 const (
 	// watchRetries is for how long a failing watch is opened again from where it
-	// ended. It lets etcd elect a leader without every client having to come back.
+	// ended. It lets etcd elect a leader without every client having to reconnect.
 	watchRetries = 30 * time.Second
 	// answerTimeout is how long the storage may take to show that it is there.
 	answerTimeout = 2 * time.Second

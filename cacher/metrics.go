@@ -134,7 +134,7 @@ func (r *recorder) closed(w *watcher) {
 	}
 }
 
-// stale counts a watch that has to begin anew.
+// stale counts a watch whose resourceVersion is too old: its client has to list again.
 func (r *recorder) stale() { staleCounter.WithLabelValues(r.labels...).Inc() }
 
 func (r *recorder) terminated() { r.fellBehind.Inc() }

@@ -19,7 +19,7 @@ type metaObject interface {
 }
 
 // payload is an object as any number of watches deliver it: encoded once for each
-// format, by whoever asks first.
+// format, when first asked for.
 type payload struct {
 	object metaObject // immutable
 
@@ -67,8 +67,8 @@ func unshared(object runtime.Object) runtime.Object {
 	return &delivery{metaObject: made, payload: &payload{object: made}}
 }
 
-// drop forgets the objects and what they were encoded to; whoever holds a delivery
-// still has them.
+// drop forgets the objects and their encodings; deliveries that are held still have
+// them.
 func (p *payloads) drop() {
 	p.after.Store(nil)
 	p.before.Store(nil)
@@ -98,8 +98,8 @@ func (p *payload) encoding(format runtime.Identifier) *encoding {
 	return e
 }
 
-// delivery is a payload in the hands of one watch. Whoever sets a field gets a
-// copy of its own first, so that nobody else sees it. A delivery is used by one
+// delivery is a payload as one watch delivers it. Setting a field copies the object
+// first, so that no other watch sees it. A delivery is used by one
 // goroutine at a time, as any object is.
 type delivery struct {
 	metaObject          // the payload's until a field is set

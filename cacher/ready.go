@@ -73,7 +73,7 @@ func (r *readiness) err() error {
 	}
 }
 
-// refusal is err as the API tells it: a 429 that says when to try again.
+// refusal is err as the API tells it: 429 Too Many Requests, with when to try again.
 func (r *readiness) refusal() error {
 	err := r.err()
 	if err == nil {

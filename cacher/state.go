@@ -67,7 +67,7 @@ func (s *state) stop() {
 // apply takes in one change. The RV of a change lies above all that is known, or
 // equals that of the change before, where one transaction changed several keys.
 // Anything else means that the storage went back in time: then what the cache has
-// told its clients may never have been, and it has to begin anew.
+// told its clients may never have existed, and it has to initialize again.
 func (s *state) apply(e *event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

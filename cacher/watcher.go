@@ -24,7 +24,7 @@ const (
 // watcher is one watch: a cursor into the log.
 //
 // A goroutine runs while there is something to send, and owns cursor, seen and
-// result then. Otherwise they belong to whoever holds mu.
+// result then. Otherwise mu guards them.
 type watcher struct {
 	cacher *Cacher
 	filter filter

@@ -12,7 +12,7 @@ import (
 
 const nameField = "metadata.name"
 
-// errTooManyWatches is a refusal that tells the client to come back.
+// errTooManyWatches refuses a watch and tells the client to retry.
 func errTooManyWatches(limit int) error {
 	return apierrors.NewTooManyRequests(fmt.Sprintf("watch limit exceeded: %d watches are open", limit), 1)
 }

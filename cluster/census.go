@@ -18,8 +18,8 @@ type counted struct {
 	census model.Census
 }
 
-// Count takes a census of every API server that is up, now and then every so
-// often until ctx is done.
+// Count takes a census of every API server that is up, now and then periodically until ctx
+// is done.
 func (c *Cluster) Count(ctx context.Context, phase model.Phase, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -44,8 +44,8 @@ func (c *Cluster) CountOnce(phase model.Phase) {
 	}
 }
 
-// count takes a census of one server. It keeps none of a server that crashed
-// before all was counted.
+// count takes a census of one server. It is discarded if the server crashes before it is
+// complete.
 func (c *Cluster) count(phase model.Phase, server string, process *sim.Process, running *handler) {
 	census := model.Census{
 		Phase: phase, Server: server,
@@ -74,7 +74,7 @@ func (c *Cluster) left() bool {
 	return slices.ContainsFunc(c.censuses, func(taken counted) bool { return taken.census.Phase == model.Left })
 }
 
-// Censuses returns those taken so far, with times in nanoseconds since began.
+// Censuses returns the censuses so far, with times in nanoseconds since began.
 func (c *Cluster) Censuses(began time.Time) []model.Census {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,13 +86,12 @@ func (c *Cluster) Censuses(began time.Time) []model.Census {
 	return all
 }
 
-// neighbourKey is of another resource, which the API servers do not watch.
+// neighbourKey belongs to another resource, which the API servers do not watch.
 const neighbourKey = "/registry/leases/neighbour"
 
-// Neighbour writes to another resource every so often until ctx is done, through
-// whichever member leads. Etcd's revision moves on, and the watched resource
-// does not: only progress notifications tell a cache of it. A write that fails
-// is left out.
+// Neighbour writes to another resource periodically until ctx is done, through the leader.
+// This advances etcd's revision but not the watched resource: a cache learns of it only by
+// progress notifications. Failed writes are not retried.
 func (c *Cluster) Neighbour(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -23,7 +23,7 @@ type Config struct {
 	Members, Servers int
 	// Target makes the API servers.
 	Target target.Target
-	// Latency is what the network adds to everything sent when nothing is wrong.
+	// Latency is the latency of every link without faults.
 	Latency simnet.Latency
 	// EventBytes is the size on the wire of one watch event. It decides how many
 	// events fit between the cacher and a client that does not read.
@@ -93,8 +93,8 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// Follow gives the cluster, while its world stands still, what differs from run to run:
-// the latency and the size of events, and the random streams of the run.
+// Follow sets, while the world is paused, what differs between runs: the latency, the size
+// of events, and the random streams.
 func (c *Cluster) Follow(latency simnet.Latency, eventBytes int) {
 	c.config.Latency, c.config.EventBytes = latency, eventBytes
 	for _, member := range c.members {
@@ -134,7 +134,7 @@ func (c *Cluster) endpoints() []string {
 	return urls
 }
 
-// Leader is the member that leads, nil if none does.
+// Leader returns the leader, nil if there is none.
 func (c *Cluster) Leader() *Member {
 	for _, member := range c.members {
 		leads := false
@@ -146,10 +146,10 @@ func (c *Cluster) Leader() *Member {
 	return nil
 }
 
-// ErrNoMember means that no member could do what was asked of it.
+// ErrNoMember means that no member could serve the request.
 var ErrNoMember = errors.New("no etcd member is up and leads")
 
-// Revision is the newest revision that any running member has applied.
+// Revision returns the newest revision that any running member has applied.
 func (c *Cluster) Revision() int64 {
 	var newest int64
 	for _, member := range c.members {
@@ -170,7 +170,7 @@ func (c *Cluster) Compact(ctx context.Context, revision int64) error {
 	return err
 }
 
-// asked notes that a compaction was asked for.
+// asked records that a compaction was requested.
 func (c *Cluster) asked(revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,8 +179,8 @@ func (c *Cluster) asked(revision int64) {
 	}
 }
 
-// Compactions tells when each compaction was first asked for, in nanoseconds
-// since began, by its revision.
+// Compactions returns when each compaction was first requested, in nanoseconds since began,
+// by its revision.
 func (c *Cluster) Compactions(began time.Time) map[int64]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,8 +191,8 @@ func (c *Cluster) Compactions(began time.Time) map[int64]int64 {
 	return times
 }
 
-// Truth reads what the cluster committed, from the members' own logs. It is to
-// be called when the run is over, outside of the simulation.
+// Truth reads what the cluster committed from the members' logs. It must be called outside
+// of the simulation, when the run is over.
 func (c *Cluster) Truth() (model.Truth, error) {
 	return etcd.Truth(c.config.Target.Etcd(), c.eras(), c.config.Target.Prefix(), c.config.Target.Decode)
 }

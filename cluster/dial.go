@@ -12,8 +12,8 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// Dial returns how a client reaches a server. The connection is made when it
-// is needed; the goroutines that use it must belong to the client's process.
+// Dial returns a client's connection to a server. It connects when needed; the goroutines
+// that use it must belong to the client's process.
 func (c *Cluster) Dial(server string) target.API {
 	return &remote{address: address(server), mail: c.mail}
 }
@@ -28,8 +28,8 @@ type remote struct {
 	idle []*wire
 }
 
-// Do performs one operation. A request that never left is Unavailable: it had
-// no effect. One that left and was not answered is Unknown.
+// Do performs one operation. A request that was never sent is Unavailable: it had no
+// effect. One that was sent but not answered is Unknown.
 func (r *remote) Do(ctx context.Context, op *model.Operation, token string) (next string) {
 	sent := *op
 	for {
@@ -127,8 +127,8 @@ func (r *remote) keep(w *wire) {
 	r.idle = append(r.idle, w)
 }
 
-// cutOff makes the end of ctx end what waits on the connection. stop ends that
-// arrangement and reports whether the connection was left alone.
+// cutOff makes the end of ctx end pending calls on the connection. stop undoes that and
+// reports whether the connection is still intact.
 func cutOff(ctx context.Context, w *wire) (stop func() bool) {
 	past := time.Unix(1, 0)
 	return context.AfterFunc(ctx, func() { _ = w.SetDeadline(past) })

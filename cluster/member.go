@@ -13,9 +13,8 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// Member is one etcd member through all its lives. Each life is a process of
-// its own, and finds the files that the one before it left; a restored member has a
-// folder of its own.
+// Member is one etcd member across restarts. Each life is a separate process, which finds
+// the files of the previous one; a restored member has a new folder.
 type Member struct {
 	cluster *Cluster
 	name    string
@@ -36,8 +35,8 @@ type restore struct {
 	etcd.Restored
 }
 
-// ErrState means that a member or server is not in the state that the request
-// presumes, such as stopping one that is down.
+// ErrState means that a member or server is not in the state that the request requires, as
+// when stopping one that is down.
 var ErrState = errors.New("it is not in the state this presumes")
 
 // Name is the member's name, which is its host's too.
@@ -50,8 +49,8 @@ func (m *Member) Up() bool {
 	return m.running != nil
 }
 
-// Start boots the member from its files. It does not wait until the member
-// serves clients: one that finds no quorum stays up and goes on trying.
+// Start boots the member from its files. It does not wait until the member serves clients:
+// one without a quorum stays up and keeps trying.
 func (m *Member) Start() error {
 	process := m.cluster.world.Process(m.name)
 	if !m.enter(process) {
@@ -107,7 +106,7 @@ func (m *Member) await() error {
 	}
 }
 
-// Stop shuts the member down in an orderly way.
+// Stop shuts the member down gracefully.
 func (m *Member) Stop() error {
 	m.mu.Lock()
 	process, running := m.process, m.running
@@ -135,8 +134,9 @@ func (m *Member) Crash() error {
 	return nil
 }
 
-// CutPower is Crash, and loses what of the files was not synced since the member is
-// tracked: every sector, or each by chance. It returns how many sectors were lost.
+// CutPower is like Crash, and discards the writes that have not been synced since the
+// member is tracked: all sectors, or a random subset. It returns how many sectors were
+// lost.
 func (m *Member) CutPower(keepSome bool) (lost int, err error) {
 	if err := m.Crash(); err != nil {
 		return 0, err
@@ -144,9 +144,9 @@ func (m *Member) CutPower(keepSome bool) (lost int, err error) {
 	return m.disk().Fail(m.dir(), func() bool { return keepSome && m.chance.IntN(2) == 0 }), nil
 }
 
-// Restore stops the member and starts one in its place that is restored from its
-// database, with the revision raised by bump and everything older compacted, or as it
-// was if bump is 0. The member must be alone.
+// Restore replaces the member by one that is restored from its database, with the revision
+// raised by bump and all older history compacted, or unchanged if bump is 0. It must be the
+// only member.
 func (m *Member) Restore(bump int64) error {
 	if err := m.Stop(); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (m *Member) enter(process *sim.Process) bool {
 	return true
 }
 
-// leave forgets the member's process.
+// leave drops the member's process.
 func (m *Member) leave(process *sim.Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -210,7 +210,7 @@ func (m *Member) leave(process *sim.Process) {
 	}
 }
 
-// MoveLeader hands leadership from this member, which must lead, to another.
+// MoveLeader transfers leadership from this member, which must be the leader, to another.
 func (m *Member) MoveLeader(ctx context.Context, to string) error {
 	err := fmt.Errorf("move leadership from %s: %w: it is down", m.name, ErrState)
 	m.do(func(running *etcd.Member) { err = running.MoveLeader(ctx, to) })
@@ -227,8 +227,8 @@ func (m *Member) do(f func(*etcd.Member)) {
 	}
 }
 
-// peek calls f with what runs, if the member is up, without waiting. It reports
-// false if it could not look, as that is changing just now.
+// peek calls f with the running member, if it is up, without waiting. It reports false if
+// the member is just being started or stopped.
 func (m *Member) peek(f func(*etcd.Member)) bool {
 	if !m.mu.TryLock() {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Phase is what a server and its cache are at, so coarsely that it has that in common with
-// other times and other runs.
+// Phase is the state of a server and its cache, so coarse that other instants and other
+// runs share it.
 type Phase struct {
 	Server string
 	// Up reports whether it serves, and Led whether anybody leads etcd.

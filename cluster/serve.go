@@ -13,7 +13,7 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// What goes over the wire. The receiver of a pointer owns what it points to.
+// The messages of the wire. The receiver of a pointer owns what it points to.
 type (
 	request struct {
 		operation *model.Operation
@@ -38,8 +38,7 @@ const requestTimeout = 60 * time.Second
 // requestBytes is the size on the wire of a request or response.
 const requestBytes = 256
 
-// handler is the serving half of an API server: what stands between the network
-// and the target.
+// handler is the serving half of an API server, between the network and the target.
 type handler struct {
 	server   target.Server
 	listener net.Listener
@@ -97,8 +96,8 @@ func (h *handler) forget(w *wire) {
 	h.wires = slices.DeleteFunc(h.wires, func(other *wire) bool { return other == w })
 }
 
-// serve answers the requests of one connection. The end of the connection
-// cancels what is under way.
+// serve answers the requests of one connection. The end of the connection cancels requests
+// in flight.
 func (h *handler) serve(w *wire) {
 	defer h.forget(w)
 	defer w.Close()
@@ -129,7 +128,7 @@ func (h *handler) do(ctx context.Context, w *wire, request request) {
 	if done != "" {
 		h.pass(ctx, done)
 	}
-	// A client that has gone notices nothing of a failure to answer.
+	// A client that has disconnected does not notice a failure to answer.
 	_ = w.send(response{operation: request.operation, token: token}, requestBytes)
 }
 

@@ -13,8 +13,7 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Server is one API server through all its lives. It keeps nothing between
-// them: its cache starts empty.
+// Server is one API server across restarts. No state survives: its cache starts empty.
 type Server struct {
 	cluster   *Cluster
 	name      string
@@ -44,7 +43,7 @@ func (s *Server) Up() bool {
 	return s.running != nil
 }
 
-// Leaks is how many goroutines were left over after each orderly stop.
+// Leaks returns how many goroutines were left after each graceful stop.
 func (s *Server) Leaks() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +97,8 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// Stop shuts the server down in an orderly way: it accepts no more connections,
-// ends its watches, and waits for its goroutines.
+// Stop shuts the server down gracefully: it accepts no more connections, ends its watches,
+// and waits for its goroutines.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	process, running := s.process, s.running
@@ -142,7 +141,7 @@ func (s *Server) Crash() error {
 	return nil
 }
 
-// pass is called by an operation of the server's that has got to a point.
+// pass is called by an operation of the server that has reached a point.
 func (s *Server) pass(ctx context.Context, point string) { s.cluster.points.pass(ctx, s.name, point) }
 
 // Disconnect ends the connections of all clients.
@@ -169,7 +168,7 @@ func (s *Server) BreakWatch(how faults.WatchEnd) error {
 	return nil
 }
 
-// leave forgets the server's process.
+// leave drops the server's process.
 func (s *Server) leave(process *sim.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// standing keeps who led etcd and what the caches held, from one change to the
-// next. It looks whenever a message was read or written anywhere, within sim.Aside
-// and without waiting: a run that is looked at is the run that is not. Of what
-// somebody has locked at that moment it keeps what it saw last.
+// standing records who led etcd and what the caches held, from one change to the next. It
+// looks whenever a message was read or written anywhere, within sim.Aside and without
+// waiting, so that observing does not alter the run. If something is locked at that moment,
+// it keeps the last value.
 type standing struct {
 	mu      sync.Mutex // never waited for: nobody is interrupted within sim.Aside
 	leader  record[model.Leader]
 	windows []record[model.CacheWindow] // of the servers, in their order
 }
 
-// record is what something was, each time from a moment on.
+// record is a sequence of values, each with the moment from which it holds.
 type record[T comparable] struct{ turns []turn[T] }
 
 type turn[T comparable] struct {
@@ -28,7 +28,7 @@ type turn[T comparable] struct {
 	what T
 }
 
-// note takes in what is so now. Of one instant the end counts.
+// note records the present value. The last one of an instant counts.
 func (r *record[T]) note(now time.Time, what T) {
 	last := len(r.turns) - 1
 	switch {
@@ -60,7 +60,7 @@ func (r *record[T]) between(began, end time.Time) (turns []turn[T]) {
 	return turns
 }
 
-// look notes what has changed.
+// look records what has changed.
 func (c *Cluster) look() {
 	sim.Aside(func() {
 		c.standing.mu.Lock()

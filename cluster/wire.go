@@ -8,10 +8,10 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// A wire carries messages over a connection of the simulated network, so that
-// they meet its latency, partitions, resets and full buffers. All processes
-// share one address space: the message itself goes by way of a mailbox, and
-// only its number and as many bytes as it would have taken go over the wire.
+// A wire carries messages over a connection of the simulated network, so that they meet its
+// latency, partitions, resets and full buffers. All processes share one address space: the
+// message itself is passed through a mailbox, and only its number and as many bytes as it
+// would take are sent over the wire.
 //
 // Each direction is used by one goroutine at a time.
 type wire struct {
@@ -52,8 +52,8 @@ func (w *wire) receive() (any, error) {
 	return w.mail.take(binary.BigEndian.Uint64(header[:])), nil
 }
 
-// mailbox holds the messages that are under way. Those of broken connections
-// stay until the run is over.
+// mailbox holds the messages in flight. Those of broken connections stay until the run is
+// over.
 type mailbox struct {
 	mu       sync.Mutex
 	last     uint64

@@ -77,7 +77,9 @@ func (e *Engine) Run(ctx context.Context) (Report, error) {
 		switch {
 		case step.ends:
 			// Cut short or not, what began must end.
-			e.finish(ctx, step.entry)
+			if step.entry.fired {
+				e.heal(ctx, step.entry)
+			}
 		case waited && step.entry.fault.Point != "":
 			e.actions.Go(func() { e.awaitPoint(ctx, step.entry) })
 		case waited:
@@ -254,18 +256,11 @@ func (e *Engine) begin(ctx context.Context, entry *entry) {
 	e.mu.Unlock()
 	switch {
 	case err == nil && entry.kind.Lasts():
-		return // until finish
+		return // Run heals it
 	case err != nil && entry.kind.Lasts():
 		e.heal(ctx, entry)
 	default:
 		e.release(entry)
-	}
-}
-
-// finish ends a fault that lasts.
-func (e *Engine) finish(ctx context.Context, entry *entry) {
-	if entry.fired {
-		e.heal(ctx, entry)
 	}
 }
 
@@ -337,12 +332,7 @@ func (e *entry) describe() string {
 // processes returns what a fault acted on. A fault that names no process, or that needs
 // several etcd members, acts on etcd as a whole.
 func (e *Engine) processes(entry *entry) []string {
-	var named []string
-	for _, parameter := range entry.kind.Parameters {
-		if parameter.processes != nil {
-			named = append(named, parameter.print(entry.fault))
-		}
-	}
+	named := entry.kind.named(entry.fault)
 	if len(named) == 0 || entry.kind.MinMembers > 0 {
 		return e.members
 	}

@@ -32,7 +32,8 @@ type Kind struct {
 	// settles is how long a fault that is not slow goes on having effects after its end.
 	settles time.Duration
 	// claims returns what only one fault may act on at a time: a process by its name, or
-	// a property of a link or client. It is nil for a kind that claims nothing.
+	// a property of a link or client. If it is nil, those are the processes that the
+	// parameters name.
 	claims func(fault Fault, members []string) []string
 }
 
@@ -60,9 +61,19 @@ func (k Kind) lacks(members int) (expected string) {
 // claimed returns what a fault of this kind claims.
 func (k Kind) claimed(fault Fault, members []string) []string {
 	if k.claims == nil {
-		return nil
+		return k.named(fault)
 	}
 	return k.claims(fault, members)
+}
+
+// named returns the processes that a fault of this kind names.
+func (k Kind) named(fault Fault) (names []string) {
+	for _, parameter := range k.Parameters {
+		if parameter.processes != nil {
+			names = append(names, parameter.print(fault))
+		}
+	}
+	return names
 }
 
 // settling returns how long to leave between the end of a fault and the time by which
@@ -100,8 +111,6 @@ func claim(what func(Fault) string) func(Fault, []string) []string {
 
 // The claims that several kinds share.
 var (
-	claimsMember       = claim(func(f Fault) string { return f.Member })
-	claimsServer       = claim(func(f Fault) string { return f.Server })
 	claimsUpstream     = claim(func(f Fault) string { return "what " + f.Server + " reads" })
 	claimsWatchStreams = claim(func(f Fault) string { return "the watch streams of " + f.Server })
 	claimsPace         = claim(func(f Fault) string { return "the pace of " + f.Client })
@@ -109,6 +118,8 @@ var (
 	// Both directions of a link heal together.
 	claimsLink = claim(func(f Fault) string { return "the link of " + link(f.From, f.To) })
 )
+
+func claimsNothing(Fault, []string) []string { return nil }
 
 func claimsAllMembers(_ Fault, members []string) []string { return members }
 

@@ -14,6 +14,7 @@ func etcdKinds() []Kind {
 		Doc: "Compacts etcd's history at the current revision, some below it, the oldest possible, or the last one that deleted an object. " +
 			"Watches and lists from before it get 410 Gone, and their clients relist; nothing else notices.",
 		Parameters: []Parameter{parameterRevision},
+		claims:     claimsNothing,
 		slow:       true,
 		begin: func(a action) (string, error) {
 			revision, err := a.Compact(a.ctx, a.Back)
@@ -24,7 +25,6 @@ func etcdKinds() []Kind {
 		Doc: "Stops an etcd member gracefully and starts it again. " +
 			"No acknowledged write is lost, and every watch resumes where it was.",
 		Parameters: []Parameter{parameterMember},
-		claims:     claimsMember,
 		slow:       true,
 		begin:      func(a action) (string, error) { return "", a.RestartMember(a.ctx, a.Member) },
 	}, {
@@ -32,7 +32,6 @@ func etcdKinds() []Kind {
 		Doc: "Kills an etcd member and starts it again from its files after a while. " +
 			"No acknowledged write is lost, revisions never go back, and every watch resumes where it was.",
 		Parameters: []Parameter{parameterMember, parameterDown},
-		claims:     claimsMember,
 		slow:       true,
 		begin:      func(a action) (string, error) { return "", a.CrashMember(a.Member) },
 		end:        func(a action) error { return a.StartMember(a.ctx, a.Member) },
@@ -83,7 +82,6 @@ func etcdKinds() []Kind {
 		Doc: "Makes an etcd member rewrite its database file, during which it serves nothing. " +
 			"Only latency changes, and not even that while the simulated disk is fast.",
 		Parameters: []Parameter{parameterMember},
-		claims:     claimsMember,
 		slow:       true,
 		begin:      func(a action) (string, error) { return "", a.Defragment(a.ctx, a.Member) },
 	}, {
@@ -91,7 +89,6 @@ func etcdKinds() []Kind {
 		Doc: "Turns on an etcd member's own compactor: once a period, it discards everything older than a period. " +
 			"Watches and lists from before get 410 Gone, and their clients relist; nothing else notices.",
 		Parameters: []Parameter{parameterMember, parameterPeriod, parameterFor},
-		claims:     claimsMember,
 		begin:      func(a action) (string, error) { return "", a.StartCompactor(a.Member, a.Period) },
 		end:        func(a action) error { return a.StopCompactor(a.Member) },
 	}, {
@@ -107,6 +104,7 @@ func etcdKinds() []Kind {
 		Doc: "Makes etcd end the watch streams of an API server with a transient error, and nothing else on the same connection. " +
 			"The etcd client resumes its watches where they were, without a gap or a duplicate.",
 		Parameters: []Parameter{parameterServer},
+		claims:     claimsNothing,
 		begin: func(a action) (string, error) {
 			streams, err := a.BreakWatchStreams(a.Server)
 			if err == nil && streams == 0 {

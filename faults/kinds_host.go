@@ -17,7 +17,6 @@ func hostKinds() []Kind {
 		Doc: "Kills an etcd member and discards what it wrote and did not sync, all of it or some sectors; it starts again from its files after a while. " +
 			"No acknowledged write is lost, revisions never go back, and every watch resumes where it was.",
 		Parameters: []Parameter{parameterMember, parameterKeep, parameterDown},
-		claims:     claimsMember,
 		slow:       true,
 		waits:      PointSync,
 		begin: func(a action) (string, error) {
@@ -31,7 +30,6 @@ func hostKinds() []Kind {
 			"Nothing that was committed is lost; with a bump, watches and lists from before get 410 Gone, and their clients relist.",
 		Parameters: []Parameter{parameterMember, parameterBump},
 		MaxMembers: 1,
-		claims:     claimsMember,
 		slow:       true,
 		begin:      func(a action) (string, error) { return "", a.RestoreMember(a.ctx, a.Member, a.Bump) },
 	}, {

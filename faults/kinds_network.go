@@ -48,7 +48,6 @@ func networkKinds() []Kind {
 		Doc: "Resets all open connections between two processes. " +
 			"Requests in flight may fail with an unknown outcome; etcd's watches are resumed without a gap or a duplicate.",
 		Parameters: []Parameter{parameterFrom, parameterTo},
-		claims:     func(f Fault, _ []string) []string { return []string{f.From, f.To} },
 		begin: func(a action) (string, error) {
 			connections, err := a.Reset(a.From, a.To)
 			if err == nil && connections == 0 {

@@ -9,7 +9,6 @@ func serverKinds() []Kind {
 		Doc: "Stops an API server gracefully and starts it again. " +
 			"Its clients' streams end and are resumed; nothing they saw is taken back.",
 		Parameters: []Parameter{parameterServer},
-		claims:     claimsServer,
 		slow:       true,
 		begin:      func(a action) (string, error) { return "", a.RestartServer(a.ctx, a.Server) },
 	}, {
@@ -17,7 +16,6 @@ func serverKinds() []Kind {
 		Doc: "Kills an API server and starts it again after a while. " +
 			"Writes in flight took effect once or never; its clients resume without a gap.",
 		Parameters: []Parameter{parameterServer, parameterDown},
-		claims:     claimsServer,
 		slow:       true,
 		begin:      func(a action) (string, error) { return "", a.CrashServer(a.Server) },
 		end:        func(a action) error { return a.StartServer(a.ctx, a.Server) },
@@ -50,7 +48,6 @@ func serverKinds() []Kind {
 			Doc: "Disconnects the clients of an API server and refuses new connections, while its cache goes on. " +
 				"Some clients turn to another server; they resume without a gap wherever they go.",
 			Parameters: []Parameter{parameterServer, parameterFor},
-			claims:     claimsServer,
 			begin:      func(a action) (string, error) { return "", a.Refuse(a.Server, true) },
 			end:        func(a action) error { return a.Refuse(a.Server, false) },
 		}, {
@@ -77,7 +74,6 @@ func watchKind(name string, how WatchEnd, doc string) Kind {
 	return Kind{
 		Name: name, Doc: doc,
 		Parameters: []Parameter{parameterServer},
-		claims:     claimsServer,
 		begin:      func(a action) (string, error) { return "", a.BreakWatch(a.Server, how) },
 	}
 }

@@ -113,7 +113,7 @@ var oneRegister = porcupine.Model{
 	},
 }
 
-// write returns whether the write can have had the outcome it had, and the
+// write reports whether the write can have had the outcome it had, and the
 // content of its key afterwards.
 func (p *plainOperation) write(now int32) (bool, int32) {
 	switch {

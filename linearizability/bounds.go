@@ -11,7 +11,7 @@ import (
 type write struct {
 	op *model.Operation
 	rv int64
-	// acknowledged is whether the client was told, at op.Return.
+	// acknowledged says that the client was told, at op.Return.
 	acknowledged bool
 }
 

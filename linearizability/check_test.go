@@ -41,7 +41,7 @@ func TestManyCorrectHistoriesPass(t *testing.T) {
 		total.UnknownWrites += verdict.Counts.UnknownWrites
 		total.Shared += verdict.Counts.Shared
 		total.Released += verdict.Counts.Released
-		total.Scribbled += verdict.Counts.Scribbled
+		total.Mutated += verdict.Counts.Mutated
 	}
 	require.Greater(t, total.Blocks, 100)
 	require.Greater(t, total.Refused, 100)
@@ -50,7 +50,7 @@ func TestManyCorrectHistoriesPass(t *testing.T) {
 	require.Greater(t, total.UnknownWrites, 100)
 	require.Greater(t, total.Shared, 100)
 	require.Greater(t, total.Released, 100)
-	require.Greater(t, total.Scribbled, 100)
+	require.Greater(t, total.Mutated, 100)
 }
 
 func BenchmarkCheck(b *testing.B) {

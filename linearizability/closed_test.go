@@ -104,7 +104,7 @@ func TestEndsOfStreams(t *testing.T) {
 }
 
 // TestEndAfterACompaction is a cache whose watch on etcd was behind a compaction
-// that no fault tells of: it has to list anew, as API servers compact by
+// that no fault tells of: it has to relist, as API servers compact by
 // themselves.
 func TestEndAfterACompaction(t *testing.T) {
 	h := closedStream(model.Stream{RV: 11, Reason: model.ClosedByServer})

@@ -78,7 +78,7 @@ var (
 	markTwice       = &Code{"mark-twice", "{client} received {event} a second time", ""}
 	wrongBlock      = &Code{"wrong-initial-events", "{client} received initial events that are not the state at RV {want}: {differences}", ""}
 	oldBlock        = &Code{"old-initial-events", "{client} received initial events at RV {got}, older than it asked for", "[{op} had returned RV {want} before]"}
-	futureBlock     = &Code{"future-initial-events", "{client} received initial events of RV {rv}, which etcd had not reached", "{event} was the last of them, when etcd was at revision {want} at most"}
+	futureBlock     = &Code{"future-initial-events", "{client} received initial events of {rv}, which etcd had not reached", "{event} was the last of them, when etcd was at revision {want} at most"}
 	blockUnfinished = &Code{"initial-events-unfinished", "{client} had not received all initial events when the run ended at {time}", ""}
 )
 

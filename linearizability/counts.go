@@ -36,7 +36,7 @@ type Counts struct {
 	Unblocked     int `json:"unblocked" counts:"event/ beside a stalled consumer"`
 	Shared        int `json:"shared" counts:"shared-watch sample/"`
 	Released      int `json:"released" counts:"server/ checked for leaks"`
-	Scribbled     int `json:"scribbled" counts:"object/ mutated by consumers"`
+	Mutated       int `json:"scribbled" counts:"object/ mutated by consumers"`
 	Ended         int `json:"ended" counts:"stream/ that ended"` // for whatever reason
 	// TimeTravels are reads of any state that showed a client an older one than
 	// it had seen.

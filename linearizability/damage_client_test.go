@@ -55,23 +55,11 @@ func continuing(h *model.History) []*model.Stream {
 }
 
 var clientDamages = []damage{
-	{"end a stream for nothing", func(c chooser, h *model.History) guarantees {
-		s, ok := pick(c, outlived(h))
-		if !ok {
-			return nil
-		}
-		s.Reason, s.Timeout = model.ClosedByServer, 0
-		return guarantees{linearizability.Closed}
-	}},
-	{"fail a stream for nothing", func(c chooser, h *model.History) guarantees {
-		s, ok := pick(c, outlived(h))
-		if !ok {
-			return nil
-		}
+	at("end a stream for nothing", outlived, func(s *model.Stream) { s.Reason, s.Timeout = model.ClosedByServer, 0 }, linearizability.Closed),
+	at("fail a stream for nothing", outlived, func(s *model.Stream) {
 		s.Reason, s.Timeout = model.ClosedByError, 0
 		s.Events = append(s.Events, model.Event{Stream: s.ID, Time: s.Closed, Type: model.Error, Err: model.Unknown, Message: "it failed"})
-		return guarantees{linearizability.Closed}
-	}},
+	}, linearizability.Closed),
 	{"cut a connection that nothing happened to", func(c chooser, h *model.History) guarantees {
 		s, ok := pick(c, streams(h, func(s *model.Stream) bool { return s.Reason == model.ClosedByReset }))
 		if !ok {
@@ -82,30 +70,10 @@ var clientDamages = []damage{
 		})
 		return guarantees{linearizability.Closed}
 	}},
-	{"resume above the last RV seen", func(c chooser, h *model.History) guarantees {
-		s, ok := pick(c, continuing(h))
-		if !ok {
-			return nil
-		}
-		s.RV++
-		return guarantees{linearizability.Resumable}
-	}},
-	{"resume below the last RV seen", func(c chooser, h *model.History) guarantees {
-		s, ok := pick(c, continuing(h))
-		if !ok {
-			return nil
-		}
-		s.RV--
-		return guarantees{linearizability.Resumable}
-	}},
-	{"watch from above the list's RV", func(c chooser, h *model.History) guarantees {
-		s, ok := pick(c, streams(h, func(s *model.Stream) bool { return s.ResumesList != 0 && opened(s) }))
-		if !ok {
-			return nil
-		}
-		s.RV++
-		return guarantees{linearizability.Resumable}
-	}},
+	at("resume above the last RV seen", continuing, func(s *model.Stream) { s.RV++ }, linearizability.Resumable),
+	at("resume below the last RV seen", continuing, func(s *model.Stream) { s.RV-- }, linearizability.Resumable),
+	onStreams("watch from above the list's RV", func(s *model.Stream) bool { return s.ResumesList != 0 && opened(s) },
+		func(s *model.Stream) { s.RV++ }, linearizability.Resumable),
 	{"lose what a client saw last", func(c chooser, h *model.History) guarantees {
 		s, ok := pick(c, continuing(h))
 		if !ok {
@@ -118,14 +86,7 @@ var clientDamages = []damage{
 		before.Events = slices.DeleteFunc(before.Events, func(e model.Event) bool { return e.RV == s.RV })
 		return guarantees{linearizability.Resumable}
 	}},
-	{"resume something else", func(c chooser, h *model.History) guarantees {
-		s, ok := pick(c, continuing(h))
-		if !ok {
-			return nil
-		}
-		s.Selector = model.Selector{Labels: map[string]string{"app": "elsewhere"}}
-		return guarantees{linearizability.Resumable}
-	}},
+	at("resume something else", continuing, func(s *model.Stream) { s.Selector = model.Selector{Labels: map[string]string{"app": "elsewhere"}} }, linearizability.Resumable),
 	{"resume what had been resumed", func(c chooser, h *model.History) guarantees {
 		s, ok := pick(c, streams(h, func(s *model.Stream) bool {
 			return s.ResumesStream != 0 && opened(s) && streams(h, func(p *model.Stream) bool { return p.ID == s.ResumesStream })[0].ResumesStream != 0
@@ -136,14 +97,7 @@ var clientDamages = []damage{
 		s.ResumesStream = streams(h, func(p *model.Stream) bool { return p.ID == s.ResumesStream })[0].ResumesStream
 		return guarantees{linearizability.Resumable}
 	}},
-	{"forget what an informer resumes", func(c chooser, h *model.History) guarantees {
-		s, ok := pick(c, continuing(h))
-		if !ok {
-			return nil
-		}
-		s.ResumesStream = 0
-		return guarantees{linearizability.Resumable}
-	}},
+	at("forget what an informer resumes", continuing, func(s *model.Stream) { s.ResumesStream = 0 }, linearizability.Resumable),
 	{"go back in time on one server", func(c chooser, h *model.History) guarantees {
 		type look struct {
 			op *model.Operation

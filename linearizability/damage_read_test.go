@@ -26,34 +26,14 @@ var readDamages = []damage{
 		op.Objects[c.below(len(op.Objects))].Value = "another"
 		return guarantees{linearizability.ExactState}
 	}},
-	{"miscount the rest of a list", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.List && op.Remaining > 0 }))
-		if !ok {
-			return nil
-		}
-		op.Remaining++
-		return guarantees{linearizability.Paged}
-	}},
-	{"list exactly another RV", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool {
-			return op.Kind == model.List && op.Err == model.OK && op.Match == model.MatchExact
-		}))
-		if !ok {
-			return nil
-		}
-		op.RV++
-		return guarantees{linearizability.Exact}
-	}},
-	{"list less than asked", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool {
-			return op.Kind == model.List && op.Err == model.OK && op.Match == model.MatchNotOlderThan
-		}))
-		if !ok {
-			return nil
-		}
-		op.RV = op.ResultRV + 1
-		return guarantees{linearizability.NotOlderThan}
-	}},
+	onOperation("miscount the rest of a list", func(op *model.Operation) bool { return op.Kind == model.List && op.Remaining > 0 },
+		func(op *model.Operation) { op.Remaining++ }, linearizability.Paged),
+	onOperation("list exactly another RV", func(op *model.Operation) bool {
+		return op.Kind == model.List && op.Err == model.OK && op.Match == model.MatchExact
+	}, func(op *model.Operation) { op.RV++ }, linearizability.Exact),
+	onOperation("list less than asked", func(op *model.Operation) bool {
+		return op.Kind == model.List && op.Err == model.OK && op.Match == model.MatchNotOlderThan
+	}, func(op *model.Operation) { op.RV = op.ResultRV + 1 }, linearizability.NotOlderThan),
 	{"list an item twice", func(c chooser, h *model.History) guarantees {
 		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.List && len(op.Objects) > 0 }))
 		if !ok {
@@ -62,14 +42,10 @@ var readDamages = []damage{
 		op.Objects = append(slices.Clone(op.Objects), op.Objects[c.below(len(op.Objects))])
 		return guarantees{linearizability.ExactState, linearizability.Paged}
 	}},
-	{"list an item that does not belong", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.List && op.Err == model.OK }))
-		if !ok {
-			return nil
-		}
-		op.Objects = append(slices.Clone(op.Objects), model.Object{Namespace: "elsewhere", Name: "x", Value: "v", RV: 1})
-		return guarantees{linearizability.ExactState, linearizability.Paged}
-	}},
+	onOperation("list an item that does not belong", func(op *model.Operation) bool { return op.Kind == model.List && op.Err == model.OK },
+		func(op *model.Operation) {
+			op.Objects = append(slices.Clone(op.Objects), model.Object{Namespace: "elsewhere", Name: "x", Value: "v", RV: 1})
+		}, linearizability.ExactState, linearizability.Paged),
 	{"list an old state of an item", func(c chooser, h *model.History) guarantees {
 		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.List && len(op.Objects) > 0 }))
 		if !ok {
@@ -118,14 +94,8 @@ var readDamages = []damage{
 		op.ResultRV--
 		return guarantees{linearizability.Paged}
 	}},
-	{"cut a list short", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.List && op.HasMore }))
-		if !ok {
-			return nil
-		}
-		op.HasMore, op.Remaining = false, -1
-		return guarantees{linearizability.ExactState, linearizability.Paged}
-	}},
+	onOperation("cut a list short", func(op *model.Operation) bool { return op.Kind == model.List && op.HasMore },
+		func(op *model.Operation) { op.HasMore, op.Remaining = false, -1 }, linearizability.ExactState, linearizability.Paged),
 	{"get what had been replaced", func(c chooser, h *model.History) guarantees {
 		store := model.NewStore(&h.Truth)
 		until := func(op *model.Operation) int64 {

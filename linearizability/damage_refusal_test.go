@@ -43,22 +43,10 @@ var refusalDamages = []damage{
 		op.Err, op.ResultRV, op.Objects, op.HasMore = model.Expired, 0, nil, false
 		return guarantees{linearizability.Expired}
 	}},
-	{"refuse a watch of any state as too large", func(c chooser, h *model.History) guarantees {
-		s, ok := pick(c, streams(h, func(s *model.Stream) bool { return opened(s) && s.RV == 0 }))
-		if !ok {
-			return nil
-		}
-		refuse(s, model.TooLarge)
-		return guarantees{linearizability.TooLarge}
-	}},
-	{"refuse a get as too large that is not", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.Get && op.RV == 0 }))
-		if !ok {
-			return nil
-		}
-		op.Err, op.ResultRV, op.Objects = model.TooLarge, 0, nil
-		return guarantees{linearizability.TooLarge}
-	}},
+	onStreams("refuse a watch of any state as too large", func(s *model.Stream) bool { return opened(s) && s.RV == 0 },
+		func(s *model.Stream) { refuse(s, model.TooLarge) }, linearizability.TooLarge),
+	onOperation("refuse a get as too large that is not", func(op *model.Operation) bool { return op.Kind == model.Get && op.RV == 0 },
+		func(op *model.Operation) { op.Err, op.ResultRV, op.Objects = model.TooLarge, 0, nil }, linearizability.TooLarge),
 	{"serve a watch that had to be refused", func(c chooser, h *model.History) guarantees {
 		expired := streams(h, func(s *model.Stream) bool { return s.Err == model.Expired })
 		var places []*model.Stream

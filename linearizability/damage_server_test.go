@@ -62,13 +62,13 @@ func unshared(name string, change func(*model.Census)) damage {
 
 // careless returns the streams whose consumers change what they received.
 func careless(h *model.History) []*model.Stream {
-	return streams(h, func(s *model.Stream) bool { return s.Scribbles })
+	return streams(h, func(s *model.Stream) bool { return s.Mutates })
 }
 
-// scribbledBy returns the object as it is after the consumer of a stream had it.
-func scribbledBy(s *model.Stream, object model.Object) model.Object {
+// mutatedBy returns the object as it is after the consumer of a stream had it.
+func mutatedBy(s *model.Stream, object model.Object) model.Object {
 	object.Labels = maps.Clone(object.Labels) // others have the same
-	model.ScribbleOver(&object, s.ID)
+	model.Mutate(&object, s.ID)
 	return object
 }
 
@@ -126,7 +126,7 @@ var serverDamages = []damage{
 			return nil
 		}
 		object := p.own()
-		*object = scribbledBy(s, *object)
+		*object = mutatedBy(s, *object)
 		return guarantees{linearizability.Isolated}
 	}},
 	{"show a consumer's changes to a reader", func(c chooser, h *model.History) guarantees {
@@ -140,7 +140,7 @@ var serverDamages = []damage{
 		}
 		op.Objects = slices.Clone(op.Objects)
 		i := c.below(len(op.Objects))
-		op.Objects[i] = scribbledBy(s, op.Objects[i])
+		op.Objects[i] = mutatedBy(s, op.Objects[i])
 		return guarantees{linearizability.Isolated}
 	}},
 	{"show a consumer's changes to an informer", func(c chooser, h *model.History) guarantees {
@@ -150,7 +150,7 @@ var serverDamages = []damage{
 		}
 		objects := h.Informers[0].Objects
 		i := c.below(len(objects))
-		objects[i] = scribbledBy(s, objects[i])
+		objects[i] = mutatedBy(s, objects[i])
 		return guarantees{linearizability.Isolated}
 	}},
 }

@@ -6,34 +6,18 @@ import (
 )
 
 var storeDamages = []damage{
-	{"acknowledge a write that is not in etcd", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Object != nil && op.Err == model.OK && op.ResultRV > 0 }))
-		if !ok {
-			return nil
-		}
+	onOperation("acknowledge a write that is not in etcd", func(op *model.Operation) bool { return op.Object != nil && op.Err == model.OK && op.ResultRV > 0 }, func(op *model.Operation) {
 		object := *op.Object
 		object.Value = "another"
 		op.Object = &object
-		return guarantees{linearizability.Linearizable}
-	}},
-	{"refuse a write that is in etcd", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Object != nil && op.Err == model.OK && op.ResultRV > 0 }))
-		if !ok {
-			return nil
-		}
-		op.Err, op.ResultRV = model.Conflict, 0
-		return guarantees{linearizability.Preconditions}
-	}},
-	{"read what is long gone", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool {
-			return op.Kind == model.Get && op.RV == model.RVUnset && op.Err == model.OK
-		}))
-		if !ok {
-			return nil
-		}
+	}, linearizability.Linearizable),
+	onOperation("refuse a write that is in etcd", func(op *model.Operation) bool { return op.Object != nil && op.Err == model.OK && op.ResultRV > 0 },
+		func(op *model.Operation) { op.Err, op.ResultRV = model.Conflict, 0 }, linearizability.Preconditions),
+	onOperation("read what is long gone", func(op *model.Operation) bool {
+		return op.Kind == model.Get && op.RV == model.RVUnset && op.Err == model.OK
+	}, func(op *model.Operation) {
 		op.Err, op.Objects, op.ResultRV = model.OK, []model.Object{{Namespace: op.Scope.Namespace, Name: op.Scope.Name, Value: "another", RV: 1}}, 1
-		return guarantees{linearizability.Linearizable}
-	}},
+	}, linearizability.Linearizable),
 	{"leave an object out of an informer", func(c chooser, h *model.History) guarantees {
 		if len(h.Informers[0].Objects) == 0 {
 			return nil

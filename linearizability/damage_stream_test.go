@@ -63,137 +63,47 @@ func insert(p place, e model.Event) { p.stream.Events = slices.Insert(p.stream.E
 func remove(p place) { p.stream.Events = slices.Delete(p.stream.Events, p.index, p.index+1) }
 
 var streamDamages = []damage{
-	{"drop an event", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool {
-			return isLive(p) && slices.ContainsFunc(p.stream.Events[p.index+1:], func(e model.Event) bool { return isChange(&e) || e.Type == model.Bookmark })
-		}))
-		if !ok {
-			return nil
-		}
-		remove(p)
-		return guarantees{linearizability.Reliable}
-	}},
-	{"drop the last event of an open stream", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool {
-			return isLive(p) && p.index == len(p.stream.Events)-1 && p.stream.Closed == model.Pending
-		}))
-		if !ok {
-			return nil
-		}
-		remove(p)
-		return guarantees{linearizability.Delivered}
-	}},
-	{"repeat an event", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, isLive))
-		if !ok {
-			return nil
-		}
-		insert(p, *p.event())
-		return guarantees{linearizability.Unique}
-	}},
-	{"swap two events", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool {
-			return isLive(p) && p.index+1 < len(p.stream.Events) && isChange(&p.stream.Events[p.index+1])
-		}))
-		if !ok {
-			return nil
-		}
+	onEvent("drop an event", func(p place) bool {
+		return isLive(p) && slices.ContainsFunc(p.stream.Events[p.index+1:], func(e model.Event) bool { return isChange(&e) || e.Type == model.Bookmark })
+	}, func(p place) { remove(p) }, linearizability.Reliable),
+	onEvent("drop the last event of an open stream", func(p place) bool {
+		return isLive(p) && p.index == len(p.stream.Events)-1 && p.stream.Closed == model.Pending
+	}, func(p place) { remove(p) }, linearizability.Delivered),
+	onEvent("repeat an event", isLive, func(p place) { insert(p, *p.event()) }, linearizability.Unique),
+	onEvent("swap two events", func(p place) bool {
+		return isLive(p) && p.index+1 < len(p.stream.Events) && isChange(&p.stream.Events[p.index+1])
+	}, func(p place) {
 		a, b := &p.stream.Events[p.index], &p.stream.Events[p.index+1]
 		*a, *b = *b, *a
-		return guarantees{linearizability.Ordered}
-	}},
-	{"change an event's type", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, isLive))
-		if !ok {
-			return nil
-		}
+	}, linearizability.Ordered),
+	onEvent("change an event's type", isLive, func(p place) {
 		others := map[model.EventType]model.EventType{model.Added: model.Modified, model.Modified: model.Added, model.Deleted: model.Modified}
 		p.event().Type = others[p.event().Type]
-		return guarantees{linearizability.Typed}
-	}},
-	{"change an event's object", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return isChange(p.event()) }))
-		if !ok {
-			return nil
-		}
-		p.own().Value = "another"
-		return guarantees{linearizability.Faithful}
-	}},
-	{"change an event's RV", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, isLive))
-		if !ok {
-			return nil
-		}
-		p.own().RV++
-		return guarantees{linearizability.Faithful}
-	}},
-	{"send an object out of scope", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return isChange(p.event()) && p.stream.Scope.Namespace != "" }))
-		if !ok {
-			return nil
-		}
-		p.own().Namespace = "elsewhere"
-		return guarantees{linearizability.Scoped}
-	}},
-	{"send a bookmark early", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, isLive))
-		if !ok {
-			return nil
-		}
-		insert(p, model.Event{Stream: p.stream.ID, Time: p.event().Time, Type: model.Bookmark, RV: p.event().RV})
-		return guarantees{linearizability.Bookmarked}
-	}},
-	{"send an old bookmark", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, isLive))
-		if !ok {
-			return nil
-		}
+	}, linearizability.Typed),
+	onEvent("change an event's object", func(p place) bool { return isChange(p.event()) }, func(p place) { p.own().Value = "another" }, linearizability.Faithful),
+	onEvent("change an event's RV", isLive, func(p place) { p.own().RV++ }, linearizability.Faithful),
+	onEvent("send an object out of scope", func(p place) bool { return isChange(p.event()) && p.stream.Scope.Namespace != "" },
+		func(p place) { p.own().Namespace = "elsewhere" }, linearizability.Scoped),
+	onEvent("send a bookmark early", isLive,
+		func(p place) {
+			insert(p, model.Event{Stream: p.stream.ID, Time: p.event().Time, Type: model.Bookmark, RV: p.event().RV})
+		}, linearizability.Bookmarked),
+	onEvent("send an old bookmark", isLive, func(p place) {
 		bookmark := model.Event{Stream: p.stream.ID, Time: p.event().Time, Type: model.Bookmark, RV: p.event().RV - 1}
 		p.index++
 		insert(p, bookmark)
-		return guarantees{linearizability.Bookmarked}
-	}},
-	{"go on after an error", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return p.event().Type == model.Error }))
-		if !ok {
-			return nil
-		}
-		insert(p, *p.event())
-		return guarantees{linearizability.LastError}
-	}},
-	{"leave an object out of the initial block", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return p.index < markOf(p.stream) }))
-		if !ok {
-			return nil
-		}
-		remove(p)
-		return guarantees{linearizability.Initial}
-	}},
-	{"mark the end of the initial block early", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return p.index == markOf(p.stream) && p.index > 0 }))
-		if !ok {
-			return nil
-		}
+	}, linearizability.Bookmarked),
+	onEvent("go on after an error", func(p place) bool { return p.event().Type == model.Error }, func(p place) { insert(p, *p.event()) }, linearizability.LastError),
+	onEvent("leave an object out of the initial block", func(p place) bool { return p.index < markOf(p.stream) },
+		func(p place) { remove(p) }, linearizability.Initial),
+	onEvent("mark the end of the initial block early", func(p place) bool { return p.index == markOf(p.stream) && p.index > 0 }, func(p place) {
 		a, b := &p.stream.Events[p.index-1], p.event()
 		*a, *b = *b, *a
-		return guarantees{linearizability.InitialEnd}
-	}},
-	{"mark the end of the initial block twice", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return p.event().InitialEnd }))
-		if !ok {
-			return nil
-		}
-		insert(p, *p.event())
-		return guarantees{linearizability.InitialEnd}
-	}},
-	{"lose the tail of an open stream", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return isLive(p) && p.stream.Closed == model.Pending }))
-		if !ok {
-			return nil
-		}
-		p.stream.Events = p.stream.Events[:p.index]
-		return guarantees{linearizability.Delivered}
-	}},
+	}, linearizability.InitialEnd),
+	onEvent("mark the end of the initial block twice", func(p place) bool { return p.event().InitialEnd },
+		func(p place) { insert(p, *p.event()) }, linearizability.InitialEnd),
+	onEvent("lose the tail of an open stream", func(p place) bool { return isLive(p) && p.stream.Closed == model.Pending },
+		func(p place) { p.stream.Events = p.stream.Events[:p.index] }, linearizability.Delivered),
 	{"send what never matched", func(c chooser, h *model.History) guarantees {
 		store := model.NewStore(&h.Truth)
 		type unmatched struct {
@@ -228,49 +138,19 @@ var streamDamages = []damage{
 		insert(p, model.Event{Stream: p.stream.ID, Time: p.event().Time, Type: model.Bookmark, RV: h.Truth.Revision + 1})
 		return guarantees{linearizability.Bookmarked}
 	}},
-	{"fail without saying why", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return p.event().Type == model.Error && p.index > 0 }))
-		if !ok {
-			return nil
-		}
-		p.event().Err, p.event().Message = model.OK, ""
-		return guarantees{linearizability.LastError}
-	}},
-	{"repeat an object of the initial block", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return p.index < markOf(p.stream) }))
-		if !ok {
-			return nil
-		}
-		insert(p, *p.event())
-		return guarantees{linearizability.Unique}
-	}},
-	{"begin with MODIFIED", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return p.index < markOf(p.stream) }))
-		if !ok {
-			return nil
-		}
-		p.event().Type = model.Modified
-		return guarantees{linearizability.Initial}
-	}},
-	{"begin with an older state of an object", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool { return p.index < markOf(p.stream) }))
-		if !ok {
-			return nil
-		}
+	onEvent("fail without saying why", func(p place) bool { return p.event().Type == model.Error && p.index > 0 },
+		func(p place) { p.event().Err, p.event().Message = model.OK, "" }, linearizability.LastError),
+	onEvent("repeat an object of the initial block", func(p place) bool { return p.index < markOf(p.stream) },
+		func(p place) { insert(p, *p.event()) }, linearizability.Unique),
+	onEvent("begin with MODIFIED", func(p place) bool { return p.index < markOf(p.stream) },
+		func(p place) { p.event().Type = model.Modified }, linearizability.Initial),
+	onEvent("begin with an older state of an object", func(p place) bool { return p.index < markOf(p.stream) }, func(p place) {
 		p.own().RV--
 		p.event().RV--
-		return guarantees{linearizability.Initial}
-	}},
-	{"forget to mark the end of the initial block", func(c chooser, h *model.History) guarantees {
-		p, ok := pick(c, events(h, func(p place) bool {
-			return p.event().InitialEnd && slices.ContainsFunc(p.stream.Events[p.index+1:], func(e model.Event) bool {
-				return e.Type == model.Modified || e.Type == model.Deleted
-			})
-		}))
-		if !ok {
-			return nil
-		}
-		remove(p)
-		return guarantees{linearizability.InitialEnd}
-	}},
+	}, linearizability.Initial),
+	onEvent("forget to mark the end of the initial block", func(p place) bool {
+		return p.event().InitialEnd && slices.ContainsFunc(p.stream.Events[p.index+1:], func(e model.Event) bool {
+			return e.Type == model.Modified || e.Type == model.Deleted
+		})
+	}, func(p place) { remove(p) }, linearizability.InitialEnd),
 }

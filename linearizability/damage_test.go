@@ -27,6 +27,30 @@ func pick[T any](c chooser, places []T) (place T, ok bool) {
 	return places[c.below(len(places))], true
 }
 
+// at is a damage to one of some places.
+func at[T any](name string, places func(*model.History) []T, inflict func(T), want ...*linearizability.Guarantee) damage {
+	return damage{name, func(c chooser, h *model.History) guarantees {
+		place, ok := pick(c, places(h))
+		if !ok {
+			return nil
+		}
+		inflict(place)
+		return want
+	}}
+}
+
+func onEvent(name string, keep func(place) bool, inflict func(place), want ...*linearizability.Guarantee) damage {
+	return at(name, func(h *model.History) []place { return events(h, keep) }, inflict, want...)
+}
+
+func onOperation(name string, keep func(*model.Operation) bool, inflict func(*model.Operation), want ...*linearizability.Guarantee) damage {
+	return at(name, func(h *model.History) []*model.Operation { return operations(h, keep) }, inflict, want...)
+}
+
+func onStreams(name string, keep func(*model.Stream) bool, inflict func(*model.Stream), want ...*linearizability.Guarantee) damage {
+	return at(name, func(h *model.History) []*model.Stream { return streams(h, keep) }, inflict, want...)
+}
+
 // damages are all kinds of damage, by what they are done to.
 var damages = slices.Concat(streamDamages, readDamages, storeDamages, refusalDamages, clientDamages, serverDamages)
 
@@ -45,6 +69,7 @@ func operations(h *model.History, keep func(*model.Operation) bool) []*model.Ope
 func reports(t require.TestingT, h *model.History, want guarantees) {
 	verdict := linearizability.Check(h, lenient())
 	require.Equal(t, linearizability.Failed, verdict.Outcome)
+	see(t, verdict)
 	for _, violation := range verdict.Violations {
 		if slices.Contains(want, violation.Guarantee) {
 			return

@@ -7,28 +7,22 @@
 //
 // A rule reports only what no correct server can have done, whatever the faults.
 // Where the history cannot tell, the rule is silent, and says so in the comment
-// on it. Which rule is where:
+// on it.
 //
-//   - revision.go: Revision, without which there is no order to judge by
-//   - register.go, claims.go, deletions.go: Linearizable and Preconditions, by porcupine
-//   - picture.go: porcupine's own picture of the same
-//   - gets.go: single reads that name a resourceVersion
-//   - lists.go, pages.go: Exact-state, Most-recent, Not-older-than, Exact, Any, Paged
-//   - refusals.go, unrefused.go: Expired and TooLarge, for what was refused and for what was not
-//   - block.go, unmarked.go: Initial and InitialEnd
-//   - stream.go: Ordered, Unique, Reliable, Typed, Faithful, Scoped, Bookmarked, LastError
-//   - closed.go: Closed
-//   - resume.go: Resumable
-//   - monotonic.go: Monotonic, and the phenomenon TimeTravel
-//   - liveness.go: Delivered and Converged
-//   - evidence.go: what the streams of one server witness together
-//   - refreshed.go, unblocked.go: Refreshed and Unblocked
-//   - census.go: Shared and Released
-//   - isolated.go: Isolated
-//   - relists.go: what is counted of clients that begin anew
-//   - selection.go: what a scope and selector are owed, shared by the streams that ask for it
+//   - rules.go: all rules, with what promises them and what they catch; start here
+//   - check.go: [Check], which works out the facts and walks the table of rules
+//   - facts.go: what rules judge by: the store, what is known of etcd's revision over
+//     time (bounds.go), which change each write made (claims.go, deletions.go), what
+//     each stream was owed and got (stream.go, block.go, unmarked.go, selection.go),
+//     and what the streams of one server witness together (evidence.go)
+//   - codes.go, violation.go, render.go: what can be wrong, the values that show it,
+//     and the one place that puts them into words; report.go: the same for files
+//   - guarantees.go, verdict.go, counts.go: what [Check] returns
+//   - register.go: Linearizable and Preconditions, by porcupine; picture.go: its picture
+//   - gets.go, lists.go, pages.go, refusals.go, unrefused.go, closed.go, resume.go,
+//     monotonic.go, liveness.go, refreshed.go, unblocked.go, census.go, isolated.go,
+//     revision.go: the passes over the facts that find violations
 //   - search.go: streams again, by porcupine along the state machine of the model
-//   - bounds.go: what clients' calls and returns say of etcd's revision over time
 //
 // The checks are linear in practice: a resourceVersion orders everything, so most
 // of them sort and scan. Only the order of operations on one object, where real

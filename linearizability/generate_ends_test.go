@@ -12,7 +12,7 @@ func (w *world) fault(name string, processes ...string) {
 	w.h.Faults = append(w.h.Faults, model.Fault{Name: name, Begin: w.now, End: w.now, Processes: processes})
 }
 
-// disturb compacts, ends a stream, or has a cache list anew.
+// disturb compacts, ends a stream, or has a cache relist.
 func (w *world) disturb() {
 	switch w.below(4) {
 	case 0, 1:
@@ -46,8 +46,8 @@ func (w *world) end(i int) {
 	}
 }
 
-// relist has a cache list anew, which ends all its streams, because it lost its
-// watch on etcd or because its server was started anew.
+// relist has a cache relist, which ends all its streams, because it lost its
+// watch on etcd or because its server was restarted.
 func (w *world) relist() {
 	s := w.server()
 	w.advance(s, true)

@@ -326,7 +326,7 @@ func (w *world) open() {
 	s := w.server()
 	stream := model.Stream{ID: len(w.h.Streams) + 1, Client: fmt.Sprint("c", w.below(3)), Server: s.name,
 		Call: w.now, Return: w.now, Closed: model.Pending, Scope: w.scope(), Selector: w.selector(),
-		Bookmarks: w.below(3) > 0, Scribbles: w.below(4) == 0}
+		Bookmarks: w.below(3) > 0, Mutates: w.below(4) == 0}
 	w.now += step
 	switch w.below(5) {
 	case 0:

@@ -34,12 +34,12 @@ var (
 	TooLarge   = &Guarantee{"TooLarge", "the too-large error answers a resourceVersion that the server has not reached, and no other"}
 	LastError  = &Guarantee{"LastError", "an ERROR event carries a status and is the last event of its stream"}
 	Isolated   = &Guarantee{"Isolated", "what one consumer does to a delivered object no other consumer or reader ever sees"}
-	Closed     = &Guarantee{"Closed", "a stream ends only because it was cancelled, timed out, fell behind its budget or lost its connection, or because its server stopped or listed anew"}
+	Closed     = &Guarantee{"Closed", "a stream ends only because it was cancelled, timed out, fell behind its budget or lost its connection, or because its server stopped or reinitialized its cache"}
 )
 
 // What one client is guaranteed, across its streams and reads.
 var (
-	Resumable = &Guarantee{"Resumable", "the streams of a client that resumes at the last resourceVersion it has seen, or lists anew after 410, make one stream: nothing is lost, repeated or taken back"}
+	Resumable = &Guarantee{"Resumable", "the streams of a client that resumes at the last resourceVersion it has seen, or lists again after 410 Gone, make one stream: nothing is lost, repeated or taken back"}
 	Monotonic = &Guarantee{"Monotonic", "a client never sees the state of one server go back in time, nor that of the store where it asks for the newest"}
 )
 

@@ -16,11 +16,11 @@ type guarantees []*linearizability.Guarantee
 func judge(t *testing.T, h *model.History, want guarantees) linearizability.Verdict {
 	t.Helper()
 	verdict := linearizability.Check(h, lenient())
+	see(t, verdict)
 	var got, names []string
 	for _, violation := range verdict.Violations {
 		require.ErrorIs(t, violation, violation.Guarantee)
 		require.ErrorIs(t, verdict.Err(), violation.Guarantee)
-		require.NotEmpty(t, violation.Sentence())
 		got = append(got, violation.Guarantee.Name)
 	}
 	for _, guarantee := range want {

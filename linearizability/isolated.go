@@ -3,7 +3,7 @@ package linearizability
 import "github.com/watchsim/watchsim/model"
 
 // judgeMutations judges Isolated by the marks that careless consumers leave on
-// what the cache delivered to them: see model.Scribble. Nobody may see one, the
+// what the cache delivered to them: see model.MutationMark. Nobody may see one, the
 // consumer itself included, whose copy was made before.
 //
 // An object with a mark is not the one that was stored, so the rules that
@@ -11,11 +11,11 @@ import "github.com/watchsim/watchsim/model"
 func judgeMutations(f *facts, out *findings) {
 	streams := map[int]*model.Stream{}
 	for i := range f.history.Streams {
-		if s := &f.history.Streams[i]; s.Scribbles {
+		if s := &f.history.Streams[i]; s.Mutates {
 			streams[s.ID] = s
 			for j := range s.Events {
 				if s.Events[j].IsData() {
-					out.judged.Scribbled++
+					out.judged.Mutated++
 				}
 			}
 		}
@@ -24,7 +24,7 @@ func judgeMutations(f *facts, out *findings) {
 		return // nobody leaves marks, and looking for them takes a while
 	}
 	judge := func(object *model.Object, witness func() Witness) {
-		if stream, found := model.ScribbledBy(object); found {
+		if stream, found := model.MutatedBy(object); found {
 			w := witness().got(int64(stream))
 			w.Other, w.Key = streams[stream], object.Key()
 			out.violate(Isolated, mutated, w)

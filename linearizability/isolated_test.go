@@ -9,17 +9,17 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// scribbledOn returns an event whose object shows what stream 9 did.
-func scribbledOn(e model.Event) model.Event {
-	return with(e, func(e *model.Event) { e.Object.Labels = map[string]string{"app": model.Scribble(9)} })
+// mutatedEvent returns an event whose object shows what stream 9 did.
+func mutatedEvent(e model.Event) model.Event {
+	return with(e, func(e *model.Event) { e.Object.Labels = map[string]string{"app": model.MutationMark(9)} })
 }
 
-func TestScribblesStayWithTheConsumer(t *testing.T) {
-	careless := model.Stream{ID: 9, Client: "c9", Server: "s1", RV: 12, Scribbles: true, Call: 900, Return: 901, Closed: 3000,
+func TestMutationsStayWithTheConsumer(t *testing.T) {
+	careless := model.Stream{ID: 9, Client: "c9", Server: "s1", RV: 12, Mutates: true, Call: 900, Return: 901, Closed: 3000,
 		Events: []model.Event{event(model.Modified, 15)}}
 	isolated := linearizability.Isolated
 	mark := func(o *model.Object) model.Object {
-		o.Value = model.Scribble(9)
+		o.Value = model.MutationMark(9)
 		return *o
 	}
 	for _, row := range []struct {
@@ -33,9 +33,9 @@ func TestScribblesStayWithTheConsumer(t *testing.T) {
 			h.Truth.Changes[0].Object.Value = "scribbled over by stream of thought"
 		}, nil},
 
-		{"another stream", func(h *model.History) { h.Streams[0].Events[0] = scribbledOn(h.Streams[0].Events[0]) },
+		{"another stream", func(h *model.History) { h.Streams[0].Events[0] = mutatedEvent(h.Streams[0].Events[0]) },
 			guarantees{isolated, linearizability.Faithful}},
-		{"the stream itself", func(h *model.History) { h.Streams[1].Events[0] = scribbledOn(h.Streams[1].Events[0]) },
+		{"the stream itself", func(h *model.History) { h.Streams[1].Events[0] = mutatedEvent(h.Streams[1].Events[0]) },
 			guarantees{isolated, linearizability.Faithful}},
 		{"a list", func(h *model.History) {
 			h.Operations = []model.Operation{{ID: 1, Client: "r", Server: "s1", Kind: model.List, RV: 0, Call: 1, Return: 2, ResultRV: 15, Remaining: -1,
@@ -44,21 +44,21 @@ func TestScribblesStayWithTheConsumer(t *testing.T) {
 		{"an informer", func(h *model.History) {
 			h.Informers = []model.Informer{{Client: "i", Server: "s1", Objects: []model.Object{mark(objectAt(15)), *objectAt(9)}}}
 		}, guarantees{isolated}},
-		{"etcd itself", func(h *model.History) { h.Truth.Changes[0].Object.Node = model.Scribble(9) }, guarantees{isolated}},
+		{"etcd itself", func(h *model.History) { h.Truth.Changes[0].Object.Node = model.MutationMark(9) }, guarantees{isolated}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := closedStream(model.Stream{RV: 12}, event(model.Modified, 15))
 			h.Streams = append(h.Streams, careless)
 			h.Streams[1].Events = append([]model.Event{}, careless.Events...)
 			row.change(h)
-			require.Equal(t, 1, judge(t, h, row.broken).Counts.Scribbled)
+			require.Equal(t, 1, judge(t, h, row.broken).Counts.Mutated)
 		})
 	}
 }
 
-func TestTheReportNamesWhoScribbled(t *testing.T) {
-	h := closedStream(model.Stream{RV: 12}, scribbledOn(event(model.Modified, 15)))
-	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "c9", Server: "s1", RV: 12, Scribbles: true, Call: 900, Return: 901, Closed: 3000})
+func TestTheReportNamesTheMutator(t *testing.T) {
+	h := closedStream(model.Stream{RV: 12}, mutatedEvent(event(model.Modified, 15)))
+	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "c9", Server: "s1", RV: 12, Mutates: true, Call: 900, Return: 901, Closed: 3000})
 	verdict := judge(t, h, guarantees{linearizability.Isolated, linearizability.Faithful})
 	require.Equal(t, "c1 received MODIFIED a/x (RV 15) as the consumer of stream 9 of c9 on s1 had mutated it", verdict.Violations[0].Sentence())
 }

@@ -43,7 +43,7 @@ func (f *facts) milestones() []milestone {
 // The rule begins when the run has settled. It leaves out consumers that do not
 // read in time, streams that end before the bound, and revisions that a stream
 // may have started from: Kubernetes sends no bookmark at the RV that a client is
-// known to have. Without censuses nothing is known of revisions over time, and
+// known to have. Without samples of servers nothing is known of revisions over time, and
 // the rule is silent.
 func judgeBookmarks(f *facts, out *findings) {
 	milestones := f.milestones()

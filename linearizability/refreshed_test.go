@@ -70,7 +70,7 @@ func TestIdleStreamsAreRefreshed(t *testing.T) {
 		{"no census", request, nil, 200, nil, 0, nil},
 		{"counted out of order", request, []model.Census{census(10, 20), census(2, 15)}, 100, []model.Event{received(70, bookmark(20))}, 1, nil},
 		{"an old bookmark first", request, progress, 100, []model.Event{received(60, bookmark(18)), received(80, bookmark(20))}, 1, nil},
-		// From the settling on, at 6 s, the period begins anew.
+		// From the settling on, at 6 s, the period starts again.
 		{"slow to settle", changed(func(s *model.Stream) { s.RV = 9 }), []model.Census{census(2, 15), census(3, 20)}, 100,
 			[]model.Event{received(4, event(model.Deleted, 12)), received(5, event(model.Modified, 15)), received(81, bookmark(20))}, 1, nil},
 

@@ -59,10 +59,10 @@ func judgeRefusals(f *facts) findings {
 // judgeWatchExpired judges a watch that was refused with 410.
 //
 // A cache holds changes from the RV L of its last list on, and may have dropped
-// the oldest of them; it may list anew at any time. All that is certain is that L
+// the oldest of them; it may relist at any time. All that is certain is that L
 // is not above etcd's revision: a start from that revision is always held. More
 // is certain where another stream of the server witnesses that the cache has not
-// listed anew: see heldSince.
+// relisted: see heldSince.
 func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings) {
 	witness := onStream(s, s.RV)
 	if hasBlock(s) {
@@ -94,7 +94,7 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 
 // heldSince reports whether another stream shows that the cache held everything
 // since that stream's start until the refused watch was answered. A cache that
-// lists anew ends all its streams, so a stream that began before the refused
+// relists ends all its streams, so a stream that began before the refused
 // watch was called, and that delivered a change committed after it was answered,
 // has seen no new list in between. And as it began at its start, the cache's last
 // list is not above that.

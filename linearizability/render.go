@@ -87,9 +87,11 @@ func (w *Witness) has(part string) bool {
 func (w *Witness) value(name string) string {
 	name, unit, counted := strings.Cut(name, " ")
 	if counted {
-		n := map[string]int64{"got": w.Got, "more": w.Got - 1}[name]
-		if n == 0 {
-			return ""
+		n := w.Got
+		if name == "more" {
+			if n--; n == 0 {
+				return ""
+			}
 		}
 		return model.Plural(int(n), unit)
 	}

@@ -44,7 +44,7 @@ func TestVacuousHistoriesAreInconclusive(t *testing.T) {
 	h := closedStream(model.Stream{RV: 2}, event(model.Added, 4))
 	verdict := linearizability.Check(h, config)
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
-	require.Equal(t, "the history holds only 0 writes of at least 1; the history holds only 1 events of at least 2", verdict.Reason)
+	require.Equal(t, "the history holds only 0 writes of at least 1; the history holds only 1 event of at least 2", verdict.Reason)
 	require.NoError(t, verdict.Err())
 
 	h.Streams[0].Events[0].Type = model.Modified

@@ -107,13 +107,13 @@ func distortEvents(c chooser, h *model.History, s *model.Stream) {
 
 // drawHistory draws a history of at most so many steps, and damages and distorts
 // it at most so often.
-func drawHistory(t *rapid.T, stepsMost, damagesMost, distortionsMost int) *model.History {
+func drawHistory(t *rapid.T, maxSteps, maxDamages, maxDistortions int) *model.History {
 	c := rapidChooser{t}
-	h := generate(c, rapid.IntRange(1, stepsMost).Draw(t, "steps"))
-	for range rapid.IntRange(0, damagesMost).Draw(t, "damages") {
+	h := generate(c, rapid.IntRange(1, maxSteps).Draw(t, "steps"))
+	for range rapid.IntRange(0, maxDamages).Draw(t, "damages") {
 		rapid.SampledFrom(damages).Draw(t, "damage").inflict(c, h)
 	}
-	for range rapid.IntRange(0, distortionsMost).Draw(t, "distortions") {
+	for range rapid.IntRange(0, maxDistortions).Draw(t, "distortions") {
 		distort(c, h)
 	}
 	return h

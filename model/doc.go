@@ -13,7 +13,8 @@
 //   - window.go: which watches a cache can serve, and how it refuses the others
 //   - census.go: what an API server held at a moment
 //   - standing.go: who led etcd, and what caches held, from one change to the next
-//   - scribble.go: the mark that a careless consumer leaves on what it got
+//   - mutation.go: the mark that a careless consumer leaves on what it received
+//   - describe.go: the one wording for the parts of a history
 //   - compaction.go: what etcd has discarded, and what it refuses because of it
 //
 // The package has no goroutines and no clock, and imports nothing of the

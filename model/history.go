@@ -163,9 +163,9 @@ type Stream struct {
 	// Timeout is how long the client asked for the stream to last at most
 	// (timeoutSeconds), in nanoseconds; 0 if it did not say.
 	Timeout int64 `json:"timeout,omitempty"`
-	// Scribbles says that the API server itself writes over each object that the
+	// Mutates says that the API server itself writes over each object that the
 	// cache delivers for this stream, once the client's copy has been made.
-	Scribbles bool `json:"scribbles,omitempty"`
+	Mutates bool `json:"scribbles,omitempty"`
 
 	// Err is why the watch could not be opened, if it could not.
 	Err     Code   `json:"err,omitempty"`

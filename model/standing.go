@@ -18,7 +18,7 @@ type CacheWindow struct {
 	Time   int64  `json:"time"`
 	Server string `json:"server"`
 	// Filling counts how often the cache has been filled with a list since the server
-	// started: 1 is the first, and whatever comes after is the cache begun anew. It is
+	// started: 1 is the first, and whatever comes after is the cache begun again. It is
 	// 0 while nothing can be read of the cache: the server is down, or the cache is
 	// being filled. Since and Newest are 0 then.
 	Filling int `json:"filling"`

@@ -14,30 +14,28 @@ type Config struct {
 	Source Source
 	// Limits bound the run.
 	Limits Limits
-	// Schedule is how hard the scheduler tries to be unkind.
+	// Schedule is how aggressively the scheduler yields and stalls.
 	Schedule Schedule
 	// Record keeps the tape of decisions in Result.Tape.
 	Record bool
-	// RecordInto is where the tape is written while it is recorded, so that others can
-	// look at the decisions so far; nil for memory of the run's own. It is zero after
-	// the last decision, and Limits.TapeBytes does not count.
+	// RecordInto is where the tape is written while it is recorded, so that others can read
+	// the decisions so far; nil for memory of the run itself. It is zero after the last
+	// decision, and Limits.TapeBytes does not apply.
 	RecordInto []byte
-	// BreakAt ends the run when the scheduler is next asked after that decision,
-	// counted from 1, with the stacks of all goroutines in the result. 0 means
-	// never.
+	// BreakAt ends the run at the first scheduling after that decision, counted from 1,
+	// with the stacks of all goroutines in the result. 0 means never.
 	BreakAt uint64
-	// Trace keeps everything that happened in Result.Trace, to find where two
-	// runs part, and why.
+	// Trace records every scheduling step in Result.Trace, to find the first divergence of
+	// two runs and its cause.
 	Trace bool
-	// TraceRecords bounds the trace, 0 for as many as there is room for. What happens
-	// after that is not in it.
+	// TraceRecords bounds the trace; 0 means as many records as fit. Later steps are not
+	// recorded.
 	TraceRecords int
-	// Stop calls Here where the run ends early, while all goroutines are still as
-	// they were.
+	// Stop calls Here if the run ends early, with all goroutines still in place.
 	Stop bool
-	// Explore makes the run one that a search can steer; nil for an ordinary one.
+	// Explore lets a search steer the run; nil for an ordinary run.
 	Explore *Explore
-	// Network sets up the simulated network; its random streams are the world's.
+	// Network configures the simulated network; its random streams are those of the world.
 	Network simnet.Config
 }
 
@@ -49,15 +47,15 @@ type Limits struct {
 	Simulated time.Duration
 	// TapeBytes is how much tape a run may record.
 	TapeBytes int
-	// CrashDelay is how long a crash waits for the victim to let go of locks
-	// that belong to the whole operating-system process.
+	// CrashDelay is how long a crash waits for the victim to release locks that belong to
+	// the whole operating-system process.
 	CrashDelay time.Duration
 	// HeapBytes is the size of the heap above which garbage is collected while
 	// every goroutine waits.
 	HeapBytes uint64
 }
 
-// DefaultLimits are generous for a minute of a small cluster.
+// DefaultLimits is generous for a minute of a small cluster.
 var DefaultLimits = Limits{
 	Decisions:  20_000_000,
 	Simulated:  10 * time.Minute,
@@ -85,17 +83,17 @@ type Schedule struct {
 	// StallMin and StallMax bound a stall. Every order of magnitude between
 	// them is as likely as every other.
 	StallMin, StallMax time.Duration
-	// FocusOneIn picks one place of the code in so many, by the seed, at which
-	// goroutines stall often; 0 for none. A bug that needs someone to be held up
-	// at one place and nobody elsewhere is found this way.
+	// FocusOneIn selects by the seed one place in the code in so many, at which goroutines
+	// stall often; 0 for none. This finds bugs that need a goroutine to stall at one place
+	// and none elsewhere.
 	FocusOneIn uint32
 }
 
 // DefaultSchedule yields often and stalls rarely.
 var DefaultSchedule = Schedule{YieldEvery: 20, StallOneIn: 40, StallMin: 100 * time.Microsecond, StallMax: 3 * time.Second}
 
-// StallLength is how long a stall is for which the kernel has chosen this of
-// 256 lengths; it counts as simStallLength does.
+// StallLength returns the length of a stall for which the kernel has chosen this one of 256
+// lengths, as simStallLength does.
 func (s Schedule) StallLength(chosen uint32) time.Duration {
 	length := s.StallMin
 	for i := uint32(0); i < chosen && length < s.StallMax; i++ {

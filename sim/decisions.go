@@ -33,7 +33,7 @@ type Decision struct {
 	Number uint64
 	// At is the simulated time since the world began.
 	At time.Duration
-	// Chosen is what was taken of so many alternatives.
+	// Chosen is the index of the alternative that was taken, of so many.
 	Kind       Kind
 	Chosen, Of uint32
 	// Goroutine is the one that was picked, or else the one that ran. They are
@@ -44,7 +44,7 @@ type Decision struct {
 	Callers string
 }
 
-// Decisions are those in a trace.
+// Decisions yields the decisions in a trace.
 func (t Trace) Decisions() iter.Seq[Decision] {
 	return func(yield func(Decision) bool) {
 		var running uint64
@@ -82,7 +82,7 @@ func (t Trace) Decisions() iter.Seq[Decision] {
 	}
 }
 
-// withoutKernel leaves out the kernel's own functions, with which every place begins.
+// withoutKernel removes the kernel's own functions, with which every place begins.
 func withoutKernel(callers string) string {
 	names := strings.Split(strings.TrimPrefix(callers, " < "), " < ")
 	for len(names) > 1 && (strings.HasPrefix(names[0], "runtime.sim") || strings.HasPrefix(names[0], "runtime.selectgo")) {
@@ -117,9 +117,8 @@ func WriteDecisions(w io.Writer, decisions iter.Seq[Decision]) error {
 // maxDecisionLine bounds a line of a file of decisions, in bytes.
 const maxDecisionLine = 64 << 10
 
-// ReadDecisions reads what [WriteDecisions] wrote, one after the other. A file that
-// was cut short gives those that are whole; failed is set when the sequence has
-// ended, if something else than its end ended it.
+// ReadDecisions yields what [WriteDecisions] wrote. A truncated file yields its complete
+// decisions; failed is set if the sequence ended with an error.
 func ReadDecisions(r io.Reader, failed *error) iter.Seq[Decision] {
 	return func(yield func(Decision) bool) {
 		lines := bufio.NewScanner(r)

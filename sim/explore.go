@@ -9,20 +9,20 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Explore makes a run one that a search can steer. Outside of its window, which the
-// world opens and closes, every choice is the plainest one and no decision. Within
-// it every synchronisation point in the code that is in scope is a decision, and so
-// are which goroutine in scope runs next and which ready case a select takes.
+// Explore lets a search steer a run. Outside of its window, which the world opens and
+// closes, every choice is the default one and no decision is made. Within it, every
+// synchronisation point of code in scope is a decision, and so are which goroutine in scope
+// runs next and which ready case a select takes.
 //
-// The decisions are those of the run's source. A seed alone makes the plain choice
-// each time, an open tape what it says, and [FromPriorities] follows a plan.
+// The run's source makes the decisions. A seed alone makes the default choice each time, an
+// open tape those recorded, and [FromPriorities] follows a plan.
 type Explore struct {
 	// Scope is what the names of functions in scope begin with, the path of a
 	// package for instance; empty for everything. A synchronisation point belongs to
 	// its first caller outside of the packages that wait.
 	Scope string `json:"scope,omitempty"`
-	// Holds are the lengths for which a goroutine can be held up.
-	Holds []time.Duration `json:"holds,omitempty"`
+	// Delays are the lengths for which a goroutine can be delayed.
+	Delays []time.Duration `json:"holds,omitempty"`
 	// Observe leaves the decisions to be those of any run of its seed: only the
 	// shape is wanted.
 	Observe bool `json:"observe,omitempty"`
@@ -39,19 +39,20 @@ func (e *Explore) load(p *kernel.Params) {
 		return
 	}
 	p.Scope = e.Scope
-	p.Holds, p.HoldsLen = unsafe.Pointer(unsafe.SliceData(e.Holds)), len(e.Holds)
+	p.Holds, p.HoldsLen = unsafe.Pointer(unsafe.SliceData(e.Delays)), len(e.Delays)
 }
 
-// OpenWindow begins the decisions of a run that explores. It does nothing in any other.
+// OpenWindow opens the window of decisions of an exploring run. It does nothing in other
+// runs.
 func (w *World) OpenWindow() { w.setWindow(true) }
 
-// CloseWindow ends them, and what the run's shape is made of.
+// CloseWindow closes the window of decisions and of the run's shape.
 func (w *World) CloseWindow() { w.setWindow(false) }
 
 // Choice is a decision of a run that explores.
 type Choice = kernel.Chosen
 
-// KeyOf is what makes an alternative of a choice in a state one and the same. It is never 0.
+// KeyOf identifies an alternative of a choice in a state. It is never 0.
 func KeyOf(choice Choice, alternative uint32) uint64 {
 	key := choice.State
 	for _, part := range []uint64{uint64(choice.Kind), uint64(choice.Alternatives), uint64(alternative)} {
@@ -72,15 +73,15 @@ func newChoices() []Choice {
 	return unsafe.Slice((*Choice)(unsafe.Pointer(unsafe.SliceData(memory))), maxChoices)
 }
 
-// Explored is what a run that explores was like.
+// Explored is what a search learns of a run.
 type Explored struct {
 	// Choices are the decisions, in order, from number First on; Truncated means that
 	// there were more, or would have been had the run come to its end.
 	Choices   []Choice
 	First     int
 	Truncated bool
-	// Shape is what happened before what within the window. Two schedules that
-	// differ only in the order of what does not depend on each other have one shape.
+	// Shape is what happened before what within the window. Two schedules that differ only
+	// in the order of independent events have one shape.
 	Shape uint64
 	// State is where the run was when the window closed: the shape, when each event
 	// was, and who was about to run.
@@ -89,21 +90,20 @@ type Explored struct {
 	Steps uint64
 }
 
-// Explored is what a run that explores has been like so far. It is for whoever is called
-// in a pause.
+// Explored returns what a search learns of the run so far. It may be called only in a
+// pause.
 func (w *World) Explored() *Explored {
 	var counters kernel.Counters
 	kernel.Now(&counters)
 	return w.recording.explored(&counters)
 }
 
-// HeldUp reports whether a goroutine is being held up. It is for whoever is called in a
-// pause.
+// HeldUp reports whether a goroutine is being delayed. It may be called only in a pause.
 func (w *World) HeldUp() bool {
 	return slices.ContainsFunc(goroutines(), func(g kernel.Goroutine) bool { return g.Stalled })
 }
 
-// explored is what a run was like, nil for one that does not explore.
+// explored returns what a search learns of a run, nil if the run does not explore.
 func (r recording) explored(c *kernel.Counters) *Explored {
 	if r.choices == nil {
 		return nil
@@ -121,19 +121,19 @@ func (r recording) explored(c *kernel.Counters) *Explored {
 // run of n goroutines and k steps is found with a probability of at least
 // 1/(n*k^(Depth-1)).
 //
-// Where the run's exploration has lengths to be held up for, the goroutine is also
-// held up at these points, so that timers and the network overtake it, too.
+// If the exploration has delays, the goroutine is also delayed at these points, so that
+// timers and the network overtake it, too.
 type Priorities struct {
-	// Depth is how many ordering constraints the bug is thought to need, at least 1.
+	// Depth is the assumed number of ordering constraints of the bug, at least 1.
 	Depth int `json:"depth"`
-	// Steps is how many synchronisation points in scope a run is thought to have.
+	// Steps is the assumed number of synchronisation points in scope.
 	Steps uint64 `json:"steps"`
 }
 
-// FromPriorities returns the source that follows a plan of priorities drawn from the
-// seed, in a run that explores with so many lengths to be held up for.
-func FromPriorities(seed uint64, plan Priorities, holds int) Source {
-	return prioritised{seed, changes(Stream(seed, "priorities"), plan, holds)}
+// FromPriorities returns the source that follows a plan of priorities drawn from the seed,
+// in an exploring run with so many delays.
+func FromPriorities(seed uint64, plan Priorities, delays int) Source {
+	return prioritised{seed, changes(Stream(seed, "priorities"), plan, delays)}
 }
 
 type prioritised struct {
@@ -152,12 +152,12 @@ func (p prioritised) load(params *kernel.Params) {
 // changes draws where priorities change, in order, and to what. The kernel takes
 // an empty plan for none at all, so that one of depth 1 has an entry that is never
 // reached.
-func changes(random *rand.Rand, plan Priorities, holds int) []kernel.Change {
+func changes(random *rand.Rand, plan Priorities, delays int) []kernel.Change {
 	list := []kernel.Change{{Step: 1 << 63}}
 	for _, priority := range random.Perm(max(0, plan.Depth-1)) {
 		change := kernel.Change{Step: 1 + random.Uint64N(max(1, plan.Steps)), Priority: uint64(1 + priority)}
-		if holds > 0 {
-			change.Hold = 1 + random.Uint64N(uint64(holds))
+		if delays > 0 {
+			change.Hold = 1 + random.Uint64N(uint64(delays))
 		}
 		list = append(list, change)
 	}

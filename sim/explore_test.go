@@ -12,10 +12,10 @@ import (
 )
 
 // exploring runs f, all of it in the window and nothing but this file in scope.
-func exploring[T any](t *testing.T, source sim.Source, holds []time.Duration, f func() T) (T, *sim.Result) {
+func exploring[T any](t *testing.T, source sim.Source, delays []time.Duration, f func() T) (T, *sim.Result) {
 	config := sim.Config{
 		Source: source, Record: true,
-		Explore: &sim.Explore{Scope: "github.com/watchsim/watchsim/sim_test.step", Holds: holds},
+		Explore: &sim.Explore{Scope: "github.com/watchsim/watchsim/sim_test.step", Delays: delays},
 	}
 	return simtest.Value(t, config, func(w *sim.World) T {
 		w.OpenWindow()

@@ -4,9 +4,9 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Forced is how a schedule departs from the plainest one, in which goroutines
-// take turns in the order in which they became ready, nobody is interrupted, and
-// select looks at its first case first.
+// Forced counts how a schedule deviates from the default one, in which goroutines take
+// turns in the order in which they became runnable, none is interrupted, and select tries
+// its first case first.
 type Forced struct {
 	// Switches counts where another goroutine than the first in the queue ran, a
 	// goroutine was interrupted for the others, or select began with another case.

@@ -2,9 +2,8 @@ package sim
 
 import "runtime"
 
-// Here is called when a run stands still at a breakpoint, if its Config asks for
-// that: every goroutine is where it was, and none runs. It does nothing. It is
-// there for a debugger to stop at:
+// Here is called when a run has reached a breakpoint, if its Config asks for that: every
+// goroutine is in place, and none runs. It does nothing; debuggers can stop at it:
 //
 //	dlv exec ... --init <(echo 'break github.com/watchsim/watchsim/sim.Here')
 //

@@ -9,21 +9,19 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// MaxLog is how many bytes of log lines a logbook keeps. What is logged after
-// that is counted.
+// MaxLog is how many bytes of log lines a logbook keeps. Later lines are only counted.
 const MaxLog = 64 << 20
 
-// Aside calls f as no part of the run: nothing in it is a synchronisation point, a
-// decision, or a draw from the run's random numbers. It must not wait for anything.
+// Aside calls f outside of the run's accounting: nothing in it is a synchronisation point,
+// a decision, or a draw from the run's random numbers. f must not wait.
 func Aside(f func()) {
 	kernel.Aside()
 	defer kernel.Back()
 	f()
 }
 
-// Logbook takes what the code of a run logs, with simulated times and the process
-// that logged it. A run that is logged has to be the run that is not, so that
-// whoever formats what is written does so within [Aside]; Write itself takes no
+// Logbook collects what the code of a run logs, with simulated times and processes. Logging
+// must not alter the run, so callers format what they write within [Aside]. Write takes no
 // lock, as only one goroutine of a simulation runs at a time.
 type Logbook struct {
 	entries []logEntry
@@ -52,8 +50,8 @@ func (l *Logbook) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Print writes what was logged in a run that is over, with times since so much
-// after its beginning.
+// Print writes what was logged in a run that is over, with times relative to an offset from
+// its beginning.
 func (l *Logbook) Print(w io.Writer, result *Result, began time.Duration) error {
 	for _, entry := range l.entries {
 		name := "?"

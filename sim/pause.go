@@ -6,10 +6,10 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Pause stops the world where the calling goroutine is, with every goroutine as it is,
-// calls outside, and goes on. outside runs on a goroutine of no simulation: nothing that
-// it does shows in the run. It may look, copy the process ([fork.Now]), and say how the
-// run is to go on ([World.Begin], [World.Follow], [World.PauseAt]).
+// Pause pauses the world at the calling goroutine, calls outside, and continues. outside
+// runs on a goroutine that does not belong to the simulation, so nothing that it does
+// affects the run. It may inspect the world, fork the process ([fork.Now]), and determine
+// how the run continues ([World.Begin], [World.Follow], [World.PauseAt]).
 func (w *World) Pause(outside func()) {
 	w.outside = outside
 	kernel.AskPause()
@@ -17,16 +17,16 @@ func (w *World) Pause(outside func()) {
 
 // Mark is where a run pauses.
 type Mark struct {
-	// Decision pauses it when the scheduler is next asked after that many decisions of
-	// the run; 0 for never.
+	// Decision pauses the run at the first scheduling after that many decisions; 0 for
+	// never.
 	Decision uint64 `json:"decision,omitempty"`
-	// Instant pauses it before the clock goes beyond it, since the world began; 0 for
+	// Instant pauses the run before the clock passes it, since the world began; 0 for
 	// never.
 	Instant time.Duration `json:"instant,omitempty"`
 }
 
-// PauseAt says where the run pauses next, and what is called there. It takes the place
-// of what was said before, and is for whoever is called in a pause.
+// PauseAt sets where the run pauses next, and what is called there, and replaces the
+// previous setting. It may be called only in a pause.
 func (w *World) PauseAt(mark Mark, outside func()) {
 	w.outside = outside
 	kernel.PauseNext(mark.Decision, int64(mark.Instant))
@@ -39,18 +39,18 @@ func (w *World) paused() {
 	}
 }
 
-// Begin has the run begin here, in a pause: what has happened so far is the same for
-// every run, and what follows is a function of this configuration. Decisions and
-// everything else are counted from here on; the hash is of everything.
+// Begin starts the run here, in a pause: everything so far is the same for every run, and
+// what follows is a function of this configuration. Counters start here; the hash covers
+// everything.
 func (w *World) Begin(config Config) {
 	params := w.follow(config)
 	w.network.Follow(w.networkConfig())
 	kernel.Resume(params, true)
 }
 
-// Follow has the decisions from here on come from another source, in a pause. The random
-// streams stay those of the run, and so does what the code draws; the tape that is
-// recorded goes on.
+// Follow takes the decisions from here on from another source, in a pause. The random
+// streams of the run and of the code stay the same, and the recording of the tape
+// continues.
 func (w *World) Follow(source Source) {
 	var params kernel.Params
 	source.load(&params)
@@ -66,7 +66,7 @@ type Progress struct {
 	Decisions, Hash uint64
 }
 
-// Progress tells how far the run has come. It is for whoever is called in a pause.
+// Progress reports how far the run has come. It may be called only in a pause.
 func (w *World) Progress() Progress {
 	var counters kernel.Counters
 	kernel.Now(&counters)

@@ -24,7 +24,7 @@ type Process struct {
 	gone  chan struct{}
 }
 
-// Process makes a process without goroutines.
+// Process returns a new process without goroutines.
 func (w *World) Process(name string) *Process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +37,7 @@ func (w *World) Process(name string) *Process {
 	return p
 }
 
-// Name is the process' name, which is its host's too.
+// Name returns the name of the process, which is also that of its host.
 func (p *Process) Name() string { return p.name }
 
 // Go starts a goroutine in the process. It does nothing once the process has
@@ -71,18 +71,18 @@ func (p *Process) Do(f func()) bool {
 // Gone is closed when the process has crashed.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Goroutines is the number of goroutines the process has. It is meaningful
-// when nothing else runs, after [World.Settle] for instance.
+// Goroutines returns the number of goroutines of the process. It is meaningful when nothing
+// else runs, as after [World.Settle].
 func (p *Process) Goroutines() int { return kernel.Alive(p.group) }
 
 // Crash ends the process at the next instant at which every goroutine waits:
 // none of its goroutines ever runs again, its timers never fire, its listeners
 // close and its connections reset. It must be called from another process.
 //
-// All processes share one address space, so that one of them could take a lock
-// with it that belongs to all, such as a metrics registry's. The crash
-// therefore waits while a goroutine of the process is stalled with a lock held
-// or queues for one, but not longer than Limits.CrashDelay.
+// All processes share one address space, so a crashed process could leave a shared lock
+// locked, such as that of a metrics registry. The crash therefore waits while a goroutine
+// of the process is stalled with a lock held or queues for one, but not longer than
+// Limits.CrashDelay.
 func (p *Process) Crash() {
 	// Only one goroutine at a time can wait for all others.
 	p.world.crashing.Lock()

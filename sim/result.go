@@ -57,9 +57,8 @@ type Result struct {
 	// Decisions counts scheduling decisions, Switches goroutine switches,
 	// Points synchronisation points passed, Yields and Stalls what happened at them.
 	Decisions, Switches, Points, Yields, Stalls uint64
-	// Spins counts how often 20,000 synchronisation points were passed at one
-	// instant. Whoever goes round in circles like that is put to sleep for 10 ms,
-	// so that those it waits for can wake up.
+	// Spins counts how often 20,000 synchronisation points were passed at one instant. The
+	// busy-waiting goroutine then sleeps for 10 ms, so that those it waits for can run.
 	Spins uint64
 	// Simulated and Wall are the time the run took on the two clocks.
 	Simulated, Wall time.Duration
@@ -74,15 +73,15 @@ type Result struct {
 	// often a goroutine ran without being picked, which must not happen.
 	Diverged     bool
 	Uncontrolled uint32
-	// DiskFull means that a limit of the files in memory was hit: something was told that
-	// a disk is full which is none.
+	// DiskFull means that a limit of the files in memory was hit, and code got ENOSPC from
+	// a disk that does not exist.
 	DiskFull bool
 	// Tape is the recorded tape; TapeFull means that it is cut short.
 	Tape     []byte
 	TapeFull bool
 	// Trace is everything that happened, if it was asked for.
 	Trace Trace
-	// Explored is there for a run that explores.
+	// Explored is set for an exploring run.
 	Explored *Explored
 
 	begin     time.Time // of the world, on the simulated clock
@@ -96,8 +95,8 @@ type Leftover struct {
 	Goroutines int
 }
 
-// recording is the memory that the kernel writes to, outside of the collected
-// heap: pages that are not used cost nothing.
+// recording is the memory that the kernel writes to, outside of the garbage-collected heap:
+// unused pages cost nothing.
 type recording struct {
 	tape    []byte
 	trace   Trace
@@ -152,8 +151,7 @@ func newResult(w *World, c *kernel.Counters, wall time.Duration, r recording) *R
 	return result
 }
 
-// Stacks renders where every goroutine of the run is. It is for whoever is called in a
-// pause.
+// Stacks renders the stacks of all goroutines of the run. It may be called only in a pause.
 func (w *World) Stacks() string {
 	var counters kernel.Counters
 	kernel.Now(&counters)
@@ -185,8 +183,7 @@ func leftover(w *World, list []kernel.Goroutine) []Leftover {
 // stackBytes bounds the stack traces of one report.
 const stackBytes = 8 << 20
 
-// stacks renders where each goroutine of the run was; running is the one that
-// ran last.
+// stacks renders the stack of each goroutine of the run; running is the one that ran last.
 func stacks(w *World, list []kernel.Goroutine, running uint64) string {
 	buffer := make([]byte, stackBytes)
 	all := string(buffer[:runtime.Stack(buffer, true)])

@@ -33,8 +33,8 @@ func (s seeded) load(p *kernel.Params) {
 	p.CodeSeed = streamSeed(uint64(s), "code")
 }
 
-// FromSchedule is FromSeed with the schedule of another seed: what the code and
-// the clients draw stays the same, and goroutines run in another order.
+// FromSchedule is like FromSeed with the schedule of another seed: what the code and the
+// clients draw stays the same, but goroutines run in another order.
 func FromSchedule(seed, schedule uint64) Source { return rescheduled{seeded(seed), schedule} }
 
 type rescheduled struct {
@@ -47,11 +47,10 @@ func (r rescheduled) load(p *kernel.Params) {
 	p.SchedSeed = streamSeed(r.schedule, "schedule")
 }
 
-// FromTape returns the source that repeats recorded decisions: one byte each,
-// or 255 and four bytes, least significant first, for a choice of 255 or more.
-// The random streams still derive from the seed. Where the tape ends or offers
-// a choice that is not there, the run goes on with the plainest choice, and
-// Result.Diverged says so.
+// FromTape returns the source that repeats recorded decisions: one byte each, or 255 and
+// four bytes, least significant first, for a choice of 255 or more. The random streams are
+// still derived from the seed. Where the tape ends or names an alternative that does not
+// exist, the run continues with the default choice, and Result.Diverged says so.
 func FromTape(seed uint64, tape []byte) Source { return taped{seed, tape} }
 
 type taped struct {
@@ -71,8 +70,8 @@ func (t taped) load(p *kernel.Params) {
 	p.ReplayLen = len(t.tape)
 }
 
-// FromOpenTape is FromTape for a tape that leaves out the plain choices at its
-// end: where it ends they follow, however long the run is.
+// FromOpenTape is like FromTape for a tape without the default choices at its end: they
+// follow where it ends, however long the run is.
 func FromOpenTape(seed uint64, tape []byte) Source { return opened{seed, tape} }
 
 type opened struct {
@@ -80,7 +79,7 @@ type opened struct {
 	tape []byte
 }
 
-// openBytes is more than any run takes choices.
+// openBytes is more than the number of choices of any run.
 const openBytes = 1 << 30
 
 // openMemory holds an open tape and the zeros after it; openUsed is how much of
@@ -108,7 +107,7 @@ func AppendChoice(tape []byte, chosen uint32) []byte {
 	return binary.LittleEndian.AppendUint32(append(tape, 255), chosen)
 }
 
-// Remaining is what is left of a tape after so many choices.
+// Remaining returns the rest of a tape after so many choices.
 func Remaining(tape []byte, choices uint64) []byte {
 	for ; choices > 0 && len(tape) > 0; choices-- {
 		length := 1
@@ -120,11 +119,11 @@ func Remaining(tape []byte, choices uint64) []byte {
 	return tape
 }
 
-// Trimmed is a tape without the plain choices at its end.
+// Trimmed returns a tape without the default choices at its end.
 func Trimmed(tape []byte) []byte { return bytes.TrimRight(tape, "\x00") }
 
-// streamSeed derives the seed of a named random stream, so that a new stream
-// does not reshuffle the others.
+// streamSeed derives the seed of a named random stream, so that a new stream does not
+// change the others.
 func streamSeed(seed uint64, name string) uint64 {
 	h := fnv.New64a()
 	var b [8]byte

@@ -15,12 +15,12 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Trace is everything that happened in a run: goroutines picked, synchronisation
-// points passed, random numbers drawn and decisions taken, with callers. It is
-// valid until the next run starts, and there may be a million records.
+// Trace is every scheduling step of a run: goroutines picked, synchronisation points
+// passed, random numbers drawn and decisions made, with callers. It can have millions of
+// records.
 type Trace []kernel.TraceRecord
 
-// maxTraceRecords bounds a trace. What happens after that is not in it.
+// maxTraceRecords bounds a trace. Later steps are not recorded.
 const maxTraceRecords = 8 << 20
 
 func newTrace(most int) Trace {
@@ -145,7 +145,7 @@ func (r *traceReader) number() uint64 {
 	return n
 }
 
-// PrintTrace writes the trace that it reads as text, a line for each record.
+// PrintTrace writes a trace as text, one line per record.
 func PrintTrace(r io.Reader, w io.Writer) error {
 	reader := &traceReader{in: bufio.NewReaderSize(r, 1<<16)}
 	out := bufio.NewWriterSize(w, 1<<16)
@@ -157,7 +157,7 @@ func PrintTrace(r io.Reader, w io.Writer) error {
 	return errors.Join(reader.failure(reader), out.Flush())
 }
 
-// Point is that a goroutine passed a synchronisation point.
+// Point is a synchronisation point that a goroutine has passed.
 type Point struct {
 	// Decision is how many decisions there had been, At the time since the world
 	// began, and Callers the calls around the point, innermost first.
@@ -173,7 +173,7 @@ type Call struct {
 	Function, Place string
 }
 
-// calls reads what callerPlaces wrote, without the kernel's own functions.
+// calls parses what callerPlaces wrote, without the kernel's own functions.
 func calls(callers string) []Call {
 	var list []Call
 	for _, name := range strings.Split(withoutKernel(callers), " < ") {
@@ -201,8 +201,8 @@ func ReadPoints(r io.Reader, most int) ([]Point, error) {
 	return points, reader.failure(reader)
 }
 
-// Difference is where the traces of two runs part: what came last in both, what
-// then came in each, and how many decisions there had been.
+// Difference is the first divergence of two traces: the last common records, the next
+// records of each, and the number of decisions before.
 type Difference struct {
 	Decision uint64
 	Before   []string
@@ -212,8 +212,8 @@ type Difference struct {
 // shown is how many lines of each part a difference has.
 const shown = 8
 
-// FirstDifference reads two traces and returns where they part; ok is false if
-// they do not.
+// FirstDifference reads two traces and returns their first divergence; ok is false if there
+// is none.
 func FirstDifference(a, b io.Reader) (found Difference, ok bool, err error) {
 	readers := [2]*traceReader{{in: bufio.NewReaderSize(a, 1<<16)}, {in: bufio.NewReaderSize(b, 1<<16)}}
 	var before [shown]event
@@ -246,7 +246,7 @@ func (r *traceReader) rest(first event, more bool) []string {
 	return lines
 }
 
-// failure is why one of two traces could not be read to its end.
+// failure returns why one of two traces could not be read to its end.
 func (r *traceReader) failure(other *traceReader) error {
 	for _, err := range []error{r.err, other.err} {
 		if err != nil && err != io.EOF {
@@ -256,7 +256,7 @@ func (r *traceReader) failure(other *traceReader) error {
 	return nil
 }
 
-// String renders an event in a line.
+// String renders an event as a line.
 func (e event) String() string {
 	what := ""
 	switch e.kind {

@@ -20,14 +20,14 @@ var (
 	// ErrNoOverlay means that the binary was built with the stock toolchain.
 	ErrNoOverlay = errors.New("this binary was built without watchsim's toolchain overlay, so it cannot simulate; " +
 		"run `make test`, or build with -overlay build/overlay/overlay.json")
-	// ErrOldOverlay means that the toolchain overlay is of other source.
+	// ErrOldOverlay means that the toolchain overlay was made from other source.
 	ErrOldOverlay = errors.New("this binary was built with a toolchain overlay that belongs to other source; make it with `make overlay` and build again")
 	// ErrParallel means that the process has more than one P.
 	ErrParallel = errors.New("a simulation needs GOMAXPROCS=1 from the start of the process")
 )
 
-// World is a running simulation. Its methods are for goroutines inside it, but for those
-// that say otherwise.
+// World is a running simulation. Its methods are for goroutines inside it, unless they say
+// otherwise.
 type World struct {
 	config  Config
 	network *simnet.Network
@@ -57,15 +57,14 @@ func Available() error {
 	return nil
 }
 
-// ErrSecondRun means that a process was to simulate more than once. What the first run
-// has initialised would make the second another run than the first: see package fork.
+// ErrSecondRun means that a process tried to simulate more than once. State that the first
+// run has initialised would alter the second one: see package fork.
 var ErrSecondRun = errors.New("this process has simulated already, and a process does so once")
 
 var ran atomic.Bool
 
-// Run runs f as a simulation and returns when f has returned, or when a limit
-// has ended the run. A process does so once. Goroutines that are left over never run
-// again.
+// Run runs f as a simulation and returns when f has returned, or when a limit has ended the
+// run. A process can call it once. Remaining goroutines never run again.
 //
 // A panic of any simulated goroutine ends the process, as it would outside.
 func Run(config Config, f func(*World)) (*Result, error) {
@@ -85,7 +84,7 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	w.groups = []*Process{{world: w, name: "world"}}
 	params := w.follow(config)
 
-	// The collector would run at moments that depend on the machine.
+	// The garbage collector would run at moments that depend on the machine.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	kernel.SetNetwork(&kernel.Network{Dial: w.dial, Listen: w.listen})
 	defer kernel.SetNetwork(nil)
@@ -107,8 +106,8 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	return result, nil
 }
 
-// follow has the run follow a configuration from here on, and returns what the kernel is
-// to know of it.
+// follow applies a configuration to the run from here on, and returns the kernel's
+// parameters for it.
 func (w *World) follow(config Config) *kernel.Params {
 	config = config.withDefaults()
 	params := &kernel.Params{
@@ -136,19 +135,19 @@ func (w *World) networkConfig() simnet.Config {
 	return config
 }
 
-// Rand returns the random numbers that the run's seed holds under a name. Two
-// calls with one name return two streams with the same numbers.
+// Rand returns the random stream of a name, derived from the run's seed. Two calls with one
+// name return streams with the same numbers.
 func (w *World) Rand(name string) *rand.Rand { return Stream(w.config.Source.Seed(), name) }
 
-// Seed is the number the run's random streams derive from.
+// Seed returns the number from which the run's random streams are derived.
 func (w *World) Seed() uint64 { return w.config.Source.Seed() }
 
-// Network is the simulated network. Every dial and listen of a simulated
-// goroutine ends up there, on the host named like the goroutine's process.
+// Network returns the simulated network, which handles every dial and listen of a simulated
+// goroutine, on the host with the name of the goroutine's process.
 func (w *World) Network() *simnet.Network { return w.network }
 
-// Disk is the disk of a host. Every sync of a simulated goroutine goes to that of the
-// host named like the goroutine's process.
+// Disk returns the disk of a host. It handles every sync of goroutines whose process has
+// that name.
 func (w *World) Disk(host string) *simdisk.Disk {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,8 +162,8 @@ func (w *World) disk(host string) *simdisk.Disk {
 }
 
 // SetClock sets by how much the wall clock of a host is ahead of simulated time. Its
-// processes see that clock jump: what time.Now tells changes, and what they measured
-// or wait for does not.
+// processes see the wall clock of time.Now jump; timers and measured durations, which are
+// monotonic, are not affected.
 func (w *World) SetClock(host string, ahead time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,20 +175,19 @@ func (w *World) SetClock(host string, ahead time.Duration) {
 	}
 }
 
-// Now is the simulated time since the run began.
+// Now returns the simulated time since the run began.
 func (w *World) Now() time.Duration { return time.Since(w.begin) }
 
-// At is when an instant was, since the run began.
+// At converts an instant to the time since the run began.
 func (w *World) At(instant time.Time) time.Duration { return instant.Sub(w.begin) }
 
-// Calm switches yields and stalls off for good: from now on a goroutine is only
-// ever overtaken by others that are runnable, too.
+// Calm turns yields and stalls off for good: from now on a goroutine can only be overtaken
+// by others that are runnable.
 func (w *World) Calm() { kernel.SetQuiet(true) }
 
-// Settle calms the world and waits until no goroutine
-// is stalled or queues for a lock, so that whatever still waits does so of its
-// own accord. A run ends with it, so that no lock that outlives the run stays
-// locked.
+// Settle calms the world and waits until no goroutine is stalled or queues for a lock, so
+// that goroutines wait only for what their own code waits for. A run ends with it, so that
+// no lock that outlives the run stays locked.
 func (w *World) Settle() {
 	w.Calm()
 	time.Sleep(w.config.Schedule.StallMax + time.Millisecond)
@@ -201,7 +199,7 @@ func (w *World) Settle() {
 	}
 }
 
-// current is the process of the calling goroutine.
+// current returns the process of the calling goroutine.
 func (w *World) current() *Process {
 	w.mu.Lock()
 	defer w.mu.Unlock()

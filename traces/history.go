@@ -320,9 +320,9 @@ func (r *historyReader) bad(format string, args ...any) error {
 	return fmt.Errorf("%w: line %d %s", ErrBadRecord, r.lines.number, fmt.Sprintf(format, args...))
 }
 
-// lineMost bounds the length of a line, so that a file of another kind is noticed
+// maxLine bounds the length of a line, so that a file of another kind is noticed
 // before it fills the memory. A list of a hundred thousand objects fits.
-const lineMost = 64 << 20
+const maxLine = 64 << 20
 
 // lineReader reads lines and counts them.
 type lineReader struct {
@@ -339,8 +339,8 @@ func (r *lineReader) next() ([]byte, error) {
 		for err == bufio.ErrBufferFull {
 			var rest []byte
 			rest, err = r.in.ReadSlice('\n')
-			if line = append(line, rest...); len(line) > lineMost {
-				return nil, fmt.Errorf("%w: line %d is longer than %d bytes, which is the most that is read", ErrBadRecord, r.number+1, lineMost)
+			if line = append(line, rest...); len(line) > maxLine {
+				return nil, fmt.Errorf("%w: line %d is longer than %d bytes, which is the most that is read", ErrBadRecord, r.number+1, maxLine)
 			}
 		}
 	}

@@ -16,19 +16,13 @@ import (
 )
 
 // recordTypes says what the data of each kind of record is.
-var recordTypes = map[string]reflect.Type{
-	kindChange:     reflect.TypeFor[model.Change](),
-	kindCompaction: reflect.TypeFor[model.Compaction](),
-	kindFault:      reflect.TypeFor[model.Fault](),
-	kindOperation:  reflect.TypeFor[model.Operation](),
-	kindStream:     reflect.TypeFor[model.Stream](),
-	kindEvent:      reflect.TypeFor[model.Event](),
-	kindInformer:   reflect.TypeFor[model.Informer](),
-	kindCensus:     reflect.TypeFor[model.Census](),
-	kindLeader:     reflect.TypeFor[model.Leader](),
-	kindWindow:     reflect.TypeFor[model.CacheWindow](),
-	kindEnd:        reflect.TypeFor[end](),
-}
+var recordTypes = func() map[string]reflect.Type {
+	types := map[string]reflect.Type{kindEvent: reflect.TypeFor[model.Event](), kindEnd: reflect.TypeFor[end]()}
+	for _, part := range parts(&model.History{}) {
+		types[part.kind] = part.list.Type().Elem()
+	}
+	return types
+}()
 
 // definition is one entry of the schema's $defs.
 type definition struct {

@@ -19,8 +19,8 @@ const (
 
 // The most bytes that a tape's first line, and its decisions, may have.
 const (
-	tapeHeaderMost    = 1 << 12
-	tapeDecisionsMost = 1 << 30
+	maxTapeHeader    = 1 << 12
+	maxTapeDecisions = 1 << 30
 )
 
 // ErrTape means that a file is not a usable tape.
@@ -59,7 +59,7 @@ func WriteTape(w io.Writer, tape Tape) error {
 // ReadTape reads what WriteTape wrote. Its errors wrap ErrTape and say what was
 // expected and found.
 func ReadTape(r io.Reader) (Tape, error) {
-	in := bufio.NewReaderSize(r, tapeHeaderMost)
+	in := bufio.NewReaderSize(r, maxTapeHeader)
 	line, err := in.ReadSlice('\n') // at most what the buffer holds
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return Tape{}, fmt.Errorf("%w: %w", ErrTape, err)
@@ -72,8 +72,8 @@ func ReadTape(r io.Reader) (Tape, error) {
 	if header.Version != tapeVersion {
 		return Tape{}, fmt.Errorf("%w: line 1: expected version %d, found version %d; use the watchsim that wrote it", ErrTape, tapeVersion, header.Version)
 	}
-	if header.Bytes < 0 || header.Bytes > tapeDecisionsMost {
-		return Tape{}, fmt.Errorf("%w: line 1: expected 0 to %d bytes of decisions, found %d", ErrTape, tapeDecisionsMost, header.Bytes)
+	if header.Bytes < 0 || header.Bytes > maxTapeDecisions {
+		return Tape{}, fmt.Errorf("%w: line 1: expected 0 to %d bytes of decisions, found %d", ErrTape, maxTapeDecisions, header.Bytes)
 	}
 	decisions, err := io.ReadAll(io.LimitReader(in, int64(header.Bytes)+1))
 	if err != nil {

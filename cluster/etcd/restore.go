@@ -12,7 +12,7 @@ type Restored struct {
 
 // Restore makes the data folder of a member, config.Dir, of the database in from, the
 // folder of one that has stopped, as "etcdutl snapshot restore" does: the new member
-// is alone in a cluster of its own, and its log begins anew. The revision is raised by
+// is alone in a cluster of its own, and its log starts empty. The revision is raised by
 // bump and everything up to there counts as compacted; with 0 neither happens.
 //
 // It uses files and starts goroutines, so in a simulation it belongs to a process.

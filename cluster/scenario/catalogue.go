@@ -54,7 +54,7 @@ var drawn = []Entry{
 			Schedule: &sim.Schedule{YieldEvery: 60, StallOneIn: 50, StallMin: 300 * time.Millisecond, StallMax: 4 * time.Second},
 		},
 		minimum: linearizability.Counts{Writes: 10, Gets: 14, Lists: 12, Streams: 20, Blocks: 10, Events: 75, Bookmarks: 7, Changes: 12,
-			Refused: 1, Faults: 2, Shared: 1, Released: 2, Scribbled: 9}},
+			Refused: 1, Faults: 2, Shared: 1, Released: 2, Mutated: 9}},
 	{Name: "crowd", Summary: "no faults and a kind schedule: clients that stop reading are in the way of a flood of writes",
 		spec: Spec{
 			Members: 1, Servers: 1, Watchers: 6, StalledWatchers: 8, Flood: 200, EventBytes: 32 << 10,
@@ -62,7 +62,7 @@ var drawn = []Entry{
 			Schedule: &sim.Schedule{YieldEvery: 200},
 		},
 		minimum: linearizability.Counts{Writes: 120, Gets: 20, Lists: 20, Streams: 75, Blocks: 40, Events: 450, Bookmarks: 5, Changes: 120,
-			Unblocked: 30, Shared: 3, Released: 1, Scribbled: 65}},
+			Unblocked: 30, Shared: 3, Released: 1, Mutated: 65}},
 	{Name: "idle", Summary: "after faults, minutes in which nobody writes but a neighbour: bookmarks alone tell clients how far they are",
 		spec: Spec{
 			Members: 1, Servers: 1, Duration: 150 * time.Second, Quiet: 110 * time.Second,
@@ -76,12 +76,12 @@ var drawn = []Entry{
 			Duration: 190 * time.Second, Quiet: 40 * time.Second, Operations: 400,
 		},
 		minimum: linearizability.Counts{Writes: 130, Gets: 50, Lists: 40, Streams: 160, Blocks: 90, Events: 750, Bookmarks: 9, Changes: 130,
-			Unblocked: 4, Shared: 5, Released: 1, Scribbled: 150}},
+			Unblocked: 4, Shared: 5, Released: 1, Mutated: 150}},
 	{Name: "tombstone", Summary: "history is compacted at deletions, while the cache is cut off before them, or as the last change before a crash",
 		spec: Spec{Members: 1, Servers: 1, Operations: 160, Plan: tombstonePlan},
 		minimum: linearizability.Counts{Writes: 3, Gets: 10, Lists: 6, Streams: 4, Blocks: 1, Events: 10, Bookmarks: 1, Changes: 4,
 			Faults: 7, Shared: 1, Released: 1}},
-	{Name: "silence", Summary: "halfway through the faults everybody stops writing but a neighbour: caches that watch anew get no event, and progress alone tells how far they are",
+	{Name: "silence", Summary: "halfway through the faults all clients but a neighbour stop writing: caches that re-establish their watch get no event, and only progress notifications advance them",
 		spec: Spec{
 			Members: 1, Servers: 1, Duration: 150 * time.Second, Quiet: 110 * time.Second,
 			Writing: 18 * time.Second, Neighbour: 7 * time.Second,
@@ -91,7 +91,7 @@ var drawn = []Entry{
 	{Name: "rewatch", Summary: "the caches' watches on etcd end again and again, while etcd's streams are held up and everybody asks for the newest state",
 		spec: Spec{Members: 1, Servers: 2, Operations: 400, Plan: rewatchPlan},
 		minimum: linearizability.Counts{Writes: 10, Gets: 14, Lists: 8, Streams: 14, Blocks: 5, Events: 13, Bookmarks: 4, Changes: 14,
-			Resumed: 3, Refused: 4, Faults: 52, Shared: 1, Released: 2, Scribbled: 1}},
+			Resumed: 3, Refused: 4, Faults: 52, Shared: 1, Released: 2, Mutated: 1}},
 }
 
 // tombstonePlan has etcd compacted at a deletion again and again. At first the cache

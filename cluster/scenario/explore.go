@@ -32,7 +32,7 @@ func CodeOf(target string) string {
 func (s Spec) SearchedWhole() *Exploration {
 	e := &Exploration{To: s.Duration - s.QuietPhase()}
 	e.Scope = CodeOf(s.Target)
-	e.Holds = []time.Duration{5 * time.Millisecond, 300 * time.Millisecond}
+	e.Delays = []time.Duration{5 * time.Millisecond, 300 * time.Millisecond}
 	return e
 }
 
@@ -45,7 +45,7 @@ func (e *Exploration) steering() *sim.Explore {
 }
 
 // watch opens and closes the window in time. A goroutine is held up for seconds at
-// most, and none of its holds may outlast the faults; so the window closes by then.
+// most, and none of its delays may outlast the faults; so the window closes by then.
 // closed is called in a pause when it closes, if it is not nil.
 func (e *Exploration) watch(world *sim.World, began time.Time, closed func()) {
 	if e == nil {
@@ -69,7 +69,7 @@ func (s Spec) steered() bool { return s.Explore != nil && !s.Explore.Observe }
 func (s Spec) source(tape []byte) sim.Source {
 	switch {
 	case s.steered() && tape == nil && s.Explore.Priorities != nil:
-		return sim.FromPriorities(s.Seed, *s.Explore.Priorities, len(s.Explore.Holds))
+		return sim.FromPriorities(s.Seed, *s.Explore.Priorities, len(s.Explore.Delays))
 	case !s.steered() && s.Reduced != nil && s.ScheduleSeed != 0 && len(tape) == 0:
 		return sim.FromSchedule(s.Seed, s.ScheduleSeed)
 	case s.steered(), s.Reduced != nil:

@@ -20,7 +20,7 @@ const (
 // window is what is explored unless the search says otherwise.
 func window(from, to time.Duration) *Exploration {
 	return &Exploration{From: from, To: to, Explore: sim.Explore{
-		Holds: []time.Duration{5 * time.Millisecond, 300 * time.Millisecond},
+		Delays: []time.Duration{5 * time.Millisecond, 300 * time.Millisecond},
 	}}
 }
 

@@ -20,7 +20,7 @@ func (r *Run) WriteTimeline(folder string, v Verdict) error {
 			{"seed", fmt.Sprint(r.Spec.Seed)}, {"target", r.Spec.Target}, {"scenario", r.Spec.Scenario}, {"mutant", r.Spec.Mutant}, {"hash", v.Hash},
 		},
 	}
-	reads, links, err := timeline.Reads(r.History, OracleConfig())
+	reads, links, err := timeline.Reads(r.History, OracleConfig(), timeline.File)
 	if err != nil {
 		return err
 	}

@@ -76,10 +76,10 @@ type API interface {
 
 	// Watch opens a stream. On failure it fills in Err and Message and returns nil.
 	//
-	// If stream.Scribbles is set, the server writes over each object that its
+	// If stream.Mutates is set, the server writes over each object that its
 	// cache delivers, in place, once the event for the client has been made from
 	// it: a consumer inside the server, before anything is encoded. The marks are
-	// those of model.Scribble with the stream's ID.
+	// those of model.MutationMark with the stream's ID.
 	Watch(ctx context.Context, stream *model.Stream) Watch
 }
 

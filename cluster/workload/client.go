@@ -20,15 +20,14 @@ type client struct {
 	part      *Part // the steps to take in a reduced workload, nil in a whole one
 	taken     *Part // those taken so far
 
-	// alive ends when the run does and takes requests under way with it;
-	// working ends when the run heals: no new requests then from clients that
-	// would disturb the quiet phase.
+	// alive ends with the run and cancels requests in flight; working ends when the run
+	// heals: clients that would disturb the quiet phase send no more requests then.
 	alive, working context.Context
 }
 
-// arrive waits for the client's time: half of the long-lived clients are there
-// from the start, when there is nothing to list yet, and half arrive within the
-// first half of the run. It returns false if the run ended first.
+// arrive waits for the client's time: half of the long-lived clients exist from the start,
+// when there is nothing to list yet, and half arrive within the first half of the run. It
+// returns false if the run ended first.
 func (c *client) arrive() bool {
 	if c.part != nil {
 		arrived := false

@@ -10,13 +10,13 @@ import (
 // Config says how many clients there are, what they work on, and for how long.
 // Start from [DefaultConfig].
 type Config struct {
-	// Duration is the simulated length of a run, Quiet the part at its end in
-	// which nobody writes and liveness is judged.
+	// Duration is the simulated length of a run, Quiet the part at its end in which nobody
+	// writes and liveness is checked.
 	Duration, Quiet time.Duration
 
-	// Writing is how long writers begin to write, and then nobody does; 0 is until
-	// faults have healed, and the final writer's last writes follow. A cache that re-establishes its watch
-	// after it is told of no change.
+	// Writing is how long clients write; 0 means until faults have healed, and the final
+	// writer's last writes follow. A cache that re-establishes its watch later gets no
+	// events.
 	Writing time.Duration
 
 	// Operations is how many requests the writers and readers make together.
@@ -31,9 +31,9 @@ type Config struct {
 	// not wake them.
 	StalledWatchers int
 
-	// Flood is how many writes follow once faults have healed and FloodAfter has
-	// passed, one every FloodPause at most. They show whether the stalled watchers hold
-	// anybody up while nothing else is wrong.
+	// Flood is how many writes follow once faults have healed and FloodAfter has passed,
+	// one every FloodPause at most. They show whether stalled watchers delay other clients
+	// while nothing else is wrong.
 	Flood                  int
 	FloodAfter, FloodPause time.Duration
 
@@ -50,7 +50,7 @@ type Config struct {
 	// watch to open.
 	OperationTimeout time.Duration
 
-	// MaxStream is the longest a client keeps a stream it means to cancel.
+	// MaxStream is how long a client keeps a stream that it means to cancel, at most.
 	MaxStream time.Duration
 
 	// PlainLists is for API servers that know no streaming lists: no client asks
@@ -90,7 +90,7 @@ const (
 	convergeSettle = 5 * time.Second
 	// maxRemember is how many resourceVersions a client remembers.
 	maxRemember = 32
-	// maxPages is how many pages a client follows before it gives a list up.
+	// maxPages is how many pages of a list a client reads before it gives up.
 	maxPages = 64
 )
 
@@ -122,7 +122,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Active is how long writers and readers work: the run without its quiet phase.
+// Active returns how long writers and readers work: the run without its quiet phase.
 func (c Config) Active() time.Duration { return c.Duration - c.Quiet }
 
 // writing is how long writers work.
@@ -171,15 +171,15 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Clients are the names of all clients, in a fixed order.
+// Clients returns the names of all clients, in a fixed order.
 func (c Config) Clients() []string {
 	return slices.Concat(
 		clientNames("writer", c.Writers), clientNames("reader", c.Readers), c.Consumers(),
 		clientNames("sleeper", c.StalledWatchers), c.scriptedOnly(), []string{FinalWriter})
 }
 
-// Consumers are the names of the clients that read streams, in a fixed order:
-// those that a fault can slow down or stall.
+// Consumers returns the names of the clients that read streams, in a fixed order: those
+// that a fault can slow down or stall.
 func (c Config) Consumers() []string {
 	return slices.Concat(
 		clientNames("reflector", c.Reflectors), clientNames("watcher", c.Watchers), clientNames("informer", c.Informers),

@@ -60,10 +60,9 @@ func drawStalledPace(random *rand.Rand) pace {
 	return pace{name: Stalled, after: random.IntN(maxStallAfter)}
 }
 
-// consumer decides how long its client dawdles before each event. Its own pace
-// is drawn; a fault may force another one on it, and healing takes it back.
-// The lock guards all fields; whoever changes the pace wakes the client by
-// closing changed.
+// consumer decides how long its client waits before each event. Its own pace is drawn; a
+// fault may force another one, and healing restores it. The lock guards all fields;
+// changing the pace wakes the client by closing changed.
 type consumer struct {
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -135,7 +134,7 @@ func (c *consumer) pause(ctx context.Context) bool {
 		case <-ready:
 			return true
 		case <-changed:
-			// The pace is another one now: think again.
+			// The pace has changed: decide again.
 		}
 	}
 }

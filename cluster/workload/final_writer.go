@@ -10,9 +10,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// finalWriter makes the last writes of a run, once faults have healed, so that
-// there is something to deliver in the quiet phase, after a flood of them if there
-// is to be one; and it reads them back from every server.
+// finalWriter makes the last writes of a run after faults have healed, preceded by a flood
+// if the config has one, so that there is something to deliver in the quiet phase, and
+// reads them back from every server.
 type finalWriter struct {
 	writer
 	backoff backoff
@@ -37,8 +37,8 @@ func (c *finalWriter) due(number int, at time.Duration) bool {
 	return true
 }
 
-// flood writes to one object after the other, whether that works or not: a write
-// that is lost is not acknowledged, and nobody waits for it.
+// flood writes to one object after the other and ignores failures: nobody waits for these
+// writes.
 func (c *finalWriter) flood() {
 	config, whole := c.catalog.config, c.part == nil
 	if config.Flood == 0 || whole && !sleep(c.alive, config.FloodAfter) {

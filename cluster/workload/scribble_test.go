@@ -27,7 +27,7 @@ func TestAStoreThatSharesItsObjectsIsFoundOut(t *testing.T) {
 				return nil
 			})
 			verdict := linearizability.Check(&history, judge)
-			require.Greater(t, verdict.Counts.Scribbled, 10, "consumers have to scribble on something")
+			require.Greater(t, verdict.Counts.Mutated, 10, "consumers have to mutate something")
 			if row.shares {
 				require.ErrorIs(t, verdict.Err(), linearizability.Isolated)
 			} else {

@@ -64,7 +64,7 @@ func (w *watcher) watch(server *session) bool {
 		request.Scope, request.Selector = model.Scope{}, model.Selector{}
 		pace, length = drawStalledPace(w.random), drawDuration(w.random, maxStalledStream)
 	}
-	request.Scribbles = oneIn(w.careless, 3)
+	request.Mutates = oneIn(w.careless, 3)
 	request.Consumer = w.consumer.begin(pace)
 	stream := server.watch(w.alive, &request, w.consumer)
 	if stream == nil {

@@ -83,8 +83,8 @@ func play(t *testing.T, seed uint64, config Config, disturb func(*Workload, *mem
 	return w, history
 }
 
-// unrest compacts every few seconds, breaks streams, and makes the cache start
-// anew.
+// unrest compacts every few seconds, breaks streams, and makes the cache
+// reinitialise.
 func unrest(_ *Workload, store *memory.Store) []model.Fault {
 	began := time.Now()
 	var faults []model.Fault

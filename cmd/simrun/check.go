@@ -56,14 +56,14 @@ func checkCommand() *cobra.Command {
 }
 
 func check(command *cobra.Command, paths []string, config linearizability.Config, staleAfter time.Duration, asJSON bool) error {
-	worst := judge.Sound
+	worst := judge.Passed
 	out, errs := traces.PrintableWriter(command.OutOrStdout()), traces.PrintableWriter(command.ErrOrStderr())
 	for i, path := range paths {
 		verdict := judge.File(path, command.InOrStdin(), config)
 		if staleAfter >= 0 {
 			verdict.Demand(staleAfter)
 		}
-		worst = max(worst, verdict.Standing())
+		worst = max(worst, verdict.Severity())
 		switch {
 		case asJSON:
 			if err := json.NewEncoder(out).Encode(verdict); err != nil {
@@ -79,7 +79,7 @@ func check(command *cobra.Command, paths []string, config linearizability.Config
 			fmt.Fprintf(errs, "simrun: %s\n", verdict.Error)
 		}
 	}
-	return map[judge.Standing]error{
-		judge.Doubtful: exit(exitInconclusive), judge.Broken: exit(exitFailed), judge.Unreadable: exit(exitUsage),
+	return map[judge.Severity]error{
+		judge.Inconclusive: exit(exitInconclusive), judge.Failed: exit(exitFailed), judge.Unreadable: exit(exitUsage),
 	}[worst]
 }

@@ -93,9 +93,9 @@ func (f *explainFlags) explain(command *cobra.Command, path string) error {
 			return err
 		}
 	}
-	return map[judge.Standing]error{
-		judge.Doubtful: exit(exitInconclusive), judge.Broken: exit(exitFailed),
-	}[verdict.Standing()]
+	return map[judge.Severity]error{
+		judge.Inconclusive: exit(exitInconclusive), judge.Failed: exit(exitFailed),
+	}[verdict.Severity()]
 }
 
 // decisions says which decisions a failing run needs. What it makes for that goes to a

@@ -96,7 +96,7 @@ func TestALoggedReplayIsTheSameRun(t *testing.T) {
 func TestDiffRefusesBadUsage(t *testing.T) {
 	for says, arguments := range map[string]string{
 		"expected two folders of runs or two histories, found 1": "diff /nowhere",
-		"expected a history":              "diff /nowhere /nowhere",
+		"expected a history": "diff /nowhere /nowhere",
 	} {
 		code, stdout, stderr := simrun(t, strings.Fields(arguments)...)
 		requireRefused(t, says, code, stdout, stderr)

@@ -25,7 +25,7 @@ type exploreFlags struct {
 	skipKnown            bool
 	runs, failures       int
 	budget               time.Duration
-	holds                []time.Duration
+	delays               []time.Duration
 	windowFrom, windowTo time.Duration
 }
 
@@ -58,12 +58,12 @@ func exploreCommand() *cobra.Command {
 			"  random      what seeds do: a random walk with stalls\n" +
 			"  pct         random priorities that change at --depth - 1 random points; a bug of that depth is found with\n" +
 			"              a probability that can be stated\n" +
-			"  exhaustive  every schedule that departs at most --bound times from the plain one, in which goroutines\n" +
+			"  exhaustive  every schedule that deviates at most --bound times from the default one, in which goroutines\n" +
 			"              take turns\n" +
 			"  branch      random walks that go back to states that few runs have come to, and on from there with\n" +
 			"              another schedule, other requests and other faults\n\n" +
 			"pct and exhaustive decide within a window of simulated time only, and at synchronisation points in the code\n" +
-			"of --scope: there a goroutine goes on, lets others go first, or is held up for one of --holds. Two runs have\n" +
+			"of --scope: there a goroutine continues, yields, or is delayed by one of --delays. Two runs have\n" +
 			"one shape if they differ only in the order of what does not depend on each other. \"Exhausted\" is printed only\n" +
 			"when nothing was left out. Failing runs leave folders as those of simrun do, to be replayed.\n\n" +
 			"Exit codes: 0 no failure, and with exhaustive everything tried; 1 a guarantee was broken; 2 bad usage;\n" +
@@ -76,11 +76,11 @@ func exploreCommand() *cobra.Command {
 	}
 	set := command.Flags()
 	set.StringVar(&flags.strategy, "strategy", byExhaustion, "`name` of the strategy: random, pct, exhaustive or branch")
-	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most deviations from the plain schedule")
-	set.BoolVar(&flags.skipKnown, "skip-known", true, "exhaustive: do not depart again in a way that was tried from the same state; false takes nothing on trust of what a state is made of")
+	set.IntVar(&flags.bound, "bound", 1, "exhaustive: the most deviations from the default schedule")
+	set.BoolVar(&flags.skipKnown, "skip-known", true, "exhaustive: skip deviations that were tried from the same state; false does not rely on the definition of a state")
 	set.IntVar(&flags.depth, "depth", 3, "pct: how many ordering constraints the bug is thought to need")
 	set.StringVar(&flags.scope, "scope", "", "`prefix` of the names of functions whose synchronisation points are explored, or all (default: the target's cache)")
-	set.DurationSliceVar(&flags.holds, "holds", nil, "for how long a goroutine can be held up (default: the scenario's, or 5ms,300ms)")
+	set.DurationSliceVar(&flags.delays, "delays", nil, "by how much a goroutine can be delayed (default: the scenario's, or 5ms,300ms)")
 	set.DurationVar(&flags.windowFrom, "from", 0, "simulated time at which the window opens (default: the scenario's, or the beginning)")
 	set.DurationVar(&flags.windowTo, "to", 0, "simulated time at which it closes (default: the scenario's, or when faults have healed)")
 	set.IntVar(&flags.runs, "runs", 100_000, "the most runs; 0 for no limit")
@@ -106,12 +106,12 @@ func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 	e := spec.Explore
 	override(&e.From, f.windowFrom)
 	override(&e.To, f.windowTo)
-	if f.holds != nil {
-		e.Holds = f.holds
+	if f.delays != nil {
+		e.Delays = f.delays
 	}
-	for _, hold := range e.Holds {
-		if hold <= 0 || hold > maxDelay {
-			return spec, fmt.Errorf("--holds: expected times above 0 and up to %v, found %v", maxDelay, hold)
+	for _, delay := range e.Delays {
+		if delay <= 0 || delay > maxDelay {
+			return spec, fmt.Errorf("--delays: expected times above 0 and up to %v, found %v", maxDelay, delay)
 		}
 	}
 	switch {
@@ -125,7 +125,7 @@ func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 	return spec, spec.Validate()
 }
 
-// maxDelay keeps a goroutine from being held up until after the run.
+// maxDelay keeps a goroutine from being delayed until after the run.
 const maxDelay = 3 * time.Second
 
 // search is the strategy that was asked for.
@@ -212,7 +212,7 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 	}
 	switch f.strategy {
 	case byExhaustion:
-		fmt.Fprintf(w, "  bound       %d deviations from the plain schedule\n", f.bound)
+		fmt.Fprintf(w, "  bound       %d deviations from the default schedule\n", f.bound)
 	case byPriorities:
 		fmt.Fprintf(w, "  depth       %d\n", f.depth)
 	}
@@ -221,7 +221,7 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 		scope = "everything"
 	}
 	if f.strategy == byPriorities || f.strategy == byExhaustion {
-		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; held up for %v\n", scope, e.From, e.To, e.Holds)
+		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; delays %v\n", scope, e.From, e.To, e.Delays)
 	}
 	fmt.Fprintf(w, "  ends        after %s\n", strings.Join(f.ends(), ", "))
 	fmt.Fprintf(w, "  limits      %s\n", spec.Limits())
@@ -272,7 +272,7 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 			fmt.Fprintf(out, "  in %d runs not every decision is known, as the worker died, the run ended early, or there were too many\n", e.Cut)
 		}
 		if e.Lost > 0 {
-			fmt.Fprintf(out, "  %d runs did not come to where they were to depart: the same decisions made another run, so that no count holds\n", e.Lost)
+			fmt.Fprintf(out, "  %d runs did not reach their deviations: the same decisions made another run, so that no count is valid\n", e.Lost)
 		}
 		if e.Strays > 0 {
 			fmt.Fprintf(out, "  %d runs came through a state that was known and ended elsewhere, first run %d at decision %d, where run %d had been: what they differ in is not a channel or a lock\n",
@@ -333,11 +333,11 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		}
 		return
 	}
-	fmt.Fprintf(k.report, "\n%s  run %d; deviations from the plain schedule: %s\n  again: simrun replay %s\n\n",
+	fmt.Fprintf(k.report, "\n%s  run %d; deviations from the default schedule: %s\n  again: simrun replay %s\n\n",
 		paint(k.report, answer.Report), attempt.Number+1, deviations(attempt), shown(folder))
 }
 
-// deviations are those of an attempt in words.
+// deviations describes those of an attempt.
 func deviations(attempt explore.Attempt) string {
 	if n := len(attempt.Branches); n > 0 {
 		return fmt.Sprintf("those of the seed, and of others from %d instants on, the last of them %v", n, attempt.Branches[n-1].At)

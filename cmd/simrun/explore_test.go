@@ -62,7 +62,7 @@ func TestExploreIsTheSameEachTimeAndWithAnyNumberOfWorkers(t *testing.T) {
 // one that does so always. The first deviations are made before anything was decided.
 func TestExploreSkipsNothingThatMatters(t *testing.T) {
 	found := regexp.MustCompile(`(?m)^  (\d+ distinct shapes|exhausted: .*)`)
-	window := []string{"--bound", "1", "--holds", "5ms", "--to", "2006ms"}
+	window := []string{"--bound", "1", "--delays", "5ms", "--to", "2006ms"}
 	code, skipping, stderr := explored(t, window...)
 	require.Equal(t, exitPassed, code, "%s%s", skipping, stderr)
 	require.Contains(t, skipping, "went on as one before")

@@ -26,7 +26,7 @@ func TestFilesAreImportedAndJudged(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(stdout), &verdict))
 	require.Equal(t, "Exact-state", verdict.Violations[0].Guarantee)
-	require.Contains(t, verdict.Violations[0].Text, "operation 13 on b ")
+	require.Contains(t, verdict.Violations[0].Text, " on b")
 
 	// The same on standard output, as for a pipe.
 	code, stdout, stderr = simrun(t, "import", "history", out)

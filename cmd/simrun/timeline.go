@@ -55,7 +55,7 @@ func drawTimeline(command *cobra.Command, path, out string) error {
 	config := scenario.OracleConfig()
 	config.Minimum = linearizability.DefaultConfig().Minimum
 	verdict := judge.Check(recorded.History, recorded.Limits(config))
-	reads, links, err := timeline.Reads(recorded.History, config)
+	reads, links, err := timeline.Reads(recorded.History, config, filepath.Base(out))
 	if err != nil {
 		return err
 	}

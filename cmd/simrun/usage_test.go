@@ -110,7 +110,7 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 		"negative bound":        {"explore --bound -1", "expected 0 or more deviations, found -1"},
 		"no depth":              {"explore --strategy pct --depth 0", "--depth: expected at least 1, found 0"},
 		"negative runs":         {"explore --runs -1", "expected limits of 0 or more, found --runs -1"},
-		"long delay":            {"explore --holds 4s", "expected times above 0 and up to 3s, found 4s"},
+		"long delay":            {"explore --delays 4s", "expected times above 0 and up to 3s, found 4s"},
 		"window backwards":      {"explore --from 4s --to 3s", "expected a window that ends after it begins"},
 		"exploring nothing":     {"explore --scenario doomsday", "expected one of minute"},
 		"explored by nobody":    {"explore --workers 0", "expected at least 1 worker"},

@@ -87,7 +87,7 @@ func (e *Explainer) compactions(when int64) string {
 	return fmt.Sprintf("etcd's compaction at RV %d had been requested at %s.", last.RV, model.At(last.Time))
 }
 
-// ends looks for what a history shows of a cache that lists anew: it ends all its
+// ends looks for what a history shows of a cache that relists: it ends all its
 // streams at once. A server that stops or crashes does so, too.
 func (e *Explainer) ends(when int64, server string) string {
 	batch, stayed := e.endedTogether(when, server)

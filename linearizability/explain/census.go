@@ -38,9 +38,9 @@ func fact(c *model.Census) string {
 	return fmt.Sprintf("at %s, %s, %s%s over %d on etcd, and %s", model.At(c.Time), when, model.Plural(c.Streams, "client watch"), watchers, c.EtcdWatches, model.Plural(c.Goroutines, "goroutine"))
 }
 
-// scribblers names the streams whose consumers left their marks on what a
+// mutators names the streams whose consumers left their marks on what a
 // violation is about.
-func (e *Explainer) scribblers(v linearizability.Violation) string {
+func (e *Explainer) mutators(v linearizability.Violation) string {
 	if v.Guarantee != linearizability.Isolated {
 		return ""
 	}
@@ -54,7 +54,7 @@ func (e *Explainer) scribblers(v linearizability.Violation) string {
 		}
 	}
 	for _, object := range objects {
-		id, found := model.ScribbledBy(object)
+		id, found := model.MutatedBy(object)
 		if s := e.stream(id); found && s != nil {
 			return fmt.Sprintf("It bears the mark of stream %d of client %s on %s, opened at %s for %s: there, the API server mutates each object that the cache delivers, once the client's copy has been made. "+
 				"The cache must have handed the same object to both.", s.ID, s.Client, s.Server, model.At(s.Call), model.Query(s.Scope, s.Selector))

@@ -13,12 +13,16 @@
 //   - operation.go: requests, and the store that they read and wrote
 //   - informer.go: what became of an informer's watch
 //   - elsewhere.go: what other streams got
-//   - census.go: what a server held, and who scribbled on what
+//   - census.go: what a server held, and who mutated what
 //   - around.go: faults, compactions, and streams that ended together
 //   - slice.go: the moments that led to a violation, in order
 //   - slice_changes.go: when the changes among them were made
-//   - words.go: how times and things are put
-//   - render.go, wrap.go: the text for reports, in lines that fit an issue
+//   - moments.go: the same for a whole history
+//   - report.go, render.go, wrap.go: the text for reports, in lines that fit an issue
+//   - steps.go: moments as a numbered list
+//   - draw.go, table.go: moments as a drawing of 100 columns: time runs down the page,
+//     and etcd, the API server and the client have a lane each
+//   - beside.go: two lists side by side
 package explain
 
 import (
@@ -89,7 +93,7 @@ func (e *Explainer) Explain(v linearizability.Violation) []string {
 		add(e.stored(witness))
 	}
 	add(e.brought(stream, witness))
-	add(e.scribblers(v))
+	add(e.mutators(v))
 	when, server := e.moment(stream, witness)
 	add(e.around(when, server))
 	return paragraphs

@@ -378,8 +378,8 @@ func counts(c *model.Census) string {
 	return text + when
 }
 
-// opens is whether a fault befell the server while the stream was being opened, up to
-// its first event: a cache that lists anew then may lose a watch, which shows much
+// opens reports whether a fault hit the server while the stream was being opened, up to
+// its first event: a cache that relists then may lose a watch, which shows much
 // later.
 func (s *slicer) opens(fault *model.Fault) bool {
 	if s.stream == nil || s.stream.Err != model.OK {

@@ -208,8 +208,8 @@ var twists = []twist{
 		op.Client, op.ResultRV, op.Objects = "watcher-1", 8, operation(h, 13).Objects
 	}},
 	{"Isolated", func(h *model.History) {
-		stream(h, 23).Scribbles = true
-		stream(h, 25).Events[1].Object.Value = model.Scribble(23)
+		stream(h, 23).Mutates = true
+		stream(h, 25).Events[1].Object.Value = model.MutationMark(23)
 	}},
 	{"Refreshed", func(h *model.History) {
 		h.End = 120_000 * ms

@@ -21,11 +21,11 @@ type mutant struct {
 	guarantee string
 	// breaks says in a few words what the rule does wrong then.
 	breaks string
-	// file is the file of the oracle that is edited: where anchor occurs, exactly
-	// once, it is replaced.
-	file, anchor, replacement string
-	// test is the test that has to turn red.
-	test string
+	// file is the file of the oracle that is edited, test the test that has to turn
+	// red.
+	file, test string
+	// Where anchor occurs in the file, exactly once, it is replaced.
+	anchor, replacement string
 }
 
 // apply returns the edited file. It fails if the anchor does not occur exactly

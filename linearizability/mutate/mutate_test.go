@@ -110,7 +110,7 @@ func TestAMutantThatStaysGreenIsReported(t *testing.T) {
 		t.Skip("it builds the oracle's tests four times")
 	}
 	edit := func(replacement string) mutant {
-		return mutant{"Revision", "one of three", "revision.go", "if change.RV <= last {", replacement, "TestRevision"}
+		return mutant{"Revision", "one of three", "revision.go", "TestRevision", "if change.RV <= last {", replacement}
 	}
 	var stdout bytes.Buffer
 	green, err := tryAll(t.Context(), []mutant{

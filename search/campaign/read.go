@@ -50,7 +50,7 @@ func readResults(path string, in io.Reader, each func(Result, position) error) (
 			if _, err := lines.Peek(1); errors.Is(err, io.EOF) {
 				return header, true, end, nil
 			}
-			return header, true, end, fmt.Errorf("%w: %s, line %d: expected a verdict as JSON, found %.40q; move the file away to begin this shard anew", ErrResults, path, number, bytes.TrimSpace(line))
+			return header, true, end, fmt.Errorf("%w: %s, line %d: expected a verdict as JSON, found %.40q; move the file away to restart this shard", ErrResults, path, number, bytes.TrimSpace(line))
 		}
 		switch {
 		case !header.Owns(result.Seed):

@@ -213,7 +213,7 @@ func (f *finder) singly(found *Found) {
 
 // broken says of each tape whether the guarantee is broken with it; nil if the
 // budget is used up, or the machine failed. Tapes that are next to each other share the
-// run up to where they depart.
+// run up to where they deviate.
 func (f *finder) broken(tapes [][]byte) []bool {
 	outcomes := make([]bool, 0, len(tapes))
 	shares := slices.Collect(slices.Chunk(tapes, max(1, (len(tapes)+f.Workers-1)/f.Workers)))

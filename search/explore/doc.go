@@ -8,7 +8,7 @@
 //   - strategy.go: what an attempt is, and what a strategy does.
 //   - random.go: the random walk with stalls that a seed alone makes.
 //   - priorities.go: random priorities with a few changes (PCT).
-//   - exhaustive.go: every schedule that departs from the plain one at most so many
+//   - exhaustive.go: every schedule that deviates from the plain one at most so many
 //     times, each state but once.
 //   - branching.go: back to states that runs have rarely come to.
 //   - search.go: runs a strategy to its end or to a limit.

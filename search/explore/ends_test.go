@@ -9,17 +9,17 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// TestARunThatIsNotJudgedHasTheVerdictOfItsEnd makes up a plain run and two that depart
+// TestARunThatIsNotJudgedHasTheVerdictOfItsEnd makes up a plain run and two that deviate
 // from it and end their windows as it does.
 func TestARunThatIsNotJudgedHasTheVerdictOfItsEnd(t *testing.T) {
-	made := func(failed bool, departed Outcome) Result {
+	made := func(failed bool, deviated Outcome) Result {
 		choices := []sim.Choice{{Kind: sim.KindPoint, Alternatives: 3, State: 7}}
-		departed.End, departed.Explored = 5, sim.Explored{Choices: choices, State: 9}
+		deviated.End, deviated.Explored = 5, sim.Explored{Choices: choices, State: 9}
 		result, err := Search(context.Background(), NewExhaustive(1, 1), oneByOne(func(_ context.Context, a Attempt) (Outcome, error) {
 			if len(a.Deviations) > 0 {
-				return departed, nil
+				return deviated, nil
 			}
-			return Outcome{Failed: failed, End: 5, Explored: departed.Explored}, nil
+			return Outcome{Failed: failed, End: 5, Explored: deviated.Explored}, nil
 		}), Limits{}, nil)
 		require.NoError(t, err)
 		require.Equal(t, 3, result.Runs)

@@ -7,8 +7,8 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Exhaustive tries every schedule that departs from the plain one at most Bound
-// times: first the plain one, then those that depart from it once, and so on. It
+// Exhaustive tries every schedule that deviates from the plain one at most Bound
+// times: first the plain one, then those that deviate from it once, and so on. It
 // is delay-bounded scheduling (Emmi, Qadeer and Rakamarić, "Delay-Bounded
 // Scheduling") in which each deviation costs 1, whichever alternative it takes.
 //
@@ -27,7 +27,7 @@ type Exhaustive struct {
 	bound int
 	queue []Attempt
 	// seen are the deviations that were put into the queue, by the state that they
-	// depart from. They take 8 bytes and some each.
+	// deviate from. They take 8 bytes and some each.
 	seen map[uint64]struct{}
 
 	// futures are where runs without further deviations ended, by a state on their way.
@@ -96,8 +96,8 @@ func (e *Exhaustive) isWhole(seed uint64, deviations []Deviation) bool {
 	return e.FromKnown || h%FollowOneIn == 0
 }
 
-// Learn puts everything into the queue that departs from a run behind its last
-// deviation: what departs earlier does so from a cheaper run.
+// Learn puts everything into the queue that deviates from a run behind its last
+// deviation: what deviates earlier does so from a cheaper run.
 func (e *Exhaustive) Learn(attempt Attempt, outcome Outcome) {
 	ran := outcome.Explored
 	first := 0
@@ -137,7 +137,7 @@ func (e *Exhaustive) Learn(attempt Attempt, outcome Outcome) {
 	}
 }
 
-// isNew reports whether nothing has departed like this from the state before.
+// isNew reports whether nothing has deviated like this from the state before.
 func (e *Exhaustive) isNew(choice sim.Choice, k uint32) bool {
 	key := sim.KeyOf(choice, k)
 	if _, known := e.seen[key]; known {
@@ -158,6 +158,10 @@ func (e *Exhaustive) Exhausted() string {
 	case e.Beyond == 0:
 		return "every schedule there is"
 	default:
-		return fmt.Sprintf("every schedule with at most %d deviations from the plain one", e.bound)
+		deviations := "deviations"
+		if e.bound == 1 {
+			deviations = "deviation"
+		}
+		return fmt.Sprintf("every schedule with at most %d %s from the default one", e.bound, deviations)
 	}
 }

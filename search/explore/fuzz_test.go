@@ -23,7 +23,7 @@ func FuzzAnyTapeIsOneRun(f *testing.F) {
 		follow := func(tape []byte) *sim.Result {
 			config := sim.Config{
 				Source: sim.FromOpenTape(1, tape), Record: true,
-				Explore: &sim.Explore{Scope: toyScope, Holds: []time.Duration{time.Millisecond, time.Second}},
+				Explore: &sim.Explore{Scope: toyScope, Delays: []time.Duration{time.Millisecond, time.Second}},
 			}
 			return simtest.Run(t, config, func(w *sim.World) {
 				w.OpenWindow()

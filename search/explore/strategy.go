@@ -16,7 +16,7 @@ type Attempt struct {
 	Observe bool
 	// Priorities has a plan of priorities decide, drawn from the seed.
 	Priorities *sim.Priorities
-	// Deviations are where the run departs from the plain choices, in order. Only an
+	// Deviations are where the run deviates from the plain choices, in order. Only an
 	// attempt with neither of the two above has any.
 	Deviations []Deviation
 

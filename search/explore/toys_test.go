@@ -22,15 +22,15 @@ type toy func() (wrong bool)
 const toyScope = "github.com/watchsim/watchsim/search/explore.toy"
 
 // toyRunner runs attempts at a toy, one at a time.
-func toyRunner(t *testing.T, program toy, holds ...time.Duration) Runner {
+func toyRunner(t *testing.T, program toy, delays ...time.Duration) Runner {
 	return oneByOne(func(_ context.Context, attempt Attempt) (Outcome, error) {
-		config := sim.Config{Explore: &sim.Explore{Scope: toyScope, Holds: holds, Observe: attempt.Observe}}
+		config := sim.Config{Explore: &sim.Explore{Scope: toyScope, Delays: delays, Observe: attempt.Observe}}
 		switch {
 		case attempt.Observe:
 			config.Source = sim.FromSeed(attempt.Seed)
 			config.Schedule = sim.DefaultSchedule
 		case attempt.Priorities != nil:
-			config.Source = sim.FromPriorities(attempt.Seed, *attempt.Priorities, len(holds))
+			config.Source = sim.FromPriorities(attempt.Seed, *attempt.Priorities, len(delays))
 		default:
 			config.Source = sim.FromOpenTape(attempt.Seed, attempt.Tape())
 		}
@@ -139,9 +139,9 @@ func toyLook(first, second chan bool) bool {
 	}
 }
 
-func exhaust(t *testing.T, program toy, bound int, holds ...time.Duration) (Result, *Exhaustive) {
+func exhaust(t *testing.T, program toy, bound int, delays ...time.Duration) (Result, *Exhaustive) {
 	strategy := NewExhaustive(1, bound)
-	result, err := Search(context.Background(), strategy, toyRunner(t, program, holds...), Limits{}, nil)
+	result, err := Search(context.Background(), strategy, toyRunner(t, program, delays...), Limits{}, nil)
 	require.NoError(t, err)
 	require.Equal(t, EndedItself, result.Ended)
 	return result, strategy
@@ -149,7 +149,7 @@ func exhaust(t *testing.T, program toy, bound int, holds ...time.Duration) (Resu
 
 const unbounded = 1000
 
-// exhaustEvery departs from known states, too.
+// exhaustEvery deviates from known states, too.
 func exhaustEvery(t *testing.T, program toy) Result {
 	strategy := NewExhaustive(1, unbounded)
 	strategy.FromKnown = true
@@ -223,7 +223,7 @@ func TestABoundIsKept(t *testing.T) {
 		require.Greater(t, result.Runs, last, "bound %d", bound)
 		last = result.Runs
 		if result.Runs < 20 {
-			require.Contains(t, result.Exhausted, "departures")
+			require.Contains(t, result.Exhausted, "deviations")
 			require.Positive(t, strategy.Beyond)
 		}
 	}

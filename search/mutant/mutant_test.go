@@ -60,7 +60,7 @@ func TestAnEditThatNoLongerAppliesSaysWhereItsCodeHasGone(t *testing.T) {
 	write("b/there.go", "package b\n\nfunc g() {\n	if generation != readyGeneration {\n		return errStale\n	}\n}\n")
 	err := m.Check(dir)
 	require.ErrorIs(t, err, ErrMoved)
-	require.ErrorContains(t, err, "A00: expected its anchor once in a/here.go of example.org/m, found it 0 times")
+	require.ErrorContains(t, err, "expected it once in a/here.go, found it 0 times")
 	require.ErrorContains(t, err, "likely gone to where `if generation != readyGeneration {` is, b/there.go:4")
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "a/here.go")))

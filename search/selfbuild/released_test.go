@@ -93,8 +93,8 @@ func TestEtcd35LosesADeletion(t *testing.T) {
 }
 
 // hunt runs so many seeds at a time until some of them show a release's bug, and then as
-// many with its fix, of which none may. How many it takes is chance: any change of what
-// runs draws again which seeds they are.
+// many with its fix, of which none may. How many it takes is chance: any
+// change of what runs selects other seeds.
 func hunt(t *testing.T, target, fix, name string, atATime uint64) {
 	t.Helper()
 	var seeds []uint64

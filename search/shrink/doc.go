@@ -14,5 +14,5 @@
 //   - search.go: what is tried in which order
 //   - told.go: leaving out at once what the violation does not tell of
 //   - schedule.go: schedules that force less, and tapes with fewer choices
-//   - runner.go: candidates as jobs of workers, from where they depart from each other
+//   - runner.go: candidates as jobs of workers, from where they diverge from each other
 package shrink

@@ -35,17 +35,17 @@ type Try func(ctx context.Context, candidates []Case, details bool) ([]Outcome, 
 
 // Runner returns the function that has candidates run by a pool of workers. What
 // candidates have in common is run once: the last of them is a run of its own, and the
-// others are copies of it that go on by their own tapes from where these depart. environment
+// others are copies of it that go on by their own tapes from where these diverge. environment
 // is that of the workers, as of [swarm.Job].
 func Runner(pool *swarm.Pool, guarantee, environment string) Try {
 	return func(ctx context.Context, candidates []Case, details bool) ([]Outcome, error) {
 		last := len(candidates) - 1
 		job := swarm.Job{Spec: candidates[last].Spec, Tape: candidates[last].Tape, Details: details, Environment: environment}
-		order := make([]departure, last)
+		order := make([]divergence, last)
 		for i := range order {
-			order[i] = departure{i, departs(candidates[i].Tape, job.Tape)}
+			order[i] = divergence{i, divergesAt(candidates[i].Tape, job.Tape)}
 		}
-		slices.SortStableFunc(order, func(a, b departure) int { return cmp.Compare(a.at, b.at) })
+		slices.SortStableFunc(order, func(a, b divergence) int { return cmp.Compare(a.at, b.at) })
 		for _, d := range order {
 			way := swarm.Way{Tape: open(candidates[d.candidate].Tape)}
 			job.Forks = append(job.Forks, swarm.Fork{At: sim.Mark{Decision: d.at}, Ways: []swarm.Way{way}})
@@ -69,19 +69,19 @@ func Runner(pool *swarm.Pool, guarantee, environment string) Try {
 	}
 }
 
-// departure is after how many decisions a candidate departs from another.
-type departure struct {
+// divergence is after how many decisions a candidate diverges from another.
+type divergence struct {
 	candidate int
 	at        uint64
 }
 
-// early is how many decisions before its departure a copy is made: where one decision is
+// early is how many decisions before its divergence a copy is made: where one decision is
 // followed by others before the run can pause, such as that to be held up by how long.
 const early = 8
 
-// departs is after how many decisions a run by one tape is to be paused so that it can go
+// divergesAt returns after how many decisions a run by one tape is to be paused so that it can go
 // on by the other.
-func departs(a, b []byte) (at uint64) {
+func divergesAt(a, b []byte) (at uint64) {
 	a, b = sim.Trimmed(a), sim.Trimmed(b)
 	for len(a)+len(b) > 0 {
 		restA, restB := sim.Remaining(a, 1), sim.Remaining(b, 1)

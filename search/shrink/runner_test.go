@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 )
 
-func TestTapesDepartAtTheirFirstOtherChoice(t *testing.T) {
+func TestTapesDivergeAtTheirFirstOtherChoice(t *testing.T) {
 	long := append(bytes.Repeat([]byte{3}, 20), 255, 1, 2, 0, 0, 7, 0, 0)
 	with := func(at int, b byte) []byte {
 		changed := bytes.Clone(long)
@@ -27,8 +27,8 @@ func TestTapesDepartAtTheirFirstOtherChoice(t *testing.T) {
 		"plain where the other ended": {append(bytes.Clone(long), 0, 0, 1), 26 - early},
 		"nowhere":                     {bytes.TrimRight(long, "\x00"), 0},
 	} {
-		require.EqualValues(t, row.want, departs(row.tape, long), name)
-		require.EqualValues(t, row.want, departs(long, row.tape), name)
+		require.EqualValues(t, row.want, divergesAt(row.tape, long), name)
+		require.EqualValues(t, row.want, divergesAt(long, row.tape), name)
 	}
 }
 

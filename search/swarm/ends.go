@@ -14,7 +14,7 @@ import (
 // apart.
 type ended struct{ state, shape, end uint64 }
 
-// known is a state that a run came through which departed no more, by a key that is not
+// known is a state that a run came through which deviated no more, by a key that is not
 // 0, and how that run ended, by number. The end of a run that was judged is such a key, too.
 type known struct{ key, run uint64 }
 
@@ -107,7 +107,7 @@ func (w *worker) closed(world *sim.World) {
 	}
 }
 
-// known is called after a decision of a copy that departs no more. What happens from a
+// known is called after a decision of a copy that deviates no more. What happens from a
 // state on, whoever came through it has shown.
 func (w *worker) known(world *sim.World) {
 	explored := world.Explored()

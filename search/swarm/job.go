@@ -161,7 +161,7 @@ type Details struct {
 	Plan  string          `json:"plan"`
 	Parts []workload.Part `json:"parts"`
 	Tape  []byte          `json:"tape"`
-	// Forced is how the schedule departed from taking turns.
+	// Forced is how the schedule deviated from taking turns.
 	Forced sim.Forced `json:"forced"`
 	// Schedule is what it was drawn with.
 	Schedule sim.Schedule `json:"schedule"`

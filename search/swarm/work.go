@@ -109,14 +109,14 @@ type worker struct {
 
 	visited *visited // in a session
 
-	marks   []sim.Mark // where the job's run forks, and then where it is looked at
-	departs int        // so many of them are forks
-	skip    int        // so many of them are not for this copy, which has departed
-	looks   []explore.Look
-	plain   int    // the first decision behind that at which this process became the copy that it is
-	whole   bool   // the run is judged whatever its end
-	ends    ends   // of the windows of runs so far, shared with copies
-	end     uint64 // of this run's window
+	marks  []sim.Mark // where the job's run forks, and then where it is looked at
+	forked int        // so many of them are forks
+	skip   int        // so many of them are not for this copy, which has deviated
+	looks  []explore.Look
+	plain  int    // the first decision behind that at which this process became the copy that it is
+	whole  bool   // the run is judged whatever its end
+	ends   ends   // of the windows of runs so far, shared with copies
+	end    uint64 // of this run's window
 }
 
 // read reads the job from its line.
@@ -194,7 +194,7 @@ func (w *worker) options() scenario.Options {
 	for _, fork := range job.Forks {
 		w.marks = append(w.marks, fork.At)
 	}
-	w.departs = len(w.marks)
+	w.forked = len(w.marks)
 	w.marks = append(w.marks, job.looksAt()...)
 	options.Mark, options.AtMark = w.mark, w.branch
 	if job.NewEnds {
@@ -236,7 +236,7 @@ func (w *worker) branch(world *sim.World, run *scenario.Run, number int) {
 	case number >= len(w.marks):
 		w.known(world)
 		return
-	case number >= w.departs:
+	case number >= w.forked:
 		w.looks = append(w.looks, explore.Look{At: w.marks[number].Instant, States: run.Look(world)})
 		return
 	}
@@ -247,7 +247,7 @@ func (w *worker) branch(world *sim.World, run *scenario.Run, number int) {
 			w.copy, w.forks = made, nil
 			w.job.Forks, w.job.OnlyForks, w.job.Folder = nil, false, ""
 			w.plain, w.whole = int(world.Progress().Decisions)+1, way.Whole
-			w.skip = w.departs - 1 - number
+			w.skip = w.forked - 1 - number
 			if way.Tape == nil {
 				run.Branch(world, way.Branch, false)
 			} else {

@@ -13,12 +13,12 @@ import (
 
 // Ended is how a copy ended.
 type Ended struct {
-	// Answer is what it left with, whole only if the copy ended well.
+	// Answer is what the copy passed to Leave, complete only if it ended well.
 	Answer []byte
 	// Output is what it wrote to standard output and error.
 	Output []byte
-	// Processor is the processor time that it took, Memory the most that it had, shared
-	// with the original or not, in bytes.
+	// Processor is the processor time that it used, Memory its peak memory in bytes,
+	// including what it shared with the original.
 	Processor time.Duration
 	Memory    int64
 
@@ -35,11 +35,11 @@ func (e Ended) lacksMemory() bool {
 	return e.says("fatal error: out of memory") || e.says("fatal error: runtime: cannot allocate") || e.says("cannot allocate memory")
 }
 
-// refused is what the Go runtime says of a block that it could not get.
+// refused matches what the Go runtime prints about memory that it could not get.
 var refused = regexp.MustCompile(`cannot allocate ([0-9]+)-byte block \(([0-9]+) in use\)`)
 
-// overMemory reports whether the copy's own limit can be why it was refused memory. A
-// machine that refuses earlier than at half of that has none left.
+// overMemory reports whether the copy's own limit can explain why it was refused memory. If
+// it was refused below half of that limit, the machine has none left.
 func (e Ended) overMemory() bool {
 	wanted := e.Memory
 	if found := refused.FindSubmatch(e.Output); found != nil {
@@ -50,13 +50,13 @@ func (e Ended) overMemory() bool {
 	return wanted > e.limits.Memory/2
 }
 
-// Well reports whether the copy ended by leaving.
+// Well reports whether the copy ended by Leave.
 func (e Ended) Well() bool { return !e.late && e.signal == 0 && e.exit == 0 }
 
-// Cause is how a copy ended that did not end well.
+// Cause is why a copy did not end well.
 type Cause string
 
-// The causes. The first two are limits of time, on the clock and on the processor.
+// The causes. The first two are limits of wall-clock time and of processor time.
 const (
 	TookTooLong   Cause = "took-too-long"
 	ProcessorTime Cause = "processor-time"
@@ -94,7 +94,7 @@ func (e Ended) Cause() Cause {
 	}
 }
 
-// Why says in a sentence how a copy ended that did not end well.
+// Why returns a sentence about why the copy did not end well.
 func (e Ended) Why() string {
 	switch e.Cause() {
 	case TookTooLong:

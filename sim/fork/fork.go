@@ -14,10 +14,10 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// ErrFork means that the operating system would not copy this process.
+// ErrFork means that the operating system refused to copy this process.
 var ErrFork = errors.New("cannot copy this process")
 
-// Copy is a copy of this process: seen from the original, or by itself.
+// Copy is a copy of this process, as seen by the original or by the copy itself.
 type Copy struct {
 	pid    int // 0 in the copy
 	answer int // the end of the pipe that is this process'
@@ -26,10 +26,9 @@ type Copy struct {
 	began  time.Time
 }
 
-// Now copies this process. It returns in the original and in the copy, which
-// [Copy.Inside] tells apart; whatever follows in the copy must end with [Copy.Leave],
-// and [Copy.Wait] in the original. No simulated goroutine may call it: the world has to
-// stand still.
+// Now copies this process. It returns in the original and in the copy, which [Copy.Inside]
+// distinguishes; the copy must end with [Copy.Leave], and the original must call
+// [Copy.Wait]. No simulated goroutine may call it: the world has to be paused.
 //
 // The copy has one thread. Its standard input is empty, its standard output and error go
 // to memory, and it does not outlive the original.
@@ -64,10 +63,10 @@ func Now(limits Limits) (*Copy, error) {
 	return c, nil
 }
 
-// exitUnsettled is the exit status of a copy that could not begin.
+// exitUnsettled is the exit status of a copy whose setup failed.
 const exitUnsettled = 125
 
-// settle gives the copy what is its own.
+// settle sets up what the copy does not share with the original.
 func (c *Copy) settle(parent, other, output int) error {
 	unix.Close(other)
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
@@ -109,9 +108,9 @@ func (c *Copy) Leave(answer []byte) {
 	unix.Exit(0)
 }
 
-// Wait waits for the copy to end and tells how it did. A copy that takes longer on the
-// clock than its limits allow is killed. The answer is written over what memory holds, so
-// that whoever makes many copies need not grow, and copy its garbage, with each.
+// Wait waits for the copy to end and reports how. A copy that exceeds its wall-clock limit
+// is killed. The answer is written into memory, so that a process with many copies does not
+// grow, and copy its garbage, with each.
 func (c *Copy) Wait(memory []byte) (Ended, error) {
 	ended := Ended{Answer: memory[:0], limits: c.limits}
 	defer unix.Close(c.answer)
@@ -174,7 +173,7 @@ func (c *Copy) late() bool {
 	}
 }
 
-// written is what the copy wrote to standard output and error.
+// written returns what the copy wrote to standard output and error.
 func (c *Copy) written() []byte {
 	var info unix.Stat_t
 	if err := unix.Fstat(c.output, &info); err != nil || info.Size == 0 {
@@ -185,5 +184,5 @@ func (c *Copy) written() []byte {
 	return content[:max(n, 0)]
 }
 
-// outputMax is how much is kept of what a copy writes, in bytes.
+// outputMax bounds how much of a copy's output is kept, in bytes.
 const outputMax = 64 << 20

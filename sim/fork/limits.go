@@ -14,15 +14,15 @@ import (
 type Limits struct {
 	// Processor is processor time, rounded up to seconds.
 	Processor time.Duration
-	// Clock is time on the clock. A machine that is busy with something else gives a
-	// copy a few hundredths of a processor.
+	// Clock is wall-clock time. On a busy machine, a copy may get only a few hundredths of
+	// a processor.
 	Clock time.Duration
-	// Memory is by how many bytes the copy's address space may grow. Go reserves
-	// addresses far ahead of memory, so that a limit on all of it would say little.
+	// Memory is by how many bytes the copy's address space may grow. Go reserves far more
+	// addresses than memory, so that a limit on the total would mean little.
 	Memory int64
 }
 
-// DefaultLimits are generous for one run.
+// DefaultLimits is generous for one run.
 var DefaultLimits = Limits{Processor: 2 * time.Minute, Clock: 20 * time.Minute, Memory: 6 << 30}
 
 // String lists the limits for a banner.
@@ -30,7 +30,7 @@ func (l Limits) String() string {
 	return fmt.Sprintf("%v of processor time, %v on the clock and %d MiB more memory a run", l.Processor, l.Clock, l.Memory>>20)
 }
 
-// Limit limits this process, which is a copy, from here on.
+// Limit applies the limits to this process, which is a copy, from here on.
 func (c *Copy) Limit() error {
 	seconds := uint64((c.limits.Processor + time.Second - 1) / time.Second)
 	size, err := addressSpace()
@@ -49,9 +49,9 @@ func (c *Copy) Limit() error {
 		if limit >= now.Max {
 			continue // what this process was started with is stricter
 		}
-		// The system tells of a soft limit of processor time by SIGXCPU, which Go ignores,
-		// and kills at the hard one. It counts in ticks: a second more is above the limit
-		// in whatever is told of the copy afterwards.
+		// The system signals the soft limit of processor time by SIGXCPU, which Go ignores,
+		// and kills at the hard one. It counts in ticks: one more second makes sure that
+		// the reported time is above the limit.
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: min(limit+1, now.Max)}); err != nil {
 			return fmt.Errorf("cannot limit a copy of this process: %w", err)
 		}
@@ -59,7 +59,7 @@ func (c *Copy) Limit() error {
 	return nil
 }
 
-// addressSpace is the size of this process' address space, in bytes.
+// addressSpace returns the size of this process' address space, in bytes.
 func addressSpace() (uint64, error) {
 	var text [64]byte
 	fd, err := unix.Open("/proc/self/statm", unix.O_RDONLY|unix.O_CLOEXEC, 0)

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OwnProgram moves the program of this process, its instructions and constants, from the
-// file that it was started from to memory of the process' own, at the same addresses and
-// in huge pages if the system has them. What the system knows of such memory is copied
-// with the process; where each page of a file is, every copy would have to ask again.
+// OwnProgram moves the instructions and constants of this process from its executable file
+// to anonymous memory, at the same addresses and in huge pages where available. Page tables
+// of anonymous memory are copied with the process; pages of a file would have to be faulted
+// in again by every copy.
 func OwnProgram() error {
 	program, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -52,7 +52,7 @@ func OwnProgram() error {
 // hugePage is the size of a huge page, in bytes.
 const hugePage = 2 << 20
 
-// own has the memory at an address be the process' own, with a content.
+// own makes the memory at an address anonymous, with the given content.
 func own(content io.Reader, address, size uintptr, prot int) error {
 	memory, err := unix.MmapPtr(-1, 0, nil, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {

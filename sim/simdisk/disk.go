@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Disk is the disk of one host. Its zero value is one that syncs at once and does not
-// remember what was synced.
+// Disk is the disk of one host. The zero value syncs at once and does not track what was
+// synced.
 type Disk struct {
 	mu      gosync.Mutex // guards what follows; never held while anything waits
 	delay   time.Duration
@@ -15,26 +15,26 @@ type Disk struct {
 	tracked map[uint64]image // what of each file is on the disk for sure, by number; nil until Track
 }
 
-// image is what a file holds, without zeros at its end.
+// image is the content of a file, without trailing zeros.
 type image []byte
 
-// SetDelay sets what each sync takes that begins from now on.
+// SetDelay sets how long each sync takes that begins from now on.
 func (d *Disk) SetDelay(delay time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.delay = delay
 }
 
-// OnSync has f called by each sync, on its goroutine, before anything has got to the
-// disk. It may wait.
+// OnSync makes each sync call f on its goroutine, before anything reaches the disk. f may
+// wait.
 func (d *Disk) OnSync(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.onSync = f
 }
 
-// Sync is what fsync and fdatasync do with an open file. What the disk has afterwards
-// is what the file held when the sync began.
+// Sync implements fsync and fdatasync of an open file. The disk then has what the file
+// contained when the sync began.
 func (d *Disk) Sync(fd int) {
 	d.mu.Lock()
 	onSync, delay := d.onSync, d.delay
@@ -58,10 +58,10 @@ func (d *Disk) Sync(fd int) {
 	}
 }
 
-// syncs says which disk syncs for the calling goroutine.
+// syncs returns the disk that syncs for the calling goroutine.
 var syncs func(fd int)
 
-// OnAnySync says who is asked when a simulated goroutine syncs a file.
+// OnAnySync sets the function that returns the disk for a goroutine that syncs a file.
 func OnAnySync(f func(fd int)) { syncs = f }
 
 func sync(fd int) {
@@ -70,13 +70,13 @@ func sync(fd int) {
 	}
 }
 
-// image copies what a file holds.
+// image copies the content of a file.
 func (n *node) image() image {
 	return image(bytes.Clone(withoutZeros(n.content()[:min(n.size, n.written)])))
 }
 
-// withoutZeros leaves out the sectors at the end that hold nothing: most of a log is
-// still unwritten.
+// withoutZeros drops trailing sectors of zeros: most of a preallocated log is still
+// unwritten.
 func withoutZeros(content []byte) []byte {
 	var zeros [sectorBytes]byte
 	for len(content) > 0 {

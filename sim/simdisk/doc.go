@@ -1,16 +1,14 @@
-// Package simdisk is the disks of simulated hosts: files, what it takes to sync one, and
-// what is left of them when the power fails.
+// Package simdisk simulates the disks of hosts: files, how long a sync takes, and what
+// survives a power failure.
 //
-// Files below [Root] are in memory. Programs use them with the same functions of Go as
-// any others, package os above all, and with memory maps: the edited package syscall
-// brings each system call on them here ([Mount]). That takes no simulated time. A copy
-// of the process has copies of all files, open ones included, and nothing of them is
-// left behind when a process ends.
+// Files below [Root] are in memory. Programs use them like any other files, through package
+// os and memory maps: the edited package syscall routes each system call on them to this
+// package ([Mount]). That takes no simulated time. A copy of the process has copies of all
+// files, open ones included, and nothing remains when a process ends.
 //
 // Where simulated goroutines sync (fsync, fdatasync), package sim asks the [Disk] of the
-// host. A file that was written and not synced is safe from a crash of its process and
-// not from [Disk.Fail]: some, or all, of the sectors that changed since are then what
-// they were.
+// host. Unsynced writes survive a crash of their process but not [Disk.Fail], which reverts
+// some or all of the sectors that have changed since the last sync.
 //
 //   - files.go: the files and what is in them.
 //   - names.go: folders, and the names in them.

@@ -2,12 +2,12 @@ package simdisk
 
 import "bytes"
 
-// sectorBytes is what a disk writes whole or not at all.
+// sectorBytes is the unit that a disk writes atomically.
 const sectorBytes = 512
 
-// Track has the disk remember from now on what of the files below a folder is synced,
-// and of all that are synced later. What they hold now counts as synced: a disk may
-// write at any time what it was given. A folder that is not there yet holds nothing.
+// Track makes the disk track which content of the files below a folder is synced. Their
+// current content counts as synced: a disk may write at any time what it was given. A
+// folder that does not exist yet counts as empty.
 func (d *Disk) Track(dir string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -15,17 +15,16 @@ func (d *Disk) Track(dir string) {
 	eachFile(dir, func(n *node) { d.tracked[n.number] = n.image() })
 }
 
-// Forget ends what Track began: nothing that is written is lost any more.
+// Forget ends Track: no write is lost any more.
 func (d *Disk) Forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tracked = nil
 }
 
-// Fail makes the files below a folder what the power's failing leaves of them. Each
-// sector that was written and not synced since is kept if keep says so; otherwise it is
-// what it was when it was last synced. A file that was never synced stays as it is. It
-// returns how many sectors were lost.
+// Fail reduces the files below a folder to what survives a power failure. Each unsynced
+// sector is kept if keep says so, and otherwise reverts to its last synced content. A file
+// that was never synced stays as it is. Fail returns how many sectors were lost.
 func (d *Disk) Fail(dir string, keep func() bool) (lost int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,9 +36,9 @@ func (d *Disk) Fail(dir string, keep func() bool) (lost int) {
 	return lost
 }
 
-// restore gives a file what the image has of it, but for the sectors that are kept.
+// restore reverts a file to its image, except for the sectors that are kept.
 func (i image) restore(n *node, keep func() bool) (lost int) {
-	// The size is that of now: what a file grew by without a sync reads as zeros.
+	// The size stays the current one: what was appended without a sync reads as zeros.
 	for from := 0; from < n.size; from += sectorBytes {
 		sector := n.content()[from:min(from+sectorBytes, n.size)]
 		old := i.sector(from, len(sector))
@@ -53,7 +52,7 @@ func (i image) restore(n *node, keep func() bool) (lost int) {
 	return lost
 }
 
-// sector is what the image has at an offset.
+// sector returns the content of the image at an offset.
 func (i image) sector(from, size int) []byte {
 	sector := make([]byte, size)
 	if from < len(i) {

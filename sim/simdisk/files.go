@@ -10,11 +10,11 @@ import (
 	"github.com/watchsim/watchsim/sim/internal/kernel"
 )
 
-// Root is the folder below which all files are in memory. It is always there.
+// Root is the folder below which all files are in memory. It always exists.
 const Root = kernel.Root
 
-// The limits of files in memory. Whoever hits one gets the error in brackets, as on a
-// disk that is full.
+// The limits of files in memory. A call that hits one gets the error in brackets, as on a
+// full disk.
 const (
 	// FileMax is the size of a file, in bytes (EFBIG).
 	FileMax = 64 << 20
@@ -28,9 +28,9 @@ const (
 	OpenMax = kernel.Descriptors
 )
 
-// files are all that there are in a process. It has no lock, takes no time and draws no
-// random number: one goroutine runs at a time, and none may notice that another has
-// looked at a file.
+// files are all files of a process. They have no lock, take no time and draw no random
+// number: one goroutine runs at a time, and access to a file must not affect other
+// goroutines.
 var files struct {
 	root   *node
 	arena  []byte // FilesMax pieces of FileMax bytes; what was never written takes no room
@@ -71,7 +71,7 @@ type handle struct {
 	writable bool
 }
 
-// Mount makes the files below Root. Further calls do nothing.
+// Mount creates Root and routes system calls below it here. Further calls do nothing.
 func Mount() error {
 	if files.root != nil {
 		return nil
@@ -93,16 +93,16 @@ func Mount() error {
 	return nil
 }
 
-// FullReason is why a run decides nothing that has hit a limit of the files.
+// FullReason says why a run that has hit a limit of the files is inconclusive.
 const FullReason = "the simulated disk is full: the files of the run have hit a limit of package simdisk"
 
 // Full reports whether a limit of the files has been hit.
 func Full() bool { return files.full }
 
-// content is the memory of a file, all of what it may become.
+// content is the memory of a file, reserved for its maximum size.
 func (n *node) content() []byte { return files.arena[n.piece*FileMax : (n.piece+1)*FileMax] }
 
-// release frees the memory of a file that nobody can reach any more.
+// release frees the memory of a file that is no longer reachable.
 func (n *node) release() {
 	if n.folder || !n.gone || n.open > 0 {
 		return
@@ -113,7 +113,7 @@ func (n *node) release() {
 	files.free = append(files.free, n.piece)
 }
 
-// lose takes a name from what it leads to.
+// lose removes a name of a node.
 func (n *node) lose() {
 	n.gone = true
 	n.release()
@@ -233,7 +233,7 @@ func write(fd int, p []byte, offset int64) (int, syscall.Errno) {
 	return len(p), 0
 }
 
-// resize gives a file another size; what it grows by reads as zeros.
+// resize changes the size of a file; added bytes read as zeros.
 func (n *node) resize(size int64) syscall.Errno {
 	switch {
 	case n.folder:

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// walk returns what a path leads to, the folder that it is in, and its name there.
+// walk resolves a path to its node, the folder that contains it, and its name there.
 func walk(name string) (found, parent *node, last string, errno syscall.Errno) {
 	clean := path.Clean(name)
 	found = files.root
@@ -55,7 +55,7 @@ func (n *node) drop(name string) {
 	}
 }
 
-// newNode makes a file or a folder in another folder.
+// newNode creates a file or a folder in another folder.
 func newNode(parent *node, name string, mode uint32, folder bool) (*node, syscall.Errno) {
 	piece := 0
 	if !folder {
@@ -77,7 +77,7 @@ func newNode(parent *node, name string, mode uint32, folder bool) (*node, syscal
 	return made, 0
 }
 
-// at is what a path leads to, or a descriptor if the path is empty.
+// at resolves a path, or a descriptor if the path is empty.
 func at(name string, fd int) (*node, syscall.Errno) {
 	if name == "" {
 		if h := of(fd); h != nil {
@@ -92,7 +92,7 @@ func at(name string, fd int) (*node, syscall.Errno) {
 	return found, errno
 }
 
-// list writes entries of a folder as getdents64(2) does.
+// list writes the entries of a folder as getdents64(2) does.
 func list(fd int, p []byte) (int, syscall.Errno) {
 	h := of(fd)
 	switch {
@@ -202,12 +202,12 @@ func rename(from, to string) syscall.Errno {
 		return syscall.EBUSY
 	case moved == nil:
 		return syscall.ENOENT
-	case moved.holds(into):
+	case moved.contains(into):
 		return syscall.EINVAL
 	case replaced == moved:
 		return 0
 	case replaced == nil:
-	case replaced.holds(parent):
+	case replaced.contains(parent):
 		return syscall.ENOTEMPTY
 	case moved.folder && !replaced.folder:
 		return syscall.ENOTDIR
@@ -224,7 +224,7 @@ func rename(from, to string) syscall.Errno {
 	return 0
 }
 
-// holds reports whether a folder is another one, or has it somewhere below.
-func (n *node) holds(other *node) bool {
-	return n == other || slices.ContainsFunc(n.entries, func(e entry) bool { return e.node.folder && e.node.holds(other) })
+// contains reports whether a folder is another one or has it somewhere below.
+func (n *node) contains(other *node) bool {
+	return n == other || slices.ContainsFunc(n.entries, func(e entry) bool { return e.node.folder && e.node.contains(other) })
 }

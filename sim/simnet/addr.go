@@ -17,8 +17,7 @@ func (Addr) Network() string { return "tcp" }
 // String returns the address as it was given to Listen or DialContext.
 func (a Addr) String() string { return string(a) }
 
-// makeAddr returns the net.Addr of an address: of net's own types wherever
-// those can hold it.
+// makeAddr returns the net.Addr of an address, with a type of package net where possible.
 func makeAddr(network, address string) net.Addr {
 	if network == "unix" {
 		return &net.UnixAddr{Name: address, Net: "unix"}
@@ -29,7 +28,7 @@ func makeAddr(network, address string) net.Addr {
 	return Addr(address)
 }
 
-// canonical names a network by the name space its addresses are in.
+// canonical returns the name space of a network's addresses.
 func canonical(network string) (string, bool) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":

@@ -2,8 +2,8 @@ package simnet
 
 import "slices"
 
-// StreamBuffer is how many bytes one direction of a connection holds, under
-// way and unread together. A Write that finds it full waits for the reader.
+// StreamBuffer is how many bytes one direction of a connection buffers, in flight and
+// unread together. A Write that finds it full waits for the reader.
 const StreamBuffer = 128 << 10
 
 // byteQueue is a queue of up to StreamBuffer bytes. Filler is only counted; the other
@@ -18,13 +18,13 @@ type byteQueue struct {
 	behind  int      // bytes in the ring behind the last of them
 }
 
-// filler is a run of bytes that nobody will look at.
+// filler is a run of bytes whose content does not matter.
 type filler struct {
 	before int // bytes in the ring between this one and the one before
 	size   int
 }
 
-// minBuffer is the first size of a ring that holds anything.
+// minBuffer is the initial size of a non-empty ring.
 const minBuffer = 4 << 10
 
 func (q *byteQueue) room() int { return StreamBuffer - q.size }

@@ -27,7 +27,7 @@ var _ net.Conn = (*Conn)(nil)
 // ECONNRESET once the connection was reset and all that had arrived is read.
 func (c *Conn) Read(p []byte) (int, error) { return c.receive(p, len(p)) }
 
-// Discard is a Read of up to size bytes that nobody looks at.
+// Discard reads and drops up to size bytes.
 func (c *Conn) Discard(size int) (int, error) { return c.receive(nil, size) }
 
 // receive reads into p, or throws away up to limit bytes if p is nil.
@@ -56,7 +56,7 @@ func (c *Conn) receive(p []byte, limit int) (int, error) {
 	}
 }
 
-// readErrorLocked is why a Read fails whatever has arrived.
+// readErrorLocked returns why a Read fails regardless of what has arrived.
 func (c *Conn) readErrorLocked(now int64) error {
 	switch {
 	case c.closed:
@@ -69,13 +69,13 @@ func (c *Conn) readErrorLocked(now int64) error {
 	return nil
 }
 
-// Write hands all of p to the network, and waits while StreamBuffer bytes are
-// under way or unread. Concurrent Writes do not mix. Like TCP's, a Write that
-// succeeds says nothing about arrival.
+// Write passes all of p to the network, and waits while StreamBuffer bytes are in flight or
+// unread. Concurrent Writes do not interleave. Like TCP's, a Write that succeeds says
+// nothing about arrival.
 func (c *Conn) Write(p []byte) (int, error) { return c.send(p, 0) }
 
-// WriteFilled is a Write of p and, behind it, a number of bytes that nobody will look at.
-// These need no memory; whoever reads them reads zeros.
+// WriteFilled writes p followed by a number of filler bytes, which need no memory and read
+// as zeros.
 func (c *Conn) WriteFilled(p []byte, fill int) (int, error) { return c.send(p, fill) }
 
 func (c *Conn) send(p []byte, fill int) (int, error) {
@@ -103,15 +103,14 @@ func (c *Conn) send(p []byte, fill int) (int, error) {
 		if mine {
 			n.waitLocked(&s.writes, c.in.rst.at, now, !s.reverse.link.instant(), wake)
 		} else {
-			// Whatever ends the Write that is half done, a deadline for
-			// instance, ends this call in its turn.
+			// Whatever ends the unfinished Write, such as a deadline, also ends this call.
 			n.waitLocked(&s.turn, never, now, false, wake)
 		}
 		wake = wake[:0]
 	}
 }
 
-// writeErrorLocked is why a Write fails whatever room there is.
+// writeErrorLocked returns why a Write fails regardless of the room in the buffer.
 func (c *Conn) writeErrorLocked(now int64) error {
 	switch {
 	case c.closed:
@@ -147,7 +146,7 @@ func (c *Conn) opError(op string, err error) error {
 func (c *Conn) Close() error {
 	n := c.network
 	n.mu.Lock()
-	// Even the end of a crashed host may be closed, by whoever tidies up.
+	// Even the end of a crashed host may be closed, during cleanup.
 	c.in.reads.abandoned, c.out.writes.abandoned = false, false
 	if c.closed {
 		n.unlock(c.wakeOwnLocked(nil))
@@ -162,7 +161,7 @@ func (c *Conn) closeLocked(now int64, wake []*waitPoint) []*waitPoint {
 	wake = c.out.finish(now, wake)
 	c.in.receiver = gone
 	if !c.in.segments.empty() {
-		// These bytes find nobody. TCP would say so in place of the FIN; here
+		// These bytes are not delivered. TCP would send a reset instead of the FIN; here
 		// the FIN comes first, so that the peer reads all that was sent to it.
 		wake = c.out.reset(max(now, c.in.lastArrival), now, wake)
 	}

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// DialTimeout is when a dial gives up of itself, as Linux does after six
-	// retransmissions.
+	// DialTimeout is when a dial gives up, as Linux does after six retransmissions.
 	DialTimeout = 127 * time.Second
 
 	// retransmitDial is the time until the first retransmission of a dial; it
@@ -18,12 +17,11 @@ const (
 	retransmitDial = time.Second
 )
 
-// DialContext connects a host to an address that somebody listens on. It takes
-// one round trip.
+// DialContext connects a host to an address with a listener. It takes one round trip.
 //
-// It fails with ECONNREFUSED if nobody listens there or the host refuses, with
-// ETIMEDOUT after DialTimeout if the way there or back stays blocked, and with
-// the context's error if that comes first; each wrapped in a *net.OpError.
+// It fails with ECONNREFUSED if there is no listener or the host refuses, with ETIMEDOUT
+// after DialTimeout if the way there or back stays blocked, and with the context's error if
+// that comes first; each wrapped in a *net.OpError.
 func (n *Network) DialContext(ctx context.Context, fromHost, network, address string) (net.Conn, error) {
 	name, ok := canonical(network)
 	if !ok {
@@ -52,7 +50,7 @@ func (n *Network) newDial(fromHost, network, address string) *dial {
 	return &dial{network: n, from: from, key: endpoint{network, qualify(from, network, address)}}
 }
 
-// outcome is what became of one segment that asks for a connection.
+// outcome is what happened to one SYN segment.
 type outcome int
 
 const (
@@ -92,9 +90,9 @@ func (d *dial) run(ctx context.Context) (*Conn, error) {
 	}
 }
 
-// roundTrip draws how long the way there and back takes, and reports whether
-// the way there is open; the way back is looked at when the answer is due. To
-// an address that nobody ever had, there is no way to take.
+// roundTrip draws how long the way there and back takes, and reports whether the way there
+// is open; the way back is checked when the answer is due. There is no way to an address
+// that never existed.
 func (d *dial) roundTrip() (trip time.Duration, passes bool) {
 	n := d.network
 	n.mu.Lock()
@@ -137,7 +135,7 @@ func (d *dial) connect() (*Conn, outcome) {
 	return dialing, connected
 }
 
-// timedOut counts a dial that was given up, and returns why it was.
+// timedOut counts an abandoned dial, and returns the reason.
 func (n *Network) timedOut(err error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -2,10 +2,9 @@ package simnet
 
 import "slices"
 
-// Partition stops everything between two hosts, both ways: what is under way,
-// what is written from now on, and dials. TCP sends it all again, so nothing is
-// lost: it arrives in order once the partition has healed, at TCP's next
-// retransmission.
+// Partition stops all traffic between two hosts, both ways: segments in flight, later
+// writes, and dials. TCP retransmits, so nothing is lost: it arrives in order after the
+// partition has healed, at TCP's next retransmission.
 func (n *Network) Partition(a, b string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -13,8 +12,8 @@ func (n *Network) Partition(a, b string) {
 	n.partitionLocked(b, a)
 }
 
-// PartitionOneWay is Partition for what goes from one host to another alone.
-// Dials fail in both directions, since they need the way back as well.
+// PartitionOneWay is like Partition, for one direction. Dials fail in both directions,
+// since they need the way back as well.
 func (n *Network) PartitionOneWay(from, to string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -29,11 +28,10 @@ func (n *Network) partitionLocked(from, to string) {
 	}
 }
 
-// BlackHole loses what goes from one host to another, what is under way
-// included. A stream that has lost a byte delivers nothing behind it, ever,
-// healed or not: its bytes pile up until its writer has no room, unless the
-// connection is closed or reset. A connection that sent nothing meanwhile, and
-// one made after healing, works.
+// BlackHole drops what one host sends to another, including segments in flight. A stream
+// that has lost a byte never delivers anything after it, even after healing: its bytes
+// accumulate until the buffer is full, unless the connection is closed or reset.
+// Connections that sent nothing meanwhile, and new ones after healing, work.
 func (n *Network) BlackHole(from, to string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -54,8 +52,7 @@ func (n *Network) Heal(a, b string) {
 	n.unlock(wake)
 }
 
-// HealAll heals all links. Latencies, bandwidths and refusing hosts stay as
-// they are.
+// HealAll heals all links. Latencies, bandwidths and refusing hosts do not change.
 func (n *Network) HealAll() {
 	n.mu.Lock()
 	now := n.now()
@@ -77,9 +74,9 @@ func (n *Network) healLocked(l *link, now int64, wake []*waitPoint) []*waitPoint
 	return wake
 }
 
-// ResetLink resets all connections between two hosts, whoever dialed: as if
-// something between them had sent a reset to either end. What has arrived can
-// still be read; what was under way is gone. It returns how many there were.
+// ResetLink resets all connections between two hosts, whoever dialed: as if something
+// between them had sent a reset to either end. What has arrived can still be read; what was
+// in flight is lost. It returns how many there were.
 func (n *Network) ResetLink(a, b string) int {
 	n.mu.Lock()
 	now := n.now()
@@ -104,20 +101,20 @@ func (n *Network) ResetLink(a, b string) int {
 // joins reports whether c was dialed from one host to another.
 func joins(c *Conn, from, to string) bool { return c.host.name == from && c.peer.host.name == to }
 
-// Refuse makes a host refuse all dials, or accept them again. Connections that
-// exist are not touched.
+// Refuse makes a host refuse all dials, or accept them again. Existing connections are not
+// affected.
 func (n *Network) Refuse(host string, refuse bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.hostLocked(host).refusing = refuse
 }
 
-// CrashHost ends everything of a host at once: nobody listens any more, and
-// its connections are reset, which a peer learns after the link's latency, and
-// no earlier than what was under way; across a partition, once it has healed.
+// CrashHost ends everything of a host at once: its listeners close, and its connections are
+// reset. A peer learns of that after the link's latency and after the segments in flight;
+// across a partition, after it has healed.
 //
 // The host's goroutines are not woken, so nothing here depends on their ever
-// running again. The host may listen and dial anew at once.
+// running again. The host may listen and dial again at once.
 func (n *Network) CrashHost(host string) {
 	n.mu.Lock()
 	n.stats.Crashes++
@@ -137,7 +134,7 @@ func (n *Network) CrashHost(host string) {
 			}
 		}
 	}
-	// Only now, so that no end is woken whose turn is still to come.
+	// Only now, so that no end is woken before it has been dropped itself.
 	var wake []*waitPoint
 	for _, end := range dead {
 		wake = n.dropLocked(end, now, wake)
@@ -145,8 +142,8 @@ func (n *Network) CrashHost(host string) {
 	n.unlock(wake)
 }
 
-// dropLocked ends one end of a connection as the death of its kernel does:
-// what waited to be sent again never is.
+// dropLocked ends one end of a connection as when its kernel dies: pending retransmissions
+// are never sent.
 func (n *Network) dropLocked(c *Conn, now int64, wake []*waitPoint) []*waitPoint {
 	c.closed = true
 	c.out.lost = c.out.lost || c.out.unscheduled > 0

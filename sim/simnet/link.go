@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Link are the properties of the way from one host to another. The zero Link
-// delivers at once.
+// Link has the properties of the link from one host to another. The zero Link delivers at
+// once.
 type Link struct {
 	Latency Latency
 	// Bandwidth is in bytes per second, shared by all connections on the link;
@@ -14,21 +14,21 @@ type Link struct {
 	Bandwidth int64
 }
 
-// Latency is the distribution of the time a segment is under way. Segments of
-// one connection never overtake each other: a late one delays those behind it.
+// Latency is the distribution of the time that a segment is in flight. Segments of one
+// connection never overtake each other: a late one delays those behind it.
 type Latency struct {
 	// Min and Max bound the usual latency, which is uniform between them. A Max
 	// below Min stands for Min.
 	Min, Max time.Duration
-	// TailProbability is how likely a segment is to be late, by up to Tail more.
+	// TailProbability is the probability that a segment is late, by up to Tail more.
 	TailProbability float64
 	Tail            time.Duration
 }
 
-// Fixed is the latency that is always d.
+// Fixed returns the latency that is always d.
 func Fixed(d time.Duration) Latency { return Latency{Min: d, Max: d} }
 
-// sample draws one latency. What is certain draws nothing.
+// sample draws one latency. A fixed one draws no random number.
 func (l Latency) sample(random *rand.Rand) time.Duration {
 	d := l.Min
 	if l.Max > l.Min {
@@ -40,7 +40,7 @@ func (l Latency) sample(random *rand.Rand) time.Duration {
 	return d
 }
 
-// link is the way from one host to another, and its state.
+// link is the link from one host to another, and its state.
 type link struct {
 	Link
 	from, to *host
@@ -81,8 +81,8 @@ func retransmission(since, now int64, limit time.Duration) int64 {
 	}
 }
 
-// SetLink sets all properties of the link from one host to another. Segments
-// already under way keep their time of arrival.
+// SetLink sets all properties of the link from one host to another. Segments already in
+// flight keep their time of arrival.
 func (n *Network) SetLink(from, to string, properties Link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

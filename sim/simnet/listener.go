@@ -25,12 +25,12 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// Listen makes a host listen on an address of network "tcp" or "unix". An
-// address is a name: whoever dials that name reaches this listener, so two
-// hosts cannot listen on the same. A TCP address that is a mere port gets the
-// host's name before it; port 0 gets a number that no other listener has.
+// Listen makes a host listen on an address of network "tcp" or "unix". An address is a
+// name: dialing that name reaches this listener, so two hosts cannot listen on the same
+// one. A TCP address that is a mere port gets the host's name before it; port 0 gets a
+// number that no other listener has.
 //
-// It fails with EADDRINUSE where somebody listens already, and with
+// It fails with EADDRINUSE if the address has a listener already, and with
 // net.UnknownNetworkError for other networks.
 func (n *Network) Listen(host, network, address string) (net.Listener, error) {
 	name, ok := canonical(network)

@@ -25,14 +25,14 @@ type Config struct {
 	// limit of bandwidth unless [Network.SetLink] says so.
 	Default Link
 
-	// RetransmitMax bounds the time between two retransmissions, and with it
-	// how long after healing held data stays away. If 0, it is Linux' 120 s.
+	// RetransmitMax bounds the time between two retransmissions, and with it the delay of
+	// withheld data after healing. If 0, it is 120 s as in Linux.
 	RetransmitMax time.Duration
 }
 
-// Network is a set of hosts and the links between them. Hosts and links come
-// into being when they are first named. Every method may be called at any time
-// and from any goroutine of the bubble in which the network was made.
+// Network is a set of hosts and the links between them. Hosts and links are created when
+// they are first named. Every method may be called at any time and from any goroutine of
+// the bubble in which the network was made.
 type Network struct {
 	config   Config
 	epoch    time.Time // instants are nanoseconds since then
@@ -61,8 +61,8 @@ type direction struct{ from, to *host }
 // endpoint is an address one can dial. Each network is a name space of its own.
 type endpoint struct{ network, address string }
 
-// service is who listens on an endpoint. It outlives its listener, so that a
-// dial to a host that is down still takes the way to that host.
+// service is an endpoint that has or had a listener. It outlives the listener, so that a
+// dial to a host that is down still takes the latency to that host.
 type service struct {
 	host     *host
 	listener *Listener // nil if nobody listens any more
@@ -121,9 +121,9 @@ func (n *Network) Stats() Stats {
 	return n.stats
 }
 
-// Observe has f called at the end of each Read and Write, before anything is
-// listened to. The goroutine that reads or writes calls it, whatever that holds
-// locked, though not the network's own lock: f must wait for nothing.
+// Observe makes each Read and Write call f at its end, and is to be called before the first
+// Listen. f runs on the goroutine that reads or writes, which may hold locks other than the
+// network's: f must not wait.
 func (n *Network) Observe(f func()) { n.observer = f }
 
 // now is the current instant.
@@ -176,9 +176,9 @@ func (n *Network) forgetLocked(c *Conn) {
 // firstPort is the first number that stands in for port 0 on each host.
 const firstPort = 30000
 
-// assignPort returns the host's next free number for ":0" and for the local
-// address of a dial. Each host counts alone, so that one more connection of one
-// host renames nothing on another.
+// assignPort returns the host's next free number for ":0" and for the local address of a
+// dial. Each host has its own counter, so that another connection of one host changes no
+// address of another host.
 func (h *host) assignPort() string {
 	h.lastPort++
 	return strconv.Itoa(h.lastPort)

@@ -1,7 +1,7 @@
 package simnet
 
-// segmentBytes is the largest segment a Write is cut into. Segments of one
-// Write may arrive apart, and a fault may come between them.
+// segmentBytes is the largest segment of a Write. Segments of one Write may arrive at
+// different times, and a fault may occur between them.
 const segmentBytes = 16 << 10
 
 // stream is one direction of a connection: the bytes that were written and not
@@ -38,7 +38,7 @@ type notice struct {
 	at   int64 // when it arrives; never if it is held or lost
 }
 
-// arrived reports whether the receiving end knows.
+// arrived reports whether the notice has arrived.
 func (o *notice) arrived(now int64) bool { return o.sent && o.at <= now }
 
 // receiver is what becomes of bytes that arrive.
@@ -125,8 +125,8 @@ func (s *stream) read(p []byte, limit int, now int64, wake []*waitPoint) (int, [
 	return count, wake
 }
 
-// wakeWriter wakes a Write that waits for room once that is worth while: to be
-// woken for each byte would cost more than it brings.
+// wakeWriter wakes a Write that waits for room once there is enough of it: waking it for
+// each byte would be expensive.
 func (s *stream) wakeWriter(wake []*waitPoint) []*waitPoint {
 	if s.bytes.room() < StreamBuffer/2 {
 		return wake
@@ -134,14 +134,14 @@ func (s *stream) wakeWriter(wake []*waitPoint) []*waitPoint {
 	return s.writes.passOn(wake)
 }
 
-// discard makes the stream swallow all that is in it and all that comes.
+// discard makes the stream drop all its present and future bytes.
 func (s *stream) discard(wake []*waitPoint) []*waitPoint {
 	s.receiver = discarding
 	s.bytes, s.segments, s.unscheduled = byteQueue{}, segmentQueue{}, 0
 	return s.wakeWriter(wake)
 }
 
-// nextNews is when a Read that found nothing should look again.
+// nextNews returns when a Read that found nothing should look again.
 func (s *stream) nextNews() int64 {
 	if !s.segments.empty() {
 		return min(s.segments.front().arriveAt, s.rst.at)
@@ -172,9 +172,9 @@ func (s *stream) scheduleFin(at, now int64, wake []*waitPoint) []*waitPoint {
 	return s.reads.wakeAt(s.fin.at, now, wake)
 }
 
-// reset tells the receiving end, by a segment sent at an instant, that the
-// connection is no more. A reset is never lost for good: whatever a peer sends
-// to a connection that is no more is answered with another.
+// reset tells the receiving end, by a segment sent at an instant, that the connection is no
+// more. A reset is never lost for good: whatever a peer sends to a connection that no
+// longer exists is answered with another reset.
 func (s *stream) reset(at, now int64, wake []*waitPoint) []*waitPoint {
 	if s.rst.sent {
 		return wake
@@ -229,8 +229,8 @@ func (s *stream) lose(now int64) {
 	s.lost = s.lost || s.unscheduled > 0 || s.fin.sent && s.fin.at == never
 }
 
-// resume sends again what was held, when TCP would have: the longer the
-// partition, the rarer the attempts.
+// resume retransmits what was withheld, when TCP would: the longer the partition, the rarer
+// the attempts.
 func (s *stream) resume(now int64, wake []*waitPoint) []*waitPoint {
 	if !s.held {
 		return wake

@@ -12,22 +12,22 @@ const never = math.MaxInt64
 // connection, its Writes, the Accepts of a listener. The network's lock guards
 // all fields; signal is sent on without it.
 //
-// At most one waiting call is woken at a time. A call that was woken and
-// returns wakes the next, so that no news is lost on calls that do not need it.
+// At most one waiting call is woken at a time. A call that was woken wakes the next one
+// when it returns, so that no wake-up is lost.
 type waitPoint struct {
 	signal   chan struct{} // one token: look again
 	waiting  int
 	deadline int64
 
-	// The timer is made by the first call that needs one. Whoever has news for
-	// a later instant sets it on the waiting call's behalf, which spares waking
-	// that call just to go back to sleep.
+	// The timer is made by the first call that needs one. A call that schedules an arrival
+	// for a later instant sets the timer for the waiting call, instead of waking that call
+	// only to sleep again.
 	timer *time.Timer
 	armed int64 // when the timer fires, never if it does not
 	timed bool  // a waiting call watches the timer
 
-	// abandoned means that the waiting calls belong to a crashed host, and are
-	// to be left alone.
+	// abandoned means that the waiting calls belong to a crashed host, and must not be
+	// woken.
 	abandoned bool
 }
 
@@ -35,8 +35,8 @@ func newWaitPoint() waitPoint {
 	return waitPoint{signal: make(chan struct{}, 1), deadline: never, armed: never}
 }
 
-// wakeAt sees to it that a waiting call looks again at an instant. It returns
-// wake, with the wait point added if that instant has come.
+// wakeAt makes a waiting call look again at an instant. It returns wake, with the wait
+// point added if that instant has come.
 func (w *waitPoint) wakeAt(at, now int64, wake []*waitPoint) []*waitPoint {
 	switch {
 	case w.waiting == 0 || w.abandoned || at == never:

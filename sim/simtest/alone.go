@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// aloneVariable is the name of the test that a process runs alone, in its environment.
+// aloneVariable is the environment variable that names the test that a process runs alone.
 const aloneVariable = "SIMTEST_ALONE"
 
 // simulated reports whether this process has begun a simulation.
 var simulated bool
 
-// alone returns where a simulation may begin in place: in a process that runs one test, and
-// there once. Elsewhere it ends the test, after it has had such a process run it.
+// alone returns where a simulation may run in place: in a process that runs one test, and
+// only once. Elsewhere it runs the test in such a process, and ends it.
 func alone(t testing.TB) {
 	t.Helper()
 	if os.Getenv(aloneVariable) == t.Name() {
@@ -34,7 +34,7 @@ func alone(t testing.TB) {
 	t.Skip("with the race detector this test runs in a process of its own, where it did not fail")
 }
 
-// exactly is the pattern of -test.run that only this test has.
+// exactly returns the pattern of -test.run that matches only this test.
 func exactly(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {

@@ -1,27 +1,28 @@
 // Package simtest helps tests that simulate.
 //
-// A process simulates once, so that each simulation of a test runs in a copy of the test's
-// process (package fork). What happens in a copy stays there: variables that it assigns
-// are assigned in the copy alone, and what the test is to know of it comes back as JSON.
+// A process simulates only once, so each simulation of a test runs in a copy of the test's
+// process (package fork). What happens in a copy stays there: assignments to variables are
+// lost, and results come back as JSON.
 //
 //   - [Run] and [Value] have one simulation run in a copy, and return how it ended and what
 //     it found out. [Try] is Run for a simulation that need not complete.
 //   - [Isolated] and [Answer] have any function run in a copy, with the test's assertions in
 //     it; it may simulate with [InPlace], and share variables with what it simulates.
 //
-// A copy that dies, whether by a panic or by a signal, fails the test with how it ended and
-// what it wrote; the test's process and the tests after it are none the worse.
+// A copy that dies, by a panic or a signal, fails the test with the reason and its output;
+// the test's process and later tests are not affected.
 //
-// Every copy begins from the memory of the test's process as it is then. Two runs of one
-// seed are alike if they begin alike: what the test initialises between them, the second
-// finds initialised. This package itself leaves nothing of that kind.
+// Every copy begins with the current memory of the test's process. Two runs of one seed are
+// equal only if they begin with equal memory: the second one sees what the test has
+// initialised in between. This package itself leaves no such state.
 //
-// Tests that simulate must not be parallel, as the copy would go on with the others, too.
+// Tests that simulate must not be parallel, because the copy would continue the others,
+// too.
 //
-// Without the toolchain overlay such tests fail with [sim.ErrNoOverlay]. With the race
-// detector, which needs threads that Go did not start, a process cannot be copied: each
-// test then runs in a fresh process, the first simulation of it in place, and is skipped
-// where it would begin another one.
+// Without the toolchain overlay such tests fail with [sim.ErrNoOverlay]. The race detector
+// needs threads that Go did not start, so a process with it cannot be copied: each test
+// then runs in a fresh process, its first simulation in place, and is skipped where it
+// would start another one.
 //
 //   - simtest.go: simulating.
 //   - isolated.go: running something in a copy.

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// inside is the test as a copy sees it. What it says and whether it fails is kept for the
-// test outside. It has no lock: in a copy no goroutine is interrupted by another, and a
-// lock would show in the run that the test looks at.
+// inside is the test as a copy sees it. It records logs and failures for the test outside.
+// It has no lock: in a copy goroutines are not preempted, and a lock would alter the run
+// under test.
 type inside struct {
 	testing.TB // for its name and its context
 	log        []string
@@ -20,7 +20,7 @@ type inside struct {
 	cleanups   []func()
 }
 
-// cleanUp calls what was to be called at the end, the last first.
+// cleanUp calls the registered cleanup functions, last one first.
 func (in *inside) cleanUp() {
 	for len(in.cleanups) > 0 {
 		last := in.cleanups[len(in.cleanups)-1]
@@ -29,7 +29,7 @@ func (in *inside) cleanUp() {
 	}
 }
 
-// say keeps a line, with where it was said.
+// say records a line with its origin.
 func (in *inside) say(text string) {
 	if _, file, line, ok := runtime.Caller(2); ok {
 		text = fmt.Sprintf("%s:%d: %s", filepath.Base(file), line, text)
@@ -91,10 +91,11 @@ func (in *inside) SkipNow() {
 
 func (in *inside) Skipped() bool { return in.skipped }
 
-// Output is a writer for what does not know the test.
+// Output returns a writer for code that does not have the test.
 func (in *inside) Output() io.Writer { return os.Stderr }
 
-// TempDir is a folder outside of the simulation that is removed with the copy's body.
+// TempDir returns a folder outside of the simulation that is removed when the copy's body
+// ends.
 func (in *inside) TempDir() string {
 	dir, err := os.MkdirTemp("", "simtest-")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// Limits are what one copy may use. The clock is that of a machine that is busy with
-// other packages' tests.
+// Limits are what one copy may use. The wall-clock limit allows for a machine that is busy
+// with other packages' tests.
 var Limits = fork.Limits{Processor: 2 * time.Minute, Clock: 5 * time.Minute, Memory: fork.DefaultLimits.Memory}
 
 // Isolated runs body in a copy of this process. The test that body gets logs, fails and is
@@ -25,7 +25,7 @@ func Isolated(t testing.TB, body func(t testing.TB)) {
 	})
 }
 
-// Answer is Isolated for a body that finds something out. It comes back as JSON.
+// Answer is like Isolated for a body with a result, which comes back as JSON.
 func Answer[T any](t testing.TB, body func(t testing.TB) T) T {
 	t.Helper()
 	if err := sim.Available(); err != nil {
@@ -35,8 +35,8 @@ func Answer[T any](t testing.TB, body func(t testing.TB) T) T {
 		alone(t)
 		return body(t)
 	}
-	// What encoding/json learns about a type when it meets it first, the first copy would
-	// find out and the second would find.
+	// encoding/json caches types. Without this, the first copy would fill the cache and
+	// differ from the second.
 	var none report[T]
 	learn(none)
 	made, err := fork.Now(Limits)
@@ -53,14 +53,14 @@ func Answer[T any](t testing.TB, body func(t testing.TB) T) T {
 	return take[T](t, ended)
 }
 
-// report is what a copy leaves.
+// report is the answer of a copy.
 type report[T any] struct {
 	Log             []string
 	Failed, Skipped bool
 	Value           T
 }
 
-// learn has encoding/json know a type.
+// learn makes encoding/json cache a type.
 func learn[T any](r report[T]) {
 	text, err := json.Marshal(r)
 	if err == nil {
@@ -71,7 +71,7 @@ func learn[T any](r report[T]) {
 	}
 }
 
-// live is the life of a copy.
+// live runs the body in a copy.
 func live[T any](made *fork.Copy, t testing.TB, body func(testing.TB) T) report[T] {
 	// The limit of memory is on addresses, of which files in memory reserve many.
 	if err := simdisk.Mount(); err != nil {
@@ -105,7 +105,7 @@ func leave[T any](made *fork.Copy, r report[T]) {
 	made.Leave(answer)
 }
 
-// take has the test outside say and do what the one inside did.
+// take repeats on the test outside what the one inside logged and did.
 func take[T any](t testing.TB, ended fork.Ended) T {
 	t.Helper()
 	if len(ended.Output) > 0 {

@@ -16,7 +16,7 @@ func Run(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
 	return result
 }
 
-// Try is Run for a simulation that need not complete.
+// Try is like Run for a simulation that need not complete.
 func Try(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
 	t.Helper()
 	return attempt(t, config, func(w *sim.World) struct{} {
@@ -25,7 +25,7 @@ func Try(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
 	}).Result
 }
 
-// Value is Run for a simulation that finds something out. It comes back as JSON.
+// Value is like Run for a simulation with a result, which comes back as JSON.
 func Value[T any](t testing.TB, config sim.Config, f func(*sim.World) T) (T, *sim.Result) {
 	t.Helper()
 	o := attempt(t, config, f)
@@ -45,7 +45,7 @@ func InPlace(t testing.TB, config sim.Config, f func(*sim.World)) *sim.Result {
 	return result
 }
 
-// outcome is what comes back of a simulation.
+// outcome is what a copy returns about a simulation.
 type outcome[T any] struct {
 	Result *sim.Result
 	Value  T

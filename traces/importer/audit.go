@@ -72,25 +72,7 @@ type auditReader struct {
 // Read reads the log of one API server. Errors name the place in the file. A value
 // that the end of the file cuts off is left out.
 func (r *auditReader) Read(server, file string, in io.Reader) error {
-	reader, err := newValueReader(file, in)
-	if err != nil {
-		return err
-	}
-	for {
-		value, err := reader.Next()
-		switch {
-		case err == io.EOF:
-			return nil
-		case errors.Is(err, errCut):
-			r.Recording.Omit(err.Error())
-			return nil
-		case err != nil:
-			return err
-		}
-		if err := r.value(server, value); err != nil {
-			return err
-		}
-	}
+	return r.Recording.eachValue(file, in, func(value jsonValue) error { return r.value(server, value) })
 }
 
 func (r *auditReader) value(server string, value jsonValue) error {
@@ -119,7 +101,7 @@ func (r *auditReader) value(server string, value jsonValue) error {
 		return nil
 	}
 	if errors.Is(err, ErrUnsupported) {
-		r.Recording.Omit("requests with selectors that a history cannot hold, such as \"in\" and \"!=\"")
+		r.Recording.Omit(OmittedSelectors)
 		return nil
 	}
 	if err == nil {

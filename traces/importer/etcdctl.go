@@ -49,28 +49,13 @@ type etcdOptions struct {
 // readEtcdctl adds the output of one etcdctl, get or watch, to a recording. Errors name the
 // place in the file. A value that the end of the file cuts off is left out.
 func readEtcdctl(recording *Recording, options etcdOptions, file string, in io.Reader) error {
-	reader, err := newValueReader(file, in)
-	if err != nil {
-		return err
-	}
 	w := etcdWatch{options: options, from: -1}
-	for {
-		value, err := reader.Next()
-		if errors.Is(err, errCut) {
-			recording.Omit(err.Error())
-			err = io.EOF
-		}
-		if err == io.EOF {
-			return w.end(recording)
-		}
-		if err != nil {
-			return err
-		}
+	err := recording.eachValue(file, in, func(value jsonValue) error {
 		var r etcdResponse
-		if err := value.Decode(&r); err != nil {
-			return err
-		}
+		err := value.Decode(&r)
 		switch {
+		case err != nil:
+			return err
 		case r.Header == nil || r.Header.Revision < 0:
 			err = errors.New("expected a response of etcd with the revision in its header, found none; was etcdctl given -w json?")
 		case len(r.Events) > 0:
@@ -81,7 +66,12 @@ func readEtcdctl(recording *Recording, options etcdOptions, file string, in io.R
 		if err != nil {
 			return value.Errorf("%w", err)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	return w.end(recording)
 }
 
 // addState adds what a get returned.

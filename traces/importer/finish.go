@@ -68,11 +68,11 @@ func (r *Recording) selectedLabels() map[string]bool {
 			names[name] = true
 		}
 	}
-	for i := range r.operations {
-		note(r.operations[i].Selector)
+	for _, op := range r.operations {
+		note(op.Selector)
 	}
-	for i := range r.streams {
-		note(r.streams[i].Selector)
+	for _, s := range r.streams {
+		note(s.Selector)
 	}
 	return names
 }

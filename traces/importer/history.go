@@ -28,8 +28,8 @@ func (r *Recording) History(options HistoryOptions) (traces.Header, *model.Histo
 		f.labels = r.selectedLabels()
 	}
 	h := &model.History{Operations: f.operations()}
-	for i := range r.streams {
-		h.Streams = append(h.Streams, f.stream(&r.streams[i].Stream))
+	for _, s := range r.streams {
+		h.Streams = append(h.Streams, f.stream(&s.Stream))
 	}
 	h.Truth = f.committed()
 	began := r.retime(h, options.ClockSkew)
@@ -91,10 +91,10 @@ func (f *finisher) committed() model.Truth {
 	}
 	slices.SortFunc(truth.Changes, func(a, b model.Change) int { return int(min(max(a.RV-b.RV, -1), 1)) })
 	var compacted []int64
-	for i := range f.truth.recording.etcd {
-		if rv := f.truth.recording.etcd[i].Compacted; rv > 0 {
-			compacted = append(compacted, rv)
-			truth.Revision = max(truth.Revision, rv)
+	for _, e := range f.truth.recording.etcd {
+		if e.Compacted > 0 {
+			compacted = append(compacted, e.Compacted)
+			truth.Revision = max(truth.Revision, e.Compacted)
 		}
 	}
 	// An answer of 410 tells that etcd was beyond what was asked for, and may have
@@ -114,13 +114,12 @@ func (f *finisher) committed() model.Truth {
 // there are none.
 func (r *Recording) expired() int64 {
 	expired := int64(0)
-	for i := range r.operations {
-		if op := &r.operations[i]; op.Err == model.Expired {
+	for _, op := range r.operations {
+		if op.Err == model.Expired {
 			expired = max(expired, op.RV+1, 1)
 		}
 	}
-	for i := range r.streams {
-		s := &r.streams[i]
+	for _, s := range r.streams {
 		if s.Err == model.Expired || len(s.Events) > 0 && s.Events[0].Err == model.Expired {
 			expired = max(expired, s.RV+1, 1)
 		}
@@ -131,8 +130,7 @@ func (r *Recording) expired() int64 {
 // newest is the highest revision that anybody tells of.
 func (r *Recording) newest() int64 {
 	newest := int64(0)
-	for i := range r.operations {
-		op := &r.operations[i]
+	for _, op := range r.operations {
 		newest = max(newest, op.ResultRV)
 		if op.Err == model.OK { // who is answered has not asked for what is yet to come
 			newest = max(newest, op.RV)
@@ -141,16 +139,16 @@ func (r *Recording) newest() int64 {
 			newest = max(newest, op.Objects[j].RV)
 		}
 	}
-	for i := range r.streams {
-		if r.streams[i].Err == model.OK {
-			newest = max(newest, r.streams[i].RV)
+	for _, s := range r.streams {
+		if s.Err == model.OK {
+			newest = max(newest, s.RV)
 		}
-		for j := range r.streams[i].Events {
-			newest = max(newest, r.streams[i].Events[j].RV)
+		for j := range s.Events {
+			newest = max(newest, s.Events[j].RV)
 		}
 	}
-	for i := range r.etcd {
-		newest = max(newest, r.etcd[i].To)
+	for _, e := range r.etcd {
+		newest = max(newest, e.To)
 	}
 	return newest
 }
@@ -161,24 +159,7 @@ func (r *Recording) newest() int64 {
 // it against anybody.
 func (r *Recording) retime(h *model.History, skew time.Duration) (began int64) {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	note := func(times ...int64) {
-		for _, t := range times {
-			if t != model.Pending {
-				first, last = min(first, t), max(last, t)
-			}
-		}
-	}
-	for i := range h.Operations {
-		note(h.Operations[i].Call, h.Operations[i].Return)
-	}
-	for i := range h.Streams {
-		if s := &h.Streams[i]; !r.streams[i].untimed {
-			note(s.Call, s.Return, s.Closed)
-			for j := range s.Events {
-				note(s.Events[j].Time)
-			}
-		}
-	}
+	r.eachTime(h, func(t *int64, _ int64) { first, last = min(first, *t), max(last, *t) })
 	if first > last {
 		first, last = 0, 0
 	} else {
@@ -186,33 +167,44 @@ func (r *Recording) retime(h *model.History, skew time.Duration) (began int64) {
 		first = began
 	}
 	h.End = last - first + skew.Nanoseconds()
-	shift := func(t *int64, by time.Duration) {
-		if *t != model.Pending {
-			*t = min(max(*t-first+by.Nanoseconds(), 0), h.End)
-		}
-	}
-	for i := range h.Operations {
-		op := &h.Operations[i]
-		shift(&op.Call, -skew)
-		shift(&op.Return, skew)
-	}
-	for i := range h.Streams {
-		s := &h.Streams[i]
-		if r.streams[i].untimed {
-			s.Call, s.Return, s.Closed = 0, h.End, h.End
-			for j := range s.Events {
-				s.Events[j].Time = h.End
-			}
+	r.eachTime(h, func(t *int64, wider int64) { *t = min(max(*t-first+wider*skew.Nanoseconds(), 0), h.End) })
+	for i, s := range r.streams {
+		if !s.untimed {
 			continue
 		}
-		shift(&s.Call, 0)
-		shift(&s.Return, 0)
-		shift(&s.Closed, 0)
-		for j := range s.Events {
-			shift(&s.Events[j].Time, 0)
+		untimed := &h.Streams[i]
+		untimed.Call, untimed.Return, untimed.Closed = 0, h.End, h.End
+		for j := range untimed.Events {
+			untimed.Events[j].Time = h.End
 		}
 	}
 	return began
+}
+
+// eachTime calls a function for each time that a history knows, with the direction in
+// which clocks that differ make it less certain.
+func (r *Recording) eachTime(h *model.History, do func(t *int64, wider int64)) {
+	known := func(t *int64, wider int64) {
+		if *t != model.Pending {
+			do(t, wider)
+		}
+	}
+	for i := range h.Operations {
+		known(&h.Operations[i].Call, -1)
+		known(&h.Operations[i].Return, 1)
+	}
+	for i, s := range r.streams {
+		if s.untimed {
+			continue
+		}
+		timed := &h.Streams[i]
+		for _, t := range []*int64{&timed.Call, &timed.Return, &timed.Closed} {
+			known(t, 0)
+		}
+		for j := range timed.Events {
+			known(&timed.Events[j].Time, 0)
+		}
+	}
 }
 
 // describeTruth says what the truth is made of.
@@ -224,8 +216,8 @@ func (r *Recording) describeTruth() string {
 		return fmt.Sprintf("etcd's state at revision %d and its changes up to %d; before and after, what the sources saw", from, to)
 	}
 	var ranges []string
-	for i := range r.etcd {
-		if e := &r.etcd[i]; e.To > e.From {
+	for _, e := range r.etcd {
+		if e.To > e.From {
 			ranges = append(ranges, fmt.Sprintf("%d to %d", e.From+1, e.To))
 		} else if e.State {
 			ranges = append(ranges, fmt.Sprintf("%d", e.From))

@@ -65,7 +65,7 @@ func TestTheExamples(t *testing.T) {
 			Options{EtcdFrom: 2, HistoryOptions: HistoryOptions{ClockSkew: -1}}, "1s", "failed",
 			func(t *testing.T, v judge.Verdict) {
 				require.Equal(t, "Exact-state", v.Violations[0].Guarantee)
-				require.Contains(t, v.Violations[0].Text, "on server b ")
+				require.Contains(t, v.Violations[0].Text, " on b")
 			},
 		},
 		"two servers and RV 0, recorded": {
@@ -88,5 +88,17 @@ func TestTheExamples(t *testing.T) {
 			require.EqualValues(t, row.outcome, v.Outcome, v.Report())
 			row.check(t, v)
 		})
+	}
+}
+
+// refusedOrRead demands that a reader refuses with a position, or adds to a recording
+// that makes a valid history.
+func refusedOrRead(t *testing.T, err error, recording *Recording) {
+	if err != nil {
+		require.Regexp(t, `^f:[0-9]+ \(byte [0-9]+\): (item [0-9]+: )?expected [^\n]*$`, err.Error())
+		return
+	}
+	if _, _, err := recording.History(HistoryOptions{}); err != nil {
+		require.ErrorContains(t, err, "expected sources that make one history")
 	}
 }

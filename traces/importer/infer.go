@@ -35,12 +35,11 @@ func (t *truth) factsOf(key model.Key) *facts {
 
 // gatherRanges finds what the streams without a selector prove.
 func (t *truth) gatherRanges() {
-	for i := range t.recording.streams {
-		s := &t.recording.streams[i].Stream
+	for _, s := range t.recording.streams {
 		if s.Err != model.OK || !s.Selector.Empty() {
 			continue
 		}
-		from, to := beginning(s)
+		from, to := beginning(&s.Stream)
 		for j := range s.Events {
 			to = max(to, s.Events[j].RV)
 		}
@@ -75,8 +74,7 @@ func (t *truth) gatherFacts() {
 	for _, list := range r.wholeLists() {
 		t.factsOfList(list)
 	}
-	for i := range r.operations {
-		op := &r.operations[i]
+	for _, op := range r.operations {
 		if op.Err != model.OK || op.ResultRV == 0 || op.Object == nil {
 			continue
 		}
@@ -87,12 +85,11 @@ func (t *truth) gatherFacts() {
 			f.present = append(f.present, op.ResultRV-1)
 		}
 	}
-	for i := range r.streams {
-		s := &r.streams[i].Stream
+	for _, s := range r.streams {
 		if s.Err != model.OK || !s.Selector.Empty() {
 			continue
 		}
-		_, block := beginning(s)
+		_, block := beginning(&s.Stream)
 		for j := int(block); j < len(s.Events); j++ {
 			e := &s.Events[j]
 			if e.Object == nil || e.RV < 2 {
@@ -106,8 +103,8 @@ func (t *truth) gatherFacts() {
 			}
 		}
 	}
-	for i := range r.etcd {
-		if e := &r.etcd[i]; e.State {
+	for _, e := range r.etcd {
+		if e.State {
 			for _, key := range t.keys() {
 				if v := t.current(key, e.From); v == nil || !v.committed {
 					t.factsOf(key).absent = append(t.factsOf(key).absent, e.From)
@@ -125,34 +122,22 @@ type wholeList struct {
 	objects  []*model.Object
 }
 
-// wholeLists puts pages together and returns the lists of which all are there.
+// wholeLists puts the pages of lists together of which all are there.
 func (r *Recording) wholeLists() []wholeList {
-	next := map[int]int{} // the page that continues one
-	for i := range r.operations {
-		if op := &r.operations[i]; op.Kind == model.List && op.Continues != 0 && op.Err == model.OK {
-			next[op.Continues] = op.ID
-		}
-	}
 	var lists []wholeList
-	for i := range r.operations {
-		op := &r.operations[i]
-		if op.Kind != model.List || op.Continues != 0 || op.Err != model.OK || op.Return == model.Pending {
-			continue
-		}
-		list := wholeList{scope: op.Scope, selector: op.Selector, rv: op.ResultRV}
-		for op != nil && op.ResultRV == list.rv {
+	for _, pages := range r.wholePages() {
+		first := r.operations[pages[0]-1]
+		list := wholeList{scope: first.Scope, selector: first.Selector, rv: first.ResultRV}
+		consistent := first.Return != model.Pending
+		for _, id := range pages {
+			op := r.operations[id-1]
+			consistent = consistent && op.ResultRV == list.rv
 			for j := range op.Objects {
 				list.objects = append(list.objects, &op.Objects[j])
 			}
-			if !op.HasMore {
-				lists = append(lists, list)
-				break
-			}
-			id := next[op.ID]
-			if id == 0 {
-				break
-			}
-			op = &r.operations[id-1]
+		}
+		if consistent {
+			lists = append(lists, list)
 		}
 	}
 	return lists

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"errors"
 	"io"
 
 	"github.com/watchsim/watchsim/model"
@@ -11,39 +10,27 @@ import (
 // place in the file. A value that the end of the file cuts off is left out, as
 // kubectl is usually interrupted.
 func readKubectl(recording *Recording, server, file string, in io.Reader) error {
-	reader, err := newValueReader(file, in)
-	if err != nil {
-		return err
-	}
 	stream := model.Stream{Client: "kubectl:" + file, Server: server, RV: model.RVUnset}
 	kind := ""
-	for {
-		value, err := reader.Next()
-		if errors.Is(err, errCut) {
-			recording.Omit(err.Error())
-			err = io.EOF
-		}
-		if err == io.EOF {
-			return recording.AddStream(stream, true)
-		}
-		if err != nil {
-			return err
-		}
+	err := recording.eachValue(file, in, func(value jsonValue) error {
 		event, of, err := plain.Event(value.Text)
 		if err != nil {
 			return value.Errorf("%w; was kubectl given --output-watch-events and -o json?", err)
 		}
-		if event.Type != model.Error {
-			if kind == "" {
-				kind = of
-			}
-			if of != kind {
-				return value.Errorf("expected an object of the kind %.50q, as before it, found the kind %.50q; watch one resource at a time", kind, of)
-			}
+		if kind == "" && event.Type != model.Error {
+			kind = of
 		}
-		if len(stream.Events) >= MaxObjects {
+		switch {
+		case event.Type != model.Error && of != kind:
+			return value.Errorf("expected an object of the kind %.50q, as before it, found the kind %.50q; watch one resource at a time", kind, of)
+		case len(stream.Events) >= MaxObjects:
 			return value.Errorf("expected at most %d events, found more", MaxObjects)
 		}
 		stream.Events = append(stream.Events, event)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	return recording.AddStream(stream, true)
 }

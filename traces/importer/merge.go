@@ -16,7 +16,7 @@ import (
 var ErrNotOfCluster = errors.New("expected a history that was imported or recorded from a real cluster")
 
 // Merge adds what the clients of another history saw, such as one that the recorder
-// wrote. The truth in it is left behind: it is made anew of all sources.
+// wrote. The truth in it is dropped: it is made of all sources together.
 func (r *Recording) Merge(header traces.Header, h *model.History) error {
 	if header.Attributes[traces.AttributeTruth] == "" {
 		return ErrNotOfCluster
@@ -51,7 +51,7 @@ func (r *Recording) Merge(header traces.Header, h *model.History) error {
 			return err
 		}
 		m.ids[h.Operations[i].ID] = id
-		r.merged.note(&r.operations[id-1])
+		r.merged.note(r.operations[id-1])
 	}
 	for i := range h.Streams {
 		s := h.Streams[i]
@@ -142,7 +142,7 @@ func (r *Recording) takeMerged(op *model.Operation, skew time.Duration) int {
 	alike := likeness(op)
 	ids := r.merged.requests[alike]
 	i := slices.IndexFunc(ids, func(id int) bool {
-		asked := &r.operations[id-1]
+		asked := r.operations[id-1]
 		return (asked.Server == op.Server || !r.merged.servers[op.Server]) &&
 			asked.Call-skew.Nanoseconds() <= op.Call && (asked.Return == model.Pending || op.Return <= asked.Return+skew.Nanoseconds())
 	})

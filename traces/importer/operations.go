@@ -21,12 +21,12 @@ func (f *finisher) operations() []model.Operation {
 	writer, deletes := f.writers(), f.countDeletes()
 	reached := r.reachedComplete()
 	whole := map[int]bool{}
-	for _, list := range r.wholePages() {
-		whole[list] = true
+	for _, id := range slices.Concat(r.wholePages()...) {
+		whole[id] = true
 	}
 	var kept []model.Operation
-	for i := range r.operations {
-		op := r.operations[i]
+	for _, asked := range r.operations {
+		op := *asked
 		refusal := op.Err == model.AlreadyExists || op.Err == model.Conflict || op.Err == model.NotFound
 		switch {
 		case refusal && op.Call <= reached:
@@ -70,13 +70,12 @@ func (f *finisher) writers() map[int64]int {
 		}
 		return 2
 	}
-	for i := range all {
-		op := &all[i]
+	for _, op := range all {
 		if !isWrite(op) || op.Kind == model.Delete || op.Err != model.OK || op.Precondition == op.ResultRV {
 			continue
 		}
 		before := writer[op.ResultRV]
-		if before == 0 || cmp.Or(cmp.Compare(rank(op), rank(&all[before-1])), cmp.Compare(op.Call, all[before-1].Call)) < 0 {
+		if before == 0 || cmp.Or(cmp.Compare(rank(op), rank(all[before-1])), cmp.Compare(op.Call, all[before-1].Call)) < 0 {
 			writer[op.ResultRV] = op.ID
 		}
 	}
@@ -123,8 +122,8 @@ func (f *finisher) finishDelete(op *model.Operation, deletes map[model.Key]bool)
 func (f *finisher) countDeletes() map[model.Key]bool {
 	r := f.truth.recording
 	count := map[model.Key]int{}
-	for i := range r.operations {
-		if op := &r.operations[i]; op.Kind == model.Delete && op.Err == model.OK && op.ResultRV == 0 {
+	for _, op := range r.operations {
+		if op.Kind == model.Delete && op.Err == model.OK && op.ResultRV == 0 {
 			count[model.Key{Namespace: op.Scope.Namespace, Name: op.Scope.Name}]++
 		}
 	}
@@ -150,35 +149,34 @@ func (r *Recording) reachedComplete() int64 {
 	if !ok {
 		return time
 	}
-	for i := range r.operations {
-		if op := &r.operations[i]; op.Err == model.OK && op.Return != model.Pending && op.ResultRV >= from {
+	for _, op := range r.operations {
+		if op.Err == model.OK && op.Return != model.Pending && op.ResultRV >= from {
 			time = min(time, op.Return)
 		}
 	}
 	return time
 }
 
-// wholePages returns the IDs of the pages of lists of which all pages are there.
-func (r *Recording) wholePages() []int {
+// wholePages returns the IDs of the pages of each list of which all are there.
+func (r *Recording) wholePages() [][]int {
 	next := map[int]int{}
-	for i := range r.operations {
-		if op := &r.operations[i]; op.Kind == model.List && op.Continues != 0 && op.Err == model.OK {
+	for _, op := range r.operations {
+		if op.Kind == model.List && op.Continues != 0 && op.Err == model.OK {
 			next[op.Continues] = op.ID
 		}
 	}
-	var whole []int
-	for i := range r.operations {
-		op := &r.operations[i]
+	var whole [][]int
+	for _, op := range r.operations {
 		if op.Kind != model.List || op.Continues != 0 || op.Err != model.OK {
 			continue
 		}
 		pages := []int{op.ID}
 		for op.HasMore && next[op.ID] != 0 {
-			op = &r.operations[next[op.ID]-1]
+			op = r.operations[next[op.ID]-1]
 			pages = append(pages, op.ID)
 		}
 		if !op.HasMore {
-			whole = append(whole, pages...)
+			whole = append(whole, pages)
 		}
 	}
 	return whole

@@ -20,9 +20,9 @@ type Recording struct {
 	// Resource is what it is about, such as pods or deployments.apps.
 	Resource string
 
-	operations []model.Operation
-	streams    []recordedStream
-	etcd       []etcdPart
+	operations []*model.Operation
+	streams    []*recordedStream
+	etcd       []*etcdPart
 	objects    int
 	left       map[string]int
 	sources    []string
@@ -73,7 +73,7 @@ func (r *Recording) Omitted() []string {
 // AddOperation adds a request and its response, and returns the ID it gave it.
 func (r *Recording) AddOperation(op model.Operation) (int, error) {
 	op.ID = len(r.operations) + 1
-	r.operations = append(r.operations, op)
+	r.operations = append(r.operations, &op)
 	return op.ID, r.count(1 + len(op.Objects))
 }
 
@@ -84,13 +84,13 @@ func (r *Recording) AddStream(s model.Stream, untimed bool) error {
 	for i := range s.Events {
 		s.Events[i].Stream = s.ID
 	}
-	r.streams = append(r.streams, recordedStream{s, untimed})
+	r.streams = append(r.streams, &recordedStream{s, untimed})
 	return r.count(1 + len(s.Events))
 }
 
 // addEtcd adds a part of the truth.
 func (r *Recording) addEtcd(e etcdPart) error {
-	r.etcd = append(r.etcd, e)
+	r.etcd = append(r.etcd, &e)
 	return r.count(len(e.Changes))
 }
 

@@ -36,9 +36,9 @@ type version struct {
 
 func newTruth(r *Recording) *truth {
 	t := &truth{recording: r, versions: map[model.Key][]*version{}, used: map[int64]model.Key{}, facts: map[model.Key]*facts{}}
-	for i := range r.etcd {
-		for j := range r.etcd[i].Changes {
-			t.commit(&r.etcd[i].Changes[j])
+	for _, e := range r.etcd {
+		for j := range e.Changes {
+			t.commit(&e.Changes[j])
 		}
 	}
 	r.eachSight(t.sight)
@@ -132,8 +132,7 @@ func (t *truth) current(key model.Key, rv int64) *version {
 // known reports whether etcd's output says all there is to say about an object at a
 // revision.
 func (t *truth) known(key model.Key, rv int64) bool {
-	for i := range t.recording.etcd {
-		e := &t.recording.etcd[i]
+	for _, e := range t.recording.etcd {
 		if rv > e.From && rv <= e.To {
 			return true
 		}
@@ -151,17 +150,17 @@ func (t *truth) known(key model.Key, rv int64) bool {
 // complete returns the revision from which on, to the end of it, etcd's output says
 // everything, with the state to begin with; false if there is none.
 func (r *Recording) complete() (from, to int64, ok bool) {
-	for i := range r.etcd {
-		if r.etcd[i].State {
-			from, to, ok = r.etcd[i].From, r.etcd[i].From, true
+	for _, e := range r.etcd {
+		if e.State {
+			from, to, ok = e.From, e.From, true
 		}
 	}
 	if !ok {
 		return 0, 0, false
 	}
 	for range r.etcd {
-		for i := range r.etcd {
-			if e := &r.etcd[i]; e.From <= to {
+		for _, e := range r.etcd {
+			if e.From <= to {
 				to = max(to, e.To)
 			}
 		}
@@ -188,8 +187,7 @@ type sight struct {
 
 // eachSight calls a function for each version that somebody saw alive.
 func (r *Recording) eachSight(do func(sight)) {
-	for i := range r.operations {
-		op := &r.operations[i]
+	for _, op := range r.operations {
 		if op.Err != model.OK || op.Kind == model.Delete {
 			continue
 		}
@@ -200,9 +198,9 @@ func (r *Recording) eachSight(do func(sight)) {
 			do(sight{&model.Object{Namespace: op.Object.Namespace, Name: op.Object.Name}, op.Precondition})
 		}
 	}
-	for i := range r.streams {
-		for j := range r.streams[i].Events {
-			if e := &r.streams[i].Events[j]; e.Object != nil && (e.Type == model.Added || e.Type == model.Modified) {
+	for _, s := range r.streams {
+		for j := range s.Events {
+			if e := &s.Events[j]; e.Object != nil && (e.Type == model.Added || e.Type == model.Modified) {
 				do(sight{e.Object, e.RV})
 			}
 		}
@@ -213,12 +211,12 @@ func (r *Recording) eachSight(do func(sight)) {
 // those that are certainly one.
 func (r *Recording) eachDeletion(do func(sight)) {
 	for _, certain := range []bool{true, false} {
-		for i := range r.streams {
-			if r.streams[i].Selector.Empty() != certain {
+		for _, s := range r.streams {
+			if s.Selector.Empty() != certain {
 				continue
 			}
-			for j := range r.streams[i].Events {
-				if e := &r.streams[i].Events[j]; e.Object != nil && e.Type == model.Deleted {
+			for j := range s.Events {
+				if e := &s.Events[j]; e.Object != nil && e.Type == model.Deleted {
 					do(sight{e.Object, e.RV})
 				}
 			}

@@ -148,3 +148,27 @@ func abbreviate(p []byte) string {
 	}
 	return fmt.Sprintf("%q", p)
 }
+
+// eachValue calls a function for each object of a file. One that the end of the file
+// cuts off is omitted: a log is copied while it is written, and kubectl interrupted.
+func (r *Recording) eachValue(file string, in io.Reader, do func(jsonValue) error) error {
+	reader, err := newValueReader(file, in)
+	if err != nil {
+		return err
+	}
+	for {
+		value, err := reader.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case errors.Is(err, errCut):
+			r.Omit(err.Error())
+			return nil
+		case err == nil:
+			err = do(value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

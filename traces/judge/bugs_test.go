@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// bugsLeast is how many bugs there are at least.
-const bugsLeast = 15
+// minBugs is how many bugs there are at least.
+const minBugs = 15
 
 // TestBugsAreExplained compares what is said of recorded failures, one of each bug,
 // with golden files. docs/track-record.md tells of the bugs. The histories are of
@@ -25,7 +25,7 @@ const bugsLeast = 15
 func TestBugsAreExplained(t *testing.T) {
 	files, err := filepath.Glob("testdata/bugs/*.jsonl.zst")
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(files), bugsLeast)
+	require.GreaterOrEqual(t, len(files), minBugs)
 	config := linearizability.DefaultConfig()
 	config.Minimum = linearizability.Counts{}
 	for _, file := range files {

@@ -129,27 +129,27 @@ func Check(history *model.History, config linearizability.Config) linearizabilit
 	return linearizability.Check(history, config)
 }
 
-// Standing orders verdicts from good to bad.
-type Standing int
+// Severity orders verdicts from good to bad, for the exit code of several.
+type Severity int
 
-// The standings. A file that could not be read is the worst: nobody knows what
-// it holds.
+// The severities. A file that could not be read is the worst: nobody knows what it
+// holds.
 const (
-	Sound      Standing = iota // it passed
-	Doubtful                   // inconclusive
-	Broken                     // a guarantee was
-	Unreadable                 // or it makes no sense
+	Passed Severity = iota
+	Inconclusive
+	Failed
+	Unreadable
 )
 
-// Standing returns how bad a verdict is.
-func (v Verdict) Standing() Standing {
+// Severity returns how bad a verdict is.
+func (v Verdict) Severity() Severity {
 	switch {
 	case v.Error != "":
 		return Unreadable
 	case v.Outcome == linearizability.Failed:
-		return Broken
+		return Failed
 	case v.Outcome == linearizability.Passed:
-		return Sound
+		return Passed
 	}
-	return Doubtful
+	return Inconclusive
 }

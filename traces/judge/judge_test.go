@@ -53,23 +53,23 @@ func TestVerdicts(t *testing.T) {
 	for _, row := range []struct {
 		name, text string
 		outcome    linearizability.Outcome
-		standing   Standing
+		severity   Severity
 		says       []string
 	}{
-		{"passed", example(t), linearizability.Passed, Sound, []string{
+		{"passed", example(t), linearizability.Passed, Passed, []string{
 			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0.1 recorded seconds judged in ", " 8 operations, 4 streams,", "\n  in it: 3 writes (at least 1), "}},
-		{"failed", wrong(t), linearizability.Failed, Broken, []string{
+		{"failed", wrong(t), linearizability.Failed, Failed, []string{
 			"FAILED  standard input\n", "\n  Faithful: reflector received MODIFIED default/q (RV 5) instead of MODIFIED default/a (RV 5);", "\n    Client reflector opened stream 5 on apiserver-0 at 0.020s for"}},
-		{"no truth", unknown(t), linearizability.Inconclusive, Doubtful, []string{
+		{"no truth", unknown(t), linearizability.Inconclusive, Inconclusive, []string{
 			"INCONCLUSIVE  standard input\n", "  the history does not say what etcd committed, and everything is judged by that\n"}},
 		{"vacuous", `{"format":"watchsim.history","version":1}` + "\n" + `{"kind":"end","data":{"healed":0,"end":5,"revision":1,"records":0}}` + "\n",
-			linearizability.Inconclusive, Doubtful, []string{"the history holds only 0 writes of at least 1; the history holds only 0 events of at least 1\n"}},
+			linearizability.Inconclusive, Inconclusive, []string{"the history holds only 0 writes of at least 1; the history holds only 0 events of at least 1\n"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			v := fromStdin(row.text)
 			require.Empty(t, v.Error)
 			require.Equal(t, row.outcome, v.Outcome)
-			require.Equal(t, row.standing, v.Standing())
+			require.Equal(t, row.severity, v.Severity())
 			for _, says := range row.says {
 				require.Contains(t, v.Report(), says)
 			}
@@ -96,14 +96,16 @@ func TestEveryViolationIsExplained(t *testing.T) {
 	}
 }
 
-// packedText compresses a text as the files of runs are.
-func packedText(t *testing.T, text string) string {
+// packedText compresses a text.
+func packedText(t *testing.T, with func(io.Writer) io.WriteCloser, text string) string {
 	var file bytes.Buffer
-	w := traces.NewWriter(&file)
+	w := with(&file)
 	_, err := io.WriteString(w, text)
 	require.NoError(t, errors.Join(err, w.Close()))
 	return file.String()
 }
+
+func zstd(w io.Writer) io.WriteCloser { return traces.NewWriter(w) }
 
 // A run's folder has to hold as much as the run had to.
 func TestPlacesThatHistoriesAreIn(t *testing.T) {
@@ -114,25 +116,22 @@ func TestPlacesThatHistoriesAreIn(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	var zipped bytes.Buffer
-	zip := gzip.NewWriter(&zipped)
-	_, err := io.WriteString(zip, example(t))
-	require.NoError(t, errors.Join(err, zip.Close()))
+	zipped := packedText(t, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }, example(t))
 
 	write("run/history.jsonl", example(t))
-	write("run.zst/history.jsonl.zst", packedText(t, example(t)))
+	write("run.zst/history.jsonl.zst", packedText(t, zstd, example(t)))
 	write("run.zst/verdict.json", `{"minimum":{"writes":1000}}`)
-	write("packed.jsonl.zst", packedText(t, example(t)))
+	write("packed.jsonl.zst", packedText(t, zstd, example(t)))
 	write("run/verdict.json", `{"minimum":{"writes":1000}}`)
 	write("folder/history.jsonl", example(t))
-	write("zipped/history.jsonl.gz", zipped.String())
+	write("zipped/history.jsonl.gz", zipped)
 	write("run.gz/verdict.json", `{"minimum":{"writes":1000}}`)
 	write("older/history.jsonl", example(t))
 	write("older/verdict.json", `{"verdict":"passed"}`)
-	write("run.gz/history.jsonl.gz", zipped.String())
+	write("run.gz/history.jsonl.gz", zipped)
 	for path, outcome := range map[string]linearizability.Outcome{
 		write("plain", example(t)):              linearizability.Passed,
-		write("any.name", zipped.String()):      linearizability.Passed,
+		write("any.name", zipped):               linearizability.Passed,
 		filepath.Join(dir, "folder"):            linearizability.Passed,
 		filepath.Join(dir, "older"):             linearizability.Passed,
 		filepath.Join(dir, "zipped"):            linearizability.Passed,
@@ -159,10 +158,7 @@ func TestUnreadableFiles(t *testing.T) {
 		return path
 	}
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
-	var zipped bytes.Buffer
-	zip := gzip.NewWriter(&zipped)
-	_, err := io.WriteString(zip, example(t))
-	require.NoError(t, errors.Join(err, zip.Close()))
+	zipped := packedText(t, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }, example(t))
 	whole := example(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "strange"), 0o755))
 	write("strange/history.jsonl", example(t))
@@ -178,15 +174,15 @@ func TestUnreadableFiles(t *testing.T) {
 		write("short", strings.Join(strings.SplitAfter(whole, "\n")[:10], "")):     "the history is truncated: it ends after line 10 without an end record",
 		write("time", strings.Replace(whole, `"return":3000000`, `"return":5`, 1)): "the history holds a bad record: line 8, operation 1, field return: expected a time from 1000000, its call",
 		write("zst", "\x28\xb5\x2f\xfd and so on"):                                 "the compressed file is broken after 0 bytes of its content: ",
-		write("half.zst", packedText(t, whole)[:200]):                              "the history is truncated: the compressed file ends in the middle of line 1: unexpected EOF",
+		write("half.zst", packedText(t, zstd, whole)[:200]):                        "the history is truncated: the compressed file ends in the middle of line 1: unexpected EOF",
 		write("gz", "\x1f\x8b and so on"):                                          "the compressed file is broken after 0 bytes of its content: expected gzip, as its first bytes say: gzip: invalid header",
-		write("half.gz", zipped.String()[:zipped.Len()/2]):                         "unexpected EOF",
+		write("half.gz", zipped[:len(zipped)/2]):                                   "unexpected EOF",
 	} {
 		v := File(path, nil, config())
 		require.True(t, strings.HasPrefix(v.Error, path), v.Error)
 		require.Contains(t, v.Error, says)
 		require.NotContains(t, v.Error, "\n")
-		require.Equal(t, Unreadable, v.Standing())
+		require.Equal(t, Unreadable, v.Severity())
 		require.Empty(t, v.Outcome)
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// violationsShown is how many violations, and how many observations, a
+// maxViolations is how many violations, and how many observations, a
 // report lists; the rest is counted.
-const violationsShown = 8
+const maxViolations = 8
 
-// timelinesShown is for how many of them a report has a timeline.
-const timelinesShown = 1
+// maxTimelines is for how many of them a report has a timeline.
+const maxTimelines = 1
 
 // Report is the verdict for people, in lines of at most [explain.Columns] but for
 // long paths.
@@ -23,12 +23,12 @@ func (v Verdict) Report() string {
 	var b strings.Builder
 	v.summary(&b)
 	v.violations(&b, func(i int, violation Violation) {
-		if drawing := explain.Draw(violation.Slice); i < timelinesShown && drawing != "" {
+		if drawing := explain.Draw(violation.Slice); i < maxTimelines && drawing != "" {
 			fmt.Fprintf(&b, "\n%s", drawing)
 		}
 	})
 	for i, observation := range v.Observations {
-		if i == violationsShown {
+		if i == maxViolations {
 			fmt.Fprintf(&b, "\n  and %d more observations, which --json lists\n", len(v.Observations)-i)
 			break
 		}
@@ -81,7 +81,7 @@ func (v Verdict) Explanation() string {
 // how many more there are.
 func (v Verdict) violations(b *strings.Builder, further func(i int, violation Violation)) {
 	for i, violation := range v.Violations {
-		if i == violationsShown {
+		if i == maxViolations {
 			fmt.Fprintf(b, "\n  and %d more violations, which --json lists\n", len(v.Violations)-i)
 			break
 		}

@@ -174,7 +174,7 @@ func TestAStaleServerIsCaught(t *testing.T) {
 				v := c.verdict(strconv.Itoa(len(files))+".jsonl", files)
 				require.NotEmpty(t, v.Observations, "time travel")
 				require.Contains(t, v.Observations[0], "TimeTravel: ")
-				require.Contains(t, v.Observations[0], "on server b ")
+				require.Contains(t, v.Observations[0], " on b")
 				a, b := v.Stale[indexOf(t, v, "a")], v.Stale[indexOf(t, v, "b")]
 				require.Zero(t, a.StaleReads, "%s", v.Report())
 				require.GreaterOrEqual(t, b.StaleReads, 3)
@@ -230,7 +230,7 @@ func TestALostEventIsCaught(t *testing.T) {
 		broken := map[string]bool{}
 		for _, violation := range v.Violations {
 			broken[violation.Guarantee] = true
-			require.Contains(t, violation.Text, "on server b ", "a is right")
+			require.Contains(t, violation.Text, " on b", "a is right")
 			require.Contains(t, violation.Text, strconv.FormatInt(lost, 10))
 		}
 		require.True(t, broken["Reliable"], "the stream lacks an event: %v", broken)

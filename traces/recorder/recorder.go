@@ -127,12 +127,9 @@ func (r *Recorder) hasRoomLocked(objects int) bool {
 
 // The reasons for which requests are left out.
 const (
-	omittedSelectors = "requests with selectors that a history cannot hold, such as \"in\" and \"!=\""
-	omittedEncoding  = "answers in another encoding than JSON: set AcceptContentTypes to application/json to record them"
-	omittedOddities  = "requests whose answer makes no sense"
-	omittedOthers    = "requests for subresources, dry runs and deletions of collections"
-	omittedUnknown   = "writes of which nobody knows whether they were carried out"
-	omittedPages     = "pages of lists whose first page was not recorded"
+	omittedEncoding = "answers in another encoding than JSON: set AcceptContentTypes to application/json to record them"
+	omittedOddities = "requests whose answer makes no sense"
+	omittedOthers   = "requests for subresources, dry runs and deletions of collections"
 )
 
 // transport records what passes through it.
@@ -148,21 +145,23 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !isResource || asked.Resource != t.recorder.resource {
 		return t.next.RoundTrip(request)
 	}
-	x := &exchange{transport: t, asked: asked, method: request.Method, sent: sentRV(request)}
+	x := &exchange{transport: t, Exchange: importer.Exchange{
+		Request: asked, Kind: kindOf(request.Method, asked), Client: t.client, Server: t.server, Sent: sentRV(request),
+	}}
 	switch {
 	case errors.Is(err, importer.ErrUnsupported):
-		x.leave = omittedSelectors
+		x.omit = importer.OmittedSelectors
 	case err != nil:
-		x.leave = omittedOddities
-	case asked.DryRun, asked.Subresource != "" && asked.Subresource != "status", x.kind() == "":
-		x.leave = omittedOthers
+		x.omit = omittedOddities
+	case asked.DryRun, asked.Subresource != "" && asked.Subresource != "status", x.Kind == "":
+		x.omit = omittedOthers
 	}
-	x.call = t.recorder.now()
+	x.Call = t.recorder.now()
 	response, err := t.next.RoundTrip(request)
 	switch {
 	case err != nil:
 		x.end(0, nil)
-	case asked.Watch && response.StatusCode == http.StatusOK && x.leave == "":
+	case asked.Watch && response.StatusCode == http.StatusOK && x.omit == "":
 		response.Body = x.watch(response)
 	default:
 		response.Body = &answer{ReadCloser: response.Body, exchange: x, code: response.StatusCode, readable: isJSON(response)}

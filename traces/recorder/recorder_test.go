@@ -171,7 +171,7 @@ func TestRequestsAreUnderstood(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s rv %d, %d->%d %s", op.Kind, op.Scope.Name, op.RV, op.Precondition, op.ResultRV, op.Err))
 		require.LessOrEqual(t, op.Call, op.Return)
 	}
-	require.Equal(t, []string{"create  rv 0, 0->10 ", "get a rv -1, 0->10 ", "update a rv 0, 10->12 ", "list  rv 0, 0->15 "}, got)
+	require.Equal(t, []string{"create a rv 0, 0->10 ", "get a rv -1, 0->10 ", "update a rv 0, 10->12 ", "list  rv 0, 0->15 "}, got)
 	s := h.Streams[0]
 	require.EqualValues(t, 15, s.RV)
 	require.True(t, s.Bookmarks)

@@ -9,22 +9,19 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// exchange is one request and its answer.
+// exchange is one request and its response, on their way.
 type exchange struct {
+	importer.Exchange
 	transport *transport
-	asked     importer.Request
-	method    string
-	sent      int64 // the resourceVersion in an update
-	call      int64
-	leave     string // why it is not recorded; empty if it is
+	omit      string // why it is not recorded; empty if it is
 }
 
-// kind returns what a request does, nothing if that is not recorded.
-func (x *exchange) kind() model.Kind {
-	named := x.asked.Scope.Name != ""
-	switch x.method {
+// kindOf returns what a request does, nothing if that is not recorded.
+func kindOf(method string, asked importer.Request) model.Kind {
+	named := asked.Scope.Name != ""
+	switch method {
 	case http.MethodGet:
-		if named && !x.asked.Watch && !x.asked.NameSelected {
+		if named && !asked.Watch && !asked.NameSelected {
 			return model.Get
 		}
 		return model.List
@@ -75,113 +72,42 @@ func (a *answer) Close() error {
 func (a *answer) done() {
 	a.once.Do(func() {
 		x := a.exchange
-		if x.leave == "" && a.code < 300 && (!a.readable || a.tooLong) {
-			x.leave = omittedEncoding
+		if x.omit == "" && a.code < 300 && (!a.readable || a.tooLong) {
+			x.omit = omittedEncoding
 		}
 		x.end(a.code, a.body)
 		a.body = nil
 	})
 }
 
-// end records an exchange that is over. A code of 0 says that no answer came.
+// end records an exchange that is over. A code of 0 says that no response came.
 func (x *exchange) end(code int, body []byte) {
 	r := x.transport.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.now()
-	if x.leave != "" {
-		r.omitLocked(x.leave)
-		return
-	}
-	failure := model.Unknown
+	x.Return, x.Code, x.Body, x.Err = r.now(), code, body, model.Unknown
 	if code != 0 {
-		failure = importer.FailureOf(code, body)
-	}
-	if x.asked.Watch {
-		stream := x.newStream(now)
-		stream.Err, stream.Closed = failure, now
-		r.addStreamLocked(stream)
-		return
-	}
-	op := model.Operation{
-		ID: len(r.operations) + 1, Client: x.transport.client, Server: x.transport.server, Kind: x.kind(), Call: x.call, Return: now,
-		Scope: x.asked.Scope, Selector: x.asked.Selector, RV: x.asked.RV, Match: x.asked.Match, Limit: x.asked.Limit, Err: failure,
-	}
-	var why string
-	switch op.Kind {
-	case model.List:
-		why = x.listLocked(&op, body)
-	case model.Get:
-		why = x.get(&op, body)
-	default:
-		why = x.write(&op, code, body)
+		x.Err = importer.FailureOf(code, body)
 	}
 	switch {
-	case why != "":
-		r.omitLocked(why)
-	case r.hasRoomLocked(1 + len(op.Objects)):
-		r.operations = append(r.operations, op)
-	}
-}
-
-func (x *exchange) listLocked(op *model.Operation, body []byte) (leave string) {
-	r := x.transport.recorder
-	if x.asked.Continue != "" {
-		if op.Continues = r.tokens[x.asked.Continue]; op.Continues == 0 {
-			return omittedPages
+	case x.omit != "":
+	case x.Watch:
+		stream := x.Stream()
+		r.addStreamLocked(&stream)
+		return
+	default:
+		op, omitted, err := x.Operation(r.reducer, r.tokens)
+		if x.omit = omitted; err != nil {
+			x.omit = omittedOddities
+		}
+		if op.ID = len(r.operations) + 1; x.omit == "" && r.hasRoomLocked(1+len(op.Objects)) {
+			r.operations = append(r.operations, op)
+			if x.Next != "" {
+				r.tokens[x.Next] = op.ID
+			}
 		}
 	}
-	if op.Err != model.OK {
-		return ""
+	if x.omit != "" {
+		r.omitLocked(x.omit)
 	}
-	list, err := r.reducer.List(body)
-	if err != nil {
-		return omittedOddities
-	}
-	op.ResultRV, op.Objects, op.Remaining, op.HasMore = list.RV, list.Objects, list.Remaining, list.Continue != ""
-	if op.HasMore {
-		r.tokens[list.Continue] = op.ID
-	}
-	return ""
-}
-
-func (x *exchange) get(op *model.Operation, body []byte) (leave string) {
-	if op.Err != model.OK {
-		return ""
-	}
-	object, err := x.transport.recorder.reducer.Object(body)
-	if err != nil || object.Name == "" {
-		return omittedOddities
-	}
-	op.ResultRV, op.Objects = object.RV, []model.Object{object}
-	return ""
-}
-
-func (x *exchange) write(op *model.Operation, code int, body []byte) (leave string) {
-	op.RV, op.Precondition = 0, x.sent
-	op.Object = &model.Object{Namespace: op.Scope.Namespace, Name: op.Scope.Name}
-	switch op.Err {
-	case model.Unknown:
-		return omittedUnknown
-	case model.OK:
-		object, err := x.transport.recorder.reducer.Object(body)
-		switch {
-		case err != nil, object.RV == 0 && op.Kind != model.Delete:
-			return omittedOddities
-		case op.Kind == model.Delete && object.RV == 0: // a Status, in the place of the object
-		default:
-			op.ResultRV = object.RV
-			op.Object = &model.Object{Namespace: object.Namespace, Name: object.Name}
-		}
-		if op.Kind == model.Update && code == http.StatusCreated {
-			op.Kind, op.Precondition = model.Create, 0
-		}
-		if op.Kind != model.Delete {
-			op.Objects = []model.Object{object}
-		}
-	}
-	if op.Object.Name == "" {
-		return omittedOthers // a refused create that left the name to the server
-	}
-	return ""
 }

@@ -9,15 +9,6 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-func (x *exchange) newStream(opened int64) *model.Stream {
-	return &model.Stream{
-		Client: x.transport.client, Server: x.transport.server, Call: x.call, Return: opened,
-		Scope: x.asked.Scope, Selector: x.asked.Selector, RV: x.asked.RV,
-		Bookmarks: x.asked.Bookmarks, InitialEvents: x.asked.InitialEvents, Timeout: x.asked.Timeout,
-		Closed: model.Pending,
-	}
-}
-
 func (r *Recorder) addStreamLocked(s *model.Stream) {
 	if r.hasRoomLocked(1) {
 		r.streams = append(r.streams, s)
@@ -33,7 +24,10 @@ func (x *exchange) watch(response *http.Response) io.ReadCloser {
 		r.omitLocked(omittedEncoding)
 		return response.Body
 	}
-	w := &watchBody{ReadCloser: response.Body, recorder: r, stream: x.newStream(r.now())}
+	x.Return = r.now()
+	stream := x.Stream()
+	stream.Closed = model.Pending
+	w := &watchBody{ReadCloser: response.Body, recorder: r, stream: &stream}
 	r.addStreamLocked(w.stream)
 	return w
 }

@@ -43,7 +43,7 @@ func TestNamesInTheOrderOfPeople(t *testing.T) {
 }
 
 func TestLongTextsAreCutBetweenCharacters(t *testing.T) {
-	require.Equal(t, strings.Repeat("a", textMost), shortened(strings.Repeat("a", textMost)))
-	require.Equal(t, strings.Repeat("é", textMost/2)+"… (2048 bytes in all)", shortened(strings.Repeat("é", textMost)))
-	require.Equal(t, "a"+strings.Repeat("é", textMost/2-1)+"… (2049 bytes in all)", shortened("a"+strings.Repeat("é", textMost)))
+	require.Equal(t, strings.Repeat("a", maxText), shortened(strings.Repeat("a", maxText)))
+	require.Equal(t, strings.Repeat("é", maxText/2)+"… (2048 bytes in all)", shortened(strings.Repeat("é", maxText)))
+	require.Equal(t, "a"+strings.Repeat("é", maxText/2-1)+"… (2049 bytes in all)", shortened("a"+strings.Repeat("é", maxText)))
 }

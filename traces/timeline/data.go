@@ -38,13 +38,11 @@ type data struct {
 	Operations  operationColumns `json:"operations"`
 	Streams     streamColumns    `json:"streams"`
 	Events      eventColumns     `json:"events"`
-	Informers   []informerData   `json:"informers"`
-	Censuses    []censusData     `json:"censuses"`
 	Leaders     []leaderData     `json:"leaders"`
 	Windows     windowColumns    `json:"windows"`
 
 	Marks []markData `json:"marks"`
-	// Left counts the violations and observations beyond marksMost.
+	// Left counts the violations and observations beyond maxMarks.
 	Left int        `json:"left"`
 	Owed []owedData `json:"owed"`
 }
@@ -69,25 +67,6 @@ type faultData struct {
 	Begin     int64 `json:"begin"`
 	End       int64 `json:"end"`
 	Processes []int `json:"processes"`
-}
-
-type informerData struct {
-	Client  int `json:"client"`
-	Server  int `json:"server"`
-	Query   int `json:"query"`
-	Version int `json:"version"`
-	Count   int `json:"count"`
-}
-
-type censusData struct {
-	Time        int64 `json:"time"`
-	Phase       int   `json:"phase"`
-	Server      int   `json:"server"`
-	Version     int   `json:"version"`
-	Streams     int   `json:"streams"`
-	Watchers    int   `json:"watchers"`
-	EtcdWatches int   `json:"etcdWatches"`
-	Goroutines  int   `json:"goroutines"`
 }
 
 // builder turns a history into data.
@@ -120,7 +99,6 @@ func build(page *Page) *data {
 	b.faults()
 	b.operations()
 	b.streams()
-	b.counted()
 	b.standing()
 	b.marks(&page.Verdict)
 	b.data.Texts, b.data.Versions, b.data.Objects = b.texts, b.versions.texts(), b.objects
@@ -205,23 +183,5 @@ func (b *builder) faults() {
 			one.Processes = append(one.Processes, b.text(process))
 		}
 		b.data.Faults = append(b.data.Faults, one)
-	}
-}
-
-// counted adds what was counted: the stores of informers and the censuses.
-func (b *builder) counted() {
-	for i := range b.history.Informers {
-		informer := &b.history.Informers[i]
-		b.data.Informers = append(b.data.Informers, informerData{
-			Client: b.text(informer.Client), Server: b.text(informer.Server), Query: b.text(query(informer.Scope, model.Selector{})),
-			Version: b.versions.rank(informer.LastSyncRV), Count: len(informer.Objects),
-		})
-	}
-	for i := range b.history.Censuses {
-		census := &b.history.Censuses[i]
-		b.data.Censuses = append(b.data.Censuses, censusData{
-			Time: census.Time, Phase: b.text(string(census.Phase)), Server: b.text(census.Server), Version: b.versions.rank(census.Revision),
-			Streams: census.Streams, Watchers: census.Watchers, EtcdWatches: census.EtcdWatches, Goroutines: census.Goroutines,
-		})
 	}
 }

@@ -110,7 +110,7 @@ func broken(t testing.TB) *model.History {
 }
 
 // following is what a cache held that got each change at once, kept as many of them
-// as it has room for (0 for all), and began anew at the resourceVersion 41.
+// as it has room for (0 for all), and was reinitialised at the resourceVersion 41.
 func following(h *model.History, server string, since int64, room int) []model.CacheWindow {
 	windows, filling := []model.CacheWindow{{Server: server}, {Time: 5e8, Server: server, Filling: 1, Since: since, Newest: since}}, 1
 	for _, change := range h.Truth.Changes {

@@ -109,13 +109,14 @@ func TestPorcupinesPictureTakesNoMarkup(t *testing.T) {
 			h.Operations[i].Object.Name += image
 		}
 	}
-	picture, links, err := Reads(h, linearizability.DefaultConfig())
+	picture, links, err := Reads(h, linearizability.DefaultConfig(), File)
 	require.NoError(t, err)
 	require.Len(t, links, 1)
+	require.Contains(t, string(picture), `<a id="back" href="timeline.html">`)
 	require.Contains(t, string(picture), "pod-1‹img src=x")
 	require.NotContains(t, string(picture), "<img src=x")
 	require.NotContains(t, string(picture), `\u003cimg`)
-	none, links, err := Reads(&model.History{}, linearizability.DefaultConfig())
+	none, links, err := Reads(&model.History{}, linearizability.DefaultConfig(), File)
 	require.NoError(t, err)
 	require.Empty(t, none)
 	require.Empty(t, links)

@@ -10,9 +10,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// textMost is how many bytes of one string of the history a page holds. The rest
+// maxText is how many bytes of one string of the history a page holds. The rest
 // is cut off, and the page says so.
-const textMost = 1024
+const maxText = 1024
 
 // interned are the strings of a page, each once; everything else refers to them
 // by index. The first is the empty string.
@@ -34,12 +34,12 @@ func (in *interned) text(s string) int {
 	return at
 }
 
-// shortened cuts a string off after textMost bytes, between characters.
+// shortened cuts a string off after maxText bytes, between characters.
 func shortened(s string) string {
-	if len(s) <= textMost {
+	if len(s) <= maxText {
 		return s
 	}
-	end := textMost
+	end := maxText
 	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	openMost     = 2000.0 // milliseconds from the navigation to the first frame
-	framesLeast  = 30.0   // frames a second while zooming
+	maxOpening   = 2000.0 // milliseconds from the navigation to the first frame
+	minFrames    = 30.0   // frames a second while zooming
 	framesZoomed = 60
-	fileMost     = 10 << 20
+	maxFile      = 10 << 20
 	tries        = 3 // the best counts: other tests run at the same time
 )
 
@@ -55,7 +55,7 @@ func (tab *tab) busy() (seconds float64) {
 	return seconds
 }
 
-// crowded says whether more wants to run than there are processors for, so that
+// crowded reports whether more wants to run than there are processors for, so that
 // frames are late whatever the page does.
 func crowded(t *testing.T) bool {
 	text, err := os.ReadFile("/proc/loadavg")
@@ -71,7 +71,7 @@ func crowded(t *testing.T) bool {
 func TestAHundredThousandEventsStaySmooth(t *testing.T) {
 	page := judged(t, withStanding(made(large), large.step))
 	path, size := saved(t, page)
-	require.Less(t, size, fileMost)
+	require.Less(t, size, maxFile)
 	tab := blank(t)
 	domain := performance.EnableTimeDomainThreadTicks
 	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -101,12 +101,12 @@ func TestAHundredThousandEventsStaySmooth(t *testing.T) {
 		102_000, float64(size)/(1<<20), opened, openCost, frames["time"], cost["time"], frames["rv"], cost["rv"])
 	tab.quiet()
 	require.Positive(t, openCost)
-	require.Less(t, openCost, openMost)
-	require.Less(t, max(cost["time"], cost["rv"]), 1000/framesLeast)
+	require.Less(t, openCost, maxOpening)
+	require.Less(t, max(cost["time"], cost["rv"]), 1000/minFrames)
 	if crowded(t) {
 		t.Log("the machine has more to do than it can: what the wall clock says is not of the page")
 		return
 	}
-	require.Less(t, opened, openMost)
-	require.GreaterOrEqual(t, min(frames["time"], frames["rv"]), framesLeast)
+	require.Less(t, opened, maxOpening)
+	require.GreaterOrEqual(t, min(frames["time"], frames["rv"]), minFrames)
 }

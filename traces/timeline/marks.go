@@ -9,16 +9,17 @@ import (
 )
 
 const (
-	// marksMost is how many violations and observations a page marks.
-	marksMost = 200
-	// owedMost is how many changes that were owed to one stream a page shows.
-	owedMost = 20_000
+	// maxMarks is how many violations and observations a page marks.
+	maxMarks = 200
+	// maxOwed is how many changes that were owed to one stream a page shows.
+	maxOwed = 20_000
 )
 
 // markData is a violation, or an observation that breaks nothing.
 type markData struct {
 	Breaks      bool   `json:"breaks"`
-	Name        string `json:"name"` // of the guarantee or phenomenon
+	Name        string `json:"name"`  // of the guarantee or phenomenon
+	Plain       int    `json:"plain"` // what happened, in one short sentence
 	Text        int    `json:"text"`
 	Explanation []int  `json:"explanation"`
 	Client      int    `json:"client"`
@@ -46,7 +47,7 @@ type owedData struct {
 	Types    []string `json:"types"`
 	Versions []int    `json:"versions"`
 	Objects  []int    `json:"objects"`
-	// Cut says that there would be more than owedMost.
+	// Cut says that there would be more than maxOwed.
 	Cut bool `json:"cut"`
 }
 
@@ -60,19 +61,21 @@ func (b *builder) marks(verdict *linearizability.Verdict) {
 	for i := range verdict.Observations {
 		witnesses = append(witnesses, &verdict.Observations[i].Witness)
 	}
-	b.data.Left = max(0, len(witnesses)-marksMost)
+	b.data.Left = max(0, len(witnesses)-maxMarks)
 	m.find(witnesses[:len(witnesses)-b.data.Left])
 	for i, witness := range witnesses[:len(witnesses)-b.data.Left] {
 		mark := m.mark(witness)
 		if i < len(verdict.Violations) {
 			violation := &verdict.Violations[i]
 			mark.Breaks, mark.Name, mark.Text = true, violation.Guarantee.Name, b.text(violation.Error())
+			mark.Plain = b.text(violation.Sentence())
 			for _, paragraph := range m.explainer.Explain(*violation) {
 				mark.Explanation = append(mark.Explanation, b.text(paragraph))
 			}
 		} else {
 			observation := &verdict.Observations[i-len(verdict.Violations)]
 			mark.Name, mark.Text = observation.Phenomenon.Name, b.text(observation.String())
+			mark.Plain = b.text(observation.String())
 		}
 		b.data.Marks = append(b.data.Marks, mark)
 	}
@@ -209,7 +212,7 @@ func (m *marker) owed(place int, witness *linearizability.Witness) {
 	}
 	one := owedData{Stream: place}
 	for _, owed := range m.store.Owed(stream.Scope, stream.Selector, from, to) {
-		if one.Cut = len(one.Types) == owedMost; one.Cut {
+		if one.Cut = len(one.Types) == maxOwed; one.Cut {
 			break
 		}
 		one.Types, one.Versions = append(one.Types, string(owed.Type)), append(one.Versions, m.versions.rank(owed.RV))

@@ -60,10 +60,10 @@ func TestListsAreComparedItemByItem(t *testing.T) {
 // TestOnlySoManyAreMarked: the rest is counted.
 func TestOnlySoManyAreMarked(t *testing.T) {
 	page := judged(t, broken(t))
-	for len(page.Verdict.Violations) < marksMost+7 {
+	for len(page.Verdict.Violations) < maxMarks+7 {
 		page.Verdict.Violations = append(page.Verdict.Violations, page.Verdict.Violations[0])
 	}
 	d := build(&page)
-	require.Len(t, d.Marks, marksMost)
+	require.Len(t, d.Marks, maxMarks)
 	require.Equal(t, 7+1, d.Left) // the observation, too
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces"
 )
 
 // domain returns what is on screen.
@@ -86,13 +87,43 @@ func TestTheAxesAreToggled(t *testing.T) {
 	tab.quiet()
 }
 
+// TestAGapInVersionsIsABreakOfTheAxis has a history in which etcd skipped a thousand.
+func TestAGapInVersionsIsABreakOfTheAxis(t *testing.T) {
+	var text strings.Builder
+	require.NoError(t, traces.WriteHistory(&text, traces.Header{}, broken(t)))
+	version := regexp.MustCompile(`"(rv|resultRV|since|newest|revision|lastSyncRV|precondition)":(\d+)`)
+	bumped := version.ReplaceAllStringFunc(text.String(), func(field string) string {
+		parts := version.FindStringSubmatch(field)
+		if rv, err := strconv.Atoi(parts[2]); err == nil && rv > 40 {
+			return fmt.Sprintf(`"%s":%d`, parts[1], rv+1000)
+		}
+		return field
+	})
+	_, h, err := traces.ReadHistory(strings.NewReader(bumped))
+	require.NoError(t, err)
+	path, _ := saved(t, judged(t, h))
+	tab := open(t, "file://"+path+"#axis=rv")
+	ticks := tab.text(`[...document.querySelectorAll("#axis text")].map((tick) => tick.textContent).join(" | ")`)
+	require.Contains(t, ticks, "41–1,040 skipped")
+	require.Contains(t, ticks, "10 | ")
+	require.Contains(t, ticks, "1,050")
+	low, high := tab.domain()
+	require.Less(t, high-low, 90.0, "what is known fills the screen")
+	tab.visit("file://" + path + "#rv=1050&span=6")
+	low, high = tab.domain()
+	require.InDelta(t, 6, high-low, 0.01)
+	tab.until(`document.getElementById("range").textContent.startsWith("RV 1047 to RV 1053")`)
+	require.Greater(t, tab.colours("stream:61"), 3)
+	tab.quiet()
+}
+
 func TestAddressesLeadToMoments(t *testing.T) {
 	path, _ := saved(t, judged(t, broken(t)))
 	tab := open(t, "file://"+path+"#violation=1")
 	require.Equal(t, "1", tab.text(`document.documentElement.dataset.mark`))
 	require.Contains(t, tab.details(), "Reliable: watcher-1 never received MODIFIED default/pod-1 (RV 32); stream 62 on apiserver-1")
 	sides := tab.text(`[...document.querySelectorAll(".sides tr.wrong td")].map((cell) => cell.textContent).join(" | ")`)
-	require.Equal(t, "32 | MODIFIED default/pod-1 | — never came", sides)
+	require.Equal(t, "32 | MODIFIED default/pod-1 | — never received", sides)
 	// The change was committed at 31 s, and the next event came at 32 s.
 	low, high := tab.domain()
 	require.Greater(t, low, 20.0)

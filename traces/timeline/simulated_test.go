@@ -38,8 +38,10 @@ func TestAFailureThatWasSimulatedIsShown(t *testing.T) {
 	require.Equal(t, "FAILED", tab.text(`document.getElementById("verdict").textContent`))
 	require.Contains(t, tab.details(), page.Verdict.Violations[0].Guarantee.Name)
 
-	// The link to its first violation leads to when it showed.
-	tab.visit("file://" + path + "#violation=1")
+	// The page opens on the first violation.
+	tab.visit("file://" + path)
+	require.Equal(t, "1", tab.text(`document.documentElement.dataset.mark`))
+	require.Equal(t, "watcher-0 never received MODIFIED green/b (RV 35)", tab.text(`document.querySelector("#details > :first-child").textContent`))
 	showed := float64(build(&page).Marks[0].Time) / 1e9
 	low, high := tab.domain()
 	require.Less(t, low, showed)

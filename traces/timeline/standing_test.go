@@ -63,7 +63,7 @@ func TestTheWindowIsShownInText(t *testing.T) {
 	tab.lane("window of apiserver-1")
 	for _, step := range []string{
 		"36.001 seconds: window from RV 7 to RV 37", "37.001 seconds: window from RV 8 to RV 38", "38.001 seconds: window from RV 9 to RV 39",
-		"39.001 seconds: window from RV 10 to RV 40", "40.001 seconds: nothing to read of the cache", "40.401 seconds: window from RV 41 to RV 41, filled anew",
+		"39.001 seconds: window from RV 10 to RV 40", "40.001 seconds: the cache is not ready", "40.401 seconds: window from RV 41 to RV 41, refilled",
 	} {
 		tab.keys(kb.ArrowRight)
 		tab.until(fmt.Sprintf(`document.getElementById("status").textContent === %q`, step))
@@ -75,7 +75,7 @@ func TestTheWindowIsShownInText(t *testing.T) {
 	} {
 		require.Contains(t, details, part)
 	}
-	tab.find("filled anew\r")
+	tab.find("refilled\r")
 	tab.until(`document.getElementById("found").textContent === "1 of 2"`)
 
 	tab.click("#axis-rv")
@@ -86,7 +86,7 @@ func TestTheWindowIsShownInText(t *testing.T) {
 	tab.onLanes()
 	tab.keys("t")
 	tab.until(`document.querySelectorAll("#table tbody tr").length > 3`)
-	require.Equal(t, "40.401000 s | 41 | apiserver-0 | window from RV 41 to RV 41, filled anew", tab.row("filled anew"))
+	require.Equal(t, "40.401000 s | 41 | apiserver-0 | window from RV 41 to RV 41, refilled", tab.row("refilled"))
 	tab.quiet()
 }
 

@@ -91,7 +91,7 @@ func (s *Store) BreakStreams() {
 	s.breakLocked()
 }
 
-// Reinitialise makes the cache forget the changes it holds and list anew, which
+// Reinitialise makes the cache forget the changes it holds and relist, which
 // ends all open streams too.
 func (s *Store) Reinitialise() {
 	s.mu.Lock()

@@ -194,7 +194,7 @@ func TestWatchesStartFromWhatTheCacheHolds(t *testing.T) {
 			{"a compaction goes unnoticed", func() { store.Compact(5) }, 1},
 			{"the window holds two changes", func() { store.Window = 2 }, 3},
 			{"a break leaves the cache as it is", store.BreakStreams, 3},
-			{"the cache begins anew", store.Reinitialise, 5},
+			{"the cache reinitialises", store.Reinitialise, 5},
 		} {
 			row.disturb()
 			for rv := int64(1); rv <= 5; rv++ {

@@ -101,8 +101,8 @@ func (w *watch) deliver(event model.Event) model.Event {
 		delivered = copyOf(delivered)
 	}
 	event.Object = copyOf(delivered)
-	if w.request.Scribbles {
-		model.ScribbleOver(delivered, w.request.ID)
+	if w.request.Mutates {
+		model.Mutate(delivered, w.request.ID)
 	}
 	return event
 }

@@ -23,9 +23,9 @@ import (
 // bug is a mutant for tests; nothing is built of it.
 var bug = mutant.Mutant{Name: "bug", Summary: "It breaks.", Source: "a|b #1", File: "f.go", Anchor: "a", Replacement: "b", Hunt: []string{"--scenario", "calm"}}
 
-// fake is a crew whose runs are made up: with and without say what becomes of a seed with
+// fake is a runner whose runs are made up: with and without say what becomes of a seed with
 // the bug on, and without it.
-func fake(with, without func(seed uint64) (verdict, error)) crew {
+func fake(with, without func(seed uint64) (verdict, error)) runner {
 	return func(_ context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
 		outcome := without
 		if on != "" {
@@ -73,7 +73,7 @@ func newHunter(t *testing.T, with, without func(uint64) (verdict, error)) *hunte
 	results, err := openResults(o.results)
 	require.NoError(t, err)
 	t.Cleanup(results.close)
-	return &hunter{options: o, crew: fake(with, without), results: results, stdout: &bytes.Buffer{}}
+	return &hunter{options: o, run: fake(with, without), results: results, stdout: &bytes.Buffer{}}
 }
 
 func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {

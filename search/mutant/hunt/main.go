@@ -24,7 +24,7 @@
 //   - trial.go: one trial, and what counts as found
 //   - strategies.go, strategies_table.go, elsewhere.go: which strategy of schedules finds
 //     what, and in which runs
-//   - crew.go: the worker processes, and what a hunt looks at in a verdict
+//   - runner.go: runs in worker processes, and what a hunt looks at in a verdict
 //   - suite.go, suite_build.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
 //   - replays.go: failures that are recorded and replayed
@@ -227,11 +227,11 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 
 // all hunts mutants, some at a time.
 func (h *hunter) all(ctx context.Context, chosen []mutant.Mutant) error {
-	return h.withCrew(func() error { return h.mutants(ctx, chosen) })
+	return h.withPool(func() error { return h.mutants(ctx, chosen) })
 }
 
-// withCrew builds simrun and has workers for a hunt.
-func (h *hunter) withCrew(hunt func() error) error {
+// withPool builds simrun and runs a hunt with a pool of its workers.
+func (h *hunter) withPool(hunt func() error) error {
 	binary, err := h.build()
 	if err != nil {
 		return err
@@ -240,11 +240,11 @@ func (h *hunter) withCrew(hunt func() error) error {
 	limits.Workers = h.options.jobs
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
-	h.crew = pooled(pool)
+	h.run = runsIn(pool)
 	return hunt()
 }
 
-// mutants hunts mutants with the crew that there is, some at a time. One that is hunted
+// mutants hunts mutants, some at a time. One that is hunted
 // in several kinds of runs has them one after the other.
 func (h *hunter) mutants(ctx context.Context, chosen []mutant.Mutant) error {
 	var same [][]mutant.Mutant

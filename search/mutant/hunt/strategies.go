@@ -56,18 +56,18 @@ func (s strategy) steer(spec scenario.Spec, steps uint64) scenario.Spec {
 
 // measure finds out how long a run is, from a plain one without a bug, and what
 // processor time that took.
-func (s strategy) measure(ctx context.Context, crew crew, spec scenario.Spec) (steps uint64, used time.Duration, err error) {
+func (s strategy) measure(ctx context.Context, run runner, spec scenario.Spec) (steps uint64, used time.Duration, err error) {
 	if s.depth == 0 {
 		return 0, 0, nil
 	}
 	spec.Explore = spec.SearchedWhole()
-	v, used, err := crew(ctx, "", spec)
+	v, used, err := run(ctx, "", spec)
 	return max(1, v.steps), used, err
 }
 
 // compare makes the trials of all strategies that are missing.
 func (h *hunter) compare(ctx context.Context, chosen []mutant.Mutant) error {
-	return h.withCrew(func() error {
+	return h.withPool(func() error {
 		for _, h.by = range h.options.strategies() {
 			if err := h.mutants(ctx, chosen); err != nil {
 				return err

@@ -42,7 +42,7 @@ func TestAPlanOfPrioritiesIsMadeForTheLengthOfAPlainRun(t *testing.T) {
 	h := newHunter(t, nil, nil)
 	var specs []scenario.Spec
 	made := fake(failing(2), failing())
-	h.crew = func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
+	h.run = func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
 		specs = append(specs, spec)
 		v, used, err := made(ctx, on, spec)
 		v.steps = 1234

@@ -21,7 +21,7 @@ const trialSeeds = 1_000_000
 // hunter makes trials. Several mutants may be hunted at a time.
 type hunter struct {
 	options options
-	crew    crew
+	run     runner
 	by      strategy // the zero value is what simrun does
 
 	mu      sync.Mutex // guards what follows
@@ -81,7 +81,7 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) 
 	}
 	began := time.Now()
 	spec.Seed = r.First
-	steps, used, err := h.by.measure(ctx, h.crew, spec)
+	steps, used, err := h.by.measure(ctx, h.run, spec)
 	if err != nil {
 		return r, fmt.Errorf("hunting %s: %w", m.Name, err)
 	}
@@ -103,7 +103,7 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) 
 // seed runs one seed of a trial and notes what came of it. It returns the processor
 // time that was used.
 func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, r *result) (time.Duration, error) {
-	v, used, err := h.crew(ctx, m.Name, spec)
+	v, used, err := h.run(ctx, m.Name, spec)
 	if err != nil {
 		return used, err
 	}
@@ -146,7 +146,7 @@ const slowMost = 3
 // its own, and a failure that needs no edit is none of the edit's.
 func (h *hunter) passesWithout(ctx context.Context, spec scenario.Spec) (passes bool, used time.Duration, err error) {
 	for range slowMost {
-		v, spent, err := h.crew(ctx, "", spec)
+		v, spent, err := h.run(ctx, "", spec)
 		used += spent
 		if err != nil || !v.tooSlow() {
 			return v.Outcome == linearizability.Passed, used, err

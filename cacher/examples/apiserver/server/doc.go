@@ -7,6 +7,7 @@
 //   - standalone.go: what a server without a kube-apiserver leaves out
 //   - registry.go: how widgets are stored and what is refused
 //   - scheme.go: what the server knows about its types
+//   - openapi.go: how it describes them
 //   - etcd.go: a member of etcd in the process, for development and tests
 //   - command.go: the command
 package server

@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/version"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -18,7 +16,6 @@ import (
 	restclient "k8s.io/client-go/rest"
 
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
-	"github.com/watchsim/watchsim/cacher/examples/apiserver/openapi"
 )
 
 // watchGracePeriod is how long a server that stops waits for its watches to end. It
@@ -110,14 +107,6 @@ func (s *Server) Address() string { return s.generic.SecureServingInfo.Listener.
 func (s *Server) ClientConfig() *restclient.Config {
 	return restclient.CopyConfig(s.generic.LoopbackClientConfig)
 }
-
-// describe returns the OpenAPI definitions of widgets, and of what every API server
-// is asked with and answers.
-var describe = openapi.Of(
-	v1.Widget{}, v1.WidgetList{},
-	metav1.APIGroup{}, metav1.APIGroupList{}, metav1.APIResourceList{}, metav1.DeleteOptions{},
-	metav1.Patch{}, metav1.Status{}, metav1.WatchEvent{}, version.Info{},
-)
 
 // listen opens the port of a server, unless options have a listener already, and
 // makes a certificate for it if they have none.

@@ -200,7 +200,7 @@ func testScribblingHarmsNobody(t *testing.T, newTarget func() target.Target) {
 	start := f.create(object("n", "z", "0")).RV
 	var watches []target.Watch
 	for id := range 5 {
-		watches = append(watches, f.watch(model.Stream{ID: id, RV: start, Scribbles: id != 0}))
+		watches = append(watches, f.watch(model.Stream{ID: id, RV: start, Mutates: id != 0}))
 	}
 	labelled := func(value string) *model.Object {
 		return &model.Object{Namespace: "n", Name: "a", Value: value, Node: "node-1", Labels: map[string]string{"app": "web"}}
@@ -209,7 +209,7 @@ func testScribblingHarmsNobody(t *testing.T, newTarget func() target.Target) {
 	modified := f.update(labelled("2"))
 	deleted := modified
 	deleted.RV = f.delete("n", "a")
-	watches = append(watches, f.watch(model.Stream{ID: 6, RV: start, Scribbles: true}), f.watch(model.Stream{ID: 7, RV: start}))
+	watches = append(watches, f.watch(model.Stream{ID: 6, RV: start, Mutates: true}), f.watch(model.Stream{ID: 7, RV: start}))
 	for _, w := range append(watches, f.watch(model.Stream{RV: start})) {
 		f.requireEvent(w, model.Added, added)
 		f.requireEvent(w, model.Modified, modified)

@@ -25,7 +25,7 @@ type ClientWatch struct {
 // ends.
 func NewClientWatch(ctx context.Context, cancel context.CancelFunc, inner watch.Interface, stream *model.Stream) *ClientWatch {
 	w := &ClientWatch{ctx: ctx, cancel: cancel, inner: inner}
-	if stream.Scribbles {
+	if stream.Mutates {
 		w.scribbles = stream.ID
 	}
 	return w

@@ -15,7 +15,7 @@ import (
 // What lists and gets return shares memory with the cache in Kubernetes, which
 // says so; nobody scribbles there.
 func scribble(pod *corev1.Pod, stream int) {
-	mark := model.Scribble(stream)
+	mark := model.MutationMark(stream)
 	for name := range pod.Labels {
 		pod.Labels[name] = mark
 	}

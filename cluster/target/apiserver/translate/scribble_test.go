@@ -13,7 +13,7 @@ func TestAScribbleReachesAllThatAPodShares(t *testing.T) {
 	delivered := *stored // a shallow copy, as a careless cache would deliver
 	scribble(&delivered, 9)
 	seen := ObjectOf(stored)
-	by, found := model.ScribbledBy(&seen)
+	by, found := model.MutatedBy(&seen)
 	require.True(t, found)
 	require.Equal(t, 9, by)
 }

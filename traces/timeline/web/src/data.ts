@@ -1,6 +1,8 @@
 // The data of the page, decoded: typed arrays for what there is much of, and
 // plain objects for the rest. Its other half is data.go and requests.go.
 
+import { Scale } from "./scale";
+
 /** What Go writes. Columns that are empty may be null. */
 interface Raw {
   version: number;
@@ -24,8 +26,6 @@ interface Raw {
   operations: Record<string, unknown[] | null>;
   streams: Record<string, unknown[] | null>;
   events: Record<string, number[] | null>;
-  informers: { client: number; server: number; query: number; version: number; count: number }[] | null;
-  censuses: Record<string, number>[] | null;
   leaders: { time: number; member: number; term: number }[] | null;
   windows: Record<string, number[] | null>;
   marks: RawMark[] | null;
@@ -36,6 +36,7 @@ interface Raw {
 interface RawMark {
   breaks: boolean;
   name: string;
+  plain: number;
   text: number;
   explanation: number[] | null;
   client: number;
@@ -119,6 +120,7 @@ export interface Fault {
 export interface Mark {
   breaks: boolean;
   name: string;
+  plain: string;
   text: string;
   explanation: string[];
   client: string;
@@ -139,17 +141,6 @@ export interface Owed {
   versions: number[];
   objects: number[];
   cut: boolean;
-}
-
-export interface Census {
-  time: number;
-  phase: string;
-  server: string;
-  version: number;
-  streams: number;
-  watchers: number;
-  etcdWatches: number;
-  goroutines: number;
 }
 
 /** Who led etcd from a time on; nobody if the member has no name. */
@@ -197,8 +188,9 @@ export class Data {
   readonly end: number;
   readonly revision: number;
   readonly versions: string[];
-  /** The versions as numbers, which are exact up to 2^53 only. */
+  /** The positions of the versions, which are exact up to 2^53 only. */
   readonly rv: Float64Array;
+  readonly scale: Scale;
   readonly servers: string[];
   readonly clients: string[];
   readonly changes: Change[];
@@ -207,8 +199,6 @@ export class Data {
   readonly operations: Operation[];
   readonly streams: Stream[];
   readonly events: Events;
-  readonly informers: { client: string; server: string; query: string; version: number; count: number }[];
-  readonly censuses: Census[];
   readonly leaders: Leader[];
   readonly windows: Window[];
   readonly marks: Mark[];
@@ -232,7 +222,9 @@ export class Data {
     this.end = seconds(raw.end);
     this.revision = raw.revision;
     this.versions = raw.versions;
-    this.rv = Float64Array.from(raw.versions, Number);
+    const versions = Float64Array.from(raw.versions, Number);
+    this.scale = new Scale(versions);
+    this.rv = versions.map((rv) => this.scale.place(rv));
     this.servers = raw.servers.map(text);
     this.clients = raw.clients.map(text);
     this.changes = decodeChanges(raw);
@@ -243,15 +235,10 @@ export class Data {
     this.operations = decodeOperations(raw);
     this.streams = decodeStreams(raw);
     this.events = decodeEvents(raw, this.streams);
-    this.informers = (raw.informers ?? []).map((i) => ({ ...i, client: text(i.client), server: text(i.server), query: text(i.query) }));
-    this.censuses = (raw.censuses ?? []).map((c) => ({
-      time: seconds(c.time), phase: text(c.phase), server: text(c.server), version: c.version, streams: c.streams,
-      watchers: c.watchers, etcdWatches: c.etcdWatches, goroutines: c.goroutines,
-    }));
     this.leaders = (raw.leaders ?? []).map((l) => ({ time: seconds(l.time), member: text(l.member), term: l.term }));
     this.windows = decodeWindows(raw);
     this.marks = (raw.marks ?? []).map((m) => ({
-      breaks: m.breaks, name: m.name, text: text(m.text), explanation: (m.explanation ?? []).map(text), client: text(m.client),
+      breaks: m.breaks, name: m.name, plain: text(m.plain), text: text(m.text), explanation: (m.explanation ?? []).map(text), client: text(m.client),
       server: text(m.server), stream: m.stream, operations: m.operations ?? [], events: m.events ?? [], versions: m.versions ?? [],
       time: seconds(m.time), at: m.at, owed: m.owed ?? [], came: m.came ?? [],
     }));

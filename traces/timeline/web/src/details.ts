@@ -1,5 +1,5 @@
-// The panel beside the lanes: the verdict, one violation with what was owed beside
-// what came, or whatever is selected.
+// The panel beside the lanes: the verdict, one violation with what was expected beside
+// what was received, or whatever is selected.
 
 import { Data, Mark } from "./data";
 import { button, byId, definitions, el } from "./dom";
@@ -13,7 +13,7 @@ export interface Actions {
   home(): void;
 }
 
-/** How many rows of owed beside came are shown, around those that differ. */
+/** How many rows of expected and received are shown, around those that differ. */
 const around = 6;
 
 export class Details {
@@ -30,7 +30,7 @@ export class Details {
       const list = el("ol", { class: "found" });
       data.marks.forEach((mark, index) => {
         const item = button("", {}, () => this.actions.mark(index));
-        item.append(el("b", mark.breaks ? { class: "breaks" } : {}, mark.name), el("span", {}, ` ${mark.breaks ? "broken" : "observed"} at ${exact(mark.time)}${mark.client ? `, ${mark.client}` : ""}`));
+        item.append(el("b", mark.breaks ? { class: "breaks" } : {}, mark.name), el("span", {}, ` ${mark.plain}`));
         list.append(el("li", {}, item));
       });
       children.push(list);
@@ -40,7 +40,7 @@ export class Details {
       ["streams", data.streams.length.toLocaleString("en-GB")], ["operations", data.operations.length.toLocaleString("en-GB")],
       ["etcd", data.known ? `${data.changes.length.toLocaleString("en-GB")} changes, last revision ${data.versions[data.revision]}` : "not recorded"]];
     children.push(el("h2", {}, "History"), definitions(about));
-    for (const link of data.links) children.push(el("p", {}, el("a", { href: link.file }, link.text)));
+    for (const link of data.links) children.push(el("p", {}, el("a", { class: "page", href: link.file }, link.text)));
     children.push(el("h2", {}, "Legend"), byId<HTMLTemplateElement>("legend").content.cloneNode(true) as Node);
     this.panel.replaceChildren(...children);
   }
@@ -85,7 +85,8 @@ export class Details {
 
   private mark(index: number): void {
     const { data } = this, mark = data.marks[index];
-    const children: Node[] = [this.back(), el("h2", mark.breaks ? { class: "breaks" } : {}, `${index + 1} of ${data.marks.length}: ${mark.name}`),
+    const children: Node[] = [el("h2", { class: mark.breaks ? "plain breaks" : "plain" }, mark.plain),
+      el("p", { class: "which" }, this.back(), ` ${mark.breaks ? "violation" : "observation"} ${index + 1} of ${data.marks.length}: ${mark.name}`),
       el("p", { class: "text" }, mark.text)];
     children.push(...this.sideBySide(mark));
     for (const paragraph of mark.explanation) children.push(el("p", {}, paragraph));
@@ -99,7 +100,7 @@ export class Details {
     this.panel.replaceChildren(...children);
   }
 
-  /** What was owed beside what came: changes of a stream, or items of a list. */
+  /** What was expected beside what was received: changes of a stream, or items of a list. */
   private sideBySide(mark: Mark): Node[] {
     const { data } = this;
     if (mark.owed.length + mark.came.length > 0) {
@@ -133,7 +134,7 @@ export class Details {
       const [left, right, concerned] = sides.get(version)!;
       return [this.words.version(version), left, right, concerned ? (right === "—" ? "missing" : "differs") : ""];
     });
-    return [this.table(["RV", "owed", "came"], rows)];
+    return [this.table(["RV", "expected", "received"], rows)];
   }
 
   /** Rows end with what is wrong with them, if anything is. */
@@ -142,9 +143,9 @@ export class Details {
     const body = rows.map((row) => {
       const wrong = row[row.length - 1], cells = row.slice(0, -1).map((text) => el("td", {}, text));
       if (wrong === "") return el("tr", {}, ...cells);
-      cells[cells.length - 1].append(el("em", {}, wrong === "missing" ? " never came" : ""));
+      cells[cells.length - 1].append(el("em", {}, wrong === "missing" ? " never received" : ""));
       return el("tr", { class: "wrong" }, ...cells);
     });
-    return el("table", { class: "sides" }, el("caption", {}, "What was owed, and what came"), el("thead", {}, head), el("tbody", {}, ...body));
+    return el("table", { class: "sides" }, el("caption", {}, "Expected and received"), el("thead", {}, head), el("tbody", {}, ...body));
   }
 }

@@ -26,7 +26,7 @@ export interface Lane {
 export const heights: Record<LaneKind, number> = { marks: 26, faults: 18, etcd: 50, leader: 20, server: 76, window: 46, client: 26, owed: 20, stream: 20 };
 
 /** The most streams with which all clients begin expanded. */
-const expandedMost = 250;
+const maxExpanded = 250;
 
 export class Lanes {
   all: Lane[] = [];
@@ -45,7 +45,7 @@ export class Lanes {
     for (const s of data.streams) this.streamsOf.get(s.client)!.push(s);
     for (const streams of this.streamsOf.values()) streams.sort((a, b) => a.call - b.call || a.id - b.id);
     const concerned = new Set(data.marks.map((m) => m.client));
-    this.folded = new Set(data.streams.length > expandedMost ? data.clients.filter((c) => !concerned.has(c)) : []);
+    this.folded = new Set(data.streams.length > maxExpanded ? data.clients.filter((c) => !concerned.has(c)) : []);
     [this.faultRows, this.faultRowCount] = packed(data);
     this.layout();
   }
@@ -87,7 +87,7 @@ export class Lanes {
       for (const stream of streams) {
         if (stream.error !== "") continue; // a watch that was refused stands among the requests
         const owed = data.owed.get(stream.index);
-        if (owed) this.add("owed", `owed:${stream.id}`, "owed", `to stream ${stream.id}, by the truth`, { client, stream, owed, processes: [client] });
+        if (owed) this.add("owed", `owed:${stream.id}`, "expected", `on stream ${stream.id}, by etcd's log`, { client, stream, owed, processes: [client] });
         this.add("stream", `stream:${stream.id}`, String(stream.id), `${stream.server} · ${brief(stream.query)} · ${asked(data, stream)}`,
           { client, stream, server: stream.server, processes: [client] });
       }

@@ -2,6 +2,7 @@
 // needed to see the same again.
 
 import { Axis } from "./facts";
+import { Scale } from "./scale";
 
 export interface Address {
   axis: Axis | null;
@@ -26,8 +27,8 @@ export function parse(hash: string): Address {
 }
 
 /** The address of what is on screen. */
-export function format(axis: Axis, domain: [number, number], mark: number): string {
-  const middle = (domain[0] + domain[1]) / 2, span = domain[1] - domain[0];
+export function format(axis: Axis, domain: [number, number], mark: number, scale: Scale): string {
+  const place = (domain[0] + domain[1]) / 2, middle = axis === "time" ? place : scale.at(place), span = domain[1] - domain[0];
   const digits = Math.min(9, Math.max(1, 3 - Math.floor(Math.log10(span))));
   const fields = [`${axis === "time" ? "t" : "rv"}=${middle.toFixed(digits)}`, `span=${Number(span.toPrecision(4))}`];
   if (mark >= 0) fields.unshift(`violation=${mark + 1}`);

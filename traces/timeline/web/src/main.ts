@@ -24,7 +24,7 @@ import { clock, Words } from "./words";
 const settle = 200;
 
 /** The share of the height that lanes may take which do not scroll. */
-const pinnedMost = 0.55;
+const maxPinned = 0.55;
 
 class Page {
   private readonly facts: Facts;
@@ -69,7 +69,8 @@ class Page {
     watchTheme(() => this.recolour());
     this.resize();
     this.details.home();
-    this.follow();
+    if (location.hash.length > 1) this.follow();
+    else this.goToMark(data.marks.findIndex((mark) => mark.breaks));
     addEventListener("hashchange", () => { if (location.hash !== this.written) this.follow(); });
   }
 
@@ -367,7 +368,7 @@ class Page {
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     const { pinned } = this.lanes;
-    this.lanes.pin(height * pinnedMost);
+    this.lanes.pin(height * maxPinned);
     if (pinned !== this.lanes.pinned) this.labels();
     this.view.resize(width, height);
     this.frame(); // at once: a canvas that has another size is empty
@@ -378,7 +379,7 @@ class Page {
     const address = parse(location.hash);
     const axis = address.axis ?? (Number.isNaN(address.rv) ? "time" : "rv");
     if (location.hash.length > 1) this.setAxis(axis);
-    const at = axis === "time" ? address.t : address.rv;
+    const at = axis === "time" ? address.t : this.data.scale.place(address.rv);
     if (!Number.isNaN(at)) {
       const span = Number.isNaN(address.span) ? Math.min(this.view.span, (this.view.whole[1] - this.view.whole[0]) / 10) : address.span;
       this.view.show(at - span / 2, at + span / 2);
@@ -403,7 +404,7 @@ class Page {
     const { view, scroller } = this, ratio = devicePixelRatio;
     const scene: Scene = {
       data: this.data, facts: this.facts, lanes: this.lanes, words: this.words, axis: view.axis, domain: view.domain, width: view.width,
-      height: scroller.clientHeight, scroll: scroller.scrollTop, ticks: drawAxis(view), selected: this.selected, mark: this.mark, lane: this.lane,
+      height: scroller.clientHeight, scroll: scroller.scrollTop, ticks: drawAxis(view, this.data.scale), selected: this.selected, mark: this.mark, lane: this.lane,
       hover: this.hover, moment: this.moment, matches: this.matches,
     };
     this.g.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -421,7 +422,7 @@ class Page {
   /** Once nothing has moved for a while. */
   private settled(): void {
     const { view } = this;
-    const hash = format(view.axis, view.domain, this.mark);
+    const hash = format(view.axis, view.domain, this.mark, this.data.scale);
     if (hash !== location.hash) {
       this.written = hash;
       history.replaceState(null, "", hash);
@@ -429,8 +430,8 @@ class Page {
     if (!byId("table").hidden) this.table();
     const [low, high] = view.domain;
     const count = onScreen(this.data, this.facts, view.axis, low, high).length;
-    const from = view.axis === "time" ? clock(Math.max(0, low), view.span) : `RV ${Math.max(0, Math.ceil(low))}`;
-    const to = view.axis === "time" ? clock(high, view.span) : `RV ${Math.floor(high)}`;
+    const from = view.axis === "time" ? clock(Math.max(0, low), view.span) : `RV ${Math.max(0, Math.ceil(this.data.scale.at(low)))}`;
+    const to = view.axis === "time" ? clock(high, view.span) : `RV ${Math.floor(this.data.scale.at(high))}`;
     byId("range").textContent = `${from} to ${to} · ${count.toLocaleString("en-GB")} records on screen`;
     this.canvas.setAttribute("aria-label", `Timeline of ${this.data.title}, ${byId("range").textContent}. Press t for a table of them, ? for all keys.`);
   }

@@ -29,7 +29,7 @@ class Chart {
 }
 
 function alongTime(frame: Frame, lane: Lane, y: number): void {
-  const { g, scene, colours } = frame, { facts } = scene;
+  const { g, scene, colours } = frame, { data, facts } = scene;
   const shown = facts.shown.get(lane.server)!, gone = facts.gone.get(lane.server)!;
   const reads = readsOnScreen(frame, lane);
   const begin = [shown.at(scene.domain[0]), facts.etcd.at(scene.domain[0])].filter((rv) => rv > 0);
@@ -58,9 +58,28 @@ function alongTime(frame: Frame, lane: Lane, y: number): void {
       g.stroke();
     }
   }
-  frame.tag(`RV ${Math.ceil(chart.high)}`, 5, chart.top - 1, colours.soft);
-  frame.tag(`RV ${Math.max(0, Math.floor(chart.low))}`, 5, chart.bottom + 1, colours.soft);
+  for (const { left, right, from, to } of data.scale.gaps) {
+    const line = Math.round((chart.y(left) + chart.y(right)) / 2);
+    if (left < chart.low || right > chart.high) continue;
+    brokenLine(frame, line);
+    frame.tag(`RV ${from + 1} to ${to - 1} skipped`, 64, line, colours.soft);
+  }
+  frame.tag(`RV ${data.scale.name(chart.high)}`, 5, chart.top - 1, colours.soft);
+  frame.tag(`RV ${data.scale.name(Math.max(0, chart.low))}`, 5, chart.bottom + 1, colours.soft);
   if (scene.hover >= 0) readout(frame, chart, shown);
+}
+
+/** Where a chart of versions leaves some out. */
+function brokenLine(frame: Frame, y: number): void {
+  const { g, scene, colours } = frame;
+  g.strokeStyle = colours.soft;
+  g.lineWidth = 1;
+  g.setLineDash([2, 4]);
+  g.beginPath();
+  g.moveTo(0, y + 0.5);
+  g.lineTo(scene.width, y + 0.5);
+  g.stroke();
+  g.setLineDash([]);
 }
 
 /** Reads on screen, those in four pixels as one: from the highest version to the lowest. */
@@ -154,15 +173,16 @@ function floorOf(frame: Frame, chart: Chart, gone: Frontier): void {
   });
   fill(scene.width);
   g.globalAlpha = 1;
-  frame.tag(`410 up to RV ${rv}`, Math.max(60, Math.min(from + 4, scene.width - 110)), Math.min(chart.y(rv) + 8, chart.bottom - 2), colours.soft);
+  frame.tag(`410 up to RV ${scene.data.scale.name(rv)}`, Math.max(60, Math.min(from + 4, scene.width - 110)), Math.min(chart.y(rv) + 8, chart.bottom - 2), colours.soft);
 }
 
 function readout(frame: Frame, chart: Chart, shown: Frontier): void {
   const { scene, colours } = frame, time = frame.at(scene.hover);
   const etcd = scene.facts.etcd.at(time), server = shown.at(time);
   if (etcd === 0) return;
-  const behind = server === 0 ? "nothing shown yet" : etcd > server ? `${etcd - server} behind` : "up to date";
-  const text = server === 0 ? `etcd at RV ${etcd}, ${behind}` : `RV ${server}, etcd at ${etcd}: ${behind}`;
+  const name = (rv: number) => scene.data.scale.name(rv);
+  const behind = server === 0 ? "nothing shown yet" : etcd > server ? `${Math.round(scene.data.scale.at(etcd) - scene.data.scale.at(server))} behind` : "up to date";
+  const text = server === 0 ? `etcd at RV ${name(etcd)}, ${behind}` : `RV ${name(server)}, etcd at ${name(etcd)}: ${behind}`;
   const width = frame.g.measureText(text).width;
   const x = scene.hover + 8 + width > scene.width ? scene.hover - width - 8 : scene.hover + 8;
   frame.tag(text, x, (chart.top + chart.bottom) / 2, colours.ink);
@@ -201,7 +221,7 @@ function alongVersions(frame: Frame, lane: Lane, y: number): void {
   frame.series(scene.lanes.seriesOf(lane, "rv"), y + lane.height - 8, 12);
   if (scene.hover >= 0) {
     const rv = Math.round(frame.at(scene.hover)), known = facts.timeOf(rv), shown = first.timeOf(rv);
-    if (known >= 0) frame.tag(shown < 0 ? `RV ${rv} was not shown` : `RV ${rv} shown ${clock(shown - known, 0.01)} after the first`, scene.hover + 8, top + 6, colours.ink);
+    if (known >= 0) frame.tag(shown < 0 ? `RV ${scene.data.scale.name(rv)} was not shown` : `RV ${scene.data.scale.name(rv)} shown ${clock(shown - known, 0.01)} after the first`, scene.hover + 8, top + 6, colours.ink);
   }
 }
 

@@ -84,7 +84,7 @@ function alongTime(frame: Frame, lane: Lane, y: number): void {
     g.fillStyle = hatch(g, colours.soft);
     g.fillRect(left, y + 2, Math.max(1, right - left), lane.height - 5);
     g.globalAlpha = 1;
-    frame.label(["nothing to read", "nothing"], left + 5, y + lane.height / 2, right - left - 5);
+    frame.label(["not ready"], left + 5, y + lane.height / 2, right - left - 5);
   }
   for (const { left, right, window } of held) {
     const from = height(data.rv[window.since]), to = height(data.rv[window.newest]), width = Math.max(1, right - left);
@@ -102,18 +102,18 @@ function alongTime(frame: Frame, lane: Lane, y: number): void {
       g.fillStyle = colours.ink;
       g.fillRect(left, y + 2, 1.5, lane.height - 5);
     }
-    const text = begun && window.filling > 1 ? `filled anew, ${rvs}` : rvs, width = text.length * 6.3;
+    const text = begun && window.filling > 1 ? `refilled, ${rvs}` : rvs, width = text.length * 6.3;
     if (left + 5 < free || (!begun && right - left < width + 12)) continue;
     frame.label([text], left + 5, y + lane.height / 2, Infinity);
     free = left + width + 16;
   }
   if (held.length > 0) {
-    frame.tag(`RV ${high}`, 5, top - 1, colours.soft);
-    frame.tag(`RV ${low}`, 5, bottom + 1, colours.soft);
+    frame.tag(`RV ${data.scale.name(high)}`, 5, top - 1, colours.soft);
+    frame.tag(`RV ${data.scale.name(low)}`, 5, bottom + 1, colours.soft);
   }
   if (scene.hover >= 0) {
     const under = steps.find((step) => step.left <= scene.hover && scene.hover < step.right);
-    if (under) readout(frame, under.window.filling === 0 ? "nothing to read" : `RV ${data.versions[under.window.since]} to ${data.versions[under.window.newest]}`, y + lane.height / 2);
+    if (under) readout(frame, under.window.filling === 0 ? "not ready" : `RV ${data.versions[under.window.since]} to ${data.versions[under.window.newest]}`, y + lane.height / 2);
   }
 }
 
@@ -138,7 +138,7 @@ function alongVersions(frame: Frame, lane: Lane, y: number): void {
   if (scene.selected?.kind === "window" && data.windows[scene.selected.index].server === lane.server) chosen(frame, data.windows[scene.selected.index], top, rows);
   if (scene.hover >= 0) {
     const rv = Math.round(frame.at(scene.hover)), [from, to] = facts.heldBetween(lane.server, rv);
-    readout(frame, from < 0 ? `RV ${rv} was not held` : `RV ${rv} held from ${clock(from, 1)} to ${clock(to, 1)}`, y + lane.height / 2);
+    readout(frame, from < 0 ? `RV ${data.scale.name(rv)} was not held` : `RV ${data.scale.name(rv)} held from ${clock(from, 1)} to ${clock(to, 1)}`, y + lane.height / 2);
   }
 }
 

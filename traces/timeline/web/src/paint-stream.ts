@@ -1,4 +1,4 @@
-// The lanes of clients: their requests, their streams, and what was owed.
+// The lanes of clients: their requests, their streams, and what they should have received.
 
 import { Bookmark, Failed } from "./data";
 import { Lane } from "./lanes";
@@ -49,7 +49,7 @@ export function paintStream(frame: Frame, lane: Lane, y: number): void {
     const failed = data.events.failed.get(i);
     if (failed) return bothThenFirst(codes[failed.error] ?? failed.error, failed.message.slice(0, 80));
     return bothThenFirst(data.versions[data.events.version[i]], data.events.object[i] === 0 ? "" : data.key(data.events.object[i]));
-  });
+  }, undefined, scene.axis === "time" && s.error === "" && s.closed >= 0 ? right : NaN);
 }
 
 /** How a stream ended: a bar by its client, a bracket by the server, a cross by an error, a gap by its connection. */
@@ -68,8 +68,8 @@ function ending(frame: Frame, reason: string, x: number, y: number): void {
   g.stroke();
 }
 
-/** Of more changes than this on screen, no lines lead to where they came. */
-const linesMost = 250;
+/** Of more changes than this on screen, no lines lead to where they arrived. */
+const maxLines = 250;
 
 export function paintOwed(frame: Frame, lane: Lane, y: number): void {
   const { g, scene, colours } = frame, { data, facts } = scene, middle = y + lane.height / 2;
@@ -77,7 +77,7 @@ export function paintOwed(frame: Frame, lane: Lane, y: number): void {
   const first = series.from(scene.domain[0]), end = series.from(scene.domain[1]);
   const accused = new Set(data.marks.filter((m) => m.breaks && m.stream === lane.stream!.index).flatMap((m) => m.versions));
   const arrivals = arrivalsOf(frame, lane);
-  if (end - first <= linesMost) {
+  if (end - first <= maxLines) {
     for (let i = first; i < end; i++) {
       const version = data.changes[series.item[i]].version, event = arrivals.get(version);
       if (event === undefined) continue;
@@ -94,7 +94,7 @@ export function paintOwed(frame: Frame, lane: Lane, y: number): void {
   frame.series(series, middle, lane.height, (i) => {
     const change = data.changes[i], rv = data.versions[change.version], key = data.key(change.object);
     if (arrivals.has(change.version)) return bothThenFirst(rv, key);
-    const missing = accused.has(change.version) ? "never came" : "did not come";
+    const missing = accused.has(change.version) ? "never received" : "not received";
     return [`${rv}  ${key} ${missing}`, `${rv} ${missing}`, rv];
   }, () => true);
   for (let i = first; i < end && accused.size > 0; i++) {

@@ -7,6 +7,7 @@ import { paintEtcd, paintFaults, paintMarks } from "./paint-top";
 import { paintLeader, paintWindow } from "./paint-standing";
 import { paintServer } from "./paint-server";
 import { paintClient, paintOwed, paintStream } from "./paint-stream";
+import { Gap } from "./scale";
 import { Ref, Series } from "./series";
 import { Colours, hatch, palette, shape } from "./shapes";
 import { clock, Words } from "./words";
@@ -77,7 +78,11 @@ export class Frame {
 
   private paintLanes(lanes: Lane[], top: (lane: Lane) => number): void {
     for (const lane of lanes) this.ground(lane, top(lane));
-    if (lanes.length > 0) this.grid(top(lanes[0]), top(lanes[lanes.length - 1]) + lanes[lanes.length - 1].height);
+    if (lanes.length > 0) {
+      const from = top(lanes[0]), to = top(lanes[lanes.length - 1]) + lanes[lanes.length - 1].height;
+      this.grid(from, to);
+      if (this.scene.axis === "rv") for (const gap of this.scene.data.scale.gaps) this.broken(gap, from, to);
+    }
     for (const lane of lanes) {
       this.g.font = `11px ${fontFamily}`;
       this.lane(lane, top(lane));
@@ -184,6 +189,21 @@ export class Frame {
     }
   }
 
+  /** A break of the axis: a torn strip behind what stands in the lanes. */
+  private broken(gap: Gap, top: number, bottom: number): void {
+    const { g, scene, colours } = this, left = this.x(gap.left + 0.6), right = this.x(gap.right - 0.6);
+    if (right < 0 || left > scene.width) return;
+    g.fillStyle = colours.paper;
+    g.strokeStyle = colours.soft;
+    g.lineWidth = 1;
+    g.fillRect(left, top, right - left, bottom - top);
+    for (const x of [left, right]) {
+      g.beginPath();
+      for (let y = top; y <= bottom; y += 4) g.lineTo(x + (Math.round(y / 4) % 2 === 0 ? -2 : 2), y);
+      g.stroke();
+    }
+  }
+
   private matches(): void {
     const { g, scene } = this;
     g.fillStyle = this.colours.focus;
@@ -214,7 +234,7 @@ export class Frame {
   }
 
   /** Draws a series: one shape for each thing, or one stack for all in a cell. */
-  series(series: Series, y: number, height: number, label?: (item: number) => string[], hollow?: (item: number) => boolean): void {
+  series(series: Series, y: number, height: number, label?: (item: number) => string[], hollow?: (item: number) => boolean, ended = NaN): void {
     const { g, scene } = this, size = cell / this.perUnit;
     const end = series.from(scene.domain[1] + size);
     for (let i = series.from(scene.domain[0] - size); i < end;) {
@@ -222,13 +242,16 @@ export class Frame {
       const next = Math.max(i + 1, series.from((Math.floor(series.at[i] / size) + 1) * size, i + 1));
       const room = next < series.length ? this.x(series.at[next]) - this.x(series.at[next - 1]) : Infinity;
       const x = (this.x(series.at[i]) + this.x(series.at[next - 1])) / 2;
+      // A label leaves free the mark of a stream's end, the thing after it, and the edge of the screen.
+      const from = ended > x - 3 && ended < x + 12 ? ended + 5 : x + 8;
+      const free = Math.min(room - 12, scene.width - x - 2, ended > from ? ended - x - 4 : Infinity) - (from - x);
       if (next - i === 1) {
         const item = series.item[i], kind = this.kindAt(series, i);
         shape(g, kind, x, y, 4.3, this.palette[kind], this.colours.paper, hollow?.(item));
-        if (label && room > 36) this.label(label(item), x + 8, y, room - 20);
+        if (label && room > 36) this.label(label(item), from, y, free);
       } else {
         this.stack(series, i, next, x, y, height);
-        if (room > 44) this.label([`×${next - i}`], x + 8, y, room - 20);
+        if (room > 44) this.label([`×${next - i}`], from, y, free);
       }
       i = next;
     }

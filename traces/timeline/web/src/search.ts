@@ -29,7 +29,7 @@ export function search(data: Data, facts: Facts, query: string): Ref[] {
   data.faults.forEach((fault, i) => { if (has(fault.name) || has(fault.note)) add("fault", i); });
   data.marks.forEach((mark, i) => { if (has(mark.name)) add("mark", i); });
   data.leaders.forEach((leader, i) => { if (has(leader.member) || has("leader")) add("leader", i); });
-  data.windows.forEach((_, i) => { if (has("window") || (facts.begun(i) && has(data.windows[i].filling === 1 ? "filled" : "filled anew"))) add("window", i); });
+  data.windows.forEach((_, i) => { if (has("window") || (facts.begun(i) && has(data.windows[i].filling === 1 ? "filled" : "refilled"))) add("window", i); });
   if (has("compacted")) data.compactions.forEach((_, i) => add("compaction", i));
   for (let i = 0; i < data.events.count; i++) {
     const failed = data.events.failed.get(i);

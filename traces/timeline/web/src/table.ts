@@ -8,7 +8,7 @@ import { Ref } from "./series";
 import { exact, Words } from "./words";
 
 /** How many rows there are at most. */
-const rowsMost = 500;
+const maxRows = 500;
 
 /** Everything that stands between two positions of an axis, in order. */
 export function onScreen(data: Data, facts: Facts, axis: Axis, low: number, high: number): { ref: Ref; at: number }[] {
@@ -34,13 +34,13 @@ export function onScreen(data: Data, facts: Facts, axis: Axis, low: number, high
 
 /** How far the table looks: farther than it shows, and no farther. */
 export function fillTable(data: Data, facts: Facts, words: Words, axis: Axis, domain: [number, number], select: (ref: Ref) => void): void {
-  const all = onScreen(data, facts, axis, ...domain), shown = all.slice(0, rowsMost);
+  const all = onScreen(data, facts, axis, ...domain), shown = all.slice(0, maxRows);
   const rows = shown.map(({ ref }) => {
     const line = button(words.line(ref), { class: "related" }, () => select(ref));
     return el("tr", ref.kind === "mark" && data.marks[ref.index].breaks ? { class: "wrong" } : {},
       el("td", {}, exact(facts.position(ref, "time"))), el("td", {}, revision(data, ref)), el("td", {}, words.where(ref)), el("td", {}, line));
   });
-  const note = all.length > shown.length ? `The first ${rowsMost} of ${all.length.toLocaleString("en-GB")} on screen: zoom in to see the rest.` : `${all.length} on screen.`;
+  const note = all.length > shown.length ? `The first ${maxRows} of ${all.length.toLocaleString("en-GB")} on screen: zoom in to see the rest.` : `${all.length} on screen.`;
   byId("table").replaceChildren(el("table", {},
     el("caption", {}, note),
     el("thead", {}, el("tr", {}, ...["Time", "RV", "Where", "What"].map((text) => el("th", { scope: "col" }, text)))),

@@ -5,8 +5,8 @@ import { select } from "d3-selection";
 import { D3ZoomEvent, zoom, ZoomBehavior, zoomIdentity, ZoomTransform } from "d3-zoom";
 import { Axis, Facts } from "./facts";
 
-/** The least that can be on screen: a microsecond, or a fifth of a revision. */
-const least: Record<Axis, number> = { time: 1e-6, rv: 0.2 };
+/** The smallest span that can be on screen: a microsecond, or a fifth of a revision. */
+const minSpan: Record<Axis, number> = { time: 1e-6, rv: 0.2 };
 
 export class View {
   axis: Axis = "time";
@@ -57,7 +57,7 @@ export class View {
       this.transforms[axis] = this.transformTo(axis, kept[axis]);
       if (axis === this.axis) {
         this.behaviour.extent([[0, 0], [width, height]]).translateExtent([[0, -Infinity], [width, Infinity]])
-          .scaleExtent([1, Math.max(1, (high - low) / least[axis])]);
+          .scaleExtent([1, Math.max(1, (high - low) / minSpan[axis])]);
       }
     }
     this.apply();
@@ -70,13 +70,13 @@ export class View {
   setAxis(axis: Axis): void {
     this.axis = axis;
     const [low, high] = this.whole;
-    this.behaviour.scaleExtent([1, Math.max(1, (high - low) / least[axis])]);
+    this.behaviour.scaleExtent([1, Math.max(1, (high - low) / minSpan[axis])]);
     this.apply();
   }
 
   private transformTo(axis: Axis, [low, high]: [number, number]): ZoomTransform {
     const base = this.base[axis], [wholeLow, wholeHigh] = base.domain();
-    const span = Math.min(Math.max(high - low, least[axis]), wholeHigh - wholeLow);
+    const span = Math.min(Math.max(high - low, minSpan[axis]), wholeHigh - wholeLow);
     const from = Math.min(Math.max((low + high - span) / 2, wholeLow), wholeHigh - span);
     const k = (wholeHigh - wholeLow) / span;
     return zoomIdentity.translate(-base(from) * k, 0).scale(k);

@@ -70,8 +70,8 @@ export class Words {
       case "leader": return data.leaders[i].member === "" ? "no member leads etcd" : `${data.leaders[i].member} leads etcd, term ${data.leaders[i].term}`;
       case "window": {
         const window = data.windows[i];
-        if (window.filling === 0) return "nothing to read of the cache";
-        const filled = !this.facts.begun(i) ? "" : window.filling === 1 ? ", filled" : ", filled anew";
+        if (window.filling === 0) return "the cache is not ready";
+        const filled = !this.facts.begun(i) ? "" : window.filling === 1 ? ", filled" : ", refilled";
         return `window from RV ${this.version(window.since)} to RV ${this.version(window.newest)}${filled}`;
       }
     }
@@ -188,7 +188,7 @@ export class Words {
         add("server", ended.server);
         add("from", exact(ended.time));
         add("streams", ended.streams.map((s) => data.streams[s].id).join(", "));
-        add("so", "it stopped, or its cache began anew: no client closed them, and none stayed open");
+        add("so", "it stopped, or its cache was reinitialised: no client closed them, and none stayed open");
         break;
       }
       case "leader": {
@@ -202,11 +202,11 @@ export class Words {
       case "window": {
         const window = data.windows[i];
         add("cache of", window.server);
-        if (window.filling === 0) add("holds", "nothing that can be read: the server is down, or its cache is being filled");
+        if (window.filling === 0) add("holds", "nothing that can be read: the server is down, or its cache is initialising");
         else {
           add("oldest", `a watch can go on from RV ${this.version(window.since)}; one from before gets a 410`);
           add("newest", `everything is known up to RV ${this.version(window.newest)}`);
-          add("filled", window.filling === 1 ? "once since the server started" : `${window.filling} times since the server started, each time anew`);
+          add("filled", window.filling === 1 ? "once since the server started" : `${window.filling} times since the server started`);
         }
         add("from", exact(window.time));
         add("to", exact(this.facts.until(ref)));
@@ -230,6 +230,7 @@ export class Words {
     if (!tellsFreshness(op) || rv <= 0) return "";
     const known = facts.etcd.at(op.call);
     if (known <= rv) return "as new as anything that clients knew of";
-    return `behind: RV ${known} was known then, ${known - rv} more, and RV ${rv} out of date since ${exact(facts.timeOf(rv + 1))}`;
+    const { scale } = data, missing = Math.round(scale.at(known) - scale.at(rv));
+    return `behind: RV ${scale.name(known)} was known then, ${missing.toLocaleString("en-GB")} more, and RV ${scale.name(rv)} out of date since ${exact(facts.timeOf(rv + 1))}`;
   }
 }

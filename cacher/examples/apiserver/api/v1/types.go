@@ -2,7 +2,12 @@
 // import it alone.
 package v1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // NodeNameField is the field of a widget that field selectors may name, besides
 // metadata.name and metadata.namespace.
@@ -66,3 +71,25 @@ func (WidgetSpec) OpenAPIModelName() string { return "dev.watchsim.example.v1.Wi
 
 // OpenAPIModelName is the name of the type in the OpenAPI document.
 func (WidgetList) OpenAPIModelName() string { return "dev.watchsim.example.v1.WidgetList" }
+
+// DeepCopy returns a copy that shares nothing with w.
+func (w *Widget) DeepCopy() *Widget {
+	out := *w
+	w.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Spec.Notes = slices.Clone(w.Spec.Notes)
+	return &out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (w *Widget) DeepCopyObject() runtime.Object { return w.DeepCopy() }
+
+// DeepCopyObject implements runtime.Object.
+func (l *WidgetList) DeepCopyObject() runtime.Object {
+	out := *l
+	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	out.Items = slices.Clone(l.Items)
+	for i := range out.Items {
+		out.Items[i] = *l.Items[i].DeepCopy()
+	}
+	return &out
+}

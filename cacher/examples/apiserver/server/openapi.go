@@ -1,29 +1,37 @@
-// Package openapi makes the OpenAPI definitions of an API server from its Go types,
-// by reflection when the server starts.
-//
-// API servers usually compile in what openapi-gen of k8s.io/kube-openapi wrote: for
-// the types of apimachinery alone, thousands of lines. The tags of the fields and
-// the descriptions that apimachinery's types return suffice for a document that
-// clients can use. What only comments say is missing: defaults, enumerations, and
-// markers such as +structType=atomic.
-package openapi
+package server
 
 import (
 	"fmt"
 	"reflect"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
 
-// Of returns the definitions of the types of samples, and of all types that those
-// have fields of. It panics if a type cannot be described, as that is a mistake in
-// the program.
-func Of(samples ...any) common.GetOpenAPIDefinitions {
+// describe returns the OpenAPI definitions of widgets, and of what every API server takes
+// and returns. API servers usually compile in what openapi-gen of k8s.io/kube-openapi
+// wrote, thousands of lines for the types of apimachinery alone. Tags of fields and the
+// descriptions that apimachinery's types return suffice for a document that clients can
+// use. What only comments say is missing: defaults, enumerations, and markers such as
+// +structType=atomic.
+var describe = definitionsOf(
+	v1.Widget{}, v1.WidgetList{},
+	metav1.APIGroup{}, metav1.APIGroupList{}, metav1.APIResourceList{}, metav1.DeleteOptions{},
+	metav1.Patch{}, metav1.Status{}, metav1.WatchEvent{}, version.Info{},
+)
+
+// definitionsOf returns the definitions of the types of samples, and of all types that
+// those have fields of. It panics if a type cannot be described, which is a mistake in the
+// program.
+func definitionsOf(samples ...any) common.GetOpenAPIDefinitions {
 	return func(reference common.ReferenceCallback) map[string]common.OpenAPIDefinition {
-		d := definitions{reference: reference, made: map[string]common.OpenAPIDefinition{}}
+		d := definitions{reference, map[string]common.OpenAPIDefinition{}}
 		for _, sample := range samples {
 			d.add(reflect.TypeOf(sample))
 		}
@@ -37,47 +45,41 @@ type definitions struct {
 	made      map[string]common.OpenAPIDefinition
 }
 
-// add makes the definition of a struct type, and of what it refers to.
-func (d *definitions) add(t reflect.Type) string {
+// add makes the definition of a struct type, and of the types that it refers to.
+func (d *definitions) add(t reflect.Type) (name string) {
 	sample := reflect.New(t).Interface()
-	name := util.GetCanonicalTypeName(sample)
+	name = util.GetCanonicalTypeName(sample)
 	if _, made := d.made[name]; made {
 		return name
 	}
-	d.made[name] = common.OpenAPIDefinition{} // types may refer to themselves
-	d.made[name] = d.define(t, sample)
-	return name
-}
-
-func (d *definitions) define(t reflect.Type, sample any) common.OpenAPIDefinition {
-	docs := docsOf(sample)
-	definition := common.OpenAPIDefinition{}
-	definition.Schema.Description = docs[""]
-	// Types that are encoded to something else than a struct say so.
+	var definition common.OpenAPIDefinition
+	d.made[name] = definition // types may refer to themselves
+	definition.Schema.Type, definition.Schema.Description = []string{"object"}, docsOf(t)[""]
+	// Types that are not encoded as a struct say so.
 	if typed, ok := sample.(interface {
 		OpenAPISchemaType() []string
 		OpenAPISchemaFormat() string
 	}); ok {
 		definition.Schema.Type, definition.Schema.Format = typed.OpenAPISchemaType(), typed.OpenAPISchemaFormat()
-		return definition
+	} else {
+		d.addFields(&definition, t)
 	}
-	definition.Schema.Type = []string{"object"}
-	d.addFields(&definition, t, docs)
-	return definition
+	d.made[name] = definition
+	return name
 }
 
-// docsOf returns the descriptions of a type's fields by their names in JSON, and its
-// own under the empty name.
-func docsOf(sample any) map[string]string {
-	if documented, ok := sample.(interface{ SwaggerDoc() map[string]string }); ok {
+// docsOf returns the descriptions of a type's fields by their names in JSON, and its own
+// under the empty name.
+func docsOf(t reflect.Type) map[string]string {
+	if documented, ok := reflect.New(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
 		return documented.SwaggerDoc()
 	}
 	return nil
 }
 
-// addFields describes the fields of t as properties of a definition. An embedded
-// struct without a name of its own has its fields there too.
-func (d *definitions) addFields(definition *common.OpenAPIDefinition, t reflect.Type, docs map[string]string) {
+// addFields describes the fields of t as properties. Those of an embedded struct without a
+// name are properties too.
+func (d *definitions) addFields(definition *common.OpenAPIDefinition, t reflect.Type) {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -85,17 +87,14 @@ func (d *definitions) addFields(definition *common.OpenAPIDefinition, t reflect.
 		case name == "-" || !field.IsExported():
 			continue
 		case name == "" && field.Anonymous:
-			d.addFields(definition, field.Type, docsOf(reflect.New(field.Type).Interface()))
+			d.addFields(definition, field.Type)
 			continue
 		case name == "":
 			name = field.Name
 		}
 		property := d.schemaOf(field.Type, &definition.Dependencies)
-		property.Description = docs[name]
-		for tag, extension := range map[string]string{
-			"patchStrategy": "x-kubernetes-patch-strategy",
-			"patchMergeKey": "x-kubernetes-patch-merge-key",
-		} {
+		property.Description = docsOf(t)[name]
+		for tag, extension := range map[string]string{"patchStrategy": "x-kubernetes-patch-strategy", "patchMergeKey": "x-kubernetes-patch-merge-key"} {
 			if value := field.Tag.Get(tag); value != "" {
 				property.AddExtension(extension, value)
 			}

@@ -1,4 +1,4 @@
-package openapi
+package server
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -35,9 +34,14 @@ type part struct {
 
 func (part) OpenAPIModelName() string { return "part" }
 
-func TestOf(t *testing.T) {
-	definitions := Of(thing{})(func(name string) spec.Ref { return spec.MustCreateRef("#/" + name) })
+func TestDefinitions(t *testing.T) {
+	definitions := definitionsOf(thing{})(func(name string) spec.Ref { return spec.MustCreateRef("#/" + name) })
 	require.Len(t, definitions, 3)
+	schema := func(name string) string {
+		text, err := json.Marshal(definitions[name].Schema)
+		require.NoError(t, err)
+		return string(text)
+	}
 	require.ElementsMatch(t, []string{"part", "thing", "io.k8s.apimachinery.pkg.apis.meta.v1.Time"}, definitions["thing"].Dependencies)
 	require.JSONEq(t, `{
 		"type": "object",
@@ -56,23 +60,13 @@ func TestOf(t *testing.T) {
 			"since":  {"$ref": "#/io.k8s.apimachinery.pkg.apis.meta.v1.Time"},
 			"inside": {"$ref": "#/thing"}
 		}
-	}`, schema(t, definitions["thing"]))
-	require.JSONEq(t, `{"type": "string", "format": "date-time"}`, schema(t, definitions["io.k8s.apimachinery.pkg.apis.meta.v1.Time"]))
-}
+	}`, schema("thing"))
+	require.JSONEq(t, `{"type": "string", "format": "date-time"}`, schema("io.k8s.apimachinery.pkg.apis.meta.v1.Time"))
 
-func schema(t *testing.T, definition common.OpenAPIDefinition) string {
-	t.Helper()
-	text, err := json.Marshal(definition.Schema)
-	require.NoError(t, err)
-	return string(text)
-}
-
-// TestOfRefuses names the type that JSON does not have.
-func TestOfRefuses(t *testing.T) {
 	type wrong struct {
 		Field chan int `json:"field"`
 	}
 	require.PanicsWithValue(t, "expected fields of types that JSON has, found chan int", func() {
-		Of(wrong{})(func(string) spec.Ref { return spec.Ref{} })
+		definitionsOf(wrong{})(func(string) spec.Ref { return spec.Ref{} })
 	})
 }

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// A consumer may do with a delivered object what it likes, and nobody else must
-// see that. Scribbling is the test: whoever scribbles writes one mark, which
-// names its stream, over everything it received. No writer writes such a mark,
-// so whoever reads one sees the doing of that stream.
+// A consumer may mutate a delivered object, and nobody else may see that. The test
+// is a mark that names the stream, written over everything that was received. No
+// writer writes such a mark, so whoever reads one sees a mutation by that stream.
+// Recorded histories hold the mark, so its text stays.
 const scribbled = "scribbled over by stream "
 
-// Scribble is the mark that the consumer of a stream leaves.
-func Scribble(stream int) string { return scribbled + strconv.Itoa(stream) }
+// MutationMark is what the consumer of a stream leaves in the objects it received.
+func MutationMark(stream int) string { return scribbled + strconv.Itoa(stream) }
 
-// ScribbledBy returns the stream whose consumer left its mark anywhere in the
+// MutatedBy returns the stream whose consumer left its mark anywhere in the
 // object, false if none did.
-func ScribbledBy(object *Object) (stream int, found bool) {
+func MutatedBy(object *Object) (stream int, found bool) {
 	if object == nil {
 		return 0, false
 	}
@@ -46,10 +46,10 @@ func markIn(text string) (stream int, found bool) {
 	return stream, err == nil
 }
 
-// ScribbleOver leaves the mark of a stream wherever the object has room for it.
+// Mutate leaves the mark of a stream wherever the object has room for it.
 // It changes the labels in place, as a careless consumer does.
-func ScribbleOver(object *Object, stream int) {
-	mark := Scribble(stream)
+func Mutate(object *Object, stream int) {
+	mark := MutationMark(stream)
 	object.Value, object.Node = mark, mark
 	for name := range object.Labels {
 		object.Labels[name] = mark

@@ -19,9 +19,9 @@ import (
 	"github.com/watchsim/watchsim/sim/fork"
 )
 
-// crew runs seeds with a bug switched on, or with none: the name of a mutant, or "". It
+// runner runs seeds with a bug switched on, or with none: the name of a mutant, or "". It
 // returns the verdict and the processor time that was used.
-type crew func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error)
+type runner func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error)
 
 // fixes are switched on in released code with bugs of its own while others are hunted
 // in it. An edit makes another run of a seed, in which they may show although the seed
@@ -46,8 +46,8 @@ func switches(on, target string) string {
 // environment is the variable that switches a mutant on in a worker.
 func environment(on, target string) string { return mutant.Variable + "=" + switches(on, target) }
 
-// pooled is the crew of real worker processes.
-func pooled(pool *swarm.Pool) crew {
+// runsIn has seeds run by the workers of a pool.
+func runsIn(pool *swarm.Pool) runner {
 	return func(ctx context.Context, on string, spec scenario.Spec) (verdict, time.Duration, error) {
 		answer, err := pool.Do(ctx, swarm.Job{Spec: spec, Environment: environment(on, spec.Target)})
 		if errors.Is(err, swarm.ErrDied) && ctx.Err() == nil {

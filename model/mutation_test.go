@@ -9,13 +9,13 @@ import (
 )
 
 func TestScribblesAreFoundWhereverTheyAre(t *testing.T) {
-	mark := model.Scribble(17)
+	mark := model.MutationMark(17)
 	for _, object := range []model.Object{
 		{Value: mark}, {Node: mark}, {UID: mark},
 		{Labels: map[string]string{"app": "web", "tier": mark}},
-		{Labels: map[string]string{"app": mark, "tier": model.Scribble(18)}},
+		{Labels: map[string]string{"app": mark, "tier": model.MutationMark(18)}},
 	} {
-		by, found := model.ScribbledBy(&object)
+		by, found := model.MutatedBy(&object)
 		require.True(t, found, "%+v", object)
 		require.Equal(t, 17, by, "%+v", object)
 	}
@@ -23,7 +23,7 @@ func TestScribblesAreFoundWhereverTheyAre(t *testing.T) {
 		nil, {}, {Value: "writer-1-7", Node: "node-1", Labels: map[string]string{"app": "web"}},
 		{Value: "scribbled over by stream"}, {Value: "scribbled over by stream x"},
 	} {
-		_, found := model.ScribbledBy(object)
+		_, found := model.MutatedBy(object)
 		require.False(t, found, "%+v", object)
 	}
 }
@@ -31,11 +31,11 @@ func TestScribblesAreFoundWhereverTheyAre(t *testing.T) {
 func TestScribblingGoesThroughWhatIsShared(t *testing.T) {
 	stored := model.Object{Name: "x", Value: "v", Labels: map[string]string{"app": "web"}}
 	delivered := stored // the labels are shared
-	model.ScribbleOver(&delivered, 3)
-	by, found := model.ScribbledBy(&delivered)
+	model.Mutate(&delivered, 3)
+	by, found := model.MutatedBy(&delivered)
 	require.True(t, found)
 	require.Equal(t, 3, by)
-	_, found = model.ScribbledBy(&stored)
+	_, found = model.MutatedBy(&stored)
 	require.True(t, found, "a shallow copy does not isolate")
 	require.Equal(t, "v", stored.Value)
 }

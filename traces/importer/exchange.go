@@ -1,0 +1,134 @@
+package importer
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// The reasons for which requests are omitted, whoever saw them.
+const (
+	omittedBodies  = "requests whose response is not known, so that nobody knows what they read or wrote; of an audit log, those below the level RequestResponse or cut short"
+	omittedUnknown = "writes of which nobody knows whether they were carried out"
+	omittedPages   = "pages of lists whose first page is not known"
+	omittedNames   = "refused creates that left the name to the server"
+	// OmittedSelectors is why requests are omitted for which ParseURL returns
+	// [ErrUnsupported].
+	OmittedSelectors = "requests with selectors that a history cannot hold, such as \"in\" and \"!=\""
+)
+
+// Exchange is one request and its response, as a client or a server saw them.
+type Exchange struct {
+	Request
+	Kind           model.Kind
+	Client, Server string
+	Call, Return   int64
+	// Sent is the resourceVersion in the body of an update, 0 for none.
+	Sent int64
+	// Code is the HTTP status of the response, and Err what it means.
+	Code int
+	Err  model.Code
+	// Body is that of the response, nil if it is not known.
+	Body []byte
+	// Next is the continue token of the response. Operation fills it in.
+	Next string
+}
+
+// Operation returns what a history holds of an exchange, or why it is omitted. Pages
+// holds the IDs of the lists that gave each continue token. An error says that the
+// response makes no sense.
+func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Operation, omitted string, err error) {
+	op = model.Operation{
+		Kind: x.Kind, Client: x.Client, Server: x.Server, Call: x.Call, Return: x.Return, Err: x.Err,
+		Scope: x.Scope, Selector: x.Selector, RV: x.RV, Match: x.Match, Limit: x.Limit,
+	}
+	if x.Kind == model.List && x.Continue != "" {
+		if op.Continues = pages[x.Continue]; op.Continues == 0 {
+			return op, omittedPages, nil
+		}
+	}
+	write := isWrite(&op)
+	if write {
+		op.RV, op.Precondition = 0, x.Sent
+		op.Object = &model.Object{Namespace: x.Scope.Namespace, Name: x.Scope.Name}
+	}
+	switch {
+	case write && op.Err == model.Unknown:
+		return op, omittedUnknown, nil
+	case op.Err == model.OK && x.Body == nil:
+		return op, omittedBodies, nil
+	case op.Err == model.OK && x.Kind == model.List:
+		var list List
+		if list, err = reducer.List(x.Body); err == nil {
+			op.ResultRV, op.Objects, op.Remaining, op.HasMore, x.Next = list.RV, list.Objects, list.Remaining, list.Continue != "", list.Continue
+		}
+	case op.Err == model.OK && write:
+		omitted, err = x.written(&op, reducer)
+	case op.Err == model.OK:
+		var object model.Object
+		if object, err = reducer.Object(single(x.Body)); err == nil {
+			op.ResultRV, op.Objects = object.RV, []model.Object{object}
+		}
+	}
+	switch {
+	case write && omitted == "" && op.Object.Name == "":
+		omitted = omittedNames
+	case x.Kind == model.Get && op.Scope.Name == "":
+		op.Scope.Name = "unknown"
+	}
+	return op, omitted, err
+}
+
+// Stream returns what a history holds of a watch from its request and first response.
+func (x *Exchange) Stream() model.Stream {
+	return model.Stream{
+		Client: x.Client, Server: x.Server, Call: x.Call, Return: x.Return, Closed: x.Return,
+		Scope: x.Scope, Selector: x.Selector, RV: x.RV, Bookmarks: x.Bookmarks, InitialEvents: x.InitialEvents, Timeout: x.Timeout, Err: x.Err,
+	}
+}
+
+// written fills in what a write that was carried out wrote.
+func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string, err error) {
+	object, err := reducer.Object(x.Body)
+	switch {
+	case err != nil:
+		return "", err
+	case op.Kind == model.Delete && (object.RV == 0 || isStatus(x.Body)): // a Status, in the place of the object
+	case object.Name == "" || object.RV == 0:
+		return omittedBodies, nil
+	default:
+		op.ResultRV, op.Scope.Name = object.RV, object.Name
+		op.Object = &model.Object{Namespace: object.Namespace, Name: object.Name}
+		if op.Kind != model.Delete {
+			op.Objects = []model.Object{object}
+		}
+	}
+	if op.Kind == model.Update && x.Code == http.StatusCreated {
+		op.Kind, op.Precondition = model.Create, 0 // a PUT or an apply of what was not there
+	}
+	return "", nil
+}
+
+// isStatus reports whether a Status came in the place of an object.
+func isStatus(text []byte) bool {
+	var object struct {
+		Kind string `json:"kind"`
+	}
+	return json.Unmarshal(text, &object) == nil && object.Kind == "Status"
+}
+
+// single returns an object, or that in a table with one row, which is what kubectl
+// asks for.
+func single(text []byte) []byte {
+	var table struct {
+		Kind string `json:"kind"`
+		Rows []struct {
+			Object json.RawMessage `json:"object"`
+		} `json:"rows"`
+	}
+	if json.Unmarshal(text, &table) == nil && table.Kind == "Table" && len(table.Rows) == 1 {
+		return table.Rows[0].Object
+	}
+	return text
+}
