@@ -12,7 +12,7 @@
 //   - log.go: what etcd logs, kept out of the run.
 //   - judge.go: what the run and the oracle say together.
 //   - timeline.go: a run that failed as a page.
-//   - folder.go: the artefacts of a run, and how to read them back.
+//   - folder.go: the artifacts of a run, and how to read them back.
 //   - files.go: writing files together, and reading them, compressed or not.
 //   - build.go: what a binary was built from.
 package scenario

@@ -20,7 +20,7 @@ import (
 )
 
 // The files of a run's folder, those that there are; docs/run-folder.md describes
-// them. All but verdict, report and timeline are written before the run is judged. Readers
+// them. All but verdict, report and timeline are written before the run is checked. Readers
 // take them with and without compression.
 const (
 	runFile       = "run.json"

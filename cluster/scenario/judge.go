@@ -49,7 +49,7 @@ type Verdict struct {
 	Leaked int `json:"leaked_goroutines"`
 	// Spins is how often goroutines that went round in circles were put to sleep.
 	Spins uint64 `json:"spins,omitempty"`
-	// Folder is where the artefacts are, if any were written.
+	// Folder is where the artifacts are, if any were written.
 	Folder string `json:"folder,omitempty"`
 }
 

@@ -30,7 +30,7 @@ const progressEvery = 30 * time.Second
 
 // campaignCommand runs one shard of a range. It is a command of its own, and no
 // flag of the root, because it keeps results and goes on with them where the
-// root begins anew, and keeps a few artefacts where the root keeps all.
+// root starts over, and keeps a few artifacts where the root keeps all.
 func campaignCommand() *cobra.Command {
 	var flags campaignFlags
 	command := &cobra.Command{
@@ -40,7 +40,7 @@ func campaignCommand() *cobra.Command {
 			"results in --out for each. Started again with the same flags, it does what is still missing.\n" +
 			"Processes share nothing; `simrun merge` puts their files together. In a pod of a Kubernetes Indexed\n" +
 			"Job, give --shards N: which shard it is comes from the variable " + campaign.CompletionIndexVariable + ".\n\n" +
-			"Failures that look alike are one signature; the artefacts of the lowest --keep seeds of each stay.\n\n" +
+			"Failures that look alike are one signature; the artifacts of the lowest --keep seeds of each stay.\n\n" +
 			"It exits with 1 if a seed of the shard failed, with 3 if one is inconclusive, and with 3 if it was\n" +
 			"interrupted before the shard was complete, whatever has failed until then.",
 		Example: "  simrun campaign --seeds 1-1000000 --shard 3/16\n" +
@@ -81,7 +81,7 @@ func (f *campaignFlags) run(command *cobra.Command) error {
 		summary: campaign.NewSummary(header), keeper: campaign.NewKeeper(f.out, config.Spec, f.keep),
 	}
 	config.KeepAll = false
-	config.Out, config.Resumes = campaign.ArtefactsFolder(f.out), true
+	config.Out, config.Resumes = campaign.ArtifactsFolder(f.out), true
 	return s.run(command.Context(), config)
 }
 
@@ -151,10 +151,10 @@ func (s *shardRun) banner(config swarm.Config) {
 	s.flags.banner(s.notes, config)
 	fmt.Fprintf(s.notes, "  shard       %s, %d seeds, of which %d are done already\n", s.header.Shard, s.header.Seeds(), s.resumed)
 	fmt.Fprintf(s.notes, "  results     %s/%s, build %s\n", s.flags.out, s.header.FileName(), s.header.Build)
-	fmt.Fprintf(s.notes, "  keeps       the artefacts of the lowest %d seeds of each signature\n", s.flags.keep)
+	fmt.Fprintf(s.notes, "  keeps       the artifacts of the lowest %d seeds of each signature\n", s.flags.keep)
 }
 
-// take counts a result, and lets go of artefacts that there are enough of.
+// take counts a result, and lets go of artifacts that there are enough of.
 func (s *shardRun) take(result campaign.Result) (first bool) {
 	if err := s.keeper.Add(result); err != nil && s.problem == nil {
 		s.problem = err

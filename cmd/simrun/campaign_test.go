@@ -41,7 +41,7 @@ func mergedIn(t *testing.T, dir string) (code int, summary, results string) {
 	return code, stdout.String(), wall.ReplaceAllString(string(content), `"${1}_seconds":0`)
 }
 
-// forgetfulCampaign has seeds that fail and seeds that cannot be judged.
+// forgetfulCampaign has seeds that fail and seeds that cannot be checked.
 var forgetfulCampaign = strings.Fields("--seeds 1-12 --scenario calm --target forgetful --operations 40 --keep 1")
 
 func TestKilledShardGoesOnAndNothingShows(t *testing.T) {

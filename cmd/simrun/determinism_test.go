@@ -22,7 +22,7 @@ func determinism(t *testing.T, name, target string, first, last uint64) swarm.Co
 	return swarm.Config{Binary: itself(t), Spec: spec, First: first, Last: last, Limits: swarm.DefaultLimits()}
 }
 
-// The errors name the first decision in which two runs of a seed part, and
+// The errors name the first decision in which two runs of a seed diverge, and
 // where each was then.
 func TestOneSeedIsOneRun(t *testing.T) {
 	for name, config := range map[string]swarm.Config{
@@ -90,14 +90,14 @@ func TestARunIsTheSameWhereverItIsMade(t *testing.T) {
 			switch {
 			case way == 0:
 				require.Equal(t, first.Verdict.Hash, copied.Verdict.Hash, "mark %+v", job.Forks[i].At)
-			case way == 2 && i < 3: // the last mark is behind the departure
+			case way == 2 && i < 3: // the last mark is behind the deviation
 				require.Equal(t, departed, copied.Verdict.Hash, "mark %+v", job.Forks[i].At)
 			default:
 				hashes[copied.Verdict.Hash] = true
 			}
 		}
 	}
-	require.Len(t, hashes, 2+4, "another seed makes another run, from wherever it is followed, and a departure does")
+	require.Len(t, hashes, 2+4, "another seed makes another run, from wherever it is followed, and a deviation does")
 }
 
 func TestTwoRunsOfOneSeedAreTold(t *testing.T) {

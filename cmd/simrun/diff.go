@@ -20,11 +20,11 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// diffCommand says where two runs or histories part.
+// diffCommand says where two runs or histories diverge.
 func diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff A B",
-		Short: "say where two runs or histories part, side by side",
+		Short: "say where two runs or histories diverge, side by side",
 		Long: "diff compares two folders of runs, or two recorded histories, and shows side by side what came last in\n" +
 			"both and what then came in each. Of folders it compares what the runs are a function of, the decisions\n" +
 			"of the scheduler, and the histories; of histories, what clients did and saw, and the faults.\n\n" +
@@ -142,12 +142,12 @@ const (
 	shownAfter  = 8
 )
 
-// diffDecisions says where the decisions of two runs part.
+// diffDecisions says where the decisions of two runs diverge.
 func diffDecisions(out io.Writer, a, b string) error {
 	one, errA := scenario.Decisions(a)
 	two, errB := scenario.Decisions(b)
 	if errors.Is(errA, fs.ErrNotExist) || errors.Is(errB, fs.ErrNotExist) {
-		fmt.Fprintln(out, explain.Wrap(2, "a folder lacks decisions.txt, so that where the decisions part is not known"))
+		fmt.Fprintln(out, explain.Wrap(2, "a folder lacks decisions.txt, so that their first divergence is not known"))
 		return nil
 	}
 	if err := errors.Join(errA, errB); err != nil {
@@ -158,7 +158,7 @@ func diffDecisions(out io.Writer, a, b string) error {
 		fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the first %d decisions are the same, which is all that the folders have", len(one))))
 		return nil
 	}
-	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the decisions part after %d that are the same", at)))
+	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the first divergence is after %d decisions that are the same", at)))
 	fmt.Fprintf(out, "\n%s\n", beside(a, b, decisionLines(one, at), decisionLines(two, at)))
 	return nil
 }
@@ -188,7 +188,7 @@ func beside(a, b string, left, right []string) string {
 	return explain.Beside(nameA, nameB, left, right)
 }
 
-// diffHistories says where two histories part.
+// diffHistories says where two histories diverge.
 func diffHistories(out io.Writer, a, b string) (same bool, err error) {
 	one, err := momentsOf(a)
 	if err != nil {
@@ -206,7 +206,7 @@ func diffHistories(out io.Writer, a, b string) (same bool, err error) {
 		fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the histories are the same, all %d moments of them", at)))
 		return true, nil
 	}
-	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the histories part after %d moments that are the same, of %d and %d", at, len(one), len(two))))
+	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the first divergence is after %d moments that are the same, of %d and %d", at, len(one), len(two))))
 	lines := func(moments []explain.Moment) (lines []string) {
 		for i := max(0, at-shownBefore); i < min(len(moments), at+shownAfter); i++ {
 			lines = append(lines, marker(i == at)+explain.Line(moments[i]))

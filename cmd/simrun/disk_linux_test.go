@@ -29,8 +29,8 @@ cp -r disk after
 
 // On a disk that is full, simrun says so, and what was there stays as it was.
 // Where no disk can be made, as in some containers, a folder in the place of an
-// artefact has to do.
-func TestFullDiskLeavesEarlierArtefactsWhole(t *testing.T) {
+// artifact has to do.
+func TestFullDiskLeavesEarlierArtifactsWhole(t *testing.T) {
 	dir := t.TempDir()
 	script := exec.Command("sh", "-ec", fullDisk, itself(t))
 	script.Dir = dir

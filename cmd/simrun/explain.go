@@ -45,8 +45,8 @@ func explainCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain FOLDER|HISTORY",
 		Short: "say why a guarantee is broken, and what led to it, step by step",
-		Long: "explain judges the folder of a run, or a recorded history whoever recorded it, and says of each violation\n" +
-			"what was owed and what came, and what led to it: the requests, changes, events and faults, as a list and\n" +
+		Long: "explain checks the folder of a run, or a recorded history whoever recorded it, and says of each violation\n" +
+			"what should have come and what came, and what led to it: the requests, changes, events and faults, as a list and\n" +
 			"as a timeline of text.\n\n" +
 			"Of a run it also says which decisions of the scheduler matter. It runs the failure again for each of\n" +
 			"them, with the plain choice in its place, and keeps those without which the guarantee holds; then it\n" +

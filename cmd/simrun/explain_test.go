@@ -54,7 +54,7 @@ func TestTwoHistoriesAreCompared(t *testing.T) {
 	require.NoError(t, os.WriteFile(changed, []byte(strings.Replace(string(whole), `"return":3000000`, `"return":3000001`, 1)), 0o600))
 	code, stdout, stderr = simrun(t, "diff", path, changed)
 	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
-	require.Regexp(t, `the histories part after [0-9]+ moments that are the same`, stdout)
+	require.Regexp(t, `the first divergence is after [0-9]+ moments that are the same`, stdout)
 	require.Contains(t, stdout, ">> 0.003s")
 	for line := range strings.Lines(stdout) {
 		require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 100)
@@ -66,7 +66,7 @@ func TestTwoRunsAreCompared(t *testing.T) {
 	code, stdout, stderr := simrun(t, "diff", one, two)
 	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
 	require.Contains(t, stdout, "operations (200 and 190)")
-	require.Regexp(t, `the decisions part after [0-9]+ that are the same`, stdout)
+	require.Regexp(t, `the first divergence is after [0-9]+ decisions that are the same`, stdout)
 	code, stdout, _ = simrun(t, "diff", one, one)
 	require.Equal(t, exitPassed, code, stdout)
 }

@@ -265,7 +265,7 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 	if e, ok := strategy.(*explore.Exhaustive); ok {
 		fmt.Fprintf(out, "  %d states, in which something was decided; %d deviations lie beyond the bound of %d\n", e.States(), e.Beyond, f.bound)
 		if result.Unjudged > 0 {
-			fmt.Fprintf(out, "  %d runs went on as one before, and have its verdict; of %d more that were judged, %d had another\n",
+			fmt.Fprintf(out, "  %d runs went on as one before, and have its verdict; of %d more that were checked, %d had another\n",
 				result.Unjudged, result.Again, result.Misjudged)
 		}
 		if e.Cut > 0 {
@@ -293,7 +293,7 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 // maxFolders is how many failing runs leave a folder.
 const maxFolders = 20
 
-// keeper repeats failing attempts in fresh workers, which write their artefacts.
+// keeper repeats failing attempts in fresh workers, which write their artifacts.
 type keeper struct {
 	ctx    context.Context
 	spec   scenario.Spec

@@ -269,7 +269,7 @@ func (f *runFlags) ofPlan(err error) error {
 	return err
 }
 
-// prepareOut makes the folder for artefacts and tries to write there, which is
+// prepareOut makes the folder for artifacts and tries to write there, which is
 // better found out now than after the first failure.
 func (f *runFlags) prepareOut() error {
 	err := os.MkdirAll(f.out, 0o755)

@@ -1,7 +1,7 @@
 // Command simrun runs a Kubernetes watch cache in a deterministic simulation
-// and judges what it did.
+// and checks what it did.
 //
-//	simrun --seed 7              one seed: run it, judge it, keep its artefacts
+//	simrun --seed 7              one seed: run it, check it, keep its artifacts
 //	simrun --seeds 1-2000        many seeds over all cores
 //	simrun replay out/FOLDER     the recorded tape again, with the same hash
 //	simrun shrink out/FOLDER     the same failure with less

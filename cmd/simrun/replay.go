@@ -33,7 +33,7 @@ func replayCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "replay FOLDER",
 		Short: "run a recorded tape again and say whether the hash agrees",
-		Long: "replay runs a recorded tape again, writes the artefacts into a folder below, and says whether the hash\n" +
+		Long: "replay runs a recorded tape again, writes the artifacts into a folder below, and says whether the hash\n" +
 			"agrees; if it does not, which decision is the first that differs, and what the run was doing.\n\n" +
 			"--prompt walks through the run, forwards and backwards: checkpoints make going back as quick as going on.\n" +
 			"--branch has the schedule go on by another seed from a place on, which makes another run, in a folder of its own.\n" +
@@ -132,7 +132,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	}
 	fmt.Fprintf(out, "%s\n", paint(out, answer.Report))
 	if len(f.branches) > 0 {
-		fmt.Fprintf(out, "  another run than the recorded one from its first branch on\n  artefacts in %s\n", again)
+		fmt.Fprintf(out, "  another run than the recorded one from its first branch on\n  artifacts in %s\n", again)
 		return outcomeExit(answer.Verdict)
 	}
 	if answer.Diverged || answer.Verdict.Hash != recorded.Hash {
@@ -152,7 +152,7 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 		}
 		return differs(out, recorded.Spec, answer.Verdict)
 	}
-	fmt.Fprintf(out, "  the hash agrees: %s\n  artefacts in %s\n", recorded.Hash, again)
+	fmt.Fprintf(out, "  the hash agrees: %s\n  artifacts in %s\n", recorded.Hash, again)
 	return outcomeExit(answer.Verdict)
 }
 

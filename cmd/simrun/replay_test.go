@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// recordRun leaves the artefacts of a run and returns their folder.
+// recordRun leaves the artifacts of a run and returns their folder.
 func recordRun(t *testing.T, arguments ...string) string {
 	t.Helper()
 	out := t.TempDir()
@@ -71,7 +71,7 @@ func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
 
 	code, stdout, _ = simrun(t, "diff", plain, branched)
 	require.Equal(t, exitFailed, code)
-	require.Regexp(t, `the decisions part after 10[0-9][0-9] that are the same`, stdout)
+	require.Regexp(t, `the first divergence is after 10[0-9][0-9] decisions that are the same`, stdout)
 	code, stdout, stderr = simrun(t, "shrink", "--budget", "1m", branched)
 	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
 	require.Empty(t, verdictIn(t, branched+"-shrunk").Branches, "the tape of what is left says it all")

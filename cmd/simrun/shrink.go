@@ -143,7 +143,7 @@ func (f *shrinkFlags) search(command *cobra.Command, binary string, whole shrink
 	return result, time.Since(start), err
 }
 
-// write runs the smaller run in a fresh worker, which writes its artefacts.
+// write runs the smaller run in a fresh worker, which writes its artifacts.
 func write(ctx context.Context, binary string, smaller shrink.Case, guarantee, out string, verbose bool) (swarm.Answer, error) {
 	folder, err := scenario.NewFolder(out)
 	if err != nil {
@@ -175,6 +175,6 @@ func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.A
 	if !result.Complete {
 		end = "the search was cut short"
 	}
-	fmt.Fprintf(out, "\n  %d runs tried in %.1f s; %s\n  artefacts in %s\n  again: simrun replay %s\n",
+	fmt.Fprintf(out, "\n  %d runs tried in %.1f s; %s\n  artifacts in %s\n  again: simrun replay %s\n",
 		result.Tried, took.Seconds(), end, answer.Verdict.Folder, shown(answer.Verdict.Folder))
 }

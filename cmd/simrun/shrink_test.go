@@ -13,7 +13,7 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// failing leaves the artefacts of a run whose watches lose events.
+// failing leaves the artifacts of a run whose watches lose events.
 func failing(t *testing.T) string {
 	return recordRun(t, "--target", "forgetful", "--scenario", "calm")
 }

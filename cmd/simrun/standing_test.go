@@ -39,7 +39,7 @@ func TestWindowsAreWhatServersAnswerWatchesBy(t *testing.T) {
 	for _, target := range []string{"cacher", "kubernetes"} {
 		t.Run(target, func(t *testing.T) {
 			h := simulated(t, "--seed", "4", "--scenario", "reinit", "--target", target)
-			opened, expired, anew := 0, 0, 0
+			opened, expired, reinitialized := 0, 0, 0
 			for _, s := range h.Streams {
 				// A server says 410 in its answer, or in the first event.
 				gone := s.Err == model.Expired || len(s.Events) > 0 && s.Events[0].Err == model.Expired
@@ -58,12 +58,12 @@ func TestWindowsAreWhatServersAnswerWatchesBy(t *testing.T) {
 			}
 			for _, window := range h.Windows {
 				if window.Filling > 1 {
-					anew++
+					reinitialized++
 				}
 			}
 			require.Positive(t, opened)
 			require.Positive(t, expired)
-			require.Positive(t, anew, "the scenario has caches begin anew")
+			require.Positive(t, reinitialized, "the scenario has caches reinitialize")
 		})
 	}
 }

@@ -93,11 +93,11 @@ func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Re
 		}
 		fmt.Fprintf(out, "\n%s", stacks)
 	}
-	fmt.Fprintf(out, "\n  artefacts in %s\n", job.Folder)
+	fmt.Fprintf(out, "\n  artifacts in %s\n", job.Folder)
 	return nil
 }
 
-// follows is whether a tape that was cut short begins as another one does, which may
+// follows reports whether a tape that was cut short begins as another one does, which may
 // leave out the plain choices at its end.
 func follows(begun, whole []byte) bool {
 	for i, b := range begun {

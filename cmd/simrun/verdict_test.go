@@ -66,8 +66,8 @@ func TestRangeCountsItsVerdicts(t *testing.T) {
 	require.Contains(t, stderr, "Reliable broken in ")
 }
 
-// A run of a range keeps artefacts if it fails, and only then.
-func TestRangeKeepsTheArtefactsOfFailures(t *testing.T) {
+// A run of a range keeps artifacts if it fails, and only then.
+func TestRangeKeepsTheArtifactsOfFailures(t *testing.T) {
 	for target, kept := range map[string]int{"forgetful": 2, targets[0].name: 0} {
 		c, _, _ := command(t, "--seeds", "7-8", "--scenario", "calm", "--target", target)
 		_ = c.Run()

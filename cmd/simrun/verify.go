@@ -19,7 +19,7 @@ func verifyCommand() *cobra.Command {
 		Long: "verify runs the seeds forwards in one worker and backwards in another, and the first of them in\n" +
 			"--processes fresh ones, half of these at once. Every other fresh one runs in place, as with --no-fork,\n" +
 			"and the rest in a copy of a world that has booted, whatever --no-fork says of the workers. If a seed was\n" +
-			"two different runs, it says in which decision they part, and where each was then.",
+			"two different runs, it names the first divergence, and where each was then.",
 		Example: "  simrun verify --seeds 1-200 --scenario storm --faults every",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -11,7 +11,7 @@
 //   - file.go: the file that a shard appends to, and goes on with after a kill.
 //   - read.go: reading such a file, half a last line included.
 //   - signature.go: which failures are the same one.
-//   - keep.go: which failures keep their artefacts.
+//   - keep.go: which failures keep their artifacts.
 //   - summary.go: counts and groups of failures.
 //   - merge.go: one summary, or one file, from the files of all shards.
 //   - report.go: a summary for people.

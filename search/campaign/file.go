@@ -78,13 +78,13 @@ func (f *File) resume(path string, header Header, each func(Result)) error {
 	return nil
 }
 
-// begin writes the header, and makes sure that the file is in its folder. Artefacts that
+// begin writes the header, and makes sure that the file is in its folder. Artifacts that
 // lie there without any results are those of a campaign whose results were moved away.
 func (f *File) begin(folder string, header Header) error {
-	failures, _ := os.ReadDir(ArtefactsFolder(folder))
+	failures, _ := os.ReadDir(ArtifactsFolder(folder))
 	if results, err := filepath.Glob(filepath.Join(folder, filePattern)); err == nil && len(results) == 1 && len(failures) > 0 {
-		return fmt.Errorf("%w: expected no artefacts where there are no results, found %d in %s; give another --out, or move them away",
-			ErrResults, len(failures), ArtefactsFolder(folder))
+		return fmt.Errorf("%w: expected no artifacts where there are no results, found %d in %s; give another --out, or move them away",
+			ErrResults, len(failures), ArtifactsFolder(folder))
 	}
 	if err := f.write(header); err != nil {
 		return err

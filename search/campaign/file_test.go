@@ -141,7 +141,7 @@ func TestResultsHoldNothingOfOneMachineOrSeed(t *testing.T) {
 func TestACampaignDoesNotBeginAmongOtherArtifacts(t *testing.T) {
 	folder, h := t.TempDir(), header(6, 1, 2)
 	write(t, folder, h, 1)
-	require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtefactsFolder(folder), "cacher-minute-1"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtifactsFolder(folder), "cacher-minute-1"), 0o700))
 	require.Equal(t, []uint64{1}, held(t, folder, h), "it goes on among its own")
 	require.NoError(t, os.Remove(filepath.Join(folder, h.FileName())))
 	_, err := campaign.Open(folder, h, func(campaign.Result) {})

@@ -9,14 +9,14 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 )
 
-// artefactsFolder is where failures leave their artefacts, beside the results.
-const artefactsFolder = "failures"
+// artifactsFolder is where failures leave their artifacts, beside the results.
+const artifactsFolder = "failures"
 
-// ArtefactsFolder is the folder below which the failures of a campaign leave
-// their artefacts, each in one of its own.
-func ArtefactsFolder(results string) string { return filepath.Join(results, artefactsFolder) }
+// ArtifactsFolder is the folder below which the failures of a campaign leave
+// their artifacts, each in one of its own.
+func ArtifactsFolder(results string) string { return filepath.Join(results, artifactsFolder) }
 
-// Keeper removes the artefacts of failures that others of the same signature
+// Keeper removes the artifacts of failures that others of the same signature
 // show as well. Those of the lowest seeds stay, whatever the order in which the
 // failures are found. One goroutine uses it.
 type Keeper struct {
@@ -26,13 +26,13 @@ type Keeper struct {
 	kept    map[Signature][]uint64
 }
 
-// NewKeeper keeps the artefacts of at most so many failures of each signature,
+// NewKeeper keeps the artifacts of at most so many failures of each signature,
 // of one campaign and below its folder of results.
 func NewKeeper(results string, spec scenario.Spec, most int) *Keeper {
 	return &Keeper{results: results, spec: spec, most: most, kept: map[Signature][]uint64{}}
 }
 
-// Add takes notice of a result, and removes artefacts that are one too many.
+// Add takes notice of a result, and removes artifacts that are one too many.
 func (k *Keeper) Add(result Result) error {
 	signature, ok := SignatureOf(result)
 	if !ok {
@@ -42,8 +42,8 @@ func (k *Keeper) Add(result Result) error {
 	slices.Sort(seeds)
 	if len(seeds) > k.most {
 		last := len(seeds) - 1
-		if err := os.RemoveAll(artefacts(k.results, k.spec, seeds[last])); err != nil {
-			return fmt.Errorf("cannot remove the artefacts of seed %d: %w", seeds[last], err)
+		if err := os.RemoveAll(artifacts(k.results, k.spec, seeds[last])); err != nil {
+			return fmt.Errorf("cannot remove the artifacts of seed %d: %w", seeds[last], err)
 		}
 		seeds = seeds[:last]
 	}
@@ -51,8 +51,8 @@ func (k *Keeper) Add(result Result) error {
 	return nil
 }
 
-// artefacts is the folder of a seed of a campaign.
-func artefacts(results string, spec scenario.Spec, seed uint64) string {
+// artifacts is the folder of a seed of a campaign.
+func artifacts(results string, spec scenario.Spec, seed uint64) string {
 	spec.Seed = seed
-	return filepath.Join(ArtefactsFolder(results), spec.Name())
+	return filepath.Join(ArtifactsFolder(results), spec.Name())
 }

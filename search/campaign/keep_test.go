@@ -11,9 +11,9 @@ import (
 	"github.com/watchsim/watchsim/search/campaign"
 )
 
-// The lowest seeds of each signature keep their artefacts, in whatever order
+// The lowest seeds of each signature keep their artifacts, in whatever order
 // failures are found, and also if the process was killed in between.
-func TestLowestSeedsOfASignatureKeepTheirArtefacts(t *testing.T) {
+func TestLowestSeedsOfASignatureKeepTheirArtifacts(t *testing.T) {
 	h := header(40, 1, 1)
 	failed := []uint64{40, 11, 30, 20, 33, 10, 22}
 	for most, kept := range map[int][]uint64{
@@ -30,12 +30,12 @@ func TestLowestSeedsOfASignatureKeepTheirArtefacts(t *testing.T) {
 					spec := h.Spec
 					spec.Seed = seed
 					if round == 0 {
-						require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtefactsFolder(folder), spec.Name()), 0o700))
+						require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtifactsFolder(folder), spec.Name()), 0o700))
 					}
 					require.NoError(t, keeper.Add(verdict(seed)))
 				}
 				require.NoError(t, keeper.Add(verdict(1)), "it passed")
-				entries, err := os.ReadDir(campaign.ArtefactsFolder(folder))
+				entries, err := os.ReadDir(campaign.ArtifactsFolder(folder))
 				require.NoError(t, err)
 				var names, want []string
 				for _, entry := range entries {

@@ -77,7 +77,7 @@ func TestMergeCountsAndGroups(t *testing.T) {
 	require.Equal(t, map[string]uint64{"Converged": 14}, reliable.Also)
 	require.Equal(t, "simrun --seed 10 --scenario calm", reliable.Reproduce)
 	require.Equal(t, lost("watcher-1", 10).Text, reliable.Example)
-	require.Empty(t, reliable.Artefacts, "there are none")
+	require.Empty(t, reliable.Artifacts, "there are none")
 
 	require.Equal(t, "Completed", m.Groups[1].Guarantee)
 	require.Equal(t, "the run ended its process: seed 11: it panicked, with exit status 2: panic: no state", m.Groups[1].Example, "without stacks")

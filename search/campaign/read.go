@@ -12,7 +12,7 @@ import (
 )
 
 // Result is one line after the header: the verdict on a seed, as --json prints
-// it, without the folder of its artefacts.
+// it, without the folder of its artifacts.
 type Result struct {
 	scenario.Verdict
 	// NotDeterministic says how two runs of the seed differed, if they did.

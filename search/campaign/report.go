@@ -71,8 +71,8 @@ func (s *Summary) reportGroup(b *strings.Builder, group *Group) {
 		fmt.Fprintln(b, explain.Wrap(4, "fired in each: "+strings.Join(faults, ", ")))
 	}
 	fmt.Fprintf(b, "    seed %d:\n%s\n", group.Lowest[0], explain.Wrap(6, group.Example))
-	if group.Artefacts != "" {
-		fmt.Fprintf(b, "    artefacts in %s\n", group.Artefacts)
+	if group.Artifacts != "" {
+		fmt.Fprintf(b, "    artifacts in %s\n", group.Artifacts)
 	}
 	fmt.Fprintf(b, "    Reproduce with: %s\n", group.Reproduce)
 }

@@ -14,7 +14,7 @@ func TestReport(t *testing.T) {
 	folder := divided(t, 2)
 	spec := header(10, 1, 1).Spec
 	spec.Seed = 10
-	require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtefactsFolder(folder), spec.Name()), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtifactsFolder(folder), spec.Name()), 0o700))
 	m, err := campaign.Merge([]string{folder})
 	require.NoError(t, err)
 	require.Equal(t, `143 of 143 seeds: 107 passed, 26 failed, 10 inconclusive
@@ -29,7 +29,7 @@ func TestReport(t *testing.T) {
     also broken: Converged in 14
     seed 10:
       Reliable: watcher-1 never received ADDED red/a (RV 11); stream 10
-    artefacts in `+folder+`/failures/`+spec.Name()+`
+    artifacts in `+folder+`/failures/`+spec.Name()+`
     Reproduce with: simrun --seed 10 --scenario calm
 
   12 failures: Completed, example.com/cache.(*Cache).list

@@ -69,11 +69,11 @@ type Group struct {
 	Also   map[string]uint64 `json:"also_broken,omitempty"`
 	Faults map[string]uint64 `json:"faults"`
 	// Example is the first line of the violation that gave the lowest seed its
-	// signature, Reproduce the command that runs that seed, and Artefacts its
+	// signature, Reproduce the command that runs that seed, and Artifacts its
 	// folder if it is there.
 	Example   string `json:"example"`
 	Reproduce string `json:"reproduce"`
-	Artefacts string `json:"artefacts,omitempty"`
+	Artifacts string `json:"artifacts,omitempty"`
 }
 
 // Reason is why seeds were inconclusive: the codes of the reasons.
@@ -149,7 +149,7 @@ func (s *Summary) addFailure(result Result, folder string) (first bool) {
 	if group.Lowest[0] == result.Seed {
 		group.Example, _, _ = strings.Cut(witness.Text, "\n") // without the stacks of a panic
 		group.Reproduce = s.header.Reproduce(result.Seed)
-		group.Artefacts = artefacts(folder, s.Spec, result.Seed)
+		group.Artifacts = artifacts(folder, s.Spec, result.Seed)
 	}
 	broken := map[string]bool{}
 	for _, violation := range result.Violations {
@@ -177,7 +177,7 @@ func lowest(seeds []uint64, seed uint64) []uint64 {
 	return seeds[:min(len(seeds), SeedsShown)]
 }
 
-// finish puts what was added in order, and forgets artefacts that are not there.
+// finish puts what was added in order, and forgets artifacts that are not there.
 func (s *Summary) finish() {
 	slices.SortFunc(s.Groups, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), a.compare(b.Signature))
@@ -186,8 +186,8 @@ func (s *Summary) finish() {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
 	})
 	for _, group := range s.Groups {
-		if _, err := os.Stat(group.Artefacts); err != nil {
-			group.Artefacts = ""
+		if _, err := os.Stat(group.Artifacts); err != nil {
+			group.Artifacts = ""
 		}
 	}
 }

@@ -3,7 +3,7 @@
 // A worker is this binary once more, with one P. It boots the cluster of a template,
 // stops the world, and does each job in a copy of itself, or one job in place. A run that
 // ends its process is a verdict on that run; a worker that ends of something else is
-// replaced. A failure is confirmed in a fresh worker, which writes the artefacts before
+// replaced. A failure is confirmed in a fresh worker, which writes the artifacts before
 // it judges.
 //
 //   - job.go: what goes to a worker and what comes back.

@@ -22,7 +22,7 @@ type Job struct {
 	// Environment is a variable that its worker is started with, such as NAME=value; empty
 	// for none.
 	Environment string `json:"-"`
-	// Folder is where the artefacts go, an absolute path; empty for none.
+	// Folder is where the artifacts go, an absolute path; empty for none.
 	Folder string `json:"folder,omitempty"`
 	// Tape is followed instead of the seed's schedule, if it is not empty.
 	Tape []byte `json:"tape,omitempty"`
