@@ -144,6 +144,7 @@ func TestColorIsForTerminals(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")
 	require.Equal(t, "\x1b[1;31mFAILED\x1b[0m  seed 7\n\x1b[1m  something was lost\n\x1b[0m\n   \x1b[31m>>\x1b[0m here\n", paint(ptmx, report))
+	require.Equal(t, `red/\u001b[2J`, paint(ptmx, "red/\x1b[2J"), "a name gives the terminal no orders")
 	require.Equal(t, report, paint(&strings.Builder{}, report))
 	t.Setenv("NO_COLOR", "1")
 	require.Equal(t, report, paint(ptmx, report))

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/watchsim/watchsim/traces"
 )
 
 // terminal is the file behind a writer if that is a terminal, nil if it is not.
@@ -28,8 +30,12 @@ var (
 	drawnMark     = regexp.MustCompile(`(?m)^(.{0,24})>>`)
 )
 
-// paint colors a report for a terminal, as https://no-color.org has it.
+// paint escapes what a terminal would take for orders in a report, whose names others may
+// have chosen, and colors it for a terminal, as https://no-color.org has it.
 func paint(w io.Writer, report string) string {
+	var printable strings.Builder
+	_, _ = io.WriteString(traces.PrintableWriter(&printable), report)
+	report = printable.String()
 	if terminal(w) == nil || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return report
 	}

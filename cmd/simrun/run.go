@@ -17,6 +17,7 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/traces"
 )
 
 // The exit codes.
@@ -52,7 +53,7 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "simrun: interrupted before there was a verdict")
 		return exitInconclusive
 	default:
-		fmt.Fprintf(stderr, "simrun: %v\n", err)
+		fmt.Fprintf(traces.PrintableWriter(stderr), "simrun: %v\n", err)
 		return exitUsage
 	}
 }

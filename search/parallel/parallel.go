@@ -5,8 +5,12 @@ package parallel
 
 import (
 	"context"
+	"errors"
 	"sync"
 )
+
+// errExited means that do did not return.
+var errExited = errors.New("a piece of work ended its goroutine")
 
 // Run does items in up to slots goroutines.
 //
@@ -30,8 +34,12 @@ func Run[T, R any](ctx context.Context, slots int, next func() (T, bool), do fun
 	for range max(1, slots) {
 		workers.Go(func() {
 			for item := range items {
-				value, err := do(running, item)
-				results <- result{item, value, err}
+				r := result{item: item, err: errExited}
+				func() {
+					// A test that fails or is skipped ends its goroutine.
+					defer func() { results <- r }()
+					r.value, r.err = do(running, item)
+				}()
 			}
 		})
 	}

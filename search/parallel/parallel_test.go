@@ -3,6 +3,7 @@ package parallel_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,15 @@ func TestRunFillsItsSlots(t *testing.T) {
 		require.EqualValues(t, 4, most.Load())
 		require.Equal(t, 5*time.Second, time.Since(began))
 	})
+}
+
+// A piece of work that ends its goroutine, as a test that is skipped does, is an error.
+func TestAnExitedGoroutineIsAnError(t *testing.T) {
+	err := parallel.Each(t.Context(), 1, []int{1, 2}, func(context.Context, int) error {
+		runtime.Goexit()
+		return nil
+	})
+	require.ErrorContains(t, err, "ended its goroutine")
 }
 
 // TestItemsMayDependOnOthers: next has nothing for now, and something again later.
