@@ -13,11 +13,11 @@ import (
 const module = "github.com/watchsim/watchsim"
 
 // maxFolders is how many folders may hold Go files.
-const maxFolders = 71
+const maxFolders = 50
 
-// storeys are the folders of the project from the ground up. A package imports
-// packages of its own storey and of those below, never of one above.
-var storeys = [][]string{
+// layers are the folders of the project from the ground up. A package imports
+// packages of its own layer and of those below, never of one above.
+var layers = [][]string{
 	{"/model"},
 	{"/linearizability", "/traces", "/faults", "/cacher"},
 	{"/sim"},
@@ -26,7 +26,7 @@ var storeys = [][]string{
 	{"/cmd", "/deploy"},
 }
 
-// mayNotImport says which packages must not know which, beyond the storeys:
+// mayNotImport says which packages must not know which, beyond the layers:
 // prefixes of import paths, below the module where they begin with a slash.
 // ARCHITECTURE.md says why.
 var mayNotImport = []struct {
@@ -81,10 +81,10 @@ func below(path, prefix string) bool {
 	return strings.HasPrefix(path, prefix)
 }
 
-// storey is the number of the storey that a package stands on, from 0; and
+// layer is the number of the layer that a package stands on, from 0; and
 // whether it stands on any.
-func storey(path string) (int, bool) {
-	for level, folders := range storeys {
+func layer(path string) (int, bool) {
+	for level, folders := range layers {
 		for _, folder := range folders {
 			if below(path, folder) {
 				return level, true
@@ -94,10 +94,10 @@ func storey(path string) (int, bool) {
 	return 0, false
 }
 
-// upward reports whether a package imports one of a storey above its own.
+// upward reports whether a package imports one of a layer above its own.
 func upward(importer, imported string) bool {
-	from, stands := storey(importer)
-	to, known := storey(imported)
+	from, stands := layer(importer)
+	to, known := layer(imported)
 	return stands && known && to > from
 }
 
@@ -130,11 +130,11 @@ func TestWhoMayKnowWhom(t *testing.T) {
 	require.Greater(t, len(packages), 10)
 	for _, line := range packages {
 		words := strings.Fields(line)
-		_, stands := storey(words[0])
-		require.True(t, stands || words[0] == module, "%s stands on no storey: add its folder to storeys", words[0])
+		_, stands := layer(words[0])
+		require.True(t, stands || words[0] == module, "%s stands on no layer: add its folder to layers", words[0])
 		for _, imported := range words[1:] {
 			require.False(t, forbidden(words[0], imported), "%s imports %s", words[0], imported)
-			require.False(t, upward(words[0], imported), "%s imports %s of a storey above it", words[0], imported)
+			require.False(t, upward(words[0], imported), "%s imports %s of a layer above it", words[0], imported)
 		}
 	}
 }
@@ -153,19 +153,19 @@ func TestTheRulesForbid(t *testing.T) {
 	require.False(t, upward(module+"/search/swarm", module+"/cluster/scenario"))
 }
 
-// TestTheHouse prints what each storey comes to (`go test -run TheHouse -v .`):
+// TestLayers prints what each layer comes to (`go test -run Layers -v .`):
 // folders with Go files, files, lines with and without tests, and the length of
-// the longest chain of imports within the storey.
-func TestTheHouse(t *testing.T) {
+// the longest chain of imports within the layer.
+func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-tags", "watchsim", "-f",
 		`{{.ImportPath}}|{{.Dir}}|{{join .GoFiles " "}}|{{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}|{{join .Imports " "}}`, "./...").Output()
 	require.NoError(t, err)
 	imports := map[string][]string{}
 	type sums struct{ folders, files, code, tests, floors int }
-	per, total := make([]sums, len(storeys)), sums{}
+	per, total := make([]sums, len(layers)), sums{}
 	for line := range strings.Lines(strings.TrimSpace(string(out))) {
 		fields := strings.Split(strings.TrimSpace(line), "|")
-		level, stands := storey(fields[0])
+		level, stands := layer(fields[0])
 		if !stands {
 			continue
 		}
@@ -185,22 +185,22 @@ func TestTheHouse(t *testing.T) {
 	floor = func(path string) int {
 		high := 0
 		for _, imported := range imports[path] {
-			from, _ := storey(path)
-			if to, stands := storey(imported); stands && to == from {
+			from, _ := layer(path)
+			if to, stands := layer(imported); stands && to == from {
 				high = max(high, floor(imported))
 			}
 		}
 		return high + 1
 	}
 	for path := range imports {
-		level, _ := storey(path)
+		level, _ := layer(path)
 		per[level].floors = max(per[level].floors, floor(path))
 	}
-	t.Logf("%-48s %7s %5s %6s %6s %6s", "storey", "folders", "files", "code", "tests", "floors")
+	t.Logf("%-48s %7s %5s %6s %6s %6s", "layer", "folders", "files", "code", "tests", "floors")
 	for level, s := range per {
-		t.Logf("%-48s %7d %5d %6d %6d %6d", strings.Join(storeys[level], " "), s.folders, s.files, s.code, s.tests, s.floors)
+		t.Logf("%-48s %7d %5d %6d %6d %6d", strings.Join(layers[level], " "), s.folders, s.files, s.code, s.tests, s.floors)
 		total.folders, total.files, total.code, total.tests = total.folders+s.folders, total.files+s.files, total.code+s.code, total.tests+s.tests
 	}
 	t.Logf("%-48s %7d %5d %6d %6d", "all", total.folders, total.files, total.code, total.tests)
-	require.LessOrEqual(t, total.folders, maxFolders, "the house has more rooms than a newcomer can learn: merge some")
+	require.LessOrEqual(t, total.folders, maxFolders, "there are more folders than a newcomer can learn: merge some")
 }

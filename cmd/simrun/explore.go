@@ -13,7 +13,6 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/explore"
-	"github.com/watchsim/watchsim/search/explore/pooled"
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
@@ -179,7 +178,7 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	defer pool.Close()
 	keeper := &keeper{ctx: ctx, spec: spec, binary: binary, out: f.out, limits: limits, report: out, verbose: f.verbose}
 	progress, start := newStatusLine(notes), time.Now()
-	result, err := explore.Search(ctx, strategy, pooled.Runner(pool, spec),
+	result, err := explore.Search(ctx, strategy, swarm.Attempts(pool, spec),
 		explore.Limits{Runs: f.runs, Failures: f.failures, Budget: f.budget, Parallel: limits.Workers},
 		func(attempt explore.Attempt, outcome explore.Outcome) {
 			if outcome.Failed && !outcome.Unjudged { // whoever has its end is kept
@@ -312,7 +311,7 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		return
 	}
 	k.kept++
-	job, err := pooled.Job(attempt, k.spec)
+	job, err := swarm.AttemptJob(attempt, k.spec)
 	if err != nil {
 		k.err = err
 		return

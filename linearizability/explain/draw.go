@@ -158,10 +158,10 @@ func (d *drawing) row(b beat) {
 
 // marked puts a mark before a text.
 func marked(m Moment, text string) string {
-	switch m.Mark {
-	case Owed:
-		return "[owed] " + text
-	case Came:
+	switch {
+	case m.Mark == Owed && m.Lane == Etcd:
+		return "[expected] " + text
+	case m.Mark != "":
 		return ">> " + text
 	}
 	return text

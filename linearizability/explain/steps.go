@@ -17,10 +17,10 @@ func Steps(indent int, moments []Moment) string {
 		} else if m.End > m.Time {
 			text += ", to " + model.At(m.End)
 		}
-		switch m.Mark {
-		case Owed:
-			text += "  <-- owed"
-		case Came:
+		switch {
+		case m.Mark == Owed && m.Lane == Etcd:
+			text += "  <-- expected"
+		case m.Mark != "":
 			text += "  <-- broken here"
 		}
 		margin := fmt.Sprintf("%*s%3d. %9s  ", indent, "", i+1, model.At(m.Time))

@@ -16,6 +16,8 @@
 //   - complaint.go: what a run said before it died.
 //   - swarm.go: the coordinator.
 //   - pool.go: slots for jobs, and the workers that do them.
+//   - attempts.go: the runner of a search of schedules.
+//   - death.go: how a run ended its process.
 //   - trace.go: traces as files.
 //   - verify.go: whether one seed is one run.
 package swarm

@@ -1,4 +1,4 @@
-package pooled
+package swarm
 
 import (
 	"testing"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/search/explore"
-	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -26,9 +25,9 @@ func TestAttemptsThatDifferInTheirLastDeviationAreOneJob(t *testing.T) {
 	require.Equal(t, uint64(7), job.Spec.Seed)
 	require.Equal(t, []byte{0, 2}, job.Tape, "what they have in common is run once")
 	require.True(t, job.OnlyForks && job.NewEnds && job.Choices)
-	require.Equal(t, []swarm.Fork{
-		{At: sim.Mark{Decision: 3}, Ways: []swarm.Way{{Tape: []byte{0, 2, 0, 1}}, {Tape: []byte{0, 2, 0, 255, 44, 1, 0, 0}, Whole: true}}},
-		{At: sim.Mark{Decision: 5}, Ways: []swarm.Way{{Tape: []byte{0, 2, 0, 0, 0, 1}}}},
+	require.Equal(t, []Fork{
+		{At: sim.Mark{Decision: 3}, Ways: []Way{{Tape: []byte{0, 2, 0, 1}}, {Tape: []byte{0, 2, 0, 255, 44, 1, 0, 0}, Whole: true}}},
+		{At: sim.Mark{Decision: 5}, Ways: []Way{{Tape: []byte{0, 2, 0, 0, 0, 1}}}},
 	}, job.Forks)
 
 	job, err = shared([]explore.Attempt{attempt(true)}, spec)

@@ -1,4 +1,4 @@
-package pooled
+package swarm
 
 import (
 	"context"
@@ -7,13 +7,12 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/explore"
-	"github.com/watchsim/watchsim/search/swarm"
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Job is what a worker is to do for an attempt at a scenario, whose spec has to say how
+// AttemptJob is what a worker is to do for an attempt at a scenario, whose spec has to say how
 // it is explored.
-func Job(attempt explore.Attempt, spec scenario.Spec) (swarm.Job, error) {
+func AttemptJob(attempt explore.Attempt, spec scenario.Spec) (Job, error) {
 	exploration := *spec.Explore
 	exploration.Observe, exploration.Priorities = attempt.Observe, attempt.Priorities
 	spec.Seed, spec.Explore = attempt.Seed, &exploration
@@ -22,16 +21,16 @@ func Job(attempt explore.Attempt, spec scenario.Spec) (swarm.Job, error) {
 	for _, b := range attempt.Branches {
 		branch, err := spec.Redrawn(b.At, b.Seed)
 		if err != nil {
-			return swarm.Job{}, err
+			return Job{}, err
 		}
 		spec.Branches = append(spec.Branches, branch)
 	}
-	return swarm.Job{Spec: spec, Tape: attempt.Tape(), Choices: steered, Looks: attempt.Looks}, nil
+	return Job{Spec: spec, Tape: attempt.Tape(), Choices: steered, Looks: attempt.Looks}, nil
 }
 
 // shared is the job that does what attempts have in common once, and then goes on as each
 // of them does.
-func shared(attempts []explore.Attempt, spec scenario.Spec) (swarm.Job, error) {
+func shared(attempts []explore.Attempt, spec scenario.Spec) (Job, error) {
 	if len(attempts[0].Branches) > 0 {
 		return branched(attempts, spec)
 	}
@@ -40,7 +39,7 @@ func shared(attempts []explore.Attempt, spec scenario.Spec) (swarm.Job, error) {
 	if last >= 0 {
 		before.Deviations = before.Deviations[:last]
 	}
-	job, err := Job(before, spec)
+	job, err := AttemptJob(before, spec)
 	if !job.Choices || err != nil {
 		return job, err
 	}
@@ -52,33 +51,33 @@ func shared(attempts []explore.Attempt, spec scenario.Spec) (swarm.Job, error) {
 	for _, attempt := range attempts {
 		at := sim.Mark{Decision: uint64(attempt.Deviations[last].Decision)}
 		if n := len(job.Forks); n == 0 || job.Forks[n-1].At != at {
-			job.Forks = append(job.Forks, swarm.Fork{At: at})
+			job.Forks = append(job.Forks, Fork{At: at})
 		}
 		fork := &job.Forks[len(job.Forks)-1]
-		fork.Ways = append(fork.Ways, swarm.Way{Tape: attempt.Tape(), Whole: attempt.Whole})
+		fork.Ways = append(fork.Ways, Way{Tape: attempt.Tape(), Whole: attempt.Whole})
 	}
 	return job, nil
 }
 
 // branched is the job of attempts that differ in their last branch alone.
-func branched(attempts []explore.Attempt, spec scenario.Spec) (job swarm.Job, err error) {
-	var fork swarm.Fork
+func branched(attempts []explore.Attempt, spec scenario.Spec) (job Job, err error) {
+	var fork Fork
 	for _, attempt := range attempts {
-		if job, err = Job(attempt, spec); err != nil {
+		if job, err = AttemptJob(attempt, spec); err != nil {
 			return job, err
 		}
 		n := len(job.Spec.Branches) - 1
 		fork.At = job.Spec.Branches[n].At
-		fork.Ways = append(fork.Ways, swarm.Way{Branch: job.Spec.Branches[n]})
+		fork.Ways = append(fork.Ways, Way{Branch: job.Spec.Branches[n]})
 		job.Spec.Branches = job.Spec.Branches[:n]
 	}
-	job.Forks, job.OnlyForks = []swarm.Fork{fork}, true
+	job.Forks, job.OnlyForks = []Fork{fork}, true
 	return job, nil
 }
 
-// Runner returns the runner that has attempts at a scenario run by a pool of workers.
+// Attempts returns the runner that has attempts at a scenario run by a pool of workers.
 // A run that ends its process is a failure of its attempt.
-func Runner(pool *swarm.Pool, spec scenario.Spec) explore.Runner {
+func Attempts(pool *Pool, spec scenario.Spec) explore.Runner {
 	return func(ctx context.Context, attempts []explore.Attempt) ([]explore.Outcome, error) {
 		job, err := shared(attempts, spec)
 		if err != nil {
@@ -93,13 +92,13 @@ func Runner(pool *swarm.Pool, spec scenario.Spec) explore.Runner {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil && !errors.Is(err, swarm.ErrDied):
+		case err != nil && !errors.Is(err, ErrDied):
 			return nil, err
 		}
 		for i, fork := range job.Forks {
 			for k := range fork.Ways {
 				// Where the run did not come to a fork, or died on the way, nothing is known.
-				outcome, err := outcomeOf(swarm.Answer{}, swarm.ErrDied)
+				outcome, err := outcomeOf(Answer{}, ErrDied)
 				if i < len(answer.Forks) && k < len(answer.Forks[i]) {
 					outcome, err = outcomeOf(answer.Forks[i][k].Read(job.Spec.Seed))
 				}
@@ -114,9 +113,9 @@ func Runner(pool *swarm.Pool, spec scenario.Spec) explore.Runner {
 }
 
 // outcomeOf is what came of an attempt.
-func outcomeOf(answer swarm.Answer, err error) (explore.Outcome, error) {
+func outcomeOf(answer Answer, err error) (explore.Outcome, error) {
 	switch {
-	case errors.Is(err, swarm.ErrDied):
+	case errors.Is(err, ErrDied):
 		outcome := explore.Outcome{Failed: true}
 		outcome.Explored.Truncated = true
 		return outcome, nil
