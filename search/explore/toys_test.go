@@ -223,7 +223,7 @@ func TestABoundIsKept(t *testing.T) {
 		require.Greater(t, result.Runs, last, "bound %d", bound)
 		last = result.Runs
 		if result.Runs < 20 {
-			require.Contains(t, result.Exhausted, "deviations")
+			require.Contains(t, result.Exhausted, "deviation")
 			require.Positive(t, strategy.Beyond)
 		}
 	}

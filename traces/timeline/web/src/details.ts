@@ -87,7 +87,7 @@ export class Details {
     const { data } = this, mark = data.marks[index];
     const children: Node[] = [el("h2", { class: mark.breaks ? "plain breaks" : "plain" }, mark.plain),
       el("p", { class: "which" }, this.back(), ` ${mark.breaks ? "violation" : "observation"} ${index + 1} of ${data.marks.length}: ${mark.name}`),
-      el("p", { class: "text" }, mark.text)];
+      el("p", { class: "text" }, mark.text.replace(`${mark.name}: ${mark.plain}; `, ""))];
     children.push(...this.sideBySide(mark));
     for (const paragraph of mark.explanation) children.push(el("p", {}, paragraph));
     const links: [string, Ref][] = [
@@ -121,7 +121,7 @@ export class Details {
     for (let i = stream.first; i < stream.end; i++) {
       const version = data.events.version[i], failed = data.events.failed.get(i);
       if (data.rv[version] <= 0 && !failed) continue;
-      const came = failed ? `${data.events.type(i)} ${codes[failed.error] ?? failed.error}` : `${data.events.type(i)} ${data.events.object[i] === 0 ? "" : data.key(data.events.object[i])}`;
+      const came = failed ? `${data.events.type(i)} ${codes[failed.error] ?? failed.error}` : data.events.type(i) + (data.events.object[i] === 0 ? "" : ` ${data.key(data.events.object[i])}`);
       const row = sides.get(version);
       const text = `${came}, ${data.events.time[i].toFixed(3)}\u00a0s`;
       if (row) row[1] = row[1] === "—" ? text : `${row[1]}; ${text}`;

@@ -283,7 +283,7 @@ class Page {
     }
     if (lane) this.scrollTo(lane);
     this.details.show(this.selected);
-    this.say(`${mark.breaks ? "Violation" : "Observation"} ${index + 1} of ${this.data.marks.length}, ${mark.name}: ${mark.text}`);
+    this.say(`${mark.breaks ? "Violation" : "Observation"} ${index + 1} of ${this.data.marks.length}, ${mark.name}: ${mark.plain}`);
     this.draw();
   }
 
