@@ -12,7 +12,7 @@ import (
 func TestAHistoryIsExplained(t *testing.T) {
 	code, stdout, stderr := simrun(t, "explain", repository(t, "traces/judge/testdata/bugs/A13.jsonl.zst"))
 	require.Equal(t, exitFailed, code, stderr)
-	require.Contains(t, stdout, "etcd RV 3: writer-3 updates red/b <-- owed")
+	require.Contains(t, stdout, "etcd RV 3: writer-3 updates red/b <-- expected")
 	require.Contains(t, stdout, ">> receives BOOKMARK (RV 3)")
 
 	code, stdout, stderr = simrun(t, "explain", repository(t, "traces/testdata/history.jsonl"))
