@@ -100,6 +100,23 @@ func TestARunIsTheSameWhereverItIsMade(t *testing.T) {
 	require.Len(t, hashes, 2+4, "another seed makes another run, from wherever it is followed, and a deviation does")
 }
 
+// The shape of a run knows a lock or channel by its address: it differs where two processes
+// lock different nodes of one map, which the hash does not show unless somebody waits there.
+func TestTheShapeOfARunIsTheSameInEveryProcess(t *testing.T) {
+	spec, err := scenario.Named("minute")
+	require.NoError(t, err)
+	spec.Target, spec.Explore = "cacher", &scenario.Exploration{Explore: sim.Explore{Observe: true}, To: 45 * time.Second}
+	for spec.Seed = range uint64(2) {
+		shapes := map[uint64]bool{}
+		for i := range 6 {
+			answer, err := swarm.Once(t.Context(), itself(t), swarm.Job{Spec: spec, InPlace: i >= 3}, swarm.DefaultLimits())
+			require.NoError(t, err)
+			shapes[answer.Explored.Shape] = true
+		}
+		require.Len(t, shapes, 1, "seed %d", spec.Seed)
+	}
+}
+
 func TestTwoRunsOfOneSeedAreTold(t *testing.T) {
 	err := swarm.Verify(t.Context(), determinism(t, "calm", "undetermined", 1, 2))
 	require.ErrorIs(t, err, swarm.ErrNotDeterministic)

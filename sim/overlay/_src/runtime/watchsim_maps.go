@@ -94,29 +94,41 @@ func simAllocated(a uintptr) bool {
 	return s != nil && !s.isFree(s.objIndex(a))
 }
 
-// simMapSeed marks a map's seed if the map hashes pointers and is made by a
-// simulated goroutine.
+// simMapSeed marks the seed of a map that a simulated goroutine makes, if the map
+// hashes pointers.
 //
 //go:linkname simMapSeed
 func simMapSeed(key *abi.Type, seed uintptr) uintptr {
 	if simActive() {
-		switch key.Kind() {
-		case abi.Pointer, abi.UnsafePointer, abi.Chan, abi.Interface:
-			return simSeedTag<<48 | seed&(1<<48-1)
-		}
+		return simPointerSeed(key, seed)
 	}
 	return seed
 }
 
-// simTrieSeed is the seed of a map of package sync. Those made before a run have one, as
-// simulated goroutines come to use them, and meet where two keys are neighbours.
+// simPointerSeed marks the seed of a map if the map hashes pointers.
+func simPointerSeed(key *abi.Type, seed uintptr) uintptr {
+	switch key.Kind() {
+	case abi.Pointer, abi.UnsafePointer, abi.Chan, abi.Interface:
+		return simSeedTag<<48 | seed&(1<<48-1)
+	}
+	return seed
+}
+
+// simTrieSeed is the seed of a map of package sync. Those made before a run have one, and
+// hash pointers by identity, too: simulated goroutines come to use them, and meet where
+// two keys are neighbours. A process with several Ps does not simulate, and the table of
+// identities has no lock.
 //
 //go:linkname simTrieSeed
 func simTrieSeed(key *abi.Type) uintptr {
-	if !simActive() {
-		return 0x5851f42d4c957f2d
+	const before = 0x5851f42d4c957f2d
+	switch {
+	case simActive():
+		return simPointerSeed(key, uintptr(rand()))
+	case gomaxprocs == 1:
+		return simPointerSeed(key, before)
 	}
-	return simMapSeed(key, uintptr(rand()))
+	return before
 }
 
 // simIdentity returns the identity of the pointer a, or a itself where it does not
