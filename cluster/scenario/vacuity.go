@@ -19,8 +19,8 @@ var minimum = linearizability.Counts{Writes: 5, Gets: 1, Lists: 2, Streams: 3, E
 
 // minimum returns what must happen in a run of this spec: the scenario's minimum if the
 // spec is at least as large as the scenario and otherwise equal. A plan that was not
-// drawn from the seed makes it a different setting. A reduced run needs to show nothing
-// but its violation. A release is not required to do what it does not support.
+// drawn from the seed makes it a different setting. A reduced run has no minimum. A
+// release is not required to do what it does not support.
 func (s Spec) minimum() linearizability.Counts {
 	wanted := s.minimumOfScenario()
 	if release, known := released.Find(s.Target); known && release.RareBookmarks {
