@@ -14,9 +14,8 @@ const (
 	keepAliveTimeout = 10 * time.Second
 )
 
-// NewClient makes a client with the settings kube-apiserver's has, to one or
-// more members. It returns without a connection: the first request makes one.
-// The caller closes it.
+// NewClient returns a client with kube-apiserver's settings for one or more members. It
+// does not connect before the first request. The caller closes it.
 func NewClient(endpoints ...string) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{
 		Endpoints:            endpoints,

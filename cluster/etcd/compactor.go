@@ -9,11 +9,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// StartCompactor makes the member compact the history by itself, as with
-// --auto-compaction-mode=periodic: once a period, whatever is older than that goes.
-// It compacts whether it leads or not, which etcd leaves to the leader. asked is
-// told of each revision before it is compacted. The compactor ends with stop, or
-// with its process.
+// StartCompactor makes the member compact its history once a period, as with
+// --auto-compaction-mode=periodic: whatever is older than the period is discarded.
+// Unlike etcd's, it compacts on followers too. asked is called with each revision
+// before it is compacted. The compactor ends with stop, or with its process.
 func (m *Member) StartCompactor(period time.Duration, asked func(revision int64)) (stop func(), err error) {
 	compactor, err := v3compactor.New(zap.NewNop(), v3compactor.ModePeriodic, period, m.server.Server.KV(),
 		compactable{m, asked})
@@ -24,7 +23,7 @@ func (m *Member) StartCompactor(period time.Duration, asked func(revision int64)
 	return compactor.Stop, nil
 }
 
-// compactable tells of compactions before they happen.
+// compactable announces compactions before they happen.
 type compactable struct {
 	member *Member
 	asked  func(revision int64)

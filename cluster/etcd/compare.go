@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// matches evaluates one comparison of a transaction. Of a key that does not
-// exist, revisions, version and lease are 0, while its value equals nothing.
+// matches evaluates one comparison of a transaction. For a key that does not exist,
+// revisions, version and lease are 0, and its value equals nothing.
 func (s *store) matches(compare *etcdserverpb.Compare) bool {
 	keys := s.keys(compare.Key, compare.RangeEnd)
 	if len(keys) == 0 {

@@ -12,7 +12,8 @@ func TestComparisons(t *testing.T) {
 	store.pairs["a"] = pair{value: []byte("m"), created: 20, changed: 30, version: 40, lease: 50}
 	store.pairs["b"] = pair{value: []byte("n"), created: 21, changed: 31, version: 41, lease: 51}
 
-	// Each target is compared with a number below, at and above that of key a.
+	// Each target is compared with numbers below, equal to and above the value of key
+	// a.
 	for _, target := range []struct {
 		of    func(key string) clientv3.Cmp
 		value func(offset int) any

@@ -7,9 +7,9 @@
 //   - How does an API server reach its members? See [NewClient].
 //   - What did the cluster commit? See [Truth].
 //
-// A member is etcd's own server, unmodified: raft, write-ahead log, bbolt and
-// gRPC, of whichever [Release] the build holds. Only its settings are chosen for short runs on a fast disk. Folders
-// should lie on a memory file system (/dev/shm): bootstrapping calls fsync a
-// few times whatever the settings, which on a disk costs more than all the
+// A member is etcd's own server, unmodified: raft, write-ahead log, bbolt and gRPC, of
+// whichever [Release] is built in. Only its settings are chosen for short runs on a
+// fast disk. Data folders should be on a memory file system (/dev/shm): bootstrapping
+// calls fsync a few times whatever the settings, which on a disk takes longer than the
 // rest of a boot.
 package etcd

@@ -7,17 +7,17 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// WatchInjection is what is wrong with the watch streams of some hosts: what a
-// member sends on them is held back or lost, while the same connection carries
-// other requests as ever. All members of a cluster may share one, and it outlives
-// them. The zero value injects nothing; its methods may be called from anywhere.
+// WatchInjection injects faults into the watch streams of some hosts: messages of a
+// member on these streams are delayed or lost, while other requests on the same
+// connection are unaffected. All members of a cluster may share one, and it outlives
+// them. The zero value injects nothing; its methods are safe for concurrent use.
 type WatchInjection struct {
 	mu    sync.Mutex
-	held  map[string]chan struct{} // by host; closed by Release
+	held  map[string]chan struct{} // by host; Release closes the channel
 	muted map[string]bool
 }
 
-// Hold keeps back what is sent on a host's watch streams until Release.
+// Hold delays messages on a host's watch streams until Release.
 func (t *WatchInjection) Hold(host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,7 +29,7 @@ func (t *WatchInjection) Hold(host string) {
 	}
 }
 
-// Release sends what was held back. It is harmless where nothing is.
+// Release sends the delayed messages, if any.
 func (t *WatchInjection) Release(host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,7 +39,7 @@ func (t *WatchInjection) Release(host string) {
 	}
 }
 
-// Mute loses the progress notifications for a host, or loses them no more.
+// Mute starts or stops discarding the progress notifications for a host.
 func (t *WatchInjection) Mute(host string, mute bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,8 +49,8 @@ func (t *WatchInjection) Mute(host string, mute bool) {
 	t.muted[host] = mute
 }
 
-// admit waits until an answer may be sent to a host, and returns whether it is
-// to be sent at all.
+// admit waits until a response may be sent to a host, and reports whether it is to be
+// sent at all.
 func (t *WatchInjection) admit(ctx context.Context, host string, answer *etcdserverpb.WatchResponse) bool {
 	if t == nil {
 		return true
@@ -70,7 +70,7 @@ func (t *WatchInjection) admit(ctx context.Context, host string, answer *etcdser
 	}
 }
 
-// tellsProgress reports whether an answer says only how far a watch has come.
+// tellsProgress reports whether a response is a progress notification.
 func tellsProgress(answer *etcdserverpb.WatchResponse) bool {
 	return len(answer.Events) == 0 && !answer.Created && !answer.Canceled && answer.CompactRevision == 0
 }

@@ -68,8 +68,8 @@ func TestOnlyProgressIsLost(t *testing.T) {
 	require.True(t, none.admit(t.Context(), "apiserver-0", someProgress))
 }
 
-// startFaulty boots a cluster of one whose watch streams can be disturbed, and
-// returns the host that its client goes by.
+// startFaulty boots a single-member cluster with an injection for its watch streams,
+// and returns the host name of its client.
 func startFaulty(t *testing.T) (*Member, *clientv3.Client, *WatchInjection, <-chan clientv3.WatchResponse, string) {
 	config := testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0")
 	config.Injection = &WatchInjection{}

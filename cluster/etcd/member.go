@@ -15,69 +15,68 @@ import (
 )
 
 const (
-	// quotaBytes bounds the database. It also sizes bbolt's memory map, and with it
-	// the file: all of it is read in at each boot. A run of 200 writes fills two fifths.
+	// quotaBytes bounds the database. It also sizes bbolt's memory map and with it the
+	// file, which each boot reads completely. A run of 200 writes fills two fifths.
 	quotaBytes = 900 << 10
 
-	// batchInterval is how long the database gathers writes before it commits
-	// them. What a crash finds uncommitted is applied again from the log.
+	// batchInterval is how long the database batches writes before it commits them.
+	// Writes lost in a crash are applied again from the log.
 	batchInterval = time.Second
 
-	// entriesForever is more log entries than a run ever commits. A member
-	// that never snapshots keeps its whole log, which is what Truth reads.
+	// entriesForever is more log entries than a run ever commits. A member that never
+	// snapshots keeps its whole log, which Truth reads.
 	entriesForever = 1 << 40
 )
 
-// The defaults of Config: etcd's own for raft, and for progress notifications
-// what kubeadm sets for an etcd behind a watch cache.
+// The defaults of Config: for raft, etcd's own; for progress notifications, what
+// kubeadm sets for an etcd behind a watch cache.
 const (
 	DefaultTick           = 100 * time.Millisecond
 	DefaultElection       = time.Second
 	DefaultProgressNotify = 5 * time.Second
 )
 
-// Config says how one member is set up. Release, Name, Dir and Cluster are
-// required.
+// Config configures one member. Release, Name, Dir and Cluster are required.
 type Config struct {
 	// Release is the release of etcd that the member runs.
 	Release Release
 	// Name is the member's name, one of Cluster.
 	Name string
-	// Dir is the data folder. A member finds what an earlier one left in it; an
-	// empty or missing folder makes it bootstrap.
+	// Dir is the data folder. A member continues from an existing one; if it is empty
+	// or missing, it bootstraps.
 	Dir string
 	// Cluster names all members, this one included.
 	Cluster []string
 
-	// Tick is the interval of leader heartbeats and Election the shortest time
-	// without one that starts an election, at least five ticks. Both are rounded
-	// down to milliseconds.
+	// Tick is the interval of leader heartbeats. Election is the shortest time without
+	// a heartbeat that starts an election, at least five ticks. Both are rounded down
+	// to milliseconds.
 	Tick, Election time.Duration
-	// ProgressNotify is how often an idle watch that asked for it hears of
-	// progress.
+	// ProgressNotify is the interval of progress notifications for idle watches that
+	// requested them.
 	ProgressNotify time.Duration
-	// Injection is what is wrong with the watch streams that the member serves, nil
-	// for nothing.
+	// Injection injects faults into the watch streams that the member serves; nil
+	// injects none.
 	Injection *WatchInjection
-	// Logger receives what the member logs; nil means nothing. A logger that
-	// fails to write must not block.
+	// Logger receives the member's logs; nil discards them. A logger that fails to
+	// write must not block.
 	Logger *zap.Logger
-	// OnFatal is told, on the goroutine concerned, why the member cannot go on;
-	// etcd ends its process there. That goroutine ends when OnFatal returns, the
-	// others are left as they are. Nil means to panic.
+	// OnFatal receives the reason why the member cannot continue, where etcd would end
+	// its process. It is called on the failing goroutine, which ends when OnFatal
+	// returns; the others are left running. Nil means to panic.
 	OnFatal func(reason error)
 }
 
-// ClientURL is where the named member serves clients.
+// ClientURL returns the URL at which the named member serves clients.
 func ClientURL(name string) string { return "unix://" + name + ":2379" }
 
-// PeerURL is where the named member serves its peers.
+// PeerURL returns the URL at which the named member serves its peers.
 func PeerURL(name string) string { return "unix://" + name + ":2380" }
 
 // Member is one running etcd member.
 //
-// Its methods talk to the server directly, not over the network, so in a
-// simulation they belong to the process the member lives in.
+// Its methods call the server directly, not over the network, so in a simulation they
+// must be called from the member's process.
 type Member struct {
 	name    string
 	release Release
@@ -86,11 +85,11 @@ type Member struct {
 	stopped sync.Once
 }
 
-// errGaveUp is why Start fails where etcd would have ended its process.
+// errGaveUp is the error of Start where etcd would have ended its process.
 var errGaveUp = errors.New("gave up while booting")
 
-// Start boots a member and returns once it serves its peers. It does not wait
-// for a leader; Ready tells when the member serves clients.
+// Start boots a member and returns once it serves its peers. It does not wait for a
+// leader; Ready reports when the member serves clients.
 func Start(config Config) (*Member, error) {
 	watches := newWatchRegister(config.Injection)
 	settings, err := config.embedded(watches)
@@ -98,8 +97,8 @@ func Start(config Config) (*Member, error) {
 		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)
 	}
 
-	// A member that gives up panics or ends its goroutine. It boots on a goroutine
-	// of its own so as not to take the caller with it.
+	// A member that gives up panics or ends its goroutine. It boots on a separate
+	// goroutine so that the caller survives.
 	var server *embed.Etcd
 	err = errGaveUp
 	done := make(chan struct{})
@@ -119,7 +118,7 @@ func Start(config Config) (*Member, error) {
 	return &Member{name: config.Name, release: config.Release, server: server, watches: watches}, nil
 }
 
-// embedded translates the configuration into etcd's. watches is told of the watch
+// embedded translates the configuration into etcd's. watches registers the watch
 // streams.
 func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 	if c.Tick == 0 {
@@ -165,9 +164,9 @@ func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 	s.BackendBatchInterval = batchInterval
 	s.SnapshotCount, s.SnapshotCatchUpEntries = entriesForever, entriesForever
 
-	// Background work that no run needs: the REST gateway would keep a gRPC
-	// connection of the member to itself; another part wakes up every few seconds
-	// to look for files to purge.
+	// Disable background work that no run needs: the REST gateway would keep a gRPC
+	// connection of the member to itself, and the purge loop wakes up every few seconds
+	// to look for old files.
 	s.EnableGRPCGateway = false
 	s.MaxSnapFiles, s.MaxWalFiles = 0, 0
 
@@ -179,16 +178,16 @@ func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 // Ready is closed once the member has joined the cluster and serves clients.
 func (m *Member) Ready() <-chan struct{} { return m.server.Server.ReadyNotify() }
 
-// Name is the member's name.
+// Name returns the member's name.
 func (m *Member) Name() string { return m.name }
 
-// Stop shuts the member down as SIGTERM does and waits for its goroutines. Open
-// watches hold it up for at most five seconds and two election timeouts, then
-// they are cut. A further call waits for the first.
+// Stop shuts the member down as SIGTERM does and waits for its goroutines. It waits for
+// open watches for at most five seconds and two election timeouts, and then cuts them.
+// A second call waits for the first.
 func (m *Member) Stop() { m.stopped.Do(m.server.Close) }
 
-// fatalHook keeps a fatal log message from ending the process, which holds the
-// whole simulated world.
+// fatalHook keeps a fatal log message from ending the process, which contains the whole
+// simulation.
 type fatalHook struct {
 	onFatal func(reason error)
 }
@@ -199,7 +198,7 @@ func (h fatalHook) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) 
 	runtime.Goexit()
 }
 
-// describe renders the error among a log message's fields, if there is one.
+// describe formats the error among a log message's fields, if there is one.
 func describe(fields []zapcore.Field) string {
 	for _, field := range fields {
 		if err, ok := field.Interface.(error); ok && field.Type == zapcore.ErrorType {

@@ -20,7 +20,7 @@ import (
 	"github.com/watchsim/watchsim/sim/simtest"
 )
 
-// patience bounds every wait of these tests. It is far beyond what they take.
+// patience bounds every wait of these tests, far above what they take.
 const patience = 30 * time.Second
 
 func testContext(t testing.TB) context.Context {
@@ -29,7 +29,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// enterTempDir changes to a new folder, where the members' sockets appear.
+// enterTempDir changes to a new folder, where the members' sockets are created.
 func enterTempDir(t testing.TB) string {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -74,7 +74,7 @@ func connect(t testing.TB, names ...string) *clientv3.Client {
 	return client
 }
 
-// startSingle boots a cluster of one in a new folder.
+// startSingle boots a single-member cluster in a new folder.
 func startSingle(t testing.TB) (member *Member, client *clientv3.Client, dir string) {
 	dir = filepath.Join(enterTempDir(t), "data")
 	member = startMember(t, testConfig("etcd-0", dir, "etcd-0"))
@@ -127,7 +127,7 @@ func TestStopAndRestartKeepTheData(t *testing.T) {
 }
 
 // TestACrashedMemberGoesOnFromItsFolder crashes a simulated member. Nobody closes its
-// files, which are in memory, and the next one finds them as they are.
+// files, which are in memory, and the next member finds them unchanged.
 func TestACrashedMemberGoesOnFromItsFolder(t *testing.T) {
 	simtest.Isolated(t, func(t testing.TB) {
 		simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
@@ -166,8 +166,8 @@ func TestAMemberThatGivesUpWhileBooting(t *testing.T) {
 	waitReady(t, member)
 	member.Stop()
 
-	// damage starts a member on a copy of the folder with one bit of the log
-	// flipped. It is a copy each time, as a dead member keeps its locks.
+	// damage starts a member on a copy of the folder with one bit of the log flipped.
+	// Each needs its own copy, because a dead member keeps its locks.
 	damage := func(name string, config Config, offset func(content []byte) int) error {
 		config.Dir = filepath.Join(root, name)
 		require.NoError(t, os.CopyFS(config.Dir, os.DirFS(filepath.Join(root, "data"))))
@@ -180,12 +180,12 @@ func TestAMemberThatGivesUpWhileBooting(t *testing.T) {
 		return err
 	}
 
-	// etcd 3.7.0 panics on a log that ends before it began.
+	// etcd 3.7.0 panics on a log whose first record is unreadable.
 	config := testConfig("etcd-0", "", "etcd-0")
 	err := damage("first", config, func([]byte) int { return 20 })
 	require.ErrorContains(t, err, `etcd member "etcd-0": gave up while booting`)
 
-	// Not just anywhere: between records there are bits that nothing depends on.
+	// The position matters: no checksum covers some bits between records.
 	err = damage("middle", config, func(content []byte) int {
 		at := bytes.LastIndex(content, []byte("etcd-0"))
 		require.Positive(t, at, "the member has published its name")
@@ -269,7 +269,8 @@ func TestThreeMembersAgreeAndMoveTheirLeader(t *testing.T) {
 	require.Equal(t, last, truth.Revision)
 	require.Len(t, truth.Changes, 2)
 
-	// One member's folder is enough for its part, but not for a majority of three.
+	// One member's folder is enough for a single-member cluster, but not for a majority
+	// of three.
 	_, err = Truth(current.Release{}, []Era{{Dirs: []string{dirs[0], root, root}}}, "/r/", decodeRaw)
 	require.ErrorContains(t, err, "no majority")
 }

@@ -9,21 +9,21 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Revision is the last revision the member has applied.
+// Revision returns the last revision the member has applied.
 func (m *Member) Revision() int64 { return m.server.Server.KV().Rev() }
 
-// IsLeader says whether the member believes it is the leader.
+// IsLeader reports whether the member believes it is the leader.
 func (m *Member) IsLeader() bool {
 	return m.release.ID(m.server.Server) == m.server.Server.Leader()
 }
 
-// Leads says whether the member believes it is the leader, and the term of the last
-// entry that it has applied. It waits for nothing.
+// Leads reports whether the member believes it is the leader, and the term of the last
+// entry that it has applied. It does not block.
 func (m *Member) Leads() (term uint64, leads bool) {
 	return m.server.Server.Term(), m.IsLeader()
 }
 
-// Leader is the name of the member this one believes to be the leader, empty
+// Leader returns the name of the member that this one believes to be the leader, empty
 // if it knows of none.
 func (m *Member) Leader() string {
 	leader := m.server.Server.Cluster().Member(m.server.Server.Leader())
@@ -33,9 +33,9 @@ func (m *Member) Leader() string {
 	return leader.Name
 }
 
-// Compact discards history below revision, as kube-apiserver's compactor does
-// every few minutes. It fails with etcd's ErrCompacted or ErrFutureRev where
-// there is nothing to discard.
+// Compact discards history below revision, as kube-apiserver's compactor does every few
+// minutes. It fails with etcd's ErrCompacted or ErrFutureRev if there is nothing to
+// discard.
 func (m *Member) Compact(ctx context.Context, revision int64) error {
 	_, err := m.server.Server.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: revision})
 	return err
@@ -47,7 +47,7 @@ func (m *Member) Put(ctx context.Context, key, value string) error {
 	return err
 }
 
-// MoveLeader hands leadership to the named member. Only the leader can.
+// MoveLeader transfers leadership to the named member. Only the leader can do so.
 func (m *Member) MoveLeader(ctx context.Context, to string) error {
 	var target types.ID
 	for _, member := range m.server.Server.Cluster().Members() {
@@ -64,11 +64,11 @@ func (m *Member) MoveLeader(ctx context.Context, to string) error {
 // Defragment rewrites the database file. The member serves nothing meanwhile.
 func (m *Member) Defragment() error { return m.server.Server.Backend().Defrag() }
 
-// OldestRevision is the oldest revision of which the member still knows the state.
+// OldestRevision returns the oldest revision that the member can still read.
 func (m *Member) OldestRevision() int64 { return max(1, m.server.Server.KV().FirstRev()) }
 
-// LastDeletion is the newest revision that deletes a key with a prefix, among the
-// last so many; 0 if none of them does.
+// LastDeletion returns the newest revision, among the last lookBack, that deletes a key
+// with the prefix; 0 if there is none.
 func (m *Member) LastDeletion(ctx context.Context, prefix string, lookBack int) (int64, error) {
 	kv, end := m.server.Server.KV(), clientv3.GetPrefixRangeEnd(prefix)
 	count := func(revision int64) (int, error) {

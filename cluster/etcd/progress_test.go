@@ -11,13 +11,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// TestProgressOvertakesTheEventsOfANewWatch reproduces finding 1 of
-// docs/findings.md. A watch is told that it has seen everything up to a revision,
-// and gets the events up to it afterwards. What told it is the answer to a
-// progress request that was made before the watch existed.
+// TestProgressOvertakesTheEventsOfANewWatch reproduces finding 1 of docs/findings.md. A
+// watch receives a progress notification for a revision before the events up to that
+// revision. The notification answers a progress request that was made before the watch
+// existed.
 //
-// It asserts what etcd does, not what etcd promises: when it fails, etcd has been
-// fixed, and the finding can be closed.
+// The test asserts what etcd does, not what it promises: if it fails, etcd has been
+// fixed and the finding can be closed.
 func TestProgressOvertakesTheEventsOfANewWatch(t *testing.T) {
 	member, client, _ := startSingle(t)
 	stream, err := etcdserverpb.NewWatchClient(client.ActiveConnection()).Watch(testContext(t))
@@ -32,15 +32,16 @@ func TestProgressOvertakesTheEventsOfANewWatch(t *testing.T) {
 	require.True(t, receive().Created)
 
 	// Nobody receives, so the first events fill the flow control window, and etcd
-	// holds back all that follows.
+	// queues all that follows.
 	large := strings.Repeat("x", 200<<10)
 	for range 4 {
 		put(t, client, "/old", large)
 	}
 	revision := put(t, client, "/new", "1")
 
-	// etcd draws by lot whether it sends an answer or an announcement next. The
-	// announcement of the new watch is behind all of 30 answers once in 2^30.
+	// etcd chooses at random whether it sends a progress response or a created response
+	// next. The created response comes after all 30 progress responses with a
+	// probability of 1 in 2^30.
 	for range 30 {
 		require.NoError(t, stream.Send(progressRequest()))
 	}
@@ -54,7 +55,7 @@ func TestProgressOvertakesTheEventsOfANewWatch(t *testing.T) {
 		case response.Created:
 			announced = true
 		case announced && response.WatchId == clientv3.InvalidWatchID:
-			told = response.Header.Revision // the client hands this to every announced watch
+			told = response.Header.Revision // the client passes this on to every created watch
 		case announced && len(response.Events) > 0 && string(response.Events[0].Kv.Key) == "/new":
 			require.Equal(t, revision, response.Events[0].Kv.ModRevision)
 			require.Equal(t, revision, told, "etcd did not tell the new watch of progress before its event")
@@ -75,8 +76,8 @@ func progressRequest() *etcdserverpb.WatchRequest {
 	}}
 }
 
-// hasRead reports whether a member has read the request for a watch of the key
-// that it has not announced yet.
+// hasRead reports whether a member has read the request for a watch of the key but not
+// yet sent its created response.
 func hasRead(member *Member, key string) bool {
 	member.watches.mu.Lock()
 	defer member.watches.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"go.etcd.io/etcd/server/v3/lease"
 )
 
-// store is etcd's key-value store reduced to what decides revisions and
-// contents: the current state, leases and the compacted revision. It applies the
-// requests of the log one after the other, as every member does.
+// store is etcd's key-value store reduced to what determines revisions and contents:
+// the current state, leases and the compacted revision. It applies the requests of the
+// log one after another, as every member does.
 type store struct {
 	revision  int64
 	compacted int64
@@ -35,13 +35,13 @@ type write struct {
 	expired bool // deleted because its lease was revoked
 }
 
-// effect is what one request did. All changes of a request have one revision.
+// effect is the result of one request. All changes of a request have one revision.
 type effect struct {
 	changes   []write
 	compacted int64 // 0 unless the request compacted the history
 }
 
-// newStore is an empty store. etcd's first write gets revision 2.
+// newStore returns an empty store. etcd's first write gets revision 2.
 func newStore() *store {
 	return &store{
 		revision:  1,
@@ -51,8 +51,8 @@ func newStore() *store {
 	}
 }
 
-// apply applies one request of the log. A request that etcd answers with an error
-// is in the log as well and has no effect.
+// apply applies one request of the log. Requests that etcd answers with an error are in
+// the log as well and have no effect.
 func (s *store) apply(request *etcdserverpb.InternalRaftRequest) (effect, error) {
 	transaction := transaction{store: s, revision: s.revision + 1}
 	switch {
@@ -82,8 +82,8 @@ func (s *store) apply(request *etcdserverpb.InternalRaftRequest) (effect, error)
 	return effect{changes: transaction.changes}, nil
 }
 
-// changesNothing recognises the requests that leave the store and the rules it
-// works by as they are. Alarms, where raised, and authentication change the rules.
+// changesNothing reports whether a request leaves both the store and its rules
+// unchanged. Raised alarms and authentication change the rules.
 func changesNothing(request *etcdserverpb.InternalRaftRequest) bool {
 	switch {
 	case request.ClusterVersionSet != nil, request.ClusterMemberAttrSet != nil,
@@ -97,8 +97,8 @@ func changesNothing(request *etcdserverpb.InternalRaftRequest) bool {
 	}
 }
 
-// compact discards the history below revision and returns revision, or 0 if
-// that is gone already or still to come.
+// compact discards the history below revision and returns revision, or 0 if it is
+// already compacted or in the future.
 func (s *store) compact(revision int64) int64 {
 	if revision <= s.compacted || revision > s.revision {
 		return 0
@@ -114,7 +114,7 @@ func (s *store) grant(request *etcdserverpb.LeaseGrantRequest) {
 	s.leases[request.ID] = map[string]bool{}
 }
 
-// keys are the existing keys of a range, sorted. As in etcd's API, an empty end
+// keys returns the existing keys of a range, sorted. As in etcd's API, an empty end
 // means the key alone, and a zero byte all keys from key on.
 func (s *store) keys(key, end []byte) []string {
 	from, to := string(key), string(end)
@@ -134,15 +134,16 @@ func (s *store) keys(key, end []byte) []string {
 	return found
 }
 
-// admitsPut says whether etcd executes a put: its lease must exist, and so must
-// what it means to keep.
+// admitsPut reports whether etcd executes a put: its lease must exist, and so must the
+// key whose value or lease it keeps.
 func (s *store) admitsPut(put *etcdserverpb.PutRequest) bool {
 	_, exists := s.pairs[string(put.Key)]
 	return (put.Lease == 0 || s.leases[put.Lease] != nil) &&
 		(exists || !put.IgnoreValue && !put.IgnoreLease)
 }
 
-// admitsRange says whether the revision to read is neither compacted nor to come.
+// admitsRange reports whether the revision to read is neither compacted nor in the
+// future.
 func (s *store) admitsRange(request *etcdserverpb.RangeRequest) bool {
 	return request.Revision == 0 || request.Revision >= s.compacted && request.Revision <= s.revision
 }
@@ -190,7 +191,7 @@ func (t *transaction) delete(key string) {
 	t.changes = append(t.changes, write{key: key, deleted: true})
 }
 
-// revoke deletes the keys attached to a lease, in their order.
+// revoke deletes the keys attached to a lease, in order of key.
 func (t *transaction) revoke(lease int64) {
 	var attached []string
 	for key := range t.store.leases[lease] {
@@ -217,9 +218,8 @@ func (s *store) attach(key string, from, to int64) {
 	}
 }
 
-// choose evaluates all comparisons of a transaction, nested ones included,
-// against the state before it, and flattens the branches taken into one list of
-// operations.
+// choose evaluates all comparisons of a transaction, including nested ones, against the
+// state before it. It returns the operations of the chosen branches as one list.
 func (s *store) choose(request *etcdserverpb.TxnRequest) []*etcdserverpb.RequestOp {
 	branch := request.Success
 	for _, compare := range request.Compare {
@@ -239,8 +239,8 @@ func (s *store) choose(request *etcdserverpb.TxnRequest) []*etcdserverpb.Request
 	return operations
 }
 
-// admits says whether etcd executes the operations. It checks all of them
-// against the state before the transaction and refuses all or none.
+// admits reports whether etcd executes the operations. etcd checks them against the
+// state before the transaction and executes all or none.
 func (s *store) admits(operations []*etcdserverpb.RequestOp) bool {
 	for _, operation := range operations {
 		if put := operation.GetRequestPut(); put != nil && !s.admitsPut(put) {

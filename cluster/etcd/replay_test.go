@@ -25,7 +25,7 @@ func replay(t *testing.T, requests ...*request) (*store, effect) {
 	return store, last
 }
 
-// Members must delete the keys of a lease in one order, and a key belongs to the
+// Members must delete the keys of a lease in the same order, and a key belongs to the
 // lease of its last put.
 func TestReplayRevokesALeaseInOrder(t *testing.T) {
 	grant := func(id int64) *request { return &request{LeaseGrant: &etcdserverpb.LeaseGrantRequest{ID: id, TTL: 60}} }
@@ -44,7 +44,7 @@ func TestReplayRevokesALeaseInOrder(t *testing.T) {
 	require.Empty(t, refused.changes)
 }
 
-// A put may leave the value or the lease as it is, of a key that exists.
+// A put can keep the value or the lease of an existing key.
 func TestReplayKeepsWhatAPutIgnores(t *testing.T) {
 	grant := &request{LeaseGrant: &etcdserverpb.LeaseGrantRequest{ID: 1, TTL: 60}}
 	ignoreLease := &request{Put: &etcdserverpb.PutRequest{Key: []byte("a"), Value: []byte("2"), IgnoreLease: true}}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestTruthGoesOnAfterARestore restores a real member with and without a bump, and
-// compares the truth with what etcd itself says.
+// compares the truth with etcd's own answers.
 func TestTruthGoesOnAfterARestore(t *testing.T) {
 	root := enterTempDir(t)
 	config := testConfig("etcd-0", filepath.Join(root, "first"), "etcd-0")
@@ -67,8 +67,8 @@ func TestTruthGoesOnAfterARestore(t *testing.T) {
 	require.Equal(t, []model.Compaction{{RV: 1004, Time: model.Pending}}, truth.Compactions)
 }
 
-// TestTruthLeavesOutWhatARestoreDidNotTakeOver cuts an era short of its log, as a member
-// does that stops with an entry it has not applied.
+// TestTruthLeavesOutWhatARestoreDidNotTakeOver truncates the log of an era, like a
+// member that stops before it has applied an entry.
 func TestTruthLeavesOutWhatARestoreDidNotTakeOver(t *testing.T) {
 	member, client, dir := startSingle(t)
 	put(t, client, "/r/a", "1")

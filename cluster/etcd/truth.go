@@ -8,33 +8,35 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Era is the life of a cluster up to a restore, or up to the end. Each has logs of its
-// own: a restored cluster goes on with the state of the one before it.
+// Era is the life of a cluster up to a restore, or up to the end. Each has its own
+// logs; a restored cluster continues from the state of the era before.
 type Era struct {
 	// Dirs are the data folders of all members, running, stopped or crashed.
 	Dirs []string
-	// Applied is the last log entry that the restore which ended the era took over; 0
-	// if nothing did. A member that is stopped may have entries it has not applied.
+	// Applied is the last log entry that the restore at the end of the era kept; 0 if
+	// there was none. A stopped member may have entries that it has not applied.
 	Applied uint64
-	// Revision is what the era begins at, with everything older compacted, if the
-	// restore raised it; 0 if it is where the era before ended.
+	// Revision is the first revision of the era if the restore raised it, with
+	// everything older compacted; 0 if the era continues from the last revision of the
+	// one before.
 	Revision int64
 }
 
-// Truth reads what the cluster committed from its members' logs and nothing
-// else: neither the database, nor a cache, nor a client's view has a say. The eras are
-// in their order; prefix selects the keys of the watched resource. decode turns a stored
-// value into an object, whose RV Truth sets.
+// Truth reads what the cluster committed from its members' logs alone, not from the
+// database, a cache or a client. The eras are in order of time; prefix selects the keys
+// of the watched resource. decode turns a stored value into an object, whose RV Truth
+// sets.
 //
-// The members must keep their logs, as those Start boots do, and one of them what
-// a leader sent to another as a snapshot. It is an error if they contradict each other, or hold requests whose effect depends on
-// more than the log says, as under an alarm or with authentication.
+// The members must keep their logs, as those that Start boots do; if a leader sent a
+// snapshot to one, another must still have its entries. It is an error if logs
+// contradict each other, or contain requests whose effect depends on more than the log,
+// as with an alarm or authentication.
 //
 // The times of compactions are unknown here and set to model.Pending.
 func Truth(release Release, eras []Era, prefix string, decode func(key string, value []byte) (model.Object, error)) (model.Truth, error) {
 	var truth model.Truth
 	store := newStore()
-	last := map[string]model.Object{} // by key, what a deletion deletes
+	last := map[string]model.Object{} // by key: the state before a deletion
 	for _, era := range eras {
 		if era.Revision != 0 {
 			store.revision = era.Revision
@@ -52,7 +54,7 @@ func Truth(release Release, eras []Era, prefix string, decode func(key string, v
 	return truth, nil
 }
 
-// entries are what the members committed in an era.
+// entries returns what the members committed in an era.
 func (e Era) entries(release Release) ([]raftlog.Entry, error) {
 	logs := make([]raftlog.Log, len(e.Dirs))
 	for i, dir := range e.Dirs {
@@ -69,7 +71,7 @@ func (e Era) entries(release Release) ([]raftlog.Entry, error) {
 	return entries, err
 }
 
-// extend applies entries to a store and adds to the truth what they changed.
+// extend applies entries to a store and adds their changes to the truth.
 func extend(truth *model.Truth, release Release, store *store, entries []raftlog.Entry, last map[string]model.Object,
 	prefix string, decode func(string, []byte) (model.Object, error),
 ) error {
@@ -95,8 +97,8 @@ func extend(truth *model.Truth, release Release, store *store, entries []raftlog
 	return nil
 }
 
-// apply replays one log entry. Elections leave empty entries, and changes of
-// membership are of no concern to the store.
+// apply replays one log entry. Elections leave empty entries; membership changes do not
+// affect the store.
 func apply(store *store, release Release, entry raftlog.Entry) (effect, error) {
 	if !entry.Normal || len(entry.Data) == 0 {
 		return effect{}, nil
@@ -108,8 +110,8 @@ func apply(store *store, release Release, entry raftlog.Entry) (effect, error) {
 	return store.apply(request)
 }
 
-// describeChange turns a write into a change of the watched resource. last holds
-// the last state of each key and is kept up to date.
+// describeChange converts a write into a change of the watched resource. last holds the
+// last state of each key; describeChange updates it.
 func describeChange(written write, revision int64, last map[string]model.Object, decode func(string, []byte) (model.Object, error)) (model.Change, error) {
 	if written.deleted {
 		object := last[written.key]

@@ -24,7 +24,7 @@ func decodeRaw(key string, value []byte) (model.Object, error) {
 	return model.Object{Name: key, Value: string(value)}, nil
 }
 
-// What Truth says is what etcd itself says: its watch, event by event, and its
+// Truth must agree with etcd itself: with its watch, event by event, and with its
 // ranges at every revision.
 func TestTruthIsWhatEtcdSays(t *testing.T) {
 	_, client, dir := startSingle(t)
@@ -97,7 +97,7 @@ func changesAfter(truth model.Truth, revision int64) []string {
 		if change.RV > revision {
 			value := change.Object.Value
 			if change.Deleted {
-				value = "" // a deletion carries the last state, etcd's event does not
+				value = "" // in the truth a deletion carries the last state; etcd's event does not
 			}
 			all = append(all, fmt.Sprintf("%d %v %s %s", change.RV, change.Deleted, change.Object.Name, value))
 		}
@@ -120,12 +120,12 @@ func stateAt(truth model.Truth, revision int64) map[string]string {
 	return state
 }
 
-// operationGenerator issues random requests, refused ones among them.
+// operationGenerator issues random requests, including ones that etcd rejects.
 type operationGenerator struct {
 	client *clientv3.Client
 	start  int64
 	leases []clientv3.LeaseID
-	// putKeys and deleteKeys are what the next operations touch. A transaction
+	// putKeys and deleteKeys are the keys that the next operations touch. A transaction
 	// that both writes and deletes one key, by nesting, can crash etcd 3.7.0.
 	putKeys, deleteKeys []string
 }
@@ -159,7 +159,7 @@ func (g *operationGenerator) grant(ctx context.Context) {
 	}
 }
 
-// lease is none, one that exists, one that did, or one that never will.
+// lease returns no lease, an existing one, a revoked one, or one that never exists.
 func (g *operationGenerator) lease(t *rapid.T) clientv3.LeaseID {
 	return rapid.SampledFrom(append([]clientv3.LeaseID{0, 0, 4711}, g.leases...)).Draw(t, "lease")
 }
@@ -272,8 +272,8 @@ func TestTruthReportsWhatItCannotDecode(t *testing.T) {
 	require.ErrorContains(t, err, "decode /r/a at revision 2: not a pod")
 }
 
-// A crash may cut the last write at any disk sector. What is left must be read as
-// a prefix of what was written.
+// A crash may cut the last write at any disk sector. The rest must be read as a prefix
+// of what was written.
 func TestTruthOfALogWithATornTail(t *testing.T) {
 	const sector = 512
 	member, client, dir := startSingle(t)

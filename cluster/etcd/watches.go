@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// watchRegister knows the watches that a member holds open, by what passes
-// through its own gRPC server: no client is asked. etcd's metric for it counts
-// all members of a process together, those that have crashed included.
+// watchRegister tracks the watches that a member holds open by intercepting its own
+// gRPC server. etcd's metric counts all members of a process together, including
+// crashed ones.
 //
 // The lock guards streams and each stream's open.
 type watchRegister struct {
@@ -24,10 +24,10 @@ type watchRegister struct {
 
 	mu      sync.Mutex
 	streams map[*watchStream]struct{}
-	opened  int // streams ever
+	opened  int // streams opened so far
 }
 
-// watchStream is one call of etcd's Watch, which carries any number of watches.
+// watchStream is one call of etcd's Watch, which can carry many watches.
 type watchStream struct {
 	grpc.ServerStream
 	register *watchRegister
@@ -36,7 +36,7 @@ type watchStream struct {
 	ctx      context.Context
 	end      context.CancelCauseFunc
 
-	asked []string         // the keys of watches not yet created, in order
+	asked []string         // the keys of requested watches not yet created, in order
 	open  map[int64]string // the key of each watch
 }
 
@@ -44,15 +44,15 @@ func newWatchRegister(injection *WatchInjection) *watchRegister {
 	return &watchRegister{injection: injection, streams: map[*watchStream]struct{}{}}
 }
 
-// errBroken is why a stream ends that was broken. A client goes on elsewhere, as
-// after the loss of a leader.
+// errBroken ends streams that are broken on purpose. The client reconnects elsewhere,
+// as after the loss of a leader.
 var errBroken = status.Error(codes.Unavailable, "etcdserver: the watch stream was broken on purpose")
 
-// watchMethod is what gRPC calls etcd's Watch.
+// watchMethod is gRPC's name of etcd's Watch.
 const watchMethod = "/etcdserverpb.Watch/Watch"
 
-// intercept is a gRPC stream interceptor. A watch ends when etcd says that it
-// has canceled it, and with its stream.
+// intercept is a gRPC stream interceptor. A watch ends when etcd reports it as
+// canceled, or with its stream.
 func (r *watchRegister) intercept(server any, inner grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	if info.FullMethod != watchMethod {
 		return handle(server, inner)
@@ -92,8 +92,8 @@ func hostOf(stream grpc.ServerStream) string {
 	return host
 }
 
-// RecvMsg implements grpc.ServerStream. It notes what is asked for: etcd
-// answers in the order of the requests.
+// RecvMsg implements grpc.ServerStream. It records requested watches, because etcd
+// responds in the order of the requests.
 func (s *watchStream) RecvMsg(message any) error {
 	if err := s.ServerStream.RecvMsg(message); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (s *watchStream) RecvMsg(message any) error {
 	return nil
 }
 
-// SendMsg implements grpc.ServerStream. A watch that is refused is created and
-// canceled in one answer.
+// SendMsg implements grpc.ServerStream. One response both creates and cancels a watch
+// that etcd rejects.
 func (s *watchStream) SendMsg(message any) error {
 	if answer, ok := message.(*etcdserverpb.WatchResponse); ok {
 		if answer.Created || answer.Canceled {
@@ -132,7 +132,7 @@ func (s *watchStream) note(answer *etcdserverpb.WatchResponse) {
 	}
 }
 
-// count returns how many watches of a client's on keys with a prefix are open.
+// count returns how many watches a client has open on keys with a prefix.
 func (r *watchRegister) count(client, prefix string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,12 +150,12 @@ func (r *watchRegister) count(client, prefix string) int {
 	return total
 }
 
-// Watches returns how many watches the member holds open for a host, on keys
-// with the given prefix.
+// Watches returns how many watches the member holds open for a host, on keys with the
+// given prefix.
 func (m *Member) Watches(host, prefix string) int { return m.watches.count(host, prefix) }
 
-// BreakWatches ends the watch streams of a host with an error that passes, and
-// returns how many there were.
+// BreakWatches ends the watch streams of a host with a transient error, and returns how
+// many there were.
 func (m *Member) BreakWatches(host string) int {
 	streams := m.watches.of(host)
 	for _, s := range streams {

@@ -11,7 +11,7 @@ import (
 
 func TestWatchesAreCountedWhereEtcdServesThem(t *testing.T) {
 	member, client, _ := startSingle(t)
-	// On a real socket the caller has no address.
+	// On a real socket the client has no address.
 	await := func(want int, prefix string) {
 		t.Helper()
 		require.Eventually(t, func() bool { return total(member, prefix) == want }, patience, time.Millisecond,

@@ -10,22 +10,23 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Branch is where a run goes on in another way. The list of them is a run's recipe: with
-// the template and the seed it says everything about a run that branched.
+// Branch is a point at which a run continues under another seed or plan. The template,
+// the seed and the list of branches determine a branched run completely.
 type Branch struct {
-	// At is a decision of the run, or an instant since it began.
+	// At is a decision of the run, or a time since its start.
 	At sim.Mark `json:"at"`
-	// Seed is that of the schedule from there on.
+	// Seed draws the schedule from there on.
 	Seed uint64 `json:"seed"`
-	// Redraw has clients draw what they ask for from there on by the seed, too.
+	// Redraw also redraws the clients' requests from the seed.
 	Redraw bool `json:"redraw,omitempty"`
-	// Plan is the text of a plan that takes the place of the faults that have not begun;
-	// empty for these.
+	// Plan is the text of a plan that replaces the faults that have not begun; empty
+	// keeps them.
 	Plan string `json:"plan,omitempty"`
 }
 
-// Redrawn is a branch at an instant from which everything is drawn by another seed: the
-// schedule, what clients ask for, and the faults, unless the spec has a plan of its own.
+// Redrawn returns a branch from which everything is drawn from another seed: the
+// schedule, the clients' requests and, unless the spec has a plan of its own, the
+// faults.
 func (s Spec) Redrawn(at time.Duration, seed uint64) (Branch, error) {
 	branch := Branch{At: sim.Mark{Instant: at}, Seed: seed, Redraw: true}
 	if s.Plan != "" {
@@ -37,8 +38,8 @@ func (s Spec) Redrawn(at time.Duration, seed uint64) (Branch, error) {
 	return branch, err
 }
 
-// Branch has the run go on from where it pauses as a branch says. A tape has the decisions
-// that follow, and nothing else.
+// Branch continues a paused run as the branch says. If taped, the decisions that follow
+// come from the tape, so that only the requests and the plan change.
 func (r *Run) Branch(world *sim.World, branch Branch, taped bool) {
 	if !taped {
 		world.Follow(sim.FromSchedule(r.Spec.Seed, branch.Seed))
@@ -53,8 +54,8 @@ func (r *Run) Branch(world *sim.World, branch Branch, taped bool) {
 	}
 }
 
-// Look tells what states the servers of a run are in that pauses, so coarsely that runs
-// come to the same. There are none before the clients have begun.
+// Look returns the states of the servers of a paused run, coarse enough for different
+// runs to share states. There are none before the clients start.
 func (r *Run) Look(world *sim.World) (states []string) {
 	if r.clients == nil {
 		return nil
@@ -62,13 +63,13 @@ func (r *Run) Look(world *sim.World) (states []string) {
 	newest, waiting := r.clients.UnderWay()
 	for _, phase := range r.cluster.Phases(world.Progress().Now, newest) {
 		underWay := waiting[phase.Server]
-		phase.Server = "" // one is like another
+		phase.Server = "" // all servers are equivalent
 		states = append(states, fmt.Sprint(phase, underWay))
 	}
 	return states
 }
 
-// String is the branch as --branch takes it.
+// String formats the branch as --branch accepts it.
 func (b Branch) String() string {
 	place, redraw := b.At.Instant.String(), ""
 	if b.At.Decision > 0 {
@@ -80,8 +81,8 @@ func (b Branch) String() string {
 	return fmt.Sprintf("%s,seed=%d%s", place, b.Seed, redraw)
 }
 
-// checkBranches reports the first branch that cannot be taken after the one before it.
-// Which of a decision and an instant comes first only the run can tell.
+// checkBranches returns an error for the first branch that cannot follow the one before
+// it. The order of a decision and a time is only known during the run.
 func checkBranches(branches []Branch) error {
 	var last sim.Mark
 	for i, b := range branches {
@@ -96,8 +97,8 @@ func checkBranches(branches []Branch) error {
 	return nil
 }
 
-// pause has the world pause at the branches of the run and then at the marks of the
-// options, in their order.
+// pause makes the world pause at the branches of the run and then at the marks of the
+// options, in order.
 func (r *Run) pause(world *sim.World, options Options) {
 	began := world.Progress().Now
 	number := 0
@@ -108,7 +109,7 @@ func (r *Run) pause(world *sim.World, options Options) {
 			return
 		}
 		number++
-		if at == (sim.Mark{}) { // before the first decision, where the world is now
+		if at == (sim.Mark{}) { // before the first decision: the world is there already
 			do()
 			next()
 			return
@@ -124,8 +125,8 @@ func (r *Run) pause(world *sim.World, options Options) {
 	next()
 }
 
-// mark is where the run pauses, by number, and what is done there; nil if it pauses no
-// more.
+// mark returns the run's pause with that number and what to do there; do is nil if
+// there are no more.
 func (r *Run) mark(world *sim.World, options Options, number int) (at sim.Mark, do func()) {
 	branches := r.Spec.Branches
 	if number < len(branches) {

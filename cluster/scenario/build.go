@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Build says what a binary was built from, as far as it knows.
+// Build describes what a binary was built from, as far as the binary records it.
 type Build struct {
-	// Go is the release of Go that built it.
+	// Go is the Go release that built it.
 	Go string `json:"go"`
-	// Revision is the commit, and Modified whether there were changes besides.
+	// Revision is the commit; Modified says whether the tree had uncommitted changes.
 	Revision string `json:"revision,omitempty"`
 	Modified bool   `json:"modified,omitempty"`
 	// Modules are the versions of the modules under test.
 	Modules map[string]string `json:"modules,omitempty"`
 }
 
-// modulesUnderTest are those whose code a run is about.
+// modulesUnderTest lists the modules whose behaviour runs test.
 var modulesUnderTest = []string{
 	"k8s.io/apiserver", "k8s.io/client-go", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/client/v3", "go.etcd.io/raft/v3",
 	"go.etcd.io/etcd/raft/v3", // up to etcd 3.5
@@ -36,7 +36,7 @@ func CurrentBuild() Build {
 	return described(info)
 }
 
-// BuildOf describes another binary, as far as it can be read.
+// BuildOf describes another binary, as far as its build information can be read.
 func BuildOf(binary string) Build {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -66,8 +66,8 @@ func described(info *debug.BuildInfo) Build {
 	return b
 }
 
-// version is that of the code a module was built from, which may be another release than
-// was required, or be found by way of a link to the folder of one.
+// version returns the version of the code that was built, which may differ from the
+// required one: a replace directive can name another release or a link to its folder.
 func version(module *debug.Module) string {
 	switch instead := module.Replace; {
 	case instead == nil:
@@ -83,7 +83,7 @@ func version(module *debug.Module) string {
 	}
 }
 
-// Differences says in a few words each how another build differs from this one.
+// Differences describes each difference between two builds in a few words.
 func (b Build) Differences(other Build) []string {
 	var different []string
 	add := func(what, one, two string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run of an old release must not be said to be of the one that the project requires.
+// A run of an old release must not report the version that the project requires.
 func TestTheVersionIsThatOfTheCodeThatWasBuilt(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "go.etcd.io_etcd_server_v3")
 	require.NoError(t, os.Symlink("/modules/go.etcd.io/etcd/server/v3@v3.5.12", link))

@@ -12,22 +12,22 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Entry is a named setting for specs.
+// Entry is a scenario: a named base for specs.
 type Entry struct {
 	Name string
 	// Summary says what the scenario is for.
 	Summary string
 	spec    Spec
-	// script is what the clients do, if nothing of it is drawn.
+	// script is what the clients do; nil if the seed decides.
 	script []workload.ScriptLine
-	// minimum is what has to happen in a run of it: see vacuity.go.
+	// minimum is what must happen in a run of the scenario; see vacuity.go.
 	minimum linearizability.Counts
 }
 
 // catalogue lists the scenarios; the first is the default.
 var catalogue = append(drawn, scripted...)
 
-// drawn are those in which the seed decides what clients do.
+// drawn lists the scenarios in which the seed decides what clients do.
 var drawn = []Entry{
 	{Name: "minute", Summary: "one etcd member, one API server, every kind of fault in turn",
 		spec:    Spec{Members: 1, Servers: 1},
@@ -94,9 +94,10 @@ var drawn = []Entry{
 			Resumed: 3, Refused: 4, Faults: 52, Shared: 1, Released: 2, Mutated: 1}},
 }
 
-// tombstonePlan has etcd compacted at a deletion again and again. At first the cache
-// has not got it, if it was the first change since its stream was held up, and asks
-// for it once more on a new connection. Then it is where etcd's history ends.
+// tombstonePlan repeatedly compacts etcd at a deletion. If the deletion is the first
+// change since the cache's stream was delayed, the cache has not received it and
+// requests it again on a new connection, where it is now the oldest revision of etcd's
+// history.
 var tombstonePlan = func() string {
 	plan := "# watchsim plan v1\n"
 	for at := 2 * time.Second; at < 40*time.Second; at += 6 * time.Second {
@@ -109,9 +110,9 @@ var tombstonePlan = func() string {
 	return plan
 }()
 
-// rewatchPlan has the stream of a cache's watches held up again and again, and ends its
-// watch several times meanwhile: some are given up before etcd's client knows of them.
-// Reads that must be fresh wait all the while, and ask for progress.
+// rewatchPlan repeatedly delays the stream of a cache's watches and ends its watch
+// several times meanwhile, so that some watches are cancelled before etcd's client
+// learns of them. Reads that must be fresh wait throughout and request progress.
 var rewatchPlan = func() string {
 	plan := "# watchsim plan v1\n"
 	for at := 3 * time.Second; at < 42*time.Second; at += 3 * time.Second {
@@ -129,10 +130,10 @@ var rewatchPlan = func() string {
 // Catalogue lists the scenarios in a fixed order; the first is the default.
 func Catalogue() []Entry { return append([]Entry{}, catalogue...) }
 
-// ErrUnknownScenario means that no scenario has the name that was given.
+// ErrUnknownScenario means that no scenario has the given name.
 var ErrUnknownScenario = errors.New("unknown scenario")
 
-// find returns the scenario of that name.
+// find returns the scenario with the given name.
 func find(name string) (Entry, bool) {
 	for _, entry := range catalogue {
 		if entry.Name == name {
@@ -142,7 +143,7 @@ func find(name string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Named returns the spec of a scenario, without target and seed.
+// Named returns the spec of a scenario, without a target and a seed.
 func Named(name string) (Spec, error) {
 	var names []string
 	for _, entry := range catalogue {

@@ -1,17 +1,17 @@
-// Package scenario is one run from beginning to end: it draws a plan of faults,
-// builds the cluster in a world, lets the clients loose on it, reads the truth
-// from etcd's logs, and has the history judged.
+// Package scenario executes one run from beginning to end: it draws a plan of faults,
+// builds the cluster in a world, starts the clients, reads what was committed from
+// etcd's logs, and judges the history.
 //
-//   - spec.go: what a run is a function of.
+//   - spec.go: everything that a run is a function of.
 //   - catalogue.go: named settings for specs.
-//   - scripted.go: those of them that are small enough to be explored.
+//   - scripted.go: the scenarios that are small enough to be explored.
 //   - explore.go: how a search steers a run.
-//   - template.go: where runs begin: a cluster that has booted.
-//   - branch.go: where a run goes on in another way, and what state it is in there.
+//   - template.go: the booted cluster in which runs start.
+//   - branch.go: points at which a run continues differently, and its state there.
 //   - run.go: the run itself.
 //   - log.go: what etcd logs, kept out of the run.
-//   - judge.go: what the run and the oracle say together.
-//   - timeline.go: a run that failed as a page.
+//   - judge.go: the verdict of the run and the oracle.
+//   - timeline.go: the timeline of a failed run.
 //   - folder.go: the artifacts of a run, and how to read them back.
 //   - files.go: writing files together, and reading them, compressed or not.
 //   - build.go: what a binary was built from.

@@ -7,19 +7,19 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Exploration is how a search steers a run.
+// Exploration configures how a search steers a run.
 type Exploration struct {
 	sim.Explore
-	// From and To bound the window in which there is something to decide, since the
-	// clients began.
+	// From and To bound the window in which the search makes decisions, as times since
+	// the clients started.
 	From time.Duration `json:"from"`
 	To   time.Duration `json:"to"`
-	// Priorities has a plan of priorities decide what no tape does.
+	// Priorities decides, by a plan of priorities, whatever no tape decides.
 	Priorities *sim.Priorities `json:"priorities,omitempty"`
 }
 
-// CodeOf is where the code of a target's cache is: what the names of its functions
-// begin with, and what a search decides about unless it is told otherwise.
+// CodeOf returns the prefix of the function names of a target's cache. A search decides
+// about this code by default.
 func CodeOf(target string) string {
 	if strings.HasPrefix(target, "kubernetes") { // or a release of it
 		return "k8s.io/apiserver/pkg/storage/cacher"
@@ -27,7 +27,7 @@ func CodeOf(target string) string {
 	return "github.com/watchsim/watchsim/cacher"
 }
 
-// SearchedWhole is how a search steers the whole of a run, up to when its faults have
+// SearchedWhole returns the exploration that covers the whole run until its faults have
 // healed.
 func (s Spec) SearchedWhole() *Exploration {
 	e := &Exploration{To: s.Duration - s.QuietPhase()}
@@ -36,7 +36,7 @@ func (s Spec) SearchedWhole() *Exploration {
 	return e
 }
 
-// steering is what the world is to know of it.
+// steering returns the part of the exploration that the world needs.
 func (e *Exploration) steering() *sim.Explore {
 	if e == nil {
 		return nil
@@ -44,9 +44,9 @@ func (e *Exploration) steering() *sim.Explore {
 	return &e.Explore
 }
 
-// watch opens and closes the window in time. A goroutine is held up for seconds at
-// most, and none of its delays may outlast the faults; so the window closes by then.
-// closed is called in a pause when it closes, if it is not nil.
+// watch opens and closes the window on time. The window closes before the faults end,
+// because a goroutine may be delayed for seconds and no delay may outlast the faults.
+// If closed is not nil, it is called in a pause when the window closes.
 func (e *Exploration) watch(world *sim.World, began time.Time, closed func()) {
 	if e == nil {
 		return
@@ -62,10 +62,10 @@ func (e *Exploration) watch(world *sim.World, began time.Time, closed func()) {
 	}()
 }
 
-// steered reports whether a search decides, and not the seed.
+// steered reports whether a search, not the seed, makes the decisions.
 func (s Spec) steered() bool { return s.Explore != nil && !s.Explore.Observe }
 
-// source is where the decisions of the run come from.
+// source returns where the decisions of the run come from.
 func (s Spec) source(tape []byte) sim.Source {
 	switch {
 	case s.steered() && tape == nil && s.Explore.Priorities != nil:

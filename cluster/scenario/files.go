@@ -12,14 +12,15 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// file is what a file in a folder is to hold. One that nothing writes is to be
-// absent.
+// file is the intended content of a file in a folder. A file without a write function
+// must not exist.
 type file struct {
 	name  string
 	write func(io.Writer) error
 }
 
-// text is a file with some content, absent if that is empty.
+// text returns a file with the given content; an empty content means that the file must
+// not exist.
 func text[T string | []byte](name string, content T) file {
 	if len(content) == 0 {
 		return absent(name)
@@ -30,13 +31,12 @@ func text[T string | []byte](name string, content T) file {
 	}}
 }
 
-// absent is a file that an earlier run may have left.
+// absent returns a file to be removed if an earlier run left one.
 func absent(name string) file { return file{name: name} }
 
-// writeAll writes files so that none is ever seen half-written, and that none
-// takes the place of an earlier one until there was room for all of them. What is
-// written goes to the disk as it comes: if the process is killed meanwhile, the
-// temporary files hold what there was.
+// writeAll writes files such that none is ever visible half-written and none replaces
+// an earlier one before all of them fit on the disk. Content is streamed to the disk:
+// if the process is killed meanwhile, the temporary files keep what was written.
 func writeAll(folder string, files []file) (err error) {
 	if err := traces.CheckFolder(folder); err != nil {
 		return err
@@ -45,7 +45,7 @@ func writeAll(folder string, files []file) (err error) {
 	defer func() {
 		for _, temporary := range temporaries {
 			if temporary != "" {
-				os.Remove(temporary) // those that were renamed are not there any more
+				os.Remove(temporary) // renamed files are already gone
 			}
 		}
 	}()
@@ -72,8 +72,8 @@ func writeAll(folder string, files []file) (err error) {
 	return nil
 }
 
-// writeTemporary writes a file beside its place and returns the path. What a name
-// calls compressed is.
+// writeTemporary writes a file beside its final place and returns the path. It
+// compresses the content if the name says so.
 func writeTemporary(folder string, f file) (path string, err error) {
 	temporary, err := os.CreateTemp(folder, "."+f.name+"-*")
 	if err != nil {

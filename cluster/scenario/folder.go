@@ -19,9 +19,9 @@ import (
 	"github.com/watchsim/watchsim/traces/timeline"
 )
 
-// The files of a run's folder, those that there are; docs/run-folder.md describes
-// them. All but verdict, report and timeline are written before the run is checked. Readers
-// take them with and without compression.
+// The possible files of a run's folder; docs/run-folder.md describes them. All but
+// verdict, report and timeline are written before the run is checked. Readers accept
+// them with and without compression.
 const (
 	runFile       = "run.json"
 	planFile      = "plan.txt"
@@ -34,32 +34,32 @@ const (
 	reportFile    = "report.txt"
 )
 
-// runFormat and runVersion identify run.json. Version 1 had no build but the
-// release of Go, and its large files were not compressed. Version 2 knew no branches.
+// runFormat and runVersion identify run.json. Version 1 recorded only the Go release of
+// its build and did not compress large files. Version 2 had no branches.
 const (
 	runFormat  = "watchsim.run"
 	runVersion = 3
 )
 
-// ErrFolder means that a folder does not hold a run that can be replayed.
+// ErrFolder means that a folder does not contain a run that can be replayed.
 var ErrFolder = errors.New("not a usable run folder")
 
-// record is what run.json holds.
+// record is the content of run.json.
 type record struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
 	Spec    Spec   `json:"spec"`
 	Hash    string `json:"hash"`
-	// Began is the time since the world began at which the history's times begin, in
+	// Began is the time from the start of the world to time zero of the history, in
 	// nanoseconds.
 	Began time.Duration `json:"began,omitempty"`
-	// Build is what wrote the folder. Go is all that version 1 had of it.
+	// Build is the binary that wrote the folder. Version 1 has only Go.
 	Build Build  `json:"build"`
 	Go    string `json:"go,omitempty"`
 }
 
-// Name is what a run's folder is called: target, scenario, seed and mutant, and a hash of
-// everything else that the run is a function of, where that is not what the scenario says.
+// Name returns the name of a run's folder: target, scenario, seed and mutant, and a
+// hash of all options that differ from the scenario's.
 func (s Spec) Name() string {
 	name := fmt.Sprintf("%s-%s-%d", s.Target, s.Scenario, s.Seed)
 	if s.Mutant != "" {
@@ -68,7 +68,7 @@ func (s Spec) Name() string {
 	usual, _ := Named(s.Scenario)
 	usual.Target, usual.Seed, usual.Mutant = s.Target, s.Seed, s.Mutant
 	if drawn := s; s.Plan != "" {
-		// A recorded run has the text of the plan that its seed draws.
+		// A recorded run contains the text of the plan that its seed draws.
 		drawn.Plan = ""
 		if plan, err := drawn.plan(); err == nil && plan.String() == s.Plan {
 			s = drawn
@@ -82,11 +82,11 @@ func (s Spec) Name() string {
 	return name
 }
 
-// options are what a run is a function of, as JSON.
+// options returns the spec as JSON.
 func (s Spec) options() []byte {
 	content, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a spec holds nothing that JSON does not know
+		panic(err) // every field of a spec can be marshalled
 	}
 	return content
 }
@@ -94,8 +94,8 @@ func (s Spec) options() []byte {
 // maxFolders is how many runs may share a name.
 const maxFolders = 10_000
 
-// NewFolder makes a folder for a run, and returns its absolute path. Where the path is
-// taken it makes PATH.2, PATH.3 and so on: no run writes over what another one has left.
+// NewFolder makes a folder for a run and returns its absolute path. If the path exists
+// it makes PATH.2, PATH.3 and so on, so that no run overwrites another.
 func NewFolder(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -114,9 +114,9 @@ func NewFolder(path string) (string, error) {
 	return "", fmt.Errorf("expected fewer than %d folders named %s, found that many; move some away", maxFolders, path)
 }
 
-// Write writes everything that the run left behind to a folder, which is made.
-// All files are written or none: what an earlier run has left in the folder
-// stays whole if there is no room.
+// Write writes all artifacts of the run to a folder, which it creates if necessary. It
+// writes all files or none: if the disk is full, the artifacts of an earlier run stay
+// intact.
 func (r *Run) Write(folder string, build Build) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -139,9 +139,9 @@ func (r *Run) Write(folder string, build Build) error {
 	return writeAll(folder, files)
 }
 
-// WriteUnfinished writes what is known of a run in whose middle its process died: what
-// it is a function of, the decisions so far but for plain ones at their end, and why.
-// There is no hash in it and no history.
+// WriteUnfinished writes what is known of a run whose process died: its spec, the
+// decisions so far without trailing default ones, and the reason. There is no hash and
+// no history.
 func WriteUnfinished(folder string, spec Spec, build Build, decisions []byte, report string) error {
 	plan, err := spec.plan()
 	if err != nil {
@@ -163,7 +163,8 @@ func WriteUnfinished(folder string, spec Spec, build Build, decisions []byte, re
 	}, append(leftovers(), text(reportFile, report))...))
 }
 
-// leftovers are what an earlier run has left, or someone who unpacked it.
+// leftovers lists files that an earlier run, or a user who decompressed them, may have
+// left.
 func leftovers() []file {
 	return []file{
 		absent(tapeFile), absent(historyFile), absent(decisionsFile), absent(verdictFile), absent(reportFile), absent(decisiveFile),
@@ -171,7 +172,7 @@ func leftovers() []file {
 	}
 }
 
-// about is what run.json holds.
+// about returns the content of run.json.
 func (r *Run) about(build Build, hash string) ([]byte, error) {
 	spec := r.Spec
 	spec.Plan = ""
@@ -197,7 +198,7 @@ func (r *Run) writeDecisions(w io.Writer) error {
 	return sim.WriteDecisions(w, r.Result.Trace.Decisions())
 }
 
-// WriteVerdict adds what the oracle says, and the report for people.
+// WriteVerdict adds the verdict and the report for people.
 func (v Verdict) WriteVerdict(folder, report string) error {
 	object, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -214,7 +215,8 @@ type Recorded struct {
 	Spec Spec
 	Hash string
 	Tape []byte
-	// Began is where the history's times begin, 0 if the folder does not say.
+	// Began is the time from the start of the world to time zero of the history; 0 if
+	// the folder does not record it.
 	Began time.Duration
 	Build Build
 }
@@ -266,7 +268,7 @@ func loadRecord(folder string) (record, error) {
 	return r, nil
 }
 
-// where says at which byte JSON does not fit, if that is what is wrong.
+// where returns the byte offset of a JSON error, if err is one.
 func where(err error) string {
 	var syntax *json.SyntaxError
 	var misfit *json.UnmarshalTypeError
@@ -285,12 +287,12 @@ func HasRun(folder string) bool {
 	return err == nil
 }
 
-// WriteDecisive adds which decisions matter, as JSON.
+// WriteDecisive adds, as JSON, which decisions matter.
 func WriteDecisive(folder string, content []byte) error {
 	return writeAll(folder, []file{text(decisiveFile, content)})
 }
 
-// Decisions reads the decisions that a run has left in its folder.
+// Decisions reads the decisions recorded in a run's folder.
 func Decisions(folder string) ([]sim.Decision, error) {
 	file, err := OpenDecisions(folder)
 	if err != nil {
@@ -301,8 +303,8 @@ func Decisions(folder string) ([]sim.Decision, error) {
 	return decisions, errors.Join(failed, file.Close())
 }
 
-// OpenDecisions opens the decisions that a run has left in its folder. The error is
-// fs.ErrNotExist if it has left none.
+// OpenDecisions opens the decisions recorded in a run's folder. The error is
+// fs.ErrNotExist if there are none.
 func OpenDecisions(folder string) (io.ReadCloser, error) {
 	path, err := traces.FindIn(folder, decisionsFile)
 	if err != nil {

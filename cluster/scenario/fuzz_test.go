@@ -11,8 +11,9 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// FuzzLoad gives a run's folder any three files. What is no run is refused in one
-// line that names the file, and what is one has a tape of its own seed and a plan.
+// FuzzLoad puts three arbitrary files into a run's folder. Load must reject what is not
+// a run in one line that names the file; what it accepts has a plan and a tape of its
+// own seed.
 func FuzzLoad(f *testing.F) {
 	spec, err := Named("minute")
 	require.NoError(f, err)

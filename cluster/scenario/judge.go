@@ -11,17 +11,16 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// Verdict is what the run itself and the oracle say together. It is the object
-// that --json prints, one a run.
+// Verdict combines what the run and the oracle found. --json prints one per run.
 type Verdict struct {
 	Seed     uint64 `json:"seed"`
 	Scenario string `json:"scenario"`
 	Target   string `json:"target"`
 	Mutant   string `json:"mutant,omitempty"`
-	// Branches are those of the run's schedule.
+	// Branches are the branches of the run's schedule.
 	Branches []Branch `json:"branches,omitempty"`
-	// Outcome is passed, failed or inconclusive. Reasons say why it is the latter, and
-	// Reason is all of them in a line.
+	// Outcome is passed, failed or inconclusive. Reasons say why it is inconclusive;
+	// Reason joins them in one line.
 	Outcome linearizability.Outcome  `json:"verdict"`
 	Reason  string                   `json:"reason,omitempty"`
 	Reasons []linearizability.Reason `json:"reasons,omitempty"`
@@ -41,34 +40,33 @@ type Verdict struct {
 	Violations []Violation `json:"violations"`
 	// Observations are phenomena that break no guarantee, such as time travel.
 	Observations []string `json:"observations,omitempty"`
-	// Counts is what the history holds, Minimum what it has to hold lest the run
-	// be inconclusive.
+	// Counts is what the history contains; Minimum is what it must contain for the run
+	// to be conclusive.
 	Counts  linearizability.Counts `json:"counts"`
 	Minimum linearizability.Counts `json:"minimum"`
-	// Leaked is how many goroutines API servers left behind at orderly stops.
+	// Leaked is how many goroutines API servers left behind after orderly stops.
 	Leaked int `json:"leaked_goroutines"`
-	// Spins is how often goroutines that went round in circles were put to sleep.
+	// Spins is how often a busy-waiting goroutine was put to sleep.
 	Spins uint64 `json:"spins,omitempty"`
 	// Folder is where the artifacts are, if any were written.
 	Folder string `json:"folder,omitempty"`
 }
 
-// Violation is one broken guarantee. Those that a report shows are explained.
+// Violation is one broken guarantee, explained if a report shows it.
 type Violation = explain.Report
 
-// Completed is the guarantee of the run itself, which the oracle does not know: that
-// it comes to its end.
+// Completed is the run's own guarantee, unknown to the oracle: that the run completes.
 const Completed = "Completed"
 
-// Unfinished is the violation of a run that did not complete: why, what can be told of
-// it, and the function that panicked, if one did.
+// Unfinished returns the violation of a run that did not complete: the reason, a
+// description, and the function that panicked, if any.
 func Unfinished(code, text, function string) Violation {
 	first, _, _ := strings.Cut(text, "\n")
 	return Violation{Report: linearizability.Report{Guarantee: Completed, Code: code, Text: text, Sentence: first, Subject: function}}
 }
 
-// The reasons why a run proves nothing, besides those of the oracle. A run that did not
-// complete has the name of its sim.Stop.
+// The reasons why a run is inconclusive, besides the oracle's. For a run that did not
+// complete, the reason is the name of its sim.Stop.
 const (
 	DiskFull         linearizability.ReasonCode = "disk-full"
 	TruthUnreadable  linearizability.ReasonCode = "truth-unreadable"
@@ -78,14 +76,13 @@ const (
 	NoFaultFired     linearizability.ReasonCode = "no-fault-fired"
 )
 
-// inconclusive makes the verdict one that proves nothing.
+// inconclusive makes the verdict inconclusive.
 func (v *Verdict) inconclusive(code linearizability.ReasonCode, text string) {
 	v.Outcome, v.Reason, v.Reasons = linearizability.Inconclusive, text, []linearizability.Reason{{Code: code, Text: text}}
 }
 
-// deliveryBound is how long after healing everything must have arrived: longer
-// than connections stay silent after a partition, and than a reconnecting
-// client backs off.
+// deliveryBound is how long after healing everything must have arrived. It exceeds both
+// the silence of connections after a partition and a reconnecting client's backoff.
 const deliveryBound = 12 * time.Second
 
 // Judge checks the history of a run.
@@ -150,7 +147,7 @@ func (r *Run) Judge() Verdict {
 	return v
 }
 
-// OracleConfig returns the limits that runs are judged by.
+// OracleConfig returns the limits that the oracle applies to runs.
 func OracleConfig() linearizability.Config {
 	config := linearizability.DefaultConfig()
 	config.DeliveryBound = deliveryBound
@@ -158,7 +155,7 @@ func OracleConfig() linearizability.Config {
 	return config
 }
 
-// doubts are the reasons why a history without violations proves nothing.
+// doubts returns the reasons why a history without violations proves nothing.
 func (r *Run) doubts() []linearizability.Reason {
 	var reasons []linearizability.Reason
 	add := func(code linearizability.ReasonCode, text string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// Without the truth a history of broken promises and one of kept ones look the
-// same. The seeds after it can be judged all the same.
+// Without etcd's log, a correct history and an incorrect one look the same. Later seeds
+// can still be checked.
 func TestARunWithoutItsTruthIsInconclusive(t *testing.T) {
 	spec, err := Named("minute")
 	require.NoError(t, err)

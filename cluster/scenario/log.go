@@ -10,23 +10,24 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// etcdLogger makes the members log into a logbook, nil for none.
+// etcdLogger returns a logger for the members that writes to a logbook; nil if there is
+// none.
 func etcdLogger(log *sim.Logbook) *zap.Logger {
 	if log == nil {
 		return nil
 	}
 	encoding := zap.NewProductionEncoderConfig()
-	encoding.TimeKey = "" // the logbook knows it
+	encoding.TimeKey = "" // the logbook adds the time
 	return zap.New(asideCore{zapcore.NewCore(zapcore.NewConsoleEncoder(encoding), zapcore.AddSync(log), zap.InfoLevel)})
 }
 
-// asideCore keeps what the encoder does out of the run: it makes maps, for instance,
-// whose seeds are drawn.
+// asideCore keeps the encoder out of the run: among others it makes maps, whose seeds
+// are drawn at random.
 type asideCore struct{ zapcore.Core }
 
-// Enabled implements zapcore.LevelEnabler. What comes from a sugared logger, which
-// is raft's, is left out: it is put into words before a core sees it, and for that
-// raft goes through maps, whose order is drawn.
+// Enabled implements zapcore.LevelEnabler. It drops entries of raft's sugared logger:
+// they are formatted before a core sees them, and raft's formatting ranges over maps,
+// whose order is random.
 func (c asideCore) Enabled(level zapcore.Level) (enabled bool) {
 	sim.Aside(func() { enabled = c.Core.Enabled(level) && !sugared() })
 	return enabled

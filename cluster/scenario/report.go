@@ -9,12 +9,13 @@ import (
 	"github.com/watchsim/watchsim/linearizability/explain"
 )
 
-// maxViolations is how many violations a verbose report lists; the rest is counted.
+// maxViolations is how many violations a verbose report lists; the rest are only
+// counted.
 const maxViolations = 8
 
-// Report is the verdict for people: the first violation in a sentence and how it came
-// about, or why there is no verdict. A verbose one has everything that is known of the run:
-// each violation with what happened around it, coverage, and the faults.
+// Report renders the verdict for people: the first violation in one sentence and how it
+// came about, or why the run is inconclusive. A verbose report adds every violation
+// with its context, coverage, and the faults.
 func (r *Run) Report(v Verdict, verbose bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  seed %d  target %s  scenario %s", strings.ToUpper(string(v.Outcome)), v.Seed, v.Target, v.Scenario)
@@ -60,7 +61,7 @@ func (r *Run) Report(v Verdict, verbose bool) string {
 	return b.String()
 }
 
-// scale says how much the run was.
+// scale describes the size of the run.
 func (r *Run) scale(v Verdict) string {
 	return fmt.Sprintf("%.0f simulated seconds in %.0f ms, %d operations, %d watch events, %d faults, hash %s",
 		v.SimulatedSeconds, v.WallSeconds*1000, v.Operations, v.WatchEvents, len(r.Faults.Fired), v.Hash)
@@ -73,7 +74,7 @@ func plural(n int, what string) string {
 	return what + "s"
 }
 
-// reportInFull is what a verbose report says below its first lines.
+// reportInFull adds what only a verbose report contains.
 func (r *Run) reportInFull(b *strings.Builder, v Verdict) {
 	fmt.Fprintf(b, "  %s, %d decisions\n", r.scale(v), v.Decisions)
 	fmt.Fprintln(b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
@@ -88,7 +89,7 @@ func (r *Run) reportInFull(b *strings.Builder, v Verdict) {
 		}
 		fmt.Fprintf(b, "\n%s", explain.Text(violation.Text, violation.Explanation))
 		if drawing := explain.Draw(violation.Slice); i == 0 && drawing != "" {
-			// One is most of a screen; `simrun explain` draws the others.
+			// One drawing fills most of a screen; `simrun explain` draws the others.
 			fmt.Fprintf(b, "\n%s", drawing)
 		}
 	}

@@ -15,67 +15,66 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// Options are about a run but do not change it.
+// Options configure a run without changing its outcome.
 type Options struct {
-	// Record keeps the tape. RecordInto is memory for it that others can look at while
-	// the run goes on, nil for none.
+	// Record keeps the tape. RecordInto is memory for the tape that others can read
+	// during the run; nil for none.
 	Record     bool
 	RecordInto []byte
-	// Tape is followed instead of the seed's schedule, if it is not nil. A reduced
-	// run always follows one, which leaves out the plain choices at its end.
+	// Tape replaces the seed's schedule if it is not nil. A reduced run always follows
+	// a tape, without the default decisions at its end.
 	Tape []byte
-	// BreakAt, Trace and TraceRecords are those of sim.Config.
+	// BreakAt, Trace and TraceRecords are passed to sim.Config.
 	BreakAt      uint64
 	Trace        bool
 	TraceRecords int
-	// Until ends the run at the last instant before or at this time since the world
-	// began, with all goroutines as they are then; 0 for the orderly end.
+	// Until ends the run at the last instant not later than this time since the start
+	// of the world and leaves all goroutines as they are; 0 for an orderly end.
 	Until time.Duration
-	// Stop is that of sim.Config.
+	// Stop is passed to sim.Config.
 	Stop bool
-	// Begun is called once the run has begun, while its world still stands; nil for
-	// nobody.
+	// Begun is called once the run has begun, while its world is still paused; it may be
+	// nil.
 	Begun func(*sim.World)
-	// Mark says where the run pauses after the branches of its spec, by number, and is
-	// asked when it has come to the one before; nil for nowhere. AtMark is called at each,
-	// outside of the simulation.
+	// Mark returns, by number, where the run pauses after the branches of its spec; it
+	// is called when the run has reached the previous mark, and may be nil. AtMark is
+	// called at each mark, outside the simulation.
 	Mark   func(world *sim.World, number int) (at sim.Mark, any bool)
 	AtMark func(world *sim.World, run *Run, number int)
-	// Closed is called, outside of the simulation, where the window of a run that
-	// explores has closed; nil for nobody.
+	// Closed is called, outside the simulation, when the window of an exploring run has
+	// closed; it may be nil.
 	Closed func(*sim.World)
 }
 
-// Run is what one run left behind.
+// Run is the result of one run.
 type Run struct {
 	Spec   Spec
 	Plan   faults.Plan
 	Result *sim.Result
-	// Schedule is how unkind the scheduler was.
+	// Schedule says how much the scheduler deviates from the default.
 	Schedule sim.Schedule
 	History  *model.History
 	Faults   faults.Report
-	// Began is the time since the world began at which the run's own clock, which the
-	// history is told by, stood at zero.
+	// Began is the time from the start of the world to time zero of the history.
 	Began time.Duration
-	// Leaked is how many goroutines API servers left behind at orderly stops.
+	// Leaked is how many goroutines API servers left behind after orderly stops.
 	Leaked      int
-	compactions map[int64]int64 // when each was asked for, by revision
-	closed      func()          // called where the window has closed
+	compactions map[int64]int64 // when each was requested, by revision
+	closed      func()          // called when the window has closed
 
-	// What lives in the world, nil until the clients have begun.
+	// The parts of the world, nil until the clients have started.
 	cluster *cluster.Cluster
 	clients *workload.Workload
 	engine  *faults.Engine
-	planned int // faults, those of branches included
+	planned int // faults, including those of branches
 	// Parts are the steps that the clients took.
 	Parts []workload.Part
 
-	// Problems are what went wrong with the run itself; it is inconclusive then.
+	// Problems are errors of the run itself; they make it inconclusive.
 	Problems []error
-	// found is what the oracle found, once the run has been judged.
+	// found is the oracle's verdict, once the run has been judged.
 	found linearizability.Verdict
-	// Unreadable says why there is no truth to judge the history by, if there is none.
+	// Unreadable says why etcd's logs could not be read; nil if they could.
 	Unreadable error
 }
 
@@ -91,7 +90,7 @@ func newRun(spec Spec) (*Run, error) {
 	return &Run{Spec: spec, Plan: plan, Schedule: spec.schedule(), History: &model.History{}}, nil
 }
 
-// config is what the world follows once the run has begun.
+// config returns the world's configuration from the start of the run.
 func (r *Run) config(options Options) sim.Config {
 	limits := r.Spec.limits()
 	if options.Until > 0 {
@@ -110,23 +109,23 @@ func network(latency simnet.Latency) simnet.Config {
 }
 
 const (
-	// bookmarkPeriod is the cacher's own.
+	// bookmarkPeriod is the cacher's default.
 	bookmarkPeriod = time.Minute
 	// progressNotify is what Kubernetes recommends for etcd.
 	progressNotify = 5 * time.Second
-	// censusPeriod is how often it is counted what API servers hold.
+	// censusPeriod is the interval at which the watches of API servers are counted.
 	censusPeriod = 5 * time.Second
-	// leaveGrace is how long after the clients have left nothing of theirs may be
-	// left. The network delivers the ends of their connections in far less, but a
-	// read that waits for Kubernetes' cacher to be fresh leaves a goroutine behind
-	// that sleeps out the 3 s of its blockTimeout (watchCache.waitUntilFreshLocked).
+	// leaveGrace is how long after the clients have left their watches and goroutines
+	// may remain. The network delivers connection ends in far less, but a read waiting
+	// for Kubernetes' cacher to become fresh leaves a goroutine that sleeps for the
+	// full blockTimeout of 3 s (watchCache.waitUntilFreshLocked).
 	leaveGrace = 5 * time.Second
-	// maxRetransmit is how long after a partition has healed its connections
-	// may stay silent. Linux allows two minutes, which is longer than a run.
+	// maxRetransmit is how long the connections of a partition may stay silent after it
+	// has healed. Linux allows two minutes, which is longer than a run.
 	maxRetransmit = 3 * time.Second
 )
 
-// latency is what the network adds to everything sent, drawn for each run.
+// latency returns the latency of the simulated network, drawn for each run.
 func (s Spec) latency() simnet.Latency {
 	random := sim.Stream(s.Seed, "latency")
 	least := time.Duration(random.IntN(1000)) * time.Microsecond
@@ -136,8 +135,8 @@ func (s Spec) latency() simnet.Latency {
 	}
 }
 
-// eventBytes is the size of a watch event on the wire, drawn for each run: large
-// ones let a client that does not read be felt sooner.
+// eventBytes returns the size of a watch event on the wire, drawn for each run. With
+// large events, a client that does not read causes backpressure sooner.
 func (s Spec) eventBytes() int {
 	if s.EventBytes > 0 {
 		return s.EventBytes
@@ -145,7 +144,7 @@ func (s Spec) eventBytes() int {
 	return []int{512, 4 << 10, 32 << 10}[sim.Stream(s.Seed, "event size").IntN(3)]
 }
 
-// live is the life of the run from a cluster that is up to its orderly end.
+// live runs the cluster, once it is up, to its orderly end.
 func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Target) {
 	began := time.Now()
 	r.Began = world.Now()
@@ -185,7 +184,8 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	r.problem(err)
 
 	time.Sleep(time.Until(began.Add(config.Active())))
-	// A goroutine that stalls for seconds is as much of a fault as a network that does.
+	// A goroutine stalled for seconds is as much a fault as a network that delays
+	// messages.
 	world.Calm()
 	r.History.Healed = int64(time.Since(began))
 	r.problem(clients.Heal())
@@ -211,7 +211,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	r.History.Leaders, r.History.Windows = cluster.Standing(began, ended)
 }
 
-// readTruth reads what etcd committed, once nothing runs any more.
+// readTruth reads what etcd committed, after everything has stopped.
 func (r *Run) readTruth(cluster *cluster.Cluster) error {
 	truth, err := cluster.Truth()
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// The scripted scenarios are small, for searches that try one schedule after the
-// other: simrun explore. Each is about one encounter, within a window of time, and
-// all that comes before and after is plain. They run like any other, too.
+// The scripted scenarios are small, for searches that try one schedule after another
+// (simrun explore). Each is about one race within a window of time; before and after it
+// the schedule is the default one. They can also run like any other scenario.
 
 const (
 	scriptedDuration = 20 * time.Second
 	scriptedQuiet    = 15 * time.Second
 )
 
-// window is what is explored unless the search says otherwise.
+// window returns the exploration of a scenario's default window.
 func window(from, to time.Duration) *Exploration {
 	return &Exploration{From: from, To: to, Explore: sim.Explore{
 		Delays: []time.Duration{5 * time.Millisecond, 300 * time.Millisecond},

@@ -23,75 +23,75 @@ const (
 	MaxDuration   = 24 * time.Hour
 )
 
-// Spec is what a run is a function of, together with the binary that runs it.
+// Spec is everything that a run is a function of, apart from the binary.
 type Spec struct {
 	Scenario string `json:"scenario"`
 	Target   string `json:"target"`
 	// Mutant is the known bug the binary was built with, empty for none.
 	Mutant string `json:"mutant,omitempty"`
 	Seed   uint64 `json:"seed"`
-	// Members and Servers are how many etcd members and API servers there are.
+	// Members and Servers are the numbers of etcd members and API servers.
 	Members int `json:"members"`
 	Servers int `json:"servers"`
-	// Duration is the simulated length of the run, its quiet phase included.
+	// Duration is the simulated length of the run, including its quiet phase.
 	Duration time.Duration `json:"duration"`
-	// Quiet is how much of it the quiet phase takes, 0 for the workload's own.
+	// Quiet is the length of the quiet phase, 0 for the workload's default.
 	Quiet time.Duration `json:"quiet,omitempty"`
-	// Writing is how long clients write, 0 for as long as there are faults and once
+	// Writing is how long clients write; 0 means while there are faults, and once more
 	// after that.
 	Writing time.Duration `json:"writing,omitempty"`
 	// Operations is how many requests writers and readers make.
 	Operations int `json:"operations"`
-	// Watchers is how many clients start watches of limited length, 0 for the
-	// workload's own number.
+	// Watchers is how many clients open watches of limited length, 0 for the workload's
+	// default.
 	Watchers int `json:"watchers,omitempty"`
-	// StalledWatchers is how many clients stall on every stream to the end of the run, and
-	// Flood how many writes they are to hold up once faults have healed.
+	// StalledWatchers is how many clients stall on every stream until the end of the
+	// run. Flood is how many writes follow after healing, to show whether stalled
+	// watchers delay them.
 	StalledWatchers int `json:"sleepers,omitempty"`
 	Flood           int `json:"flood,omitempty"`
-	// EventBytes is the size of a watch event on the wire; 0 lets each seed decide.
+	// EventBytes is the size of a watch event on the wire; 0 lets the seed decide.
 	EventBytes int `json:"eventBytes,omitempty"`
-	// Neighbour is how often another resource is written to, 0 for never.
+	// Neighbour is the interval of writes to another resource, 0 for none.
 	Neighbour time.Duration `json:"neighbour,omitempty"`
-	// MaxCount is how many faults of one kind a drawn plan has at most, 0 for
-	// the usual.
+	// MaxCount bounds the faults of one kind in a drawn plan, 0 for the default.
 	MaxCount int `json:"countMost,omitempty"`
-	// Schedule is how unkind the scheduler is; nil lets each seed decide.
+	// Schedule says how much the scheduler deviates; nil lets the seed decide.
 	Schedule *sim.Schedule `json:"schedule,omitempty"`
-	// ScheduleSeed is the seed that the schedule of a reduced run is drawn from,
-	// 0 if goroutines take turns as far as its tape says nothing else.
+	// ScheduleSeed draws the schedule of a reduced run where its tape says nothing; 0
+	// stands for the default schedule.
 	ScheduleSeed uint64 `json:"scheduleSeed,omitempty"`
-	// Kinds are the kinds of fault a plan is drawn from: nil for all, empty for
+	// Kinds are the kinds of fault that a plan is drawn from: nil for all, empty for
 	// none. Every puts each of them into the plan.
 	Kinds []string `json:"kinds"`
 	Every bool     `json:"every,omitempty"`
-	// Plan is the text of a plan to follow instead of one drawn from the seed.
+	// Plan is the text of a plan that replaces the one drawn from the seed.
 	Plan string `json:"plan,omitempty"`
-	// WindowEvents is how many events a cache's window holds; 0 leaves it to the cache.
+	// WindowEvents is the size of a cache's window in events; 0 leaves it to the cache.
 	WindowEvents int `json:"windowEvents,omitempty"`
-	// Cold has the run boot its cluster itself, under its own schedule, instead of
-	// beginning in one that has booted calmly.
+	// Cold makes the run boot its cluster under its own schedule instead of starting
+	// from a template.
 	Cold bool `json:"cold,omitempty"`
-	// Explore makes the run one that a search steers; nil for an ordinary one.
+	// Explore lets a search steer the run; nil for an ordinary one.
 	Explore *Exploration `json:"explore,omitempty"`
-	// Branches are where the schedule goes on by other seeds, in order.
+	// Branches are where the schedule continues from other seeds, in order.
 	Branches []Branch `json:"branches,omitempty"`
-	// Reduced says what is left of a run that was reduced, nil for a whole one.
+	// Reduced is what is left of a reduced run, nil for a whole one.
 	Reduced *Reduction `json:"reduced,omitempty"`
 }
 
-// Reduction is what is left of a run that was made smaller.
+// Reduction is what is left of a run that was shrunk.
 type Reduction struct {
-	// Guarantee is the broken one that was kept.
+	// Guarantee is the broken guarantee that was preserved.
 	Guarantee string `json:"guarantee"`
 	// Parts are what the clients still do.
 	Parts []workload.Part `json:"parts"`
 }
 
-// ErrSpec means that a spec describes no possible run.
+// ErrSpec means that a spec describes an impossible run.
 var ErrSpec = errors.New("impossible run")
 
-// Validate reports the first thing that makes a spec impossible.
+// Validate returns the first error that makes a spec impossible.
 func (s Spec) Validate() error {
 	switch {
 	case s.Members != 1 && s.Members != MaxMembers:
@@ -115,7 +115,7 @@ func (s Spec) Validate() error {
 	}
 	within := s.Duration
 	if s.Reduced != nil {
-		within = 0 // what is left of a run may end before its faults
+		within = 0 // a reduced run may end before its faults
 	}
 	if err := plan.Check(s.topology(), within); err != nil {
 		return faults.Locate(err, s.Plan)
@@ -127,7 +127,7 @@ func (s Spec) Validate() error {
 	return s.workload().Validate()
 }
 
-// workload is what the clients of the run do.
+// workload returns the configuration of the run's clients.
 func (s Spec) workload() workload.Config {
 	config := workload.DefaultConfig()
 	config.Duration, config.Operations = s.Duration, s.Operations
@@ -161,16 +161,16 @@ func (s Spec) topology() faults.Topology {
 	}
 }
 
-// QuietPhase is how long the quiet phase is.
+// QuietPhase returns the length of the quiet phase.
 func (s Spec) QuietPhase() time.Duration { return s.workload().Quiet }
 
-// faultsStart is when the first fault may begin: the caches are filled by then.
+// faultsStart is when the first fault may begin; by then the caches are initialised.
 const faultsStart = 3 * time.Second
 
-// maxCount is how many faults of one kind a drawn plan usually has at most.
+// maxCount is the default for the maximum number of faults of one kind in a drawn plan.
 const maxCount = 3
 
-// plan is the spec's own plan, or the one that its seed holds.
+// plan returns the spec's own plan, or the one drawn from its seed.
 func (s Spec) plan() (faults.Plan, error) {
 	if s.Plan != "" {
 		return faults.Parse(s.Plan)
@@ -188,8 +188,8 @@ func (s Spec) plan() (faults.Plan, error) {
 	})
 }
 
-// schedule is how unkind the scheduler is in this run. It differs from seed to
-// seed, because a bug that needs much of one thing often needs little of another.
+// schedule returns the schedule settings of the run. They differ between seeds, because
+// a bug that needs much of one kind of deviation often needs little of another.
 func (s Spec) schedule() sim.Schedule {
 	if s.steered() {
 		return sim.Schedule{}
@@ -200,7 +200,7 @@ func (s Spec) schedule() sim.Schedule {
 	return s.DrawnSchedule()
 }
 
-// DrawnSchedule is the schedule that the seed draws.
+// DrawnSchedule returns the schedule settings that the seed draws.
 func (s Spec) DrawnSchedule() sim.Schedule {
 	random := sim.Stream(s.Seed, "intensity")
 	schedule := sim.DefaultSchedule
@@ -211,7 +211,7 @@ func (s Spec) DrawnSchedule() sim.Schedule {
 	return schedule
 }
 
-// limits bound the run in proportion to its length.
+// limits returns the limits of the run, in proportion to its length.
 func (s Spec) limits() sim.Limits {
 	limits := sim.DefaultLimits
 	limits.Simulated = 3*s.Duration + 5*time.Minute
@@ -219,5 +219,5 @@ func (s Spec) limits() sim.Limits {
 	return limits
 }
 
-// Limits renders every limit in force for a banner.
+// Limits formats all limits of the run for a banner.
 func (s Spec) Limits() string { return s.limits().String() }

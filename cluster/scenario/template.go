@@ -11,38 +11,39 @@ import (
 	"github.com/watchsim/watchsim/sim/simnet"
 )
 
-// Template is what the boot of a run's cluster is a function of. Runs that have theirs in
-// common begin in copies of one world.
+// Template is everything that the boot of a run's cluster is a function of. Runs with
+// equal templates start in copies of one world.
 type Template struct {
 	Target  string
 	Members int
 	Servers int
-	// WindowEvents is that of a spec.
+	// WindowEvents is the spec's WindowEvents.
 	WindowEvents int
-	// Cold templates have booted nothing: their runs do so themselves.
+	// Cold templates do not boot a cluster; their runs do so themselves.
 	Cold bool
 }
 
-// Template is that of a run.
+// Template returns the run's template.
 func (s Spec) Template() Template {
 	return Template{Target: s.Target, Members: s.Members, Servers: s.Servers, WindowEvents: s.WindowEvents, Cold: s.Cold}
 }
 
-// templateSeed is the seed that every template boots by.
+// templateSeed is the seed that boots every template.
 const templateSeed = 1
 
-// templateLatency is what the network takes meanwhile.
+// templateLatency is the network's latency during the boot.
 var templateLatency = simnet.Latency{Min: 200 * time.Microsecond, Max: 400 * time.Microsecond}
 
-// Begin says which run begins in a world that has booted and stands still. It is called
-// by no goroutine of the simulation, and may copy the process first.
+// Begin returns the run to start in a booted, paused world. It is called outside the
+// simulation, and may copy the process first.
 type Begin func() (Spec, Options, error)
 
-// Execute boots a template under a calm schedule, and then runs what begin says. The error
-// is about a run that could not be started; a run that went wrong is in the result. log
-// takes what the cacher's libraries and etcd log, nil for nothing.
+// Execute boots a template under a calm schedule, and then executes the run that begin
+// returns. It returns an error if the run could not be started; failures of the run
+// itself are in the result. log takes the logs of etcd and the cacher's libraries; it
+// may be nil.
 //
-// A process does this once.
+// A process can call it only once.
 func Execute(template Template, made target.Target, log *sim.Logbook, begin Begin) (*Run, error) {
 	if logger, ok := made.(target.Logger); ok && log != nil {
 		logger.LogTo(log)
@@ -94,7 +95,7 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 	return r, nil
 }
 
-// started has the run begin that begin says.
+// started starts the run that begin returns.
 func started(world *sim.World, template Template, begin Begin) (*Run, error) {
 	spec, options, err := begin()
 	if err != nil {
@@ -108,7 +109,7 @@ func started(world *sim.World, template Template, begin Begin) (*Run, error) {
 		return nil, err
 	}
 	world.Begin(r.config(options))
-	r.Began = world.Progress().Now // unless the cluster is to boot first
+	r.Began = world.Progress().Now // unless the run boots the cluster itself
 	if options.Begun != nil {
 		options.Begun(world)
 	}

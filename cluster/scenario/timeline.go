@@ -8,8 +8,8 @@ import (
 	"github.com/watchsim/watchsim/traces/timeline"
 )
 
-// WriteTimeline draws a run that failed into its folder, for people. Whoever
-// wants to see another one asks `simrun timeline` for it.
+// WriteTimeline writes the timeline of a failed run into its folder. `simrun timeline`
+// draws those of other runs.
 func (r *Run) WriteTimeline(folder string, v Verdict) error {
 	if v.Outcome != linearizability.Failed {
 		return nil

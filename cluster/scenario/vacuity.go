@@ -8,21 +8,19 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 )
 
-// A verdict is worth what happened in its run. Each scenario of the catalogue
-// says what has to happen at least; a run that shows less is inconclusive. The
-// numbers are about half of the lowest that 300 seeds showed, so that they are
-// met by any seed that does what the scenario is for, and not by one that got
-// stuck. What one seed in ten lacks by chance, such as a 410, is demanded
-// nowhere but where the scenario is about it.
+// A verdict is worth only as much as what happened in its run. Each scenario of the
+// catalogue therefore sets minimum counts; a run below them is inconclusive. The
+// numbers are about half of the lowest seen in 300 seeds: any seed that does what the
+// scenario is for meets them, and a run that got stuck does not. What one seed in ten
+// lacks by chance, such as a 410, is required only where the scenario is about it.
 
-// minimum is what has to happen in a run that is none of the catalogue's.
+// minimum applies to runs of no scenario in the catalogue.
 var minimum = linearizability.Counts{Writes: 5, Gets: 1, Lists: 2, Streams: 3, Events: 10, Changes: 5}
 
-// minimum is what has to happen in a run of this spec: what its scenario says if
-// the spec is at least as large as the scenario, and otherwise like it. A plan
-// that was not drawn from the seed makes it another setting. A reduced run shows
-// one thing and need show nothing else. A release that was not built for what a
-// scenario demands is spared it.
+// minimum returns what must happen in a run of this spec: the scenario's minimum if the
+// spec is at least as large as the scenario and otherwise equal. A plan that was not
+// drawn from the seed makes it a different setting. A reduced run has no minimum. A
+// release is not required to do what it does not support.
 func (s Spec) minimum() linearizability.Counts {
 	wanted := s.minimumOfScenario()
 	if release, known := released.Find(s.Target); known && release.RareBookmarks {
@@ -59,8 +57,8 @@ func (s Spec) minimumOfScenario() linearizability.Counts {
 	return entry.minimum
 }
 
-// unaccounted says which planned faults neither fired nor were reported as not
-// fired, with the reason: none, unless the engine lost one.
+// unaccounted returns the planned faults that neither fired nor were reported as not
+// fired, with the reason. There are none unless the engine lost one.
 func (r *Run) unaccounted() []string {
 	var problems []string
 	if fired, not := len(r.Faults.Fired), len(r.Faults.NotFired); fired+not != r.planned {

@@ -71,8 +71,8 @@ func TestAScenarioThatIsChangedIsAnother(t *testing.T) {
 	}
 }
 
-// TestAVacuousRunIsInconclusive judges a run in which nothing happened, and in
-// which the engine lost one of two planned faults.
+// TestAVacuousRunIsInconclusive judges a run in which nothing happened and the engine
+// lost one of two planned faults.
 func TestAVacuousRunIsInconclusive(t *testing.T) {
 	spec, err := Named("minute")
 	require.NoError(t, err)

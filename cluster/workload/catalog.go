@@ -6,21 +6,21 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// catalog draws what requests are about: keys, objects, scopes and selectors
-// of one configuration.
+// catalog draws the subjects of requests from a configuration: keys, objects, scopes
+// and selectors.
 type catalog struct{ config Config }
 
 func pick[T any](random *rand.Rand, choices []T) T { return choices[random.IntN(len(choices))] }
 
-// oneIn is true once in n draws.
+// oneIn returns true once in n draws on average.
 func oneIn(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
 
 func (c catalog) key(random *rand.Rand) objectKey {
 	return objectKey{pick(random, c.config.Namespaces), pick(random, c.config.Names)}
 }
 
-// object draws labels and a node for a new state, so that an object enters and
-// leaves selectors as it changes.
+// object draws labels and a node for a new state, so that an object enters and leaves
+// selectors as it changes.
 func (c catalog) object(random *rand.Rand, key objectKey, value string) *model.Object {
 	object := &model.Object{Namespace: key.namespace, Name: key.name, Value: value}
 	for _, label := range c.config.Labels {

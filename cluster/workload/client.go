@@ -8,26 +8,26 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// client is what all kinds of clients have. It belongs to one goroutine.
+// client is the part that all kinds of clients share. It belongs to one goroutine.
 type client struct {
 	name      string
 	random    *rand.Rand
-	numbers   *numbers // what random reads from
+	numbers   *numbers // the source of random
 	catalog   catalog
 	knowledge *knowledge
 	servers   []*session
 	began     time.Time
 	part      *Part // the steps to take in a reduced workload, nil in a whole one
-	taken     *Part // those taken so far
+	taken     *Part // the steps taken so far
 
-	// alive ends with the run and cancels requests in flight; working ends when the run
-	// heals: clients that would disturb the quiet phase send no more requests then.
+	// alive ends with the run and cancels requests in flight. working ends when faults
+	// heal: clients that would disturb the quiet phase then send no more requests.
 	alive, working context.Context
 }
 
-// arrive waits for the client's time: half of the long-lived clients exist from the start,
-// when there is nothing to list yet, and half arrive within the first half of the run. It
-// returns false if the run ended first.
+// arrive waits until the client starts: half of the long-lived clients at once, when
+// there is nothing to list yet, and half within the first half of the run. It returns
+// false if the run ended first.
 func (c *client) arrive() bool {
 	if c.part != nil {
 		arrived := false
@@ -51,7 +51,7 @@ func (c *client) do(server *session, op *model.Operation, token string) (next st
 	return next
 }
 
-// listRequest is a list to be read to its last page.
+// listRequest describes a list that is read to its last page.
 type listRequest struct {
 	scope    model.Scope
 	selector model.Selector
@@ -60,10 +60,9 @@ type listRequest struct {
 	limit    int64
 }
 
-// list reads a list page by page. Before each further page, turn says from
-// which server, or nil to give up. It returns the last page asked for, which
-// is incomplete if it has an error or says that there is more, and how many
-// requests were made.
+// list reads a list page by page. Before each further page, turn returns the server to
+// ask, or nil to give up. list returns the number of requests and the last page
+// requested; the list is incomplete if that page has an error or a continue token.
 func (c *client) list(server *session, request listRequest, turn func() *session) (last *model.Operation, requests int) {
 	op := &model.Operation{
 		Kind: model.List, Scope: request.scope, Selector: request.selector,
@@ -75,7 +74,7 @@ func (c *client) list(server *session, request listRequest, turn func() *session
 		if server = turn(); server == nil {
 			break
 		}
-		// The token carries the resourceVersion; naming one as well is invalid.
+		// The token carries the resourceVersion; setting one as well is invalid.
 		op = &model.Operation{
 			Kind: model.List, Scope: request.scope, Selector: request.selector,
 			RV: model.RVUnset, Limit: request.limit, Continues: op.ID,

@@ -13,8 +13,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// solitary runs a workload in which every client has a store of its own, so
-// that no client's responses depend on another.
+// solitary runs a workload in which every client has its own store, so that no client's
+// responses depend on another.
 func solitary(t *testing.T, config Config, random func(string) *rand.Rand) (history model.History) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,8 +43,8 @@ func solitary(t *testing.T, config Config, random func(string) *rand.Rand) (hist
 	return history
 }
 
-// requestsOf are what a client asked for and when, without the IDs, which all
-// clients draw from one sequence.
+// requestsOf returns what a client requested and when, without the IDs, which all
+// clients take from one sequence.
 func requestsOf(history *model.History, client string) (requests []any) {
 	for _, step := range stepsOf(history, client) {
 		if op := step.operation; op != nil {

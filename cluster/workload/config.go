@@ -7,65 +7,64 @@ import (
 	"time"
 )
 
-// Config says how many clients there are, what they work on, and for how long.
-// Start from [DefaultConfig].
+// Config defines the clients, the objects they use and the length of a run. Start from
+// [DefaultConfig].
 type Config struct {
-	// Duration is the simulated length of a run, Quiet the part at its end in which nobody
+	// Duration is the simulated length of a run. Quiet is its final part, in which nobody
 	// writes and liveness is checked.
 	Duration, Quiet time.Duration
 
-	// Writing is how long clients write; 0 means until faults have healed, and the final
-	// writer's last writes follow. A cache that re-establishes its watch later gets no
-	// events.
+	// Writing is how long clients write; 0 means until faults have healed, followed by
+	// the final writer's last writes. A cache that re-establishes its watch after the
+	// last write gets no events.
 	Writing time.Duration
 
-	// Operations is how many requests the writers and readers make together.
-	// Lists of reflectors, watchers and informers come on top.
+	// Operations is how many requests the writers and readers make together. Lists of
+	// reflectors, watchers and informers come on top.
 	Operations int
 
 	// The number of clients of each kind.
 	Writers, Readers, Reflectors, Watchers, Informers int
 
-	// StalledWatchers is the number of clients that open one stream after the other and
-	// stop reading each after a few events, to the end of the run: healing does
-	// not wake them.
+	// StalledWatchers is the number of clients that open one stream after another and
+	// stop reading each after a few events. Unlike other consumers, they do not resume
+	// when faults heal.
 	StalledWatchers int
 
-	// Flood is how many writes follow once faults have healed and FloodAfter has passed,
-	// one every FloodPause at most. They show whether stalled watchers delay other clients
-	// while nothing else is wrong.
+	// Flood is how many writes follow FloodAfter after faults have healed, at least
+	// FloodPause apart. They show whether stalled watchers delay other clients when
+	// nothing else is wrong.
 	Flood                  int
 	FloodAfter, FloodPause time.Duration
 
-	// Namespaces, Names, Nodes and Labels are what objects are made of. Every
-	// name exists in every namespace; few names make for contention.
+	// Namespaces, Names, Nodes and Labels are what objects are made of. Every name
+	// exists in every namespace; fewer names mean more contention.
 	Namespaces, Names, Nodes []string
 	Labels                   []Label
 
-	// Bursts is how many instants of a run draw the requests of several clients
-	// together, so that they race.
+	// Bursts is how many times in a run several clients send requests at once, so that
+	// they race.
 	Bursts int
 
-	// OperationTimeout is how long a client waits for a response, and for a
-	// watch to open.
+	// OperationTimeout is how long a client waits for a response or for a watch to
+	// open.
 	OperationTimeout time.Duration
 
-	// MaxStream is how long a client keeps a stream that it means to cancel, at most.
+	// MaxStream bounds how long a client keeps a stream that it is going to cancel.
 	MaxStream time.Duration
 
-	// PlainLists is for API servers that know no streaming lists: no client asks
-	// for one.
+	// PlainLists disables streaming lists, for API servers that do not support them.
 	PlainLists bool
 
-	// Script is what clients do, line by line; they come on top of all others.
+	// Script is what scripted clients do, line by line; they come on top of all others.
 	Script []ScriptLine
 
-	// Parts are what is left of a workload that was reduced; nil is all of it, and
-	// clients without a part do nothing.
+	// Parts are what is left of a reduced workload; clients without a part do nothing.
+	// Nil is the whole workload.
 	Parts []Part
 
-	// BackoffFirst and MaxBackoff bound how long a client waits after a
-	// failure; the wait doubles in between.
+	// BackoffFirst and MaxBackoff bound how long a client waits after a failure; the
+	// wait doubles each time.
 	BackoffFirst, MaxBackoff time.Duration
 }
 
@@ -77,16 +76,16 @@ type Label struct {
 
 // The bounds of a workload that no run needs to change.
 const (
-	// maxLastWrites is how long the final writer tries to get its writes through,
-	// and then again how long it tries to read them back.
+	// maxLastWrites is how long the final writer tries to write, and then how long it
+	// tries to read the writes back.
 	maxLastWrites = 10 * time.Second
-	// maxStop is how long Stop waits for clients whose calls were cancelled.
+	// maxStop is how long Stop waits for clients after cancelling their calls.
 	maxStop = 10 * time.Second
-	// maxConverge is how long Converge waits for informers, and convergePause how
-	// often it looks.
+	// maxConverge is how long Converge waits for informers; convergePause is its
+	// polling interval.
 	maxConverge   = 3 * time.Minute
 	convergePause = 500 * time.Millisecond
-	// convergeSettle is longer than a goroutine is ever stalled.
+	// convergeSettle is longer than any stall of a goroutine.
 	convergeSettle = 5 * time.Second
 	// maxRemember is how many resourceVersions a client remembers.
 	maxRemember = 32
@@ -94,7 +93,7 @@ const (
 	maxPages = 64
 )
 
-// DefaultConfig is a run of 60 simulated seconds with about 200 operations.
+// DefaultConfig returns a run of 60 simulated seconds with about 200 operations.
 func DefaultConfig() Config {
 	return Config{
 		Duration:   60 * time.Second,
@@ -125,7 +124,7 @@ func DefaultConfig() Config {
 // Active returns how long writers and readers work: the run without its quiet phase.
 func (c Config) Active() time.Duration { return c.Duration - c.Quiet }
 
-// writing is how long writers work.
+// writing returns how long writers work.
 func (c Config) writing() time.Duration {
 	if c.Writing > 0 {
 		return c.Writing
@@ -133,7 +132,7 @@ func (c Config) writing() time.Duration {
 	return c.Active()
 }
 
-// maxFlood is how long the flood can take, with requests that time out.
+// maxFlood returns how long the flood can take if requests time out.
 func (c Config) maxFlood() time.Duration {
 	if c.Flood == 0 {
 		return 0
@@ -141,7 +140,7 @@ func (c Config) maxFlood() time.Duration {
 	return c.FloodAfter + time.Duration(c.Flood)*(c.FloodPause+c.OperationTimeout)
 }
 
-// Validate reports everything that makes a Config unusable.
+// Validate returns all errors of a Config.
 func (c Config) Validate() error {
 	var problems []error
 	expect := func(ok bool, format string, arguments ...any) {
@@ -178,7 +177,7 @@ func (c Config) Clients() []string {
 		clientNames("sleeper", c.StalledWatchers), c.scriptedOnly(), []string{FinalWriter})
 }
 
-// Consumers returns the names of the clients that read streams, in a fixed order: those
+// Consumers returns, in a fixed order, the names of the clients that read streams and
 // that a fault can slow down or stall.
 func (c Config) Consumers() []string {
 	return slices.Concat(
@@ -186,8 +185,8 @@ func (c Config) Consumers() []string {
 		c.scripted(true))
 }
 
-// FinalWriter is the client that makes the last writes. Its name is also that of its
-// random stream, so that another name would change every run.
+// FinalWriter is the client that makes the last writes. It also names the client's
+// random stream; renaming it would change every run.
 const FinalWriter = "closer"
 
 func clientName(kind string, index int) string { return fmt.Sprintf("%s-%d", kind, index) }

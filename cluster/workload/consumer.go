@@ -12,16 +12,16 @@ const (
 	Fast      = "fast"
 	Slow      = "slow"
 	Hiccuping = "hiccuping"
-	// Stalled is a consumer that stops reading for ever. Only a stream that was
-	// opened with this pace stays stalled when the run heals.
+	// Stalled is a consumer that stops reading for ever. When faults heal, only a
+	// stream that was opened with this pace stays stalled.
 	Stalled = "stalled"
 )
 
-// pace is how a consumer reads: its name and what the name leaves open.
+// pace describes how a consumer reads: the name and its parameters.
 type pace struct {
 	name string
-	// delay is how long a slow consumer takes for each event, and the length of
-	// a hiccup.
+	// delay is how long a slow consumer takes for each event, and the length of a
+	// hiccup.
 	delay time.Duration
 	// every is the mean number of events between two hiccups.
 	every int
@@ -29,7 +29,7 @@ type pace struct {
 	after int
 }
 
-// The range of paces that are drawn.
+// The bounds of paces that are drawn.
 const (
 	maxSlowDelay   = 400 * time.Millisecond
 	maxHiccupDelay = 8 * time.Second
@@ -60,16 +60,16 @@ func drawStalledPace(random *rand.Rand) pace {
 	return pace{name: Stalled, after: random.IntN(maxStallAfter)}
 }
 
-// consumer decides how long its client waits before each event. Its own pace is drawn; a
-// fault may force another one, and healing restores it. The lock guards all fields;
-// changing the pace wakes the client by closing changed.
+// consumer decides how long its client waits before each event. Its own pace is drawn;
+// a fault may force another one until it heals. The lock guards all fields; a change of
+// pace closes changed to wake the client.
 type consumer struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	own     pace
 	forced  *pace
 	healed  bool
-	read    int // events read at the present own pace
+	read    int // events read at its own pace
 	changed chan struct{}
 }
 
@@ -77,8 +77,8 @@ func newConsumer(random *rand.Rand) *consumer {
 	return &consumer{random: random, own: pace{name: Fast}, changed: make(chan struct{})}
 }
 
-// begin starts a stream at the given pace and returns the pace's name. Once
-// the run has healed every new stream is read fast.
+// begin starts a stream at the given pace and returns the pace's name. Once faults have
+// healed, every new stream is read fast.
 func (c *consumer) begin(own pace) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,11 +92,11 @@ func (c *consumer) begin(own pace) string {
 // force imposes a pace until release or heal.
 func (c *consumer) force(forced pace) { c.change(func() { c.forced = &forced }) }
 
-// release takes a forced pace back.
+// release ends a forced pace.
 func (c *consumer) release() { c.change(func() { c.forced = nil }) }
 
-// heal lets the client read as fast as it can from now on, unless the stream
-// it reads is one that stalls for ever.
+// heal makes the client read as fast as it can from now on, except on a stream that
+// stalls for ever.
 func (c *consumer) heal() {
 	c.change(func() {
 		c.forced, c.healed = nil, true

@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// paused is how long a consumer dawdles before one event.
+// paused returns how long a consumer waits before one event.
 func paused(c *consumer) time.Duration {
 	began := time.Now()
 	c.pause(context.Background())
@@ -100,7 +100,8 @@ func TestConsumersAreSetByName(t *testing.T) {
 	var slow, healed int
 	for _, stream := range history.Streams {
 		for i, event := range stream.Events {
-			// An event that was awaited when the stall began still arrives.
+			// An event that the client was already waiting for when the stall began
+			// still arrives.
 			require.True(t, event.Time <= int64(time.Second) || event.Time >= int64(20*time.Second) || i == 0,
 				"%s read at %v", stream.Client, time.Duration(event.Time))
 			switch {

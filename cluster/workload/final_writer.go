@@ -10,9 +10,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// finalWriter makes the last writes of a run after faults have healed, preceded by a flood
-// if the config has one, so that there is something to deliver in the quiet phase, and
-// reads them back from every server.
+// finalWriter makes the last writes of a run after faults have healed, so that there is
+// something to deliver in the quiet phase, and reads them back from every server. A
+// flood precedes them if the config has one.
 type finalWriter struct {
 	writer
 	backoff backoff
@@ -20,9 +20,9 @@ type finalWriter struct {
 	last map[string]int64
 }
 
-// due begins a step of the final writer: first come the writes of the flood, then the
-// last writes and then the lists. It returns false if the final writer's part lacks it.
-// The time is that of a whole workload.
+// due begins a step of the final writer: the writes of the flood come first, then the
+// last writes, then the lists. It returns false if the final writer's part does not
+// contain the step. at is the time of the step in a whole workload.
 func (c *finalWriter) due(number int, at time.Duration) bool {
 	if c.part == nil {
 		c.note(Step{Number: number, At: at, Draws: c.numbers.drawn})
@@ -37,8 +37,8 @@ func (c *finalWriter) due(number int, at time.Duration) bool {
 	return true
 }
 
-// flood writes to one object after the other and ignores failures: nobody waits for these
-// writes.
+// flood writes to one object after another and ignores failures, because nobody waits
+// for these writes.
 func (c *finalWriter) flood() {
 	config, whole := c.catalog.config, c.part == nil
 	if config.Flood == 0 || whole && !sleep(c.alive, config.FloodAfter) {
@@ -55,10 +55,9 @@ func (c *finalWriter) flood() {
 	}
 }
 
-// finish writes once to every namespace and then lists from every server. It
-// tries each until it succeeds, and reports what did not within its time. Its
-// steps follow one upon the other, however long the flood took. Where nobody is to
-// write any more it only lists.
+// finish writes once to every namespace and then lists from every server. It retries
+// each step until it succeeds, and returns an error for those that did not in time. The
+// steps are timed from the end of the flood. Where writing has ended, it only lists.
 func (c *finalWriter) finish() error {
 	config, names := c.catalog.config, c.catalog.config.Names
 	var problems []error
@@ -90,7 +89,7 @@ func (c *finalWriter) finish() error {
 	return errors.Join(problems...)
 }
 
-// within does a step whose requests end, answered or not, when its time is up.
+// within runs a step and cancels its requests when the time is up.
 func (c *finalWriter) within(most time.Duration, step func()) {
 	alive := c.alive
 	ctx, cancel := context.WithTimeout(alive, most)
@@ -123,7 +122,7 @@ func (c *finalWriter) listAll(server *session) bool {
 	return op.Err == model.OK
 }
 
-// retry tries until it works or the time of the step is up.
+// retry calls try until it succeeds or the time of the step is up.
 func (c *finalWriter) retry(try func() bool) bool {
 	for c.alive.Err() == nil {
 		if try() {

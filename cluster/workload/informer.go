@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// informer is one of the target's real client-go informers. It reaches its
-// server through an observer, so that what it asks and sees is in the history.
+// informer is one of the target's real client-go informers. It reaches its server
+// through an observer, which records what it requests and sees.
 type informer struct {
 	name   string
 	server string
@@ -19,7 +19,7 @@ type informer struct {
 	inner  target.Informer
 }
 
-// result is what the informer holds in the end, in order of namespace and name.
+// result returns the informer's final contents, in order of namespace and name.
 func (i *informer) result() model.Informer {
 	objects := slices.Clone(i.inner.Objects())
 	slices.SortFunc(objects, func(a, b model.Object) int {
@@ -31,10 +31,10 @@ func (i *informer) result() model.Informer {
 	}
 }
 
-// observer records the requests of an informer. The informer does not say what
-// a request continues from, so the observer works it out: it remembers which
-// list gave which continue token, and the last list and stream. The lock
-// guards that memory; client-go may list in a goroutine of its own.
+// observer records the requests of an informer. The informer does not say what a
+// request continues, so the observer works it out: it remembers which list returned
+// which continue token, and the last list and stream. The lock guards that memory,
+// because client-go may list in a separate goroutine.
 type observer struct {
 	session  *session
 	consumer *consumer
@@ -89,7 +89,7 @@ func (o *observer) Watch(ctx context.Context, stream *model.Stream) target.Watch
 	return &observedWatch{watch: opened, observer: o, id: stream.ID}
 }
 
-// observedWatch notes the last RV its stream brought.
+// observedWatch remembers the last RV that its stream delivered.
 type observedWatch struct {
 	*watch
 	observer *observer

@@ -12,8 +12,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// canned answers the first list with a continue token, and every other one
-// with none; both are at RV 5.
+// canned answers the first list with a continue token and every other one without; both
+// are at RV 5.
 type canned struct{ *scripted }
 
 func (c canned) Do(_ context.Context, op *model.Operation, token string) string {

@@ -7,18 +7,18 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// maxFuture is how far beyond the newest resourceVersion it knows a client
-// asks for one that does not exist yet.
+// maxFuture is how far beyond its newest known RV a client requests one that does not
+// exist yet.
 const maxFuture = 5
 
 // objectKey names an object.
 type objectKey struct{ namespace, name string }
 
-// knowledge is what one client has learned from the responses it got, and from
-// nothing else: the source of stale preconditions and of plausible RVs.
+// knowledge is what one client has learned from its own responses only. It is the
+// source of stale preconditions and plausible RVs.
 type knowledge struct {
 	objects map[objectKey]model.Object
-	rvs     []int64 // the latest maxRemember seen, ascending, without repetition
+	rvs     []int64 // the latest maxRemember RVs seen, ascending, without duplicates
 }
 
 func newKnowledge() *knowledge { return &knowledge{objects: map[objectKey]model.Object{}} }
@@ -62,12 +62,12 @@ func (k *knowledge) seeOperation(op *model.Operation) {
 	case model.NotFound:
 		delete(k.objects, key)
 	case model.AlreadyExists, model.Conflict:
-		// It exists, in a state the client has not seen.
+		// The object exists, in a state that the client has not seen.
 		k.objects[key] = model.Object{Namespace: key.namespace, Name: key.name}
 	}
 }
 
-// newest is the highest RV seen, 0 if none.
+// newest returns the highest RV seen, 0 if none.
 func (k *knowledge) newest() int64 {
 	if len(k.rvs) == 0 {
 		return 0
@@ -83,7 +83,7 @@ func (k *knowledge) recent(random *rand.Rand) int64 {
 	return k.rvs[len(k.rvs)-1-random.IntN(min(4, len(k.rvs)))]
 }
 
-// old draws any of the RVs remembered, 0 if there is none.
+// old draws any of the remembered RVs, 0 if there is none.
 func (k *knowledge) old(random *rand.Rand) int64 {
 	if len(k.rvs) == 0 {
 		return 0
@@ -91,8 +91,8 @@ func (k *knowledge) old(random *rand.Rand) int64 {
 	return k.rvs[random.IntN(len(k.rvs))]
 }
 
-// future draws an RV slightly above all seen. By the time it is used it may
-// exist already, which is part of the point.
+// future draws an RV slightly above all seen. By the time it is used it may exist,
+// which is intended.
 func (k *knowledge) future(random *rand.Rand) int64 {
 	return k.newest() + 1 + random.Int64N(maxFuture)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// mirror stands in for a client-go informer: a list, and then a watch from it.
+// mirror stands in for a client-go informer: it lists, and then watches from the list.
 type mirror struct {
 	api     target.API
 	scope   model.Scope

@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Three views of the specification must agree: the store that obeys it, the
-// clients that record it and the oracle that judges it.
+// Three implementations of the specification must agree: the store that obeys it, the
+// clients that record it and the oracle that checks it.
 func TestTheHistoryOfACorrectStorePassesTheOracle(t *testing.T) {
 	judge := linearizability.DefaultConfig()
 	judge.Window = window

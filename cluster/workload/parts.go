@@ -10,38 +10,38 @@ import (
 	"time"
 )
 
-// What a client does comes in steps: a change of a writer, a read of a reader, a
-// stream of a watcher, a write or list of the final writer, and the arrival of a
-// reflector or informer, which stays from then on. Every workload notes the steps
-// it takes. A reduced workload takes some of those that a whole one has noted.
+// A client works in steps: a change of a writer, a read of a reader, a stream of a
+// watcher, a write or list of the final writer, or the arrival of a reflector or
+// informer, which then stays. Every workload records the steps it takes. A reduced
+// workload takes a subset of the steps of a whole one.
 //
-// A step knows how far its client's random numbers had been used up before it.
-// It therefore draws the same whether the steps before it are taken or not, and
-// asks for the same as far as that is drawn and not learned from responses.
+// A step records how many random numbers its client had drawn before it. It therefore
+// draws the same numbers whether or not the steps before it are taken, and makes the
+// same requests except for what depends on responses.
 
 // Part is what one client does in a reduced workload.
 type Part struct {
 	Client string `json:"client"`
 	// Steps are in order.
 	Steps []Step `json:"steps"`
-	// Waits is the time of the step that the client was waiting for when it was told
-	// to end, and 0 if there was none. A client without steps has waited for its first.
+	// Waits is the time of the step that the client was waiting for when the run ended,
+	// and 0 if there was none. A client without steps was waiting for its first.
 	Waits time.Duration `json:"waits,omitempty"`
 }
 
 // Step is one thing that a client does.
 type Step struct {
-	// Number counts the steps of the client in the whole workload, from 1. A
-	// request that used up the time of another leaves a gap.
+	// Number counts the steps of the client in the whole workload, from 1. Numbers are
+	// skipped where a step took several requests.
 	Number int `json:"number"`
-	// At is when the step begins unless the one before takes longer: since the
-	// start of the run, and for the final writer since it began.
+	// At is when the step begins unless the one before takes longer, as the time since
+	// the start of the run, or since the final writer's own start.
 	At time.Duration `json:"at"`
 	// Draws is how many random numbers the client had drawn before the step.
 	Draws int `json:"draws"`
 }
 
-// String is the part as a line of a report.
+// String formats the part as one line of a report.
 func (p Part) String() string {
 	var steps []string
 	for _, step := range p.Steps {
@@ -50,13 +50,13 @@ func (p Part) String() string {
 	return p.Client + ": " + strings.Join(steps, ", ")
 }
 
-// maxDraws bounds the random numbers that a step passes over. A client of the
-// longest run draws far fewer.
+// maxDraws bounds the random numbers that a step can skip. A client of the longest run
+// draws far fewer.
 const maxDraws = 1 << 24
 
-// validateParts reports the first thing that makes parts unusable. Like everything
-// here it does without maps: each draws from the random numbers of the run that it
-// is made in, and a whole run is to draw what it always drew.
+// validateParts returns the first error that makes parts unusable. Like everything in
+// this file it avoids maps: creating one draws from the run's random numbers, which
+// would change whole runs.
 func (c Config) validateParts() error {
 	known := c.Clients()
 	for index, part := range c.Parts {
@@ -82,8 +82,8 @@ func (c Config) validateParts() error {
 	return nil
 }
 
-// part is what a client is to do. It returns false if it is to do nothing; nil
-// means everything.
+// part returns what a client is to do; nil means everything. It returns false if the
+// client does nothing.
 func (c Config) part(client string) (part *Part, ok bool) {
 	if c.Parts == nil {
 		return nil, true
@@ -95,7 +95,7 @@ func (c Config) part(client string) (part *Part, ok bool) {
 	return &c.Parts[i], true
 }
 
-// present are the indices of the clients of one kind that have a part.
+// present returns the indices of the clients of one kind that have a part.
 func (c Config) present(kind string, count int) []int {
 	var present []int
 	for i := range count {
@@ -106,7 +106,7 @@ func (c Config) present(kind string, count int) []int {
 	return present
 }
 
-// Parts returns the steps that all clients have taken, in order of the
+// Parts returns the steps that each client has taken, in the order of the
 // configuration. Call it after Stop.
 func (w *Workload) Parts() []Part {
 	parts := make([]Part, 0, len(w.parts))
@@ -122,8 +122,8 @@ func (w *Workload) Parts() []Part {
 	return parts
 }
 
-// begin waits for the time of a step and notes it. It returns false if ctx was
-// done first.
+// begin waits for the time of a step and records it. It returns false if ctx was done
+// first.
 func (c *client) begin(ctx context.Context, number int, at time.Duration) bool {
 	draws := c.numbers.drawn
 	c.taken.Waits = at
@@ -136,8 +136,8 @@ func (c *client) begin(ctx context.Context, number int, at time.Duration) bool {
 
 func (c *client) note(step Step) { c.taken.Steps, c.taken.Waits = append(c.taken.Steps, step), 0 }
 
-// takePart takes the steps of the client's part, one after the other, until ctx
-// is done. It then waits as the client of the whole workload did.
+// takePart takes the steps of the client's part, one after another, until ctx is done.
+// It then waits as long as the client of the whole workload did.
 func (c *client) takePart(ctx context.Context, take func(Step)) {
 	for _, step := range c.part.Steps {
 		c.numbers.seek(step.Draws)
@@ -152,7 +152,7 @@ func (c *client) takePart(ctx context.Context, take func(Step)) {
 	}
 }
 
-// numbers is a client's random stream. It knows how much of it was used.
+// numbers is a client's random stream that counts the numbers drawn.
 type numbers struct {
 	open  func() *rand.Rand
 	rest  *rand.Rand
@@ -167,7 +167,7 @@ func (n *numbers) Uint64() uint64 {
 	return n.rest.Uint64()
 }
 
-// seek goes on after the first so many numbers of the stream.
+// seek moves to the position in the stream after the given number of draws.
 func (n *numbers) seek(drawn int) {
 	n.rest, n.drawn = n.open(), drawn
 	for range drawn {

@@ -17,8 +17,8 @@ func crowded() Config {
 	return config
 }
 
-// notes plays a run over a store that nothing disturbs and returns what was
-// recorded, with the steps that were taken.
+// notes executes a run over a store without faults and returns its history and the
+// steps taken.
 func notes(t *testing.T, seed uint64, config Config) (history model.History, parts []Part) {
 	t.Helper()
 	w, history := play(t, seed, config, nil)
@@ -26,19 +26,18 @@ func notes(t *testing.T, seed uint64, config Config) (history model.History, par
 }
 
 func TestAllPartsTogetherAreTheWholeRun(t *testing.T) {
-	// The stock scheduler leaves open who comes first at one instant, so that now
-	// and then a run differs when it is repeated. Two whole histories are not the
-	// same by chance.
+	// Go's scheduler decides who comes first at one instant, so a repeated run differs
+	// now and then. Two whole histories are not equal by chance.
 	const attempts = 10
 	for seed := range uint64(5) {
 		same := false
 		for range attempts {
 			config := crowded()
-			config.Flood = 0 // the pause after the last of its writes belongs to no step
+			config.Flood = 0 // the pause after its last write belongs to no step
 			whole, parts := notes(t, seed, config)
 			require.Len(t, parts, len(config.Clients()), "everybody has a part")
 
-			// What a whole run draws for as long as it works must not matter any more.
+			// Settings that only affect what a whole run draws must no longer matter.
 			config.Parts, config.Operations, config.Bursts = parts, 0, 1
 			again, partsAgain := notes(t, seed, config)
 			if same = reflect.DeepEqual(whole, again) && reflect.DeepEqual(parts, partsAgain); same {
@@ -49,7 +48,7 @@ func TestAllPartsTogetherAreTheWholeRun(t *testing.T) {
 	}
 }
 
-// asked is what a client asks for as far as it is drawn, by the time of the call.
+// asked returns what a client requested, as far as it is drawn, by time of the call.
 func asked(history model.History, client string) map[int64]string {
 	requests := map[int64]string{}
 	for _, op := range history.Operations {
@@ -87,7 +86,7 @@ func TestAStepAsksForTheSameWithoutTheOthers(t *testing.T) {
 		}
 	}
 	require.Greater(t, compared, 60)
-	// Some steps turn out another way, because the client knows less then.
+	// Some steps have other outcomes, because the client knows less.
 	require.GreaterOrEqual(t, same*10, compared*8, "%d of %d", same, compared)
 }
 

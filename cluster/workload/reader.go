@@ -10,9 +10,8 @@ import (
 const (
 	// maxPageLimit is the largest limit a paging reader asks for.
 	maxPageLimit = 5
-	// maxPageThink is how long it usually takes between two pages, and
-	// maxPageDawdle how long once in a while: long enough for a compaction to
-	// take the rest of the list away.
+	// maxPageThink is the usual maximum time between two pages; maxPageDawdle is the
+	// occasional maximum, long enough for a compaction to expire the continue token.
 	maxPageThink  = 100 * time.Millisecond
 	maxPageDawdle = 4 * time.Second
 )
@@ -51,8 +50,7 @@ func (r *reader) get(server *session) int {
 	return 1
 }
 
-// drawList draws a list. Where nothing is known yet that an RV could be taken
-// from, the RV is 0.
+// drawList draws a list. If the client knows no RV yet, the RV is 0.
 func (r *reader) drawList() listRequest {
 	request := listRequest{
 		scope: r.catalog.scope(r.random), selector: r.catalog.selector(r.random), rv: model.RVUnset,
@@ -80,7 +78,7 @@ func (r *reader) drawList() listRequest {
 	return request
 }
 
-// exactly is the match for an exact list; at RV 0, Exact would be invalid.
+// exactly returns the match for an exact list; Exact is invalid at RV 0.
 func exactly(rv int64) model.Match {
 	if rv == 0 {
 		return model.MatchUnset
@@ -88,8 +86,8 @@ func exactly(rv int64) model.Match {
 	return model.MatchExact
 }
 
-// turnPage takes its time between pages and sometimes goes on at another server,
-// which must honour the same token.
+// turnPage waits between pages and sometimes continues on another server, which must
+// honour the same token.
 func (r *reader) turnPage(server *session) func() *session {
 	return func() *session {
 		think := maxPageThink

@@ -7,9 +7,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// recorder collects what the clients did and saw. Operations and streams share
-// one sequence of IDs, given out in order of Call. Once frozen it changes no
-// more: what was under way then stays pending.
+// recorder collects what the clients did and saw. Operations and streams share one
+// sequence of IDs, in order of Call. Once it is frozen, requests in flight stay
+// pending.
 type recorder struct {
 	began time.Time
 
@@ -23,7 +23,7 @@ type recorder struct {
 
 func newRecorder(began time.Time) *recorder { return &recorder{began: began} }
 
-// now is simulated nanoseconds since the run began.
+// now returns the simulated time since the start of the run, in nanoseconds.
 func (r *recorder) now() int64 { return int64(time.Since(r.began)) }
 
 // beginOperation gives op an ID and a Call, and keeps a pending copy of it.
@@ -40,7 +40,7 @@ func (r *recorder) beginOperation(op *model.Operation) (record *model.Operation)
 	return record
 }
 
-// endOperation replaces the pending copy by op, which has its response.
+// endOperation replaces the pending copy with op, which has its response.
 func (r *recorder) endOperation(record, op *model.Operation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *recorder) beginStream(stream *model.Stream) (record *model.Stream) {
 	return record
 }
 
-// openStream records that the watch was opened, or why it could not be.
+// openStream records that the watch was opened, or why it failed.
 func (r *recorder) openStream(record, stream *model.Stream) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +78,8 @@ func (r *recorder) openStream(record, stream *model.Stream) {
 	}
 }
 
-// event records one event. It reports false if the stream has been closed by
-// then: the client must not act on an event that the history lacks.
+// event records one event. It returns false if the stream is closed already: the client
+// must not act on an event that is missing from the history.
 func (r *recorder) event(record *model.Stream, event *model.Event) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +91,7 @@ func (r *recorder) event(record *model.Stream, event *model.Event) bool {
 	return true
 }
 
-// closeStream records the end of a stream; the first reason given stands.
+// closeStream records the end of a stream; later reasons are ignored.
 func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,10 +101,12 @@ func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
 	record.Closed, record.Reason = r.now(), reason
 }
 
-// UnderWay reports whether pages of lists, and watches that are opened, are under way.
+// UnderWay reports whether requests for pages of lists, or for opening watches, are in
+// flight.
 type UnderWay struct{ Pages, Opening bool }
 
-// underWay waits for nothing: nothing is known while something is being recorded.
+// underWay does not wait for the lock: it returns nothing while something is being
+// recorded.
 func (r *recorder) underWay() (newest int64, waiting map[string]UnderWay) {
 	waiting = map[string]UnderWay{}
 	if !r.mu.TryLock() {

@@ -6,10 +6,10 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// reflector follows the list-watch protocol as client-go's Reflector does: it
-// lists, watches from the list's RV with bookmarks, resumes from the last RV
-// it saw when a stream ends, and lists again when that RV has expired. It may
-// instead begin with a streaming list (sendInitialEvents).
+// reflector follows the list-watch protocol of client-go's Reflector: it lists, watches
+// from the list's RV with bookmarks, resumes from the last RV it saw when a stream
+// ends, and relists when that RV has expired. It may instead begin with a streaming
+// list (sendInitialEvents).
 type reflector struct {
 	client
 	consumer *consumer
@@ -17,25 +17,25 @@ type reflector struct {
 	backoff  backoff
 
 	server *session
-	// roams reports whether it may go to another server after a failure, as behind a
-	// load balancer. Only one that stays may expect never to go back in time.
+	// roams says whether it may switch servers after a failure, as behind a load
+	// balancer. Only one that does not may expect never to go back in time.
 	roams bool
-	// streams reports whether it begins with a streaming list.
+	// streams says whether it begins with a streaming list.
 	streams  bool
 	scope    model.Scope
 	selector model.Selector
 	limit    int64
 
-	// rv is the last RV seen, 0 before the first list. unavailable reports whether
-	// the server could not serve a list at rv, so that the next one must be a
-	// most-recent one.
+	// rv is the last RV seen, 0 before the first list. unavailable says whether the
+	// server could not serve a list at rv, so that the next list must be the most
+	// recent.
 	rv          int64
 	unavailable bool
-	// lastList and lastStream are the IDs of what the next stream resumes.
+	// lastList and lastStream are the IDs of what the next stream continues.
 	lastList, lastStream int
 }
 
-// drawHabits draws what stays the same for a reflector's whole life.
+// drawHabits draws what stays the same for a reflector's lifetime.
 func (f *reflector) drawHabits() {
 	f.pace = drawPace(f.random, false)
 	f.server = f.anyServer()
@@ -65,8 +65,7 @@ func (f *reflector) run() {
 	}
 }
 
-// fail backs off, and may turn to another server. It returns false when the run
-// is over.
+// fail backs off, and may switch servers. It returns false when the run is over.
 func (f *reflector) fail() bool {
 	if f.roams {
 		f.server = f.anyServer()
@@ -81,8 +80,8 @@ func (f *reflector) listAll() bool {
 	case f.unavailable:
 		request.rv = model.RVUnset
 	case f.rv > 0:
-		// Not going back in time needs an RV at least as new as the last one.
-		// With a limit, the RV must be matched by name, or it means an exact one.
+		// To avoid going back in time the RV must be at least the last one seen. With a
+		// limit, the match must be explicit, because the default is then Exact.
 		request.match = model.MatchNotOlderThan
 	}
 	last, _ := f.list(f.server, request, func() *session {
@@ -105,8 +104,8 @@ func (f *reflector) listAll() bool {
 	return false
 }
 
-// streamList begins with a stream that brings the state first. Once the state
-// is complete the same stream goes on as a watch.
+// streamList opens a stream that delivers the initial state first and continues as a
+// watch.
 func (f *reflector) streamList() bool {
 	request := model.Stream{RV: f.rv, Bookmarks: true, InitialEvents: true}
 	if f.rv == 0 || f.unavailable {
@@ -116,15 +115,13 @@ func (f *reflector) streamList() bool {
 	return f.watch(request)
 }
 
-// resume watches from the last RV seen. It returns false when a new list is
-// called for.
+// resume watches from the last RV seen. It returns false when a relist is needed.
 func (f *reflector) resume() bool {
 	return f.watch(model.Stream{RV: f.rv, Bookmarks: true})
 }
 
-// watch opens a stream and reads it to its end. It returns whether the next
-// one can resume from what this one brought, having backed off if this one
-// failed.
+// watch opens a stream and reads it to its end. It returns whether the next stream can
+// resume from this one; if this one failed, it backs off first.
 func (f *reflector) watch(request model.Stream) (resumable bool) {
 	initial := request.InitialEvents
 	request.Scope, request.Selector = f.scope, f.selector
@@ -132,7 +129,7 @@ func (f *reflector) watch(request model.Stream) (resumable bool) {
 		request.ResumesList = f.lastList
 	}
 	request.Consumer = f.consumer.begin(f.pace)
-	// Some streams are ended by the client, as a server ends them by timeout.
+	// The client ends some streams itself, as a server's timeout would.
 	length := f.drawLength()
 	stream := f.server.watch(f.alive, &request, f.consumer)
 	if stream == nil {
@@ -146,8 +143,8 @@ func (f *reflector) watch(request model.Stream) (resumable bool) {
 	release := stream.stopAfter(length)
 	defer release()
 
-	syncing := initial // the initial state is not complete yet
-	expired := false   // an ERROR event said so
+	syncing := initial // the initial state is incomplete
+	expired := false   // an ERROR event said that the RV has expired
 	for {
 		event, reason, ok := stream.Next()
 		switch {
@@ -156,7 +153,7 @@ func (f *reflector) watch(request model.Stream) (resumable bool) {
 		case event.Type == model.Error:
 			expired = event.Err == model.Expired || event.Err == model.TooLarge
 		case syncing && !event.InitialEnd:
-			// Synthetic events carry the RVs of objects, not that of the stream.
+			// Synthetic events carry the RVs of objects, not the RV of the stream.
 		default:
 			syncing = false
 			f.rv, f.lastStream, f.unavailable = event.RV, request.ID, false
@@ -165,8 +162,8 @@ func (f *reflector) watch(request model.Stream) (resumable bool) {
 	}
 }
 
-// ended decides how to go on after the end of a stream, and returns whether the
-// next one can resume.
+// ended decides how to continue after the end of a stream, and returns whether the next
+// stream can resume.
 func (f *reflector) ended(reason model.CloseReason, syncing, expired bool) (resumable bool) {
 	switch {
 	case syncing:
@@ -175,8 +172,8 @@ func (f *reflector) ended(reason model.CloseReason, syncing, expired bool) (resu
 	case expired:
 		return false
 	case reason == model.ClosedByServer || reason == model.ClosedByClient:
-		// An orderly end needs no backoff, but a pause keeps a server that ends
-		// every stream at once from being asked in a tight loop.
+		// An orderly end needs no backoff, but the pause avoids a tight loop if a
+		// server ends every stream at once.
 		return sleep(f.alive, f.backoff.first)
 	default:
 		return f.fail()

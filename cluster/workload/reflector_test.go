@@ -24,7 +24,7 @@ func (s step) id() int {
 	return s.stream.ID
 }
 
-// stepsOf are a client's requests in the order in which it made them.
+// stepsOf returns a client's requests in the order in which it made them.
 func stepsOf(history *model.History, client string) (steps []step) {
 	for i := range history.Operations {
 		if op := &history.Operations[i]; op.Client == client {
@@ -40,8 +40,8 @@ func stepsOf(history *model.History, client string) (steps []step) {
 	return steps
 }
 
-// unrestful are histories of several reflectors under unrest, and the names of
-// the reflectors.
+// unrestful returns histories of several reflectors under faults, and the names of the
+// reflectors.
 func unrestful(t *testing.T) (histories []model.History, reflectors []string) {
 	t.Helper()
 	config := DefaultConfig()
@@ -81,7 +81,7 @@ func TestAReflectorResumesFromTheLastRVItSaw(t *testing.T) {
 	require.Positive(t, fromStreams)
 }
 
-// lastRV is the RV of the last event that carries one.
+// lastRV returns the RV of the last event that carries one.
 func lastRV(stream *model.Stream) (rv int64) {
 	for _, event := range stream.Events {
 		if event.Type != model.Error {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// burstSpread is how close together the requests of one burst are.
+// burstSpread is the time within which the requests of one burst are sent.
 const burstSpread = 20 * time.Millisecond
 
-// drawBursts draws the instants at which clients crowd together, in order.
+// drawBursts draws the times of the bursts, in order.
 func drawBursts(random *rand.Rand, count int, active time.Duration) []time.Duration {
 	return drawTimes(count, func() time.Duration { return drawDuration(random, active) })
 }
@@ -35,8 +35,8 @@ func drawTimes(count int, draw func() time.Duration) []time.Duration {
 	return times
 }
 
-// drawDuration draws a positive duration of at most most, in whole
-// microseconds where most allows it.
+// drawDuration draws a positive duration up to most, in whole microseconds where most
+// allows it.
 func drawDuration(random *rand.Rand, most time.Duration) time.Duration {
 	unit := time.Microsecond
 	if most < unit {

@@ -52,7 +52,7 @@ func TestFollowKeepsToTheScheduleAndItsBudget(t *testing.T) {
 			case 1:
 				return 2 // uses up the instant at 2s
 			case 2:
-				time.Sleep(1500 * time.Millisecond) // is late for the one at 4s
+				time.Sleep(1500 * time.Millisecond) // overruns the instant at 4s
 			}
 			return 1
 		})

@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// TestAStoreThatSharesItsObjectsIsFoundOut runs the same clients against a store
-// that delivers copies, and against one that delivers what it holds.
+// TestAStoreThatSharesItsObjectsIsFoundOut runs the same clients against a store that
+// delivers copies, and one that delivers its own objects.
 func TestAStoreThatSharesItsObjectsIsFoundOut(t *testing.T) {
 	judge := linearizability.DefaultConfig()
 	judge.Window = window
@@ -37,7 +37,7 @@ func TestAStoreThatSharesItsObjectsIsFoundOut(t *testing.T) {
 	}
 }
 
-// TestSleepersStallAndTheFloodComes looks at the clients of the scenario crowd.
+// TestSleepersStallAndTheFloodComes tests the clients of the scenario crowd.
 func TestSleepersStallAndTheFloodComes(t *testing.T) {
 	config := DefaultConfig()
 	config.StalledWatchers, config.Flood = 3, 50

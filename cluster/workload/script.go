@@ -10,24 +10,24 @@ import (
 )
 
 // ScriptLine is one line of a script: what a client does, and when. A workload with a
-// script has no other clients than those that the script names, and the final writer.
-// Nothing in it is drawn: a script is for scenarios so small that all schedules of
-// them can be tried.
+// script has only the clients that the script names, and the final writer. A script
+// draws nothing at random: it is for scenarios small enough for all their schedules to
+// be tried.
 type ScriptLine struct {
 	Client string
-	// At is when the action begins unless the one before takes longer, since the start of
-	// the run.
+	// At is when the action begins, since the start of the run, unless the one before
+	// takes longer.
 	At time.Duration
 	Do Action
-	// Server is which of the servers is asked, from 0.
+	// Server is the index of the server that is asked.
 	Server int
-	// Name is that of an object in the first namespace, for all but lists and watches,
-	// which are of everything.
+	// Name is the name of an object in the first namespace. Lists and watches ignore it
+	// and cover everything.
 	Name string
-	// From is where a watch begins, and what resourceVersion a list may be served at.
+	// From is where a watch starts, or the resourceVersion of a list.
 	From From
-	// For is how long a watch is kept, and begun again from where it was if it ends
-	// before; 0 is to the end of the run.
+	// For is how long a client watches; it re-establishes a watch that ends earlier. 0
+	// means to the end of the run.
 	For time.Duration
 	// Pace is how long the client takes for each event of a watch.
 	Pace time.Duration
@@ -45,14 +45,14 @@ const (
 	DoWatch  Action = "watch"
 )
 
-// From is where a watch begins.
+// From says where a watch or a list starts.
 type From string
 
-// Where a watch can begin, or what a list may be served at.
+// The values of From.
 const (
 	// FromState is the current state as ADDED events, up to a bookmark.
 	FromState From = "state"
-	// FromAny is any state that the cache has: RV 0.
+	// FromAny is any state that the cache holds: RV 0.
 	FromAny From = "any"
 	// FromKnown is the newest resourceVersion that the client has seen.
 	FromKnown From = "known"
@@ -60,10 +60,10 @@ const (
 	FromNewest From = "newest"
 )
 
-// ErrScript means that a script cannot be performed.
+// ErrScript means that a script is invalid.
 var ErrScript = errors.New("impossible script")
 
-// validateScript reports the first thing that makes a script unusable.
+// validateScript returns the first error that makes a script unusable.
 func (c Config) validateScript() error {
 	for i, line := range c.Script {
 		writes := line.Do == DoCreate || line.Do == DoUpdate || line.Do == DoDelete
@@ -83,8 +83,8 @@ func (c Config) validateScript() error {
 	return nil
 }
 
-// scripted are the names of the clients of the script, in order of appearance; with
-// watching only those that watch.
+// scripted returns the names of the clients in the script, in order of appearance; if
+// watching, only those that watch.
 func (c Config) scripted(watching bool) []string {
 	var names []string
 	for _, line := range c.Script {
@@ -95,13 +95,13 @@ func (c Config) scripted(watching bool) []string {
 	return names
 }
 
-// scriptedOnly are those of the script that Consumers does not name.
+// scriptedOnly returns the clients of the script that Consumers does not name.
 func (c Config) scriptedOnly() []string {
 	watching := c.scripted(true)
 	return slices.DeleteFunc(c.scripted(false), func(name string) bool { return slices.Contains(watching, name) })
 }
 
-// performer is a client that follows the script.
+// performer is a client that follows a script.
 type performer struct {
 	writer
 	consumer *consumer
@@ -126,7 +126,7 @@ func (w *Workload) startScript() {
 	}
 }
 
-// perform executes one line after the other. Each is a step.
+// perform executes one line after another. Each is a step.
 func (p *performer) perform(lines []ScriptLine) {
 	if p.part != nil {
 		p.takePart(p.alive, func(step Step) {
@@ -161,7 +161,7 @@ func (p *performer) execute(line ScriptLine) {
 	}
 }
 
-// rv is the resourceVersion to ask for.
+// rv returns the resourceVersion to request.
 func (p *performer) rv(from From) int64 {
 	switch {
 	case from == FromAny:
@@ -173,8 +173,8 @@ func (p *performer) rv(from From) int64 {
 	}
 }
 
-// watch watches for as long as the line says. A stream that ends before is begun
-// again from the last event, or from the current state if that is too old.
+// watch watches for as long as the line says. If a stream ends earlier, it resumes
+// after the last event, or starts from the current state if that RV has expired.
 func (p *performer) watch(server *session, line ScriptLine) {
 	from, until := line.From, time.Now().Add(line.For)
 	for p.alive.Err() == nil && (line.For == 0 || time.Until(until) > 0) {
@@ -192,8 +192,7 @@ func (p *performer) watch(server *session, line ScriptLine) {
 	}
 }
 
-// follow opens a stream and reads it to its end, and returns where the next is to
-// begin.
+// follow opens a stream, reads it to its end, and returns where the next one starts.
 func (p *performer) follow(server *session, request *model.Stream, length time.Duration, from From) From {
 	stream := server.watch(p.alive, request, p.consumer)
 	if stream == nil {

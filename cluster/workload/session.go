@@ -8,8 +8,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// session is one client's way to one server. It gives every request the
-// client's timeout and records it with its response.
+// session connects one client to one server. It applies the client's timeout to every
+// request and records it with its response.
 type session struct {
 	client, server string
 	api            target.API
@@ -31,13 +31,13 @@ func (s *session) do(ctx context.Context, op *model.Operation, token string) (ne
 	return next
 }
 
-// watch opens the stream asked for, to be read at the consumer's pace. It
-// returns nil if that failed, with the reason in stream.Err.
+// watch opens the requested stream, to be read at the consumer's pace. It returns nil
+// on failure, with the reason in stream.Err.
 func (s *session) watch(ctx context.Context, stream *model.Stream, consumer *consumer) *watch {
 	stream.Client, stream.Server = s.client, s.server
 	record := s.recorder.beginStream(stream)
 	ctx, cancel := context.WithCancel(ctx)
-	// The timeout is for opening only; an open stream may last.
+	// The timeout applies to opening only; an open stream may last.
 	opening := time.AfterFunc(s.timeout, cancel)
 	inner := s.api.Watch(ctx, stream)
 	opening.Stop()
@@ -52,7 +52,7 @@ func (s *session) watch(ctx context.Context, stream *model.Stream, consumer *con
 		return nil
 	}
 	w := &watch{ctx: ctx, inner: inner, record: record, recorder: s.recorder, consumer: consumer}
-	// An open stream need not heed its context, so the end of that stops it.
+	// An open stream may ignore its context, so stop it explicitly.
 	detach := context.AfterFunc(ctx, inner.Stop)
 	w.release = func() {
 		detach()
@@ -61,24 +61,23 @@ func (s *session) watch(ctx context.Context, stream *model.Stream, consumer *con
 	return w
 }
 
-// maxEndAfterError is how long a client waits for the end of a stream on which
-// an ERROR event has come. Reading on shows whether anything follows it.
+// maxEndAfterError is how long a client waits for the end of a stream after an ERROR
+// event. Reading on shows whether anything follows it.
 const maxEndAfterError = time.Second
 
 // watch is an open stream whose events are recorded as the client takes them.
 // It implements target.Watch.
 type watch struct {
 	ctx      context.Context
-	release  func() // gives back what the context holds
+	release  func() // releases the context
 	inner    target.Watch
 	record   *model.Stream
 	recorder *recorder
 	consumer *consumer
-	failed   bool // an ERROR event has come: only the end may follow
+	failed   bool // an ERROR event was received: only the end may follow
 }
 
-// Next waits until the consumer is ready for another event, and then for the
-// event.
+// Next waits until the consumer is ready for another event, and then for the event.
 func (w *watch) Next() (model.Event, model.CloseReason, bool) {
 	if !w.failed && !w.consumer.pause(w.ctx) {
 		w.Stop()

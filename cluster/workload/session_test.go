@@ -13,9 +13,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// scripted is an API whose streams bring the events they are given and then
-// wait to be stopped. As streams over a network may, they ignore the context
-// once they are open.
+// scripted is an API whose streams deliver the given events and then wait to be
+// stopped. Like streams over a network, they ignore the context once they are open.
 type scripted struct {
 	opening time.Duration
 	events  chan model.Event
@@ -52,7 +51,7 @@ func (s *scripted) Next() (model.Event, model.CloseReason, bool) {
 
 func (s *scripted) Stop() { s.once.Do(func() { close(s.stopped) }) }
 
-// open opens a stream of api and returns its record with it.
+// open opens a stream of api and returns it with its record.
 func open(ctx context.Context, api target.API) (*watch, *recorder, *model.Stream) {
 	r := newRecorder(time.Now())
 	s := &session{client: "watcher-0", server: "apiserver-0", api: api, recorder: r, timeout: 5 * time.Second}

@@ -10,22 +10,23 @@ import (
 // maxThink is how long a watcher waits between two streams.
 const maxThink = 2 * time.Second
 
-// watcher opens streams that start anywhere, one after the other, each with a
-// scope, a selector and a pace of its own.
+// watcher opens streams that start anywhere, one after another, each with its own
+// scope, selector and pace.
 //
-// A stalled watcher requests everything, stops reading every stream and abandons it soon.
+// A stalled watcher requests everything, stops reading each stream and soon abandons
+// it.
 type watcher struct {
 	client
 	consumer *consumer
 	backoff  backoff
 	stalls   bool
-	// careless draws which streams mutate what they get, one number each.
+	// careless draws which streams mutate the objects they receive, one number each.
 	careless  *rand.Rand
-	mutations *numbers // what careless reads from
+	mutations *numbers // the source of careless
 }
 
-// maxStalledStream is the longest a stalled watcher keeps a stream: long enough to be in the
-// way, and short enough to be so again and again.
+// maxStalledStream bounds how long a stalled watcher keeps a stream: long enough to
+// delay others, and short enough to do so repeatedly.
 const maxStalledStream = 8 * time.Second
 
 func (w *watcher) run() {
@@ -36,8 +37,8 @@ func (w *watcher) run() {
 		})
 		return
 	}
-	// Waiting after a failure and thinking are one sleep, as they are for a part: it
-	// knows only when its step begins, and must wake no goroutine more often or less.
+	// The wait after a failure and the think time are one sleep, because a part records
+	// only the start of a step, and a reduced run must wake goroutines equally often.
 	var wait time.Duration
 	for number := 1; ; number++ {
 		wait += drawDuration(w.random, maxThink)
@@ -52,8 +53,8 @@ func (w *watcher) run() {
 	}
 }
 
-// watch opens one stream and reads it to its end. It returns whether the
-// stream could be opened.
+// watch opens one stream and reads it to its end. It returns whether the stream could
+// be opened.
 func (w *watcher) watch(server *session) bool {
 	request, pace, length := w.drawRequest(server), drawPace(w.random, true), time.Duration(0)
 	// A quarter of the streams are kept for as long as they last.
@@ -81,7 +82,7 @@ func (w *watcher) watch(server *session) bool {
 	}
 }
 
-// drawRequest draws where a stream starts and what it asks for.
+// drawRequest draws where a stream starts and what it requests.
 func (w *watcher) drawRequest(server *session) model.Stream {
 	request := model.Stream{
 		Scope: w.catalog.scope(w.random), Selector: w.catalog.selector(w.random),
@@ -109,8 +110,7 @@ func (w *watcher) drawRequest(server *session) model.Stream {
 	return request
 }
 
-// knownRV draws an RV from what the watcher has seen, listing first if it has
-// seen none yet.
+// knownRV draws an RV that the watcher has seen; it lists first if there is none.
 func (w *watcher) knownRV(server *session, draw func(*rand.Rand) int64) int64 {
 	if w.knowledge.newest() == 0 {
 		w.do(server, &model.Operation{Kind: model.List}, "")

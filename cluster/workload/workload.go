@@ -13,18 +13,17 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Environment is the world a workload runs in.
+// Environment is the world that a workload runs in.
 type Environment struct {
-	// Began is the instant that recorded times count from.
+	// Began is the zero of recorded times.
 	Began time.Time
 	// Servers are the names of the API servers, at least one.
 	Servers []string
-	// Dial is how a client reaches a server. Its calls must return soon after
-	// their context is done.
+	// Dial connects a client to a server. Calls of the API must return soon after their
+	// context is done.
 	Dial func(client, server string) target.API
-	// Rand gives the random stream of that name. The names are
-	// "workload/bursts", "workload/" with the name of a client, and that with
-	// "/scribbles".
+	// Rand returns the random stream with that name. The names are "workload/bursts",
+	// "workload/" and the name of a client, and the latter followed by "/scribbles".
 	Rand func(name string) *rand.Rand
 	// Go runs f in a goroutine of the client's process.
 	Go func(client string, f func())
@@ -33,9 +32,8 @@ type Environment struct {
 	NewInformer func(api target.API, scope model.Scope) target.Informer
 }
 
-// Workload is the clients of one run. Its methods are to be called in the order
-// Start, Heal, Stop, Fill, from one goroutine; those about consumers may be
-// called from any.
+// Workload is the set of clients of one run. Call Start, Heal, Stop and Fill in this
+// order from one goroutine; the methods about consumers may be called from any.
 type Workload struct {
 	config      Config
 	environment Environment
@@ -47,7 +45,7 @@ type Workload struct {
 	consumers                   map[string]*consumer
 	informers                   []*informer
 	lastWrites                  map[string]int64 // the RV of the last write to each namespace
-	parts                       []*Part          // what the clients have done so far
+	parts                       []*Part          // the steps that clients have taken
 	numbers                     []*numbers       // of all clients
 }
 
@@ -110,7 +108,7 @@ func (w *Workload) Start() {
 		w.start(&w.followers, watcher.name, watcher.run)
 	}
 	for _, i := range w.config.present("sleeper", w.config.StalledWatchers) {
-		// Nothing changes a stalled watcher's pace, so that its consumer is known to nobody.
+		// Nothing changes a stalled watcher's pace, so its consumer is not registered.
 		stalled := w.newWatcher("sleeper", i)
 		stalled.stalls = true
 		w.start(&w.followers, stalled.name, stalled.run)
@@ -129,7 +127,7 @@ func (w *Workload) newWatcher(kind string, index int) *watcher {
 	return watcher
 }
 
-// startInformer starts an informer of the target at a server of its own.
+// startInformer starts an informer of the target on one server.
 func (w *Workload) startInformer(client client) {
 	server, pace, scope := client.anyServer(), drawPace(client.random, false), model.Scope{}
 	if oneIn(client.random, 2) {
@@ -148,10 +146,10 @@ func (w *Workload) startInformer(client client) {
 	})
 }
 
-// Heal ends the working phase once faults have healed. It waits for the
-// requests under way, lets all consumers catch up, floods the servers with writes
-// if the configuration says so, and makes a few last ones through every server. Its error says which of them failed; the run goes on
-// all the same.
+// Heal ends the working phase once faults have healed. It waits for the requests in
+// flight, lets all consumers catch up, floods the servers with writes if the
+// configuration says so, and makes a few last writes through every server. Its error
+// says which of them failed; the run continues regardless.
 func (w *Workload) Heal() error {
 	w.endWorking()
 	w.workers.wait(maxStop)
@@ -176,10 +174,10 @@ func (w *Workload) Heal() error {
 	return err
 }
 
-// Converge waits until every informer has seen the last writes to its scope, but
-// no longer than an informer may take that has backed off: client-go waits for
-// up to 30 s, twice that by chance, and for another time if the first attempt is
-// told to list again. Call it after Heal.
+// Converge waits until every informer has seen the last writes to its scope, but no
+// longer than an informer's backoff may take: client-go waits for up to 30 s, doubled
+// by jitter, and once more if the server's first response requires a relist. Call it
+// after Heal.
 func (w *Workload) Converge() {
 	var latest int64
 	for _, rv := range w.lastWrites {
@@ -195,7 +193,7 @@ func (w *Workload) Converge() {
 			behind = behind || informer.inner.LastSyncRV() < wanted
 		}
 		if !behind {
-			// What the reflector has seen has still to reach the store.
+			// What the reflector has seen must still reach the store.
 			time.Sleep(convergeSettle)
 			return
 		}
@@ -203,8 +201,8 @@ func (w *Workload) Converge() {
 	}
 }
 
-// Stop ends the recording and then all clients. Streams open at this moment are
-// recorded as open. Its error says how many clients did not end.
+// Stop ends the recording and then all clients. Streams that are open at this moment
+// are recorded as open. Its error says how many clients did not end.
 func (w *Workload) Stop() error {
 	var contents []model.Informer
 	for _, informer := range w.informers {
@@ -238,7 +236,7 @@ func (w *Workload) StallConsumer(client string) error {
 	return w.changeConsumer(client, func(c *consumer) { c.force(pace{name: Stalled}) })
 }
 
-// HealConsumer gives a client its own pace back.
+// HealConsumer restores a client's own pace.
 func (w *Workload) HealConsumer(client string) error {
 	return w.changeConsumer(client, (*consumer).release)
 }
@@ -252,14 +250,14 @@ func (w *Workload) changeConsumer(client string, change func(*consumer)) error {
 	return nil
 }
 
-// UnderWay tells the newest RV that any request came back with, and what clients wait for
-// by server, in a world that stands still.
+// UnderWay returns the newest RV in any response, and, by server, what clients are
+// waiting for. The world must be paused.
 func (w *Workload) UnderWay() (newest int64, waiting map[string]UnderWay) {
 	return w.recorder.underWay()
 }
 
-// Redraw has everything that clients draw from here on come from other random streams of
-// the same names, in a world that stands still.
+// Redraw replaces the random streams of all clients with others of the same names. The
+// world must be paused.
 func (w *Workload) Redraw(random func(name string) *rand.Rand) {
 	w.environment.Rand = random
 	for _, n := range w.numbers {
@@ -267,7 +265,7 @@ func (w *Workload) Redraw(random func(name string) *rand.Rand) {
 	}
 }
 
-// newNumbers are those of a client, by name.
+// newNumbers returns the numbers of a client, by name.
 func (w *Workload) newNumbers(name string) *numbers {
 	n := newNumbers(func() *rand.Rand { return w.environment.Rand("workload/" + name) })
 	w.numbers = append(w.numbers, n)
@@ -313,13 +311,13 @@ func (w *Workload) start(group *group, client string, f func()) {
 	})
 }
 
-// group waits for clients to end, but not for ever.
+// group waits for clients to end, up to a limit.
 type group struct {
 	running sync.WaitGroup
 	left    atomic.Int64
 }
 
-// add counts one more client and returns what it calls when it ends.
+// add counts one more client and returns the function to call when it ends.
 func (g *group) add() (ended func()) {
 	g.running.Add(1)
 	g.left.Add(1)
@@ -329,7 +327,7 @@ func (g *group) add() (ended func()) {
 	}
 }
 
-// wait returns whether all clients have ended within most.
+// wait reports whether all clients ended within most.
 func (g *group) wait(most time.Duration) bool {
 	all := make(chan struct{})
 	go func() {

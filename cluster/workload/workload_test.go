@@ -17,7 +17,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// streams gives the named random streams of one seed.
+// streams returns the named random streams of one seed.
 func streams(seed uint64) func(string) *rand.Rand {
 	return func(name string) *rand.Rand {
 		hash := fnv.New64a()
@@ -26,7 +26,7 @@ func streams(seed uint64) func(string) *rand.Rand {
 	}
 }
 
-// world is a store with two API servers in front of it.
+// world returns a store behind two API servers.
 func world(store *memory.Store, random func(string) *rand.Rand) Environment {
 	return Environment{
 		Began:   time.Now(),
@@ -49,15 +49,15 @@ func world(store *memory.Store, random func(string) *rand.Rand) Environment {
 // window is so small that slow clients fall behind it.
 const window = 12
 
-// run plays a whole run over a fresh store; disturb does what it likes between
-// start and healing, and says what that was.
+// run executes a whole run over a fresh store. disturb injects faults between start and
+// healing and returns them.
 func run(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memory.Store) []model.Fault) model.History {
 	t.Helper()
 	_, history := play(t, seed, config, disturb)
 	return history
 }
 
-// play is run, and returns the clients as well.
+// play is like run, and also returns the clients.
 func play(t *testing.T, seed uint64, config Config, disturb func(*Workload, *memory.Store) []model.Fault) (w *Workload, history model.History) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,8 +83,7 @@ func play(t *testing.T, seed uint64, config Config, disturb func(*Workload, *mem
 	return w, history
 }
 
-// unrest compacts every few seconds, breaks streams, and makes the cache
-// reinitialise.
+// unrest compacts every few seconds, breaks streams, and makes the cache reinitialise.
 func unrest(_ *Workload, store *memory.Store) []model.Fault {
 	began := time.Now()
 	var faults []model.Fault
@@ -307,7 +306,7 @@ func TestNobodyWritesOnceWritingIsOver(t *testing.T) {
 		switch op.Kind {
 		case model.Create, model.Update, model.Delete:
 			wrote++
-			// A writer that has just read may take a moment to write back.
+			// A writer that has just read may still take a moment to write back.
 			require.LessOrEqual(t, op.Call, int64(config.Writing+maxModify+config.OperationTimeout), "%s", op.Client)
 		default:
 			if op.Call > int64(config.Writing) {
@@ -350,7 +349,8 @@ func TestInformersAreRecordedAndConverge(t *testing.T) {
 	require.Positive(t, resumed)
 }
 
-// stateOf folds the truth into the final state, in order of key.
+// stateOf applies the changes of the truth and returns the final state, in order of
+// key.
 func stateOf(truth model.Truth, scope model.Scope, selector model.Selector) []model.Object {
 	reference := mirror{objects: map[objectKey]model.Object{}}
 	for _, change := range truth.Changes {

@@ -7,8 +7,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// maxModify is how long a writer takes between reading an object and writing
-// it back.
+// maxModify bounds the time between a writer's read of an object and its write back.
 const maxModify = 50 * time.Millisecond
 
 // writer creates, updates and deletes objects, one request at a time.
@@ -19,12 +18,12 @@ type writer struct {
 
 func (w *writer) run(schedule []time.Duration) { w.follow(w.working, schedule, w.act) }
 
-// act makes one change, or tries to, and returns how many requests that took.
+// act makes, or tries to make, one change and returns the number of requests.
 func (w *writer) act() int {
 	server, key := w.anyServer(), w.catalog.key(w.random)
 	known, exists := w.knowledge.objects[key]
 	if oneIn(w.random, 8) {
-		// Now and then a writer is wrong about what exists.
+		// Sometimes a writer is wrong about what exists.
 		exists = !exists
 	}
 	if !exists {
@@ -47,7 +46,7 @@ func (w *writer) act() int {
 	}
 }
 
-// newObject draws a state with a value that nobody else ever writes.
+// newObject draws a state with a unique value.
 func (w *writer) newObject(key objectKey) *model.Object {
 	w.values++
 	return w.catalog.object(w.random, key, fmt.Sprintf("%s-%d", w.name, w.values))
@@ -61,7 +60,7 @@ func (w *writer) create(server *session, key objectKey) int {
 	return 1
 }
 
-// update writes a new state, whatever is stored (precondition 0) or only over
+// update writes a new state: unconditionally if precondition is 0, otherwise only over
 // the state with that RV.
 func (w *writer) update(server *session, key objectKey, uid string, precondition int64) int {
 	object := w.newObject(key)
@@ -81,8 +80,8 @@ func (w *writer) delete(server *session, key objectKey, precondition int64) int 
 	return 1
 }
 
-// readModifyWrite reads the object, from the cache in half of the cases and
-// possibly stale then, and writes it back if nobody else did meanwhile.
+// readModifyWrite reads the object, in half of the cases from the cache and possibly
+// stale, and writes it back unless it has changed.
 func (w *writer) readModifyWrite(server *session, key objectKey) int {
 	read := &model.Operation{
 		Kind: model.Get, Scope: model.Scope{Namespace: key.namespace, Name: key.name},

@@ -23,7 +23,7 @@ func (Release) ReadLog(dir string) (raftlog.Log, error) {
 	if !errors.Is(err, wal.ErrSliceOutOfRange) {
 		return log, err
 	}
-	// Entries are missing in the middle: they came as a snapshot.
+	// Entries are missing in the middle: the member received a snapshot instead.
 	snapshots, err := wal.ValidSnapshotEntries(zap.NewNop(), path)
 	if err != nil {
 		return log, fmt.Errorf("read the snapshots of %s: %w", dir, err)
@@ -31,7 +31,7 @@ func (Release) ReadLog(dir string) (raftlog.Log, error) {
 	return readAfter(dir, path, snapshots[len(snapshots)-1])
 }
 
-// readAfter reads what follows a snapshot in the log at path.
+// readAfter reads the entries after a snapshot from the log at path.
 func readAfter(dir, path string, snapshot *walpb.Snapshot) (raftlog.Log, error) {
 	log := raftlog.Log{Dir: dir, Snapshot: snapshot.GetIndex(), SnapshotTerm: snapshot.GetTerm()}
 	reader, err := wal.OpenForRead(zap.NewNop(), path, snapshot)

@@ -1,4 +1,4 @@
-// Package current is the release of etcd that go.mod requires.
+// Package current adapts the release of etcd that go.mod requires.
 package current
 
 import (
@@ -15,20 +15,20 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// segmentBytes is the size of one file of the write-ahead log. Each boot
-// allocates two of them, so etcd's 64 MB would cost more than a whole run.
-// A run of 200 writes fills less than one.
+// segmentBytes is the size of one file of the write-ahead log. Each boot allocates two
+// of them, so etcd's 64 MB would cost more than a whole run. A run of 200 writes fills
+// less than one.
 const segmentBytes = 256 << 10
 
-// init shrinks the log's segments, which etcd offers as a package variable
-// only. It happens here because members of one process boot concurrently.
+// init shrinks the log's segments, which only a package variable of etcd allows. It
+// does so here because members of one process boot concurrently.
 func init() { wal.SegmentSizeBytes = segmentBytes }
 
 // Release implements etcd.Release.
 type Release struct{}
 
-// Configure implements etcd.Release. The server would wake up every few seconds to
-// look for a downgrade.
+// Configure implements etcd.Release. It turns off the monitor that wakes up every few
+// seconds to look for a downgrade.
 func (Release) Configure(s *embed.Config, progress time.Duration, streams grpc.StreamServerInterceptor) {
 	s.WatchProgressNotifyInterval = progress
 	s.DowngradeCheckTime = 0
@@ -47,7 +47,7 @@ func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, en
 	return found.Count, nil
 }
 
-// Request implements etcd.Release. Only here is a request that tests whether a
+// Request implements etcd.Release. Only this release has a request that tests whether a
 // downgrade is possible.
 func (Release) Request(data []byte) (*etcdserverpb.InternalRaftRequest, error) {
 	var request etcdserverpb.InternalRaftRequest

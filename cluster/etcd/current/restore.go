@@ -29,7 +29,7 @@ func (Release) Restore(settings *embed.Config, from string, bump int64) (applied
 	}
 	return applied, revision, restorer.Restore(snapshot.RestoreConfig{
 		SnapshotPath:        source,
-		SkipHashCheck:       true, // it is a copied database, not one that was sent
+		SkipHashCheck:       true, // a copied database has no hash appended, unlike a saved snapshot
 		Name:                settings.Name,
 		PeerURLs:            []string{settings.AdvertisePeerUrls[0].String()},
 		InitialCluster:      settings.InitialCluster,

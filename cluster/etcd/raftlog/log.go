@@ -1,5 +1,5 @@
-// Package raftlog says what of a cluster's log is settled, from what each member has
-// of it on disk. It knows no release of etcd: the types are its own.
+// Package raftlog determines which entries of a cluster's log are settled from the
+// members' logs on disk. It has its own types and is independent of etcd's release.
 package raftlog
 
 import (
@@ -11,38 +11,38 @@ import (
 // Entry is one entry of the log.
 type Entry struct {
 	Index, Term uint64
-	// Normal reports whether the data is a request of etcd's. Other entries change the
+	// Normal says whether the data is an etcd request. Other entries change the
 	// membership.
 	Normal bool
 	Data   []byte
 }
 
-// Log is what one member has on disk of the cluster's log.
+// Log is one member's part of the cluster's log, as it is on disk.
 type Log struct {
 	// Dir is the member's data folder.
 	Dir string
-	// Snapshot is what the log begins after, index and term 0 for the very
-	// beginning. A leader sends a member that lags far behind a snapshot of the
-	// store instead of the entries it has missed.
+	// Snapshot is the index after which the log begins; it and the term are 0 if the
+	// log is complete. A leader sends a snapshot of the store to a member that lags far
+	// behind, instead of the entries it has missed.
 	Snapshot, SnapshotTerm uint64
 	// Entries are those with the indexes Snapshot+1, Snapshot+2, ...
 	Entries []Entry
-	// Commit is the highest index the member has recorded as committed. The
-	// member may know of more: it writes the record down with the next entry.
+	// Commit is the highest index the member has recorded as committed. The member may
+	// know of more: it writes the record with the next entry.
 	Commit uint64
 }
 
-// last is the index of the last entry, or of the snapshot if none follows it.
+// last returns the index of the last entry, or of the snapshot if there is none.
 func (l Log) last() uint64 { return l.Snapshot + uint64(len(l.Entries)) }
 
-// newer says whether a log would win an election against another.
+// newer reports whether a log would win an election against another.
 func (l Log) newer(other Log) bool {
 	a, b := l.term(l.last()), other.term(other.last())
 	return a > b || a == b && l.last() > other.last()
 }
 
-// term is that of an entry that the log holds or whose snapshot it begins
-// after; 0 for any other.
+// term returns the term of an entry in the log, or of the snapshot; 0 for any other
+// index.
 func (l Log) term(index uint64) uint64 {
 	switch {
 	case index == l.Snapshot:
@@ -53,12 +53,13 @@ func (l Log) term(index uint64) uint64 {
 	return l.Entries[index-l.Snapshot-1].Term
 }
 
-// has says whether the log has the entry, or begins after it. By raft's log
-// matching property index and term identify it, and everything before it.
+// has reports whether the log contains the entry or its snapshot ends with it. By
+// raft's log matching property, index and term identify an entry and all entries before
+// it.
 func (l Log) has(entry Entry) bool { return l.term(entry.Index) == entry.Term }
 
-// whole returns the log's entries from the very beginning on, the first of them
-// from another member's log if this one begins after a snapshot.
+// whole returns all entries up to the log's last one. If the log begins after a
+// snapshot, another member's log provides the first ones.
 func (l Log) whole(logs []Log) ([]Entry, error) {
 	if l.Snapshot == 0 {
 		return l.Entries, nil
@@ -71,13 +72,12 @@ func (l Log) whole(logs []Log) ([]Entry, error) {
 	return nil, fmt.Errorf("%s begins after a snapshot of entry %d, and no other log goes from the beginning to there", l.Dir, l.Snapshot)
 }
 
-// Settled returns the entries that are committed, or that any leader the
-// members can still elect will commit: those of the most advanced log up to
-// the last one a majority has.
+// Settled returns the entries that are committed or that any electable leader will
+// commit: those of the most advanced log up to the last one that a majority has.
 //
-// The members' own commit indexes would be too low a bound. They reach the disk
-// with the next entry only, so the last write of a run, though acknowledged,
-// lies beyond them.
+// The members' own commit indexes are too low a bound: they reach the disk only with
+// the next entry, so they do not cover the last write of a run, although it was
+// acknowledged.
 func Settled(logs []Log) ([]Entry, error) {
 	var best Log
 	var commit uint64
@@ -112,8 +112,8 @@ func Settled(logs []Log) ([]Entry, error) {
 	return entries[:end], agree(logs, entries[:end])
 }
 
-// agree checks that no member recorded as committed what is not what all
-// committed, and that entries which are the same say the same.
+// agree checks that every entry that a member recorded as committed is among the
+// settled ones, and that entries with equal index and term have equal data.
 func agree(logs []Log, entries []Entry) error {
 	for _, log := range logs {
 		for i, own := range log.Entries {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// logOf makes a log with one entry for each term.
+// logOf returns a log with one entry for each term.
 func logOf(commit uint64, terms ...uint64) Log {
 	log := Log{Commit: commit}
 	for i, term := range terms {
@@ -35,7 +35,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// after drops the first entries of a log, as if they had come as a snapshot.
+// after removes the first entries of a log, as if they had come as a snapshot.
 func after(index uint64, log Log) Log {
 	log.Snapshot, log.SnapshotTerm = index, log.term(index)
 	log.Entries = log.Entries[index:]

@@ -15,9 +15,9 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// LogTo sends what Kubernetes' libraries log to w, from the next call of New on
-// at the latest, and nil sends it nowhere. Without it nothing is logged. It must not be called while a
-// server or an informer runs, and w must not block.
+// LogTo sends the logs of Kubernetes' libraries to w, from the next call of New at the
+// latest; nil discards them, which is the default. No server or informer may run during
+// the call, and w must not block.
 func LogTo(w io.Writer) {
 	prepareProcess()
 	if w == nil {
@@ -28,28 +28,26 @@ func LogTo(w io.Writer) {
 	klog.SetLogger(logger.WithSink(asideSink{logger.GetSink()}))
 }
 
-// prepareProcess replaces, once, the state that Kubernetes' libraries keep for
-// the whole process: all API servers of a run share one here, and none may feel the
-// others.
+// prepareProcess replaces, once, the process-wide state of Kubernetes' libraries: all
+// API servers of a run share one process and must not influence each other.
 var prepareProcess = sync.OnceFunc(func() {
 	klog.SetLogger(logr.Discard())
 
-	// The handlers slow down whoever reports errors too fast, by the time of the
-	// last error of any server, and at first by when the process was started on the
-	// machine's clock.
+	// The default handlers throttle errors by the time of the last error of any server,
+	// and initially by the start of the process on the machine's clock.
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{
 		func(ctx context.Context, err error, message string, keysAndValues ...any) {
 			klog.FromContext(ctx).Error(err, message, keysAndValues...)
 		},
 	}
 
-	// The checker is false until it has asked etcd for its version, which only the
-	// first server does: if that is killed meanwhile, it is false for all servers.
+	// The checker returns false until it has queried etcd's version, which only the
+	// first server does: if that one is killed meanwhile, all servers get false.
 	etcdfeature.DefaultFeatureSupportChecker = allFeatures{etcdfeature.NewDefaultFeatureSupportChecker()}
 })
 
-// allFeatures says that etcd supports what the API server wants of it, which is
-// true of the etcd the harness runs. What the checker within finds out is not used.
+// allFeatures reports that etcd supports what the API server needs, which is true of
+// the simulated members. The embedded checker's results are ignored.
 type allFeatures struct {
 	etcdfeature.FeatureSupportChecker
 }
@@ -60,7 +58,7 @@ func (allFeatures) Supports(storage.Feature) bool { return true }
 // MarkUnsupported implements feature.FeatureSupportChecker.
 func (allFeatures) MarkUnsupported(storage.Feature) {}
 
-// asideSink keeps what a sink does to a message out of the run that logs it.
+// asideSink keeps a sink's processing of a message out of the run that logs it.
 type asideSink struct{ logr.LogSink }
 
 // Info implements logr.LogSink.

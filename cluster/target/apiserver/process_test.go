@@ -23,7 +23,7 @@ func TestLogTo(t *testing.T) {
 	require.Contains(t, log.String(), "the cache is cold")
 }
 
-// What one server has found out must not change what another one does.
+// What one server has learned must not affect another.
 func TestServersShareNoKnowledgeOfEtcd(t *testing.T) {
 	prepareProcess()
 	checker := etcdfeature.DefaultFeatureSupportChecker

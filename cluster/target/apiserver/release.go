@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 )
 
-// release is what the release of Kubernetes that go.mod names does in its own way.
+// release adapts the registry to the Kubernetes release in go.mod.
 var release = registry.Release{
 	Validate: func(options *internalversion.ListOptions) field.ErrorList {
 		internalversion.SetListOptionsDefaults(options, true)

@@ -18,8 +18,8 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// The defaults of kube-apiserver's storage: how often it compacts etcd, and for how
-// long the cache keeps events at least.
+// The defaults of kube-apiserver's storage: the interval of etcd compactions, and the
+// minimum time for which the cache keeps events.
 const (
 	compactInterval     = 5 * time.Minute
 	eventsHistoryWindow = 75 * time.Second
@@ -29,7 +29,7 @@ const (
 type server struct {
 	*registry.Handler
 	cache Cache
-	// upstream lies between the cache and the etcd3 store.
+	// upstream is between the cache and the etcd3 store.
 	upstream upstreamStorage
 
 	stopping sync.Once
@@ -37,9 +37,9 @@ type server struct {
 	release  []func() // in the order in which Stop calls them
 }
 
-// startServer wires what kube-apiserver's storage factory and storage decorator
-// wire for one resource. The compactor shares the store's etcd client; there it
-// has one of its own.
+// startServer wires what kube-apiserver's storage factory and storage decorator wire
+// for one resource. The compactor shares the store's etcd client; in kube-apiserver it
+// has its own.
 func startServer(config target.ServerConfig, newCache NewCache) (*server, error) {
 	connected, err := etcd.NewClient(config.Endpoints...)
 	if err != nil {

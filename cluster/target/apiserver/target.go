@@ -1,18 +1,17 @@
-// Package apiserver is one API server from the registry down, around whichever
-// watch cache of Kubernetes' storage.Interface it is given. The targets
-// cluster/target/kubernetes and cluster/target/cacher are this with a cache each.
+// Package apiserver is an API server from the registry down, around any watch cache
+// that implements Kubernetes' storage.Interface. The targets cluster/target/kubernetes
+// and cluster/target/cacher are this server with a cache each.
 //
-// It answers one question: what does a real API server ask of its cache? So a
-// server here is wired as kube-apiserver wires its storage of pods, and requests
-// take the path they take there from the HTTP handlers on: option defaulting and
-// validation, the generic registry's use of storage.Interface, the cache, the etcd3
-// store and clientv3. What is left out lies above: HTTP, encoding for the wire,
-// authentication, admission, flow control.
+// It answers one question: what does a real API server request from its cache? A server
+// is therefore wired as kube-apiserver wires its storage of pods, and requests take the
+// same path from the HTTP handlers on: option defaulting and validation, the generic
+// registry's use of storage.Interface, the cache, the etcd3 store and clientv3. The
+// layers above are left out: HTTP, encoding for the wire, authentication, admission,
+// flow control.
 //
-// The objects are pods of which the fields of model.Object are in use. What they,
-// events and errors are in the types of model is the business of package translate
-// below, what is asked of the cache that of package registry. The targets of
-// cluster/released share both.
+// The objects are pods that use the fields of model.Object. Package translate converts
+// pods, events and errors to the types of model, and package registry calls the cache.
+// The targets of cluster/released use both.
 package apiserver
 
 import (
@@ -29,24 +28,24 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Cache is a watch cache in the hands of a server.
+// Cache is a running watch cache, as a server uses it.
 type Cache struct {
-	// Storage is what requests go to.
+	// Storage serves the requests.
 	Storage storage.Interface
-	// Watchers is how many watches the cache has registered.
+	// Watchers returns how many watches the cache has registered.
 	Watchers func() int
-	// Window is how to see which window it holds.
+	// Window reads the cache's window.
 	Window Window
 	// Stop stops the cache, but not the storage below it.
 	Stop func()
 }
 
-// NewCache starts a cache. The settings are those that kube-apiserver gives
-// Kubernetes' own; the bookmark period in server is what the harness would like.
+// NewCache starts a cache. The settings are those that kube-apiserver passes to
+// Kubernetes' cacher; server contains the preferred bookmark period.
 type NewCache func(settings cacher.Config, server target.ServerConfig) (Cache, error)
 
-// New returns the target of that name. The first call prepares what Kubernetes'
-// libraries keep for the whole process, see LogTo.
+// New returns a target with the given name. The first call prepares the process-wide
+// state of Kubernetes' libraries; see LogTo.
 func New(name string, newCache NewCache) target.Target {
 	prepareProcess()
 	return apiserverTarget{name: name, newCache: newCache}

@@ -10,9 +10,9 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// upstreamStorage is the storage below the cache, with what old releases lack: a
-// cache that asks for the current revision and for progress, and that begins with a
-// watch instead of a list.
+// upstreamStorage is the storage below the cache, with the methods that old releases
+// lack: reading the current revision and requesting progress. It also supports caches
+// that start with a watch instead of a list.
 type upstreamStorage struct{ *translate.Upstream }
 
 func newUpstreamStorage(inner storage.Interface, injection *target.Injection, reached func(context.Context, string)) upstreamStorage {

@@ -6,18 +6,17 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Window is how to see which window a cache holds, for those that tell nobody.
+// Window reads the window of a cache that does not expose it.
 type Window struct {
 	// Locks guard what See reads.
 	Locks []*sync.RWMutex
-	// See returns how often the cache has been filled, and its window; 0 while
-	// nothing can be read of it.
+	// See returns how often the cache has been initialised, and its window; 0 if the
+	// window cannot be read now.
 	See func() (filling int, window model.Window)
 }
 
-// Window implements target.Windowed. It tries the locks, and to write rather than
-// to read: while simulating, a lock that a try took for reading would be counted
-// when it is given back only.
+// Window implements target.Windowed. It tries the locks for writing: in a simulation, a
+// read lock taken with TryRLock is not counted until it is released.
 func (s *server) Window() (filling int, window model.Window, known bool) {
 	if s.cache.Window.See == nil {
 		return 0, model.Window{}, false

@@ -19,14 +19,14 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// The benchmarks of this file do the same work inside a simulation, with yields and without
-// stalls and faults, and outside of one, on the real clock, over sockets and files of the
-// system. Which of the two depends on whether the test is built with the toolchain overlay;
-// make bench-price runs both in turns. A process simulates once, so that each benchmark
-// wants a process of its own and -benchtime 1x.
+// The benchmarks of this file do the same work inside a simulation (with yields, but
+// without stalls and faults) if the test is built with the toolchain overlay, and
+// otherwise outside it, on the real clock and with the system's sockets and files. make
+// bench-price alternates both. A process can simulate only once, so each benchmark
+// needs its own process and -benchtime 1x.
 
-// measured reports the processor time of one of many pieces of work. The work calls warm and
-// finish; what is between the two counts.
+// measured reports the processor time per repetition of work, which repeats something
+// times times between its calls of warm and finish.
 func measured(b *testing.B, times int, work func(warm, finish func()) error) {
 	var began, ended unix.Rusage
 	read := func(into *unix.Rusage) func() { return func() { _ = unix.Getrusage(unix.RUSAGE_SELF, into) } }
@@ -73,14 +73,14 @@ func BenchmarkChannels(b *testing.B) {
 	})
 }
 
-// BenchmarkWrites measures writes through an API server over one etcd member, each waited
-// for until a watch has received it.
+// BenchmarkWrites measures writes through an API server over one etcd member. Each
+// waits until a watch has received it.
 func BenchmarkWrites(b *testing.B) {
 	const times = 2000
 	dir := simdisk.Root
 	if sim.Available() != nil {
 		dir = b.TempDir()
-		b.Chdir(dir) // where the member's sockets are
+		b.Chdir(dir) // the folder of the member's sockets
 	}
 	measured(b, times, func(warm, finish func()) error {
 		made := cacher.New()

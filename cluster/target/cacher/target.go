@@ -12,8 +12,8 @@ import (
 // New returns the target.
 func New() target.Target { return apiserver.New("cacher", newCache) }
 
-// newCache starts the cache with the settings that Kubernetes' cache gets, and what
-// those leave open at its defaults.
+// newCache starts the cache with the settings of Kubernetes' cacher and defaults for
+// the rest.
 func newCache(settings upstream.Config, server target.ServerConfig) (apiserver.Cache, error) {
 	cache, err := cacher.New(cacher.Config{
 		Storage:             settings.Storage,

@@ -9,8 +9,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// windowOf returns how to see which window a cache holds. A cache that told it
-// would have to wait for its own lock, which whoever looks on must not.
+// windowOf returns access to a cache's window. A method of the cache would have to wait
+// for its lock, which an observer must not.
 func windowOf(c *cacher.Cacher) apiserver.Window {
 	state := reflect.ValueOf(c).Elem().FieldByName("state").Elem()
 	phase, generation := state.FieldByName("readiness").FieldByName("phase"), state.FieldByName("readiness").FieldByName("generation")

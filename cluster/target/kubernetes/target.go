@@ -1,6 +1,6 @@
 // Package kubernetes is the target that runs Kubernetes' own watch cache,
-// k8s.io/apiserver/pkg/storage/cacher, unmodified: the cacher, and the delegator
-// that decides what goes to etcd instead.
+// k8s.io/apiserver/pkg/storage/cacher, unmodified: the cacher, and the delegator that
+// decides which requests go to etcd instead.
 package kubernetes
 
 import (
@@ -13,8 +13,8 @@ import (
 // New returns the target.
 func New() target.Target { return apiserver.New("kubernetes", newCache) }
 
-// newCache starts the cacher. The bookmark period of a server has no effect: it is
-// a constant in Kubernetes' cacher, one minute.
+// newCache starts the cacher. It ignores the server's bookmark period: in Kubernetes'
+// cacher it is a constant, one minute.
 func newCache(settings upstream.Config, _ target.ServerConfig) (apiserver.Cache, error) {
 	cacher, err := upstream.NewCacherFromConfig(settings)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// windowOf returns how to see which window a cacher holds, which it tells nobody,
-// by what it answers watches by: watchCacheHistory.GetIntervalLocked. A release that
-// renames the fields fails the test of this function, and panics here.
+// windowOf returns access to a cacher's window, which the cacher does not expose. It
+// reads the fields from which watchCacheHistory.GetIntervalLocked serves watches. If a
+// release renames them, this function panics and its test fails.
 func windowOf(c *cacher.Cacher) apiserver.Window {
 	all := reflect.ValueOf(c).Elem()
 	cache, ready := all.FieldByName("watchCache").Elem(), all.FieldByName("ready").Elem()

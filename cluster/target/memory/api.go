@@ -10,15 +10,15 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// api serves the store as one API server would.
+// api serves the store as an API server would.
 type api struct {
 	store   *Store
 	latency func() time.Duration
 }
 
-// API returns a way to the store that spends latency() before each request
-// takes effect and again before its response; nil means none. latency must be
-// safe for the goroutines that share the API.
+// API returns an API of the store that waits latency() before each request takes effect
+// and again before its response; nil means no latency. latency must be safe for
+// concurrent use by all goroutines that share the API.
 func (s *Store) API(latency func() time.Duration) target.API {
 	if latency == nil {
 		latency = func() time.Duration { return 0 }
@@ -105,7 +105,7 @@ func (s *Store) read(ctx context.Context, op *model.Operation, token string) (ne
 			return ""
 		}
 	case op.RV > 0 && (op.Match == model.MatchExact || op.Match == model.MatchUnset && op.Limit > 0 && !op.Scope.Single()):
-		// A limit without a match means an exact list, unless of one object.
+		// Without a match, a limit means an exact list, except for a single object.
 		rv = op.RV
 	}
 	if rv < s.compacted {
@@ -126,7 +126,7 @@ func (s *Store) read(ctx context.Context, op *model.Operation, token string) (ne
 	return next
 }
 
-// waitFor waits until the store has reached rv, but not for ever.
+// waitFor waits, up to a limit, until the store has reached rv.
 func (s *Store) waitFor(ctx context.Context, rv int64) bool {
 	var deadline <-chan time.Time
 	for {

@@ -1,8 +1,8 @@
-// Package memory is a correct store with a correct cache in a few hundred lines:
-// every revision is kept in memory, every read and watch is computed from it,
-// and watches start from the last changes only, as a watch cache's do. It is no
-// cacher and no target; it stands in for one where a test needs an API that
-// obeys the specification, and tells the truth about itself.
+// Package memory is a correct store with a correct cache in a few hundred lines: it
+// keeps every revision in memory, computes every read and watch from them, and lets
+// watches start only from recent changes, as a watch cache does. It is neither a cacher
+// nor a target; tests use it where they need an API that obeys the specification and
+// reports the truth.
 package memory
 
 import (
@@ -15,11 +15,10 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Store is a multi-version store of objects. Its zero value is not usable; see
-// [New]. The lock guards all fields; wake is closed and replaced whenever a
-// watcher may have something new to see.
+// Store is a multi-version store of objects. Use [New] to create one. The lock guards
+// all fields; wake is closed and replaced whenever a watch may have new events.
 type Store struct {
-	// BookmarkPeriod is how often an idle watch gets a bookmark.
+	// BookmarkPeriod is the interval of bookmarks on idle watches.
 	BookmarkPeriod time.Duration
 	// Window is how many of the last changes a watch can start from.
 	Window int
@@ -29,7 +28,7 @@ type Store struct {
 	mu          sync.Mutex
 	revision    int64
 	compacted   int64
-	cachedSince int64 // the cache holds the changes after it, or fewer
+	cachedSince int64 // the cache contains at most the changes after this RV
 	changes     []model.Change
 	versions    map[string][]model.Change // by key, in order of RV
 	keys        []string                  // all keys ever written, sorted
@@ -40,7 +39,7 @@ type Store struct {
 	began       time.Time
 }
 
-// New makes an empty store at revision 1, as etcd begins.
+// New returns an empty store at revision 1, like a new etcd.
 func New() *Store {
 	return &Store{
 		BookmarkPeriod: time.Second,
@@ -53,7 +52,7 @@ func New() *Store {
 	}
 }
 
-// Truth is everything that was committed.
+// Truth returns everything that was committed.
 func (s *Store) Truth() model.Truth {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,9 +63,9 @@ func (s *Store) Truth() model.Truth {
 	}
 }
 
-// Compact forgets the states before rv, or before the current revision if rv
-// lies beyond it: exact lists and continue tokens from there expire. Watches do
-// not notice, as they are served from the cache.
+// Compact discards the states before rv, or before the current revision if rv is in the
+// future: exact lists and continue tokens from there expire. Watches are not affected,
+// because they are served from the cache.
 func (s *Store) Compact(rv int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,8 +75,8 @@ func (s *Store) Compact(rv int64) {
 	}
 }
 
-// Share makes watches deliver the store's own objects instead of copies, which
-// is wrong: a test can see that it is noticed.
+// Share makes watches deliver the store's own objects instead of copies, a bug that
+// tests use to check detection.
 func (s *Store) Share() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,8 +90,8 @@ func (s *Store) BreakStreams() {
 	s.breakLocked()
 }
 
-// Reinitialise makes the cache forget the changes it holds and relist, which
-// ends all open streams too.
+// Reinitialise makes the cache discard its changes and relist, which also ends all open
+// streams.
 func (s *Store) Reinitialise() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +104,7 @@ func (s *Store) breakLocked() {
 	s.wakeLocked()
 }
 
-// oldestLocked is the lowest RV that a watch can start from.
+// oldestLocked returns the lowest RV that a watch can start from.
 func (s *Store) oldestLocked() int64 {
 	if evicted := len(s.changes) - s.Window; evicted > 0 {
 		return max(s.cachedSince, s.changes[evicted-1].RV)
@@ -134,7 +133,7 @@ func (s *Store) commitLocked(key string, object model.Object, deleted bool) int6
 	return s.revision
 }
 
-// atLocked is the state of key at rv.
+// atLocked returns the state of key at rv.
 func (s *Store) atLocked(key string, rv int64) (model.Object, bool) {
 	versions := s.versions[key]
 	for i := len(versions) - 1; i >= 0; i-- {
@@ -145,7 +144,7 @@ func (s *Store) atLocked(key string, rv int64) (model.Object, bool) {
 	return model.Object{}, false
 }
 
-// stateLocked is what matches at rv, in order of key, beyond the key after.
+// stateLocked returns the matching objects at rv, in order of key, after the given key.
 func (s *Store) stateLocked(rv int64, scope model.Scope, selector model.Selector, after string) []model.Object {
 	var state []model.Object
 	for _, key := range s.keys {
@@ -175,7 +174,7 @@ func matches(object model.Object, scope model.Scope, selector model.Selector) bo
 	return true
 }
 
-// A continue token is the RV of the list and the last key of the page before.
+// A continue token consists of the list's RV and the previous page's last key.
 func encodeToken(rv int64, key string) string { return fmt.Sprintf("%d %s", rv, key) }
 
 func decodeToken(token string) (rv int64, key string, err error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// fixture is a store with revisions 2 (create a), 3 (create b), 4 (a turns
-// from web to api), 5 (delete b).
+// fixture returns a store with revisions 2 (create a), 3 (create b), 4 (a changes from
+// web to api), 5 (delete b).
 func fixture(t *testing.T) (*Store, target.API) {
 	t.Helper()
 	store := New()

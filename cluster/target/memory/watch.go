@@ -11,8 +11,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// watch is a cursor into the store's changes. It needs no goroutine: Next
-// computes the next event when it is asked for.
+// watch is a cursor into the store's changes. It needs no goroutine, because Next
+// computes the next event on demand.
 type watch struct {
 	store      *Store
 	ctx        context.Context
@@ -20,8 +20,8 @@ type watch struct {
 	request    model.Stream
 	generation int
 
-	initial []model.Event // still to be sent, before anything else
-	rv      int64         // all up to here has been sent or does not match
+	initial []model.Event // still to be sent, before other events
+	rv      int64         // everything up to here has been sent or does not match
 	failed  bool          // an ERROR event was sent
 }
 
@@ -88,8 +88,8 @@ func (w *watch) Next() (model.Event, model.CloseReason, bool) {
 	}
 }
 
-// deliver makes the client's copy of an event, and then lets a careless
-// consumer do its worst to what it was made from.
+// deliver returns the client's copy of an event, and then lets a careless consumer
+// mutate the original.
 func (w *watch) deliver(event model.Event) model.Event {
 	if event.Object == nil {
 		return event
@@ -113,8 +113,8 @@ func copyOf(object *model.Object) *model.Object {
 	return &clone
 }
 
-// poll returns the next event if there is one, a reason if the stream has
-// ended, and otherwise what to wait for.
+// poll returns the next event if there is one, a reason if the stream has ended, and
+// otherwise the channel to wait on.
 func (w *watch) poll() (event model.Event, reason model.CloseReason, wake <-chan struct{}) {
 	s := w.store
 	s.mu.Lock()
@@ -142,7 +142,7 @@ func (w *watch) poll() (event model.Event, reason model.CloseReason, wake <-chan
 	return event, "", s.wake
 }
 
-// transition turns a change into the event that the selector makes of it.
+// transition returns the event, if any, that the selector makes of a change.
 func (w *watch) transition(change model.Change) (model.Event, bool) {
 	key := keyOf(change.Object.Namespace, change.Object.Name)
 	before, existed := w.store.atLocked(key, change.RV-1)

@@ -1,5 +1,5 @@
-// Package conformance holds the tests that a target has to pass, whichever cache it
-// runs: they see it as clients do.
+// Package conformance contains the tests that every target must pass, whatever its
+// cache. They test it through the clients' API.
 package conformance
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 )
 
-// Run tests the target that newTarget makes.
+// Run tests the target that newTarget returns.
 func Run(t *testing.T, newTarget func() target.Target) {
 	for _, test := range []struct {
 		name string
@@ -45,7 +45,7 @@ func Run(t *testing.T, newTarget func() target.Target) {
 	}
 }
 
-// Benchmark measures the target that newTarget makes.
+// Benchmark measures the target that newTarget returns.
 func Benchmark(b *testing.B, newTarget func() target.Target) {
 	for _, benchmark := range []struct {
 		name string

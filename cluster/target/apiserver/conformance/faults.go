@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// visits counts which points a server has reached, and can keep it at one.
+// visits counts the points that a server has reached, and can block it at one.
 type visits struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -44,7 +44,7 @@ func (v *visits) count(point string) int {
 	return v.counts[point]
 }
 
-// shut keeps whoever gets to the point from now on there until open is called.
+// shut blocks every operation that reaches the point from now on, until open is called.
 func (v *visits) shut(point string) (open func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -58,7 +58,7 @@ func (v *visits) shut(point string) (open func()) {
 	}
 }
 
-// newFaultyFixture is a fixture whose server can be disturbed and tells of points.
+// newFaultyFixture returns a fixture whose server takes faults and reports its points.
 func newFaultyFixture(t *testing.T, newTarget func() target.Target) (*fixture, *target.Injection, *visits) {
 	f := newFixture(t, newTarget)
 	injection, visits := &target.Injection{}, newVisits()
@@ -73,8 +73,8 @@ func newFaultyFixture(t *testing.T, newTarget func() target.Target) (*fixture, *
 	return f, injection, visits
 }
 
-// follow watches from after rv, again and again if the server ends the stream, and
-// returns how to read the RVs of the next events.
+// follow watches from after rv, resumes if the server ends the stream, and returns a
+// function that reads the RVs of the next events.
 func (f *fixture) follow(rv int64) (next func(count int) []int64) {
 	f.t.Helper()
 	ctx := f.context()
@@ -127,7 +127,8 @@ func testPointsAreReached(t *testing.T, newTarget func() target.Target) {
 	require.Equal(t, 1, visits.count(faults.PointWatchLost))
 	require.Equal(t, lists, visits.count(faults.PointList), "the cache goes on from where it was")
 
-	// Another revision, of which the cache can only learn by asking for progress.
+	// Only a progress request tells the cache of this revision, as it changes another
+	// resource.
 	require.NoError(t, f.member.Put(f.context(), "/registry/leases/a", "1"))
 	f.do(model.OK, model.Operation{Kind: model.List, RV: model.RVUnset})
 	require.Positive(t, visits.count(faults.PointProgress))
@@ -162,7 +163,7 @@ func testAnUpstreamWatchThatEndsIsResumed(t *testing.T, newTarget func() target.
 	for _, how := range []faults.WatchEnd{faults.WatchClosed, faults.WatchFailed} {
 		f, _, visits := newFaultyFixture(t, newTarget)
 		rv := f.create(object("n", "a", "0")).RV
-		// Which of the two it does is up to the cache.
+		// The cache may re-establish the watch or relist.
 		again := func() int { return visits.count(faults.PointWatch) + visits.count(faults.PointListed) }
 		before, lost := again(), visits.count(faults.PointWatchLost)
 		f.server.BreakWatch(how)
@@ -192,8 +193,8 @@ func testTheCacheRecoversFromFailedLists(t *testing.T, newTarget func() target.T
 	require.Equal(t, "1", got.Objects[0].Value)
 }
 
-// testValuesThatCannotBeReadAreNotPassedOver writes while the cache cannot read
-// what is written.
+// testValuesThatCannotBeReadAreNotPassedOver writes values that the cache cannot read
+// for a while.
 func testValuesThatCannotBeReadAreNotPassedOver(t *testing.T, newTarget func() target.Target) {
 	for _, fail := range []func(*target.Injection, bool){
 		func(injection *target.Injection, fails bool) { injection.Decoding.Store(fails) },
@@ -213,7 +214,7 @@ func testValuesThatCannotBeReadAreNotPassedOver(t *testing.T, newTarget func() t
 	}
 }
 
-// writeBehind writes through another server than the fixture's own.
+// writeBehind writes through a server other than the fixture's own.
 func (f *fixture) writeBehind(object *model.Object) int64 {
 	f.t.Helper()
 	own := f.server

@@ -14,10 +14,10 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// asked notes what an informer asks of an API.
+// asked records what an informer requests from an API.
 type asked struct {
 	target.API
-	// refuse makes streamed lists fail, which makes client-go list instead.
+	// refuse makes streaming lists fail, so that client-go falls back to a list.
 	refuse bool
 
 	mu       sync.Mutex
@@ -70,7 +70,7 @@ func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) 
 		holds(a, b)
 		require.Equal(t, b.RV, informer.LastSyncRV())
 
-		// The informer takes up again where its stream ended.
+		// The informer resumes where its stream ended.
 		f.server.BreakWatch(faults.WatchExpired)
 		f.waitInitialised(f.server)
 		f.delete("n", "b")

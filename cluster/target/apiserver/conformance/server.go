@@ -16,10 +16,10 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// patience bounds every wait of these tests. It is far beyond what they take.
+// patience bounds every wait of these tests, far above what they take.
 const patience = 30 * time.Second
 
-// fixture is one etcd member and one API server over it, on the real clock.
+// fixture is one API server over one etcd member, on the real clock.
 type fixture struct {
 	t      testing.TB
 	target target.Target
@@ -49,7 +49,7 @@ func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
 	return f
 }
 
-// start brings up another API server and waits for its cache.
+// start starts another API server and waits for its cache.
 func (f *fixture) start() target.Server {
 	server, err := f.target.Start(target.ServerConfig{Name: "apiserver-0", Endpoints: []string{etcd.ClientURL("etcd-0")}})
 	require.NoError(f.t, err)
@@ -138,7 +138,7 @@ func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
 			}
 		}
 	}
-	// What Stop does not wait for ends on its own.
+	// Goroutines that Stop does not wait for end by themselves.
 	require.Eventually(t, func() bool { return ourGoroutines() <= before }, patience, time.Millisecond,
 		"goroutines are left after Stop")
 
@@ -150,8 +150,8 @@ func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
 	require.Equal(t, model.Unavailable, stream.Err)
 }
 
-// ourGoroutines counts the goroutines that servers, clients and informers of this
-// process run, those of etcd and of tests excluded.
+// ourGoroutines counts the goroutines of this process's servers, clients and informers,
+// without those of etcd and the tests.
 func ourGoroutines() int {
 	buffer := make([]byte, 4<<20)
 	count := 0

@@ -79,7 +79,7 @@ func testWatchSendsTheInitialStateAndItsEnd(t *testing.T, newTarget func() targe
 		require.GreaterOrEqual(t, end.RV, b.RV)
 	}
 
-	// Without a request for bookmarks there is no end of the initial state.
+	// Without bookmarks, nothing marks the end of the initial state.
 	w := f.watch(model.Stream{RV: 0})
 	f.requireEvent(w, model.Added, a)
 	f.requireEvent(w, model.Added, b)
@@ -94,7 +94,7 @@ func testWatchGetsABookmarkBeforeItsTimeout(t *testing.T, newTarget func() targe
 	defer cancel()
 	w := f.server.Watch(ctx, &model.Stream{RV: rv, Bookmarks: true, Scope: model.Scope{Namespace: "n"}})
 	require.NotNil(t, w)
-	rv = f.create(object("m", "a", "1")).RV // the bookmark passes over it
+	rv = f.create(object("m", "a", "1")).RV // the bookmark's RV is that of a change outside the watch's scope
 	bookmark := model.Event{Type: model.Bookmark, RV: rv}
 	require.Equal(t, bookmark, f.next(w))
 	event, reason, ok := w.Next()
@@ -108,7 +108,7 @@ func testWatchFromAnExpiredRV(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	early := f.create(object("n", "a", "1")).RV
 	f.update(object("n", "a", "2"))
-	f.server = f.start() // its history begins here
+	f.server = f.start() // its window begins here
 	w := f.watch(model.Stream{RV: early})
 	event := f.next(w)
 	require.Equal(t, model.Error, event.Type)
@@ -154,7 +154,7 @@ func testStopEndsAWaitingNext(t *testing.T, newTarget func() target.Target) {
 	require.Equal(t, model.ClosedByClient, <-reasons)
 }
 
-// What a consumer does to an object it got, nobody else sees.
+// Mutations by one consumer must be invisible to others.
 func testDeliveredObjectsAreIsolated(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	start := f.create(object("n", "z", "0")).RV
@@ -172,8 +172,8 @@ func testDeliveredObjectsAreIsolated(t *testing.T, newTarget func() target.Targe
 	}
 }
 
-// testTheCacherCountsItsWatchers fails when a release renames the fields that
-// the count is read from.
+// testTheCacherCountsItsWatchers fails when a release renames the fields that the
+// counter reads.
 func testTheCacherCountsItsWatchers(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	start := f.create(object("n", "a", "1")).RV
@@ -192,9 +192,9 @@ func testTheCacherCountsItsWatchers(t *testing.T, newTarget func() target.Target
 	}
 }
 
-// testMutatingConsumers is Isolated in small: four streams mutate
-// everything they get, one does not, and nothing of it is seen, not even by a
-// watch that starts later.
+// testMutatingConsumers is a small version of Isolated: four streams mutate every
+// object they receive, one does not. No mutation may be visible, not even to a later
+// watch.
 func testMutatingConsumers(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	start := f.create(object("n", "z", "0")).RV

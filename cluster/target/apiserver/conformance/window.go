@@ -12,8 +12,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// settled returns what a server's cache holds once it has got to a resourceVersion
-// in a filling.
+// settled returns the window of a server's cache once the cache has reached a
+// resourceVersion in the given initialisation.
 func (f *fixture) settled(windowed target.Windowed, filling int, rv int64) (window model.Window) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool {
@@ -24,8 +24,8 @@ func (f *fixture) settled(windowed target.Windowed, filling int, rv int64) (wind
 	return window
 }
 
-// refusal is what a server answers to a watch from a resourceVersion, at once or with
-// its first event, of which there is one at the latest when something is written.
+// refusal returns the error of a watch from a resourceVersion, from the response or the
+// first event. A write forces an event.
 func (f *fixture) refusal(rv int64) model.Code {
 	f.t.Helper()
 	stream := &model.Stream{RV: rv}
@@ -42,14 +42,14 @@ func (f *fixture) refusal(rv int64) model.Code {
 }
 
 // testTheWindowIsWhatWatchesCanGoOnFrom fails when a release renames the fields that
-// the window is read from, or answers watches by others.
+// the window is read from, or serves watches from other fields.
 func testTheWindowIsWhatWatchesCanGoOnFrom(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	rv := int64(0)
 	for i := range 5 {
 		rv = f.create(object("n", fmt.Sprint("before-", i), "1")).RV
 	}
-	// A server that comes up now begins its window at what it lists.
+	// The window of a server that starts now begins at its list.
 	f.server = f.start()
 	windowed := f.server.(target.Windowed)
 	window := f.settled(windowed, 1, rv)

@@ -20,10 +20,10 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// requestTimeout is how long an API server works on a request by default.
+// requestTimeout is an API server's default request timeout.
 const requestTimeout = 60 * time.Second
 
-// listOptionsKind is what is invalid about a list or watch with wrong options.
+// listOptionsKind is the kind named in errors about invalid list or watch options.
 var listOptionsKind = schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}
 
 // errStopped is the error of a request to a server that has been stopped.
@@ -96,17 +96,17 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 	return nil
 }
 
-// create stores a new pod. An API server draws the UID at random; here it
-// follows from the operation.
+// create stores a new pod. An API server draws the UID at random; here it is derived
+// from the operation.
 func (h *Handler) create(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
 	pod := translate.PodOf(op.Object)
 	pod.UID = types.UID(fmt.Sprintf("%s-%d", op.Client, op.ID))
 	return h.Storage.Create(ctx, key, pod, out, h.ttl())
 }
 
-// update replaces a pod. As in the registry it is the update function that checks
-// the RV, against the stored pod and, while that may be stale, the cached one;
-// the UID is a precondition of the storage.
+// update replaces a pod. As in the registry, the update function checks the RV, against
+// the stored pod and possibly against the stale cached one first; the UID is a
+// precondition of the storage.
 func (h *Handler) update(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
 	preconditions := &storage.Preconditions{}
 	if uid := types.UID(op.Object.UID); uid != "" {
@@ -127,8 +127,8 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 	return h.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
 }
 
-// delete removes a pod at once, as with a grace period of 0. The registry looks
-// at the stored pod first.
+// delete removes a pod immediately, as with a grace period of 0. Like the registry it
+// reads the stored pod first.
 func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
 	if err := h.Storage.Get(ctx, key, storage.GetOptions{}, &corev1.Pod{}); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (h *Handler) list(ctx context.Context, op *model.Operation, token string) (
 	return pods.Continue, nil
 }
 
-// validate fills in and checks the options of a list or watch as the HTTP handler
+// validate defaults and validates the options of a list or watch as the HTTP handler
 // does.
 func (h *Handler) validate(options *internalversion.ListOptions) error {
 	if errs := h.Release.Validate(options); len(errs) > 0 {
@@ -182,8 +182,8 @@ func (h *Handler) validate(options *internalversion.ListOptions) error {
 	return nil
 }
 
-// storageOptionsOf is how the registry asks its storage for a list or watch: for
-// one key where the selector names one pod, otherwise for all below a key.
+// storageOptionsOf returns the registry's request to its storage for a list or watch:
+// for one key if the selector names one pod, otherwise for a key prefix.
 func storageOptionsOf(scope model.Scope, options *internalversion.ListOptions) (string, storage.ListOptions) {
 	selection := translate.Predicate(options.LabelSelector, options.FieldSelector)
 	selection.Limit = options.Limit

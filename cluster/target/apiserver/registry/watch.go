@@ -13,8 +13,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Watch implements target.API. Like the HTTP handler it tells some failures with
-// an ERROR event on an open stream, above all an RV that has expired.
+// Watch implements target.API. Like the HTTP handler it reports some errors, above all
+// an expired RV, with an ERROR event on an open stream.
 func (h *Handler) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	w, err := h.watch(translate.OfClient(ctx), stream)
 	if err != nil {
@@ -45,7 +45,7 @@ func (h *Handler) watch(ctx context.Context, stream *model.Stream) (target.Watch
 		return nil, err
 	}
 	key, storageOptions := storageOptionsOf(stream.Scope, options)
-	// The registry leaves the match out: it is implied.
+	// The registry omits the match, which is implied.
 	storageOptions.ResourceVersionMatch = ""
 	if h.Release.PassInitialEvents != nil {
 		h.Release.PassInitialEvents(options, &storageOptions)

@@ -9,20 +9,18 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// ClientWatch is a stream as the client sees it. It holds the request's context:
-// an API server stops a watch whose request has ended.
+// ClientWatch is a stream as the client sees it. It keeps the request's context,
+// because an API server stops a watch when its request ends.
 type ClientWatch struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	inner  watch.Interface
 	failed bool // an ERROR event was delivered; used by Next alone
-	// mutator is the stream in whose name delivered pods are written over, 0
-	// for none.
+	// mutator is the ID of the stream that mutates delivered pods, 0 for none.
 	mutator int
 }
 
-// NewClientWatch makes it of the watch that the cache returned for ctx, which cancel
-// ends.
+// NewClientWatch wraps the watch that the cache returned for ctx; cancel cancels ctx.
 func NewClientWatch(ctx context.Context, cancel context.CancelFunc, inner watch.Interface, stream *model.Stream) *ClientWatch {
 	w := &ClientWatch{ctx: ctx, cancel: cancel, inner: inner}
 	if stream.Mutates {
@@ -43,14 +41,14 @@ func (w *ClientWatch) Next() (model.Event, model.CloseReason, bool) {
 		w.failed = w.failed || event.Type == watch.Error
 		return EventOf(event, w.mutator), "", true
 	}
-	// Releases what the stream holds where it was the server that ended it.
+	// Release the stream's resources if the server ended it.
 	reason := w.reason()
 	w.Stop()
 	return model.Event{}, reason, false
 }
 
-// reason is why a stream that delivers no more has ended. A deadline is the
-// timeout the client asked for, which the server enforces.
+// reason returns why a stream has ended. An exceeded deadline is the timeout that the
+// client requested, which the server enforces.
 func (w *ClientWatch) reason() model.CloseReason {
 	switch {
 	case w.failed:

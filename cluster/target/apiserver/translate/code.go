@@ -12,9 +12,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// CodeOf classifies an error as the registry returns it, or as an ERROR event
-// carries it. What is not an API error becomes a 500 in an API server, and says
-// nothing of whether a write took effect: that is Unknown, as are timeouts.
+// CodeOf classifies an error of the registry or of an ERROR event. Whatever is not an
+// API error becomes a 500 in an API server and does not tell whether a write took
+// effect: it is Unknown, like timeouts.
 func CodeOf(err error) model.Code {
 	switch {
 	case err == nil:
@@ -40,8 +40,8 @@ func CodeOf(err error) model.Code {
 	}
 }
 
-// ErrorOf is the error a client gets for a code: what client-go makes of a
-// response of that kind, so that an informer reacts as to a real server.
+// ErrorOf returns the error that client-go makes of a response with that code, so that
+// an informer reacts as it does to a real server.
 func ErrorOf(code model.Code, message string) error {
 	switch code {
 	case model.OK:
@@ -67,7 +67,7 @@ func ErrorOf(code model.Code, message string) error {
 	}
 }
 
-// tooLarge is the error of a read at an RV that lies in the future.
+// tooLarge returns the error of a read at a future RV.
 func tooLarge(message string) error {
 	err := apierrors.NewTimeoutError(message, 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
@@ -77,7 +77,7 @@ func tooLarge(message string) error {
 	return err
 }
 
-// StatusOf is the object of an ERROR event that carries an error.
+// StatusOf returns the object of an ERROR event for an error.
 func StatusOf(err error) *metav1.Status {
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {

@@ -28,7 +28,7 @@ func TestCodeOf(t *testing.T) {
 	}{
 		"success": {nil, model.OK},
 
-		// What the storage returns and the registry makes of it.
+		// Errors of the storage, as the registry interprets them.
 		"get, not found":     {storeerr.InterpretGetError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound},
 		"update, not found":  {storeerr.InterpretUpdateError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound},
 		"delete, not found":  {storeerr.InterpretDeleteError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), model.NotFound},
@@ -42,7 +42,7 @@ func TestCodeOf(t *testing.T) {
 		"list, future":       {storeerr.InterpretListError(storage.NewTooLargeResourceVersionError(9, 1, 1), PodResource), model.TooLarge},
 		"list, future, deep": {fmt.Errorf("list: %w", storage.NewTooLargeResourceVersionError(9, 1, 1)), model.TooLarge},
 
-		// API errors of the layers in between.
+		// API errors of the layers between.
 		"expired": {apierrors.NewResourceExpired("old"), model.Expired},
 		//lint:ignore SA1019 servers of older releases answer with it
 		"gone":              {apierrors.NewGone("gone"), model.Expired},
@@ -54,7 +54,7 @@ func TestCodeOf(t *testing.T) {
 		"server timeout":    {apierrors.NewServerTimeout(PodResource, "get", 1), model.Unknown},
 		"internal":          {apierrors.NewInternalError(failed), model.Unknown},
 
-		// What reaches the handler as it came from etcd.
+		// Errors of etcd that reach the handler unchanged.
 		"etcd has no leader":  {rpctypes.ErrNoLeader, model.Unknown},
 		"etcd timed out":      {rpctypes.ErrTimeout, model.Unknown},
 		"etcd is not there":   {rpctypes.ErrStopped, model.Unknown},
@@ -66,8 +66,8 @@ func TestCodeOf(t *testing.T) {
 	}
 }
 
-// An informer must see the error its server saw: through a response, and through
-// an ERROR event.
+// An informer must see its server's error, both from a response and from an ERROR
+// event.
 func TestErrorOfIsTheInverseOfCodeOf(t *testing.T) {
 	for _, code := range []model.Code{
 		model.OK, model.NotFound, model.AlreadyExists, model.Conflict, model.Expired,

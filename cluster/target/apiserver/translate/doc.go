@@ -1,8 +1,8 @@
-// Package translate answers one question: what are the pods, events, errors and
-// watches of Kubernetes in the types of model, and what are those in Kubernetes'?
+// Package translate converts pods, events, errors and watches between Kubernetes' types
+// and those of package model.
 //
-// It keeps to what has been in Kubernetes for long, so that it compiles against the
-// releases of cluster/released as well as against the one that go.mod names.
+// It uses only long-established parts of Kubernetes' API, so that it compiles against
+// both the releases of cluster/released and the one in go.mod.
 //
 //   - pods.go: pods, their keys, codec, selectors and indices, and resourceVersions
 //   - code.go: errors

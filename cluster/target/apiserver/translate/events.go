@@ -15,8 +15,8 @@ import (
 // InitialEventsEnd is the annotation of the bookmark after the last initial event.
 const InitialEventsEnd = "k8s.io/initial-events-end"
 
-// EventOf converts an event of the API, and then mutates what it was made
-// from if a stream is given.
+// EventOf converts an event of the API. If mutator is not 0, it then mutates the
+// original on behalf of that stream.
 func EventOf(event watch.Event, mutator int) model.Event {
 	converted := model.Event{Type: model.EventType(event.Type)}
 	if event.Type == watch.Error {
@@ -42,8 +42,8 @@ func EventOf(event watch.Event, mutator int) model.Event {
 	return converted
 }
 
-// podIn is the pod of an event. The cacher wraps pods that it sends to several
-// watches; what comes out of the wrapper is a copy.
+// podIn returns the pod of an event. The cacher wraps pods that it sends to several
+// watches; unwrapping returns a copy.
 func podIn(object runtime.Object) (*corev1.Pod, error) {
 	if shared, ok := object.(runtime.CacheableObject); ok {
 		object = shared.GetObject()

@@ -9,8 +9,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 )
 
-// InformerWatch makes a stream, which is read from, into a watch, which sends.
-// Its goroutine owns events.
+// InformerWatch adapts a stream, which is polled with Next, to a watch with a result
+// channel. Its goroutine owns events.
 type InformerWatch struct {
 	inner    target.Watch
 	cancel   context.CancelFunc
@@ -19,7 +19,7 @@ type InformerWatch struct {
 	stopped  chan struct{}
 }
 
-// NewInformerWatch makes it. cancel is called when the stream has ended.
+// NewInformerWatch adapts inner. It calls cancel when the stream has ended.
 func NewInformerWatch(inner target.Watch, cancel context.CancelFunc) *InformerWatch {
 	w := &InformerWatch{inner: inner, cancel: cancel, events: make(chan watch.Event), stopped: make(chan struct{})}
 	go w.run()

@@ -11,15 +11,14 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 )
 
-// What fails on purpose says so.
+// The errors of injected failures.
 var (
 	errTransform = errors.New("this value cannot be decrypted, on purpose")
 	errDecode    = errors.New("this value cannot be decoded, on purpose")
 )
 
-// FaultyTransformer is a transformer of stored values that fails to read them as
-// long as Injection says so. With encryption at rest, a provider of keys that is out
-// of reach looks like this.
+// FaultyTransformer is a transformer that fails to read stored values while Injection
+// says so, as when the key provider of encryption at rest is unreachable.
 type FaultyTransformer struct {
 	value.Transformer
 	Injection *target.Injection
@@ -33,8 +32,8 @@ func (t FaultyTransformer) TransformFromStorage(ctx context.Context, data []byte
 	return t.Transformer.TransformFromStorage(ctx, data, of)
 }
 
-// FaultyCodec is a codec that fails to decode as long as Injection says so. Objects
-// of a version that the server does not know look like this.
+// FaultyCodec is a codec that fails to decode while Injection says so, as for objects
+// of a version that the server does not know.
 type FaultyCodec struct {
 	runtime.Codec
 	Injection *target.Injection

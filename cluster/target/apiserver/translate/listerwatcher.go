@@ -13,12 +13,12 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// ListerWatcher turns client-go's requests into operations and streams of an API.
+// ListerWatcher converts client-go's requests into operations and streams of an API.
 type ListerWatcher struct {
 	API   target.API
 	Scope model.Scope
-	// InitialEvents reports whether a request asks for initial events; nil where the
-	// release knows no such request.
+	// InitialEvents reports whether a request asks for initial events; nil if the
+	// release does not support it.
 	InitialEvents func(metav1.ListOptions) bool
 }
 
@@ -59,8 +59,8 @@ func (l *ListerWatcher) Watch(ctx context.Context, options metav1.ListOptions) (
 	}
 	cancel := context.CancelFunc(func() {})
 	if options.TimeoutSeconds != nil {
-		// The harness' network carries no timeouts: the informer's side ends the
-		// stream, at the time at which a server would.
+		// The simulated network does not transmit timeouts: the informer's side ends
+		// the stream when a server would.
 		timeout := time.Duration(*options.TimeoutSeconds) * time.Second
 		stream.Timeout = int64(timeout)
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -73,7 +73,7 @@ func (l *ListerWatcher) Watch(ctx context.Context, options metav1.ListOptions) (
 	return NewInformerWatch(inner, cancel), nil
 }
 
-// requestedRV is the RV of client-go's request.
+// requestedRV returns the RV of client-go's request.
 func requestedRV(options metav1.ListOptions) int64 {
 	if options.ResourceVersion == "" {
 		return model.RVUnset

@@ -6,14 +6,14 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// mutate does to a delivered pod what a careless consumer inside the API
-// server could do to it: it writes over its fields, through everything that the
-// pod may share with the cache or with what other consumers got. The cacher
-// delivers copies, so that this harms nobody. The resourceVersion is left
-// alone: the handlers above the cache do set fields like it on what they got.
+// mutate does to a delivered pod what a careless consumer inside the API server could
+// do: it overwrites its fields, including everything that the pod may share with the
+// cache or other consumers. The cacher delivers copies, so this is harmless. mutate
+// keeps the resourceVersion, because the handlers above the cache do set such fields on
+// their pods.
 //
-// What lists and gets return shares memory with the cache in Kubernetes, which
-// says so; nobody mutates it there.
+// In Kubernetes, objects returned by lists and gets share memory with the cache, which
+// is documented; nobody mutates them.
 func mutate(pod *corev1.Pod, stream int) {
 	mark := model.MutationMark(stream)
 	for name := range pod.Labels {

@@ -28,17 +28,17 @@ const (
 	ResourcePrefix = "/pods"
 )
 
-// The fields by which pods can be selected here, as the API names them.
+// The fields that selectors can use, as the API names them.
 const (
 	nameField      = "metadata.name"
 	namespaceField = "metadata.namespace"
 	nodeField      = "spec.nodeName"
 )
 
-// PodResource is the resource as it is named in errors and metrics.
+// PodResource is the resource's name in errors and metrics.
 var PodResource = schema.GroupResource{Resource: "pods"}
 
-// scheme knows the core group alone. Filling in client-go's, with all groups,
+// scheme contains only the core group. Building client-go's scheme, with all groups,
 // would take longer than a run.
 var scheme = func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
@@ -47,20 +47,20 @@ var scheme = func() *runtime.Scheme {
 	return scheme
 }()
 
-// podSerializer and PodCodec store pods as kube-apiserver does by default: in
-// protobuf, as version v1.
+// podSerializer and PodCodec store pods as kube-apiserver does by default: as v1 in
+// protobuf.
 var (
 	podSerializer = protobuf.NewSerializer(scheme, scheme)
 	PodCodec      = serializer.NewCodecFactory(scheme).CodecForVersions(
 		podSerializer, podSerializer, corev1.SchemeGroupVersion, corev1.SchemeGroupVersion)
 )
 
-// NewPod and NewPodList make what the storage decodes into.
+// NewPod and NewPodList return objects for the storage to decode into.
 func NewPod() runtime.Object     { return &corev1.Pod{} }
 func NewPodList() runtime.Object { return &corev1.PodList{} }
 
-// PodOf is the pod that stands for an object. The value goes where the API
-// server does not look: into the status message.
+// PodOf returns the pod that represents an object. The value is in the status message,
+// which the API server does not interpret.
 func PodOf(object *model.Object) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -74,8 +74,8 @@ func PodOf(object *model.Object) *corev1.Pod {
 	}
 }
 
-// ObjectOf is the object a pod stands for. It shares nothing with the pod, which
-// may be the cache's.
+// ObjectOf returns the object that a pod represents. It shares no memory with the pod,
+// which may belong to the cache.
 func ObjectOf(pod *corev1.Pod) model.Object {
 	return model.Object{
 		Namespace: pod.Namespace,
@@ -88,7 +88,7 @@ func ObjectOf(pod *corev1.Pod) model.Object {
 	}
 }
 
-// StoredPodOf is the pod of an object that was read.
+// StoredPodOf returns the pod of an object that was read.
 func StoredPodOf(object *model.Object) *corev1.Pod {
 	pod := PodOf(object)
 	pod.ResourceVersion = FormatRV(object.RV)
@@ -104,7 +104,7 @@ func Decode(key string, value []byte) (model.Object, error) {
 	return ObjectOf(&pod), nil
 }
 
-// ObjectsOf are the objects that the pods of an informer's store stand for.
+// ObjectsOf returns the objects that the pods of an informer's store represent.
 func ObjectsOf(items []any) []model.Object {
 	var objects []model.Object
 	for _, item := range items {
@@ -113,8 +113,8 @@ func ObjectsOf(items []any) []model.Object {
 	return objects
 }
 
-// FormatRV and ParseRV convert resourceVersions as requests and responses carry
-// them. What is not a number, and the RV of an object not stored yet, is 0.
+// FormatRV formats a resourceVersion for requests and responses. The RV of an object
+// that is not stored yet is 0.
 func FormatRV(rv int64) string {
 	if rv == model.RVUnset {
 		return ""
@@ -122,7 +122,7 @@ func FormatRV(rv int64) string {
 	return strconv.FormatInt(rv, 10)
 }
 
-// ParseRV is the inverse of [FormatRV].
+// ParseRV is the inverse of [FormatRV]. It returns 0 for anything that is not a number.
 func ParseRV(rv string) int64 {
 	parsed, err := strconv.ParseInt(rv, 10, 64)
 	if err != nil {
@@ -131,7 +131,7 @@ func ParseRV(rv string) int64 {
 	return parsed
 }
 
-// KeyOf is the storage key of a scope: of one pod, or the root of several.
+// KeyOf returns the storage key of a scope: of one pod, or the prefix of several.
 func KeyOf(scope model.Scope) string {
 	switch {
 	case scope.Namespace == "":
@@ -143,7 +143,7 @@ func KeyOf(scope model.Scope) string {
 	}
 }
 
-// PodKey is the storage key of a pod.
+// PodKey returns the storage key of a pod.
 func PodKey(object runtime.Object) (string, error) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
@@ -152,7 +152,7 @@ func PodKey(object runtime.Object) (string, error) {
 	return ResourcePrefix + "/" + accessor.GetNamespace() + "/" + accessor.GetName(), nil
 }
 
-// PodAttributes is what selectors look at.
+// PodAttributes returns the labels and fields that selectors match.
 func PodAttributes(object runtime.Object) (labels.Set, fields.Set, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -165,14 +165,13 @@ func PodAttributes(object runtime.Object) (labels.Set, fields.Set, error) {
 	}, nil
 }
 
-// PodTriggers lets the cacher dispatch an event only to watches of its node, and
-// PodIndexers list a node's pods without looking at others. The pod registry has
-// the same two.
+// PodTriggers lets the cacher dispatch an event only to watches of its node.
+// PodIndexers lets it list one node's pods directly. The pod registry has the same two.
 var PodTriggers = storage.IndexerFuncs{
 	nodeField: func(object runtime.Object) string { return object.(*corev1.Pod).Spec.NodeName },
 }
 
-// PodIndexers are described with [PodTriggers].
+// PodIndexers is documented with [PodTriggers].
 var PodIndexers = cache.Indexers{
 	storage.FieldIndex(nodeField): func(object any) ([]string, error) {
 		pod, ok := object.(*corev1.Pod)
@@ -183,13 +182,13 @@ var PodIndexers = cache.Indexers{
 	},
 }
 
-// LabelSelector and FieldSelector are the selectors of a request. The scope's
-// name is one of the fields, as it is for client-go.
+// LabelSelector returns the label selector of a request.
 func LabelSelector(selector model.Selector) labels.Selector {
 	return labels.SelectorFromSet(selector.Labels)
 }
 
-// FieldSelector is [LabelSelector] for the fields.
+// FieldSelector returns the field selector of a request. It includes the scope's name,
+// as in client-go.
 func FieldSelector(scope model.Scope, selector model.Selector) fields.Selector {
 	set := fields.Set{}
 	if scope.Name != "" {
@@ -201,7 +200,7 @@ func FieldSelector(scope model.Scope, selector model.Selector) fields.Selector {
 	return fields.SelectorFromSet(set)
 }
 
-// Predicate is the pod registry's Predicate for two selectors.
+// Predicate returns the pod registry's predicate for two selectors.
 func Predicate(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
 	return storage.SelectionPredicate{
 		Label:       label,

@@ -17,11 +17,12 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// Upstream is the storage below a cache. It tells where the cache's requests are,
-// and fails them on demand; those that the cache only passes on for a client go by.
+// Upstream is the storage below a cache. It reports the points that the cache's own
+// requests reach, and fails them on demand; requests that the cache forwards for
+// clients pass unchanged.
 type Upstream struct {
 	storage.Interface
-	// BeginsWithList reports whether a watch begins with a list; nil where none can.
+	// BeginsWithList reports whether a watch begins with a list; nil if none can.
 	BeginsWithList func(storage.ListOptions) bool
 
 	reached   func(ctx context.Context, point string)
@@ -32,7 +33,7 @@ type Upstream struct {
 	next *breakage
 }
 
-// breakage ends watches in the same way. how is set before done is closed.
+// breakage ends watches in one way. how is set before done is closed.
 type breakage struct {
 	done chan struct{}
 	how  faults.WatchEnd
@@ -48,17 +49,17 @@ func NewUpstream(inner storage.Interface, injection *target.Injection, reached f
 
 func newBreakage() *breakage { return &breakage{done: make(chan struct{})} }
 
-// clientRequest marks the context of a client's request.
+// clientRequest is the context key of clients' requests.
 type clientRequest struct{}
 
-// OfClient marks the context of a request that a client makes.
+// OfClient marks the context of a client's request.
 func OfClient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, clientRequest{}, true)
 }
 
 func isOfClient(ctx context.Context) bool { return ctx.Value(clientRequest{}) != nil }
 
-// Reached tells that the cache has got to a point, and waits there if it has to.
+// Reached reports that the cache has reached a point, and blocks there if told to.
 func (u *Upstream) Reached(ctx context.Context, point string) { u.reached(ctx, point) }
 
 // GetList implements storage.Interface.
@@ -74,7 +75,8 @@ func (u *Upstream) GetList(ctx context.Context, key string, options storage.List
 	return err
 }
 
-// beginList is where a list of the cache begins, or a watch that starts with one.
+// beginList is called where a list of the cache begins, or a watch that starts with
+// one.
 func (u *Upstream) beginList(ctx context.Context) error {
 	u.reached(ctx, faults.PointList)
 	if u.injection.Lists.Load() {
@@ -108,7 +110,7 @@ func (u *Upstream) Watch(ctx context.Context, key string, options storage.ListOp
 	return w, nil
 }
 
-// BreakWatches ends the watches that are open or being opened, once.
+// BreakWatches ends, once, the watches that are open or being opened.
 func (u *Upstream) BreakWatches(how faults.WatchEnd) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -117,8 +119,8 @@ func (u *Upstream) BreakWatches(how faults.WatchEnd) {
 	u.next = newBreakage()
 }
 
-// statusOfEnd is what the store reports of a watch that ends in that way, nil if
-// nothing.
+// statusOfEnd returns the status with which the store ends a watch in that way, nil if
+// there is none.
 func statusOfEnd(how faults.WatchEnd) *metav1.Status {
 	var err *apierrors.StatusError
 	switch how {
@@ -127,17 +129,16 @@ func statusOfEnd(how faults.WatchEnd) *metav1.Status {
 	case faults.WatchFailed:
 		err = apierrors.NewInternalError(errors.New("the watch was failed on purpose"))
 	default:
-		// Its place in the history is gone. After any lesser error the cache's
-		// reflector would go on from where it was, and the cache would not be
-		// initialised again.
+		// The RV has expired. After any other error the cache's reflector would resume,
+		// and the cache would not be reinitialised.
 		err = apierrors.NewResourceExpired("the watch was broken on purpose")
 	}
 	status := err.Status()
 	return &status
 }
 
-// upstreamWatch passes on the events of inner until it ends, is stopped, or
-// breaks. Its goroutine owns events; ctx ends when it is stopped.
+// upstreamWatch forwards the events of inner until inner ends, it is stopped, or it
+// breaks. Its goroutine owns events; Stop cancels ctx.
 type upstreamWatch struct {
 	inner    watch.Interface
 	events   chan watch.Event
@@ -188,14 +189,14 @@ func endsList(bookmark runtime.Object) bool {
 	return err == nil && accessor.GetAnnotations()[InitialEventsEnd] == "true"
 }
 
-// lost tells that the watch is about to end, unless it is the cache that ends it.
+// lost reports that the watch is about to end, unless the cache stopped it.
 func (w *upstreamWatch) lost() {
 	if w.ctx.Err() == nil {
 		w.reached(w.ctx, faults.PointWatchLost)
 	}
 }
 
-// send returns whether the watch goes on after an event.
+// send delivers an event and returns whether the watch continues.
 func (w *upstreamWatch) send(event watch.Event) bool {
 	switch event.Type {
 	case watch.Error:
