@@ -32,22 +32,29 @@ type tab struct {
 	console  []string
 }
 
-// browser returns the path of a Chromium, and says how to get one.
-func browser(t *testing.T) string {
+// executable is the path of a Chromium, or "".
+func executable() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
+	}
+	return ""
+}
+
+// needBrowser skips a test on a machine without Chromium, and says how to get one.
+func needBrowser(t *testing.T) {
+	if executable() != "" {
+		return
 	}
 	const missing = "expected Chromium to look at the page with, found none; `apt-get install chromium` installs it"
 	if os.Getenv("CI") == "true" {
 		t.Fatal(missing)
 	}
 	t.Skip(missing)
-	return ""
 }
 
-// open shows an address in a browser of its own, and waits for the first frame. One
+// open shows an address in a tab of its own, and waits for the first frame. One
 // that leads nowhere shows all, rather than the violation that a page opens on.
 func open(t *testing.T, address string) *tab {
 	if !strings.Contains(address, "#") {
@@ -58,15 +65,43 @@ func open(t *testing.T, address string) *tab {
 	return tab
 }
 
-// blank starts a browser.
+// starts is how often a browser that crashes while it starts is started again:
+// Chromium does so now and then on a machine that is short of everything.
+const starts = 3
+
+// started is the one browser of all tests, with a tab open that keeps it running.
+var started = sync.OnceValues(func() (browser context.Context, err error) {
+	for range starts {
+		options := append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.ExecPath(executable()), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1500, 950),
+			chromedp.WSURLReadTimeout(patience), chromedp.Flag("disable-background-networking", true))
+		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		browser, _ = chromedp.NewContext(allocator)
+		if err = chromedp.Do(browser); err == nil {
+			stopBrowser = stop
+			return browser, nil
+		}
+		stop()
+	}
+	return nil, err
+})
+
+// stopBrowser ends the browser of all tests, if one was started.
+var stopBrowser = func() {}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	stopBrowser()
+	os.Exit(code)
+}
+
+// blank opens an empty tab, whose storage no other test sees.
 func blank(t *testing.T) *tab {
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(browser(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1500, 950),
-		chromedp.WSURLReadTimeout(patience), chromedp.Flag("disable-background-networking", true))
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
+	needBrowser(t)
+	browser, err := started()
+	require.NoError(t, err)
 	tab := &tab{t: t}
-	of, leave := chromedp.NewContext(allocator, chromedp.WithListener(tab.note))
+	of, leave := chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(tab.note))
 	t.Cleanup(leave)
 	tab.context = of
 	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
