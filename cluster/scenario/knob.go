@@ -66,6 +66,10 @@ func (s *Spec) Set(name, value string) error {
 			strings.Join(append([]string{knob.Usual}, slices.Compact(slices.Sorted(slices.Values(knob.Others)))...), ", "), value)
 	}
 	s.keep(name)
+	if knob.Boots && value != knob.Usual {
+		s.Cold = true
+		s.keep("cold")
+	}
 	return nil
 }
 
