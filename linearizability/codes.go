@@ -44,6 +44,7 @@ var (
 	superseded     = &Code{"superseded", "{op} returned {rv}, which had been superseded at {rv2}", ""}
 	notFound       = &Code{"not-found", "{op} found nothing, but the object written at {rv} was stored from RV {want} on", ""}
 	staleRead      = &Code{"stale-read", "{op} is at {rv}, but {op2} had returned {rv2} before", ""}
+	unseenRead     = &Code{"behind-what-was-shown", "{op} is at {rv}, but {seen} before", ""}
 	stalePage      = &Code{"stale-page", "{op} goes on after an expired continuation at {rv}, but {op2} had returned {rv2} before", ""}
 	olderThanAsked = &Code{"older-than-asked", "{op} is at {rv}, older than the RV {want} asked for", ""}
 	notExact       = &Code{"not-exact", "{op} is at {rv} instead of RV {want}", ""}
@@ -52,6 +53,7 @@ var (
 	pagesDiffer    = &Code{"pages-differ", "{op} is at {rv2}, but the pages before it are at {rv}", ""}
 	pageTooLong    = &Code{"page-too-long", "{op} returned {got item} and a continue token, with a limit of {want}", ""}
 	wrongRemaining = &Code{"wrong-remaining-count", "{op} says that {got item} remain, but {want} do", ""}
+	surplusToken   = &Code{"surplus-continue-token", "{op} returned a continue token, but nothing remains", ""}
 	noToken        = &Code{"no-continue-token", "{op} says that {got item} remain, but gave no continue token", ""}
 )
 

@@ -37,7 +37,8 @@ func newFacts(history *model.History, config Config) *facts {
 	}
 	f.store = model.NewStore(&history.Truth)
 	f.claims = claimWrites(history, f.store, config.ViolationsPerSource)
-	f.bounds = newBounds(f.claims.writes, history.Truth.Revision)
+	f.bounds = newBounds(f.claims.writes, history)
+	f.claims.complete(f.bounds)
 	f.pages = newPages(history)
 	f.walks = walkStreams(f)
 	f.witnesses = gatherEvidence(f)

@@ -29,6 +29,7 @@ func walkStreams(f *facts) []*walk {
 func judgeStreams(f *facts, out *findings) {
 	for _, w := range f.walks {
 		out.add(&w.found)
+		w.judgeMarkOverdue(out)
 	}
 }
 
