@@ -56,11 +56,17 @@ func (c *Cluster) count(phase model.Phase, server string, process *sim.Process, 
 			return
 		}
 	}
+	// Without a cache, every client watch has one of its own on etcd, and should.
+	_, counts := running.server.(target.Counter)
+	uncached := counts && census.Watchers == model.Uncounted
 	for _, member := range c.members {
 		member.do(func(m *etcd.Member) {
 			census.EtcdWatches += m.Watches(server, c.config.Target.Prefix())
 			census.Revision = max(census.Revision, m.Revision())
 		})
+	}
+	if uncached && phase == model.Serving {
+		census.EtcdWatches = model.Uncounted
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

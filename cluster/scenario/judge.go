@@ -19,6 +19,8 @@ type Verdict struct {
 	Mutant   string `json:"mutant,omitempty"`
 	// Branches are the branches of the run's schedule.
 	Branches []Branch `json:"branches,omitempty"`
+	// Knobs are those that are not usual, as name=value, where the seed draws them.
+	Knobs []string `json:"knobs,omitempty"`
 	// Outcome is passed, failed or inconclusive. Reasons say why it is inconclusive;
 	// Reason joins them in one line.
 	Outcome linearizability.Outcome  `json:"verdict"`
@@ -101,6 +103,9 @@ func (r *Run) Judge() Verdict {
 		Violations:       []Violation{},
 		Leaked:           r.Leaked,
 		Spins:            r.Result.Spins,
+	}
+	if r.Spec.Drawn() {
+		v.Knobs = r.Spec.Unusual()
 	}
 	if v.Faults == nil {
 		v.Faults = map[string]int{}
