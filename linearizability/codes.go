@@ -122,6 +122,25 @@ var (
 	wentBack          = &Code{"went-back", "{client} went back in time: {shown} after {seen}", ""}
 )
 
+// Answers.
+var (
+	internalError  = &Code{"internal-error", "{subject} was answered with an internal error: {message}", "no fault kept {server} from reading what is stored"}
+	absentNowhere  = &Code{"absent-nowhere", "{op} found nothing, and the storage's error names no RV", ""}
+	absentTooOld   = &Code{"absent-too-old", "{op} found nothing at RV {got}, older than RV {want}", ""}
+	absentInFuture = &Code{"absent-in-future", "{op} found nothing at RV {got}, but etcd was at revision {want} at most by then", ""}
+	absentYetThere = &Code{"absent-yet-there", "{op} found nothing at RV {got}, at which the object written at {rv} was stored", ""}
+)
+
+// While nothing is wrong.
+var (
+	answeredLate    = &Code{"answered-late", "{subject} was answered after {took} although nothing was wrong", "{allowed} was allowed"}
+	notAnswered     = &Code{"not-answered", "{subject} had not been answered after {took} although nothing was wrong", "{allowed} was allowed"}
+	answeredFailure = &Code{"answered-failure", "{subject} failed although nothing was wrong[: {message}]", ""}
+	firstEventLate  = &Code{"first-event-late", "{subject} got its first event {took} after it had opened, or never, although nothing was wrong", "{allowed} was allowed"}
+	deliveredLate   = &Code{"delivered-late", "{client} received {event} {took} after it was due although nothing was wrong", "that was at {since}, and {allowed} was allowed"}
+	notDelivered    = &Code{"not-delivered", "{client} had not received {owed} by {time} although nothing was wrong", "it was due at {since}, and {allowed} was allowed"}
+)
+
 // After faults have healed, and what a server keeps.
 var (
 	informerDiffers = &Code{"informer-differs", "{client}'s store does not hold the last state: {differences}", "the informer on {server}, for {scope}, was at RV {got} when the run ended at {time}"}

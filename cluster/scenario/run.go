@@ -188,6 +188,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	// messages.
 	world.Calm()
 	r.History.Healed = int64(time.Since(began))
+	r.History.Steady = r.Schedule.StallOneIn == 0 && r.Schedule.FocusOneIn == 0 && !r.Spec.steered()
 	r.problem(clients.Heal())
 	time.Sleep(config.Quiet)
 	clients.Converge()

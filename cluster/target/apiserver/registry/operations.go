@@ -43,7 +43,7 @@ func (h *Handler) Do(ctx context.Context, op *model.Operation, token string) (ne
 		err = h.doSingle(ctx, op)
 	}
 	if err != nil {
-		op.Err, op.Message = translate.CodeOf(err), err.Error()
+		op.Err, op.Message, op.Answer = translate.CodeOf(err), err.Error(), translate.AnswerOf(err)
 	}
 	return next
 }
@@ -80,7 +80,9 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 		err = h.delete(ctx, op, key, pod)
 		err = storeerr.InterpretDeleteError(err, translate.PodResource, scope.Name)
 	case model.Get:
-		err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod)
+		if err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod); err != nil {
+			op.ErrRV = translate.RevisionOf(err)
+		}
 		err = storeerr.InterpretGetError(err, translate.PodResource, scope.Name)
 	default:
 		err = apierrors.NewBadRequest(fmt.Sprintf("there is no operation %q", op.Kind))

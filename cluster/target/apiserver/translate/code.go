@@ -1,10 +1,14 @@
 package translate
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/storage"
@@ -38,6 +42,40 @@ func CodeOf(err error) model.Code {
 	default:
 		return model.Unknown
 	}
+}
+
+// AnswerOf says what the server answered with an error whose code is Unknown. An error
+// of etcd keeps its type on its way through the storage, but for events of watches: an
+// API server makes a status of it there, and only the text of the cause is left.
+func AnswerOf(err error) model.Answer {
+	if CodeOf(err) != model.Unknown {
+		return ""
+	}
+	var ofEtcd rpctypes.EtcdError
+	var ofConnection interface{ GRPCStatus() *status.Status }
+	var answered apierrors.APIStatus
+	switch {
+	case errors.As(err, &ofEtcd), errors.As(err, &ofConnection), errors.Is(err, context.Canceled):
+		return model.StoreError
+	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		return model.TimedOut
+	case errors.As(err, &answered) && answered.Status().Details != nil:
+		for _, cause := range answered.Status().Details.Causes {
+			if strings.HasPrefix(cause.Message, "etcdserver: ") || strings.HasPrefix(cause.Message, "rpc error: ") {
+				return model.StoreError
+			}
+		}
+	}
+	return model.InternalError
+}
+
+// RevisionOf returns the revision that an error of the storage names, RVUnset if none.
+func RevisionOf(err error) int64 {
+	var of *storage.StorageError
+	if errors.As(err, &of) && of.ResourceVersion > 0 {
+		return of.ResourceVersion
+	}
+	return model.RVUnset
 }
 
 // ErrorOf returns the error that client-go makes of a response with that code, so that
