@@ -25,11 +25,11 @@ const reachBound = 3 * time.Second
 func judgeAnswered(f *facts, out *findings) {
 	for i := range f.history.Operations {
 		op := &f.history.Operations[i]
-		f.judgeAnswer(about(op), request{op.Call, op.Return, op.RV, op.Err}, out)
+		f.judgeAnswer(about(op), request{op.Call, op.Return, op.RV, op.Err, op.Answer}, out)
 	}
 	for _, w := range f.walks {
 		s := w.stream
-		f.judgeAnswer(onStream(s), request{s.Call, s.Return, s.RV, s.Err}, out)
+		f.judgeAnswer(onStream(s), request{s.Call, s.Return, s.RV, s.Err, s.Answer}, out)
 		w.judgeFirstEvent(out)
 	}
 }
@@ -38,6 +38,19 @@ func judgeAnswered(f *facts, out *findings) {
 type request struct {
 	call, returned, rv int64
 	err                model.Code
+	answer             model.Answer
+}
+
+// failed reports whether the server turned the request away or failed. Where no answer
+// came, the client may have given up, or used a connection that a fault had ended before.
+func (r request) failed() bool {
+	switch r.err {
+	case model.Unknown:
+		return r.answer != ""
+	case model.Unavailable, model.TooMany:
+		return true
+	}
+	return false
 }
 
 func (f *facts) judgeAnswer(witness Witness, r request, out *findings) {
@@ -62,8 +75,7 @@ func (f *facts) judgeAnswer(witness Witness, r request, out *findings) {
 		out.violate(Answered, notAnswered, witness)
 	case answered-r.call > bound:
 		out.violate(Answered, answeredLate, witness)
-	case r.returned == model.Pending:
-	case r.err == model.Unknown, r.err == model.Unavailable, r.err == model.TooMany, r.err == model.TooLarge && !mayWait:
+	case r.failed() || r.err == model.TooLarge && !mayWait:
 		out.violate(Answered, answeredFailure, witness)
 	}
 }

@@ -28,7 +28,11 @@ func TestAnswersComeInTime(t *testing.T) {
 		}
 	}
 	failed := func(code model.Code) func(*model.Operation) {
-		return func(op *model.Operation) { op.Err, op.Message = code, "it failed" }
+		return func(op *model.Operation) {
+			if op.Err, op.Message = code, "it failed"; code == model.Unknown {
+				op.Answer = model.StoreError
+			}
+		}
 	}
 	asking := func(rv int64, code model.Code) func(*model.Operation) {
 		return func(op *model.Operation) {
@@ -74,6 +78,7 @@ func TestAnswersComeInTime(t *testing.T) {
 		}), 1, nil},
 		{"an RV that etcd has not reached takes its time", list(5*time.Second, asking(20, model.OK)), 1, nil},
 		{"or is refused", list(3*time.Second, asking(20, model.TooLarge)), 1, nil},
+		{"a client that gave up", list(time.Second, func(op *model.Operation) { op.Err = model.Unknown }), 1, nil},
 		{"a watch at once", opened(0, model.OK), 1, nil},
 
 		// Something was wrong.
@@ -81,6 +86,9 @@ func TestAnswersComeInTime(t *testing.T) {
 		{"late on the heels of a fault", all(list(9*time.Second, nil), fault(14, 15)), 0, nil},
 		{"late as a fault begins", all(list(9*time.Second, nil), fault(22, 23)), 0, nil},
 		{"a failure between two faults", all(list(0, failed(model.Unknown)), fault(14, 15), fault(21, 22)), 0, nil},
+		{"late after an election", all(list(9*time.Second, nil), func(h *model.History) {
+			h.Leaders = []model.Leader{{Time: 0, Member: "etcd-0", Term: 2}, {Time: 16 * second, Member: "etcd-1", Term: 3}}
+		}), 0, nil},
 		{"late while goroutines are stalled", all(list(9*time.Second, nil), func(h *model.History) { h.Steady, h.Healed = false, 16*second }), 0, nil},
 		{"while caches are being filled", list(0, func(op *model.Operation) {
 			failed(model.TooMany)(op)
@@ -89,6 +97,8 @@ func TestAnswersComeInTime(t *testing.T) {
 
 		{"late", list(2*time.Second+1, nil), 1, answered},
 		{"late long after a fault", all(list(9*time.Second, nil), fault(13, 14)), 1, answered},
+		{"late long after the first election", all(list(9*time.Second, nil), func(h *model.History) { h.Leaders = []model.Leader{{Time: 0, Member: "etcd-0", Term: 2}} }), 1, answered},
+		{"no answer within the bound", list(5*time.Second, func(op *model.Operation) { op.Err = model.Unknown }), 1, answered},
 		{"late long before a fault", all(list(9*time.Second, nil), fault(23, 24)), 1, answered},
 		{"late after the stalls", all(list(9*time.Second, nil), func(h *model.History) { h.Steady, h.Healed = false, 14*second }), 1, answered},
 		{"never", list(0, func(op *model.Operation) { op.Return = model.Pending }), 1, answered},

@@ -19,8 +19,9 @@ const startBound = 3 * time.Second
 // none of which overlap.
 //
 // A fault disturbs from its beginning until the delivery bound after its end, which is
-// how long connections may stay silent and clients back off. A run begins with caches
-// that are being filled. Stalls of goroutines
+// how long connections may stay silent and clients back off. So does a change of etcd's
+// leader, which need not have a fault: elections may be too short for the network. A run
+// begins with caches that are being filled. Stalls of goroutines
 // disturb a run that is not steady until it heals, and a little longer.
 type calm []span
 
@@ -33,6 +34,11 @@ func newCalm(h *model.History, config Config) calm {
 	}
 	for i := range h.Faults {
 		all = append(all, span{h.Faults[i].Begin, h.Faults[i].End + config.DeliveryBound.Nanoseconds()})
+	}
+	for i := range h.Leaders {
+		if at := h.Leaders[i].Time; at > 0 {
+			all = append(all, span{at - config.AnswerBound.Nanoseconds(), at + config.DeliveryBound.Nanoseconds()})
+		}
 	}
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	merged := all[:0]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -44,9 +45,10 @@ func CodeOf(err error) model.Code {
 	}
 }
 
-// AnswerOf says what the server answered with an error whose code is Unknown. An error
-// of etcd keeps its type on its way through the storage, but for events of watches: an
-// API server makes a status of it there, and only the text of the cause is left.
+// AnswerOf says what the server answered with an error whose code is Unknown. Errors of
+// etcd, and the ends of contexts, keep their types on their way through the storage, but
+// for those in events of watches: an API server makes a status of them there, and only
+// their text is left.
 func AnswerOf(err error) model.Answer {
 	if CodeOf(err) != model.Unknown {
 		return ""
@@ -54,17 +56,15 @@ func AnswerOf(err error) model.Answer {
 	var ofEtcd rpctypes.EtcdError
 	var ofConnection interface{ GRPCStatus() *status.Status }
 	var answered apierrors.APIStatus
+	says := func(texts ...string) bool {
+		return errors.As(err, &answered) && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
+	}
 	switch {
-	case errors.As(err, &ofEtcd), errors.As(err, &ofConnection), errors.Is(err, context.Canceled):
-		return model.StoreError
-	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), says(context.DeadlineExceeded.Error()):
 		return model.TimedOut
-	case errors.As(err, &answered) && answered.Status().Details != nil:
-		for _, cause := range answered.Status().Details.Causes {
-			if strings.HasPrefix(cause.Message, "etcdserver: ") || strings.HasPrefix(cause.Message, "rpc error: ") {
-				return model.StoreError
-			}
-		}
+	case errors.As(err, &ofEtcd), errors.As(err, &ofConnection), errors.Is(err, context.Canceled),
+		says("etcdserver: ", "rpc error: ", context.Canceled.Error()):
+		return model.StoreError
 	}
 	return model.InternalError
 }
