@@ -34,6 +34,8 @@ var (
 	impossibleResult    = &Code{"impossible-result", "{op} returned {outcome}[ after {op2} had written {rv}], which no order of the calls on the object allows", ""}
 	wroteWithoutObject  = &Code{"wrote-without-object", "{op} took effect at {rv} although there was no object", ""}
 	wroteOverObject     = &Code{"wrote-over-object", "{op} took effect at {rv} although there was an object at RV {got}", ""}
+	conflictForNothing  = &Code{"conflict-for-nothing", "{op} returned {outcome}, but it had no precondition", ""}
+	conflictUnexplained = &Code{"conflict-unexplained", "{op} returned {outcome}, but its precondition held of each version of the object that it can have met", ""}
 	unexplainedVersions = &Code{"unexplained-versions", "the writes to {key}, the first being {op}, cannot have made the versions that etcd committed", ""}
 )
 

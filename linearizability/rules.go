@@ -42,7 +42,7 @@ type pass struct{ judge func(*facts, *findings) }
 
 var (
 	revisions   = &pass{judgeRevisions}   // revision.go
-	writes      = &pass{judgeWrites}      // claims.go, deletions.go, register.go
+	writes      = &pass{judgeWrites}      // claims.go, deletions.go, register.go, conflicts.go
 	streams     = &pass{judgeStreams}     // stream.go, block.go, unmarked.go, liveness.go
 	answers     = &pass{judgeAnswers}     // refusals.go, unrefused.go
 	mutations   = &pass{judgeMutations}   // isolated.go
@@ -76,7 +76,7 @@ var Rules = []Rule{
 		revisions},
 	{"The store", Preconditions, nil,
 		"`storage.Interface`, `Create`, `Delete` and `GuaranteedUpdate`; API concepts (resourceVersion in updates)",
-		"a write that took effect although its precondition failed, the object was there, or it was told to have lost a race; a refusal for a reason that never held",
+		"a write that took effect although its precondition failed, the object was there, or it was told to have lost a race; a refusal for a reason that never held; a conflict without a precondition by RV or UID that failed",
 		writes},
 	{"One stream", Isolated, nil,
 		"cacher `getMutableObject`",

@@ -153,7 +153,7 @@ type Operation struct {
 	Message string `json:"message,omitempty"`
 	Answer  Answer `json:"answer,omitempty"`
 	// ErrRV is the revision that the storage's error names, RVUnset if it names none; 0 if
-	// nobody looked below the API, which does not show it.
+	// nobody looked below the API, which shows neither that nor all preconditions.
 	ErrRV     int64    `json:"errRV,omitempty"`
 	ResultRV  int64    `json:"resultRV,omitempty"`
 	Objects   []Object `json:"objects,omitempty"`

@@ -69,26 +69,22 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 	key := translate.KeyOf(scope)
 	pod := &corev1.Pod{}
 	var err error
+	interpret := storeerr.InterpretGetError
 	switch op.Kind {
 	case model.Create:
-		err = h.create(ctx, op, key, pod)
-		err = storeerr.InterpretCreateError(err, translate.PodResource, scope.Name)
+		err, interpret = h.create(ctx, op, key, pod), storeerr.InterpretCreateError
 	case model.Update:
-		err = h.update(ctx, op, key, pod)
-		err = storeerr.InterpretUpdateError(err, translate.PodResource, scope.Name)
+		err, interpret = h.update(ctx, op, key, pod), storeerr.InterpretUpdateError
 	case model.Delete:
-		err = h.delete(ctx, op, key, pod)
-		err = storeerr.InterpretDeleteError(err, translate.PodResource, scope.Name)
+		err, interpret = h.delete(ctx, op, key, pod), storeerr.InterpretDeleteError
 	case model.Get:
-		if err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod); err != nil {
-			op.ErrRV = translate.RevisionOf(err)
-		}
-		err = storeerr.InterpretGetError(err, translate.PodResource, scope.Name)
+		err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod)
 	default:
 		err = apierrors.NewBadRequest(fmt.Sprintf("there is no operation %q", op.Kind))
 	}
 	if err != nil {
-		return err
+		op.ErrRV = translate.RevisionOf(err)
+		return interpret(err, translate.PodResource, scope.Name)
 	}
 	object := translate.ObjectOf(pod)
 	op.ResultRV = object.RV
