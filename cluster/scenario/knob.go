@@ -66,6 +66,10 @@ func (s *Spec) Set(name, value string) error {
 			strings.Join(append([]string{knob.Usual}, slices.Compact(slices.Sorted(slices.Values(knob.Others)))...), ", "), value)
 	}
 	s.keep(name)
+	if knob.Boots && value != knob.Usual {
+		s.Cold = true
+		s.keep("cold")
+	}
 	return nil
 }
 
@@ -82,8 +86,7 @@ func (s *Spec) keep(name string) {
 	}
 }
 
-// Unusual returns the knobs of the spec that do not have their usual values, as name=value,
-// without those that configure nothing by themselves.
+// Unusual returns the knobs of the spec that do not have their usual values, as name=value.
 func (s Spec) Unusual() []string {
 	var list []string
 	for _, knob := range knobs {
@@ -92,6 +95,18 @@ func (s Spec) Unusual() []string {
 		}
 	}
 	return list
+}
+
+// WithUsual returns the spec with the named knobs at their usual values, and the same plan.
+func (s Spec) WithUsual(names ...string) Spec {
+	plan := s.Plan
+	for _, name := range names {
+		if knob, known := findKnob(name); known {
+			_ = knob.set(&s, knob.Usual) // a knob takes its own value
+		}
+	}
+	s.Plan = plan
+	return s
 }
 
 // Drawn reports whether the seed decides the knobs of the spec's scenario.

@@ -44,8 +44,8 @@ type Workload struct {
 	workers, followers, closing group
 	consumers                   map[string]*consumer
 	informers                   []*informer
-	parts                       []*Part          // the steps that clients have taken
-	numbers                     []*numbers       // of all clients
+	parts                       []*Part    // the steps that clients have taken
+	numbers                     []*numbers // of all clients
 }
 
 // New prepares a workload without starting it.
