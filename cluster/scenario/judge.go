@@ -110,9 +110,9 @@ func (r *Run) Judge() Verdict {
 	}
 	if r.Result.Stop != sim.Completed {
 		v.inconclusive(linearizability.ReasonCode(r.Result.Stop), r.Result.Stop.String())
-		if r.Result.Stop == sim.Deadlock {
+		if stuck, ok := r.stuck(); ok {
 			v.Outcome = linearizability.Failed
-			v.Violations = append(v.Violations, Unfinished(string(r.Result.Stop), r.Result.Stop.String(), ""))
+			v.Violations = append(v.Violations, stuck)
 		}
 		return v
 	}

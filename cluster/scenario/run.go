@@ -70,6 +70,8 @@ type Run struct {
 	// Parts are the steps that the clients took.
 	Parts []workload.Part
 
+	// Waiting are the calls into the code under test that had not returned at the end.
+	Waiting []cluster.Call
 	// Problems are errors of the run itself; they make it inconclusive.
 	Problems []error
 	// found is the oracle's verdict, once the run has been judged.
