@@ -31,6 +31,20 @@ func judgeAnswered(f *facts, out *findings) {
 		s := w.stream
 		f.judgeAnswer(onStream(s), request{s.Call, s.Return, s.RV, s.Err, s.Answer}, out)
 		w.judgeFirstEvent(out)
+		w.judgeErrorEvents(out)
+	}
+}
+
+// judgeErrorEvents judges the ERROR events that say that the server failed.
+func (w *walk) judgeErrorEvents(out *findings) {
+	for i := range w.stream.Events {
+		event := &w.stream.Events[i]
+		if event.Answer == "" || !w.facts.calm.during(event.Time-w.facts.config.AnswerBound.Nanoseconds(), event.Time) {
+			continue
+		}
+		witness := onStream(w.stream)
+		witness.Events = []*model.Event{event}
+		out.violate(Answered, answeredFailure, witness)
 	}
 }
 
@@ -69,6 +83,9 @@ func (f *facts) judgeAnswer(witness Witness, r request, out *findings) {
 		return
 	}
 	out.judged.Answered++
+	if !mayWait {
+		out.took(Answered, answered-r.call, bound)
+	}
 	witness = witness.got(answered - r.call).want(bound)
 	switch {
 	case answered-r.call > bound && r.returned == model.Pending:
@@ -103,6 +120,7 @@ func (w *walk) judgeFirstEvent(out *findings) {
 		return
 	}
 	out.judged.Answered++
+	out.took(Answered, came-s.Return, due-s.Return)
 	if came > due {
 		out.violate(Answered, firstEventLate, onStream(s).got(came-s.Return).want(due-s.Return))
 	}

@@ -63,6 +63,11 @@ func TestAnswersComeInTime(t *testing.T) {
 			}
 		}
 	}
+	broke := func(h *model.History) {
+		s := &h.Streams[0]
+		s.Events = append(s.Events, model.Event{Stream: s.ID, Time: called, Type: model.Error, Err: model.Unknown, Answer: model.StoreError, Message: "etcdserver: no leader"})
+		s.Closed, s.Reason = called, model.ClosedByError
+	}
 	for _, row := range []struct {
 		name   string
 		happen func(*model.History)
@@ -89,6 +94,7 @@ func TestAnswersComeInTime(t *testing.T) {
 		{"late after an election", all(list(9*time.Second, nil), func(h *model.History) {
 			h.Leaders = []model.Leader{{Time: 0, Member: "etcd-0", Term: 2}, {Time: 16 * second, Member: "etcd-1", Term: 3}}
 		}), 0, nil},
+		{"a stream that etcd's error ends on the heels of a fault", all(broke, fault(14, 15)), 0, nil},
 		{"late while goroutines are stalled", all(list(9*time.Second, nil), func(h *model.History) { h.Steady, h.Healed = false, 16*second }), 0, nil},
 		{"while caches are being filled", list(0, func(op *model.Operation) {
 			failed(model.TooMany)(op)
@@ -108,6 +114,7 @@ func TestAnswersComeInTime(t *testing.T) {
 		{"too large, but reached", all(func(h *model.History) { h.Operations = append(h.Operations, wrote(19*second)) }, list(time.Second, asking(15, model.TooLarge))), 2, answered},
 		{"too large, and no RV was asked for", list(time.Second, asking(model.RVUnset, model.TooLarge)), 1, answered},
 		{"an RV that etcd never reaches", list(6*time.Second, asking(20, model.TooLarge)), 1, answered},
+		{"a stream that etcd's error ends", broke, 0, guarantees{linearizability.Answered}},
 		{"a watch late", opened(5*time.Second+1, model.OK), 1, answered},
 		{"a watch turned away", opened(0, model.TooMany), 1, answered},
 	} {
@@ -164,4 +171,13 @@ func TestFirstEventsComeInTime(t *testing.T) {
 			require.Equal(t, row.judged, judge(t, h, row.broken).Counts.Answered)
 		})
 	}
+}
+
+func TestMarginsAreTheSlowest(t *testing.T) {
+	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(21, event(model.Modified, 15)))
+	h.Operations, h.Steady = []model.Operation{wrote(20 * second)}, true
+	require.Equal(t, []linearizability.Margin{
+		{Guarantee: "Answered", Slowest: time.Second, Bound: 2 * time.Second},
+		{Guarantee: "Prompt", Slowest: time.Second, Bound: 2 * time.Second},
+	}, judge(t, h, nil).Margins)
 }

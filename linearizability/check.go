@@ -90,6 +90,7 @@ func Check(history *model.History, config Config) Verdict {
 			v.Counts = v.Counts.plus(found[p].judged)
 			v.Reasons = append(v.Reasons, found[p].reasons...)
 			v.Observations = append(v.Observations, found[p].observations...)
+			v.Margins = append(v.Margins, found[p].slowest...)
 		}
 		return found[p]
 	}

@@ -53,6 +53,7 @@ func (w *walk) judgeDelay(owed *model.Transition, op *model.Operation, event *mo
 		return
 	}
 	out.judged.Prompt++
+	out.took(Prompt, max(0, closed-since), due-since)
 	if closed <= due {
 		return
 	}

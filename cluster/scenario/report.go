@@ -78,6 +78,13 @@ func plural(n int, what string) string {
 func (r *Run) reportInFull(b *strings.Builder, v Verdict) {
 	fmt.Fprintf(b, "  %s, %d decisions\n", r.scale(v), v.Decisions)
 	fmt.Fprintln(b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
+	if len(v.Margins) > 0 {
+		slowest := make([]string, len(v.Margins))
+		for i, margin := range v.Margins {
+			slowest[i] = margin.String()
+		}
+		fmt.Fprintln(b, explain.Wrap(2, "slowest while nothing was wrong: "+strings.Join(slowest, ", ")))
+	}
 	if v.Outcome == linearizability.Passed {
 		r.reportUnfired(b)
 	}
