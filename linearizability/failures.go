@@ -59,7 +59,7 @@ func (f *facts) explainsInternal(server string, call, answered int64) bool {
 // error.
 //
 // etcd3's store names no RV for an object that is not there. It answers what asks for no
-// RV, and what reaches a cache that is being filled, which none is while nothing is wrong.
+// RV, and what reaches a cache that is being filled.
 func judgeErrorRVs(f *facts, out *findings) {
 	for i := range f.history.Operations {
 		op := &f.history.Operations[i]
@@ -67,7 +67,7 @@ func judgeErrorRVs(f *facts, out *findings) {
 			continue
 		}
 		if op.ErrRV == model.RVUnset {
-			if op.RV != model.RVUnset && f.calm.during(op.Call, op.Return) {
+			if op.RV != model.RVUnset && f.filled(op.Server, op.Call, op.Return) {
 				out.violate(ErrorRV, absentNowhere, about(op))
 			}
 			continue
@@ -88,4 +88,22 @@ func judgeErrorRVs(f *facts, out *findings) {
 			out.violate(ErrorRV, absentYetThere, witness)
 		}
 	}
+}
+
+// filled reports whether the cache of a server had been filled and went on from one time
+// to another. What is known of caches is as late as whoever looked, and nobody could look
+// while a goroutine was stalled with a lock held.
+func (f *facts) filled(server string, from, to int64) bool {
+	filling := 0
+	for i := range f.history.Windows {
+		w := &f.history.Windows[i]
+		switch {
+		case w.Server != server:
+		case w.Time <= from-stallBound.Nanoseconds():
+			filling = w.Filling
+		case w.Time <= to+stallBound.Nanoseconds() && w.Filling != filling:
+			return false
+		}
+	}
+	return filling > 0
 }

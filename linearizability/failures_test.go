@@ -86,11 +86,16 @@ func TestErrorsNameARevision(t *testing.T) {
 		{"exactly what was asked for", 13, 13, nil, nil},
 		{"etcd's store names none", model.RVUnset, model.RVUnset, nil, nil},
 		{"etcd's store answers for a cache that is being filled", 0, model.RVUnset,
-			func(h *model.History) {
-				h.Faults = []model.Fault{{Name: "watch-break", Begin: 8 * second, End: 8 * second}}
-			}, nil},
+			func(h *model.History) { h.Windows[0].Filling, h.Windows[1].Filling = 0, 0 }, nil},
+		{"or has just been", 0, model.RVUnset, func(h *model.History) { h.Windows[0].Time, h.Windows[1].Time = 6*second, 7*second }, nil},
+		{"or is about to be", 0, model.RVUnset, func(h *model.History) {
+			h.Windows = append(h.Windows, model.CacheWindow{Time: 15 * second, Server: "s1"})
+		}, nil},
 
 		{"none", 0, model.RVUnset, nil, guarantees{linearizability.ErrorRV}},
+		{"none, and another cache is being filled", 0, model.RVUnset, func(h *model.History) {
+			h.Windows = append(h.Windows, model.CacheWindow{Time: 10 * second, Server: "s2"}, model.CacheWindow{Time: 17 * second, Server: "s1"})
+		}, guarantees{linearizability.ErrorRV}},
 		{"where it was stored", 0, 4, nil, guarantees{linearizability.ErrorRV}},
 		{"where it was stored for the last time", 0, 11, nil, guarantees{linearizability.ErrorRV}},
 		{"older than what was asked for", 13, 12, nil, guarantees{linearizability.ErrorRV}},
@@ -102,6 +107,7 @@ func TestErrorsNameARevision(t *testing.T) {
 			h := quietHistory(model.Stream{RV: 15}, 40)
 			h.Operations = []model.Operation{{ID: 7, Client: "r", Server: "s1", Kind: model.Get, Scope: model.Scope{Namespace: "a", Name: "y"},
 				Call: 10 * second, Return: 11 * second, RV: row.asked, Err: model.NotFound, ErrRV: row.named}}
+			h.Windows = []model.CacheWindow{{Time: second, Server: "s1", Filling: 1, Since: 1, Newest: 1}, {Time: 9 * second, Server: "s1", Filling: 1, Since: 1, Newest: 14}}
 			if row.change != nil {
 				row.change(h)
 			}

@@ -200,7 +200,7 @@ var Rules = []Rule{
 		failures},
 	{"Answers that are errors", ErrorRV, nil,
 		"`storage.StorageError`, `ResourceVersion`; cacher `Cacher.Get`",
-		"a get that found nothing at an RV at which the object was stored, below the RV asked for, or beyond etcd; while nothing is wrong, one from the cache that names no RV",
+		"a get that found nothing at an RV at which the object was stored, below the RV asked for, or beyond etcd; one from a cache that had been filled, which names no RV",
 		failures},
 	{"While nothing is wrong", Answered, nil,
 		"the project's own bound: ten times over a network that takes 200 ms at most, below the 3 s of the cacher's `blockTimeout`",
