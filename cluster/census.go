@@ -52,7 +52,7 @@ func (c *Cluster) count(phase model.Phase, server string, process *sim.Process, 
 		Streams: running.openStreams(), Watchers: model.Uncounted, Goroutines: process.Goroutines(),
 	}
 	if counter, ok := running.server.(target.Counter); ok {
-		if !process.Do(func() { census.Watchers = counter.Watchers() }) {
+		if !c.call("the count of watchers", process, func() { census.Watchers = counter.Watchers() }) {
 			return
 		}
 	}

@@ -24,7 +24,9 @@ type facts struct {
 	store *model.Store
 	// claims say which change each write made, bounds what etcd's revision can have
 	// been at a time.
+	// calm says when nothing was wrong.
 	claims claims
+	calm   calm
 	bounds bounds
 	pages  pages
 	// walks are the streams, each compared with what it was owed; witnesses what the
@@ -47,6 +49,7 @@ func newFacts(history *model.History, config Config) *facts {
 	}
 	f.store = model.NewStore(&history.Truth)
 	f.claims = claimWrites(history, f.store, config.ViolationsPerSource)
+	f.calm = newCalm(history, config)
 	f.bounds = newBounds(f.claims.writes, history.Truth.Revision)
 	f.pages = newPages(history)
 	f.walks = walkStreams(f)

@@ -81,6 +81,13 @@ func (r *Run) reportInFull(b *strings.Builder, v Verdict) {
 		fmt.Fprintln(b, explain.Wrap(2, "knobs: "+strings.Join(r.Spec.Unusual(), " ")))
 	}
 	fmt.Fprintln(b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
+	if len(v.Margins) > 0 {
+		slowest := make([]string, len(v.Margins))
+		for i, margin := range v.Margins {
+			slowest[i] = margin.String()
+		}
+		fmt.Fprintln(b, explain.Wrap(2, "slowest while nothing was wrong: "+strings.Join(slowest, ", ")))
+	}
 	if v.Outcome == linearizability.Passed {
 		r.reportUnfired(b)
 	}
