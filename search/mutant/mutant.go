@@ -14,8 +14,10 @@
 package mutant
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -36,6 +38,9 @@ type Mutant struct {
 	// exactly once.
 	Module, File        string
 	Anchor, Replacement string
+	// More are further edits, in this file or in others. Each is made in what the
+	// edits before it left.
+	More []Edit
 	// Hunt are the flags for the runs of simrun in which the bug shows soonest.
 	Hunt []string
 	// Breaks are the guarantees that the bug can break. A run that breaks another one
@@ -73,10 +78,60 @@ func Find(name string) (Mutant, error) {
 	return Mutant{}, fmt.Errorf("%w: expected one of %s, found %q", ErrUnknown, strings.Join(names, ", "), name)
 }
 
-// Patch is the mutant's edit.
-func (m Mutant) Patch() overlay.Patch {
-	return overlay.Patch{Module: m.Module, Edit: overlay.Edit{File: m.File, Anchor: m.Anchor, Replacement: m.Replacement}}
+// Edit is one edit of a mutant that has several.
+type Edit struct {
+	// Module and File are those of the mutant if they are empty.
+	Module, File        string
+	Anchor, Replacement string
 }
+
+// Patches are the mutant's edits, in the order in which they are made.
+func (m Mutant) Patches() []overlay.Patch {
+	var patches []overlay.Patch
+	for _, e := range append([]Edit{{Anchor: m.Anchor, Replacement: m.Replacement}}, m.More...) {
+		patches = append(patches, overlay.Patch{
+			Module: cmp.Or(e.Module, m.Module),
+			Edit:   overlay.Edit{File: cmp.Or(e.File, m.File), Anchor: e.Anchor, Replacement: e.Replacement},
+		})
+	}
+	return patches
+}
+
+// heldOutOneIn is how many mutants there are for each that is held out.
+const heldOutOneIn = 3
+
+// HeldOut reports whether the mutant takes no part in tuning: neither scenarios nor rules
+// are made with it in mind, so that the share of those that are found is what to expect
+// of a bug that nobody knows. Its name decides, so that it stays so.
+func (m Mutant) HeldOut() bool {
+	h := fnv.New32a()
+	h.Write([]byte(m.Name))
+	return h.Sum32()%heldOutOneIn == 0
+}
+
+// FindAll returns the mutants of some names that are separated by commas, and the target
+// that has them all, empty if every target does.
+func FindAll(names string) (found []Mutant, target string, err error) {
+	if names == "" {
+		return nil, "", nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		m, err := Find(name)
+		switch {
+		case err != nil:
+			return nil, "", err
+		case slices.ContainsFunc(found, func(other Mutant) bool { return other.Name == name }):
+			return nil, "", fmt.Errorf("expected each mutant once, found %s twice", name)
+		case target != "" && m.Target != "" && m.Target != target:
+			return nil, "", fmt.Errorf("%w: expected mutants of one target, found %s of %s beside others of %s", ErrApart, name, m.Target, target)
+		}
+		found, target = append(found, m), cmp.Or(target, m.Target)
+	}
+	return found, target, nil
+}
+
+// ErrApart means that no target has all the mutants that were named.
+var ErrApart = errors.New("these mutants cannot be in one program")
 
 // in are flags of simrun that name a scenario.
 func in(scenario string) []string { return []string{"--scenario", scenario} }

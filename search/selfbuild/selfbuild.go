@@ -57,7 +57,7 @@ func applied(mutants []mutant.Mutant) (string, []overlay.Patch) {
 	var patches []overlay.Patch
 	for _, m := range mutants {
 		name = append(name, m.Name)
-		patches = append(patches, m.Patch())
+		patches = append(patches, m.Patches()...)
 	}
 	return strings.Join(name, "+"), patches
 }
