@@ -70,11 +70,22 @@ func BuildSwitched(mutants []mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	patches, err := mutant.Switched(func(module string) (string, error) { return overlay.ModuleDir(source, module) }, mutants)
+	patches, err := mutant.Switched(Modules(source), mutants)
 	if err != nil {
 		return "", err
 	}
 	return build(source, Command, "switched", patches, nil)
+}
+
+// Modules says where the modules lie that the project in a folder requires.
+func Modules(source string) func(module string) (string, error) {
+	dirs := map[string]string{}
+	return func(module string) (dir string, err error) {
+		if dirs[module] == "" {
+			dirs[module], err = overlay.ModuleDir(source, module)
+		}
+		return dirs[module], err
+	}
 }
 
 // build builds a command with edits, in the module whose go.mod is in source, under a
