@@ -34,6 +34,11 @@ type Config struct {
 	WindowEvents int
 	// ProgressNotify is how often etcd tells an idle watch of its progress.
 	ProgressNotify time.Duration
+	// Etcd and Server change settings of all members and of all API servers that runs
+	// seldom need. ObjectBytes is the padding of each stored object.
+	Etcd        etcd.Tuning
+	Server      target.Tuning
+	ObjectBytes int
 	// Logger receives what the members log; nil means nothing.
 	Logger *zap.Logger
 }

@@ -85,6 +85,7 @@ func (m *Member) settings(dir string) etcd.Config {
 		Dir:            dir,
 		Cluster:        MemberNames(m.cluster.config.Members),
 		ProgressNotify: m.cluster.config.ProgressNotify,
+		Tuning:         m.cluster.config.Etcd,
 		Logger:         m.cluster.config.Logger,
 		Injection:      m.cluster.watches,
 	}

@@ -70,6 +70,8 @@ func (s *Server) Start() error {
 			Endpoints:      s.cluster.endpoints(),
 			BookmarkPeriod: s.cluster.config.BookmarkPeriod,
 			WindowEvents:   s.cluster.config.WindowEvents,
+			ObjectBytes:    s.cluster.config.ObjectBytes,
+			Tuning:         s.cluster.config.Server,
 			Reached:        s.pass,
 			Injection:      &s.injection,
 		})

@@ -20,6 +20,8 @@ type GeneratorConfig struct {
 	Every bool
 	// MaxCount is how many faults of one kind there are at most.
 	MaxCount int
+	// Pattern arranges some of the faults; "" leaves all independent of each other.
+	Pattern string
 	// Start is when the first fault may begin and HealBy when the last must have
 	// healed, both since the start of the run.
 	Start, HealBy time.Duration
@@ -61,7 +63,7 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 	for i := range counts {
 		counts[i] = 1 + random.IntN(max(1, config.MaxCount))
 	}
-	var plan Plan
+	plan := config.drawPattern(random, candidates)
 	// Each kind gets its first fault before any gets its second: there may be no
 	// room for all.
 	for round := range max(1, config.MaxCount) {

@@ -152,6 +152,13 @@ func (f *facts) hands() hands {
 		// A cache whose watch on etcd is behind the compaction has to list again.
 		h.everywhere(max(0, compaction.Time))
 	}
+	for i, leader := range f.history.Leaders {
+		// Members end the watches that require a leader, as those of Kubernetes do, when
+		// there has been none for an election timeout (v3rpc, monitorLeader).
+		if leader.Member == "" && i > 0 {
+			h.everywhere(leader.Time)
+		}
+	}
 	return h
 }
 

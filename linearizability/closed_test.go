@@ -216,3 +216,23 @@ func TestASurvivorNeedOnlyBeAsOldAsTheLastEvent(t *testing.T) {
 	judge(t, history(520), guarantees{linearizability.Closed})
 	judge(t, history(505), nil)
 }
+
+// TestEndAfterTheLeaderWasLost is a cluster that lost its leader without a fault, as by a
+// stall: etcd ends the watches of caches, which may relist.
+func TestEndAfterTheLeaderWasLost(t *testing.T) {
+	for name, row := range map[string]struct {
+		leaders []model.Leader
+		broken  guarantees
+	}{
+		"before it":                {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999}}, nil},
+		"after it":                 {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 3001}}, guarantees{linearizability.Closed}},
+		"not since the beginning":  {[]model.Leader{{Time: 0}, {Time: 5, Member: "etcd-0", Term: 1}}, guarantees{linearizability.Closed}},
+		"a change is not its loss": {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999, Member: "etcd-1", Term: 2}}, guarantees{linearizability.Closed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := closedStream(model.Stream{RV: 11, Reason: model.ClosedByServer})
+			h.Leaders = row.leaders
+			judge(t, h, row.broken)
+		})
+	}
+}

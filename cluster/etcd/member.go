@@ -14,27 +14,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-const (
-	// quotaBytes bounds the database. It also sizes bbolt's memory map and with it the
-	// file, which each boot reads completely. A run of 200 writes fills two fifths.
-	quotaBytes = 900 << 10
-
-	// batchInterval is how long the database batches writes before it commits them.
-	// Writes lost in a crash are applied again from the log.
-	batchInterval = time.Second
-
-	// entriesForever is more log entries than a run ever commits. A member that never
-	// snapshots keeps its whole log, which Truth reads.
-	entriesForever = 1 << 40
-)
-
-// The defaults of Config: for raft, etcd's own; for progress notifications, what
-// kubeadm sets for an etcd behind a watch cache.
-const (
-	DefaultTick           = 100 * time.Millisecond
-	DefaultElection       = time.Second
-	DefaultProgressNotify = 5 * time.Second
-)
+// DefaultProgressNotify is what kubeadm sets for an etcd behind a watch cache.
+const DefaultProgressNotify = 5 * time.Second
 
 // Config configures one member. Release, Name, Dir and Cluster are required.
 type Config struct {
@@ -48,13 +29,14 @@ type Config struct {
 	// Cluster names all members, this one included.
 	Cluster []string
 
-	// Tick is the interval of leader heartbeats. Election is the shortest time without
-	// a heartbeat that starts an election, at least five ticks. Both are rounded down
-	// to milliseconds.
-	Tick, Election time.Duration
+	// Election is the shortest time without a heartbeat that starts an election, at
+	// least five ticks, rounded down to milliseconds; 0 is ten ticks.
+	Election time.Duration
 	// ProgressNotify is the interval of progress notifications for idle watches that
 	// requested them.
 	ProgressNotify time.Duration
+	// Tuning changes settings that runs seldom need.
+	Tuning Tuning
 	// Injection injects faults into the watch streams that the member serves; nil
 	// injects none.
 	Injection *WatchInjection
@@ -121,11 +103,9 @@ func Start(config Config) (*Member, error) {
 // embedded translates the configuration into etcd's. watches registers the watch
 // streams.
 func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
-	if c.Tick == 0 {
-		c.Tick = DefaultTick
-	}
+	tuning := c.Tuning.completed()
 	if c.Election == 0 {
-		c.Election = DefaultElection
+		c.Election = 10 * tuning.Tick
 	}
 	if c.ProgressNotify == 0 {
 		c.ProgressNotify = DefaultProgressNotify
@@ -156,13 +136,13 @@ func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 	s.InitialCluster = strings.Join(members, ",")
 	s.ListenClientUrls, s.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
 	s.ListenPeerUrls, s.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
-	s.TickMs = uint(c.Tick.Milliseconds())
+	s.TickMs = uint(tuning.Tick.Milliseconds())
 	s.ElectionMs = uint(c.Election.Milliseconds())
 
-	s.QuotaBackendBytes = quotaBytes
+	s.QuotaBackendBytes = tuning.QuotaBytes
 	s.BackendFreelistType = "map"
-	s.BackendBatchInterval = batchInterval
-	s.SnapshotCount, s.SnapshotCatchUpEntries = entriesForever, entriesForever
+	s.BackendBatchInterval, s.BackendBatchLimit = tuning.BatchInterval, tuning.BatchLimit
+	s.SnapshotCount, s.SnapshotCatchUpEntries = uint64(tuning.SnapshotEntries), uint64(tuning.CatchUpEntries)
 
 	// Disable background work that no run needs: the REST gateway would keep a gRPC
 	// connection of the member to itself, and the purge loop wakes up every few seconds
@@ -170,7 +150,7 @@ func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 	s.EnableGRPCGateway = false
 	s.MaxSnapFiles, s.MaxWalFiles = 0, 0
 
-	c.Release.Configure(s, c.ProgressNotify, watches.intercept)
+	c.Release.Configure(s, c.ProgressNotify, tuning.CompactionBatch, watches.intercept)
 	s.ZapLoggerBuilder = embed.NewZapLoggerBuilder(c.Logger.WithOptions(zap.WithFatalHook(fatalHook{c.OnFatal})))
 	return s, nil
 }

@@ -18,9 +18,10 @@ import (
 // release in the project's go.mod; older ones are below cluster/released.
 type Release interface {
 	// Configure completes the settings of a member: the interval of progress
-	// notifications, the interceptor of its gRPC streams, and background work that no
-	// run needs. It also sets etcd's process-wide state.
-	Configure(settings *embed.Config, progress time.Duration, streams grpc.StreamServerInterceptor)
+	// notifications, how many revisions a compaction removes at a time, the interceptor
+	// of its gRPC streams, and background work that no run needs. It also sets etcd's
+	// process-wide state.
+	Configure(settings *embed.Config, progress time.Duration, compactionBatch int, streams grpc.StreamServerInterceptor)
 
 	// ID returns a server's ID in its cluster.
 	ID(server *etcdserver.EtcdServer) types.ID

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,8 @@ type Entry struct {
 	// Summary says what the scenario is for.
 	Summary string
 	spec    Spec
+	// any says that the seed draws all knobs.
+	any bool
 	// script is what the clients do; nil if the seed decides.
 	script []workload.ScriptLine
 	// minimum is what must happen in a run of the scenario; see vacuity.go.
@@ -25,7 +28,14 @@ type Entry struct {
 }
 
 // catalogue lists the scenarios; the first is the default.
-var catalogue = append(drawn, scripted...)
+var catalogue = slices.Concat(drawn, []Entry{scenarioAny}, scripted)
+
+// scenarioAny is the scenario in which the seed decides everything.
+var scenarioAny = Entry{
+	Name: "any", Summary: "the seed decides everything: topology, sizes, clients, settings of etcd and Kubernetes, faults; see `simrun knobs`",
+	spec: Spec{Members: 1, Servers: 1}, any: true,
+	minimum: linearizability.Counts{Writes: 1, Lists: 1, Streams: 1, Events: 1, Changes: 1},
+}
 
 // drawn lists the scenarios in which the seed decides what clients do.
 var drawn = []Entry{

@@ -66,7 +66,8 @@ func (s Spec) Name() string {
 		name += "-" + s.Mutant
 	}
 	usual, _ := Named(s.Scenario)
-	usual.Target, usual.Seed, usual.Mutant = s.Target, s.Seed, s.Mutant
+	usual.Target, usual.Mutant = s.Target, s.Mutant
+	usual, s.Given = usual.WithSeed(s.Seed), nil
 	if drawn := s; s.Plan != "" {
 		// A recorded run contains the text of the plan that its seed draws.
 		drawn.Plan = ""

@@ -128,6 +128,9 @@ func (r *Run) Judge() Verdict {
 	start := time.Now()
 	config := OracleConfig()
 	config.Minimum = v.Minimum
+	if r.Spec.WindowEvents > 0 {
+		config.Window = min(config.Window, r.Spec.WindowEvents)
+	}
 	found := linearizability.Check(r.History, config)
 	v.CheckSeconds = time.Since(start).Seconds()
 

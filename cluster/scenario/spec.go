@@ -72,6 +72,11 @@ type Spec struct {
 	// Cold makes the run boot its cluster under its own schedule instead of starting
 	// from a template.
 	Cold bool `json:"cold,omitempty"`
+	// Setup configures the cluster and the clients beyond the fields above.
+	Setup Setup `json:"setup,omitzero"`
+	// Given are the knobs that the user has set, in a scenario that draws them; see
+	// WithSeed.
+	Given []string `json:"given,omitempty"`
 	// Explore lets a search steer the run; nil for an ordinary one.
 	Explore *Exploration `json:"explore,omitempty"`
 	// Branches are where the schedule continues from other seeds, in order.
@@ -132,14 +137,22 @@ func (s Spec) workload() workload.Config {
 	config := workload.DefaultConfig()
 	config.Duration, config.Operations = s.Duration, s.Operations
 	config.StalledWatchers, config.Flood, config.Writing = s.StalledWatchers, s.Flood, s.Writing
-	if s.Quiet > 0 {
-		config.Quiet = s.Quiet
-	}
-	if s.Watchers > 0 {
-		config.Watchers = s.Watchers
-	}
+	override(&config.Quiet, s.Quiet)
+	override(&config.Watchers, s.Watchers)
+	override(&config.Writers, s.Setup.Writers)
+	override(&config.Readers, s.Setup.Readers)
+	override(&config.Reflectors, s.Setup.Reflectors)
+	override(&config.Informers, s.Setup.Informers)
+	override(&config.OperationTimeout, s.Setup.Timeout)
+	override(&config.Remember, s.Setup.Remember)
+	override(&config.MaxPageLimit, int64(s.Setup.PageLimit))
+	config.Mix, config.Initial, config.WatchTimeout = workload.Mix(s.Setup.Mix), s.Setup.Initial, s.Setup.WatchTimeout
+	config.Rename(s.Setup.Names)
 	if release, known := released.Find(s.Target); known {
 		config.PlainLists = release.PlainLists
+	}
+	if slices.Contains(s.Setup.Server.Gates, withoutWatchList) {
+		config.PlainLists = true
 	}
 	if entry, known := find(s.Scenario); known && entry.script != nil {
 		config.Script = entry.script
@@ -150,6 +163,14 @@ func (s Spec) workload() workload.Config {
 		config.Parts = append([]workload.Part{}, s.Reduced.Parts...)
 	}
 	return config
+}
+
+// override sets a field to a value that is not zero.
+func override[T comparable](field *T, value T) {
+	var zero T
+	if value != zero {
+		*field = value
+	}
 }
 
 func (s Spec) topology() faults.Topology {
@@ -183,9 +204,31 @@ func (s Spec) plan() (faults.Plan, error) {
 		Kinds:    slices.Clone(s.Kinds),
 		Every:    s.Every,
 		MaxCount: cmp.Or(s.MaxCount, maxCount),
+		Pattern:  s.Setup.Pattern,
 		Start:    faultsStart,
 		HealBy:   s.workload().Active(),
 	})
+}
+
+// The sizes of etcd's databases. A write of a small object takes about 2 KiB of pages.
+const (
+	usualWrites   = 600 // reads included, as a run counts them
+	bytesPerWrite = 2 << 10
+)
+
+// quota returns how large etcd's databases may become, 0 for the default. Larger ones come
+// in few sizes, because each size is a template.
+func (s Spec) quota() int64 {
+	config := s.workload()
+	writes := int64(config.Operations + config.Initial + config.Flood)
+	if s.Setup.ObjectBytes == 0 && writes <= usualWrites {
+		return 0
+	}
+	quota := int64(8 << 20)
+	for quota < 2*writes*int64(bytesPerWrite+s.Setup.ObjectBytes) {
+		quota *= 4
+	}
+	return quota
 }
 
 // schedule returns the schedule settings of the run. They differ between seeds, because

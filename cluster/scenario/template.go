@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -19,13 +20,18 @@ type Template struct {
 	Servers int
 	// WindowEvents is the spec's WindowEvents.
 	WindowEvents int
+	// QuotaBytes is how large etcd's databases may be; 0 is the default.
+	QuotaBytes int64
 	// Cold templates do not boot a cluster; their runs do so themselves.
 	Cold bool
 }
 
 // Template returns the run's template.
 func (s Spec) Template() Template {
-	return Template{Target: s.Target, Members: s.Members, Servers: s.Servers, WindowEvents: s.WindowEvents, Cold: s.Cold}
+	if s.Cold {
+		return Template{Target: s.Target, Cold: true}
+	}
+	return Template{Target: s.Target, Members: s.Members, Servers: s.Servers, WindowEvents: s.WindowEvents, QuotaBytes: s.quota()}
 }
 
 // templateSeed is the seed that boots every template.
@@ -53,17 +59,19 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 	var ran *cluster.Cluster
 	var failed error
 	result, err := sim.Run(sim.Config{Source: sim.FromSeed(templateSeed), Network: network(templateLatency)}, func(world *sim.World) {
-		start := func() (err error) {
+		start := func(template Template, setup Setup) (err error) {
+			setup.Etcd.QuotaBytes = template.QuotaBytes
 			ran, err = cluster.Start(world, cluster.Config{
 				Members: template.Members, Servers: template.Servers, Target: made, Latency: templateLatency,
-				BookmarkPeriod: bookmarkPeriod, ProgressNotify: progressNotify, WindowEvents: template.WindowEvents,
+				BookmarkPeriod: cmp.Or(setup.BookmarkPeriod, bookmarkPeriod), ProgressNotify: cmp.Or(setup.ProgressNotify, progressNotify),
+				WindowEvents: template.WindowEvents, Etcd: setup.Etcd, Server: setup.Server, ObjectBytes: setup.ObjectBytes,
 				Logger: etcdLogger(log),
 			})
 			return err
 		}
 		var up error
 		if !template.Cold {
-			up = start()
+			up = start(template, Setup{})
 		}
 		world.Pause(func() {
 			r, failed = started(world, template, begin)
@@ -72,7 +80,9 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 			return
 		}
 		if template.Cold {
-			up = start()
+			own := r.Spec
+			own.Cold = false
+			up = start(own.Template(), own.Setup)
 		}
 		if up != nil {
 			r.problem(fmt.Errorf("the cluster did not come up: %w", up))

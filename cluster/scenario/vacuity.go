@@ -39,6 +39,9 @@ func (s Spec) minimumOfScenario() linearizability.Counts {
 	}
 	whole, _ := Named(s.Scenario)
 	whole.Explore = nil
+	if entry.any {
+		return entry.minimum
+	}
 	if s.Plan != "" && s.Plan != whole.Plan {
 		drawn := s
 		drawn.Plan = ""

@@ -20,6 +20,9 @@ func TestEveryScenarioSaysWhatHasToHappen(t *testing.T) {
 		seen[entry.minimum] = entry.Name
 		require.Positive(t, entry.minimum.Writes, entry.Name)
 		require.Positive(t, entry.minimum.Events, entry.Name)
+		if entry.any {
+			continue // some of its runs are very small
+		}
 		require.Positive(t, entry.minimum.Bookmarks, entry.Name)
 		require.Equal(t, entry.spec.Servers, entry.minimum.Released, "%s: all servers are judged for Released", entry.Name)
 		require.Equal(t, entry.spec.Kinds == nil || len(entry.spec.Kinds) > 0, entry.minimum.Faults > 0, "%s: faults where there are any", entry.Name)

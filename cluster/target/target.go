@@ -55,12 +55,29 @@ type ServerConfig struct {
 	// WindowEvents is the size of the cache's window in events, for caches that support
 	// it; 0 leaves it to the cache.
 	WindowEvents int
+	// ObjectBytes is the padding that the server adds to each object that it stores.
+	ObjectBytes int
+	// Tuning changes settings that runs seldom need.
+	Tuning Tuning
 	// Reached is called by an operation that has reached one of the points between the
 	// cache and etcd; see package faults. It may block the operation while ctx lasts.
 	// It may be nil.
 	Reached func(ctx context.Context, point string)
 	// Injection injects faults into the server's reads and writes; nil injects none.
 	Injection *Injection
+}
+
+// Tuning changes settings of API servers that most runs leave alone. A zero field stands
+// for kube-apiserver's default. Targets of old releases ignore it.
+type Tuning struct {
+	// HistoryWindow is how long the cache keeps events at least.
+	HistoryWindow time.Duration `json:"historyWindow,omitempty"`
+	// CompactInterval is how often the servers compact etcd, up to the revision of one
+	// interval ago.
+	CompactInterval time.Duration `json:"compactInterval,omitempty"`
+	// Gates are feature gates of the servers and of client-go, such as WatchList=false.
+	// They hold for the whole process.
+	Gates []string `json:"gates,omitempty"`
 }
 
 // API connects a client to one API server. Both methods leave the request's fields

@@ -41,6 +41,16 @@ func (c *client) arrive() bool {
 	return c.begin(c.alive, 1, time.Since(c.began)+wait)
 }
 
+// drawTimeout draws the timeout that a client requests for a watch that it is going to
+// keep for a while, 0 for none, in whole seconds, as timeoutSeconds has it.
+func (c *client) drawTimeout(length time.Duration) int64 {
+	most := c.catalog.config.WatchTimeout
+	if most == 0 || length != 0 {
+		return 0
+	}
+	return int64(time.Duration(1+c.random.Int64N(int64(most/time.Second))) * time.Second)
+}
+
 // anyServer draws the server for a request, as a load balancer would.
 func (c *client) anyServer() *session { return pick(c.random, c.servers) }
 

@@ -42,6 +42,11 @@ type Config struct {
 	Namespaces, Names, Nodes []string
 	Labels                   []Label
 
+	// Mix is what writers do, and Initial how many objects are created at the beginning,
+	// besides the Operations.
+	Mix     Mix
+	Initial int
+
 	// Bursts is how many times in a run several clients send requests at once, so that
 	// they race.
 	Bursts int
@@ -52,6 +57,15 @@ type Config struct {
 
 	// MaxStream bounds how long a client keeps a stream that it is going to cancel.
 	MaxStream time.Duration
+
+	// WatchTimeout bounds the timeouts that clients request for their watches, where
+	// the client does not end the watch itself; 0 means that they request none.
+	WatchTimeout time.Duration
+
+	// Remember is how many resourceVersions a client remembers, and MaxPageLimit the
+	// largest limit of a list that is read in pages.
+	Remember     int
+	MaxPageLimit int64
 
 	// PlainLists disables streaming lists, for API servers that do not support them.
 	PlainLists bool
@@ -87,8 +101,6 @@ const (
 	convergePause = 500 * time.Millisecond
 	// convergeSettle is longer than any stall of a goroutine.
 	convergeSettle = 5 * time.Second
-	// maxRemember is how many resourceVersions a client remembers.
-	maxRemember = 32
 	// maxPages is how many pages of a list a client reads before it gives up.
 	maxPages = 64
 )
@@ -112,6 +124,8 @@ func DefaultConfig() Config {
 			{Key: "tier", Values: []string{"back", "front"}},
 		},
 		Bursts:           6,
+		Remember:         32,
+		MaxPageLimit:     5,
 		FloodAfter:       15 * time.Second,
 		FloodPause:       100 * time.Millisecond,
 		OperationTimeout: 5 * time.Second,
@@ -152,7 +166,7 @@ func (c Config) Validate() error {
 	expect(c.Writing >= 0 && c.Writing <= max(0, c.Active()), "writers may work for up to %v, when faults have healed; found %v", c.Active(), c.Writing)
 	expect(c.Writing == 0 || c.Flood == 0, "a flood comes when faults have healed, and after %v nobody is to write; found %d writes in it", c.Writing, c.Flood)
 	expect(c.Operations >= 0, "the number of operations must not be negative; found %d", c.Operations)
-	for _, count := range []int{c.Writers, c.Readers, c.Reflectors, c.Watchers, c.Informers, c.StalledWatchers, c.Flood, c.Bursts} {
+	for _, count := range []int{c.Writers, c.Readers, c.Reflectors, c.Watchers, c.Informers, c.StalledWatchers, c.Flood, c.Bursts, c.Initial} {
 		expect(count >= 0, "a number of clients or bursts must not be negative; found %d", count)
 	}
 	expect(len(c.Namespaces) > 0 && len(c.Names) > 0, "objects need at least one namespace and one name")
@@ -161,6 +175,8 @@ func (c Config) Validate() error {
 	}
 	expect(c.Flood == 0 || c.FloodPause > 0, "a flood needs a positive pause between its writes; found %v", c.FloodPause)
 	expect(c.OperationTimeout > 0, "the operation timeout must be positive; found %v", c.OperationTimeout)
+	expect(c.Remember > 0 && c.MaxPageLimit > 0, "clients need to remember at least one RV, and a largest limit of at least 1; found %d and %d", c.Remember, c.MaxPageLimit)
+	expect(c.WatchTimeout == 0 || c.WatchTimeout >= time.Second, "the longest timeout of a watch must be a second or more; found %v", c.WatchTimeout)
 	expect(c.MaxStream > 0, "the longest limited stream must be positive; found %v", c.MaxStream)
 	expect(c.BackoffFirst > 0 && c.MaxBackoff >= c.BackoffFirst,
 		"backoff must be positive and grow; found %v to %v", c.BackoffFirst, c.MaxBackoff)
@@ -174,7 +190,7 @@ func (c Config) Validate() error {
 func (c Config) Clients() []string {
 	return slices.Concat(
 		clientNames("writer", c.Writers), clientNames("reader", c.Readers), c.Consumers(),
-		clientNames("sleeper", c.StalledWatchers), c.scriptedOnly(), []string{FinalWriter})
+		clientNames("sleeper", c.StalledWatchers), clientNames("loader", c.loaders()), c.scriptedOnly(), []string{FinalWriter})
 }
 
 // Consumers returns, in a fixed order, the names of the clients that read streams and

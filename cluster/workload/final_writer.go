@@ -16,8 +16,6 @@ import (
 type finalWriter struct {
 	writer
 	backoff backoff
-	// last is the RV of the last write to each namespace.
-	last map[string]int64
 }
 
 // due begins a step of the final writer: the writes of the flood come first, then the
@@ -109,9 +107,6 @@ func (c *finalWriter) put(server *session, key objectKey) bool {
 	if op.Err == model.NotFound {
 		op = &model.Operation{Kind: model.Create, Scope: op.Scope, RV: model.RVUnset, Object: c.newObject(key)}
 		c.do(server, op, "")
-	}
-	if op.Err == model.OK {
-		c.last[key.namespace] = op.ResultRV
 	}
 	return op.Err == model.OK
 }

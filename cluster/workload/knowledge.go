@@ -18,10 +18,13 @@ type objectKey struct{ namespace, name string }
 // source of stale preconditions and plausible RVs.
 type knowledge struct {
 	objects map[objectKey]model.Object
-	rvs     []int64 // the latest maxRemember RVs seen, ascending, without duplicates
+	rvs     []int64 // the latest RVs seen, ascending, without duplicates
+	most    int     // how many RVs are remembered
 }
 
-func newKnowledge() *knowledge { return &knowledge{objects: map[objectKey]model.Object{}} }
+func newKnowledge(most int) *knowledge {
+	return &knowledge{objects: map[objectKey]model.Object{}, most: most}
+}
 
 // seeRV remembers a resourceVersion.
 func (k *knowledge) seeRV(rv int64) {
@@ -33,7 +36,7 @@ func (k *knowledge) seeRV(rv int64) {
 		return
 	}
 	k.rvs = slices.Insert(k.rvs, at, rv)
-	if len(k.rvs) > maxRemember {
+	if len(k.rvs) > k.most {
 		k.rvs = slices.Delete(k.rvs, 0, 1)
 	}
 }

@@ -8,8 +8,6 @@ import (
 
 // The habits of a reader that pages through a list.
 const (
-	// maxPageLimit is the largest limit a paging reader asks for.
-	maxPageLimit = 5
 	// maxPageThink is the usual maximum time between two pages; maxPageDawdle is the
 	// occasional maximum, long enough for a compaction to expire the continue token.
 	maxPageThink  = 100 * time.Millisecond
@@ -73,7 +71,7 @@ func (r *reader) drawList() listRequest {
 		request.rv, request.match = r.knowledge.future(r.random), model.MatchNotOlderThan
 	}
 	if oneIn(r.random, 2) {
-		request.limit = 1 + r.random.Int64N(maxPageLimit)
+		request.limit = 1 + r.random.Int64N(r.catalog.config.MaxPageLimit)
 	}
 	return request
 }

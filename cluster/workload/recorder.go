@@ -101,6 +101,29 @@ func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
 	record.Closed, record.Reason = r.now(), reason
 }
 
+// lastChange returns the RV of the newest change that a client knows of, in a namespace or,
+// for "", in all of them: of its own writes and of objects that it has read.
+func (r *recorder) lastChange(namespace string) (newest int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, op := range r.operations {
+		switch {
+		case op.Err != model.OK || op.Return == model.Pending:
+		case op.Kind == model.Create || op.Kind == model.Update || op.Kind == model.Delete:
+			if namespace == "" || op.Scope.Namespace == namespace {
+				newest = max(newest, op.ResultRV)
+			}
+		default:
+			for i := range op.Objects {
+				if namespace == "" || op.Objects[i].Namespace == namespace {
+					newest = max(newest, op.Objects[i].RV)
+				}
+			}
+		}
+	}
+	return newest
+}
+
 // UnderWay reports whether requests for pages of lists, or for opening watches, are in
 // flight.
 type UnderWay struct{ Pages, Opening bool }

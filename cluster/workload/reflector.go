@@ -44,7 +44,7 @@ func (f *reflector) drawHabits() {
 	f.scope = f.catalog.scope(f.random)
 	f.selector = f.catalog.selector(f.random)
 	if oneIn(f.random, 3) {
-		f.limit = 1 + f.random.Int64N(maxPageLimit)
+		f.limit = 1 + f.random.Int64N(f.catalog.config.MaxPageLimit)
 	}
 }
 
@@ -131,6 +131,7 @@ func (f *reflector) watch(request model.Stream) (resumable bool) {
 	request.Consumer = f.consumer.begin(f.pace)
 	// The client ends some streams itself, as a server's timeout would.
 	length := f.drawLength()
+	request.Timeout = f.drawTimeout(length)
 	stream := f.server.watch(f.alive, &request, f.consumer)
 	if stream == nil {
 		switch request.Err {

@@ -65,6 +65,7 @@ func (w *watcher) watch(server *session) bool {
 		request.Scope, request.Selector = model.Scope{}, model.Selector{}
 		pace, length = drawStalledPace(w.random), drawDuration(w.random, maxStalledStream)
 	}
+	request.Timeout = w.drawTimeout(length)
 	request.Mutates = oneIn(w.careless, 3)
 	request.Consumer = w.consumer.begin(pace)
 	stream := server.watch(w.alive, &request, w.consumer)

@@ -44,9 +44,8 @@ type Workload struct {
 	workers, followers, closing group
 	consumers                   map[string]*consumer
 	informers                   []*informer
-	lastWrites                  map[string]int64 // the RV of the last write to each namespace
-	parts                       []*Part          // the steps that clients have taken
-	numbers                     []*numbers       // of all clients
+	parts                       []*Part    // the steps that clients have taken
+	numbers                     []*numbers // of all clients
 }
 
 // New prepares a workload without starting it.
@@ -63,7 +62,7 @@ func New(config Config, environment Environment) (*Workload, error) {
 	w := &Workload{
 		config: config, environment: environment,
 		recorder:  newRecorder(environment.Began),
-		consumers: map[string]*consumer{}, lastWrites: map[string]int64{},
+		consumers: map[string]*consumer{},
 	}
 	w.alive, w.endAlive = context.WithCancel(context.Background())
 	w.working, w.endWorking = context.WithCancel(w.alive)
@@ -116,6 +115,7 @@ func (w *Workload) Start() {
 	for _, i := range w.config.present("informer", w.config.Informers) {
 		w.startInformer(w.newClient("informer", i))
 	}
+	w.startLoaders()
 	w.startScript()
 }
 
@@ -161,7 +161,7 @@ func (w *Workload) Heal() error {
 	if _, ok := w.config.part(FinalWriter); !ok {
 		return nil
 	}
-	final := &finalWriter{writer: writer{client: w.client(FinalWriter)}, backoff: w.newBackoff(), last: w.lastWrites}
+	final := &finalWriter{writer: writer{client: w.client(FinalWriter)}, backoff: w.newBackoff()}
 	final.began = time.Now()
 	var err error
 	w.start(&w.closing, final.name, func() {
@@ -174,23 +174,15 @@ func (w *Workload) Heal() error {
 	return err
 }
 
-// Converge waits until every informer has seen the last writes to its scope, but no
+// Converge waits until every informer has seen the last known change of its scope, but no
 // longer than an informer's backoff may take: client-go waits for up to 30 s, doubled
 // by jitter, and once more if the server's first response requires a relist. Call it
 // after Heal.
 func (w *Workload) Converge() {
-	var latest int64
-	for _, rv := range w.lastWrites {
-		latest = max(latest, rv)
-	}
 	for waited := time.Duration(0); waited < maxConverge; waited += convergePause {
 		behind := false
 		for _, informer := range w.informers {
-			wanted := latest
-			if informer.scope.Namespace != "" {
-				wanted = w.lastWrites[informer.scope.Namespace]
-			}
-			behind = behind || informer.inner.LastSyncRV() < wanted
+			behind = behind || informer.inner.LastSyncRV() < w.recorder.lastChange(informer.scope.Namespace)
 		}
 		if !behind {
 			// What the reflector has seen must still reach the store.
@@ -280,7 +272,7 @@ func (w *Workload) client(name string) client {
 	w.parts = append(w.parts, taken)
 	c := client{
 		name: name, random: rand.New(numbers), numbers: numbers, taken: taken,
-		catalog: catalog{w.config}, knowledge: newKnowledge(), began: w.environment.Began,
+		catalog: catalog{w.config}, knowledge: newKnowledge(w.config.Remember), began: w.environment.Began,
 		alive: w.alive, working: w.working,
 	}
 	c.part, _ = w.config.part(name)

@@ -7,6 +7,16 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
+// Mix is what writers do more of.
+type Mix string
+
+// The mixes besides the usual one, which is "".
+const (
+	MixChurn       Mix = "churn"
+	MixUpdates     Mix = "updates"
+	MixControllers Mix = "controllers"
+)
+
 // maxModify bounds the time between a writer's read of an object and its write back.
 const maxModify = 50 * time.Millisecond
 
@@ -22,6 +32,17 @@ func (w *writer) run(schedule []time.Duration) { w.follow(w.working, schedule, w
 func (w *writer) act() int {
 	server, key := w.anyServer(), w.catalog.key(w.random)
 	known, exists := w.knowledge.objects[key]
+	switch w.catalog.config.Mix {
+	case MixChurn:
+		// Objects are deleted and created again under the same name.
+		if exists && !oneIn(w.random, 4) {
+			return w.delete(server, key, 0)
+		}
+	case MixUpdates:
+		if exists && !oneIn(w.random, 20) {
+			return w.readModifyWrite(server, key)
+		}
+	}
 	if oneIn(w.random, 8) {
 		// Sometimes a writer is wrong about what exists.
 		exists = !exists

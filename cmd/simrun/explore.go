@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -96,15 +97,16 @@ func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 	if err != nil {
 		return spec, err
 	}
-	if spec.Seed, _, err = f.seedRange(); err != nil {
+	seed, _, err := f.seedRange()
+	if err != nil {
 		return spec, err
 	}
+	spec = spec.WithSeed(seed)
 	if spec.Explore == nil {
 		spec.Explore = spec.SearchedWhole()
 	}
 	e := spec.Explore
-	override(&e.From, f.windowFrom)
-	override(&e.To, f.windowTo)
+	e.From, e.To = cmp.Or(f.windowFrom, e.From), cmp.Or(f.windowTo, e.To)
 	if f.delays != nil {
 		e.Delays = f.delays
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ type runFlags struct {
 	keepAll, json, verbose bool
 	workers                int
 	noFork                 bool
-	branches               []string
+	branches, set          []string
 }
 
 // register adds the flags of commands that run seeds.
@@ -58,6 +59,7 @@ func (f *runFlags) registerSpec(command *cobra.Command) {
 	flags.StringVar(&f.scenario, "scenario", cmp.Or(f.scenario, scenario.Catalogue()[0].Name), "`name` of the scenario; simrun scenarios lists them")
 	flags.StringVar(&f.target, "target", "", "`name` of the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
 	flags.StringSliceVar(&f.mutants, "mutant", nil, "`name` of a known bug to put into the code under test; simrun mutants lists them; can be repeated")
+	flags.StringArrayVar(&f.set, "set", nil, "set a `knob`, such as servers=2 or gates=WatchList=false; simrun knobs lists them; can be repeated")
 	flags.DurationVar(&f.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
 	flags.StringVar(&f.faults, "faults", "", "all, none, every, `kinds` such as compaction,reset, or the path of a plan; simrun kinds lists them (default: the scenario's)")
 	flags.StringVarP(&f.out, "out", "o", "out", "`folder` for artifacts; each run gets one of its own below it")
@@ -100,10 +102,12 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 		return spec, err
 	}
 	spec.Mutant = strings.Join(f.mutants, ",")
-	override(&spec.Members, f.members)
-	override(&spec.Servers, f.servers)
-	override(&spec.Duration, f.duration)
-	override(&spec.Operations, f.operations)
+	for _, text := range f.knobs() {
+		name, value, _ := strings.Cut(text, "=")
+		if err := spec.Set(name, value); err != nil {
+			return spec, fmt.Errorf("--set %s: %w", text, err)
+		}
+	}
 	if err := f.chooseFaults(&spec); err != nil {
 		return spec, err
 	}
@@ -140,10 +144,22 @@ func (f *runFlags) chosenTarget() (string, error) {
 	return chosen, nil
 }
 
-func override[T int | time.Duration](field *T, value T) {
-	if value != 0 {
-		*field = value
+// knobs returns the knobs that flags set, as name=value.
+func (f *runFlags) knobs() []string {
+	knobs := slices.Clone(f.set)
+	for _, flag := range []struct {
+		name  string
+		given bool
+		value any
+	}{
+		{"members", f.members != 0, f.members}, {"servers", f.servers != 0, f.servers},
+		{"duration", f.duration != 0, f.duration}, {"operations", f.operations != 0, f.operations},
+	} {
+		if flag.given {
+			knobs = append(knobs, fmt.Sprintf("%s=%v", flag.name, flag.value))
+		}
 	}
+	return knobs
 }
 
 // chooseFaults reads --faults: a word, a list of kinds, or a plan file.
@@ -153,15 +169,8 @@ func (f *runFlags) chooseFaults(spec *scenario.Spec) error {
 	}
 	spec.Plan = ""
 	switch f.faults {
-	case "all":
-		spec.Kinds, spec.Every = nil, false
-		return nil
-	case "every":
-		spec.Kinds, spec.Every = nil, true
-		return nil
-	case "none":
-		spec.Kinds, spec.Every = []string{}, false
-		return nil
+	case "all", "every", "none":
+		return spec.Set("kinds", f.faults)
 	}
 	text, err := os.ReadFile(f.faults)
 	if err == nil {
@@ -179,8 +188,7 @@ func (f *runFlags) chooseFaults(spec *scenario.Spec) error {
 			return fmt.Errorf("--faults: %w", wrong)
 		}
 	}
-	spec.Kinds, spec.Every = kinds, true
-	return nil
+	return spec.Set("kinds", strings.Join(kinds, "+"))
 }
 
 // readPlan reads the text of a plan file. One without any fault, or anything at all, means
@@ -195,10 +203,9 @@ func (f *runFlags) readPlan(spec *scenario.Spec, text string) error {
 		return fmt.Errorf("--faults %s: line 1: expected %q, found %q", f.faults, header, first)
 	}
 	if len(plan) == 0 {
-		spec.Kinds, spec.Every = []string{}, false
-		return nil
+		return spec.Set("kinds", "none")
 	}
-	spec.Plan = text
+	spec.SetPlan(text)
 	return nil
 }
 
@@ -244,7 +251,7 @@ func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
 	if err != nil {
 		return swarm.Config{}, err
 	}
-	spec.Seed = first
+	spec = spec.WithSeed(first)
 	if err := spec.Validate(); err != nil {
 		return swarm.Config{}, f.ofPlan(err)
 	}

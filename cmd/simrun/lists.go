@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/linearizability/explain"
 )
@@ -20,6 +23,20 @@ func scenariosCommand() *cobra.Command {
 		}
 		return printList(out, list)
 	})
+}
+
+func knobsCommand() *cobra.Command {
+	command := listCommand("knobs", "list the knobs that scenario any draws from the seed, and that --set sets", func(out io.Writer) error {
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "KNOB\tUSUAL\tOTHERS\tMEANING")
+		for _, knob := range scenario.Knobs() {
+			others := slices.Compact(slices.Clone(knob.Others))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", knob.Name, cmp.Or(knob.Usual, scenario.UsualValue), strings.Join(others, " "), knob.Summary)
+		}
+		return table.Flush()
+	})
+	command.Example = "  simrun knobs\n  simrun --scenario any --seed 3 --set members=3 --set mix=churn"
+	return command
 }
 
 func mutantsCommand() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -168,9 +169,12 @@ func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.A
 	row("faults", before.Details.Faults(), after.Faults())
 	row("forced switches", before.Details.Forced.Switches, after.Forced.Switches)
 	row("stalls", before.Details.Forced.Stalls, after.Forced.Stalls)
-	row("etcd members", result.Whole.Spec.Members, result.Case.Spec.Members)
-	row("API servers", result.Whole.Spec.Servers, result.Case.Spec.Servers)
+	needed := result.Case.Spec.Unusual()
+	row("unusual knobs", len(result.Whole.Spec.Unusual()), len(needed))
 	fmt.Fprintf(out, "  %-22s %7.1f -> %.1f\n", "simulated seconds", before.Seconds, answer.Verdict.SimulatedSeconds)
+	if len(needed) > 0 {
+		fmt.Fprintf(out, "  it needs %s\n", strings.Join(needed, " "))
+	}
 	end := "nothing else can be left out"
 	if !result.Complete {
 		end = "the search was cut short"

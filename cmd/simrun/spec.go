@@ -21,7 +21,7 @@ func specCommand() *cobra.Command {
 			}
 			spec, err := flags.spec()
 			if err == nil {
-				err = flags.ofPlan(spec.Validate())
+				err = flags.ofPlan(spec.WithSeed(0).Validate())
 			}
 			if err != nil {
 				return err

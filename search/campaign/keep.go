@@ -53,6 +53,5 @@ func (k *Keeper) Add(result Result) error {
 
 // artifacts is the folder of a seed of a campaign.
 func artifacts(results string, spec scenario.Spec, seed uint64) string {
-	spec.Seed = seed
-	return filepath.Join(ArtifactsFolder(results), spec.Name())
+	return filepath.Join(ArtifactsFolder(results), spec.WithSeed(seed).Name())
 }

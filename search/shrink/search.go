@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -134,7 +135,7 @@ func (s *search) run() bool {
 		s.faults()
 		s.time()
 		s.steps()
-		s.cluster()
+		s.knobs()
 		s.shorten()
 		s.schedule()
 		s.time()
@@ -152,7 +153,7 @@ func same(a, b Case) bool {
 		return x.Client == y.Client && x.Waits == y.Waits && slices.Equal(x.Steps, y.Steps)
 	}
 	return a.Spec.Plan == b.Spec.Plan && a.Spec.Duration == b.Spec.Duration && a.Spec.Quiet == b.Spec.Quiet &&
-		a.Spec.Members == b.Spec.Members && a.Spec.Servers == b.Spec.Servers &&
+		slices.Equal(a.Spec.Unusual(), b.Spec.Unusual()) &&
 		*a.Spec.Schedule == *b.Spec.Schedule && a.Spec.ScheduleSeed == b.Spec.ScheduleSeed && slices.Equal(a.Tape, b.Tape) &&
 		slices.EqualFunc(a.Spec.Reduced.Parts, b.Spec.Reduced.Parts, equal)
 }
@@ -301,20 +302,20 @@ func (s *search) time() {
 	s.first("time", candidates)
 }
 
-// cluster does with fewer machines.
-func (s *search) cluster() {
-	var candidates []Case
-	add := func(change func(*scenario.Spec)) {
-		c := s.best
-		if change(&c.Spec); c.Spec.Members != s.best.Spec.Members || c.Spec.Servers != s.best.Spec.Servers || c.Spec.Neighbour != s.best.Spec.Neighbour {
-			candidates = append(candidates, c)
+// knobs sets what it can of the run's setup to its usual value: topology, sizes, settings of
+// etcd and Kubernetes. What a reduced run has besides is independent of most of it.
+func (s *search) knobs() {
+	var names []string
+	for _, setting := range s.best.Spec.Unusual() {
+		if name, _, _ := strings.Cut(setting, "="); name != "duration" && name != "quiet" { // see time
+			names = append(names, name)
 		}
 	}
-	add(func(spec *scenario.Spec) { spec.Members, spec.Servers, spec.Neighbour = 1, 1, 0 })
-	add(func(spec *scenario.Spec) { spec.Members = 1 })
-	add(func(spec *scenario.Spec) { spec.Servers = 1 })
-	add(func(spec *scenario.Spec) { spec.Neighbour = 0 })
-	s.first("members and servers", candidates)
+	whole := s.best.Spec
+	leaveOut(s, "knobs", names, everyItem, func(c Case, kept []string) Case {
+		c.Spec = whole.WithUsual(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(kept, name) })...)
+		return c
+	})
 }
 
 // shortest is how short a fault may become.

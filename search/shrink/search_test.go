@@ -98,6 +98,28 @@ func TestWhatIsNeededIsLeft(t *testing.T) {
 	}
 }
 
+// Of the knobs that a seed has drawn, those are left that the failure needs.
+func TestKnobsThatTheFailureDoesNotNeedAreReset(t *testing.T) {
+	run, details := whole()
+	spec, err := scenario.Named("any")
+	require.NoError(t, err)
+	for _, knob := range []string{"members=3", "servers=2", "mix=churn", "object-bytes=2048", "gates=WatchListClient=false", "neighbour=7s", "remember=3"} {
+		name, value, _ := strings.Cut(knob, "=")
+		require.NoError(t, spec.Set(name, value))
+	}
+	spec.Seed, run.Spec = 7, spec
+	result, err := Shrink(t.Context(), Config{Workers: 2, Try: fake(details, func(c Case) bool {
+		return c.Spec.Setup.Mix == "churn" && c.Spec.Setup.ObjectBytes > 0 && c.Spec.Cold && takes(c, "writer-1", 7)
+	})}, run, "NoLostEvents")
+	require.NoError(t, err)
+	require.True(t, result.Complete)
+	small := result.Case.Spec
+	require.Equal(t, []string{"cold=true", "mix=churn", "object-bytes=2048"}, slices.DeleteFunc(small.Unusual(), func(setting string) bool {
+		return strings.HasPrefix(setting, "duration=") || strings.HasPrefix(setting, "quiet=")
+	}))
+	require.NotEmpty(t, run.Spec.Setup.Server.Gates, "the whole run is not changed")
+}
+
 // What the violation tells of is tried before anything else is left out piece by piece.
 func TestWhatTheViolationDoesNotTellOfGoesAtOnce(t *testing.T) {
 	run, details := whole()

@@ -15,7 +15,8 @@ import (
 func AttemptJob(attempt explore.Attempt, spec scenario.Spec) (Job, error) {
 	exploration := *spec.Explore
 	exploration.Observe, exploration.Priorities = attempt.Observe, attempt.Priorities
-	spec.Seed, spec.Explore = attempt.Seed, &exploration
+	spec = spec.WithSeed(attempt.Seed)
+	spec.Explore = &exploration
 	steered := !attempt.Observe && attempt.Priorities == nil
 	spec.Branches = nil
 	for _, b := range attempt.Branches {

@@ -14,8 +14,8 @@ import (
 //
 // A job names what its worker must be: the template that it has booted, and its environment.
 // A worker does any number of such jobs, one after the other. The pool starts a worker when
-// none of that kind is idle, and keeps at most limits.Workers idle ones; the one that has
-// been idle for longest ends first.
+// none of that kind is idle, and keeps at most idlePerSlot idle ones for each slot; the one
+// that has been idle for longest ends first.
 type Pool struct {
 	binary string
 	limits Limits
@@ -24,6 +24,10 @@ type Pool struct {
 	mu   sync.Mutex // guards what follows
 	idle []*process // the one that has been idle for longest first
 }
+
+// idlePerSlot is how many workers may be idle for each slot: as many as there are templates
+// in most ranges of the scenario any.
+const idlePerSlot = 8
 
 // kind is what the worker of a job must be.
 type kind struct {
@@ -156,7 +160,7 @@ func (p *Pool) give(worker *process) {
 	p.mu.Lock()
 	p.idle = append(p.idle, worker)
 	var surplus *process
-	if len(p.idle) > cap(p.slots) {
+	if len(p.idle) > idlePerSlot*cap(p.slots) {
 		surplus, p.idle = p.idle[0], p.idle[1:]
 	}
 	p.mu.Unlock()

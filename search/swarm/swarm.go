@@ -93,8 +93,7 @@ func (c Config) seeds() func() (uint64, bool) {
 
 // run runs one seed. The error is that of ctx, if it ended before anything was known.
 func (c Config) run(ctx context.Context, pool *Pool, seed uint64) (Outcome, error) {
-	spec := c.Spec
-	spec.Seed = seed
+	spec := c.Spec.WithSeed(seed)
 	job := Job{Spec: spec, InPlace: c.InPlace, Verbose: c.Verbose}
 	if c.KeepAll {
 		var err error

@@ -134,7 +134,7 @@ func inOrder(ctx context.Context, config Config, seeds []uint64) (records []reco
 			return records, err
 		}
 		job := Job{Spec: config.Spec, InPlace: config.InPlace, Trace: kept.path()}
-		job.Spec.Seed = seed
+		job.Spec = job.Spec.WithSeed(seed)
 		answer, err := pool.Do(ctx, job)
 		if err != nil {
 			return records, err

@@ -29,9 +29,10 @@ type Release struct{}
 
 // Configure implements etcd.Release. It turns off the monitor that wakes up every few
 // seconds to look for a downgrade.
-func (Release) Configure(s *embed.Config, progress time.Duration, streams grpc.StreamServerInterceptor) {
+func (Release) Configure(s *embed.Config, progress time.Duration, compactionBatch int, streams grpc.StreamServerInterceptor) {
 	s.WatchProgressNotifyInterval = progress
 	s.DowngradeCheckTime = 0
+	s.CompactionBatchLimit = compactionBatch
 	s.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.ChainStreamInterceptor(streams)}
 }
 

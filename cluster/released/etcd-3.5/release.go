@@ -17,9 +17,10 @@ type Release struct{}
 
 // Configure implements etcd.Release. The server would wake up every few seconds to
 // look for a downgrade.
-func (Release) Configure(s *embed.Config, progress time.Duration, streams grpc.StreamServerInterceptor) {
+func (Release) Configure(s *embed.Config, progress time.Duration, compactionBatch int, streams grpc.StreamServerInterceptor) {
 	s.ExperimentalWatchProgressNotifyInterval = progress
 	s.ExperimentalDowngradeCheckTime = 0
+	s.ExperimentalCompactionBatchLimit = compactionBatch
 	for _, url := range s.ListenClientUrls {
 		intercept(url.Host, streams)
 	}

@@ -7,7 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/storage"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 )
@@ -15,8 +17,9 @@ import (
 // release adapts the registry to the Kubernetes release in go.mod.
 var release = registry.Release{
 	Validate: func(options *internalversion.ListOptions) field.ErrorList {
-		internalversion.SetListOptionsDefaults(options, true)
-		return validation.ValidateListOptions(options, true)
+		watchList := utilfeature.DefaultFeatureGate.Enabled(features.WatchList)
+		internalversion.SetListOptionsDefaults(options, watchList)
+		return validation.ValidateListOptions(options, watchList)
 	},
 	Delete: func(ctx context.Context, store storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions) error {
 		return store.Delete(ctx, key, out, preconditions, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{})

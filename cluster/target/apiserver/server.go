@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -41,6 +42,9 @@ type server struct {
 // for one resource. The compactor shares the store's etcd client; in kube-apiserver it
 // has its own.
 func startServer(config target.ServerConfig, newCache NewCache) (*server, error) {
+	if err := setGates(config.Tuning.Gates); err != nil {
+		return nil, err
+	}
 	connected, err := etcd.NewClient(config.Endpoints...)
 	if err != nil {
 		return nil, err
@@ -48,7 +52,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	connected.KV = etcd3.NewETCDLatencyTracker(connected.KV)
 	client := &kubernetes.Client{Client: connected}
 	client.Kubernetes = client
-	compactor := etcd3.NewCompactor(client.Client, compactInterval, clock.RealClock{}, nil)
+	compactor := etcd3.NewCompactor(client.Client, cmp.Or(config.Tuning.CompactInterval, compactInterval), clock.RealClock{}, nil)
 
 	injection := config.Injection
 	if injection == nil {
@@ -74,7 +78,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 		Storage:             upstream,
 		Versioner:           versioner,
 		GroupResource:       translate.PodResource,
-		EventsHistoryWindow: eventsHistoryWindow,
+		EventsHistoryWindow: cmp.Or(config.Tuning.HistoryWindow, eventsHistoryWindow),
 		ResourcePrefix:      translate.ResourcePrefix,
 		KeyFunc:             translate.PodKey,
 		GetAttrsFunc:        translate.PodAttributes,
@@ -90,7 +94,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	}
 	stopped := make(chan struct{})
 	return &server{
-		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped, TTL: injection.TTL.Load},
+		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped, TTL: injection.TTL.Load, Padding: config.ObjectBytes},
 		cache:    cache,
 		upstream: upstream,
 		stopped:  stopped,

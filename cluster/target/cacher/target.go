@@ -28,6 +28,7 @@ func newCache(settings upstream.Config, server target.ServerConfig) (apiserver.C
 		NewFunc:             settings.NewFunc,
 		NewListFunc:         settings.NewListFunc,
 		Codec:               settings.Codec,
+		BookmarkPeriod:      server.BookmarkPeriod,
 		MinEvents:           server.WindowEvents,
 		MaxEvents:           server.WindowEvents,
 	})

@@ -10,8 +10,9 @@ import (
 const own = "own"
 
 // everywhere are the flags of the runs in which every mutant is hunted, unless --in says
-// otherwise. Short hunts are in the runs that a mutant names, where its bug shows soonest.
-var everywhere = []string{own}
+// otherwise: a scenario that was made for one bug says nothing of the next one. Short hunts
+// are in the runs that a mutant names, where its bug shows soonest.
+var everywhere = []string{"--scenario", "any"}
 
 // elsewhere has each mutant hunted in other runs than its own, if it is to be. A mutant with
 // other flags has results of its own, as keyOf tells them apart.

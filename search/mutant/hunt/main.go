@@ -15,8 +15,8 @@
 // that budget, and writes no table. With --shrink it makes failing runs smaller that
 // were found before. With --compare it hunts with each strategy of schedules, and the
 // table says which finds what. With --in, which can be given many times, it hunts in
-// other runs than those that a mutant names, to find out in which a bug shows sooner: all
-// flags of simrun that say what a run is are taken, by simrun itself. With --replays it
+// other runs, such as own, those that the mutant names, to find out in which a bug shows
+// sooner: all flags of simrun that say what a run is are taken, by simrun itself. With --replays it
 // records failures, and replays each in a process of its own. With --probe it counts how
 // often runs without a bug reach the places of the edits.
 //
@@ -101,14 +101,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.seeds, "seeds", 5000, "seeds that a trial has at most")
 	flags.DurationVar(&o.time, "time", 10*time.Minute, "processor time that a trial has, and ends soon after")
 	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "mutants that are hunted at a time")
-	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it")
+	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it, in the runs that they name")
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
 	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, make one failing run of each mutant that was found smaller")
 	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
 	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
 	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit")
 	flags.StringVar(&o.half, "half", "", "hunt one `half` of the mutants alone: tuned or held-out")
-	flags.Func("in", "hunt in runs with these `flags` of simrun instead of the mutant's, which own stands for; can be repeated", func(text string) error {
+	flags.Func("in", "hunt in runs with these `flags` of simrun instead of those of the scenario any; own stands for the mutant's; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))
 		return nil
 	})

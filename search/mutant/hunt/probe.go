@@ -93,7 +93,7 @@ func (h *hunter) counts(ctx context.Context, m mutant.Mutant) (reached, error) {
 		all.times[name], all.runs[name] = make([]uint64, len(counts)), make([]uint64, len(counts))
 	}
 	for n := range h.options.probe {
-		spec.Seed = uint64(n + 1)
+		spec = spec.WithSeed(uint64(n + 1))
 		if _, _, err := h.run(ctx, "", spec); err != nil {
 			return reached{}, err
 		}

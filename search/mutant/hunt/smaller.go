@@ -91,7 +91,7 @@ func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) err
 // shrunk makes one failing run smaller and replays what is left.
 func shrunk(ctx context.Context, binary string, m mutant.Mutant, spec scenario.Spec, found result) (smaller, error) {
 	s := smaller{Seed: found.Found, Guarantee: found.Guarantees[0]}
-	spec.Seed = found.Found
+	spec = spec.WithSeed(found.Found)
 	limits := swarm.DefaultLimits()
 	limits.Workers = shrinkWorkers
 	on := environment(m.Name, spec.Target)

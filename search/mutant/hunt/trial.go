@@ -82,14 +82,14 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) 
 		return r, err
 	}
 	began := time.Now()
-	spec.Seed = r.First
+	spec = spec.WithSeed(r.First)
 	steps, used, err := h.by.measure(ctx, h.run, spec)
 	if err != nil {
 		return r, fmt.Errorf("hunting %s: %w", m.Name, err)
 	}
 	var hashes []string
 	for r.Found == 0 && r.Seeds < seeds && used < h.options.time {
-		spec.Seed = r.First + uint64(r.Seeds)
+		spec = spec.WithSeed(r.First + uint64(r.Seeds))
 		hash, spent, err := h.seed(ctx, m, h.by.steer(spec, steps), &r)
 		if err != nil {
 			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
@@ -99,7 +99,7 @@ func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) 
 	r.Seconds, r.Wall, r.Budget = used.Seconds(), time.Since(began).Seconds(), seeds
 	if r.Found == 0 {
 		r.Budget = r.Seeds // fewer, if the time ran out first
-		spec.Seed = r.First
+		spec = spec.WithSeed(r.First)
 		if r.NoEffect, err = h.noEffect(ctx, spec, steps, hashes); err != nil {
 			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
 		}
@@ -115,7 +115,7 @@ func (h *hunter) noEffect(ctx context.Context, spec scenario.Spec, steps uint64,
 		if err != nil || with == "" || with != without.Hash {
 			return false, err
 		}
-		spec.Seed++
+		spec = spec.WithSeed(spec.Seed + 1)
 	}
 	return len(hashes) > 0, nil
 }

@@ -36,7 +36,7 @@ func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
 	var err error
 	f.member, err = etcd.Start(etcd.Config{
 		Release: f.target.Etcd(), Name: "etcd-0", Dir: f.dir, Cluster: []string{"etcd-0"},
-		Tick: 5 * time.Millisecond, Election: 50 * time.Millisecond, ProgressNotify: 50 * time.Millisecond,
+		Tuning: etcd.Tuning{Tick: 5 * time.Millisecond}, ProgressNotify: 50 * time.Millisecond,
 	})
 	require.NoError(t, err)
 	t.Cleanup(f.member.Stop)

@@ -33,6 +33,8 @@ type Handler struct {
 	// TTL returns the time to live of objects written now, in seconds. A nil function,
 	// or 0, means for ever.
 	TTL func() uint64
+	// Padding is how many bytes each stored pod is made larger by.
+	Padding int
 }
 
 func (h *Handler) ttl() uint64 {

@@ -99,7 +99,7 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 // create stores a new pod. An API server draws the UID at random; here it is derived
 // from the operation.
 func (h *Handler) create(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
-	pod := translate.PodOf(op.Object)
+	pod := translate.PaddedPodOf(op.Object, h.Padding)
 	pod.UID = types.UID(fmt.Sprintf("%s-%d", op.Client, op.ID))
 	return h.Storage.Create(ctx, key, pod, out, h.ttl())
 }
@@ -118,7 +118,7 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 			return nil, nil, apierrors.NewConflict(translate.PodResource, stored.Name,
 				fmt.Errorf("the object is at %d, not at %d", meta.ResourceVersion, op.Precondition))
 		}
-		pod := translate.PodOf(op.Object)
+		pod := translate.PaddedPodOf(op.Object, h.Padding)
 		pod.UID = stored.UID
 		pod.ResourceVersion = stored.ResourceVersion
 		ttl := h.ttl()

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,6 +52,12 @@ func (h *Handler) watch(ctx context.Context, stream *model.Stream) (target.Watch
 		h.Release.PassInitialEvents(options, &storageOptions)
 	}
 	ctx, cancel := context.WithCancel(request.WithNamespace(ctx, stream.Scope.Namespace))
+	if stream.Timeout > 0 {
+		// The request ends when the client's timeout is over. The cache sees the deadline,
+		// too. Where the client requests none, kube-apiserver sets one that is longer than
+		// any run.
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(stream.Timeout))
+	}
 	inner, err := h.Storage.Watch(ctx, key, storageOptions)
 	if err != nil {
 		cancel()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -72,6 +73,19 @@ func PodOf(object *model.Object) *corev1.Pod {
 		Spec:   corev1.PodSpec{NodeName: object.Node},
 		Status: corev1.PodStatus{Message: object.Value},
 	}
+}
+
+// paddingKey is the annotation that makes pods larger.
+const paddingKey = "watchsim/padding"
+
+// PaddedPodOf is PodOf with an annotation of the given number of bytes, which no reader
+// looks at.
+func PaddedPodOf(object *model.Object, bytes int) *corev1.Pod {
+	pod := PodOf(object)
+	if bytes > 0 {
+		pod.Annotations = map[string]string{paddingKey: strings.Repeat("x", bytes)}
+	}
+	return pod
 }
 
 // ObjectOf returns the object that a pod represents. It shares no memory with the pod,

@@ -1,0 +1,104 @@
+package faults
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// The patterns of a plan: arrangements of faults that independent draws rarely make.
+const (
+	// PatternRepeat repeats one fault again and again.
+	PatternRepeat = "repeat"
+	// PatternRotate repeats one fault on one process, or link, after another.
+	PatternRotate = "rotate"
+	// PatternChain repeats two faults, the second right after the first has begun.
+	PatternChain = "chain"
+)
+
+// The bounds of patterns.
+const (
+	// maxRepeats bounds how often a pattern repeats its faults.
+	maxRepeats = 16
+	// minPause and maxPause bound the time between two repetitions.
+	minPause = 100 * time.Millisecond
+	maxPause = 4 * time.Second
+	// maxAfter bounds how long the second fault of a chain begins after the first.
+	maxAfter = 100 * time.Millisecond
+)
+
+// drawPattern draws the faults of the pattern, none if there is no pattern.
+func (c GeneratorConfig) drawPattern(random *rand.Rand, candidates []Kind) (plan Plan) {
+	if c.Pattern == "" || len(candidates) == 0 {
+		return nil
+	}
+	draw := c.drawFirst
+	if random.IntN(3) == 0 && len(c.Servers) > 0 {
+		draw = c.drawWaiting // the same point again and again
+	}
+	first, ok := draw(random, pick(random, candidates))
+	if !ok {
+		return nil
+	}
+	links := pick(random, c.links())
+	pause := drawBetween(random, minPause, maxPause)
+	shift := c.Start - first.At // the pattern begins as early as it can
+	for number := range 1 + random.IntN(maxRepeats) {
+		fault := first.later(shift)
+		if c.Pattern == PatternRotate {
+			c.rotate(&fault, number, links)
+		}
+		kind, _ := Lookup(fault.Kind)
+		if fault.End()+kind.settling() > c.HealBy {
+			break
+		}
+		plan = c.add(plan, fault)
+		if c.Pattern == PatternChain {
+			if second, ok := c.draw(random, pick(random, candidates)); ok {
+				plan = c.add(plan, second.later(fault.At+drawBetween(random, precision, maxAfter)-second.At))
+			}
+		}
+		shift = occupiedUntil(kind, fault) + pause - first.At
+	}
+	return plan
+}
+
+// add adds a fault to a plan unless it clashes with one of it or does not heal in time.
+func (c GeneratorConfig) add(plan Plan, fault Fault) Plan {
+	kind, _ := Lookup(fault.Kind)
+	if fault.End()+kind.settling() > c.HealBy || slices.ContainsFunc(plan, func(other Fault) bool { return c.clash(fault, other) }) {
+		return plan
+	}
+	return append(plan, fault)
+}
+
+// later returns the fault at another time.
+func (f Fault) later(by time.Duration) Fault {
+	f.At += by
+	if f.Point != "" {
+		f.Until += by
+	}
+	return f
+}
+
+// rotate makes a fault one of the next process, or link.
+func (c GeneratorConfig) rotate(fault *Fault, number int, links [][2]string) {
+	kind, _ := Lookup(fault.Kind)
+	waitsThere := fault.Process == fault.Server || fault.Process == fault.Member
+	for _, parameter := range kind.Parameters {
+		switch {
+		case parameter.processes == nil:
+		case parameter.Name == parameterFrom.Name:
+			fault.From = links[number%len(links)][0]
+		case parameter.Name == parameterTo.Name:
+			fault.To = links[number%len(links)][1]
+		default:
+			processes := parameter.processes(c.Topology)
+			parameter.parse(fault, processes[number%len(processes)])
+		}
+	}
+	if fault.Point != "" && waitsThere {
+		fault.Process = cmp.Or(fault.Server, fault.Member)
+	}
+}
