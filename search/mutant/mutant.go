@@ -2,14 +2,15 @@
 // are applied to copies, through the toolchain overlay, when a binary is built;
 // the sources themselves stay as they were released.
 //
-//   - mutants_kubernetes.go, mutants_cacher.go, mutants_etcd.go, mutants_clientgo.go:
-//     the bugs, by the code that has them
+//   - mutants_kubernetes.go, mutants_watch.go, mutants_storage.go, mutants_cacher.go,
+//     mutants_etcd.go, mutants_clientgo.go: the bugs, by the code that has them
 //   - mutants_guarantees.go: edits that show a guarantee broken and are no bug of
 //     anybody's
 //   - controls.go: edits that change nothing a guarantee speaks of
 //   - fixes.go: fixes of bugs that simulation has found in released code
 //   - released.go: edits of the releases below cluster/released
 //   - places.go: where an edit goes, and where its code has gone if it does not apply
+//   - switched.go, probes.go: many mutants in one program, and how often it reaches them
 //   - hunt: the command that looks for them
 package mutant
 
@@ -58,7 +59,7 @@ type Mutant struct {
 }
 
 // mutants are all there are, in a fixed order.
-var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
+var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, watchMutants, storageMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
 
 // All lists the mutants in a fixed order.
 func All() []Mutant { return slices.Clone(mutants) }
