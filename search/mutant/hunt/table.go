@@ -72,8 +72,9 @@ simulated time, which simrun calls inconclusive. The last column is the result o
 its authors run them: those that fail with the edit, fail again when repeated, and pass without it. They miss %d of the %d
 bugs for which they were run.
 
-Every third bug, by a hash of its name, is held out: no scenario and no rule is tuned on it, so that its half shows what is
-found of bugs that nobody knows. The medians are of the medians of each bug that was found.
+Every third bug, by a hash of its name, is held out: the scenario ` + "`any`" + ` and the rules are not tuned on it, so that its half
+shows what is found of bugs that nobody knows. Other scenarios were made for bugs of either half. The medians are those of the
+medians of each bug that was found.
 
     %s
 
