@@ -41,7 +41,7 @@ func at(dir string) func(string) (string, error) {
 func TestEveryEditApplies(t *testing.T) {
 	dirs := folders(t)
 	for _, m := range All() {
-		require.NoError(t, m.Check(dirs))
+		require.NoError(t, Check(dirs, m))
 		for _, p := range m.Patches() {
 			require.NotEqual(t, p.Anchor, p.Replacement, m.Name)
 		}
@@ -52,7 +52,7 @@ func TestEveryEditOfAReleaseApplies(t *testing.T) {
 	for _, m := range Released() {
 		dir, err := overlay.ModuleDir("../../cluster/released/"+m.Target, m.Module)
 		require.NoError(t, err)
-		require.NoError(t, m.Check(at(dir)))
+		require.NoError(t, Check(at(dir), m))
 		require.NotEmpty(t, m.Hunt, m.Name)
 	}
 }
@@ -67,27 +67,34 @@ func TestAnEditThatNoLongerAppliesSaysWhereItsCodeHasGone(t *testing.T) {
 	m := Mutant{Name: "A00", Module: "example.org/m", File: "a/here.go", Anchor: "	if generation != readyGeneration {\n		return\n"}
 
 	write("a/here.go", "package a\n\nfunc f() {\n	if generation != readyGeneration {\n		return\n	}\n}\n")
-	require.NoError(t, m.Check(at(dir)))
+	require.NoError(t, Check(at(dir), m))
 
 	write("a/here.go", "package a\n")
 	write("b/there.go", "package b\n\nfunc g() {\n	if generation != readyGeneration {\n		return errStale\n	}\n}\n")
-	err := m.Check(at(dir))
+	err := Check(at(dir), m)
 	require.ErrorIs(t, err, ErrMoved)
 	require.ErrorContains(t, err, "expected it once in a/here.go, found it 0 times")
 	require.ErrorContains(t, err, "likely gone to where `if generation != readyGeneration {` is, b/there.go:4")
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "a/here.go")))
-	require.ErrorContains(t, m.Check(at(dir)), "b/there.go:4")
+	require.ErrorContains(t, Check(at(dir), m), "b/there.go:4")
 
 	write("b/there.go", "package b\n")
-	require.ErrorContains(t, m.Check(at(dir)), "no line of it is anywhere")
+	require.ErrorContains(t, Check(at(dir), m), "no line of it is anywhere")
 
 	write("a/here.go", strings.Repeat(m.Anchor, 2))
-	require.ErrorContains(t, m.Check(at(dir)), "found it 2 times")
+	require.ErrorContains(t, Check(at(dir), m), "found it 2 times")
 
 	write("a/here.go", m.Anchor)
 	m.More = []Edit{{File: "b/there.go", Anchor: "package c\n"}}
-	require.ErrorContains(t, m.Check(at(dir)), "expected it once in b/there.go, found it 0 times")
+	require.ErrorContains(t, Check(at(dir), m), "expected it once in b/there.go, found it 0 times")
+
+	m.More = nil
+	other := m
+	other.Name = "B00"
+	err = Check(at(dir), m, other)
+	require.ErrorIs(t, err, ErrApart)
+	require.ErrorContains(t, err, "found A00 and B00 at one place in a/here.go")
 }
 
 func TestMutantsAreWellFormed(t *testing.T) {

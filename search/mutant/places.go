@@ -16,27 +16,35 @@ import (
 // ErrMoved means that the code that a mutant edits is not where it was.
 var ErrMoved = errors.New("a mutant's edit does not apply")
 
-// Check returns an error unless every edit applies to its module: its anchor has to occur
-// exactly once in what the edits before it left. The error says where the code has likely
-// gone. dir says where a module lies.
-func (m Mutant) Check(dir func(module string) (string, error)) error {
+// Check returns an error unless every edit of some mutants, which are to be in one program,
+// applies to its module: its anchor has to occur exactly once in what the edits before it
+// left. The error says where the code has likely gone. dir says where a module lies.
+func Check(dir func(module string) (string, error), mutants ...Mutant) error {
 	texts := map[string]string{}
-	for _, p := range m.Patches() {
-		folder, err := dir(p.Module)
-		if err != nil {
-			return err
-		}
-		path := filepath.Join(folder, filepath.FromSlash(p.File))
-		text, edited := texts[path]
-		if !edited {
-			read, err := os.ReadFile(path)
+	before := map[string]string{} // the mutant that has edited a file
+	for _, m := range mutants {
+		for _, p := range m.Patches() {
+			folder, err := dir(p.Module)
 			if err != nil {
-				return fmt.Errorf("%w: %s: expected the file %s of %s, found %v; %s", ErrMoved, m.Name, p.File, p.Module, err, whereabouts(p, folder))
+				return err
 			}
-			text = string(read)
-		}
-		if texts[path], err = p.Apply(text); err != nil {
-			return fmt.Errorf("%w: %s of %s: %s; %w", ErrMoved, m.Name, p.Module, whereabouts(p, folder), err)
+			path := filepath.Join(folder, filepath.FromSlash(p.File))
+			text, edited := texts[path]
+			if !edited {
+				read, err := os.ReadFile(path)
+				if err != nil {
+					return fmt.Errorf("%w: %s: expected the file %s of %s, found %v; %s", ErrMoved, m.Name, p.File, p.Module, err, whereabouts(p, folder))
+				}
+				text = string(read)
+			}
+			texts[path], err = p.Apply(text)
+			switch other := before[path]; {
+			case err != nil && other != "" && other != m.Name:
+				return fmt.Errorf("%w: expected edits of different places, found %s and %s at one place in %s", ErrApart, other, m.Name, p.File)
+			case err != nil:
+				return fmt.Errorf("%w: %s of %s: %s; %w", ErrMoved, m.Name, p.Module, whereabouts(p, folder), err)
+			}
+			before[path] = m.Name
 		}
 	}
 	return nil

@@ -39,7 +39,7 @@ func Switched(dir func(module string) (string, error), mutants []Mutant) ([]over
 	edited := map[file][]placed{}
 	place := 0
 	for _, m := range mutants {
-		if err := m.Check(dir); err != nil {
+		if err := Check(dir, m); err != nil {
 			return nil, err
 		}
 		for _, p := range m.Patches() {

@@ -33,6 +33,11 @@ func Build(progress Progress, mutants ...mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if len(mutants) > 1 {
+		if err := mutant.Check(Modules(source), mutants...); err != nil {
+			return "", err
+		}
+	}
 	name, patches := applied(mutants)
 	return build(source, Command, name, patches, progress)
 }

@@ -190,7 +190,7 @@ func checkEdits(chosen []mutant.Mutant) error {
 	}
 	modules := selfbuild.Modules(source)
 	for _, m := range chosen {
-		if err := m.Check(modules); err != nil {
+		if err := mutant.Check(modules, m); err != nil {
 			return err
 		}
 	}
