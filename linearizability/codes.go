@@ -34,6 +34,8 @@ var (
 	impossibleResult    = &Code{"impossible-result", "{op} returned {outcome}[ after {op2} had written {rv}], which no order of the calls on the object allows", ""}
 	wroteWithoutObject  = &Code{"wrote-without-object", "{op} took effect at {rv} although there was no object", ""}
 	wroteOverObject     = &Code{"wrote-over-object", "{op} took effect at {rv} although there was an object at RV {got}", ""}
+	conflictForNothing  = &Code{"conflict-for-nothing", "{op} returned {outcome}, but it had no precondition", ""}
+	conflictUnexplained = &Code{"conflict-unexplained", "{op} returned {outcome}, but its precondition held of each version of the object that it can have met", ""}
 	unexplainedVersions = &Code{"unexplained-versions", "the writes to {key}, the first being {op}, cannot have made the versions that etcd committed", ""}
 )
 
@@ -81,14 +83,14 @@ var (
 	wrongBlock      = &Code{"wrong-initial-events", "{client} received initial events that are not the state at RV {want}: {differences}", ""}
 	oldBlock        = &Code{"old-initial-events", "{client} received initial events at RV {got}, older than it asked for", "[{op} had returned RV {want} before]"}
 	futureBlock     = &Code{"future-initial-events", "{client} received initial events of {rv}, which etcd had not reached", "{event} was the last of them, when etcd was at revision {want} at most"}
-	blockUnfinished = &Code{"initial-events-unfinished", "{client} had not received all initial events when the run ended at {time}", ""}
+	blockUnfinished = &Code{"initial-events-unfinished", "{client} had not received all initial events by {time}, when the stream or the run ended", ""}
 )
 
 // The events of a watch.
 var (
 	missingEvent   = &Code{"missing-event", "{client} {missed}", "{event} came at {eventtime}"}
 	promisedEvent  = &Code{"promised-event-missing", "{client} never received {owed}", "a bookmark beyond it did come"}
-	undelivered    = &Code{"undelivered", "{client} never received {owed}[ and {more event} after it]", "the run ended at {time}"}
+	undelivered    = &Code{"undelivered", "{client} never received {owed}[ and {more event} after it]", "the stream lasted until {time}"}
 	futureEvent    = &Code{"future-event", "{client} received {event} before etcd had reached that revision", "it came at {eventtime}, when etcd was at revision {want} at most"}
 	withoutRV      = &Code{"without-rv", "{client} received {event}, from which no client can resume", ""}
 	unknownType    = &Code{"unknown-type", "{client} received {event}, which is of an unknown type", ""}
@@ -99,6 +101,7 @@ var (
 	outOfOrder     = &Code{"out-of-order", "{client} received {event} after RV {want}", ""}
 	wrongObject    = &Code{"wrong-object", "{client} received {event} instead of {owed}", ""}
 	wrongType      = &Code{"wrong-type", "{client} received {event} instead of {owed}", ""}
+	wrongDeletion  = &Code{"deleted-at-another-rv", "{client} received {event}, at another RV than that of the deletion, {owed}", ""}
 	wrongContent   = &Code{"wrong-content", "{client} received {event} with the wrong content: {differences}", ""}
 	neverMatched   = &Code{"never-matched", "{client} received {event}, but the object matched neither before that change nor after it", ""}
 	noSuchChange   = &Code{"no-such-change", "{client} received {event}, but etcd committed no such change to that object", ""}
@@ -124,12 +127,32 @@ var (
 	wentBack          = &Code{"went-back", "{client} went back in time: {shown} after {seen}", ""}
 )
 
+// Answers.
+var (
+	internalError  = &Code{"internal-error", "{subject} was answered with an internal error: {message}", "no fault kept {server} from reading what is stored"}
+	absentNowhere  = &Code{"absent-nowhere", "{op} found nothing, and the storage's error names no RV", ""}
+	absentTooOld   = &Code{"absent-too-old", "{op} found nothing at RV {got}, older than RV {want}", ""}
+	absentInFuture = &Code{"absent-in-future", "{op} found nothing at RV {got}, but etcd was at revision {want} at most by then", ""}
+	absentYetThere = &Code{"absent-yet-there", "{op} found nothing at RV {got}, at which the object written at {rv} was stored", ""}
+)
+
+// While nothing is wrong.
+var (
+	answeredLate    = &Code{"answered-late", "{subject} was answered after {took} although nothing was wrong", "{allowed} was allowed"}
+	notAnswered     = &Code{"not-answered", "{subject} had not been answered after {took} although nothing was wrong", "{allowed} was allowed"}
+	answeredFailure = &Code{"answered-failure", "{subject} failed although nothing was wrong[: {message}]", ""}
+	firstEventLate  = &Code{"first-event-late", "{subject} got its first event {took} after it had opened, or never, although nothing was wrong", "{allowed} was allowed"}
+	deliveredLate   = &Code{"delivered-late", "{client} received {event} {took} after it was due although nothing was wrong", "that was at {since}, and {allowed} was allowed"}
+	notDelivered    = &Code{"not-delivered", "{client} had not received {owed} by {time} although nothing was wrong", "it was due at {since}, and {allowed} was allowed"}
+)
+
 // After faults have healed, and what a server keeps.
 var (
-	informerDiffers = &Code{"informer-differs", "{client}'s store does not hold the last state: {differences}", "the informer on {server}, for {scope}, was at RV {got} when the run ended at {time}"}
-	notRefreshed    = &Code{"not-refreshed", "{client} received nothing at or above {rv} by {time}", "it asked for bookmarks, and etcd was at that revision at {since}[; the last to come was {evidence}]"}
-	lateEvent       = &Code{"late-event", "{client} received {event} {took} after the write had been acknowledged", "that was at {since}, and {allowed} was allowed[; {other} then had a {consumer} consumer]"}
-	notShared       = &Code{"not-shared", "{server} held {got etcd watch} for {watches}", "that was at {time}, when {want} was allowed"}
-	notReleased     = &Code{"not-released", "{server} still held {leftovers} {phase}", "that was at {time}"}
-	mutated         = &Code{"mutated", "{holder} as the consumer of {mutator} had mutated it", ""}
+	informerDiffers   = &Code{"informer-differs", "{client}'s store does not hold the last state: {differences}", "the informer on {server}, for {scope}, was at RV {got} when the run ended at {time}"}
+	informerElsewhere = &Code{"informer-at-another-rv", "{client} says that it has reached RV {got}, but its store is the state at RV {want}", "the informer on {server}, for {scope}; the run ended at {time}"}
+	notRefreshed      = &Code{"not-refreshed", "{client} received nothing at or above {rv} by {time}", "it asked for bookmarks, and etcd was at that revision at {since}[; the last to come was {evidence}]"}
+	lateEvent         = &Code{"late-event", "{client} received {event} {took} after the write had been acknowledged", "that was at {since}, and {allowed} was allowed[; {other} then had a {consumer} consumer]"}
+	notShared         = &Code{"not-shared", "{server} held {got etcd watch} for {watches}", "that was at {time}, when {want} was allowed"}
+	notReleased       = &Code{"not-released", "{server} still held {leftovers} {phase}", "that was at {time}"}
+	mutated           = &Code{"mutated", "{holder} as the consumer of {mutator} had mutated it", ""}
 )

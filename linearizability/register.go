@@ -19,6 +19,7 @@ func judgeWrites(f *facts, out *findings) {
 	out.add(&f.claims.findings)
 	judgeRealTime(f, out)
 	judgeOwnOrder(f, out)
+	judgeConflicts(f, out)
 	specification, operations := f.claims.searched()
 	switch porcupine.CheckOperationsTimeout(specification, operations, f.config.SearchTimeout) {
 	case porcupine.Ok:
