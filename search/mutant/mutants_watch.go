@@ -7,7 +7,7 @@ var watchMutants = []Mutant{
 	{
 		Name:    "k8s-122805",
 		Summary: "A watch of the newest state with its initial events is not told where these end.",
-		Source:  "kubernetes/kubernetes #122805, fixed in 1.30",
+		Source:  "kubernetes/kubernetes #122805, January 2024",
 		Target:  "kubernetes",
 		Module:  apiserver,
 		File:    cacherFile,
@@ -24,7 +24,7 @@ var watchMutants = []Mutant{
 	{
 		Name:        "k8s-125244",
 		Summary:     "The dispatcher begins before the cache has listed, and with a resourceVersion that is not the list's.",
-		Source:      "kubernetes/kubernetes #125244, fixed in 1.31",
+		Source:      "kubernetes/kubernetes #125244, May 2024",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        watchCacheFile,
@@ -35,7 +35,7 @@ var watchMutants = []Mutant{
 	{
 		Name:        "k8s-134831",
 		Summary:     "The initial events of a watch from a resourceVersion are the events since, deletions among them, instead of the state.",
-		Source:      "kubernetes/kubernetes #134831, fixed in 1.35",
+		Source:      "kubernetes/kubernetes #134831, October 2025",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        watchCacheFile,
@@ -46,7 +46,7 @@ var watchMutants = []Mutant{
 	{
 		Name:        "k8s-135452",
 		Summary:     "A watch with its initial events from a resourceVersion that is yet to come is not refused, by the cache or the store.",
-		Source:      "kubernetes/kubernetes #135452, fixed in 1.36",
+		Source:      "kubernetes/kubernetes #135452, November 2025",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        cacherFile,
@@ -62,7 +62,7 @@ var watchMutants = []Mutant{
 	{
 		Name:    "k8s-28966",
 		Summary: "The initial events of a watch of one namespace have the objects of those whose names begin with its name.",
-		Source:  "kubernetes/kubernetes #28966, fixed in 1.4; #25342",
+		Source:  "kubernetes/kubernetes #28966, July 2016, and #25342",
 		Target:  "kubernetes",
 		Module:  apiserver,
 		File:    cacherFile,
