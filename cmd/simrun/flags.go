@@ -56,7 +56,7 @@ func (f *runFlags) register(command *cobra.Command) {
 func (f *runFlags) registerSpec(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&f.seed, "seed", f.seed, "the `seed`, a whole number")
-	flags.StringVar(&f.scenario, "scenario", cmp.Or(f.scenario, scenario.Catalogue()[0].Name), "`name` of the scenario; simrun scenarios lists them")
+	flags.StringVar(&f.scenario, "scenario", f.scenario, "`name` of the scenario; simrun scenarios lists them (default: "+scenario.Default+" for one seed, "+scenario.Any+" for a range)")
 	flags.StringVar(&f.target, "target", "", "`name` of the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
 	flags.StringSliceVar(&f.mutants, "mutant", nil, "`name` of a known bug to put into the code under test; simrun mutants lists them; can be repeated")
 	flags.StringArrayVar(&f.set, "set", nil, "set a `knob`, such as servers=2 or gates=WatchList=false; simrun knobs lists them; can be repeated")
@@ -91,10 +91,15 @@ func workerLimits(workers int) (swarm.Limits, error) {
 
 // spec turns the flags into a spec without a seed.
 func (f *runFlags) spec() (scenario.Spec, error) {
-	if err := checkName("scenario", f.scenario, scenarioNames()); err != nil {
+	name := scenario.Default
+	if f.seeds != "" {
+		name = scenario.Any
+	}
+	name = cmp.Or(f.scenario, name)
+	if err := checkName("scenario", name, scenarioNames()); err != nil {
 		return scenario.Spec{}, err
 	}
-	spec, err := scenario.Named(f.scenario)
+	spec, err := scenario.Named(name)
 	if err != nil {
 		return spec, err
 	}
