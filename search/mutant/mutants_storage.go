@@ -8,6 +8,70 @@ package mutant
 // resourceVersion (#138724, #142591).
 var storageMutants = []Mutant{
 	{
+		Name:    "B08",
+		Summary: "A list that etcd serves in several pieces asks for each at the newest revision.",
+		Source:  "kubernetes/kubernetes #94002, fixed in 1.20",
+		Module:  apiserver,
+		File:    etcd3Store,
+		Anchor: `	return func(yield func(listChunk, error) bool) {
+		for {
+			getResp, err := s.getList(ctx, keyPrefix, opts.Recursive, kubernetes.ListOptions{
+				Revision: withRev,
+`,
+		Replacement: `	asked := withRev
+	return func(yield func(listChunk, error) bool) {
+		for {
+			getResp, err := s.getList(ctx, keyPrefix, opts.Recursive, kubernetes.ListOptions{
+				Revision: asked,
+`,
+		Hunt:   in("minute"),
+		Unseen: "rare: a newest list with a selector and a limit gets to etcd in pieces by the fallback alone, when the cache is too far behind or has no such snapshot; and a write has to come between two pieces",
+	},
+	{
+		Name: "C01",
+		Summary: "An event of etcd without the state before it, which was compacted, is logged and skipped " +
+			"instead of failing the watch.",
+		Source: "kubernetes/kubernetes #76624, fixed by #76675 in 1.15; etcd-io/etcd #10681",
+		Module: apiserver,
+		File:   etcd3Watcher,
+		Anchor: `			if err != nil {
+				logWatchChannelErr(err)
+				// sendError doesn't guarantee that no more items will be put into resultChan.
+`,
+		Replacement: `			if err != nil {
+				logWatchChannelErr(err)
+				continue
+`,
+		Hunt: in("tombstone"),
+	},
+	{
+		Name:        "same-key",
+		Summary:     "The next page begins with the last object of the page before.",
+		Source:      "kubernetes/kubernetes, the reason for the zero byte in PrepareContinueToken",
+		Module:      apiserver,
+		File:        continueFile,
+		Anchor:      "EncodeContinue(keyLastItem+\"\\x00\", ",
+		Replacement: "EncodeContinue(keyLastItem, ",
+		Hunt:        in("calm"),
+	},
+	{
+		Name:    "expired-retry",
+		Summary: "The etcd3 store reports a compacted revision as an internal error, which is retried, instead of as 410.",
+		Source:  "kubernetes/kubernetes #123072 with #111387",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    "pkg/storage/etcd3/errors.go",
+		Anchor: `	case err == etcdrpc.ErrCompacted:
+		return errors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
+`,
+		Replacement: `	case err == etcdrpc.ErrCompacted:
+		return err
+`,
+		// The retries end after 30 s with a list, mostly before a run of a minute asks
+		// whether everything has arrived. This one is over sooner.
+		Hunt: in("compact-reconnect"),
+	},
+	{
 		Name:        "k8s-35415",
 		Summary:     "An update takes the cache's copy of the object for what is stored: its errors, its preconditions and that it changes nothing.",
 		Source:      "kubernetes/kubernetes #35415, October 2016",

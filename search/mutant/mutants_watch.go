@@ -5,6 +5,70 @@ const intervalFile = "pkg/storage/cacher/watch_cache_interval.go"
 // watchMutants are bugs of how Kubernetes' cacher begins, feeds and ends watches.
 var watchMutants = []Mutant{
 	{
+		Name:        "A10",
+		Summary:     "DELETED for an object that left the selection carries the new object, not the last one that matched.",
+		Source:      "kubernetes/kubernetes e9e69356, fixed in 1.7.6 and 1.8",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watcherFile,
+		Anchor:      "		oldObj := getMutableObject(event.PrevObject)\n",
+		Replacement: "		oldObj := getMutableObject(event.Object)\n",
+		Hunt:        in("calm"),
+		Budget:      20,
+	},
+	{
+		Name:    "deleted-rv",
+		Summary: "DELETED carries the resourceVersion of the last update instead of that of the deletion.",
+		Source:  "kubernetes/kubernetes #58545, fixed by #58547 in 1.10",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    watcherFile,
+		Anchor: `		updateResourceVersion(oldObj, c.versioner, event.ResourceVersion)
+		return &watch.Event{Type: watch.Deleted, Object: oldObj}
+`,
+		Replacement: `		return &watch.Event{Type: watch.Deleted, Object: oldObj}
+`,
+		Hunt: in("calm"),
+	},
+	{
+		Name:    "stopped-watcher",
+		Summary: "A watcher that is stopped while its client does not read waits for the client for ever.",
+		Source:  "kubernetes/kubernetes #38670",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    watcherFile,
+		Anchor: `		sentAt = c.clock.Now()
+	case <-c.done:
+	}
+`,
+		Replacement: `		sentAt = c.clock.Now()
+	}
+`,
+		Hunt: in("crowd"),
+	},
+	{
+		Name: "undrained",
+		Summary: "A stopped watcher decides for each event separately whether to send it, " +
+			"so that it can skip one and send the next.",
+		Source: "kubernetes/kubernetes, the reason for the first select in sendWatchCacheEvent",
+		Target: "kubernetes",
+		Module: apiserver,
+		File:   watcherFile,
+		Anchor: `	select {
+	case <-c.done:
+		return time.Time{}, time.Time{}
+	default:
+	}
+
+	select {
+	case c.result <- *watchEvent:
+`,
+		Replacement: `	select {
+	case c.result <- *watchEvent:
+`,
+		Hunt: in("reinit"),
+	},
+	{
 		Name:    "k8s-122805",
 		Summary: "A watch of the newest state with its initial events is not told where these end.",
 		Source:  "kubernetes/kubernetes #122805, January 2024",
