@@ -259,6 +259,7 @@ func TestVerdictsOnMutants(t *testing.T) {
 	require.Empty(t, judge(bug, []result{nothing, found}))
 	require.Equal(t, "bug was not found in 200 seeds", judge(bug, []result{nothing, nothing}))
 	require.Equal(t, "bug was not hunted", judge(bug, nil))
+	require.Equal(t, "bug never took effect in 100 seeds", judge(bug, []result{{Seeds: 100, NoEffect: true}}))
 	require.Empty(t, judge(control, []result{nothing}))
 	require.Equal(t, "control is no bug, and 1 of 2 trials found one", judge(control, []result{nothing, found}))
 	require.Empty(t, judge(unseen, []result{nothing}))
