@@ -302,6 +302,11 @@ func TestOnlyTheMutantsThatAreNamed(t *testing.T) {
 	require.Equal(t, []string{"A03", "A01", "A03-initial"}, names(options{only: "A03,A01,A0*"})[:3])
 	require.Greater(t, len(names(options{only: "cacher-*"})), 10)
 	require.Less(t, len(names(options{short: true})), len(names(options{})))
+	for short, runs := range map[bool][]string{false: everywhere, true: {"--scenario", "minute"}} {
+		chosen, err := choose(options{only: "canary", short: short})
+		require.NoError(t, err)
+		require.Equal(t, runs, chosen[0].Hunt, "a short hunt is in the runs that the mutant names")
+	}
 	_, err := choose(options{only: "A99"})
 	require.ErrorIs(t, err, mutant.ErrUnknown)
 	_, err = choose(options{only: "A14", short: true})
