@@ -41,30 +41,6 @@ func TestLatencyTailIsAsLikelyAsItSays(t *testing.T) {
 	require.InDelta(t, 1000, late, 150)
 }
 
-func TestSegmentsDoNotOvertakeEachOther(t *testing.T) {
-	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.SetLatency("client", "server", Fixed(time.Second))
-		mustWrite(t, client, "slow ")
-		n.SetLatency("client", "server", Latency{})
-		mustWrite(t, client, "fast")
-		require.Equal(t, time.Second, elapsed(func() { requireRead(t, server, "slow fast") }))
-	})
-}
-
-func TestLinksAreDirected(t *testing.T) {
-	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		n.SetLink("client", "server", Link{Latency: Fixed(30 * ms)})
-		n.SetLink("server", "client", Link{Latency: Fixed(5 * ms)})
-		var client, server *Conn
-		require.Equal(t, 35*ms, elapsed(func() { client, server = connect(t, n) }))
-		mustWrite(t, client, "there")
-		require.Equal(t, 30*ms, elapsed(func() { requireRead(t, server, "there") }))
-		mustWrite(t, server, "back")
-		require.Equal(t, 5*ms, elapsed(func() { requireRead(t, client, "back") }))
-	})
-}
-
 func TestLoopbackHasNoLatency(t *testing.T) {
 	inBubble(t, latency(time.Second), func(t *testing.T, n *Network) {
 		listener, err := n.Listen("server", "tcp", ":1")
