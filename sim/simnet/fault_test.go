@@ -30,9 +30,7 @@ func TestPartitionWakesReadersThatWait(t *testing.T) {
 
 func TestPartitionConcernsNobodyElse(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		other, server := dialAndAccept(t, n, "other", listener)
 		n.Partition("client", "server")
 		mustWrite(t, other, "x")
@@ -97,9 +95,7 @@ func TestRetransmissionsAreNeverFurtherApartThanConfigured(t *testing.T) {
 func TestResetLink(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
 		client, server := connect(t, n)
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		other, otherServer := dialAndAccept(t, n, "other", listener)
 
 		mustWrite(t, server, "arrived")
@@ -129,8 +125,7 @@ func TestResetLink(t *testing.T) {
 
 func TestCrashHost(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
+		listener := listen(t, n)
 		client, server := dialAndAccept(t, n, "client", listener)
 		waiting, err := n.DialContext(t.Context(), "client", "tcp", "server:1")
 		require.NoError(t, err)
@@ -168,8 +163,7 @@ func TestCrashHost(t *testing.T) {
 
 func TestCrashDoesNotWakeTheDead(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
+		listener := listen(t, n)
 		client, server := dialAndAccept(t, n, "client", listener)
 		woken := make(chan string, 3)
 		go func() { _, _ = listener.Accept(); woken <- "Accept" }()
@@ -213,8 +207,7 @@ func TestCrashLeavesNoTimerOfTheDead(t *testing.T) {
 
 func TestCrashOfAHostThatTalksToItself(t *testing.T) {
 	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
+		listener := listen(t, n)
 		dialed, accepted := dialAndAccept(t, n, "server", listener)
 		woken := make(chan string, 2)
 		go func() { _, _ = dialed.Read(make([]byte, 1)); woken <- "dialed" }()
@@ -232,12 +225,10 @@ func TestCrashOfAHostThatTalksToItself(t *testing.T) {
 
 func TestRefuse(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		client, server := dialAndAccept(t, n, "client", listener)
 		n.Refuse("server", true)
-		_, err = n.DialContext(context.Background(), "client", "tcp", "server:1")
+		_, err := n.DialContext(context.Background(), "client", "tcp", "server:1")
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		mustWrite(t, client, "still works")
 		requireRead(t, server, "still works")

@@ -43,9 +43,7 @@ func TestLatencyTailIsAsLikelyAsItSays(t *testing.T) {
 
 func TestLoopbackHasNoLatency(t *testing.T) {
 	inBubble(t, latency(time.Second), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		require.Zero(t, elapsed(func() {
 			dialed, accepted := dialAndAccept(t, n, "server", listener)
 			mustWrite(t, dialed, "x")
@@ -91,9 +89,7 @@ func arrivals(t *testing.T, chatter int) (took []time.Duration) {
 		},
 	}
 	inBubble(t, config, func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		client, server := dialAndAccept(t, n, "client", listener)
 		other, _ := dialAndAccept(t, n, "other", listener)
 		for range 20 {
