@@ -83,7 +83,7 @@ mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 
 .PHONY: strategies
 strategies: out/strategies.jsonl ## hunt a few known bugs with each strategy of schedules; and in other runs; the tables go to out/strategies*.md (goes on where it was)
-	go run ./search/mutant/hunt --compare --only A01,A03-initial,A07,A23,undrained,uncreated,cacher-A19,cacher-D02 \
+	go run ./search/mutant/hunt --compare --in own --only A01,A03-initial,A07,A23,undrained,uncreated,cacher-A19,cacher-D02 \
 		--trials 5 --time 40s --results out/strategies.jsonl --table out/strategies.md
 	go run ./search/mutant/hunt --in "--scenario minute --faults compaction,reset,partition" --in "--scenario tombstone" --only C01 \
 		--trials 20 --time 3m --results out/strategies.jsonl --table out/strategies-C01.md

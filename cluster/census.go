@@ -52,15 +52,21 @@ func (c *Cluster) count(phase model.Phase, server string, process *sim.Process, 
 		Streams: running.openStreams(), Watchers: model.Uncounted, Goroutines: process.Goroutines(),
 	}
 	if counter, ok := running.server.(target.Counter); ok {
-		if !process.Do(func() { census.Watchers = counter.Watchers() }) {
+		if !c.call("the count of watchers", process, func() { census.Watchers = counter.Watchers() }) {
 			return
 		}
 	}
+	// Without a cache, every client watch has one of its own on etcd, and should.
+	_, counts := running.server.(target.Counter)
+	uncached := counts && census.Watchers == model.Uncounted
 	for _, member := range c.members {
 		member.do(func(m *etcd.Member) {
 			census.EtcdWatches += m.Watches(server, c.config.Target.Prefix())
 			census.Revision = max(census.Revision, m.Revision())
 		})
+	}
+	if uncached && phase == model.Serving {
+		census.EtcdWatches = model.Uncounted
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -58,6 +58,7 @@ type Cluster struct {
 	watches *etcd.WatchInjection
 
 	standing standing
+	calls    []*Call // into the code under test, while they last; changed within sim.Aside
 
 	mu          sync.Mutex
 	compactions map[int64]time.Time // when each was first asked for, by revision

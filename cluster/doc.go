@@ -7,6 +7,7 @@
 //   - census.go: what API servers and etcd hold at a moment.
 //   - standing.go: who led etcd and what caches held, from one change to the next.
 //   - phase.go: what servers and their caches are at, coarsely.
+//   - calls.go: what the code under test was asked to do, and has not done yet.
 //   - surface.go: what faults do to the cluster.
 //   - points.go: where they wait for what API servers do.
 //   - wire.go, serve.go, dial.go: how clients and API servers talk.

@@ -59,7 +59,7 @@ func (m *Member) Start() error {
 	m.track(0)
 	var running *etcd.Member
 	var err error
-	process.Do(func() {
+	m.cluster.call("the start", process, func() {
 		running, err = etcd.Start(m.settings(m.dir()))
 	})
 	if running == nil && err == nil {
@@ -116,7 +116,7 @@ func (m *Member) Stop() error {
 	if running == nil {
 		return fmt.Errorf("stop %s: %w: it is down", m.name, ErrState)
 	}
-	if process.Do(running.Stop) {
+	if m.cluster.call("the stop", process, running.Stop) {
 		m.leave(process)
 	}
 	return nil

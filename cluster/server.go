@@ -64,7 +64,7 @@ func (s *Server) Start() error {
 	var server target.Server
 	var listener net.Listener
 	var err error
-	process.Do(func() {
+	s.cluster.call("the start", process, func() {
 		server, err = s.cluster.config.Target.Start(target.ServerConfig{
 			Name:           s.name,
 			Endpoints:      s.cluster.endpoints(),
@@ -109,7 +109,7 @@ func (s *Server) Stop() error {
 	if running == nil {
 		return fmt.Errorf("stop %s: %w: it is down", s.name, ErrState)
 	}
-	if !process.Do(func() {
+	if !s.cluster.call("the stop", process, func() {
 		running.listener.Close()
 		running.server.Stop()
 		running.close()

@@ -38,6 +38,9 @@ type Config struct {
 	// UnblockedBound is how long, in simulated time, the event of an acknowledged
 	// write may take to a client that reads at once, while another does not read.
 	UnblockedBound time.Duration
+	// AnswerBound is how long, in simulated time, an answer or an event may take while
+	// nothing is wrong.
+	AnswerBound time.Duration
 	// MaxShared is how many watches on etcd a server may hold for one resource,
 	// however many clients watch.
 	MaxShared int
@@ -66,6 +69,7 @@ func DefaultConfig() Config {
 		StreamTimeout:       30 * time.Minute,
 		RefreshBound:        refreshBound,
 		UnblockedBound:      unblockedBound,
+		AnswerBound:         answerBound,
 		MaxShared:           1,
 		ViolationsPerSource: 3,
 		Minimum:             Counts{Writes: 1, Events: 1},
@@ -86,6 +90,7 @@ func Check(history *model.History, config Config) Verdict {
 			v.Counts = v.Counts.plus(found[p].judged)
 			v.Reasons = append(v.Reasons, found[p].reasons...)
 			v.Observations = append(v.Observations, found[p].observations...)
+			v.Margins = append(v.Margins, found[p].slowest...)
 		}
 		return found[p]
 	}

@@ -51,7 +51,7 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 	if w.newest != nil {
 		began = max(began, w.facts.bounds.notBefore(w.newest.RV))
 	}
-	if other := w.facts.witnesses[s.Server].survivor(began, ended); other != nil && other != w {
+	if other := w.facts.witnesses[s.Server].survivor(began, ended); w.facts.cached && other != nil && other != w {
 		witness := onStream(s, other.newest.RV).want(int64(w.facts.config.Backlog)).got(int64(atMostQueued)).proof(other.stream, nil)
 		witness.Events, witness.Time = []*model.Event{other.newest}, ended
 		out.violate(Closed, endedAlone, witness)

@@ -34,6 +34,8 @@ var (
 	impossibleResult    = &Code{"impossible-result", "{op} returned {outcome}[ after {op2} had written {rv}], which no order of the calls on the object allows", ""}
 	wroteWithoutObject  = &Code{"wrote-without-object", "{op} took effect at {rv} although there was no object", ""}
 	wroteOverObject     = &Code{"wrote-over-object", "{op} took effect at {rv} although there was an object at RV {got}", ""}
+	conflictForNothing  = &Code{"conflict-for-nothing", "{op} returned {outcome}, but it had no precondition", ""}
+	conflictUnexplained = &Code{"conflict-unexplained", "{op} returned {outcome}, but its precondition held of each version of the object that it can have met", ""}
 	unexplainedVersions = &Code{"unexplained-versions", "the writes to {key}, the first being {op}, cannot have made the versions that etcd committed", ""}
 )
 
@@ -120,6 +122,25 @@ var (
 	resumedRepeating  = &Code{"resumed-repeating", "{client} received {evidence} again: it resumed {origin} at {rv}, where the last RV seen was {want}", "{got event} came again"}
 	resumedUnfinished = &Code{"resumed-unfinished", "{client} resumed {origin}, which had not been read to its end", ""}
 	wentBack          = &Code{"went-back", "{client} went back in time: {shown} after {seen}", ""}
+)
+
+// Answers.
+var (
+	internalError  = &Code{"internal-error", "{subject} was answered with an internal error: {message}", "no fault kept {server} from reading what is stored"}
+	absentNowhere  = &Code{"absent-nowhere", "{op} found nothing, and the storage's error names no RV", ""}
+	absentTooOld   = &Code{"absent-too-old", "{op} found nothing at RV {got}, older than RV {want}", ""}
+	absentInFuture = &Code{"absent-in-future", "{op} found nothing at RV {got}, but etcd was at revision {want} at most by then", ""}
+	absentYetThere = &Code{"absent-yet-there", "{op} found nothing at RV {got}, at which the object written at {rv} was stored", ""}
+)
+
+// While nothing is wrong.
+var (
+	answeredLate    = &Code{"answered-late", "{subject} was answered after {took} although nothing was wrong", "{allowed} was allowed"}
+	notAnswered     = &Code{"not-answered", "{subject} had not been answered after {took} although nothing was wrong", "{allowed} was allowed"}
+	answeredFailure = &Code{"answered-failure", "{subject} failed although nothing was wrong[: {message}]", ""}
+	firstEventLate  = &Code{"first-event-late", "{subject} got its first event {took} after it had opened, or never, although nothing was wrong", "{allowed} was allowed"}
+	deliveredLate   = &Code{"delivered-late", "{client} received {event} {took} after it was due although nothing was wrong", "that was at {since}, and {allowed} was allowed"}
+	notDelivered    = &Code{"not-delivered", "{client} had not received {owed} by {time} although nothing was wrong", "it was due at {since}, and {allowed} was allowed"}
 )
 
 // After faults have healed, and what a server keeps.

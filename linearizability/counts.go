@@ -38,6 +38,8 @@ type Counts struct {
 	Released      int `json:"released" counts:"server/ checked for leaks"`
 	Mutated       int `json:"scribbled" counts:"object/ mutated by consumers"`
 	Ended         int `json:"ended" counts:"stream/ that ended"` // for whatever reason
+	Answered      int `json:"answered" counts:"request/ while nothing was wrong"`
+	Prompt        int `json:"prompt" counts:"event/ while nothing was wrong"`
 	// TimeTravels are reads of any state that showed a client an older one than
 	// it had seen.
 	TimeTravels int `json:"timeTravels" counts:"time travel/"`

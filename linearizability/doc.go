@@ -18,10 +18,13 @@
 //   - codes.go, violation.go, render.go: what can be wrong, the values that show it,
 //     and the one place that puts them into words; report.go: the same for files
 //   - guarantees.go, verdict.go, counts.go: what [Check] returns
-//   - register.go: Linearizable and Preconditions, by porcupine; picture.go: its picture
+//   - register.go: Linearizable and Preconditions, by porcupine; picture.go: its picture;
+//     conflicts.go: conflicts that no precondition explains
 //   - gets.go, lists.go, pages.go, refusals.go, unrefused.go, closed.go, resume.go,
 //     monotonic.go, liveness.go, refreshed.go, unblocked.go, census.go, isolated.go,
 //     revision.go: the passes over the facts that find violations
+//   - failures.go: what servers answer that is an error; answered.go,
+//     prompt.go: what is late while nothing is wrong, which calm.go tells
 //   - search.go: streams again, by porcupine along the state machine of the model
 //
 // The checks are linear in practice: a resourceVersion orders everything, so most

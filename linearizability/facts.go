@@ -1,6 +1,10 @@
 package linearizability
 
-import "github.com/watchsim/watchsim/model"
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
 
 // facts are what a history says, worked out once. The rules read them, and nothing
 // changes them.
@@ -10,6 +14,9 @@ type facts struct {
 	// quiet is when the last fault had healed and the last write had ended, settled
 	// when whatever disturbed the run had been over for the delivery bound.
 	quiet, settled int64
+	// cached says that the servers have a watch cache, which all their streams share. A
+	// server without one has its watches on etcd uncounted while it serves.
+	cached bool
 	// ordered says that the revisions of etcd's log increase. Without an order of
 	// changes there is nothing to judge by, and none of the facts below is there.
 	ordered bool
@@ -17,7 +24,9 @@ type facts struct {
 	store *model.Store
 	// claims say which change each write made, bounds what etcd's revision can have
 	// been at a time.
+	// calm says when nothing was wrong.
 	claims claims
+	calm   calm
 	bounds bounds
 	pages  pages
 	// walks are the streams, each compared with what it was owed; witnesses what the
@@ -31,12 +40,16 @@ type facts struct {
 // newFacts works out the facts of a history. Each line needs those above it.
 func newFacts(history *model.History, config Config) *facts {
 	f := &facts{history: history, config: config, quiet: quietSince(history)}
+	f.cached = !slices.ContainsFunc(history.Censuses, func(c model.Census) bool {
+		return c.Phase == model.Serving && c.EtcdWatches == model.Uncounted
+	})
 	f.settled = history.Healed + config.DeliveryBound.Nanoseconds()
 	if f.ordered = inOrder(&history.Truth); !f.ordered {
 		return f
 	}
 	f.store = model.NewStore(&history.Truth)
 	f.claims = claimWrites(history, f.store, config.ViolationsPerSource)
+	f.calm = newCalm(history, config)
 	f.bounds = newBounds(f.claims.writes, history.Truth.Revision)
 	f.pages = newPages(history)
 	f.walks = walkStreams(f)

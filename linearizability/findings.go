@@ -1,6 +1,10 @@
 package linearizability
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // findings are what a pass over the facts came to.
 type findings struct {
@@ -11,8 +15,10 @@ type findings struct {
 	observations []Observation
 	// reasons are why something could not be decided.
 	reasons []Reason
-	// judged counts what there was to judge.
-	judged Counts
+	// judged counts what there was to judge, slowest is the longest that any of it took of
+	// what has a bound.
+	judged  Counts
+	slowest []Margin
 	// sources are the violations of each source so far.
 	sources map[source]*reported
 }
@@ -58,6 +64,16 @@ func (o *findings) take(v Violation) {
 	}
 	r.last = len(o.violations)
 	o.violations = append(o.violations, v)
+}
+
+// took notes how long something took that a guarantee bounds.
+func (o *findings) took(guarantee *Guarantee, took, bound int64) {
+	i := slices.IndexFunc(o.slowest, func(m Margin) bool { return m.Guarantee == guarantee.Name })
+	if i < 0 {
+		i = len(o.slowest)
+		o.slowest = append(o.slowest, Margin{Guarantee: guarantee.Name, Bound: time.Duration(bound)})
+	}
+	o.slowest[i].Slowest = max(o.slowest[i].Slowest, time.Duration(took))
 }
 
 // undecided notes that something could not be decided.

@@ -63,6 +63,18 @@ var (
 	Shared    = &Guarantee{"Shared", "the number of watches on etcd does not grow with the number of client watches"}
 )
 
+// What an answer guarantees.
+var (
+	InternalError = &Guarantee{"InternalError", "a server answers with an internal error only while a fault keeps it from reading what is stored"}
+	ErrorRV       = &Guarantee{"ErrorRV", "the storage's error for an object that is not there names a resourceVersion at which it was not, and which is as new as what was asked for"}
+)
+
+// What is guaranteed while nothing is wrong.
+var (
+	Answered = &Guarantee{"Answered", "while nothing is wrong, each request is answered within a bounded time, and neither fails nor is turned away"}
+	Prompt   = &Guarantee{"Prompt", "while nothing is wrong, an event reaches each client that reads at once within a bounded time of its write"}
+)
+
 // Phenomenon is what clients may see although they might not expect it. It
 // breaks no guarantee, so a history that shows one still passes.
 type Phenomenon struct {

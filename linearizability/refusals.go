@@ -65,6 +65,9 @@ func judgeRefusals(f *facts) findings {
 // relisted: see heldSince.
 func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings) {
 	witness := onStream(s, s.RV)
+	if !f.cached {
+		return // what ends a cache's watch on etcd ends a client's, and says 410 to it
+	}
 	if hasBlock(s) {
 		// There is no start to be too old. But a stream may open, fall behind
 		// before its first event and be told so by one that says 410; and a

@@ -18,6 +18,7 @@ import (
 func judgeWrites(f *facts, out *findings) {
 	out.add(&f.claims.findings)
 	judgeRealTime(f, out)
+	judgeConflicts(f, out)
 	specification, operations := f.claims.searched()
 	switch porcupine.CheckOperationsTimeout(specification, operations, f.config.SearchTimeout) {
 	case porcupine.Ok:

@@ -160,6 +160,8 @@ func (w *Witness) value(name string) string {
 		return "after it had been stopped"
 	case name == "phase" && w.Census != nil:
 		return "after its clients had left"
+	case name == "message":
+		return w.message()
 	case name == "shown":
 		return w.shown()
 	case name == "seen":
@@ -183,6 +185,17 @@ func (w *Witness) missed() string {
 		}
 	}
 	return "never received " + w.Owed.Describe()
+}
+
+// message is what the server said.
+func (w *Witness) message() string {
+	switch {
+	case len(w.Events) > 0:
+		return w.Events[0].Message
+	case w.Stream != nil:
+		return w.Stream.Message
+	}
+	return w.Operations[0].Message
 }
 
 // shown is what a client saw that was older than what it had seen.

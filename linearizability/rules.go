@@ -42,7 +42,7 @@ type pass struct{ judge func(*facts, *findings) }
 
 var (
 	revisions   = &pass{judgeRevisions}   // revision.go
-	writes      = &pass{judgeWrites}      // claims.go, deletions.go, register.go
+	writes      = &pass{judgeWrites}      // claims.go, deletions.go, register.go, conflicts.go
 	streams     = &pass{judgeStreams}     // stream.go, block.go, unmarked.go, liveness.go
 	answers     = &pass{judgeAnswers}     // refusals.go, unrefused.go
 	mutations   = &pass{judgeMutations}   // isolated.go
@@ -55,6 +55,9 @@ var (
 	leaks       = &pass{judgeLeftovers}   // census.go
 	bookmarks   = &pass{judgeBookmarks}   // refreshed.go
 	informers   = &pass{judgeInformers}   // liveness.go
+	failures    = &pass{judgeFailures}    // failures.go
+	responses   = &pass{judgeAnswered}    // answered.go
+	deliveries  = &pass{judgePrompt}      // prompt.go
 	// crossChecks look for mistakes of the oracle itself, and break no guarantee.
 	crossChecks = &pass{crossCheck} // search.go
 )
@@ -73,7 +76,7 @@ var Rules = []Rule{
 		revisions},
 	{"The store", Preconditions, nil,
 		"`storage.Interface`, `Create`, `Delete` and `GuaranteedUpdate`; API concepts (resourceVersion in updates)",
-		"a write that took effect although its precondition failed, the object was there, or it was told to have lost a race; a refusal for a reason that never held",
+		"a write that took effect although its precondition failed, the object was there, or it was told to have lost a race; a refusal for a reason that never held; a conflict without a precondition by RV or UID that failed",
 		writes},
 	{"One stream", Isolated, nil,
 		"cacher `getMutableObject`",
@@ -191,4 +194,20 @@ var Rules = []Rule{
 		"the project's own bound; client-go's informers: eventually the store is the state",
 		"an informer whose store is not the last state: an object missing, one that is gone, an old one",
 		informers},
+	{"Answers that are errors", InternalError, nil,
+		"API conventions (HTTP status codes: 500 is for what must not happen); `apierrors.NewInternalError`",
+		"an internal error, or an error that is no status at all, as the answer to a request or on a stream, unless a fault made lists, decoding or decryption fail at that server",
+		failures},
+	{"Answers that are errors", ErrorRV, nil,
+		"`storage.StorageError`, `ResourceVersion`; cacher `Cacher.Get`",
+		"a get that found nothing at an RV at which the object was stored, below the RV asked for, or beyond etcd; one from a cache that had been filled, which names no RV",
+		failures},
+	{"While nothing is wrong", Answered, nil,
+		"the project's own bound: ten times over a network that takes 200 ms at most, below the 3 s of the cacher's `blockTimeout`",
+		"a request that takes longer than 2 s, fails, is cut off or is turned away, or a watch that gets its first event later than that; an RV refused as too large although etcd had reached it",
+		responses},
+	{"While nothing is wrong", Prompt, nil,
+		"the project's own bound: as for Answered",
+		"the event of an acknowledged write that comes more than 2 s late, or never, at a client that reads at once",
+		deliveries},
 }

@@ -20,6 +20,7 @@ func wrote(returned int64) model.Operation {
 
 func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 	const written = 20 // seconds, long after the settling at 6 s
+	prompt := guarantees{linearizability.Prompt}
 	late := func(delay time.Duration) []model.Event {
 		e := event(model.Modified, 15)
 		e.Time = written*second + delay.Nanoseconds()
@@ -46,16 +47,17 @@ func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 		{"within the budget", reader, idler(same), written, late(2 * time.Second), 1, nil},
 		{"beside a slow one", reader, idler(func(s *model.Stream) { s.Consumer = "slow" }), written, late(time.Second), 1, nil},
 
-		// These are late, and no stalled consumer is to blame, or nobody can tell.
-		{"nobody is in the way", reader, idler(func(s *model.Stream) { s.Consumer, s.Closed = "hiccuping", 39*second }), written, late(9 * time.Second), 0, nil},
-		{"in the way of another server", reader, idler(func(s *model.Stream) { s.Server = "s2" }), written, late(9 * time.Second), 0, nil},
-		{"read from another server", model.Stream{RV: 12, Consumer: "fast", Server: "s2"}, idler(same), written, late(9 * time.Second), 0, nil},
-		{"gone before", reader, idler(func(s *model.Stream) { s.Closed = (written - 1) * second }), written, late(9 * time.Second), 0, nil},
-		{"there only after", reader, idler(func(s *model.Stream) { s.Call, s.Return = 21*second, 21*second }), written, late(9 * time.Second), 0, nil},
-		{"the idler never got its stream", reader, idler(func(s *model.Stream) { s.Err = model.Unavailable }), written, late(9 * time.Second), 0, nil},
+		// These are late, and no stalled consumer is to blame, or nobody can tell. Those that
+		// are late for no reason at all are not prompt.
+		{"nobody is in the way", reader, idler(func(s *model.Stream) { s.Consumer, s.Closed = "hiccuping", 39*second }), written, late(9 * time.Second), 0, prompt},
+		{"in the way of another server", reader, idler(func(s *model.Stream) { s.Server = "s2" }), written, late(9 * time.Second), 0, prompt},
+		{"read from another server", model.Stream{RV: 12, Consumer: "fast", Server: "s2"}, idler(same), written, late(9 * time.Second), 0, prompt},
+		{"gone before", reader, idler(func(s *model.Stream) { s.Closed = (written - 1) * second }), written, late(9 * time.Second), 0, prompt},
+		{"there only after", reader, idler(func(s *model.Stream) { s.Call, s.Return = 21*second, 21*second }), written, late(9 * time.Second), 0, prompt},
+		{"the idler never got its stream", reader, idler(func(s *model.Stream) { s.Err = model.Unavailable }), written, late(9 * time.Second), 0, prompt},
 		{"the reader dawdles itself", model.Stream{RV: 12, Consumer: "hiccuping"}, idler(same), written, late(9 * time.Second), 0, nil},
 		{"written before the run had settled", reader, idler(same), 5, late(9 * time.Second), 0, nil},
-		{"part of the stream's start", model.Stream{RV: 12, Consumer: "fast", Return: 22 * second}, idler(same), written, late(9 * time.Second), 0, nil},
+		{"part of the stream's start", model.Stream{RV: 12, Consumer: "fast", Return: 22 * second}, idler(same), written, late(9 * time.Second), 0, guarantees{linearizability.Answered}},
 
 		{"too late", reader, idler(same), written, late(2*time.Second + 1), 1, guarantees{linearizability.Unblocked}},
 		{"too late beside a slow one", reader, idler(func(s *model.Stream) { s.Consumer = "slow" }), written, late(3 * time.Second), 1,

@@ -20,6 +20,9 @@ func judgeAnswers(f *facts, out *findings) {
 		if s.Err != model.OK || refusalOf(s) != model.OK || len(s.Events) == 0 {
 			continue
 		}
+		if !hasBlock(s) && !f.cached {
+			continue // etcd refuses what it has compacted, and there is no window besides
+		}
 		if !hasBlock(s) {
 			w.judgeNotExpired(restarts[s.Server], out)
 		} else if latest := f.bounds.atMost(s.Events[0].Time); s.RV > latest {

@@ -1,7 +1,9 @@
 package linearizability
 
 import (
+	"fmt"
 	"strings"
+	"time"
 )
 
 // Outcome is the result of judging a history.
@@ -26,11 +28,26 @@ type Verdict struct {
 	// Observations are what was seen that breaks no guarantee; they have no say
 	// in the outcome.
 	Observations []Observation
+	// Margins are what came closest to the bounds of the guarantees on latency.
+	Margins []Margin
 	// Reasons say why the verdict is inconclusive, or what a failed verdict leaves
 	// unjudged; Reason is all of them in a line.
 	Reasons []Reason
 	Reason  string
 	Counts  Counts
+}
+
+// Margin is the longest, in nanoseconds, that anything took in a history which a
+// guarantee bounds, beside that bound.
+type Margin struct {
+	Guarantee string        `json:"guarantee"`
+	Slowest   time.Duration `json:"slowest"`
+	Bound     time.Duration `json:"bound"`
+}
+
+// String returns the margin in words.
+func (m Margin) String() string {
+	return fmt.Sprintf("%s %v of %v", m.Guarantee, m.Slowest.Round(time.Millisecond), m.Bound)
 }
 
 // Reason is one reason why a history proves nothing.

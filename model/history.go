@@ -21,6 +21,8 @@ type History struct {
 	// Healed is when the last fault had healed and the quiet phase began; End
 	// is when the run ended. Liveness is judged on what lies between.
 	Healed, End int64
+	// Steady says that no goroutine was stalled on purpose, also before Healed.
+	Steady bool
 }
 
 // Object is one stored object, reduced to what a watch cache can get wrong.
@@ -107,6 +109,21 @@ const (
 	Unavailable Code = "Unavailable"
 )
 
+// Answer tells the answers apart that are Unknown: the server did answer, and said that
+// it had failed. It is empty where none came, or where nobody recorded it.
+type Answer string
+
+// The answers that say nothing of what became of a request.
+const (
+	// InternalError is a 500 that is the server's own doing.
+	InternalError Answer = "InternalError"
+	// TimedOut is a 504: the server gave up waiting.
+	TimedOut Answer = "Timeout"
+	// StoreError is an error of etcd, or of the connection to it, that the server passes
+	// on as a 500.
+	StoreError Answer = "StoreError"
+)
+
 // Operation is one request and its response.
 type Operation struct {
 	ID     int    `json:"id"`
@@ -132,8 +149,12 @@ type Operation struct {
 
 	// The response. ResultRV is the list's RV, or that of the object written or
 	// read; for a delete, the RV of the deletion where the server tells it.
-	Err       Code     `json:"err,omitempty"`
-	Message   string   `json:"message,omitempty"`
+	Err     Code   `json:"err,omitempty"`
+	Message string `json:"message,omitempty"`
+	Answer  Answer `json:"answer,omitempty"`
+	// ErrRV is the revision that the storage's error names, RVUnset if it names none; 0 if
+	// nobody looked below the API, which shows neither that nor all preconditions.
+	ErrRV     int64    `json:"errRV,omitempty"`
 	ResultRV  int64    `json:"resultRV,omitempty"`
 	Objects   []Object `json:"objects,omitempty"`
 	HasMore   bool     `json:"hasMore,omitempty"`   // a continue token came back
@@ -170,6 +191,7 @@ type Stream struct {
 	// Err is why the watch could not be opened, if it could not.
 	Err     Code   `json:"err,omitempty"`
 	Message string `json:"message,omitempty"`
+	Answer  Answer `json:"answer,omitempty"`
 
 	Events []Event `json:"-"`
 
@@ -213,6 +235,7 @@ type Event struct {
 	InitialEnd bool   `json:"initialEnd,omitempty"`
 	Err        Code   `json:"err,omitempty"`
 	Message    string `json:"message,omitempty"`
+	Answer     Answer `json:"answer,omitempty"`
 }
 
 // Truth is what etcd committed, read from etcd's own log and never from the

@@ -79,6 +79,7 @@ type end struct {
 	End      int64 `json:"end"`
 	Revision int64 `json:"revision"` // etcd's last
 	Records  int   `json:"records"`  // before this one, without the header
+	Steady   bool  `json:"steady,omitempty"`
 }
 
 // part is where a history holds its records of one kind.
@@ -128,7 +129,7 @@ func WriteHistory(w io.Writer, header Header, h *model.History) error {
 			}
 		}
 	}
-	write(kindEnd, end{Healed: h.Healed, End: h.End, Revision: h.Truth.Revision, Records: records})
+	write(kindEnd, end{Healed: h.Healed, End: h.End, Revision: h.Truth.Revision, Records: records, Steady: h.Steady})
 	if err == nil {
 		err = out.Flush()
 	}
@@ -309,6 +310,7 @@ func (r *historyReader) end(data []byte) error {
 		return r.bad("says that %d records came before it, but %d did", last.Records, records)
 	}
 	r.history.Healed, r.history.End, r.history.Truth.Revision = last.Healed, last.End, last.Revision
+	r.history.Steady = last.Steady
 	if _, err := r.lines.next(); err != io.EOF {
 		return r.bad("comes after the end record")
 	}

@@ -10,6 +10,14 @@ var codes = map[model.Code]bool{
 	model.TooLarge: true, model.Invalid: true, model.TooMany: true, model.Unknown: true, model.Unavailable: true,
 }
 
+// answers are those that the format knows.
+var answers = map[model.Answer]bool{"": true, model.InternalError: true, model.TimedOut: true, model.StoreError: true}
+
+func (v *validation) answer(at place, code model.Code, answer model.Answer) {
+	v.demand(answers[answer], at, "answer", string(answer), "InternalError, Timeout, StoreError or nothing")
+	v.demand(answer == "" || code == model.Unknown, at, "answer", string(answer), "nothing, as err is not Unknown")
+}
+
 func (v *validation) code(at place, code model.Code) {
 	v.demand(codes[code], at, "err", string(code),
 		"NotFound, AlreadyExists, Conflict, Expired, TooLarge, Invalid, TooMany, Unknown, Unavailable or nothing")
@@ -40,6 +48,8 @@ func (v *validation) allOperations() {
 		v.request(at, op)
 		v.uniqueValue(at, op, written)
 		v.code(at, op.Err)
+		v.answer(at, op.Err, op.Answer)
+		v.demand(op.ErrRV >= model.RVUnset, at, "errRV", op.ErrRV, "a resourceVersion, -1 if the error named none, or 0 if that is not known")
 		v.version(at, "resultRV", op.ResultRV)
 		v.demand(op.Remaining >= -1, at, "remaining", op.Remaining, "a number of items, or -1 if the server gave none")
 		v.objects(at, op.Objects)
@@ -92,6 +102,7 @@ func (v *validation) allStreams() {
 		v.requestedVersion(at, s.RV)
 		v.demand(s.Timeout >= 0, at, "timeout", s.Timeout, "nanoseconds, or 0 for none")
 		v.code(at, s.Err)
+		v.answer(at, s.Err, s.Answer)
 		v.demand(s.Err == model.OK || len(s.Events) == 0, at, "err", string(s.Err), "nothing, as events came")
 		switch s.Reason {
 		case "", model.ClosedByClient, model.ClosedByServer, model.ClosedByError, model.ClosedByReset:
@@ -113,7 +124,7 @@ func (v *validation) event(s *model.Stream, j int, before int64, what string) {
 	event := &s.Events[j]
 	negative := event.Object != nil && event.Object.RV < 0
 	open := s.Closed == model.Pending || event.Time <= s.Closed
-	if event.Time >= before && event.Time <= v.history.End && open && event.Stream == s.ID && event.Type != "" && event.RV >= 0 && codes[event.Err] && !negative {
+	if event.Time >= before && event.Time <= v.history.End && open && event.Stream == s.ID && event.Type != "" && event.RV >= 0 && codes[event.Err] && event.Answer == "" && !negative {
 		return // nearly all of very many
 	}
 	at := place{kindEvent, v.events + j, "event %d of stream %d", []any{j + 1, s.ID}}
@@ -126,6 +137,7 @@ func (v *validation) event(s *model.Stream, j int, before int64, what string) {
 		v.version(at, "object.rv", event.Object.RV)
 	}
 	v.code(at, event.Err)
+	v.answer(at, event.Err, event.Answer)
 }
 
 // references demands that what a request continues is there.

@@ -30,16 +30,23 @@ type Entry struct {
 // catalogue lists the scenarios; the first is the default.
 var catalogue = slices.Concat(drawn, []Entry{scenarioAny}, scripted)
 
-// scenarioAny is the scenario in which the seed decides everything.
+// The scenarios that are run where none is named.
+const (
+	// Default is for one seed: small, and the same for all seeds but for faults and requests.
+	Default = "minute"
+	// Any is for ranges and hunts: the seed decides everything.
+	Any = "any"
+)
+
 var scenarioAny = Entry{
-	Name: "any", Summary: "the seed decides everything: topology, sizes, clients, settings of etcd and Kubernetes, faults; see `simrun knobs`",
+	Name: Any, Summary: "the seed decides everything: topology, sizes, clients, settings of etcd and Kubernetes, faults; see `simrun knobs`",
 	spec: Spec{Members: 1, Servers: 1}, any: true,
 	minimum: linearizability.Counts{Writes: 1, Lists: 1, Streams: 1, Events: 1, Changes: 1},
 }
 
 // drawn lists the scenarios in which the seed decides what clients do.
 var drawn = []Entry{
-	{Name: "minute", Summary: "one etcd member, one API server, every kind of fault in turn",
+	{Name: Default, Summary: "one etcd member, one API server, every kind of fault in turn",
 		spec:    Spec{Members: 1, Servers: 1},
 		minimum: linearizability.Counts{Writes: 5, Gets: 5, Lists: 5, Streams: 4, Events: 15, Bookmarks: 1, Changes: 8, Faults: 1, Shared: 1, Released: 1}},
 	{Name: "quorum", Summary: "three etcd members: leader changes and lost quorums come on top",

@@ -11,6 +11,7 @@
 //   - run.go: the run itself.
 //   - log.go: what etcd logs, kept out of the run.
 //   - judge.go: the verdict of the run and the oracle.
+//   - stuck.go: a deadlock of the code under test, told from one of the harness.
 //   - timeline.go: the timeline of a failed run.
 //   - folder.go: the artifacts of a run, and how to read them back.
 //   - files.go: writing files together, and reading them, compressed or not.

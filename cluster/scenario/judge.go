@@ -19,6 +19,8 @@ type Verdict struct {
 	Mutant   string `json:"mutant,omitempty"`
 	// Branches are the branches of the run's schedule.
 	Branches []Branch `json:"branches,omitempty"`
+	// Knobs are those that are not usual, as name=value, where the seed draws them.
+	Knobs []string `json:"knobs,omitempty"`
 	// Outcome is passed, failed or inconclusive. Reasons say why it is inconclusive;
 	// Reason joins them in one line.
 	Outcome linearizability.Outcome  `json:"verdict"`
@@ -44,6 +46,8 @@ type Verdict struct {
 	// to be conclusive.
 	Counts  linearizability.Counts `json:"counts"`
 	Minimum linearizability.Counts `json:"minimum"`
+	// Margins are how close the run came to the bounds on latency.
+	Margins []linearizability.Margin `json:"margins,omitempty"`
 	// Leaked is how many goroutines API servers left behind after orderly stops.
 	Leaked int `json:"leaked_goroutines"`
 	// Spins is how often a busy-waiting goroutine was put to sleep.
@@ -102,6 +106,9 @@ func (r *Run) Judge() Verdict {
 		Leaked:           r.Leaked,
 		Spins:            r.Result.Spins,
 	}
+	if r.Spec.Drawn() {
+		v.Knobs = r.Spec.Unusual()
+	}
 	if v.Faults == nil {
 		v.Faults = map[string]int{}
 	}
@@ -110,9 +117,9 @@ func (r *Run) Judge() Verdict {
 	}
 	if r.Result.Stop != sim.Completed {
 		v.inconclusive(linearizability.ReasonCode(r.Result.Stop), r.Result.Stop.String())
-		if r.Result.Stop == sim.Deadlock {
+		if stuck, ok := r.stuck(); ok {
 			v.Outcome = linearizability.Failed
-			v.Violations = append(v.Violations, Unfinished(string(r.Result.Stop), r.Result.Stop.String(), ""))
+			v.Violations = append(v.Violations, stuck)
 		}
 		return v
 	}
@@ -135,7 +142,7 @@ func (r *Run) Judge() Verdict {
 	v.CheckSeconds = time.Since(start).Seconds()
 
 	r.found = found
-	v.Outcome, v.Counts = found.Outcome, found.Counts
+	v.Outcome, v.Counts, v.Margins = found.Outcome, found.Counts, found.Margins
 	if len(found.Violations) > 0 {
 		v.Violations = explain.New(r.History).Reports(found.Violations, maxViolations)
 	}

@@ -3,9 +3,11 @@ package scenario
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/cluster"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
@@ -22,4 +24,49 @@ func TestARunWithoutItsTruthIsInconclusive(t *testing.T) {
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
 	require.Equal(t, "cannot read the truth from etcd's logs: a page is missing", verdict.Reason)
 	require.Empty(t, verdict.Violations)
+}
+
+// A deadlock of the code under test shows in a call that does not return.
+func TestADeadlockOfTheCodeUnderTestIsAFailure(t *testing.T) {
+	const stacks = "[world #1] goroutine 1 [chan receive]:\n" +
+		"github.com/watchsim/watchsim/sim.(*Process).Do(0x1, 0x2)\n\t/sim/process.go:76\n" +
+		"github.com/watchsim/watchsim/cluster.(*Cluster).call(0x1)\n\t/cluster/calls.go:28\n\n" +
+		"[apiserver-0 #7] goroutine 7 [sync.Mutex.Lock]:\nexample.com/cache.(*Cache).list(0x1)\n\t/src/cache.go:9\n\n" +
+		"[apiserver-0 #9, holds 1 locks] goroutine 9 [sync.WaitGroup.Wait]:\n" +
+		"sync.runtime_SemacquireWaitGroup(0x1)\n\t/src/runtime/sema.go:114\nsync.(*WaitGroup).Wait(0x1)\n\t/src/sync/waitgroup.go:206\n" +
+		"example.com/cache.(*Cache).Stop(0x1)\n\t/src/cache.go:20\n" +
+		"github.com/watchsim/watchsim/cluster.(*Server).Stop.func1()\n\t/cluster/server.go:114\n" +
+		"github.com/watchsim/watchsim/sim.(*Process).Do.func1()\n\t/sim/process.go:72\n"
+	stop := func(since time.Duration) []cluster.Call {
+		return []cluster.Call{{What: "the stop", Process: "apiserver-0", Since: since}}
+	}
+	for _, row := range []struct {
+		name    string
+		stop    sim.Stop
+		waiting []cluster.Call
+		fails   bool
+	}{
+		{"no time is left, and nothing was asked of the code under test", sim.TimeBudget, nil, false},
+		{"no time is left, and a call has just begun", sim.TimeBudget, stop(299 * time.Second), false},
+		{"no decision is left, and a call has just begun", sim.DecisionBudget, stop(299 * time.Second), false},
+		{"a deadlock of the harness", sim.Deadlock, nil, false},
+		{"no time is left, and a call lasts", sim.TimeBudget, stop(100 * time.Second), true},
+		{"a deadlock in a call", sim.Deadlock, stop(299 * time.Second), true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			spec, err := Named("minute")
+			require.NoError(t, err)
+			run := &Run{Spec: spec, Began: 10 * time.Second, History: &model.History{}, Waiting: row.waiting,
+				Result: &sim.Result{Stop: row.stop, Simulated: 300 * time.Second, Stacks: stacks}}
+			verdict := run.Judge()
+			require.Equal(t, []linearizability.Reason{{Code: linearizability.ReasonCode(row.stop), Text: row.stop.String()}}, verdict.Reasons)
+			if !row.fails {
+				require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
+				return
+			}
+			require.Equal(t, linearizability.Failed, verdict.Outcome)
+			found := verdict.Violations[0]
+			require.Equal(t, []string{Completed, NeverReturned, "example.com/cache.(*Cache).Stop"}, []string{found.Guarantee, found.Code, found.Subject})
+		})
+	}
 }

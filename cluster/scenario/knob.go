@@ -144,6 +144,9 @@ const maxInitialBytes = 6 << 20
 // the user set stays, so that Validate can name it.
 func (s Spec) reconciled() Spec {
 	drawn := func(name string) bool { return !slices.Contains(s.Given, name) }
+	if drawn("writing") {
+		s.Writing = min(s.Writing, s.workload().Active())
+	}
 	if s.Writing > 0 && s.Flood > 0 && drawn("flood") {
 		s.Flood = 0
 	}

@@ -46,7 +46,7 @@ func TestKnobsAreDrawn(t *testing.T) {
 	for _, knob := range knobs {
 		share := usual[knob.Name] / drawn[knob.Name]
 		switch knob.Name {
-		case "flood", "initial": // which others restrict
+		case "flood", "initial", "writing": // which others restrict
 			require.Greater(t, share, 0.45, knob.Name)
 			require.Less(t, share, 0.8, knob.Name)
 		default:

@@ -56,7 +56,7 @@ var knobs = []Knob{
 		time.Minute, 30*time.Second, 40*time.Second, 2*time.Minute),
 	duration("quiet", "length of the quiet phase at its end; 0s is 15s", func(s *Spec) *time.Duration { return &s.Quiet }, 0, 12*time.Second, 25*time.Second),
 	duration("writing", "how long clients write; 0s is until faults have healed", func(s *Spec) *time.Duration { return &s.Writing },
-		0, 3*time.Second, 4500*time.Millisecond),
+		0, 8*time.Second, 20*time.Second),
 	number("operations", "number of requests of writers and readers", func(s *Spec) *int { return &s.Operations },
 		200, 50, 50, 100, 100, 400, 400, 800, 3000),
 	number("writers", "number of clients that write; 0 is 4", func(s *Spec) *int { return &s.Setup.Writers }, 0, 1, 2, 10),
@@ -86,7 +86,7 @@ var knobs = []Knob{
 		other: func(random *rand.Rand) string { return []string{"none", "every"}[random.IntN(2)] },
 		get:   kindsOf, set: setKinds,
 	},
-	number("max-count", "the largest number of faults of a kind; 0 is 3", func(s *Spec) *int { return &s.MaxCount }, 0, 1, 10),
+	number("max-count", "the largest number of faults of a kind; 0 is 3", func(s *Spec) *int { return &s.MaxCount }, 0, 1, 6),
 	word("pattern", "arrangement of faults: independent, repeated, rotating over processes, or one right after another",
 		func(s *Spec) *string { return &s.Setup.Pattern }, "", faults.PatternRepeat, faults.PatternRotate, faults.PatternChain),
 

@@ -77,7 +77,17 @@ func plural(n int, what string) string {
 // reportInFull adds what only a verbose report contains.
 func (r *Run) reportInFull(b *strings.Builder, v Verdict) {
 	fmt.Fprintf(b, "  %s, %d decisions\n", r.scale(v), v.Decisions)
+	if r.Spec.Drawn() {
+		fmt.Fprintln(b, explain.Wrap(2, "knobs: "+strings.Join(r.Spec.Unusual(), " ")))
+	}
 	fmt.Fprintln(b, explain.Wrap(2, "in it: "+v.Counts.Against(v.Minimum)))
+	if len(v.Margins) > 0 {
+		slowest := make([]string, len(v.Margins))
+		for i, margin := range v.Margins {
+			slowest[i] = margin.String()
+		}
+		fmt.Fprintln(b, explain.Wrap(2, "slowest while nothing was wrong: "+strings.Join(slowest, ", ")))
+	}
 	if v.Outcome == linearizability.Passed {
 		r.reportUnfired(b)
 	}

@@ -70,6 +70,8 @@ type Run struct {
 	// Parts are the steps that the clients took.
 	Parts []workload.Part
 
+	// Waiting are the calls into the code under test that had not returned at the end.
+	Waiting []cluster.Call
 	// Problems are errors of the run itself; they make it inconclusive.
 	Problems []error
 	// found is the oracle's verdict, once the run has been judged.
@@ -188,6 +190,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	// messages.
 	world.Calm()
 	r.History.Healed = int64(time.Since(began))
+	r.History.Steady = r.Schedule.StallOneIn == 0 && r.Schedule.FocusOneIn == 0 && !r.Spec.steered()
 	r.problem(clients.Heal())
 	time.Sleep(config.Quiet)
 	clients.Converge()

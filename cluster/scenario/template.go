@@ -100,6 +100,7 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 	}
 	r.Result = result
 	if ran != nil {
+		r.Waiting = ran.Waiting()
 		r.Unreadable = r.readTruth(ran)
 	}
 	return r, nil

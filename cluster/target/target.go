@@ -125,7 +125,8 @@ type Server interface {
 type Counter interface {
 	Server
 
-	// Watchers returns the number of watches that the cache itself has registered.
+	// Watchers returns the number of watches that the cache itself has registered,
+	// model.Uncounted if the server has no cache.
 	Watchers() int
 }
 

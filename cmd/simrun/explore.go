@@ -167,7 +167,7 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	binary, err := binaryFor(command.ErrOrStderr(), spec.Target, f.mutant)
+	binary, err := binaryFor(command.ErrOrStderr(), spec.Target, spec.Mutant)
 	if err != nil {
 		return err
 	}

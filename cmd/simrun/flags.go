@@ -24,16 +24,17 @@ import (
 
 // runFlags are what the root command takes.
 type runFlags struct {
-	seed, seeds              string
-	scenario, target, mutant string
-	members, servers         int
-	duration                 time.Duration
-	operations               int
-	faults, out              string
-	keepAll, json, verbose   bool
-	workers                  int
-	noFork                   bool
-	branches, set            []string
+	seed, seeds            string
+	scenario, target       string
+	mutants                []string
+	members, servers       int
+	duration               time.Duration
+	operations             int
+	faults, out            string
+	keepAll, json, verbose bool
+	workers                int
+	noFork                 bool
+	branches, set          []string
 }
 
 // register adds the flags of commands that run seeds.
@@ -55,9 +56,9 @@ func (f *runFlags) register(command *cobra.Command) {
 func (f *runFlags) registerSpec(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&f.seed, "seed", f.seed, "the `seed`, a whole number")
-	flags.StringVar(&f.scenario, "scenario", cmp.Or(f.scenario, scenario.Catalogue()[0].Name), "`name` of the scenario; simrun scenarios lists them")
+	flags.StringVar(&f.scenario, "scenario", f.scenario, "`name` of the scenario; simrun scenarios lists them (default: "+scenario.Default+" for one seed, "+scenario.Any+" for a range)")
 	flags.StringVar(&f.target, "target", "", "`name` of the cacher under test (default: the one that has the mutant, or "+targets[0].name+")")
-	flags.StringVar(&f.mutant, "mutant", "", "`name` of a known bug to put into the code under test; simrun mutants lists them")
+	flags.StringSliceVar(&f.mutants, "mutant", nil, "`name` of a known bug to put into the code under test; simrun mutants lists them; can be repeated")
 	flags.StringArrayVar(&f.set, "set", nil, "set a `knob`, such as servers=2 or gates=WatchList=false; simrun knobs lists them; can be repeated")
 	flags.DurationVar(&f.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
 	flags.StringVar(&f.faults, "faults", "", "all, none, every, `kinds` such as compaction,reset, or the path of a plan; simrun kinds lists them (default: the scenario's)")
@@ -90,17 +91,22 @@ func workerLimits(workers int) (swarm.Limits, error) {
 
 // spec turns the flags into a spec without a seed.
 func (f *runFlags) spec() (scenario.Spec, error) {
-	if err := checkName("scenario", f.scenario, scenarioNames()); err != nil {
+	name := scenario.Default
+	if f.seeds != "" {
+		name = scenario.Any
+	}
+	name = cmp.Or(f.scenario, name)
+	if err := checkName("scenario", name, scenarioNames()); err != nil {
 		return scenario.Spec{}, err
 	}
-	spec, err := scenario.Named(f.scenario)
+	spec, err := scenario.Named(name)
 	if err != nil {
 		return spec, err
 	}
 	if spec.Target, err = f.chosenTarget(); err != nil {
 		return spec, err
 	}
-	spec.Mutant = f.mutant
+	spec.Mutant = strings.Join(f.mutants, ",")
 	for _, text := range f.knobs() {
 		name, value, _ := strings.Cut(text, "=")
 		if err := spec.Set(name, value); err != nil {
@@ -120,26 +126,25 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 	return spec, nil
 }
 
-// chosenTarget is the cacher asked for, else the one that has the mutant, else
+// chosenTarget is the cacher asked for, else the one that has the mutants, else
 // the default.
 func (f *runFlags) chosenTarget() (string, error) {
-	owner := ""
-	if f.mutant != "" {
-		if err := checkName("mutant", f.mutant, mutantNames()); err != nil {
+	for _, name := range f.mutants {
+		if err := checkName("mutant", name, mutantNames()); err != nil {
 			return "", err
 		}
-		m, err := mutant.Find(f.mutant)
-		if err != nil {
-			return "", err
-		}
-		owner = m.Target
+	}
+	names := strings.Join(f.mutants, ",")
+	_, owner, err := mutant.FindAll(names)
+	if err != nil {
+		return "", fmt.Errorf("--mutant: %w", err)
 	}
 	chosen := cmp.Or(f.target, owner, targets[0].name)
 	if err := checkName("target", chosen, targetNames()); err != nil {
 		return "", err
 	}
 	if owner != "" && chosen != owner {
-		return "", fmt.Errorf("--target: expected %s, which has the mutant %s, found %s; leave the flag out", owner, f.mutant, chosen)
+		return "", fmt.Errorf("--target: expected %s, which has the mutant %s, found %s; leave the flag out", owner, names, chosen)
 	}
 	return chosen, nil
 }
@@ -260,7 +265,7 @@ func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
 		return swarm.Config{}, err
 	}
 	limits.Workers = int(min(uint64(limits.Workers), last-first+1))
-	binary, err := binaryFor(notes, spec.Target, f.mutant)
+	binary, err := binaryFor(notes, spec.Target, spec.Mutant)
 	return swarm.Config{
 		Binary: binary, Spec: spec, First: first, Last: last,
 		Out: f.out, KeepAll: f.keepAll || first == last, InPlace: f.noFork, Verbose: f.verbose, Limits: limits,
@@ -300,8 +305,10 @@ func recordedRun(notes io.Writer, folder string) (recorded scenario.Recorded, bi
 		return recorded, "", err
 	}
 	err = checkName("target", recorded.Spec.Target, targetNames())
-	if err == nil && recorded.Spec.Mutant != "" {
-		err = checkName("mutant", recorded.Spec.Mutant, mutantNames())
+	for name := range strings.SplitSeq(recorded.Spec.Mutant, ",") {
+		if err == nil && name != "" {
+			err = checkName("mutant", name, mutantNames())
+		}
 	}
 	if err != nil {
 		return recorded, "", fmt.Errorf("%s: %w", folder, err)
@@ -311,16 +318,15 @@ func recordedRun(notes io.Writer, folder string) (recorded scenario.Recorded, bi
 }
 
 // binaryFor is the program that workers of a target are started from: this one, or
-// one with a released version or a known bug inside, which is built first.
-func binaryFor(notes io.Writer, target, mutantName string) (string, error) {
-	var mutants []mutant.Mutant
+// one with a released version or known bugs inside, which is built first.
+func binaryFor(notes io.Writer, target, names string) (string, error) {
+	mutants, _, err := mutant.FindAll(names)
+	if err != nil {
+		return "", err
+	}
 	what := "simrun"
-	if mutantName != "" {
-		m, err := mutant.Find(mutantName)
-		if err != nil {
-			return "", err
-		}
-		mutants, what = append(mutants, m), what+" with the mutant "+mutantName
+	if mutants != nil {
+		what += " with the mutant " + strings.ReplaceAll(names, ",", " and ")
 	}
 	if release, known := released.Find(target); known {
 		return built(notes, strings.Replace(what, "simrun", release.Summary, 1), func(progress selfbuild.Progress) (string, error) {

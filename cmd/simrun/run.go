@@ -106,7 +106,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 	}
 	root.AddCommand(simulate...)
 	root.AddCommand(mergeCommand(), explainCommand(), diffCommand(), checkCommand(), timelineCommand(), importCommand(), recordCommand(),
-		scenariosCommand(), knobsCommand(), kindsCommand(), mutantsCommand(), versionCommand(), hereCommand(), &cobra.Command{
+		scenariosCommand(), knobsCommand(), kindsCommand(), mutantsCommand(), versionCommand(), hereCommand(), specCommand(), &cobra.Command{
 			Use:    swarm.WorkerArgument,
 			Short:  "work off runs for another simrun",
 			Hidden: true,

@@ -62,8 +62,15 @@ func (f *runFlags) banner(w io.Writer, config swarm.Config) {
 	if spec.Mutant != "" {
 		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
 	}
-	fmt.Fprintf(w, "  cluster     %d etcd, %d API servers; %v simulated, %d operations\n", spec.Members, spec.Servers, spec.Duration, spec.Operations)
-	fmt.Fprintf(w, "  faults      %s\n", faultsFrom)
+	switch {
+	case !spec.Drawn():
+		fmt.Fprintf(w, "  cluster     %d etcd, %d API servers; %v simulated, %d operations\n", spec.Members, spec.Servers, spec.Duration, spec.Operations)
+		fmt.Fprintf(w, "  faults      %s\n", faultsFrom)
+	case config.First == config.Last:
+		fmt.Fprintf(w, "  knobs       %s\n", strings.Join(spec.Unusual(), " "))
+	default:
+		fmt.Fprintf(w, "  knobs       drawn from each seed%s\n", strings.Join(append([]string{""}, f.knobs()...), ", but "))
+	}
 	fmt.Fprintf(w, "  limits      %s\n", spec.Limits())
 	fmt.Fprintf(w, "  oracle      %s\n", scenario.OracleLimits())
 	fmt.Fprintf(w, "  workers     %s\n", config.Limits)
@@ -181,13 +188,16 @@ func (f *runFlags) reproduce(v scenario.Verdict) string {
 		}
 	}
 	add("--target", v.Target, v.Target == targets[0].name)
-	add("--scenario", v.Scenario, v.Scenario == scenario.Catalogue()[0].Name)
+	add("--scenario", v.Scenario, v.Scenario == scenario.Default)
 	add("--mutant", v.Mutant, v.Mutant == "")
 	add("--etcd-members", f.members, f.members == 0)
 	add("--servers", f.servers, f.servers == 0)
 	add("--duration", f.duration, f.duration == 0)
 	add("--operations", f.operations, f.operations == 0)
 	add("--faults", f.faults, f.faults == "")
+	for _, knob := range f.set {
+		add("--set", knob, false)
+	}
 	for _, branch := range v.Branches {
 		add("--branch", branch, false)
 	}

@@ -169,8 +169,8 @@ func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.A
 	row("faults", before.Details.Faults(), after.Faults())
 	row("forced switches", before.Details.Forced.Switches, after.Forced.Switches)
 	row("stalls", before.Details.Forced.Stalls, after.Forced.Stalls)
-	needed := result.Case.Spec.Unusual()
-	row("unusual knobs", len(result.Whole.Spec.Unusual()), len(needed))
+	needed := shrink.Knobs(result.Case.Spec)
+	row("unusual knobs", len(shrink.Knobs(result.Whole.Spec)), len(needed))
 	fmt.Fprintf(out, "  %-22s %7.1f -> %.1f\n", "simulated seconds", before.Seconds, answer.Verdict.SimulatedSeconds)
 	if len(needed) > 0 {
 		fmt.Fprintf(out, "  it needs %s\n", strings.Join(needed, " "))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver"
 	"github.com/watchsim/watchsim/cluster/target/cacher"
 	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 )
@@ -14,6 +15,7 @@ var targets = []struct {
 }{
 	{"cacher", "the project's own watch cache over k8s.io/apiserver's etcd3 store", cacher.New},
 	{"kubernetes", "k8s.io/apiserver's etcd3 store and Cacher, unmodified", kubernetes.New},
+	{"etcd3", "k8s.io/apiserver's etcd3 store alone, as with --watch-cache=false", apiserver.NewUncached},
 }
 
 func findTarget(name string) (target.Target, error) {

@@ -137,6 +137,21 @@ type twist struct {
 func drop(s *model.Stream, i int)                   { s.Events = slices.Delete(s.Events, i, i+1) }
 func put(s *model.Stream, i int, event model.Event) { s.Events = slices.Insert(s.Events, i, event) }
 
+// write has the writer update a/x once more, at a time in milliseconds, as all see at once.
+func write(h *model.History, at int64) {
+	x := object("x", web, "v14", 14)
+	meant := x
+	meant.RV, meant.UID = 0, ""
+	h.Truth.Changes, h.Truth.Revision = append(h.Truth.Changes, model.Change{RV: 14, Object: x}), 14
+	h.Operations = append(h.Operations, model.Operation{ID: 15, Client: "writer-0", Server: "apiserver-0", Kind: model.Update,
+		Call: at * ms, Return: (at + 10) * ms, Object: &meant, ResultRV: 14, Remaining: -1})
+	for _, id := range []int{23, 24, 25} {
+		s := stream(h, id)
+		s.Events = append(s.Events, model.Event{Stream: id, Time: (at + 12) * ms, Type: model.Modified, RV: 14, Object: &x})
+	}
+	h.Informers[0].Objects[0], h.Informers[0].LastSyncRV = x, 14
+}
+
 var twists = []twist{
 	{"Linearizable", func(h *model.History) {
 		op := operation(h, 11)
@@ -217,21 +232,11 @@ var twists = []twist{
 		h.Censuses[0].Revision = 12
 	}},
 	{"Unblocked", func(h *model.History) {
-		x := object("x", web, "v14", 14)
-		meant := x
-		meant.RV, meant.UID = 0, ""
-		h.Truth.Changes, h.Truth.Revision = append(h.Truth.Changes, model.Change{RV: 14, Object: x}), 14
-		h.Operations = append(h.Operations, model.Operation{ID: 15, Client: "writer-0", Server: "apiserver-0", Kind: model.Update,
-			Call: 20_000 * ms, Return: 20_010 * ms, Object: &meant, ResultRV: 14, Remaining: -1})
-		for _, id := range []int{23, 24, 25} {
-			s := stream(h, id)
-			s.Events = append(s.Events, model.Event{Stream: id, Time: 20_012 * ms, Type: model.Modified, RV: 14, Object: &x})
-		}
+		write(h, 20_000)
 		late := stream(h, 25)
 		late.Consumer, late.Events[4].Time = "fast", 25_000*ms
 		h.Streams = append(h.Streams, model.Stream{ID: 26, Client: "sleeper-0", Server: "apiserver-0", Call: 7000 * ms, Return: 7001 * ms, RV: 12,
 			Consumer: "stalled", Closed: model.Pending})
-		h.Informers[0].Objects[0], h.Informers[0].LastSyncRV = x, 14
 	}},
 	{"Shared", func(h *model.History) {
 		h.Censuses = []model.Census{census(9, model.Serving, 3, 1), census(14, model.Serving, 3, 2), census(19, model.Serving, 3, 3)}
@@ -241,5 +246,23 @@ var twists = []twist{
 	}},
 	{"Converged", func(h *model.History) {
 		h.Informers[0].Objects, h.Informers[0].LastSyncRV = h.Informers[0].Objects[:1], 8
+	}},
+	{"InternalError", func(h *model.History) {
+		op := operation(h, 14)
+		op.Err, op.Answer, op.Message = model.Unknown, model.InternalError, "unable to encode next field: the key and key prefix do not match"
+		op.ResultRV, op.Objects = 0, nil
+	}},
+	{"ErrorRV", func(h *model.History) {
+		h.Operations = append(h.Operations, model.Operation{ID: 15, Client: "reader-0", Server: "apiserver-0", Kind: model.Get, Call: 7000 * ms, Return: 7005 * ms,
+			Scope: model.Scope{Namespace: "a", Name: "y"}, Err: model.NotFound, ErrRV: 8, Remaining: -1})
+	}},
+	{"Answered", func(h *model.History) {
+		h.Operations = append(h.Operations, model.Operation{ID: 15, Client: "reader-0", Server: "apiserver-0", Kind: model.List, Call: 20_000 * ms, Return: 23_005 * ms,
+			RV: model.RVUnset, ResultRV: 12, Objects: operation(h, 14).Objects, Remaining: -1})
+	}},
+	{"Prompt", func(h *model.History) {
+		write(h, 20_000)
+		late := stream(h, 25)
+		late.Consumer, late.Events[4].Time = "fast", 25_000*ms
 	}},
 }

@@ -2,7 +2,26 @@ package mutant
 
 // fixes are fixes of what docs/findings.md describes. A failure of released code that
 // disappears with one of them is explained by that finding.
-var fixes = []Mutant{
+var fixes = append(findings, together("fix-etcd-client", "etcd's client has the fixes of findings 2, 5 and 6, some of which are in one function.",
+	findings[1], findings[3], findings[4]))
+
+// together is a control that makes the edits of several.
+func together(name, summary string, controls ...Mutant) Mutant {
+	all := controls[0]
+	all.Name, all.Summary, all.Hunt, all.Equivalent = name, summary, in("any"), ""
+	for i, c := range controls {
+		all.Equivalent += ", " + c.Equivalent
+		if i > 0 {
+			all.More = append(all.More, Edit{Module: c.Module, File: c.File, Anchor: c.Anchor, Replacement: c.Replacement})
+			all.More = append(all.More, c.More...)
+		}
+	}
+	all.Equivalent = all.Equivalent[2:]
+	return all
+}
+
+// findings are fixes of one finding each.
+var findings = []Mutant{
 	{
 		Name:        "fix-finding-1",
 		Summary:     "etcd answers a request for progress to each watch under its own ID, instead of to all watches that the client knows.",

@@ -8,10 +8,11 @@ const (
 	clientGo   = "k8s.io/client-go"
 	etcdServer = "go.etcd.io/etcd/server/v3"
 	etcdClient = "go.etcd.io/etcd/client/v3"
+	etcdRaft   = "go.etcd.io/raft/v3"
 	watchsim   = "github.com/watchsim/watchsim"
 )
 
 // Modules lists the modules that mutants edit.
 func Modules() []string {
-	return slices.Clone([]string{apiserver, clientGo, etcdServer, etcdClient, watchsim})
+	return slices.Clone([]string{apiserver, clientGo, etcdServer, etcdClient, etcdRaft, watchsim})
 }

@@ -2,20 +2,23 @@
 // are applied to copies, through the toolchain overlay, when a binary is built;
 // the sources themselves stay as they were released.
 //
-//   - mutants_kubernetes.go, mutants_cacher.go, mutants_etcd.go, mutants_clientgo.go:
-//     the bugs, by the code that has them
+//   - mutants_kubernetes.go, mutants_watch.go, mutants_storage.go, mutants_cacher.go,
+//     mutants_etcd.go, mutants_clientgo.go: the bugs, by the code that has them
 //   - mutants_guarantees.go: edits that show a guarantee broken and are no bug of
 //     anybody's
 //   - controls.go: edits that change nothing a guarantee speaks of
 //   - fixes.go: fixes of bugs that simulation has found in released code
 //   - released.go: edits of the releases below cluster/released
 //   - places.go: where an edit goes, and where its code has gone if it does not apply
+//   - switched.go, probes.go: many mutants in one program, and how often it reaches them
 //   - hunt: the command that looks for them
 package mutant
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -36,6 +39,9 @@ type Mutant struct {
 	// exactly once.
 	Module, File        string
 	Anchor, Replacement string
+	// More are further edits, in this file or in others. Each is made in what the
+	// edits before it left.
+	More []Edit
 	// Hunt are the flags for the runs of simrun in which the bug shows soonest.
 	Hunt []string
 	// Breaks are the guarantees that the bug can break. A run that breaks another one
@@ -50,10 +56,12 @@ type Mutant struct {
 	// Budget is the number of seeds within which the short hunt has to find the
 	// bug, 0 if the short hunt leaves it out. A control gets as many.
 	Budget int
+
+	points []overlay.Patch // of a variant, which has no edits
 }
 
 // mutants are all there are, in a fixed order.
-var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
+var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, watchMutants, storageMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
 
 // All lists the mutants in a fixed order.
 func All() []Mutant { return slices.Clone(mutants) }
@@ -64,7 +72,7 @@ var ErrUnknown = errors.New("unknown mutant")
 // Find returns the mutant of that name.
 func Find(name string) (Mutant, error) {
 	var names []string
-	for _, m := range slices.Concat(mutants, released) {
+	for _, m := range slices.Concat(mutants, released, variants) {
 		if m.Name == name {
 			return m, nil
 		}
@@ -73,10 +81,63 @@ func Find(name string) (Mutant, error) {
 	return Mutant{}, fmt.Errorf("%w: expected one of %s, found %q", ErrUnknown, strings.Join(names, ", "), name)
 }
 
-// Patch is the mutant's edit.
-func (m Mutant) Patch() overlay.Patch {
-	return overlay.Patch{Module: m.Module, Edit: overlay.Edit{File: m.File, Anchor: m.Anchor, Replacement: m.Replacement}}
+// Edit is one edit of a mutant that has several.
+type Edit struct {
+	// Module and File are those of the mutant if they are empty.
+	Module, File        string
+	Anchor, Replacement string
 }
+
+// Patches are the mutant's edits, in the order in which they are made.
+func (m Mutant) Patches() []overlay.Patch {
+	if m.points != nil {
+		return m.points
+	}
+	var patches []overlay.Patch
+	for _, e := range append([]Edit{{Anchor: m.Anchor, Replacement: m.Replacement}}, m.More...) {
+		patches = append(patches, overlay.Patch{
+			Module: cmp.Or(e.Module, m.Module),
+			Edit:   overlay.Edit{File: cmp.Or(e.File, m.File), Anchor: e.Anchor, Replacement: e.Replacement},
+		})
+	}
+	return patches
+}
+
+// heldOutOneIn is how many mutants there are for each that is held out.
+const heldOutOneIn = 3
+
+// HeldOut reports whether the mutant takes no part in tuning: neither scenarios nor rules
+// are made with it in mind, so that the share of those that are found is what to expect
+// of a bug that nobody knows. Its name decides, so that it stays so.
+func (m Mutant) HeldOut() bool {
+	h := fnv.New32a()
+	h.Write([]byte(m.Name))
+	return h.Sum32()%heldOutOneIn == 0
+}
+
+// FindAll returns the mutants of some names that are separated by commas, and the target
+// that has them all, empty if every target does.
+func FindAll(names string) (found []Mutant, target string, err error) {
+	if names == "" {
+		return nil, "", nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		m, err := Find(name)
+		switch {
+		case err != nil:
+			return nil, "", err
+		case slices.ContainsFunc(found, func(other Mutant) bool { return other.Name == name }):
+			return nil, "", fmt.Errorf("expected each mutant once, found %s twice", name)
+		case target != "" && m.Target != "" && m.Target != target:
+			return nil, "", fmt.Errorf("%w: expected mutants of one target, found %s of %s beside others of %s", ErrApart, name, m.Target, target)
+		}
+		found, target = append(found, m), cmp.Or(target, m.Target)
+	}
+	return found, target, nil
+}
+
+// ErrApart means that no target has all the mutants that were named.
+var ErrApart = errors.New("these mutants cannot be in one program")
 
 // in are flags of simrun that name a scenario.
 func in(scenario string) []string { return []string{"--scenario", scenario} }

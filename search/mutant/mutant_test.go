@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,25 +14,37 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// folder is where the module that this project requires lies.
-func folder(t *testing.T, module string) string {
+// folders says where the modules lie that mutants edit.
+func folders(t *testing.T) func(module string) (string, error) {
 	t.Helper()
-	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
-	list.Dir = "../.."
-	out, err := list.Output()
-	require.NoError(t, err)
-	return strings.TrimSpace(string(out))
+	dirs := map[string]string{}
+	for _, module := range Modules() {
+		list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+		list.Dir = "../.."
+		out, err := list.Output()
+		require.NoError(t, err)
+		dirs[module] = strings.TrimSpace(string(out))
+	}
+	return func(module string) (string, error) {
+		if dirs[module] == "" {
+			return "", fmt.Errorf("Modules does not list %s", module)
+		}
+		return dirs[module], nil
+	}
+}
+
+// at says that every module lies in one folder.
+func at(dir string) func(string) (string, error) {
+	return func(string) (string, error) { return dir, nil }
 }
 
 func TestEveryEditApplies(t *testing.T) {
-	dirs := map[string]string{}
-	for _, module := range Modules() {
-		dirs[module] = folder(t, module)
-	}
+	dirs := folders(t)
 	for _, m := range All() {
-		require.Contains(t, dirs, m.Module, "%s: Modules does not list its module", m.Name)
-		require.NoError(t, m.Check(dirs[m.Module]))
-		require.NotEqual(t, m.Anchor, m.Replacement, m.Name)
+		require.NoError(t, Check(dirs, m))
+		for _, p := range m.Patches() {
+			require.NotEqual(t, p.Anchor, p.Replacement, m.Name)
+		}
 	}
 }
 
@@ -39,7 +52,7 @@ func TestEveryEditOfAReleaseApplies(t *testing.T) {
 	for _, m := range Released() {
 		dir, err := overlay.ModuleDir("../../cluster/released/"+m.Target, m.Module)
 		require.NoError(t, err)
-		require.NoError(t, m.Check(dir))
+		require.NoError(t, Check(at(dir), m))
 		require.NotEmpty(t, m.Hunt, m.Name)
 	}
 }
@@ -54,23 +67,34 @@ func TestAnEditThatNoLongerAppliesSaysWhereItsCodeHasGone(t *testing.T) {
 	m := Mutant{Name: "A00", Module: "example.org/m", File: "a/here.go", Anchor: "	if generation != readyGeneration {\n		return\n"}
 
 	write("a/here.go", "package a\n\nfunc f() {\n	if generation != readyGeneration {\n		return\n	}\n}\n")
-	require.NoError(t, m.Check(dir))
+	require.NoError(t, Check(at(dir), m))
 
 	write("a/here.go", "package a\n")
 	write("b/there.go", "package b\n\nfunc g() {\n	if generation != readyGeneration {\n		return errStale\n	}\n}\n")
-	err := m.Check(dir)
+	err := Check(at(dir), m)
 	require.ErrorIs(t, err, ErrMoved)
 	require.ErrorContains(t, err, "expected it once in a/here.go, found it 0 times")
 	require.ErrorContains(t, err, "likely gone to where `if generation != readyGeneration {` is, b/there.go:4")
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "a/here.go")))
-	require.ErrorContains(t, m.Check(dir), "b/there.go:4")
+	require.ErrorContains(t, Check(at(dir), m), "b/there.go:4")
 
 	write("b/there.go", "package b\n")
-	require.ErrorContains(t, m.Check(dir), "no line of it is anywhere")
+	require.ErrorContains(t, Check(at(dir), m), "no line of it is anywhere")
 
 	write("a/here.go", strings.Repeat(m.Anchor, 2))
-	require.ErrorContains(t, m.Check(dir), "found it 2 times")
+	require.ErrorContains(t, Check(at(dir), m), "found it 2 times")
+
+	write("a/here.go", m.Anchor)
+	m.More = []Edit{{File: "b/there.go", Anchor: "package c\n"}}
+	require.ErrorContains(t, Check(at(dir), m), "expected it once in b/there.go, found it 0 times")
+
+	m.More = nil
+	other := m
+	other.Name = "B00"
+	err = Check(at(dir), m, other)
+	require.ErrorIs(t, err, ErrApart)
+	require.ErrorContains(t, err, "found A00 and B00 at one place in a/here.go")
 }
 
 func TestMutantsAreWellFormed(t *testing.T) {
@@ -105,8 +129,43 @@ func TestFind(t *testing.T) {
 	m, err := Find("A01")
 	require.NoError(t, err)
 	require.Equal(t, "A01", m.Name)
-	require.Equal(t, m.Anchor, m.Patch().Anchor)
+	require.Equal(t, m.Anchor, m.Patches()[0].Anchor)
 	_, err = Find("A00")
 	require.ErrorIs(t, err, ErrUnknown)
 	require.ErrorContains(t, err, `found "A00"`)
+}
+
+func TestSeveralMutantsHaveOneTarget(t *testing.T) {
+	for names, want := range map[string]struct{ target, problem string }{
+		"":               {"", ""},
+		"A01":            {"kubernetes", ""},
+		"E01,A01":        {"kubernetes", ""},
+		"E01,E02":        {"", ""},
+		"A01,cacher-A01": {"", "expected mutants of one target, found cacher-A01 of cacher beside others of kubernetes"},
+		"A01,A01":        {"", "found A01 twice"},
+		"A01,A00":        {"", `found "A00"`},
+	} {
+		found, target, err := FindAll(names)
+		if want.problem != "" {
+			require.ErrorContains(t, err, want.problem)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, want.target, target)
+		require.Equal(t, len(strings.FieldsFunc(names, func(r rune) bool { return r == ',' })), len(found))
+	}
+}
+
+// The half that is held out is a third, whatever kind of mutant one looks at.
+func TestAThirdIsHeldOut(t *testing.T) {
+	held, bugs := 0, 0
+	for _, m := range All() {
+		if m.Equivalent == "" {
+			bugs++
+			if m.HeldOut() {
+				held++
+			}
+		}
+	}
+	require.InDelta(t, float64(bugs)/heldOutOneIn, held, float64(bugs)/8)
 }

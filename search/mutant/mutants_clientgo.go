@@ -1,6 +1,11 @@
 package mutant
 
-const reflectorFile = "tools/cache/reflector.go"
+// The files of client-go that mutants edit.
+const (
+	reflectorFile  = "tools/cache/reflector.go"
+	queueFile      = "tools/cache/the_real_fifo.go"
+	controllerFile = "tools/cache/controller.go"
+)
 
 // clientGoMutants are bugs of client-go's reflector. The informers of every run
 // stand on it, and below Kubernetes' cacher there is another one.
@@ -92,5 +97,75 @@ var clientGoMutants = []Mutant{
 		Replacement: `				if (propagateRVFromStart && false) || eventReceivedBesidesAdded {
 `,
 		Hunt: in("minute"),
+	},
+	{
+		Name:    "k8s-115658",
+		Summary: "A list does not remove what an informer has and the list has not, so that objects live on that were deleted while its watch was down.",
+		Source:  "kubernetes/kubernetes #115658, fixed by #115620 in client-go 0.27, for objects that were in the queue alone",
+		Module:  clientGo,
+		File:    controllerFile,
+		Anchor: `	if err := clientState.Replace(info.Objects, info.ResourceVersion); err != nil {
+		return err
+	}
+`,
+		Replacement: `	for _, obj := range info.Objects {
+		if err := clientState.Update(obj); err != nil {
+			return err
+		}
+	}
+`,
+		Hunt: in("minute"),
+	},
+	{
+		Name:    "k8s-90581",
+		Summary: "The queue of an informer is closed without its lock, so that who waits for its next item may not hear of it.",
+		Source:  "kubernetes/kubernetes #90581, fixed by #90825 in client-go 0.19",
+		Module:  clientGo,
+		File:    queueFile,
+		Anchor: `	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.closed = true
+`,
+		Replacement: `	f.closed = true
+`,
+		More: []Edit{{
+			Anchor: `	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.closed
+`,
+			Replacement: `	return f.closed
+`,
+		}},
+		Hunt: in("minute"),
+	},
+	{
+		Name:        "k8s-131266",
+		Summary:     "The reflector does not stop a watch that it is done with.",
+		Source:      "kubernetes/kubernetes #131266, fixed in client-go 0.34",
+		Module:      clientGo,
+		File:        reflectorFile,
+		Anchor:      "		if stopWatcher {\n			w.Stop()\n		}\n",
+		Replacement: "		_ = stopWatcher\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "watchlist-unfinished",
+		Summary:     "The reflector takes the initial events for all there are if their stream ends before it was told so.",
+		Source:      "kubernetes/kubernetes, KEP-3157: the reason for watchListBookmarkReceived",
+		Module:      clientGo,
+		File:        reflectorFile,
+		Anchor:      "		if watchListBookmarkReceived {\n			break\n		}\n",
+		Replacement: "		if watchListBookmarkReceived || resourceVersion == \"\" {\n			break\n		}\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "batch-twice",
+		Summary:     "An informer takes two changes of one object for changes of two objects that came at once.",
+		Source:      "kubernetes/kubernetes, the reason for unique in PopBatch",
+		Module:      clientGo,
+		File:        queueFile,
+		Anchor:      "		if unique.Has(id) {\n",
+		Replacement: "		if unique.Has(id) && f.closed {\n",
+		Hunt:        in("minute"),
 	},
 }

@@ -10,6 +10,9 @@ const (
 	rangeFile          = "etcdserver/v3_server.go"
 	clientWatchFile    = "watch.go"
 	logFile            = "storage/wal/wal.go"
+	serverFile         = "etcdserver/server.go"
+	raftFile           = "raft.go"
+	txnFile            = "storage/mvcc/kvstore_txn.go"
 )
 
 // etcdMutants are bugs of etcd's server and of its client.
@@ -176,5 +179,101 @@ var etcdMutants = []Mutant{
 `,
 		Hunt:   in("minute"),
 		Budget: 200,
+	},
+	{
+		Name:        "etcd-13766",
+		Summary:     "A member notes an entry as applied before it has applied it, and after a crash in between never does.",
+		Source:      "etcd-io/etcd #13766, fixed by #13854 in 3.5.3",
+		Module:      etcdServer,
+		File:        serverFile,
+		Anchor:      "			s.consistIndex.SetConsistentApplyingIndex(e.GetIndex(), e.GetTerm())\n",
+		Replacement: "			s.consistIndex.SetConsistentApplyingIndex(e.GetIndex(), e.GetTerm())\n			s.consistIndex.SetConsistentIndex(e.GetIndex(), e.GetTerm())\n",
+		Hunt:        in("storm"),
+	},
+	{
+		Name:        "etcd-14370",
+		Summary:     "A leader counts itself among those that have an entry before its log has synced it, and alone loses what it has acknowledged.",
+		Source:      "etcd-io/etcd #14370, fixed by #14400 in 3.5.5",
+		Module:      etcdRaft,
+		File:        raftFile,
+		Anchor:      "	r.send(&pb.Message{To: new(r.id), Type: pb.MsgAppResp.Enum(), Index: new(li)})\n	return true\n",
+		Replacement: "	r.trk.Progress[r.id].MaybeUpdate(li)\n	r.maybeCommit()\n	return true\n",
+		Hunt:        []string{"--scenario", "minute", "--faults", "power-loss"},
+	},
+	{
+		Name:        "raft-early-read",
+		Summary:     "A new leader answers reads before it knows what its predecessor has committed.",
+		Source:      "etcd-io/raft, the reason for committedEntryInCurrentTerm; section 6.4 of Ongaro's thesis",
+		Module:      etcdRaft,
+		File:        raftFile,
+		Anchor:      "		if !r.committedEntryInCurrentTerm() {\n			r.pendingReadIndexMessages",
+		Replacement: "		if !r.committedEntryInCurrentTerm() && r.Term == 0 {\n			r.pendingReadIndexMessages",
+		Hunt:        in("quorum"),
+	},
+	{
+		Name:    "etcd-8411",
+		Summary: "Watches of a member that takes a snapshot from its leader are not sent what that brought.",
+		Source:  "etcd-io/etcd #8411, fixed in 3.2",
+		Module:  etcdServer,
+		File:    watchableStoreFile,
+		Anchor: `	for wa := range s.synced.watchers {
+		wa.restore = true
+		s.unsynced.add(wa)
+	}
+	s.synced = newWatcherGroup()
+`,
+		Replacement: "",
+		Hunt:        in("storm"),
+	},
+	{
+		Name:    "batch-rest",
+		Summary: "A watch that begins more than 1000 revisions back gets the first 1000 of them, and then those to come.",
+		Source:  "etcd-io/etcd, the reason for moreRev in syncWatchers",
+		Module:  etcdServer,
+		File:    watchableStoreFile,
+		Anchor: `		if eb.moreRev != 0 {
+			w.minRev = eb.moreRev
+		}
+
+		if w.send(`,
+		Replacement: `		eb.moreRev = 0
+		if w.send(`,
+		Hunt: in("storm"),
+	},
+	{
+		Name:    "kine-compacted",
+		Summary: "A watch from a compacted revision is sent what is left instead of being refused.",
+		Source:  "k3s-io/kine #238, fixed in 0.11; khenidak/london #4; in etcd",
+		Module:  etcdServer,
+		File:    watcherGroupFile,
+		Anchor: `		if w.minRev < compactRev {
+			select {
+`,
+		Replacement: `		if w.minRev < compactRev {
+			w.minRev = compactRev
+		}
+		if w.minRev < compactRev {
+			select {
+`,
+		Hunt: in("compact-reconnect"),
+	},
+	{
+		Name:    "kine-676",
+		Summary: "A list names the newest revision of the time after it was read, so that it lacks the writes in between, and a watch from there as well.",
+		Source:  "k3s-io/kine #676 and #3, in etcd",
+		Module:  etcdServer,
+		File:    txnFile,
+		Anchor: `	return tr.rangeKeys(ctx, key, end, tr.Rev(), ro)
+}
+`,
+		Replacement: `	if r, err = tr.rangeKeys(ctx, key, end, tr.Rev(), ro); err == nil && ro.Rev <= 0 {
+		tr.s.revMu.RLock()
+		r.Rev = tr.s.currentRev
+		tr.s.revMu.RUnlock()
+	}
+	return r, err
+}
+`,
+		Hunt: in("minute"),
 	},
 }

@@ -9,21 +9,46 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/watchsim/watchsim/sim/overlay"
 )
 
 // ErrMoved means that the code that a mutant edits is not where it was.
 var ErrMoved = errors.New("a mutant's edit does not apply")
 
-// Check says whether the edit applies to the module in a folder: its anchor has to
-// occur exactly once. The error says where the code has likely gone.
-func (m Mutant) Check(dir string) error {
-	path := filepath.Join(dir, filepath.FromSlash(m.File))
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("%w: %s: expected the file %s of %s, found %v; %s", ErrMoved, m.Name, m.File, m.Module, err, m.whereabouts(dir))
-	}
-	if _, err := m.Patch().Apply(string(text)); err != nil {
-		return fmt.Errorf("%w: %s of %s: %s; %w", ErrMoved, m.Name, m.Module, m.whereabouts(dir), err)
+// Check returns an error unless every edit of some mutants, which are to be in one program,
+// applies to its module: its anchor has to occur exactly once in what the edits before it
+// left. The error says where the code has likely gone. dir says where a module lies.
+func Check(dir func(module string) (string, error), mutants ...Mutant) error {
+	texts := map[string]string{}
+	before := map[string]string{} // the mutant that has edited a file
+	for _, m := range mutants {
+		for _, p := range m.Patches() {
+			if p.Points != "" {
+				continue
+			}
+			folder, err := dir(p.Module)
+			if err != nil {
+				return err
+			}
+			path := filepath.Join(folder, filepath.FromSlash(p.File))
+			text, edited := texts[path]
+			if !edited {
+				read, err := os.ReadFile(path)
+				if err != nil {
+					return fmt.Errorf("%w: %s: expected the file %s of %s, found %v; %s", ErrMoved, m.Name, p.File, p.Module, err, whereabouts(p, folder))
+				}
+				text = string(read)
+			}
+			texts[path], err = p.Apply(text)
+			switch other := before[path]; {
+			case err != nil && other != "" && other != m.Name:
+				return fmt.Errorf("%w: expected edits of different places, found %s and %s at one place in %s", ErrApart, other, m.Name, p.File)
+			case err != nil:
+				return fmt.Errorf("%w: %s of %s: %s; %w", ErrMoved, m.Name, p.Module, whereabouts(p, folder), err)
+			}
+			before[path] = m.Name
+		}
 	}
 	return nil
 }
@@ -31,10 +56,10 @@ func (m Mutant) Check(dir string) error {
 // placesShown is how many places an error names.
 const placesShown = 3
 
-// whereabouts looks through the module for the most telling line of the anchor that
+// whereabouts looks through a module for the most telling line of an edit's anchor that
 // is still there.
-func (m Mutant) whereabouts(dir string) string {
-	lines := telling(m.Anchor)
+func whereabouts(p overlay.Patch, dir string) string {
+	lines := telling(p.Anchor)
 	found := make([][]string, len(lines))
 	_ = filepath.WalkDir(dir+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -57,7 +82,7 @@ func (m Mutant) whereabouts(dir string) string {
 			return fmt.Sprintf("the code has likely gone to where `%s` is, %s", lines[i], strings.Join(places, ", "))
 		}
 	}
-	return "no line of it is anywhere in the module: the code was rewritten, so read what became of " + m.File
+	return "no line of it is anywhere in the module: the code was rewritten, so read what became of " + p.File
 }
 
 // telling are the lines of an anchor that are worth looking for, the longest first.

@@ -23,21 +23,33 @@ const Variable = "WATCHSIM_MUTANT"
 // be switched on and off.
 var ErrNotInFunction = errors.New("a mutant's edit is not within one function")
 
+// ErrNotOnce means that an anchor of a mutant with several edits is made by another one.
+var ErrNotOnce = errors.New("a mutant's anchor does not occur exactly once in the released file")
+
 // Switched returns the edits that put all of some mutants into one program, of which
 // Variable switches some on. Building that takes as long as building one mutant.
 //
-// Each function with mutants gets a copy for each of them, with its edit, and begins
-// by handing over to the copy that is on. dir says where a module lies.
+// Each function with mutants gets a copy for each of them, with its edits, and begins
+// by handing over to the copy that is on. What a mutant adds outside of functions, such as
+// a field or a function, is always there. The original counts how often it gets to the
+// place of each edit if ProbesVariable names a file. dir says where a module lies.
 func Switched(dir func(module string) (string, error), mutants []Mutant) ([]overlay.Patch, error) {
 	type file struct{ module, name string }
 	var order []file
-	edited := map[file][]Mutant{}
+	edited := map[file][]placed{}
+	place := 0
 	for _, m := range mutants {
-		f := file{m.Module, m.File}
-		if edited[f] == nil {
-			order = append(order, f)
+		if err := Check(dir, m); err != nil {
+			return nil, err
 		}
-		edited[f] = append(edited[f], m)
+		for _, p := range m.Patches() {
+			f := file{p.Module, p.File}
+			if edited[f] == nil {
+				order = append(order, f)
+			}
+			edited[f] = append(edited[f], placed{p.Edit, m.Name, place})
+			place++
+		}
 	}
 	var patches []overlay.Patch
 	declared := map[string]bool{} // the packages that have the variable
@@ -45,11 +57,6 @@ func Switched(dir func(module string) (string, error), mutants []Mutant) ([]over
 		folder, err := dir(f.module)
 		if err != nil {
 			return nil, err
-		}
-		for _, m := range edited[f] {
-			if err := m.Check(folder); err != nil {
-				return nil, err
-			}
 		}
 		text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(f.name)))
 		if err != nil {
@@ -60,7 +67,7 @@ func Switched(dir func(module string) (string, error), mutants []Mutant) ([]over
 			return nil, fmt.Errorf("%s of %s: %w", f.name, f.module, err)
 		}
 		pkg := path.Join(f.module, path.Dir(f.name))
-		for _, p := range s.patches(!declared[pkg]) {
+		for _, p := range s.patches(!declared[pkg], place) {
 			p.Module, p.File = f.module, f.name
 			patches = append(patches, p)
 		}
@@ -69,8 +76,22 @@ func Switched(dir func(module string) (string, error), mutants []Mutant) ([]over
 	return patches, nil
 }
 
-// declarations are what each package with mutants has once.
-const declarations = `
+// placed is an edit of a mutant, with the number of its place among all of a program.
+type placed struct {
+	overlay.Edit
+	mutant string
+	place  int
+}
+
+// imports and declarations are what each package with mutants has once.
+const (
+	imports = `
+import switchedBinary "encoding/binary"
+import switchedOS "os"
+import switchedStrings "strings"
+import switchedSyscall "syscall"
+`
+	declarations = `
 var switchedMutants = switchedStrings.Split(switchedOS.Getenv(%q), ",")
 
 func switchedOn(name string) bool {
@@ -81,31 +102,63 @@ func switchedOn(name string) bool {
 	}
 	return false
 }
+
+var switchedCounts = switchedMapped()
+
+func switchedMapped() []byte {
+	name := switchedOS.Getenv(%q)
+	if name == "" {
+		return nil
+	}
+	file, err := switchedSyscall.Open(name, switchedSyscall.O_RDWR, 0)
+	if err != nil {
+		panic("cannot open " + name + ": " + err.Error())
+	}
+	counts, err := switchedSyscall.Mmap(file, 0, %d, switchedSyscall.PROT_READ|switchedSyscall.PROT_WRITE, switchedSyscall.MAP_SHARED)
+	if err != nil {
+		panic("cannot map " + name + ": " + err.Error())
+	}
+	return counts
+}
+
+func switchedReached(place int) {
+	if switchedCounts != nil {
+		count := switchedCounts[8*place:]
+		switchedBinary.LittleEndian.PutUint64(count, switchedBinary.LittleEndian.Uint64(count)+1)
+	}
+}
 `
+)
 
 // switches are the functions of one file that have mutants.
 type switches struct {
 	text      string
 	clause    string // the package clause
 	functions []*ast.FuncDecl
-	mutants   map[*ast.FuncDecl][]Mutant
+	edits     map[*ast.FuncDecl][]placed
+	outside   []placed // what mutants add outside of functions
 }
 
-func newSwitches(text string, mutants []Mutant) (*switches, error) {
+func newSwitches(text string, edits []placed) (*switches, error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
-	s := &switches{text: text, clause: "package " + parsed.Name.Name + "\n", mutants: map[*ast.FuncDecl][]Mutant{}}
-	for _, m := range mutants {
-		function := s.around(parsed, strings.Index(text, m.Anchor), len(m.Anchor))
-		if function == nil {
-			return nil, fmt.Errorf("%w: %s", ErrNotInFunction, m.Name)
-		}
-		if s.mutants[function] == nil {
+	s := &switches{text: text, clause: "package " + parsed.Name.Name + "\n", edits: map[*ast.FuncDecl][]placed{}}
+	for _, e := range edits {
+		function := s.around(parsed, strings.Index(text, e.Anchor), len(e.Anchor))
+		switch {
+		case strings.Count(text, e.Anchor) != 1:
+			return nil, fmt.Errorf("%w: %s: %s", ErrNotOnce, e.mutant, e.Anchor)
+		case function == nil && strings.Contains(e.Replacement, e.Anchor):
+			s.outside = append(s.outside, e)
+			continue
+		case function == nil:
+			return nil, fmt.Errorf("%w: %s", ErrNotInFunction, e.mutant)
+		case s.edits[function] == nil:
 			s.functions = append(s.functions, function)
 		}
-		s.mutants[function] = append(s.mutants[function], m)
+		s.edits[function] = append(s.edits[function], e)
 	}
 	return s, nil
 }
@@ -126,16 +179,20 @@ func offset(p token.Pos) int { return int(p) - 1 }
 
 func (s *switches) at(from, to token.Pos) string { return s.text[offset(from):offset(to)] }
 
-// patches replace each function, and give the package the variable.
-func (s *switches) patches(declare bool) []overlay.Patch {
+// patches replace each function, and give the package the variables.
+func (s *switches) patches(declare bool, places int) []overlay.Patch {
 	var patches []overlay.Patch
-	if declare {
-		patches = append(patches, overlay.Patch{Edit: overlay.Edit{Anchor: s.clause, Replacement: s.clause + "\nimport switchedOS \"os\"\nimport switchedStrings \"strings\"\n"}})
+	for _, e := range s.outside {
+		patches = append(patches, overlay.Patch{Edit: overlay.Edit{Anchor: e.Anchor, Replacement: e.Replacement}})
 	}
-	for i, function := range s.functions {
+	if declare {
+		patches = append(patches, overlay.Patch{Edit: overlay.Edit{Anchor: s.clause, Replacement: s.clause + imports}})
+	}
+	for _, function := range s.functions {
 		p := overlay.Patch{Edit: overlay.Edit{Anchor: s.at(function.Pos(), function.End()) + "\n", Replacement: s.switched(function)}}
-		if declare && i == 0 {
-			p.Replacement += fmt.Sprintf(declarations, Variable)
+		if declare {
+			p.Replacement += fmt.Sprintf(declarations, Variable, ProbesVariable, places*probeBytes)
+			declare = false
 		}
 		patches = append(patches, p)
 	}
@@ -145,36 +202,42 @@ func (s *switches) patches(declare bool) []overlay.Patch {
 // switched is a function that hands over to its copies, and these.
 func (s *switches) switched(function *ast.FuncDecl) string {
 	signature, call := s.signature(function)
+	var order []string
+	copies := map[string]string{}
+	whole := s.at(function.Pos(), function.End()) + "\n" // an anchor may end with the function's last line
+	for _, e := range s.edits[function] {
+		if _, begun := copies[e.mutant]; !begun {
+			order, copies[e.mutant] = append(order, e.mutant), whole
+		}
+		copies[e.mutant] = strings.Replace(copies[e.mutant], e.Anchor, e.Replacement, 1)
+	}
 	var b strings.Builder
 	b.WriteString(signature)
 	b.WriteString("{\n")
-	for _, m := range s.mutants[function] {
-		fmt.Fprintf(&b, "	if switchedOn(%q) {\n", m.Name)
+	for _, name := range order {
+		fmt.Fprintf(&b, "	if switchedOn(%q) {\n", name)
 		if function.Type.Results != nil {
-			fmt.Fprintf(&b, "		return %s\n", call(m))
+			fmt.Fprintf(&b, "		return %s\n", call(name))
 		} else {
-			fmt.Fprintf(&b, "		%s\n		return\n", call(m))
+			fmt.Fprintf(&b, "		%s\n		return\n", call(name))
 		}
 		b.WriteString("	}\n")
 	}
-	b.WriteString(s.at(function.Body.Lbrace+1, function.End()))
+	b.WriteString(s.probed(function))
 	b.WriteString("\n")
-	for _, m := range s.mutants[function] {
-		// The anchor may end with the line on which the function does.
-		whole := s.at(function.Pos(), function.End()) + "\n"
-		whole = strings.Replace(whole, m.Anchor, m.Replacement, 1)
-		name := offset(function.Name.End()) - offset(function.Pos())
-		fmt.Fprintf(&b, "\n%s%s%s", whole[:name], suffix(m), whole[name:])
+	for _, name := range order {
+		end := offset(function.Name.End()) - offset(function.Pos())
+		fmt.Fprintf(&b, "\n%s%s%s", copies[name][:end], suffix(name), copies[name][end:])
 	}
 	return b.String()
 }
 
 // suffix tells the copy of a function for one mutant from the others.
-func suffix(m Mutant) string { return "Switched_" + strings.ReplaceAll(m.Name, "-", "_") }
+func suffix(name string) string { return "Switched_" + strings.ReplaceAll(name, "-", "_") }
 
 // signature is a function up to its body, with every parameter named, and how its
 // copy for a mutant is called.
-func (s *switches) signature(function *ast.FuncDecl) (text string, call func(Mutant) string) {
+func (s *switches) signature(function *ast.FuncDecl) (text string, call func(name string) string) {
 	text = s.at(function.Pos(), function.Body.Lbrace)
 	var arguments []string
 	// From the last to the first, so that what is inserted moves nothing that is
@@ -200,7 +263,7 @@ func (s *switches) signature(function *ast.FuncDecl) (text string, call func(Mut
 	if function.Recv != nil && len(function.Recv.List[0].Names) > 0 {
 		receiver = function.Recv.List[0].Names[0].Name + "."
 	}
-	return text, func(m Mutant) string {
-		return fmt.Sprintf("%s%s%s(%s)", receiver, function.Name.Name, suffix(m), strings.Join(arguments, ", "))
+	return text, func(name string) string {
+		return fmt.Sprintf("%s%s%s(%s)", receiver, function.Name.Name, suffix(name), strings.Join(arguments, ", "))
 	}
 }

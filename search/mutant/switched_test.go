@@ -31,11 +31,24 @@ func (r *t) inc() {
 	r.n++
 }
 
+func (r *t) pick(kind int) string {
+	switch {
+	case kind == 1:
+		return "one"
+	case kind == 2:
+		if r.n < 0 {
+			return "never"
+		}
+		return "two"
+	}
+	return "more"
+}
+
 func main() {
 	r := &t{n: 1}
 	r.inc()
 	sum, _ := r.add(10, "", 100, 1000)
-	fmt.Println(sum)
+	fmt.Println(sum, r.pick(2), r.pick(3))
 }
 `
 
@@ -49,11 +62,21 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 	edit := func(name, anchor, replacement string) Mutant {
 		return Mutant{Name: name, Module: "example.org/m", File: "main.go", Anchor: anchor, Replacement: replacement}
 	}
-	patches, err := Switched(func(string) (string, error) { return dir, nil }, []Mutant{
+	several := edit("several", "type t struct{ n int }\n", "type t struct{ n int }\n\nfunc twice(n int) int { return 2 * n }\n")
+	several.More = []Edit{
+		{Anchor: "		return \"two\"\n", Replacement: "		return \"zwei\"\n"},
+		{Anchor: "	return \"more\"\n", Replacement: "	return \"many\"\n"},
+		{Anchor: "	r.n++\n", Replacement: "	r.n = twice(r.n) + 3\n"},
+	}
+	mutants := []Mutant{
 		edit("minus", "		sum += m\n", "		sum -= m\n"),
 		edit("M-ten", "	sum = r.n + a\n", "	sum = r.n\n"),
 		edit("noinc", "	r.n++\n}\n", "}\n"),
-	})
+		several,
+		edit("clause", "	case kind == 1:\n", "	case kind == 0:\n"),
+		edit("unreached", "			return \"never\"\n", "			return \"ever\"\n"),
+	}
+	patches, err := Switched(at(dir), mutants)
 	require.NoError(t, err)
 	text := switchedSource
 	for _, p := range patches {
@@ -69,7 +92,10 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 	build.Dir = dir
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s\n%s", out, text)
-	for name, want := range map[string]string{"": "1112", "minus": "-1088", "M-ten": "1102", "noinc": "1111", "noinc,minus": "-1089", "M-ten,minus": "-1088"} {
+	for name, want := range map[string]string{
+		"": "1112 two more", "minus": "-1088 two more", "M-ten": "1102 two more", "noinc": "1111 two more",
+		"noinc,minus": "-1089 two more", "M-ten,minus": "-1088 two more", "several": "1115 zwei many",
+	} {
 		run := exec.Command(binary)
 		run.Env = append(os.Environ(), Variable+"="+name)
 		out, err := run.Output()
@@ -77,20 +103,30 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 		require.Equal(t, want, strings.TrimSpace(string(out)), name)
 	}
 
-	_, err = Switched(func(string) (string, error) { return dir, nil }, []Mutant{edit("type", "type t struct{", "type t struct {")})
+	probes, err := NewProbes(filepath.Join(dir, "probes"), mutants)
+	require.NoError(t, err)
+	run := exec.Command(binary)
+	run.Env = append(os.Environ(), ProbesVariable+"="+filepath.Join(dir, "probes"))
+	require.NoError(t, run.Run())
+	counts, err := probes.Counts()
+	require.NoError(t, err)
+	require.Equal(t, map[string][]uint64{
+		"minus": {2}, "M-ten": {1}, "noinc": {1}, "several": {0, 1, 1, 1}, "clause": {0}, "unreached": {0},
+	}, counts)
+
+	_, err = Switched(at(dir), []Mutant{edit("type", "type t struct{", "type t struct {")})
 	require.ErrorIs(t, err, ErrNotInFunction)
 }
 
 func TestEveryMutantCanBeSwitched(t *testing.T) {
-	dirs := map[string]string{}
-	for _, module := range Modules() {
-		dirs[module] = folder(t, module)
-	}
-	patches, err := Switched(func(module string) (string, error) { return dirs[module], nil }, All())
+	dirs := folders(t)
+	patches, err := Switched(dirs, All())
 	require.NoError(t, err)
 	edited := map[string]string{}
 	for _, p := range patches {
-		path := filepath.Join(dirs[p.Module], p.File)
+		dir, err := dirs(p.Module)
+		require.NoError(t, err)
+		path := filepath.Join(dir, p.File)
 		if edited[path] == "" {
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)

@@ -33,6 +33,11 @@ func Build(progress Progress, mutants ...mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if len(mutants) > 1 {
+		if err := mutant.Check(Modules(source), mutants...); err != nil {
+			return "", err
+		}
+	}
 	name, patches := applied(mutants)
 	return build(source, Command, name, patches, progress)
 }
@@ -57,7 +62,7 @@ func applied(mutants []mutant.Mutant) (string, []overlay.Patch) {
 	var patches []overlay.Patch
 	for _, m := range mutants {
 		name = append(name, m.Name)
-		patches = append(patches, m.Patch())
+		patches = append(patches, m.Patches()...)
 	}
 	return strings.Join(name, "+"), patches
 }
@@ -70,11 +75,22 @@ func BuildSwitched(mutants []mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	patches, err := mutant.Switched(func(module string) (string, error) { return overlay.ModuleDir(source, module) }, mutants)
+	patches, err := mutant.Switched(Modules(source), mutants)
 	if err != nil {
 		return "", err
 	}
 	return build(source, Command, "switched", patches, nil)
+}
+
+// Modules says where the modules lie that the project in a folder requires.
+func Modules(source string) func(module string) (string, error) {
+	dirs := map[string]string{}
+	return func(module string) (dir string, err error) {
+		if dirs[module] == "" {
+			dirs[module], err = overlay.ModuleDir(source, module)
+		}
+		return dirs[module], err
+	}
 }
 
 // build builds a command with edits, in the module whose go.mod is in source, under a

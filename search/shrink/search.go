@@ -302,16 +302,22 @@ func (s *search) time() {
 	s.first("time", candidates)
 }
 
+// Knobs returns the unusual knobs of a spec, as name=value, without the lengths of the run,
+// which are not left out but shortened.
+func Knobs(spec scenario.Spec) []string {
+	return slices.DeleteFunc(spec.Unusual(), func(setting string) bool {
+		return strings.HasPrefix(setting, "duration=") || strings.HasPrefix(setting, "quiet=")
+	})
+}
+
 // knobs sets what it can of the run's setup to its usual value: topology, sizes, settings of
 // etcd and Kubernetes. What a reduced run has besides is independent of most of it.
 func (s *search) knobs() {
-	var names []string
-	for _, setting := range s.best.Spec.Unusual() {
-		if name, _, _ := strings.Cut(setting, "="); name != "duration" && name != "quiet" { // see time
-			names = append(names, name)
-		}
-	}
 	whole := s.best.Spec
+	names := Knobs(whole)
+	for i, setting := range names {
+		names[i], _, _ = strings.Cut(setting, "=")
+	}
 	leaveOut(s, "knobs", names, everyItem, func(c Case, kept []string) Case {
 		c.Spec = whole.WithUsual(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(kept, name) })...)
 		return c

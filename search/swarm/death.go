@@ -3,8 +3,6 @@ package swarm
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/sim/fork"
@@ -28,23 +26,5 @@ func died(meaning error, seed uint64, cause fork.Cause, text string) error {
 func Unfinished(err error) scenario.Violation {
 	death := &Death{Cause: fork.Exited}
 	errors.As(err, &death)
-	return scenario.Unfinished(string(death.Cause), err.Error(), panicked(death.Text))
-}
-
-// frame is a line of a stack that names a function.
-var frame = regexp.MustCompile(`^(\S+)\(.*\)$`)
-
-// panicked is the innermost function of a stack that is not the runtime's; empty if
-// there is no stack.
-func panicked(stack string) string {
-	for line := range strings.Lines(stack) {
-		match := frame.FindStringSubmatch(strings.TrimSpace(line))
-		if match == nil {
-			continue
-		}
-		if name := match[1]; name != "panic" && !strings.HasPrefix(name, "runtime.") {
-			return name
-		}
-	}
-	return ""
+	return scenario.Unfinished(string(death.Cause), err.Error(), scenario.Innermost(death.Text))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
 	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
 )
 
 // The defaults of kube-apiserver's storage: the interval of etcd compactions, and the
@@ -103,7 +104,12 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 }
 
 // Watchers implements target.Counter.
-func (s *server) Watchers() int { return s.cache.Watchers() }
+func (s *server) Watchers() int {
+	if s.cache.Watchers == nil {
+		return model.Uncounted
+	}
+	return s.cache.Watchers()
+}
 
 // BreakWatch implements target.Server.
 func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) }

@@ -32,7 +32,8 @@ import (
 type Cache struct {
 	// Storage serves the requests.
 	Storage storage.Interface
-	// Watchers returns how many watches the cache has registered.
+	// Watchers returns how many watches the cache has registered; nil if there is no
+	// cache.
 	Watchers func() int
 	// Window reads the cache's window.
 	Window Window

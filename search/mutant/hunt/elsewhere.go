@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/watchsim/watchsim/search/mutant"
@@ -10,11 +9,20 @@ import (
 // own stands for the runs that a mutant names.
 const own = "own"
 
-// elsewhere has each mutant hunted in other runs than its own. A mutant with other
-// flags has results of its own, as keyOf tells them apart.
-func elsewhere(chosen []mutant.Mutant, in [][]string) ([]mutant.Mutant, error) {
+// everywhere are the flags of the runs in which every mutant is hunted, unless --in says
+// otherwise: a scenario that was made for one bug says nothing of the next one. Short hunts
+// are in the runs that a mutant names, where its bug shows soonest.
+var everywhere = []string{"--scenario", "any"}
+
+// elsewhere has each mutant hunted in other runs than its own, if it is to be. A mutant with
+// other flags has results of its own, as keyOf tells them apart.
+func elsewhere(chosen []mutant.Mutant, o options) []mutant.Mutant {
+	in := o.in
 	if len(in) == 0 {
-		return chosen, nil
+		if o.short {
+			return chosen
+		}
+		in = [][]string{everywhere}
 	}
 	var moved []mutant.Mutant
 	for _, m := range chosen {
@@ -23,13 +31,10 @@ func elsewhere(chosen []mutant.Mutant, in [][]string) ([]mutant.Mutant, error) {
 			if !slices.Equal(flags, []string{own}) {
 				there.Hunt = flags
 			}
-			if _, err := specOf(there); err != nil {
-				return nil, fmt.Errorf("--in: %w", err)
-			}
 			moved = append(moved, there)
 		}
 	}
-	return moved, nil
+	return moved
 }
 
 // comparing reports whether hunts are compared with each other, which leaves the track

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,8 +60,8 @@ func tookTooLong(uint64) (verdict, error) {
 		Violations: []scenario.Violation{scenario.Unfinished(string(fork.TookTooLong), "", "")}}}, nil
 }
 
-// undecided is an outcome of runs that are inconclusive for a reason.
-func undecided(reason string) func(uint64) (verdict, error) {
+// undecidedFor is an outcome of runs that are inconclusive for a reason.
+func undecidedFor(reason string) func(uint64) (verdict, error) {
 	return func(uint64) (verdict, error) {
 		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Inconclusive, Reason: reason}}, nil
 	}
@@ -73,7 +74,12 @@ func newHunter(t *testing.T, with, without func(uint64) (verdict, error)) *hunte
 	results, err := openResults(o.results)
 	require.NoError(t, err)
 	t.Cleanup(results.close)
-	return &hunter{options: o, run: fake(with, without), results: results, stdout: &bytes.Buffer{}}
+	return &hunter{options: o, run: fake(with, without), spec: named, results: results, stdout: &bytes.Buffer{}}
+}
+
+// named is the spec of a mutant whose flags name a scenario alone.
+func named(_ context.Context, m mutant.Mutant) (scenario.Spec, error) {
+	return scenario.Named(m.Hunt[1])
 }
 
 func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {
@@ -108,7 +114,7 @@ func TestTrialsHaveSeedsOfTheirOwn(t *testing.T) {
 }
 
 func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
-	h := newHunter(t, undecided("too quiet"), failing())
+	h := newHunter(t, undecidedFor("too quiet"), failing())
 	r, err := h.trial(context.Background(), bug, 1, 10)
 	require.NoError(t, err)
 	require.Zero(t, r.Found)
@@ -170,9 +176,9 @@ func TestARunThatCannotBeMadeIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "no such target")
 
 	odd := bug
-	odd.Hunt = []string{"--servers", "2"}
+	odd.Hunt = []string{"--scenario", "nowhere"}
 	_, err = newHunter(t, failing(), failing()).trial(context.Background(), odd, 1, 10)
-	require.ErrorContains(t, err, "expected --scenario and --faults")
+	require.ErrorContains(t, err, "nowhere")
 }
 
 func TestTrialsThatWereMadeAreNotMadeAgain(t *testing.T) {
@@ -185,18 +191,82 @@ func TestTrialsThatWereMadeAreNotMadeAgain(t *testing.T) {
 	require.EqualValues(t, 1_000_003, trials[1].Found)
 }
 
-// TestTheRunsOfEveryMutantAreKnown reads the flags of all mutants.
-func TestTheRunsOfEveryMutantAreKnown(t *testing.T) {
-	for _, m := range mutant.All() {
-		spec, err := specOf(m)
-		require.NoError(t, err, m.Name)
-		require.NotEmpty(t, spec.Target)
+// simrun says what the runs are: every flag is taken, and a bad one is its sentence.
+func TestSimrunSaysWhatTheRunsAre(t *testing.T) {
+	script := func(text string) func(context.Context, mutant.Mutant) (scenario.Spec, error) {
+		path := filepath.Join(t.TempDir(), "simrun")
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
+		return asked(path)
 	}
-	spec, err := specOf(mutant.Mutant{Hunt: []string{"--scenario", "pair", "--faults", "reset,partition"}})
+	m := mutant.Mutant{Name: "bug", Target: "kubernetes", Hunt: []string{"--scenario", "pair"}}
+	spec, err := script(`test "$*" = "spec --scenario pair --target kubernetes" && echo '{"scenario": "pair", "target": "kubernetes"}'`)(t.Context(), m)
 	require.NoError(t, err)
 	require.Equal(t, "pair", spec.Scenario)
-	require.Equal(t, []string{"reset", "partition"}, spec.Kinds)
-	require.True(t, spec.Every)
+	_, err = script("echo 'simrun: unknown scenario' >&2; exit 2")(t.Context(), m)
+	require.EqualError(t, err, "the runs of bug, `--scenario pair`: unknown scenario")
+	_, err = script(`echo '{"target": "etcd-3.5"}'`)(t.Context(), m)
+	require.ErrorContains(t, err, "found the release etcd-3.5")
+}
+
+func TestAnEditWithoutEffectIsToldFromOneThatWasMissed(t *testing.T) {
+	hashed := func(differs uint64) func(uint64) (verdict, error) {
+		return func(seed uint64) (verdict, error) {
+			v, err := failing()(seed)
+			if v.Hash = fmt.Sprint(seed); seed == differs {
+				v.Hash = "another"
+			}
+			return v, err
+		}
+	}
+	for _, row := range []struct {
+		differs  uint64
+		noEffect bool
+	}{{0, true}, {1, false}, {10, false}, {11, true}} {
+		r, err := newHunter(t, hashed(row.differs), hashed(0)).trial(context.Background(), bug, 1, 10)
+		require.NoError(t, err)
+		require.Equal(t, row.noEffect, r.NoEffect, "seed %d differs", row.differs)
+		require.Equal(t, row.noEffect, strings.Contains(r.text(), "never took effect"), r.text())
+	}
+	r, err := newHunter(t, failing(), failing()).trial(context.Background(), bug, 1, 10)
+	require.NoError(t, err)
+	require.False(t, r.NoEffect, "runs without a hash prove nothing")
+}
+
+func TestInconclusiveSeedsAreNamedWithTheirReasons(t *testing.T) {
+	quiet := undecidedFor("too quiet")
+	with := func(seed uint64) (verdict, error) {
+		if seed == 2 {
+			return undecidedFor("too long")(seed)
+		}
+		return quiet(seed)
+	}
+	r, err := newHunter(t, with, failing()).trial(context.Background(), bug, 1, 8)
+	require.NoError(t, err)
+	require.Contains(t, r.text(), "8 inconclusive, 1 3 4 5 6 and 2 more: too quiet, 2: too long;")
+}
+
+func TestHalvesAreReportedApart(t *testing.T) {
+	bugs := map[string][]mutant.Mutant{}
+	for n := 0; len(bugs[tuned]) < 3 || len(bugs[heldOut]) < 2; n++ {
+		m := bug
+		m.Name = fmt.Sprintf("bug-%d", n)
+		bugs[half(m)] = append(bugs[half(m)], m)
+	}
+	all := append(bugs[tuned][:3:3], bugs[heldOut][:2]...)
+	var results []result
+	for i, m := range all {
+		r := result{Mutant: m.Name, Key: keyOf(m), Trial: 1, Seconds: float64(i + 1)}
+		if i != 1 && i != 3 {
+			r.Found = 1
+		}
+		results = append(results, r)
+	}
+	control := bugs[tuned][0]
+	control.Name, control.Equivalent = "control", "it is the same"
+	results = append(results, result{Mutant: "control", Key: keyOf(control), Trial: 1, Found: 1})
+	require.Equal(t, "tuned: 2 of 3 found, 67 %; in the median after 1.0 s of processor time\n"+
+		"held-out: 1 of 2 found, 50 %; in the median after 5.0 s of processor time\n", sharesOf(append(all, control), results))
+	require.Empty(t, sharesOf(nil, nil))
 }
 
 func TestResultsAreReadAgain(t *testing.T) {
@@ -249,9 +319,9 @@ func TestTheTable(t *testing.T) {
 	waiting := mutant.Mutant{Name: "waiting", Summary: "Later.", Source: "d #3", Hunt: bug.Hunt}
 	text := table([]mutant.Mutant{bug, unseen, waiting, control}, results)
 	require.Contains(t, text, "2 hunted, 1 found,\nand 1 not hunted yet")
-	require.Contains(t, text, "| waiting | Later. | d #3 | `simrun --mutant waiting ")
-	require.Contains(t, text, "| bug | a\\|b #1 | It breaks. | `f.go` | Ordered, Unique | `simrun --mutant bug --scenario calm --seeds 1-5000` | 4 of 4 | 2, 40 | 2.0 s | TestA and 2 more |")
-	require.Contains(t, text, "| unseen | Rare. | c #2 | no such fault; 500 seeds of `simrun --mutant unseen --scenario calm --seeds 1-5000` |")
+	require.Contains(t, text, "| waiting | "+half(waiting)+" | Later. | d #3 | `simrun --mutant waiting ")
+	require.Contains(t, text, "| bug | "+half(bug)+" | a\\|b #1 | It breaks. | `f.go` | Ordered, Unique | `simrun --mutant bug --scenario calm --seeds 1-5000` | 4 of 4 | 2, 40 | 2.0 s | TestA and 2 more |")
+	require.Contains(t, text, "| unseen | "+half(unseen)+" | Rare. | c #2 | no such fault; 500 seeds of `simrun --mutant unseen --scenario calm --seeds 1-5000` |")
 	require.Contains(t, text, "| control | Same. | it is the same | 100 | 0 |")
 	for _, line := range strings.Split(text, "\n") {
 		if strings.HasPrefix(line, "|---") {
@@ -269,17 +339,18 @@ func TestOnlyTheMutantsThatAreNamed(t *testing.T) {
 		}
 		return names
 	}
-	require.Equal(t, []string{"A01", "A03"}, names(options{only: "A03,A01"}))
+	require.Equal(t, []string{"A03", "A01", "A03-initial"}, names(options{only: "A03,A01,A0*"})[:3])
 	require.Greater(t, len(names(options{only: "cacher-*"})), 10)
 	require.Less(t, len(names(options{short: true})), len(names(options{})))
 	_, err := choose(options{only: "A99"})
 	require.ErrorIs(t, err, mutant.ErrUnknown)
 	_, err = choose(options{only: "A14", short: true})
-	require.ErrorContains(t, err, "found none with a budget")
+	require.ErrorContains(t, err, "leave none")
+	require.Len(t, names(options{}), len(names(options{half: tuned}))+len(names(options{half: heldOut})))
 }
 
 func TestBadUsageIsOneSentence(t *testing.T) {
-	for _, args := range [][]string{{"more"}, {"--seeds", "0"}, {"--only", "A99"}} {
+	for _, args := range [][]string{{"more"}, {"--seeds", "0"}, {"--only", "A99"}, {"--half", "both"}} {
 		var stderr bytes.Buffer
 		require.Equal(t, notHunted, run(context.Background(), args, &bytes.Buffer{}, &stderr))
 		require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
@@ -287,10 +358,10 @@ func TestBadUsageIsOneSentence(t *testing.T) {
 }
 
 func TestReleasedCodeIsFixedWhileBugsAreHuntedInIt(t *testing.T) {
-	require.Equal(t, "A01,fix-finding-1,fix-finding-2", switches("A01", "kubernetes"))
-	require.Equal(t, "fix-finding-1,fix-finding-2", switches("", "kubernetes"))
+	require.Equal(t, "A01,fix-finding-1,fix-etcd-client", switches("A01", "kubernetes"))
+	require.Equal(t, "fix-finding-1,fix-etcd-client", switches("", "kubernetes"))
 	require.Equal(t, "fix-finding-1", switches("fix-finding-1", "kubernetes"), "a fix alone, to measure its effect")
-	require.Equal(t, "cacher-A01,fix-finding-2", switches("cacher-A01", "cacher"))
+	require.Equal(t, "cacher-A01,fix-etcd-client", switches("cacher-A01", "cacher"))
 	for _, names := range fixes {
 		for _, name := range names {
 			m, err := mutant.Find(name)
@@ -298,4 +369,30 @@ func TestReleasedCodeIsFixedWhileBugsAreHuntedInIt(t *testing.T) {
 			require.NotEmpty(t, m.Equivalent)
 		}
 	}
+}
+
+func TestPlacesThatNoRunReachesAreNamed(t *testing.T) {
+	h := newHunter(t, failing(), failing())
+	h.options.probe = 3
+	several := bug
+	several.Name, several.More = "several", []mutant.Edit{{Anchor: "c", Replacement: "d"}, {Anchor: "e", Replacement: "e f"}}
+	path := filepath.Join(t.TempDir(), "counts")
+	probes, err := mutant.NewProbes(path, []mutant.Mutant{bug, several})
+	require.NoError(t, err)
+	h.probes = probes
+	ran := byte(0)
+	h.run = func(context.Context, string, scenario.Spec) (verdict, time.Duration, error) {
+		ran++
+		counts := make([]byte, 4*8)
+		counts[0], counts[8] = 5*ran, 1 // the edit of bug each time, the first of several in the first run
+		return verdict{}, 0, os.WriteFile(path, counts, 0o600)
+	}
+	unreached, err := h.probe(t.Context(), []mutant.Mutant{bug, several})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, ran, "runs that two mutants name are made once")
+	require.Equal(t, []string{"several, edit 2 of 3 is never reached"}, unreached)
+	text := h.stdout.(*bytes.Buffer).String()
+	require.Contains(t, text, "bug                      reached 15 times, in 3 of 3 runs of --scenario calm\n")
+	require.Contains(t, text, "several, edit 1 of 3     reached once, in 1 of 3 runs of --scenario calm\n")
+	require.Contains(t, text, "several, edit 2 of 3     reached 0 times: none of 3 runs")
 }

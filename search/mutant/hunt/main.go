@@ -7,7 +7,7 @@
 // bug cannot break. That is repeated for several ranges of seeds; each is a
 // trial. Controls, which are no bugs, must not fail at all.
 //
-//	go run ./search/mutant/hunt [--only A01,A03] [--trials 20] [--seeds 5000] [--time 10m]
+//	go run ./search/mutant/hunt [--only A03,A01] [--trials 20] [--seeds 5000] [--time 10m]
 //
 // Every trial is written to --results as it ends, and is not made again if it is
 // there: an interrupted hunt goes on where it was. With --table the results become a
@@ -15,8 +15,13 @@
 // that budget, and writes no table. With --shrink it makes failing runs smaller that
 // were found before. With --compare it hunts with each strategy of schedules, and the
 // table says which finds what. With --in, which can be given many times, it hunts in
-// other runs than those that a mutant names, to find out in which a bug shows sooner. With
-// --replays it records failures, and replays each in a process of its own.
+// other runs, such as own, those that the mutant names, to find out in which a bug shows
+// sooner: all flags of simrun that say what a run is are taken, by simrun itself. With --replays it
+// records failures, and replays each in a process of its own. With --probe it counts how
+// often runs without a bug reach the places of the edits.
+//
+// Every third mutant, by a hash of its name, is held out: nothing is tuned on it. What is
+// found is reported for both halves. With --half a hunt is of one of them.
 //
 // The exit code is 0 if every bug that is expected to be found was, and no control
 // failed; 1 if not; 2 if the hunt could not be made.
@@ -25,6 +30,8 @@
 //   - strategies.go, strategies_table.go, elsewhere.go: which strategy of schedules finds
 //     what, and in which runs
 //   - runner.go: runs in worker processes, and what a hunt looks at in a verdict
+//   - halves.go: what was found of the mutants that were tuned on, and of the others
+//   - probe.go: how often runs reach the edits
 //   - suite.go, suite_build.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
 //   - replays.go: failures that are recorded and replayed
@@ -51,7 +58,6 @@ import (
 	"github.com/watchsim/watchsim/search/parallel"
 	"github.com/watchsim/watchsim/search/selfbuild"
 	"github.com/watchsim/watchsim/search/swarm"
-	"github.com/watchsim/watchsim/sim/overlay"
 )
 
 // The exit codes.
@@ -79,6 +85,8 @@ type options struct {
 	shrink  bool
 	compare bool
 	replays int
+	probe   int
+	half    string
 	in      [][]string
 	results string
 	table   string
@@ -88,17 +96,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("hunt", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.only, "only", "", "hunt these `mutants` alone: names, separated by commas; a name that ends in * stands for all that begin so")
+	flags.StringVar(&o.only, "only", "", "hunt these `mutants` alone, in this order: names, separated by commas; a name that ends in * stands for all that begin so")
 	flags.IntVar(&o.trials, "trials", 1, "trials for each mutant, each with seeds of its own")
 	flags.IntVar(&o.seeds, "seeds", 5000, "seeds that a trial has at most")
 	flags.DurationVar(&o.time, "time", 10*time.Minute, "processor time that a trial has, and ends soon after")
 	flags.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "mutants that are hunted at a time")
-	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it")
+	flags.BoolVar(&o.short, "short", false, "hunt the mutants that have a budget, within it, in the runs that they name")
 	flags.BoolVar(&o.suites, "suites", false, "instead of hunting, run the tests of the edited packages with each edit")
 	flags.BoolVar(&o.shrink, "shrink", false, "instead of hunting, make one failing run of each mutant that was found smaller")
 	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
 	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
-	flags.Func("in", "hunt in runs with these `flags` of simrun instead of the mutant's, which own stands for; can be repeated", func(text string) error {
+	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit")
+	flags.StringVar(&o.half, "half", "", "hunt one `half` of the mutants alone: tuned or held-out")
+	flags.Func("in", "hunt in runs with these `flags` of simrun instead of those of the scenario any; own stands for the mutant's; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))
 		return nil
 	})
@@ -107,7 +117,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return notHunted
 	}
-	if flags.NArg() > 0 || o.trials < 0 || o.seeds < 1 || o.jobs < 1 || o.time <= 0 {
+	if !slices.Contains([]string{"", tuned, heldOut}, o.half) {
+		fmt.Fprintf(stderr, "hunt: --half: expected %s or %s, found %q\n", tuned, heldOut, o.half)
+		return notHunted
+	}
+	if flags.NArg() > 0 || o.probe < 0 || o.trials < 0 || o.seeds < 1 || o.jobs < 1 || o.time <= 0 {
 		fmt.Fprintf(stderr, "hunt: expected flags alone, trials of at least 0, and seeds, jobs and time above 0, found %q\n", args)
 		return notHunted
 	}
@@ -130,31 +144,39 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return allFound
 }
 
-// choose returns the mutants that the flags name.
+// choose returns the mutants that the flags name, in the order of --only.
 func choose(o options) ([]mutant.Mutant, error) {
 	all := mutant.All()
 	if o.only != "" {
-		words := strings.Split(o.only, ",")
-		for _, word := range words {
-			if !slices.ContainsFunc(all, func(m mutant.Mutant) bool { return named(m.Name, word) }) {
+		var chosen []mutant.Mutant
+		for word := range strings.SplitSeq(o.only, ",") {
+			known := false
+			for _, m := range all {
+				if !isNamed(m.Name, word) {
+					continue
+				}
+				known = true
+				if !slices.ContainsFunc(chosen, func(c mutant.Mutant) bool { return c.Name == m.Name }) {
+					chosen = append(chosen, m)
+				}
+			}
+			if !known {
 				_, err := mutant.Find(word)
 				return nil, fmt.Errorf("--only: %w", err)
 			}
 		}
-		all = slices.DeleteFunc(all, func(m mutant.Mutant) bool {
-			return !slices.ContainsFunc(words, func(word string) bool { return named(m.Name, word) })
-		})
+		all = chosen
 	}
-	if o.short {
-		all = slices.DeleteFunc(all, func(m mutant.Mutant) bool { return m.Budget == 0 })
-	}
+	all = slices.DeleteFunc(all, func(m mutant.Mutant) bool {
+		return o.short && m.Budget == 0 || o.half != "" && half(m) != o.half
+	})
 	if len(all) == 0 {
-		return nil, fmt.Errorf("expected mutants to hunt, found none with a budget among those that --only names")
+		return nil, errors.New("expected mutants to hunt, found none: --only, --half and --short (those with a budget) leave none")
 	}
-	return elsewhere(all, o.in)
+	return elsewhere(all, o), nil
 }
 
-func named(name, word string) bool {
+func isNamed(name, word string) bool {
 	prefix, isPrefix := strings.CutSuffix(word, "*")
 	return name == word || isPrefix && strings.HasPrefix(name, prefix)
 }
@@ -166,14 +188,9 @@ func checkEdits(chosen []mutant.Mutant) error {
 	if err != nil {
 		return err
 	}
-	dirs := map[string]string{}
+	modules := selfbuild.Modules(source)
 	for _, m := range chosen {
-		if dirs[m.Module] == "" {
-			if dirs[m.Module], err = overlay.ModuleDir(source, m.Module); err != nil {
-				return err
-			}
-		}
-		if err := m.Check(dirs[m.Module]); err != nil {
+		if err := mutant.Check(modules, m); err != nil {
 			return err
 		}
 	}
@@ -195,6 +212,8 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		err = h.shrinkAll(ctx, chosen)
 	case o.replays > 0:
 		return nil, h.replayAll(ctx, chosen)
+	case o.probe > 0:
+		return h.probeAll(ctx, chosen)
 	case o.comparing():
 		err = h.compare(ctx, chosen)
 	default:
@@ -204,10 +223,10 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		return nil, err
 	}
 	if o.table != "" {
-		text := table(mutant.All(), results.all)
+		text := table(elsewhere(mutant.All(), options{short: o.short}), results.all)
 		switch {
 		case o.shrink:
-			text = smallerTable(mutant.All(), results.all)
+			text = smallerTable(elsewhere(mutant.All(), o), results.all)
 		case o.comparing():
 			text = strategyTable(chosen, o.strategies(), results.all)
 		}
@@ -216,6 +235,7 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		}
 	}
 	if !o.suites && !o.shrink && !o.comparing() {
+		fmt.Fprint(stdout, sharesOf(chosen, results.all))
 		for _, m := range chosen {
 			if reason := judge(m, results.trials(m)); reason != "" {
 				lost = append(lost, reason)
@@ -240,7 +260,7 @@ func (h *hunter) withPool(hunt func() error) error {
 	limits.Workers = h.options.jobs
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
-	h.run = runsIn(pool)
+	h.run, h.spec = runsIn(pool), asked(binary)
 	return hunt()
 }
 
@@ -275,6 +295,7 @@ func (h *hunter) shrinkAll(ctx context.Context, chosen []mutant.Mutant) error {
 	if err != nil {
 		return err
 	}
+	h.spec = asked(binary)
 	for _, m := range chosen {
 		if err := h.shrink(ctx, binary, m); err != nil {
 			return err

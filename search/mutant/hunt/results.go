@@ -31,6 +31,11 @@ type result struct {
 	// Seeds is how many were run, with the one that failed.
 	Seeds        int `json:"seeds,omitempty"`
 	Inconclusive int `json:"inconclusive,omitempty"`
+	// Undecided are the seeds that were inconclusive.
+	Undecided []undecided `json:"undecided,omitempty"`
+	// NoEffect is true if nothing was found, and every run has the hash of its seed
+	// without the edit.
+	NoEffect bool `json:"no_effect,omitempty"`
 	// Found is the seed that failed with the bug and passes without it, 0 for none.
 	Found      uint64   `json:"found,omitempty"`
 	Guarantees []string `json:"guarantees,omitempty"`
@@ -53,6 +58,12 @@ type result struct {
 	Suite     string   `json:"suite,omitempty"`
 	Red       []string `json:"red,omitempty"`
 	RedAnyway []string `json:"red_anyway,omitempty"`
+}
+
+// undecided is a seed that was inconclusive.
+type undecided struct {
+	Seed   uint64 `json:"seed"`
+	Reason string `json:"reason"`
 }
 
 // results is the file, and what it holds.
@@ -101,7 +112,7 @@ func (r *results) add(added result) error {
 
 // keyOf tells one edit and the runs that it is looked for in from all others.
 func keyOf(m mutant.Mutant) string {
-	words := []string{m.Module, m.File, m.Anchor, m.Replacement, strings.Join(m.Hunt, " ")}
+	words := append(editWords(m), strings.Join(m.Hunt, " "))
 	return fmt.Sprintf("%08x", hash(append(words, m.Breaks...)...))
 }
 
@@ -144,6 +155,12 @@ func hash(words ...string) uint32 {
 	return h.Sum32()
 }
 
-func suiteKeyOf(m mutant.Mutant) string {
-	return fmt.Sprintf("%08x", hash(m.Module, m.File, m.Anchor, m.Replacement))
+func suiteKeyOf(m mutant.Mutant) string { return fmt.Sprintf("%08x", hash(editWords(m)...)) }
+
+// editWords are all that the edits of a mutant are made of.
+func editWords(m mutant.Mutant) (words []string) {
+	for _, p := range m.Patches() {
+		words = append(words, p.Module, p.File, p.Anchor, p.Replacement)
+	}
+	return words
 }

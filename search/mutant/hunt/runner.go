@@ -3,14 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/watchsim/watchsim/cluster/released"
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
@@ -27,13 +28,13 @@ type runner func(ctx context.Context, on string, spec scenario.Spec) (verdict, t
 // in it. An edit makes another run of a seed, in which they may show although the seed
 // passes without the edit. Finding 3 is rare, and fixing it would hide expired-retry.
 var fixes = map[string][]string{
-	"kubernetes": {"fix-finding-1", "fix-finding-2"},
-	"cacher":     {"fix-finding-2"},
+	"kubernetes": {"fix-finding-1", "fix-etcd-client"},
+	"cacher":     {"fix-etcd-client"},
 }
 
 // switches is what is on in a worker that runs a target: a mutant or none, and the fixes.
 func switches(on, target string) string {
-	if slices.Contains(fixes[target], on) {
+	if strings.HasPrefix(on, "fix-") {
 		return on
 	}
 	names := fixes[target]
@@ -61,32 +62,30 @@ func runsIn(pool *swarm.Pool) runner {
 	}
 }
 
-// defaultTarget is what is run for a mutant that every target has.
-const defaultTarget = "cacher"
-
-// specOf is a run that a mutant is looked for in, without a seed. Mutants name it by
-// flags of simrun, which the table shows; these are the ones that they use.
-func specOf(m mutant.Mutant) (scenario.Spec, error) {
-	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	name := flags.String("scenario", "minute", "")
-	faults := flags.String("faults", "", "")
-	if err := flags.Parse(m.Hunt); err != nil {
-		return scenario.Spec{}, fmt.Errorf("the flags of %s: expected --scenario and --faults, found %q: %w", m.Name, m.Hunt, err)
+// asked has simrun itself say what the runs are that a mutant is looked for in, without a
+// seed: every flag of simrun is taken, and means what it means there.
+func asked(binary string) func(ctx context.Context, m mutant.Mutant) (scenario.Spec, error) {
+	return func(ctx context.Context, m mutant.Mutant) (spec scenario.Spec, err error) {
+		flags := append([]string{"spec"}, m.Hunt...)
+		if m.Target != "" {
+			flags = append(flags, "--target", m.Target)
+		}
+		command := exec.CommandContext(ctx, binary, flags...)
+		var stderr strings.Builder
+		command.Stderr = &stderr
+		printed, err := command.Output()
+		if err != nil {
+			says := strings.TrimPrefix(strings.TrimSpace(stderr.String()), "simrun: ")
+			return spec, fmt.Errorf("the runs of %s, `%s`: %s", m.Name, strings.Join(m.Hunt, " "), cmp.Or(says, err.Error()))
+		}
+		if err := json.Unmarshal(printed, &spec); err != nil {
+			return spec, err
+		}
+		if _, isRelease := released.Find(spec.Target); isRelease {
+			return spec, fmt.Errorf("the runs of %s: expected a target that mutants are in, found the release %s", m.Name, spec.Target)
+		}
+		return spec, nil
 	}
-	spec, err := scenario.Named(*name)
-	if err != nil {
-		return spec, err
-	}
-	spec.Target = cmp.Or(m.Target, defaultTarget)
-	switch *faults {
-	case "":
-	case "every":
-		spec.Kinds, spec.Every = nil, true
-	default:
-		spec.Kinds, spec.Every = strings.Split(*faults, ","), true
-	}
-	return spec, spec.Validate()
 }
 
 // verdict is that of a run, as a hunt looks at it.

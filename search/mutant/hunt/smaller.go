@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/search/shrink"
 	"github.com/watchsim/watchsim/search/swarm"
@@ -62,7 +63,11 @@ func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) err
 	if found == nil || m.Equivalent != "" {
 		return nil
 	}
-	s, err := shrunk(ctx, binary, m, *found)
+	spec, err := h.spec(ctx, m)
+	if err != nil {
+		return err
+	}
+	s, err := shrunk(ctx, binary, m, spec, *found)
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted; what had ended is in " + h.options.results)
@@ -84,13 +89,9 @@ func (h *hunter) shrink(ctx context.Context, binary string, m mutant.Mutant) err
 }
 
 // shrunk makes one failing run smaller and replays what is left.
-func shrunk(ctx context.Context, binary string, m mutant.Mutant, found result) (smaller, error) {
+func shrunk(ctx context.Context, binary string, m mutant.Mutant, spec scenario.Spec, found result) (smaller, error) {
 	s := smaller{Seed: found.Found, Guarantee: found.Guarantees[0]}
-	spec, err := specOf(m)
-	if err != nil {
-		return s, err
-	}
-	spec.Seed = found.Found
+	spec = spec.WithSeed(found.Found)
 	limits := swarm.DefaultLimits()
 	limits.Workers = shrinkWorkers
 	on := environment(m.Name, spec.Target)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/sim/overlay"
 )
 
 const (
@@ -38,6 +39,10 @@ func (h *hunter) suites(ctx context.Context, chosen []mutant.Mutant) error {
 	missing := map[string][]mutant.Mutant{}
 	for _, m := range chosen {
 		if len(suitesOf(h.results.all, m)) > 0 {
+			continue
+		}
+		if slices.ContainsFunc(m.Patches(), func(p overlay.Patch) bool { return p.Module != m.Module }) {
+			fmt.Fprintf(h.stdout, "%-24s edits several modules, whose tests run apart: left out\n", m.Name)
 			continue
 		}
 		pkg := path.Join(m.Module, path.Dir(m.File))

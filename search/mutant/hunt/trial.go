@@ -22,6 +22,8 @@ const trialSeeds = 1_000_000
 type hunter struct {
 	options options
 	run     runner
+	spec    func(ctx context.Context, m mutant.Mutant) (scenario.Spec, error)
+	probes  mutant.Probes
 	by      strategy // the zero value is what simrun does
 
 	mu      sync.Mutex // guards what follows
@@ -75,54 +77,73 @@ func (h *hunter) note(m mutant.Mutant, r result) error {
 // trial runs seeds until one of them shows the bug.
 func (h *hunter) trial(ctx context.Context, m mutant.Mutant, number, seeds int) (result, error) {
 	r := result{Mutant: m.Name, Key: keyOf(m), Trial: number, Strategy: h.by.name, Hunt: strings.Join(m.Hunt, " "), First: uint64(number-1)*trialSeeds + 1}
-	spec, err := specOf(m)
+	spec, err := h.spec(ctx, m)
 	if err != nil {
 		return r, err
 	}
 	began := time.Now()
-	spec.Seed = r.First
+	spec = spec.WithSeed(r.First)
 	steps, used, err := h.by.measure(ctx, h.run, spec)
 	if err != nil {
 		return r, fmt.Errorf("hunting %s: %w", m.Name, err)
 	}
+	var hashes []string
 	for r.Found == 0 && r.Seeds < seeds && used < h.options.time {
-		spec.Seed = r.First + uint64(r.Seeds)
-		spent, err := h.seed(ctx, m, h.by.steer(spec, steps), &r)
+		spec = spec.WithSeed(r.First + uint64(r.Seeds))
+		hash, spent, err := h.seed(ctx, m, h.by.steer(spec, steps), &r)
 		if err != nil {
 			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
 		}
-		used += spent
+		used, hashes = used+spent, append(hashes, hash)
 	}
 	r.Seconds, r.Wall, r.Budget = used.Seconds(), time.Since(began).Seconds(), seeds
 	if r.Found == 0 {
 		r.Budget = r.Seeds // fewer, if the time ran out first
+		spec = spec.WithSeed(r.First)
+		if r.NoEffect, err = h.noEffect(ctx, spec, steps, hashes); err != nil {
+			return r, fmt.Errorf("hunting %s: %w", m.Name, err)
+		}
 	}
 	return r, nil
 }
 
-// seed runs one seed of a trial and notes what came of it. It returns the processor
-// time that was used.
-func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, r *result) (time.Duration, error) {
+// noEffect reports whether the runs of some seeds, from that of a spec on, have the hashes
+// that they have without the edit. Nearly every edit shows in the first of them.
+func (h *hunter) noEffect(ctx context.Context, spec scenario.Spec, steps uint64, hashes []string) (bool, error) {
+	for _, with := range hashes {
+		without, _, err := h.run(ctx, "", h.by.steer(spec, steps))
+		if err != nil || with == "" || with != without.Hash {
+			return false, err
+		}
+		spec = spec.WithSeed(spec.Seed + 1)
+	}
+	return len(hashes) > 0, nil
+}
+
+// seed runs one seed of a trial and notes what came of it. It returns the hash of the run and
+// the processor time that was used.
+func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, r *result) (hash string, used time.Duration, err error) {
 	v, used, err := h.run(ctx, m.Name, spec)
 	if err != nil {
-		return used, err
+		return "", used, err
 	}
 	r.Seeds++
 	switch {
 	case v.Outcome == linearizability.Passed:
-		return used, nil
+		return v.Hash, used, nil
 	case v.tooSlow() || v.Outcome != linearizability.Failed && !v.neverEnds():
 		r.Inconclusive++
-		return used, nil
+		r.Undecided = append(r.Undecided, undecided{spec.Seed, v.witness()})
+		return v.Hash, used, nil
 	case !canBreak(m, v):
 		r.Unconfirmed = append(r.Unconfirmed, spec.Seed)
-		return used, nil
+		return v.Hash, used, nil
 	}
 	passes, spent, err := h.passesWithout(ctx, spec)
 	used += spent
 	switch {
 	case err != nil:
-		return used, err
+		return v.Hash, used, err
 	case !passes:
 		r.Unconfirmed = append(r.Unconfirmed, spec.Seed)
 	default:
@@ -131,7 +152,7 @@ func (h *hunter) seed(ctx context.Context, m mutant.Mutant, spec scenario.Spec, 
 			r.Witness = v.witness()
 		}
 	}
-	return used, nil
+	return v.Hash, used, nil
 }
 
 // canBreak reports whether a failure can be the mutant's.
@@ -163,13 +184,43 @@ func (r result) text() string {
 	} else {
 		words = append(words, fmt.Sprintf("nothing in %d seeds", r.Seeds))
 	}
+	if r.NoEffect {
+		words = append(words, noEffect)
+	}
 	if r.Inconclusive > 0 {
-		words = append(words, fmt.Sprintf("%d inconclusive", r.Inconclusive))
+		words = append(words, fmt.Sprintf("%d inconclusive%s", r.Inconclusive, undecidedText(r.Undecided)))
 	}
 	if len(r.Unconfirmed) > 0 {
 		words = append(words, fmt.Sprintf("%d fail for another reason", len(r.Unconfirmed)))
 	}
 	return strings.Join(append(words, fmt.Sprintf("%.0f s of processor time, %.0f s on the clock", r.Seconds, r.Wall)), "; ")
+}
+
+// noEffect is what is said of an edit that no run of a trial noticed.
+const noEffect = "the edit never took effect: every run has the hash of its seed without it"
+
+// maxNamed is how many seeds are named that are inconclusive for one reason.
+const maxNamed = 5
+
+// undecidedText names seeds that are inconclusive, by their reasons.
+func undecidedText(all []undecided) string {
+	var reasons []string
+	seeds := map[string][]string{}
+	for _, u := range all {
+		if seeds[u.Reason] == nil {
+			reasons = append(reasons, u.Reason)
+		}
+		seeds[u.Reason] = append(seeds[u.Reason], fmt.Sprint(u.Seed))
+	}
+	var b strings.Builder
+	for _, reason := range reasons {
+		named, more := seeds[reason], ""
+		if len(named) > maxNamed {
+			named, more = named[:maxNamed], fmt.Sprintf(" and %d more", len(named)-maxNamed)
+		}
+		fmt.Fprintf(&b, ", %s%s: %s", strings.Join(named, " "), more, reason)
+	}
+	return b.String()
 }
 
 func ordinal(n int) string {

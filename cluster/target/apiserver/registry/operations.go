@@ -43,7 +43,7 @@ func (h *Handler) Do(ctx context.Context, op *model.Operation, token string) (ne
 		err = h.doSingle(ctx, op)
 	}
 	if err != nil {
-		op.Err, op.Message = translate.CodeOf(err), err.Error()
+		op.Err, op.Message, op.Answer = translate.CodeOf(err), err.Error(), translate.AnswerOf(err)
 	}
 	return next
 }
@@ -69,24 +69,22 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 	key := translate.KeyOf(scope)
 	pod := &corev1.Pod{}
 	var err error
+	interpret := storeerr.InterpretGetError
 	switch op.Kind {
 	case model.Create:
-		err = h.create(ctx, op, key, pod)
-		err = storeerr.InterpretCreateError(err, translate.PodResource, scope.Name)
+		err, interpret = h.create(ctx, op, key, pod), storeerr.InterpretCreateError
 	case model.Update:
-		err = h.update(ctx, op, key, pod)
-		err = storeerr.InterpretUpdateError(err, translate.PodResource, scope.Name)
+		err, interpret = h.update(ctx, op, key, pod), storeerr.InterpretUpdateError
 	case model.Delete:
-		err = h.delete(ctx, op, key, pod)
-		err = storeerr.InterpretDeleteError(err, translate.PodResource, scope.Name)
+		err, interpret = h.delete(ctx, op, key, pod), storeerr.InterpretDeleteError
 	case model.Get:
 		err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod)
-		err = storeerr.InterpretGetError(err, translate.PodResource, scope.Name)
 	default:
 		err = apierrors.NewBadRequest(fmt.Sprintf("there is no operation %q", op.Kind))
 	}
 	if err != nil {
-		return err
+		op.ErrRV = translate.RevisionOf(err)
+		return interpret(err, translate.PodResource, scope.Name)
 	}
 	object := translate.ObjectOf(pod)
 	op.ResultRV = object.RV

@@ -19,7 +19,7 @@ import (
 func (h *Handler) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	w, err := h.watch(translate.OfClient(ctx), stream)
 	if err != nil {
-		stream.Err, stream.Message = translate.CodeOf(err), err.Error()
+		stream.Err, stream.Message, stream.Answer = translate.CodeOf(err), err.Error(), translate.AnswerOf(err)
 		return nil
 	}
 	return w

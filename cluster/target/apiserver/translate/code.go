@@ -1,10 +1,15 @@
 package translate
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"syscall"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/storage"
@@ -38,6 +43,39 @@ func CodeOf(err error) model.Code {
 	default:
 		return model.Unknown
 	}
+}
+
+// AnswerOf says what the server answered with an error whose code is Unknown. Errors of
+// etcd, and the ends of contexts, keep their types on their way through the storage, but
+// for those in events of watches: an API server makes a status of them there, and only
+// their text is left.
+func AnswerOf(err error) model.Answer {
+	if CodeOf(err) != model.Unknown {
+		return ""
+	}
+	var ofEtcd rpctypes.EtcdError
+	var ofConnection interface{ GRPCStatus() *status.Status }
+	var answered apierrors.APIStatus
+	says := func(texts ...string) bool {
+		return errors.As(err, &answered) && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), says(context.DeadlineExceeded.Error()):
+		return model.TimedOut
+	case errors.As(err, &ofEtcd), errors.As(err, &ofConnection), errors.Is(err, context.Canceled),
+		says("etcdserver: ", "rpc error: ", context.Canceled.Error()):
+		return model.StoreError
+	}
+	return model.InternalError
+}
+
+// RevisionOf returns the revision that an error of the storage names, RVUnset if none.
+func RevisionOf(err error) int64 {
+	var of *storage.StorageError
+	if errors.As(err, &of) && of.ResourceVersion > 0 {
+		return of.ResourceVersion
+	}
+	return model.RVUnset
 }
 
 // ErrorOf returns the error that client-go makes of a response with that code, so that

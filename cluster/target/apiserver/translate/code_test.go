@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -63,6 +65,46 @@ func TestCodeOf(t *testing.T) {
 		"status without code": {apierrors.FromObject(&metav1.Status{Message: "?"}), model.Unknown},
 	} {
 		require.Equal(t, row.want, CodeOf(row.err), name)
+	}
+}
+
+func TestAnswerOf(t *testing.T) {
+	failed := errors.New("unable to encode next field: the key and key prefix do not match")
+	for name, row := range map[string]struct {
+		err  error
+		want model.Answer
+	}{
+		"success":                    {nil, ""},
+		"what a client may get":      {storeerr.InterpretGetError(storage.NewKeyNotFoundError("k", 1), PodResource, "a"), ""},
+		"429":                        {apierrors.NewTooManyRequests("etcdserver: request timed out", 1), ""},
+		"no status at all":           {failed, model.InternalError},
+		"a status":                   {apierrors.NewInternalError(failed), model.InternalError},
+		"unreadable":                 {storeerr.InterpretGetError(storage.NewInternalError(failed), PodResource, "a"), model.InternalError},
+		"corrupt":                    {storeerr.InterpretListError(storage.NewCorruptObjError("k", failed), PodResource), model.InternalError},
+		"no leader":                  {rpctypes.ErrNoLeader, model.StoreError},
+		"no leader, wrapped":         {fmt.Errorf("list: %w", rpctypes.ErrNoLeader), model.StoreError},
+		"no leader, as an event":     {apierrors.FromObject(StatusOf(rpctypes.ErrNoLeader)), model.StoreError},
+		"no connection, as an event": {apierrors.FromObject(&metav1.Status{Message: "rpc error: code = Canceled desc = grpc: the client connection is closing", Reason: metav1.StatusReasonInternalError}), model.StoreError},
+		"no connection":              {status.Error(codes.Unavailable, "error reading from server: EOF"), model.StoreError},
+		"deadline, as an event":      {apierrors.FromObject(StatusOf(context.DeadlineExceeded)), model.TimedOut},
+		"cut off, as an event":       {apierrors.FromObject(StatusOf(context.Canceled)), model.StoreError},
+		"cut off":                    {context.Canceled, model.StoreError},
+		"deadline":                   {context.DeadlineExceeded, model.TimedOut},
+		"timeout":                    {apierrors.NewTimeoutError("late", 1), model.TimedOut},
+		"server timeout":             {apierrors.NewServerTimeout(PodResource, "get", 1), model.TimedOut},
+	} {
+		require.Equal(t, row.want, AnswerOf(row.err), name)
+	}
+}
+
+func TestRevisionOf(t *testing.T) {
+	for err, want := range map[error]int64{
+		nil:                                 model.RVUnset,
+		errors.New("failed"):                model.RVUnset,
+		storage.NewKeyNotFoundError("k", 0): model.RVUnset,
+		storage.NewKeyNotFoundError("k", 7): 7,
+	} {
+		require.Equal(t, want, RevisionOf(err), "%v", err)
 	}
 }
 

@@ -21,12 +21,13 @@ func EventOf(event watch.Event, mutator int) model.Event {
 	converted := model.Event{Type: model.EventType(event.Type)}
 	if event.Type == watch.Error {
 		err := apierrors.FromObject(event.Object)
-		converted.Err, converted.Message = CodeOf(err), err.Error()
+		converted.Err, converted.Message, converted.Answer = CodeOf(err), err.Error(), AnswerOf(err)
 		return converted
 	}
 	pod, err := podIn(event.Object)
 	if err != nil {
 		converted.Type, converted.Err, converted.Message = model.Error, model.Unknown, err.Error()
+		converted.Answer = model.InternalError
 		return converted
 	}
 	converted.RV = ParseRV(pod.ResourceVersion)

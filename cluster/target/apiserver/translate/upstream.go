@@ -160,6 +160,7 @@ func (w *upstreamWatch) Stop() {
 func (w *upstreamWatch) run() {
 	defer close(w.events)
 	defer w.Stop()
+	breaks := w.breakage.done
 	for {
 		select {
 		case event, ok := <-w.inner.ResultChan():
@@ -170,7 +171,10 @@ func (w *upstreamWatch) run() {
 			if !w.send(event) {
 				return
 			}
-		case <-w.breakage.done:
+			if event.Type == watch.Error {
+				breaks = nil // it ends anyway
+			}
+		case <-breaks:
 			if status := statusOfEnd(w.breakage.how); status != nil {
 				w.send(watch.Event{Type: watch.Error, Object: status})
 			} else {

@@ -1,0 +1,127 @@
+package linearizability
+
+import (
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// answerBound is how long a request may take while nothing is wrong: ten times over the
+// network, on which a message takes 200 ms at most. A request has about that many: a
+// connection is made, the API server asks etcd, a member its leader, and that the others.
+// It is below the 3 s for which an API server waits before it gives up.
+const answerBound = 2 * time.Second
+
+// reachBound is for how long a server waits for an RV that it has not reached: 3 s in
+// Kubernetes' cacher (blockTimeout).
+const reachBound = 3 * time.Second
+
+// judgeAnswered judges Answered: while nothing is wrong, each request is answered in
+// time, and neither fails nor is turned away, and a watch whose first event is there
+// already gets it in time.
+//
+// A request that names an RV which etcd may not have reached when it was called may wait
+// for it, and be refused as too large.
+func judgeAnswered(f *facts, out *findings) {
+	for i := range f.history.Operations {
+		op := &f.history.Operations[i]
+		f.judgeAnswer(about(op), request{op.Call, op.Return, op.RV, op.Err, op.Answer}, out)
+	}
+	for _, w := range f.walks {
+		s := w.stream
+		f.judgeAnswer(onStream(s), request{s.Call, s.Return, s.RV, s.Err, s.Answer}, out)
+		w.judgeFirstEvent(out)
+		w.judgeErrorEvents(out)
+	}
+}
+
+// judgeErrorEvents judges the ERROR events that say that the server failed.
+func (w *walk) judgeErrorEvents(out *findings) {
+	for i := range w.stream.Events {
+		event := &w.stream.Events[i]
+		if event.Answer == "" || !w.facts.calm.during(event.Time-w.facts.config.AnswerBound.Nanoseconds(), event.Time) {
+			continue
+		}
+		witness := onStream(w.stream)
+		witness.Events = []*model.Event{event}
+		out.violate(Answered, answeredFailure, witness)
+	}
+}
+
+// request is what operations and the opening of watches have in common.
+type request struct {
+	call, returned, rv int64
+	err                model.Code
+	answer             model.Answer
+}
+
+// failed reports whether the server turned the request away or failed. Where no answer
+// came, the client may have given up, or used a connection that a fault had ended before.
+func (r request) failed() bool {
+	switch r.err {
+	case model.Unknown:
+		return r.answer != ""
+	case model.Unavailable, model.TooMany:
+		return true
+	}
+	return false
+}
+
+func (f *facts) judgeAnswer(witness Witness, r request, out *findings) {
+	reached, _ := f.bounds.atLeast(r.call)
+	mayWait := r.rv > reached
+	bound := f.config.AnswerBound.Nanoseconds()
+	if mayWait {
+		bound += reachBound.Nanoseconds()
+	}
+	answered := r.returned
+	if answered == model.Pending {
+		answered = f.history.End
+	}
+	// What was answered late disturbs nothing that it had to be answered before.
+	if !f.calm.during(r.call, min(answered, r.call+bound)) {
+		return
+	}
+	out.judged.Answered++
+	if !mayWait {
+		out.took(Answered, answered-r.call, bound)
+	}
+	witness = witness.got(answered - r.call).want(bound)
+	switch {
+	case answered-r.call > bound && r.returned == model.Pending:
+		out.violate(Answered, notAnswered, witness)
+	case answered-r.call > bound:
+		out.violate(Answered, answeredLate, witness)
+	case r.failed() || r.err == model.TooLarge && !mayWait:
+		out.violate(Answered, answeredFailure, witness)
+	}
+}
+
+// judgeFirstEvent judges a stream that a client read at once. What had been written when
+// the watch was called is its first event, or the bookmark that ends the initial events.
+func (w *walk) judgeFirstEvent(out *findings) {
+	s, f := w.stream, w.facts
+	if s.Err != model.OK || s.Return == model.Pending || s.Consumer != fastConsumer {
+		return
+	}
+	reached, _ := f.bounds.atLeast(s.Call)
+	if !asksForEnd(s) && (hasBlock(s) || w.selection.count(s.RV, reached) == 0) || s.RV > reached {
+		return
+	}
+	due := s.Return + f.config.AnswerBound.Nanoseconds()
+	came := f.history.End
+	switch {
+	case len(s.Events) > 0:
+		came = s.Events[0].Time
+	case s.Closed != model.Pending:
+		return // why it ended is for Closed
+	}
+	if !f.calm.during(s.Call, min(came, due)) {
+		return
+	}
+	out.judged.Answered++
+	out.took(Answered, came-s.Return, due-s.Return)
+	if came > due {
+		out.violate(Answered, firstEventLate, onStream(s).got(came-s.Return).want(due-s.Return))
+	}
+}

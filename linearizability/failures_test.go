@@ -1,0 +1,117 @@
+package linearizability_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// failing is the fault that keeps a server from decoding what is stored.
+func failing(begin, end int64, processes ...string) model.Fault {
+	return model.Fault{Name: "decode-failure", Begin: begin * second, End: end * second, Processes: processes}
+}
+
+func TestInternalErrors(t *testing.T) {
+	broken := guarantees{linearizability.InternalError}
+	read := func(h *model.History) {
+		h.Operations = []model.Operation{{ID: 1, Client: "r", Server: "s1", Kind: model.List, Call: 20 * second, Return: 21 * second, Remaining: -1,
+			Err: model.Unknown, Answer: model.InternalError, Message: "unable to encode next field: the key and key prefix do not match"}}
+	}
+	refused := func(h *model.History) {
+		h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "c9", Server: "s1", RV: 12, Call: 20 * second, Return: 21 * second, Closed: 21 * second,
+			Err: model.Unknown, Answer: model.InternalError, Message: "no decoder"})
+	}
+	event := func(h *model.History) {
+		s := &h.Streams[0]
+		s.Events = append(s.Events, model.Event{Stream: s.ID, Time: 20 * second, Type: model.Error, Err: model.Unknown, Answer: model.InternalError, Message: "no decoder"})
+		s.Closed, s.Reason = 21*second, model.ClosedByError
+	}
+	for _, row := range []struct {
+		name   string
+		happen func(*model.History)
+		faults []model.Fault
+		broken guarantees
+	}{
+		{"nothing", func(*model.History) {}, nil, nil},
+		{"no answer at all", func(h *model.History) { read(h); h.Operations[0].Answer = "" }, nil, nil},
+		{"etcd's own error", func(h *model.History) { read(h); h.Operations[0].Answer = model.StoreError }, nil, nil},
+		{"a read while the server cannot decode", read, []model.Fault{failing(19, 22, "s1")}, nil},
+		{"a read that was called before it could again", read, []model.Fault{failing(15, 20, "s1")}, nil},
+		{"a read that could not at its end", read, []model.Fault{failing(21, 22, "s1")}, nil},
+		{"a fault that may have acted on any server", read, []model.Fault{failing(19, 22)}, nil},
+		{"a refused watch while the server cannot decode", refused, []model.Fault{failing(19, 22, "s1")}, nil},
+		{"an event of a stream that began before", event, []model.Fault{failing(10, 12, "s1")}, nil},
+
+		{"a read", read, nil, broken},
+		{"a read behind a partition", read, []model.Fault{{Name: "partition", Begin: 19 * second, End: 22 * second, Processes: []string{"s1", "etcd-0"}}}, broken},
+		{"a read of another server", read, []model.Fault{failing(19, 22, "s2")}, broken},
+		{"a read after the fault", read, []model.Fault{failing(15, 19, "s1")}, broken},
+		{"a read before the fault", read, []model.Fault{failing(22, 25, "s1")}, broken},
+		{"a refused watch", refused, nil, broken},
+		{"an event", event, nil, broken},
+		{"an event before the fault", event, []model.Fault{failing(21, 22, "s1")}, broken},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := quietHistory(model.Stream{RV: 15, Consumer: "fast"}, 40)
+			h.Faults, h.Healed = row.faults, 30*second
+			row.happen(h)
+			judge(t, h, row.broken)
+		})
+	}
+}
+
+func TestTheReportQuotesTheServer(t *testing.T) {
+	h := quietHistory(model.Stream{RV: 15}, 40)
+	h.Operations = []model.Operation{{ID: 1, Client: "r", Server: "s1", Kind: model.Get, Scope: model.Scope{Namespace: "a", Name: "x"}, Call: 2 * second, Return: 3 * second,
+		Err: model.Unknown, Answer: model.InternalError, Message: "no decoder"}}
+	verdict := judge(t, h, guarantees{linearizability.InternalError})
+	require.Equal(t, "r's get of a/x (operation 1) was answered with an internal error: no decoder", verdict.Violations[0].Sentence())
+}
+
+func TestErrorsNameARevision(t *testing.T) {
+	// a/y is there from RV 4 on, and no longer at RV 12; etcd ends at 20.
+	for _, row := range []struct {
+		name   string
+		asked  int64
+		named  int64
+		change func(*model.History)
+		broken guarantees
+	}{
+		{"nobody looked", 0, 0, nil, nil},
+		{"where it was gone", 0, 12, nil, nil},
+		{"before it was there", 0, 3, nil, nil},
+		{"exactly what was asked for", 13, 13, nil, nil},
+		{"etcd's store names none", model.RVUnset, model.RVUnset, nil, nil},
+		{"etcd's store answers for a cache that is being filled", 0, model.RVUnset,
+			func(h *model.History) { h.Windows[0].Filling, h.Windows[1].Filling = 0, 0 }, nil},
+		{"or has just been", 0, model.RVUnset, func(h *model.History) { h.Windows[0].Time, h.Windows[1].Time = 6*second, 7*second }, nil},
+		{"or is about to be", 0, model.RVUnset, func(h *model.History) {
+			h.Windows = append(h.Windows, model.CacheWindow{Time: 15 * second, Server: "s1"})
+		}, nil},
+
+		{"none", 0, model.RVUnset, nil, guarantees{linearizability.ErrorRV}},
+		{"none, and another cache is being filled", 0, model.RVUnset, func(h *model.History) {
+			h.Windows = append(h.Windows, model.CacheWindow{Time: 10 * second, Server: "s2"}, model.CacheWindow{Time: 17 * second, Server: "s1"})
+		}, guarantees{linearizability.ErrorRV}},
+		{"where it was stored", 0, 4, nil, guarantees{linearizability.ErrorRV}},
+		{"where it was stored for the last time", 0, 11, nil, guarantees{linearizability.ErrorRV}},
+		{"older than what was asked for", 13, 12, nil, guarantees{linearizability.ErrorRV}},
+		{"older than a write that had returned", model.RVUnset, 14, func(h *model.History) { h.Operations = append(h.Operations, wrote(9*second)) },
+			guarantees{linearizability.ErrorRV}},
+		{"beyond etcd", 0, 21, nil, guarantees{linearizability.ErrorRV}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := quietHistory(model.Stream{RV: 15}, 40)
+			h.Operations = []model.Operation{{ID: 7, Client: "r", Server: "s1", Kind: model.Get, Scope: model.Scope{Namespace: "a", Name: "y"},
+				Call: 10 * second, Return: 11 * second, RV: row.asked, Err: model.NotFound, ErrRV: row.named}}
+			h.Windows = []model.CacheWindow{{Time: second, Server: "s1", Filling: 1, Since: 1, Newest: 1}, {Time: 9 * second, Server: "s1", Filling: 1, Since: 1, Newest: 14}}
+			if row.change != nil {
+				row.change(h)
+			}
+			judge(t, h, row.broken)
+		})
+	}
+}

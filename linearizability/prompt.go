@@ -1,0 +1,68 @@
+package linearizability
+
+import "github.com/watchsim/watchsim/model"
+
+// judgePrompt judges Prompt: while nothing is wrong and no consumer of the server is in
+// the way, the event of an acknowledged write reaches in time each client that reads at
+// once. Behind other events, each is due when the one before it has come.
+func judgePrompt(f *facts, out *findings) {
+	acknowledged := make(map[int64]*model.Operation, len(f.claims.writes))
+	for _, w := range f.claims.writes {
+		if w.acknowledged {
+			acknowledged[w.rv] = w.op
+		}
+	}
+	idlers := f.newIdlers()
+	for _, w := range f.walks {
+		s := w.stream
+		if s.Err != model.OK || s.Return == model.Pending || s.Consumer != fastConsumer || w.partial {
+			continue
+		}
+		came := make(map[int64]*model.Event, len(s.Events))
+		for i := range s.Events {
+			if event := &s.Events[i]; event.IsData() {
+				came[event.RV] = event
+			}
+		}
+		before := s.Return
+		for i := range w.owed {
+			event, op := came[w.owed[i].RV], acknowledged[w.owed[i].RV]
+			if op != nil && op.Call >= s.Return && (idlers[s.Server] == nil || idlers[s.Server].open(op.Return) == 0) {
+				w.judgeDelay(&w.owed[i], op, event, max(before, op.Return), out)
+			}
+			if event != nil {
+				before = event.Time
+			}
+		}
+	}
+}
+
+// judgeDelay judges the event of a write that was due from a time on, nil if it never
+// came.
+func (w *walk) judgeDelay(owed *model.Transition, op *model.Operation, event *model.Event, since int64, out *findings) {
+	s, f := w.stream, w.facts
+	due := since + f.config.AnswerBound.Nanoseconds()
+	closed := s.Closed
+	if closed == model.Pending {
+		closed = f.history.End
+	}
+	if event != nil {
+		closed = event.Time
+	}
+	if event == nil && closed <= due || !f.calm.during(op.Call, min(closed, due)) {
+		return
+	}
+	out.judged.Prompt++
+	out.took(Prompt, max(0, closed-since), due-since)
+	if closed <= due {
+		return
+	}
+	witness := onStream(s, owed.RV).owing(owed).want(due - since)
+	witness.Since, witness.Time = since, due
+	if event != nil {
+		witness.Events = []*model.Event{event}
+		out.violate(Prompt, deliveredLate, witness.got(event.Time-since))
+		return
+	}
+	out.violate(Prompt, notDelivered, witness)
+}

@@ -1,0 +1,65 @@
+package linearizability_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+func TestEventsArePrompt(t *testing.T) {
+	reader := model.Stream{RV: 12, Consumer: "fast"}
+	changed := func(change func(*model.Stream)) model.Stream {
+		stream := reader
+		change(&stream)
+		return stream
+	}
+	// The write is acknowledged at 20 s, and its event comes a while later.
+	at := func(after time.Duration) []model.Event {
+		e := event(model.Modified, 15)
+		e.Time = 20*second + int64(after)
+		return []model.Event{e}
+	}
+	behind := func(first, then time.Duration) []model.Event {
+		events := append(at(first), at(then)...)
+		events[0].Type, events[0].RV, events[0].Object = model.Deleted, 12, objectAt(12)
+		return events
+	}
+	none := func(*model.History) {}
+	for _, row := range []struct {
+		name   string
+		stream model.Stream
+		events []model.Event
+		change func(*model.History)
+		judged int
+		broken guarantees
+	}{
+		{"at once", reader, at(0), none, 1, nil},
+		{"before the writer knew", reader, at(-time.Millisecond), none, 1, nil},
+		{"at the last moment", reader, at(2 * time.Second), none, 1, nil},
+		{"behind another", changed(func(s *model.Stream) { s.RV = 9 }), behind(time.Second, 3*time.Second), none, 1, nil},
+		{"not due yet as the run ends", reader, nil, func(h *model.History) { h.End = 21 * second }, 0, nil},
+		{"not due yet as the stream ends", changed(func(s *model.Stream) { s.Closed, s.Reason = 21*second, model.ClosedByClient }), nil, none, 0, nil},
+		{"part of the stream's start", reader, at(9 * time.Second), func(h *model.History) { h.Streams[0].Return = 28 * second; h.Streams[0].Call = 28 * second }, 0, nil},
+		{"a client that does not read at once", changed(func(s *model.Stream) { s.Consumer = "slow" }), at(9 * time.Second), none, 0, nil},
+		{"while something is wrong", reader, at(9 * time.Second), func(h *model.History) {
+			h.Faults = []model.Fault{{Name: "latency", Begin: 15 * second, End: 16 * second}}
+		}, 0, nil},
+		{"while the writer does not know", reader, at(9 * time.Second), func(h *model.History) { h.Operations[0].Err, h.Operations[0].ResultRV = model.Unknown, 0 }, 0, nil},
+
+		{"late", reader, at(2*time.Second + 1), none, 1, guarantees{linearizability.Prompt}},
+		{"late behind another", changed(func(s *model.Stream) { s.RV = 9 }), behind(time.Second, 3*time.Second+1), none, 1, guarantees{linearizability.Prompt}},
+		{"never, and the client left", changed(func(s *model.Stream) { s.Closed, s.Reason = 30*second, model.ClosedByClient }), nil, none, 1, guarantees{linearizability.Prompt}},
+		{"never", reader, nil, none, 1, guarantees{linearizability.Prompt, linearizability.Delivered}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := quietHistory(row.stream, 40, row.events...)
+			h.Operations, h.Steady = []model.Operation{wrote(20 * second)}, true
+			row.change(h)
+			require.Equal(t, row.judged, judge(t, h, row.broken).Counts.Prompt)
+		})
+	}
+}

@@ -1,0 +1,235 @@
+package mutant
+
+// storageMutants are bugs of the etcd3 store and of what the cache passes on to it, most of
+// them from the track record of upstream's own storage correctness suite. Those of the store
+// name no target: both caches stand on it.
+//
+// Two more of that record are in the release itself: a NotFound of 0.37 carries no
+// resourceVersion (#138724, #142591).
+var storageMutants = []Mutant{
+	{
+		Name:        "k8s-35415",
+		Summary:     "An update takes the cache's copy of the object for what is stored: its errors, its preconditions and that it changes nothing.",
+		Source:      "kubernetes/kubernetes #35415, in 1.5",
+		Module:      apiserver,
+		File:        etcd3Store,
+		Anchor:      staleUpdatePrecondition,
+		Replacement: staleUpdatePrecondition[:len(staleUpdatePrecondition)-2] + "|| true {\n",
+		More: []Edit{
+			{Anchor: staleUpdateError, Replacement: staleUpdateError[:len(staleUpdateError)-2] + "|| true {\n"},
+			{Anchor: staleUpdateEqual, Replacement: "			if !origStateIsCurrent && false {\n				origState, err = getCurrentState()\n"},
+		},
+		Hunt: in("minute"),
+	},
+	{
+		Name:        "k8s-35415-shared",
+		Summary:     "An update works on the object that the cache holds instead of a copy of it.",
+		Source:      "kubernetes/kubernetes #35415, in 1.5",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        delegatorFile,
+		Anchor:      "		currObj := elem.(*store.Element).Object.DeepCopyObject()\n		return c.storage.GuaranteedUpdate(",
+		Replacement: "		currObj := elem.(*store.Element).Object\n		return c.storage.GuaranteedUpdate(",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-43152",
+		Summary:     "An update that fails on the cache's old copy of the object is not tried on what is stored.",
+		Source:      "kubernetes/kubernetes #43152, fixed in 1.7",
+		Module:      apiserver,
+		File:        etcd3Store,
+		Anchor:      staleUpdateError,
+		Replacement: staleUpdateError[:len(staleUpdateError)-2] + "|| true {\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-48394",
+		Summary:     "An update that changes nothing of the cache's old copy is answered with it, and nothing is written.",
+		Source:      "kubernetes/kubernetes #48394, fixed in 1.8",
+		Module:      apiserver,
+		File:        etcd3Store,
+		Anchor:      staleUpdateEqual,
+		Replacement: "			if !origStateIsCurrent && false {\n				origState, err = getCurrentState()\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:    "k8s-54780",
+		Summary: "An update that changes nothing of the cache's old copy is answered with what is stored, and lost.",
+		Source:  "kubernetes/kubernetes #54780, fixed in 1.9",
+		Module:  apiserver,
+		File:    etcd3Store,
+		Anchor: `				if !bytes.Equal(data, origState.data) {
+					// original data changed, restart loop
+					continue
+				}
+`,
+		Replacement: "",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-113380",
+		Summary:     "The answer to a deletion has the resourceVersion of the last update instead of that of the deletion.",
+		Source:      "kubernetes/kubernetes #113380, fixed in 1.26",
+		Module:      apiserver,
+		File:        etcd3Store,
+		Anchor:      "			err = s.decoder.Decode(origState.data, out, txnResp.Revision)\n",
+		Replacement: "			err = s.decoder.Decode(origState.data, out, origState.rev)\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-77619",
+		Summary:     "A deletion that the cache's old copy of the object does not allow is not tried on what is stored.",
+		Source:      "kubernetes/kubernetes #77619, fixed in 1.15",
+		Module:      apiserver,
+		File:        etcd3Store,
+		Anchor:      "		if err := validateDeletion(ctx, origState.obj); err != nil {\n			if origStateIsCurrent {\n",
+		Replacement: "		if err := validateDeletion(ctx, origState.obj); err != nil {\n			if origStateIsCurrent || true {\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-82303",
+		Summary:     "A precondition of an update that the cache's old copy does not meet is a conflict, whatever is stored.",
+		Source:      "kubernetes/kubernetes #82303, fixed in 1.17",
+		Module:      apiserver,
+		File:        etcd3Store,
+		Anchor:      staleUpdatePrecondition,
+		Replacement: staleUpdatePrecondition[:len(staleUpdatePrecondition)-2] + "|| true {\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-89828-precondition",
+		Summary:     "A precondition of a deletion that the cache's old copy does not meet is a conflict, whatever is stored.",
+		Source:      "kubernetes/kubernetes #89828, fixed in 1.19",
+		Module:      apiserver,
+		File:        etcd3Store,
+		Anchor:      "			if err := preconditions.Check(key, origState.obj); err != nil {\n				if origStateIsCurrent {\n",
+		Replacement: "			if err := preconditions.Check(key, origState.obj); err != nil {\n				if origStateIsCurrent || true {\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-89828-deleted",
+		Summary:     "The deletion of an object that somebody else has just deleted succeeds.",
+		Source:      "kubernetes/kubernetes #89828, fixed in 1.19",
+		Module:      apiserver,
+		File:        etcd3Store,
+		Anchor:      "			origState, err = s.getState(ctx, txnResp.KV, key, v, false, expectTransformOrDecodeError)\n",
+		Replacement: "			origState, err = s.getState(ctx, txnResp.KV, key, v, true, expectTransformOrDecodeError)\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-89828-shared",
+		Summary:     "A deletion clears the resourceVersion of the object that the cache holds instead of that of a copy.",
+		Source:      "kubernetes/kubernetes #89828, fixed in 1.19",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        delegatorFile,
+		Anchor:      "		currObj := elem.(*store.Element).Object.DeepCopyObject()\n		return c.storage.Delete(",
+		Replacement: "		currObj := elem.(*store.Element).Object\n		return c.storage.Delete(",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-stale-get",
+		Summary:     "A get of the newest state is served from the cache, however old that is.",
+		Source:      "kubernetes/kubernetes, the reproduction stale-get of its storage correctness suite",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        delegatorFile,
+		Anchor:      "	if opts.ResourceVersion == \"\" {\n		// If resourceVersion is not specified, serve it from underlying\n",
+		Replacement: "	if opts.ResourceVersion == \"\" && !c.cacher.Ready() {\n		// If resourceVersion is not specified, serve it from underlying\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-stale-list",
+		Summary:     "A list of the newest state is served from the cache, however old that is.",
+		Source:      "kubernetes/kubernetes, the reproduction stale-list of its storage correctness suite",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watchCacheFile,
+		Anchor:      "		if opts.ResourceVersion == \"\" {\n			return w.waitAndListConsistent(",
+		Replacement: "		if opts.ResourceVersion == \"\" && listRV > 0 {\n			return w.waitAndListConsistent(",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:        "k8s-123676",
+		Summary:     "A list of any state asks etcd how far that is, and waits until the cache is as far.",
+		Source:      "kubernetes/kubernetes #123676, fixed in 1.30",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watchCacheFile,
+		Anchor:      "		if opts.ResourceVersion == \"\" {\n			return w.waitAndListConsistent(",
+		Replacement: "		if listRV == 0 {\n			return w.waitAndListConsistent(",
+		Hunt:        in("minute"),
+		Unseen:      "by design: a list newer than was asked for breaks no promise, but that it fails while etcd cannot be reached",
+	},
+	{
+		Name:    "k8s-125584",
+		Summary: "A list of one namespace has the objects of those whose names begin with its name.",
+		Source:  "kubernetes/kubernetes #125584, fixed in 1.31",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    cacherFile,
+		Anchor: `	preparedKey, err := c.prepareKey(key, opts.Recursive)
+	if err != nil {
+		return err
+	}
+`,
+		Replacement: `	preparedKey, err := c.prepareKey(key, opts.Recursive)
+	if err != nil {
+		return err
+	}
+	if opts.Recursive && len(preparedKey) > len(c.resourcePrefix)+1 {
+		preparedKey = strings.TrimRight(preparedKey, "/")
+	}
+`,
+		Hunt: in("minute"),
+	},
+	{
+		Name:        "k8s-64147",
+		Summary:     "A list that selects an object by its name, of which there is none, has no resourceVersion.",
+		Source:      "kubernetes/kubernetes #64147, fixed in 1.11",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watchCacheFile,
+		Anchor:      "	return listResp{ResourceVersion: readResourceVersion}, \"\", nil\n",
+		Replacement: "	return listResp{}, \"\", nil\n",
+		Hunt:        in("minute"),
+	},
+	{
+		Name:    "k8s-60507",
+		Summary: "Objects that the cache has from its list, and not from its watch, have no labels and fields, so that no selector finds them.",
+		Source:  "kubernetes/kubernetes #60507, fixed by #60715 in 1.10",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    watchCacheFile,
+		Anchor: `		toReplace = append(toReplace, &store.Element{
+			Key:    key,
+			Object: object,
+			Labels: objLabels,
+			Fields: objFields,
+		})
+`,
+		Replacement: `		_, _ = objLabels, objFields
+		toReplace = append(toReplace, &store.Element{
+			Key:    key,
+			Object: object,
+		})
+`,
+		Hunt: in("reinit"),
+	},
+}
+
+// What the store does where the cache's copy of an object may be old.
+const (
+	staleUpdatePrecondition = `		if err := preconditions.Check(preparedKey, origState.obj); err != nil {
+			// If our data is already up to date, return the error
+			if origStateIsCurrent {
+`
+	staleUpdateError = `		ret, ttl, err := s.updateState(origState, tryUpdate)
+		if err != nil {
+			// If our data is already up to date, return the error
+			if origStateIsCurrent {
+`
+	staleUpdateEqual = `			if !origStateIsCurrent {
+				origState, err = getCurrentState()
+`
+)
