@@ -93,8 +93,7 @@ func (w *walk) oldestAsked() int64 {
 		return 0
 	}
 	if w.stream.RV == model.RVUnset {
-		rv, _ := w.facts.bounds.atLeast(w.stream.Call)
-		return rv
+		return w.facts.bounds.reached(w.stream.Call)
 	}
 	return w.stream.RV
 }
@@ -144,8 +143,10 @@ func (w *walk) judgeBlockFreshness() {
 		return
 	}
 	witness := onStream(w.stream, w.start, oldest).got(w.start).want(oldest)
-	if _, before := w.facts.bounds.atLeast(w.stream.Call); w.stream.RV == model.RVUnset {
+	if acknowledged, before := w.facts.bounds.atLeast(w.stream.Call); w.stream.RV == model.RVUnset && acknowledged >= oldest {
 		witness.Operations = []*model.Operation{before}
+	} else if last, ok := w.facts.bounds.shown.before(w.stream.Call); w.stream.RV == model.RVUnset && ok {
+		witness.Operations, witness.Evidence, witness.Other = nil, last.event, last.stream
 	}
 	w.violate(Initial, oldBlock, witness)
 }
@@ -168,5 +169,25 @@ func (w *walk) judgeMarkMissing() {
 	}
 	if w.judged() {
 		w.violate(InitialEnd, markMissing, onStream(w.stream))
+	}
+}
+
+// judgeMarkOverdue judges InitialEnd for a stream on which nothing but ADDED came,
+// and no mark. The block was taken before its first event came, so what was written
+// after that is not in it, and comes after the mark. The specification of a stream
+// does not go so far.
+func (w *walk) judgeMarkOverdue(out *findings) {
+	if !asksForEnd(w.stream) || w.broken() {
+		return
+	}
+	for i := range w.stream.Events {
+		event := &w.stream.Events[i]
+		if event.Type != model.Added {
+			return
+		}
+		if w.facts.bounds.notBefore(event.RV) > w.stream.Events[0].Time {
+			out.violate(InitialEnd, markMissing, w.at(i, event.RV))
+			return
+		}
 	}
 }

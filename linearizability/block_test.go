@@ -54,6 +54,16 @@ func TestMarkedInitialBlock(t *testing.T) {
 	}
 }
 
+// TestTheMarkThatNeverComes has a third object, which was written before the first
+// event of the block came, or after it.
+func TestTheMarkThatNeverComes(t *testing.T) {
+	for called, broken := range map[int64]guarantees{1003: nil, 1004: nil, 1005: {linearizability.InitialEnd}} {
+		h := closedStream(model.Stream{InitialEvents: true, Bookmarks: true}, event(model.Added, 4), event(model.Added, 7), event(model.Added, 9))
+		h.Operations = []model.Operation{{ID: 1, Client: "c2", Kind: model.Create, Object: objectAt(9), Call: called, Return: 2000, ResultRV: 9}}
+		judge(t, h, broken)
+	}
+}
+
 func TestUnmarkedInitialBlock(t *testing.T) {
 	any, unset := model.Stream{RV: 0, Bookmarks: true}, model.Stream{RV: model.RVUnset}
 	x, y, z := event(model.Added, 7), event(model.Added, 4), event(model.Added, 9)

@@ -17,12 +17,17 @@ type write struct {
 
 // bounds says what etcd's revision can have been at a simulated time. A history
 // holds no commit times, but a write took effect after it was called and, if it
-// was acknowledged, before it returned.
+// was acknowledged, before it returned; and what anybody was shown had been
+// committed by then, whether or not the outcome of the write is known.
 type bounds struct {
 	returns  []moment // by time ascending; rv is the highest up to there
 	calls    []moment // by time ascending; rv is the lowest from there on
 	commits  []moment // by rv ascending; time is the latest call up to there
 	revision int64
+	// shown are the events and reads that brought a higher RV than any before them.
+	shown staircase
+	// own are the answers to each client that had no two operations at a time.
+	own map[string][]moment
 }
 
 type moment struct {
@@ -31,8 +36,8 @@ type moment struct {
 	op   *model.Operation
 }
 
-func newBounds(writes []write, revision int64) bounds {
-	b := bounds{revision: revision}
+func newBounds(writes []write, history *model.History) bounds {
+	b := bounds{revision: history.Truth.Revision}
 	for _, w := range writes {
 		if w.acknowledged {
 			b.returns = append(b.returns, moment{time: w.op.Return, rv: w.rv, op: w.op})
@@ -57,7 +62,24 @@ func newBounds(writes []write, revision int64) bounds {
 			b.calls[i].rv, b.calls[i].op = b.calls[i+1].rv, b.calls[i+1].op
 		}
 	}
+	b.own = b.ownAnswers(writes, history)
+	b.shown = b.sightings(history)
 	return b
+}
+
+// atLeastFor returns what atLeast does for the call of an operation, and counts the
+// operations of the same client that returned at that very instant, where the client
+// has no two at a time: its own are one after the other.
+func (b bounds) atLeastFor(op *model.Operation) (int64, *model.Operation) {
+	rv, before := b.atLeast(op.Call)
+	own := b.own[op.Client]
+	i, _ := slices.BinarySearchFunc(own, op.Call, func(m moment, time int64) int { return cmp.Compare(m.time, time) })
+	for ; i < len(own) && own[i].time == op.Call; i++ {
+		if own[i].rv > rv && precedes(own[i].op, op) {
+			rv, before = own[i].rv, own[i].op
+		}
+	}
+	return rv, before
 }
 
 // atLeast returns the highest RV that had been acknowledged before time, and the

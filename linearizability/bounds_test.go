@@ -16,7 +16,7 @@ func TestBoundsOfTheRevision(t *testing.T) {
 		{op: quick, rv: 7, acknowledged: true},
 		{op: at(40, model.Pending), rv: 12}, // called before the next, committed after it
 		{op: at(50, 60), rv: 9, acknowledged: true},
-	}, 20)
+	}, &model.History{Truth: model.Truth{Revision: 20}})
 
 	for time, want := range map[int64]int64{0: 0, 30: 0, 31: 7, 60: 7, 61: 9, 100: 9, 101: 9} {
 		got, op := b.atLeast(time)
@@ -28,5 +28,5 @@ func TestBoundsOfTheRevision(t *testing.T) {
 	}
 	_, op := b.atLeast(101)
 	require.EqualValues(t, 50, op.Call, "the witness is the write with that RV, not the last to return")
-	require.EqualValues(t, 20, newBounds(nil, 20).atMost(0))
+	require.EqualValues(t, 20, newBounds(nil, &model.History{Truth: model.Truth{Revision: 20}}).atMost(0))
 }

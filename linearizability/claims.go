@@ -48,9 +48,10 @@ const (
 	mayDelete                  // as deletes, or nothing
 )
 
-// claimWrites finds the change that each write made. Contents are unique, so a
-// create or update is found by its value, whether or not its outcome is known. A
-// deletion has no content: see deletions.go.
+// claimWrites finds the change that each write made, but for deletions whose RV the
+// server did not tell. Contents are unique, so a create or update is found by its
+// value, whether or not its outcome is known. A deletion has no content: see
+// deletions.go.
 //
 // Changes that no recorded operation made, such as objects that were there
 // before the clients came, are taken as given.
@@ -72,20 +73,35 @@ func claimWrites(history *model.History, store *model.Store, most int) claims {
 		case model.Get:
 			r.observe(op)
 		case model.Delete:
-			r.deletions = append(r.deletions, op)
+			if op.Lost() || op.Err != model.OK || op.ResultRV == 0 {
+				r.deletions = append(r.deletions, op)
+			} else {
+				all.claimDeletionByRV(r, op)
+			}
 		default:
 			all.claimWrite(r, op)
 		}
 	}
+	return all
+}
+
+// complete claims what is left, given what etcd's revision can have been at a time.
+// A change has taken effect once anybody has been shown its RV or a later one,
+// whether or not the outcome of the write is known.
+func (all *claims) complete(b bounds) {
 	for _, r := range all.registers {
-		all.claimDeletions(r)
+		all.claimDeletions(r, b)
 		for version := range r.versions {
 			if !r.claimed[version] && r.versions[version].Object != nil {
 				r.given(version)
 			}
 		}
+		for _, c := range r.calls {
+			if c.effect == makesVersion {
+				c.end = min(c.end, b.shownAt(r.versions[c.version].RV))
+			}
+		}
 	}
-	return all
 }
 
 func newRegister(versions []model.Version) *register {

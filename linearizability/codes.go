@@ -46,6 +46,7 @@ var (
 	superseded     = &Code{"superseded", "{op} returned {rv}, which had been superseded at {rv2}", ""}
 	notFound       = &Code{"not-found", "{op} found nothing, but the object written at {rv} was stored from RV {want} on", ""}
 	staleRead      = &Code{"stale-read", "{op} is at {rv}, but {op2} had returned {rv2} before", ""}
+	unseenRead     = &Code{"behind-what-was-shown", "{op} is at {rv}, but {seen} before", ""}
 	stalePage      = &Code{"stale-page", "{op} goes on after an expired continuation at {rv}, but {op2} had returned {rv2} before", ""}
 	olderThanAsked = &Code{"older-than-asked", "{op} is at {rv}, older than the RV {want} asked for", ""}
 	notExact       = &Code{"not-exact", "{op} is at {rv} instead of RV {want}", ""}
@@ -54,6 +55,7 @@ var (
 	pagesDiffer    = &Code{"pages-differ", "{op} is at {rv2}, but the pages before it are at {rv}", ""}
 	pageTooLong    = &Code{"page-too-long", "{op} returned {got item} and a continue token, with a limit of {want}", ""}
 	wrongRemaining = &Code{"wrong-remaining-count", "{op} says that {got item} remain, but {want} do", ""}
+	surplusToken   = &Code{"surplus-continue-token", "{op} returned a continue token, but nothing remains", ""}
 	noToken        = &Code{"no-continue-token", "{op} says that {got item} remain, but gave no continue token", ""}
 )
 
@@ -81,14 +83,14 @@ var (
 	wrongBlock      = &Code{"wrong-initial-events", "{client} received initial events that are not the state at RV {want}: {differences}", ""}
 	oldBlock        = &Code{"old-initial-events", "{client} received initial events at RV {got}, older than it asked for", "[{op} had returned RV {want} before]"}
 	futureBlock     = &Code{"future-initial-events", "{client} received initial events of {rv}, which etcd had not reached", "{event} was the last of them, when etcd was at revision {want} at most"}
-	blockUnfinished = &Code{"initial-events-unfinished", "{client} had not received all initial events when the run ended at {time}", ""}
+	blockUnfinished = &Code{"initial-events-unfinished", "{client} had not received all initial events by {time}, when the stream or the run ended", ""}
 )
 
 // The events of a watch.
 var (
 	missingEvent   = &Code{"missing-event", "{client} {missed}", "{event} came at {eventtime}"}
 	promisedEvent  = &Code{"promised-event-missing", "{client} never received {owed}", "a bookmark beyond it did come"}
-	undelivered    = &Code{"undelivered", "{client} never received {owed}[ and {more event} after it]", "the run ended at {time}"}
+	undelivered    = &Code{"undelivered", "{client} never received {owed}[ and {more event} after it]", "the stream lasted until {time}"}
 	futureEvent    = &Code{"future-event", "{client} received {event} before etcd had reached that revision", "it came at {eventtime}, when etcd was at revision {want} at most"}
 	withoutRV      = &Code{"without-rv", "{client} received {event}, from which no client can resume", ""}
 	unknownType    = &Code{"unknown-type", "{client} received {event}, which is of an unknown type", ""}
@@ -99,6 +101,7 @@ var (
 	outOfOrder     = &Code{"out-of-order", "{client} received {event} after RV {want}", ""}
 	wrongObject    = &Code{"wrong-object", "{client} received {event} instead of {owed}", ""}
 	wrongType      = &Code{"wrong-type", "{client} received {event} instead of {owed}", ""}
+	wrongDeletion  = &Code{"deleted-at-another-rv", "{client} received {event}, at another RV than that of the deletion, {owed}", ""}
 	wrongContent   = &Code{"wrong-content", "{client} received {event} with the wrong content: {differences}", ""}
 	neverMatched   = &Code{"never-matched", "{client} received {event}, but the object matched neither before that change nor after it", ""}
 	noSuchChange   = &Code{"no-such-change", "{client} received {event}, but etcd committed no such change to that object", ""}
@@ -145,10 +148,11 @@ var (
 
 // After faults have healed, and what a server keeps.
 var (
-	informerDiffers = &Code{"informer-differs", "{client}'s store does not hold the last state: {differences}", "the informer on {server}, for {scope}, was at RV {got} when the run ended at {time}"}
-	notRefreshed    = &Code{"not-refreshed", "{client} received nothing at or above {rv} by {time}", "it asked for bookmarks, and etcd was at that revision at {since}[; the last to come was {evidence}]"}
-	lateEvent       = &Code{"late-event", "{client} received {event} {took} after the write had been acknowledged", "that was at {since}, and {allowed} was allowed[; {other} then had a {consumer} consumer]"}
-	notShared       = &Code{"not-shared", "{server} held {got etcd watch} for {watches}", "that was at {time}, when {want} was allowed"}
-	notReleased     = &Code{"not-released", "{server} still held {leftovers} {phase}", "that was at {time}"}
-	mutated         = &Code{"mutated", "{holder} as the consumer of {mutator} had mutated it", ""}
+	informerDiffers   = &Code{"informer-differs", "{client}'s store does not hold the last state: {differences}", "the informer on {server}, for {scope}, was at RV {got} when the run ended at {time}"}
+	informerElsewhere = &Code{"informer-at-another-rv", "{client} says that it has reached RV {got}, but its store is the state at RV {want}", "the informer on {server}, for {scope}; the run ended at {time}"}
+	notRefreshed      = &Code{"not-refreshed", "{client} received nothing at or above {rv} by {time}", "it asked for bookmarks, and etcd was at that revision at {since}[; the last to come was {evidence}]"}
+	lateEvent         = &Code{"late-event", "{client} received {event} {took} after the write had been acknowledged", "that was at {since}, and {allowed} was allowed[; {other} then had a {consumer} consumer]"}
+	notShared         = &Code{"not-shared", "{server} held {got etcd watch} for {watches}", "that was at {time}, when {want} was allowed"}
+	notReleased       = &Code{"not-released", "{server} still held {leftovers} {phase}", "that was at {time}"}
+	mutated           = &Code{"mutated", "{holder} as the consumer of {mutator} had mutated it", ""}
 )

@@ -140,6 +140,6 @@ var clientDamages = []damage{
 			return nil
 		}
 		listAt(h, p.op, p.rv)
-		return guarantees{linearizability.Monotonic}
+		return guarantees{linearizability.MostRecent}
 	}},
 }

@@ -8,16 +8,17 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// claimDeletions finds the version each delete of an object made. The RV of a
-// deletion tells, where the server gave it. Of the other deletes, those
-// acknowledged must each have made one of the deletions that are left, and what
-// remains is the work of deletes of unknown outcome.
+// claimDeletions finds the version each delete of an object made, where the server
+// did not tell its RV. Deletes that were acknowledged must each have made one of
+// the deletions that are left, and what remains is the work of deletes of unknown
+// outcome. A deletion that no delete can have made, by the times of their calls and
+// answers, is taken as given.
 //
 // Those may take effect at any time after their call. If several can explain a
 // deletion, the one called first can, and the others are taken to have had no
 // effect. Which of the rest made which deletion is left to the search; without
 // narrowing them down, it would grow exponentially with their number.
-func (all *claims) claimDeletions(r *register) {
+func (all *claims) claimDeletions(r *register, b bounds) {
 	var acknowledged, lost, refused []*model.Operation
 	for _, op := range r.deletions {
 		switch {
@@ -26,13 +27,11 @@ func (all *claims) claimDeletions(r *register) {
 		case op.Err != model.OK:
 			refused = append(refused, op)
 			r.observe(op)
-		case op.ResultRV != 0:
-			all.claimDeletionByRV(r, op)
 		default:
 			acknowledged = append(acknowledged, op)
 		}
 	}
-	left := r.unclaimedDeletions()
+	left := r.unclaimedDeletions(b)
 	for _, op := range acknowledged {
 		r.add(&call{op: op, begin: op.Call, end: op.Return, effect: deletes})
 	}
@@ -95,19 +94,26 @@ func (all *claims) claimDeletionByRV(r *register, op *model.Operation) {
 	all.violate(Linearizable, noSuchDeletion, about(op, op.ResultRV))
 }
 
-func (r *register) unclaimedDeletions() []int {
+// unclaimedDeletions returns the versions that some delete may have made, and takes
+// the other deletions as given.
+func (r *register) unclaimedDeletions(b bounds) []int {
 	var left []int
 	for version := range r.versions {
-		if !r.claimed[version] && r.versions[version].Object == nil {
+		if r.claimed[version] || r.versions[version].Object != nil {
+			continue
+		}
+		rv := r.versions[version].RV
+		if slices.ContainsFunc(r.deletions, func(op *model.Operation) bool { return b.mayHaveMade(op, rv) }) {
 			left = append(left, version)
+		} else {
+			r.given(version)
 		}
 	}
 	return left
 }
 
 // reportDeletions reports that there were more deletions than deletes that can
-// have made them. Where nobody ever tried to delete the object, that is taken as
-// given: something outside the history did.
+// have made them.
 func (all *claims) reportDeletions(last int64, possible, refused []*model.Operation) {
 	switch {
 	case len(possible) > 0:

@@ -30,6 +30,9 @@ type stair struct {
 	time, rv int64
 	walk     *walk
 	event    *model.Event // what brought the RV, nil for a refused stream
+	// stream and op are who had asked for it, where there is no walk.
+	stream *model.Stream
+	op     *model.Operation
 }
 
 // staircase is in order of time and of RV.
@@ -98,8 +101,8 @@ func gatherEvidence(f *facts) map[string]*evidence {
 }
 
 // mayBypassCache reports whether a stream may be served from etcd: some caches
-// pass on watches that name no resourceVersion.
-func mayBypassCache(s *model.Stream) bool { return s.RV == model.RVUnset }
+// pass on watches that name no resourceVersion, unless they ask for initial events.
+func mayBypassCache(s *model.Stream) bool { return s.RV == model.RVUnset && !s.InitialEvents }
 
 // newestRV returns the RV of the newest change that a stream brought after its
 // start, 0 if it brought none.
@@ -132,7 +135,7 @@ func (e *evidence) collect(above func(*walk) int64) staircase {
 		highest := above(w)
 		for i := range w.stream.Events {
 			event := &w.stream.Events[i]
-			if event.IsData() && event.RV > highest && event.RV <= e.facts.history.Truth.Revision {
+			if event.Type != model.Error && event.RV > highest && event.RV <= e.facts.bounds.atMost(event.Time) {
 				highest = event.RV
 				stairs = append(stairs, stair{time: event.Time, rv: event.RV, walk: w, event: event})
 			}

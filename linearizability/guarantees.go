@@ -40,7 +40,7 @@ var (
 // What one client is guaranteed, across its streams and reads.
 var (
 	Resumable = &Guarantee{"Resumable", "the streams of a client that resumes at the last resourceVersion it has seen, or lists again after 410 Gone, make one stream: nothing is lost, repeated or taken back"}
-	Monotonic = &Guarantee{"Monotonic", "a client never sees the state of one server go back in time, nor that of the store where it asks for the newest"}
+	Monotonic = &Guarantee{"Monotonic", "a client never sees the state of one server go back in time"}
 )
 
 // What lists and gets guarantee.

@@ -61,8 +61,10 @@ func (f *facts) judgeListFreshness(op *model.Operation, out *findings) {
 	witness.Want = op.RV
 	switch freshnessOf(op) {
 	case mostRecent:
-		if rv, before := f.bounds.atLeast(op.Call); op.ResultRV < rv {
+		if rv, before := f.bounds.atLeastFor(op); op.ResultRV < rv {
 			out.violate(MostRecent, staleRead, about(op, op.ResultRV, rv).after(before))
+		} else {
+			f.judgeUnseen(MostRecent, op, op.ResultRV, out)
 		}
 	case notOlderThan:
 		if op.ResultRV < op.RV {

@@ -55,7 +55,7 @@ func TestLists(t *testing.T) {
 	}{
 		{"most recent", listed(unset, 12, 7, 9), nil},
 		{"most recent, newer than any write returned", listed(unset, 13, 7, 9), nil},
-		{"called when the write returned", listed(model.Operation{RV: model.RVUnset, Call: 400, Return: 410}, 11, 7, 4, 9), nil},
+		{"called when another client's write returned", listed(model.Operation{RV: model.RVUnset, Call: 400, Return: 410}, 11, 7, 4, 9), nil},
 		{"any", listed(model.Operation{RV: 0}, 4, 2, 4), nil},
 		{"any, with a limit ignored", listed(model.Operation{RV: 0, Limit: 1}, 4, 2, 4), nil},
 		{"not older than", listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 10, 7, 4, 9), nil},
@@ -70,6 +70,7 @@ func TestLists(t *testing.T) {
 		{"failed", model.Operation{Kind: model.List, Call: 1, Return: 2, Err: model.Unavailable}, nil},
 
 		{"older than a write returned", listed(unset, 11, 7, 4, 9), recent},
+		{"called when the client's own write returned", by("c2", listed(model.Operation{RV: model.RVUnset, Call: 400, Return: 410}, 11, 7, 4, 9)), recent},
 		{"older than asked", listed(model.Operation{RV: 11, Match: model.MatchNotOlderThan}, 10, 7, 4, 9), guarantees{linearizability.NotOlderThan}},
 		{"newer than exactly asked", listed(model.Operation{RV: 9, Match: model.MatchExact}, 10, 7, 4, 9), guarantees{linearizability.Exact}},
 		{"newer than asked the legacy way", listed(model.Operation{RV: 9, Limit: 5}, 10, 7, 4, 9), guarantees{linearizability.Exact}},
@@ -132,6 +133,7 @@ func TestPages(t *testing.T) {
 		{"the last page ends too early", []model.Operation{page(1, 0, 2, true, 10, 7), page(2, 1, -1, false, 10, 4)}, paged},
 		{"counts one too many", chain(func(ops []model.Operation) { ops[0].Remaining = 3 }), paged},
 		{"counts one too few", chain(func(ops []model.Operation) { ops[1].Remaining = 0 }), paged},
+		{"a token with nothing left", chain(func(ops []model.Operation) { ops[2].HasMore = true }), paged},
 		{"counts a rest but gives no token", chain(func(ops []model.Operation) { ops[2].Remaining = 1 }), paged},
 		{"more than the limit", []model.Operation{page(1, 0, 1, true, 10, 7, 4)}, paged},
 		{"a token without a limit", chain(func(ops []model.Operation) { ops[0].Limit = 0 }), paged},
@@ -167,6 +169,8 @@ func TestGetsThatNameAnRV(t *testing.T) {
 	older, any := guarantees{linearizability.NotOlderThan}, guarantees{linearizability.Any}
 	altered := get(0, model.OK, 4)
 	altered.Objects[0].Value = "other"
+	future := get(0, model.OK, 15)
+	future.Scope.Name = "x"
 	// a/y is written at RV 4 and deleted at RV 12, which had happened by 400.
 	for _, row := range []struct {
 		name   string
@@ -181,6 +185,7 @@ func TestGetsThatNameAnRV(t *testing.T) {
 		{"not yet there", get(3, model.NotFound, 0), nil},
 
 		{"superseded", get(12, model.OK, 4), older},
+		{"from the future", future, any},
 		{"another content", altered, any},
 		{"another object", get(0, model.OK, 5), any},
 	} {

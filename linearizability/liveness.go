@@ -21,21 +21,30 @@ func quietSince(history *model.History) int64 {
 	return quiet
 }
 
-// quietLongEnough reports whether what began at the given time has had the
+// quietLongEnough reports whether what lasted from one time to another has had the
 // delivery bound to see the last change.
-func (f *facts) quietLongEnough(began int64) bool {
-	return f.history.End-max(f.quiet, began) >= f.config.DeliveryBound.Nanoseconds()
+func (f *facts) quietLongEnough(began, ended int64) bool {
+	return ended-max(f.quiet, began) >= f.config.DeliveryBound.Nanoseconds()
 }
 
-// judged reports whether the stream must have everything by the end of the run:
-// it was open and somebody read from it.
+// judged reports whether the stream must have had everything by its end: that of the
+// run, or until its client canceled it, as long as somebody read from it.
 func (w *walk) judged() bool {
 	s := w.stream
-	return s.Err == model.OK && s.Return != model.Pending && s.Closed == model.Pending &&
-		s.Consumer != slowConsumer && s.Consumer != stalledConsumer && w.facts.quietLongEnough(s.Return)
+	canceled := s.Closed != model.Pending && s.Reason == model.ClosedByClient && !endsInError(s)
+	return s.Err == model.OK && s.Return != model.Pending && (s.Closed == model.Pending || canceled) &&
+		s.Consumer != slowConsumer && s.Consumer != stalledConsumer && w.facts.quietLongEnough(s.Return, w.ended())
 }
 
-// judgeDelivered judges Delivered for a stream that was open at the end. What a
+// ended returns when the stream ended: at the end of the run if it was open then.
+func (w *walk) ended() int64 {
+	if w.stream.Closed != model.Pending {
+		return w.stream.Closed
+	}
+	return w.facts.history.End
+}
+
+// judgeDelivered judges Delivered for a stream that lasted long enough. What a
 // later event has already shown to be missing is a gap, not a delay.
 func (w *walk) judgeDelivered() {
 	if !w.judged() {
@@ -44,7 +53,7 @@ func (w *walk) judgeDelivered() {
 	w.found.judged.Delivered++
 	if w.partial {
 		witness := onStream(w.stream)
-		witness.Time = w.facts.history.End
+		witness.Time = w.ended()
 		w.violate(Delivered, blockUnfinished, witness)
 		return
 	}
@@ -58,14 +67,14 @@ func (w *walk) judgeDelivered() {
 	}
 	if count > 0 {
 		witness := onStream(w.stream, w.owed[first].RV).owing(&w.owed[first]).got(int64(count))
-		witness.Time = w.facts.history.End
+		witness.Time = w.ended()
 		w.violate(Delivered, undelivered, witness)
 	}
 }
 
 // judgeInformers judges Converged.
 func judgeInformers(f *facts, out *findings) {
-	if !f.quietLongEnough(0) {
+	if !f.quietLongEnough(0, f.history.End) {
 		return
 	}
 	for i := range f.history.Informers {
@@ -74,9 +83,23 @@ func judgeInformers(f *facts, out *findings) {
 		want := f.store.List(informer.Scope, model.Selector{}, f.store.LastRV())
 		differences := compareStates(want, pointers(informer.Objects))
 		if len(differences) == 0 {
+			f.judgeLastSync(informer, out)
 			continue
 		}
 		out.violate(Converged, informerDiffers, Witness{Client: informer.Client, Informer: informer, RVs: rvs(differences),
 			Got: informer.LastSyncRV, Differences: differences, Time: f.history.End})
+	}
+}
+
+// judgeLastSync judges the RV that an informer says it has reached, given that its
+// store is the last state: the last change in its scope brought it there, and
+// nothing can have brought it beyond etcd. Some recordings do not tell it.
+func (f *facts) judgeLastSync(informer *model.Informer, out *findings) {
+	last := int64(0)
+	if owed := f.store.Owed(informer.Scope, model.Selector{}, 0, f.store.LastRV()); len(owed) > 0 {
+		last = owed[len(owed)-1].RV
+	}
+	if rv := informer.LastSyncRV; rv != 0 && (rv < last || rv > f.history.Truth.Revision) {
+		out.violate(Converged, informerElsewhere, Witness{Client: informer.Client, Informer: informer, Got: rv, Want: last, Time: f.history.End})
 	}
 }

@@ -29,9 +29,14 @@ func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
 		{"stalled", model.Stream{Events: late, Consumer: "stalled"}, healed + bound, nil, 0, nil},
 		{"slow", model.Stream{Events: late, Consumer: "slow"}, healed + bound, nil, 0, nil},
 		{"closed", model.Stream{Events: late, Closed: 3900}, healed + bound, nil, 0, nil},
+		{"canceled early", model.Stream{Events: late, Closed: healed + bound - 1, Reason: model.ClosedByClient}, healed + 2*bound, nil, 0, nil},
+		{"ended by the server", model.Stream{Events: late, Closed: healed + bound, Timeout: 1, Reason: model.ClosedByServer}, healed + 2*bound, nil, 0, nil},
+		{"canceled with everything", model.Stream{Events: all, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1, nil},
 		{"failed", model.Stream{Events: append(late[:1:1], failure(model.Unknown))}, healed + bound, nil, 0, nil},
 
 		{"one missing", model.Stream{Events: late}, healed + bound, nil, 1, guarantees{linearizability.Delivered}},
+		{"canceled with one missing", model.Stream{Events: late, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1,
+			guarantees{linearizability.Delivered}},
 		{"all missing", model.Stream{Consumer: "fast"}, healed + bound, nil, 1, guarantees{linearizability.Delivered}},
 		{"an incomplete block", model.Stream{RV: model.RVUnset, Events: []model.Event{event(model.Added, 15)}}, healed + bound, nil, 1,
 			guarantees{linearizability.Delivered}},
@@ -69,19 +74,24 @@ func TestInformersConverge(t *testing.T) {
 		name    string
 		scope   model.Scope
 		objects []int64
+		reached int64
 		quiet   int64
 		broken  guarantees
 	}{
-		{"everything", model.Scope{}, []int64{15, 9}, 5_000_000_000, nil},
-		{"in any order", model.Scope{}, []int64{9, 15}, 5_000_000_000, nil},
-		{"within its scope", model.Scope{Namespace: "a"}, []int64{15}, 5_000_000_000, nil},
-		{"no time to converge", model.Scope{}, nil, 4_999_999_999, nil},
-		{"one missing", model.Scope{}, []int64{9}, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"a ghost", model.Scope{}, []int64{15, 4, 9}, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"an old state", model.Scope{}, []int64{7, 9}, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"everything", model.Scope{}, []int64{15, 9}, 15, 5_000_000_000, nil},
+		{"in any order", model.Scope{}, []int64{9, 15}, 15, 5_000_000_000, nil},
+		{"within its scope", model.Scope{Namespace: "a"}, []int64{15}, 15, 5_000_000_000, nil},
+		{"no time to converge", model.Scope{}, nil, 15, 4_999_999_999, nil},
+		{"an RV that the recording does not tell", model.Scope{}, []int64{15, 9}, 0, 5_000_000_000, nil},
+		{"an RV of another resource", model.Scope{}, []int64{15, 9}, 20, 5_000_000_000, nil},
+		{"everything, at an RV before the last change", model.Scope{}, []int64{15, 9}, 14, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"everything, at an RV beyond etcd", model.Scope{}, []int64{15, 9}, 21, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"one missing", model.Scope{}, []int64{9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"a ghost", model.Scope{}, []int64{15, 4, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"an old state", model.Scope{}, []int64{7, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			informer := model.Informer{Client: "i1", Server: "s1", Scope: row.scope, LastSyncRV: 15}
+			informer := model.Informer{Client: "i1", Server: "s1", Scope: row.scope, LastSyncRV: row.reached}
 			for _, rv := range row.objects {
 				informer.Objects = append(informer.Objects, *objectAt(rv))
 			}

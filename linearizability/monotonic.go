@@ -18,7 +18,8 @@ import (
 // answered. An older state is then no failure but TimeTravel, which is what makes
 // a client that comes back after a crash unsafe (kubernetes/kubernetes #59848).
 //
-// A read of the newest state is at least as new as anything that was ever seen.
+// A read of the newest state is at least as new as anything that anybody ever saw:
+// that is for Linearizable, Initial and Most-recent.
 func judgeViews(f *facts, out *findings) {
 	for _, client := range f.viewers() {
 		client.judge(f, out)
@@ -43,8 +44,6 @@ type look struct {
 	op     *model.Operation // a list or get
 	walk   *walk            // instead of op: a stream with an initial block
 }
-
-func (l *look) isGet() bool { return l.op != nil && l.op.Kind == model.Get }
 
 // sight is something that a client saw: an event, or what a read returned.
 type sight struct {
@@ -77,7 +76,7 @@ func (f *facts) viewers() []*viewer {
 		if op.Err == model.OK {
 			v.reads = append(v.reads, op)
 		}
-		if asks := asksOf(op); asks != exactly && (op.Err == model.OK || op.Err == model.NotFound) {
+		if asks := asksOf(op); asks != exactly && asks != mostRecent && (op.Err == model.OK || op.Err == model.NotFound) {
 			v.looks = append(v.looks, look{call: op.Call, server: op.Server, asks: asks, op: op})
 		}
 	}
@@ -88,8 +87,8 @@ func (f *facts) viewers() []*viewer {
 		}
 		v := of(s.Client)
 		v.walks = append(v.walks, w)
-		if hasBlock(s) && !w.partial && refusalOf(s) == model.OK && len(s.Events) > 0 {
-			v.looks = append(v.looks, look{call: s.Call, server: s.Server, asks: w.asks(), walk: w})
+		if asks := w.asks(); asks != mostRecent && hasBlock(s) && !w.partial && refusalOf(s) == model.OK && len(s.Events) > 0 {
+			v.looks = append(v.looks, look{call: s.Call, server: s.Server, asks: asks, walk: w})
 		}
 	}
 	return slices.DeleteFunc(all, func(v *viewer) bool { return len(v.looks) == 0 })
@@ -168,10 +167,6 @@ func (v *viewer) judge(f *facts, out *findings) {
 	for i := range v.looks {
 		l := &v.looks[i]
 		switch newest := streamed[l.server][i]; {
-		case l.asks == mostRecent && l.isGet() && anywhere[i].op != nil && anywhere[i].op.Kind == model.Get:
-			// Between operations on one object, Linearizable decides.
-		case l.asks == mostRecent && f.shows(l, anywhere[i]):
-			out.violate(Monotonic, wentBack, l.witness(anywhere[i]))
 		case f.shows(l, newest):
 			out.violate(Monotonic, wentBack, l.witness(newest))
 		case l.asks == anyState && f.shows(l, anywhere[i]):

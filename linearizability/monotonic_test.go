@@ -47,6 +47,8 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 	for _, rv := range []int64{15, 9} {
 		uncached.Events = append(uncached.Events, with(event(model.Added, rv), func(e *model.Event) { e.Time = 350 }))
 	}
+	newest := uncached
+	newest.InitialEvents = true
 	get := func(rv int64, op model.Operation) model.Operation {
 		op.Client, op.Server, op.Kind, op.RV, op.Call, op.Return = "c1", "s1", model.Get, rv, 500, 510
 		if op.Scope.Name == "" {
@@ -101,10 +103,13 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 		{"a get that finds nothing any more", here, model.Operation{}, get(12, absent), model.Stream{}, 0,
 			guarantees{linearizability.Monotonic, linearizability.NotOlderThan}},
 		{"an older block", here, model.Operation{}, model.Operation{}, blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 0, broken},
-		{"the newest list, older than seen elsewhere", elsewhere, model.Operation{}, listed(model.Operation{RV: model.RVUnset}, 12, 7, 9), model.Stream{}, 0, broken},
+		{"the newest list, older than seen elsewhere", elsewhere, model.Operation{}, listed(model.Operation{RV: model.RVUnset}, 12, 7, 9), model.Stream{}, 0, guarantees{linearizability.MostRecent}},
+		{"the newest list, older than another client saw", seeing("c2", "s2", 11), model.Operation{}, listed(model.Operation{RV: model.RVUnset}, 12, 7, 9), model.Stream{}, 0,
+			guarantees{linearizability.MostRecent}},
 		{"the newest block, older than listed before", model.Stream{}, earlier, model.Operation{},
-			blockAt(model.Stream{RV: model.RVUnset, InitialEvents: true}, 12, 7, 9), 0, broken},
-		{"the newest get, older than seen elsewhere", elsewhere, model.Operation{}, get(model.RVUnset, state7), model.Stream{}, 0, broken},
+			blockAt(model.Stream{RV: model.RVUnset, InitialEvents: true}, 12, 7, 9), 0, guarantees{linearizability.Initial}},
+		{"the newest get, older than seen elsewhere", elsewhere, model.Operation{}, get(model.RVUnset, state7), model.Stream{}, 0, guarantees{linearizability.Linearizable}},
+		{"a list older than newest initial events", newest, model.Operation{}, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, broken},
 		{"the newest get, as seen elsewhere", elsewhere, model.Operation{}, get(model.RVUnset, state15), model.Stream{}, 0, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {

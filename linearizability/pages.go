@@ -75,8 +75,10 @@ func (p pages) of(op *model.Operation) (page, bool) {
 // judgePageRV judges whether a continuation is at the RV of the pages before it.
 func (f *facts) judgePageRV(op *model.Operation, p page, out *findings) {
 	if p.rv == 0 {
-		if rv, before := f.bounds.atLeast(op.Call); op.ResultRV < rv {
+		if rv, before := f.bounds.atLeastFor(op); op.ResultRV < rv {
 			out.violate(MostRecent, stalePage, about(op, op.ResultRV, rv).after(before))
+		} else {
+			f.judgeUnseen(MostRecent, op, op.ResultRV, out)
 		}
 		return
 	}
@@ -87,7 +89,8 @@ func (f *facts) judgePageRV(op *model.Operation, p page, out *findings) {
 
 // judgePageShape judges a page's size and its count of what is left. Kubernetes
 // leaves the count out where there is a selector, and ignores the limit of a
-// list at RV 0 that the cache serves.
+// list at RV 0 that the cache serves. With a selector it may give a token for keys
+// of which none is selected.
 func judgePageShape(op *model.Operation, left int, out *findings) {
 	witness := about(op, op.ResultRV)
 	switch {
@@ -100,5 +103,7 @@ func judgePageShape(op *model.Operation, left int, out *findings) {
 	case !op.HasMore && op.Remaining > 0:
 		witness.Got = op.Remaining
 		out.violate(Paged, noToken, witness)
+	case op.HasMore && left == 0 && op.Selector.Empty() && (op.Scope.Name == "" || op.Scope.Single()):
+		out.violate(Paged, surplusToken, witness)
 	}
 }

@@ -23,7 +23,9 @@ func Picture(history *model.History, config Config, w io.Writer) (bool, error) {
 	if history.Truth.Revision == 0 || !inOrder(&history.Truth) {
 		return false, nil
 	}
-	specification, operations := claimWrites(history, model.NewStore(&history.Truth), 0).searched()
+	all := claimWrites(history, model.NewStore(&history.Truth), 0)
+	all.complete(newBounds(all.writes, history))
+	specification, operations := all.searched()
 	if len(operations) == 0 || len(operations) > MaxPictured {
 		return false, nil
 	}

@@ -1,6 +1,7 @@
 package linearizability_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/watchsim/watchsim/linearizability"
@@ -31,6 +32,8 @@ func TestRefusedWatches(t *testing.T) {
 	expired, large := guarantees{linearizability.Expired}, guarantees{linearizability.TooLarge}
 	lateWitness := witnessing("s1", 11)
 	lateWitness.Return = 505
+	told := witnessing("s1", 11)
+	told.Bookmarks, told.Events = true, slices.Insert(told.Events, 1, model.Event{Time: 460, Type: model.Bookmark, RV: 13})
 	// By 510 etcd was at 12, 13 or 14.
 	for _, row := range []struct {
 		name    string
@@ -53,6 +56,7 @@ func TestRefusedWatches(t *testing.T) {
 		{"from the current state", refused(model.Stream{RV: 0}, model.Expired, false), model.Stream{}, expired},
 		{"from what a witness shows to be held", refused(model.Stream{RV: 11}, model.Expired, true), witnessing("s1", 11), expired},
 		{"an RV that the server had sent", refused(model.Stream{RV: 12}, model.TooLarge, true), witnessing("s1", 11), large},
+		{"an RV that the server had sent with a bookmark", refused(model.Stream{RV: 13}, model.TooLarge, true), told, large},
 		{"no particular RV", refused(model.Stream{RV: 0}, model.TooLarge, false), model.Stream{}, large},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 func judgeWrites(f *facts, out *findings) {
 	out.add(&f.claims.findings)
 	judgeRealTime(f, out)
+	judgeOwnOrder(f, out)
 	judgeConflicts(f, out)
 	specification, operations := f.claims.searched()
 	switch porcupine.CheckOperationsTimeout(specification, operations, f.config.SearchTimeout) {
@@ -60,11 +61,13 @@ func (all claims) searched() (porcupine.Model, []porcupine.Operation) {
 // search for each object alone does not see.
 func judgeRealTime(f *facts, out *findings) {
 	for _, w := range f.claims.writes {
-		rv, before := f.bounds.atLeast(w.op.Call)
-		if rv <= w.rv || before.Key() == w.op.Key() {
-			continue
+		rv, before := f.bounds.atLeastFor(w.op)
+		switch {
+		case rv <= w.rv:
+			f.judgeUnseen(Linearizable, w.op, w.rv, out)
+		case before.Key() != w.op.Key() || before.Return == w.op.Call:
+			out.violate(Linearizable, againstRealTime, about(w.op, w.rv, rv).after(before))
 		}
-		out.violate(Linearizable, againstRealTime, about(w.op, w.rv, rv).after(before))
 	}
 }
 
@@ -149,7 +152,7 @@ func (r *register) explain(limit time.Duration, out *findings) {
 			return
 		case result == porcupine.Ok:
 			return
-		case culprit < 0:
+		case culprit < 0 || calls[culprit].op == nil:
 			r.reportUnexplained(calls, out)
 			return
 		}

@@ -54,6 +54,12 @@ func deletesIf(precondition int64, code model.Code) func(*model.Operation) {
 	return func(op *model.Operation) { op.Precondition, op.Err = precondition, code }
 }
 
+// by is an operation of another client than c1.
+func by(client string, op model.Operation) model.Operation {
+	op.Client = client
+	return op
+}
+
 // withRV is a deletion at an RV, or a read that tells its RV alone.
 func withRV(rv int64) func(*model.Operation) {
 	return func(op *model.Operation) { op.ResultRV = rv }
@@ -115,6 +121,14 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 			on(model.Delete, 70, 80, deletesIf(6, model.OK)), created10}, nil},
 		{"a deletion without an RV after one of unknown outcome", []model.Operation{updated6, on(model.Delete, 62, 63, fails(model.Unknown)),
 			on(model.Delete, 70, 80, withRV(0)), created10, on(model.Get, 65, 66, reads("v6", 6))}, nil},
+		{"a deletion before the call of the only delete, of unknown outcome", []model.Operation{updated6, created10,
+			on(model.Delete, 102, 103, fails(model.Unknown))}, nil},
+		{"a deletion before the call of the only delete, a refused one", []model.Operation{updated6, created10,
+			on(model.Delete, 102, 103, deletesIf(9, model.Conflict))}, nil},
+		{"a read at the instant at which another client's write returned", []model.Operation{created, updated4,
+			by("c9", on(model.Get, 40, 41, reads("v2", 2)))}, nil},
+		{"a read at the instant at which a write returned, of a client that does several things at a time", []model.Operation{created, updated4,
+			on(model.Get, 35, 45, reads("v4", 4)), on(model.Get, 40, 41, reads("v2", 2))}, nil},
 		{"deletions of unknown outcome, recorded out of order", []model.Operation{updated6, on(model.Delete, 110, 111, fails(model.Unknown)),
 			on(model.Delete, 62, 63, fails(model.Unknown)), created10}, nil},
 		{"failures that tell the state", []model.Operation{created, on(model.Create, 22, 25, writeFails("no", model.AlreadyExists)), deleted,
@@ -123,6 +137,10 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 			on(model.Update, 22, 25, writeFails("no", model.TooMany)), on(model.Update, 22, 25, writeFails("no", model.Conflict))}, nil},
 
 		{"a stale read", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2))}, lin},
+		{"a stale read at the instant at which the client's own write returned", []model.Operation{created, updated4,
+			on(model.Get, 40, 41, reads("v2", 2))}, lin},
+		{"a read that misses what another read had shown, of a write of unknown outcome", []model.Operation{created,
+			on(model.Update, 30, 60, writeFails("v4", model.Unknown)), by("c9", on(model.Get, 35, 40, withRV(4))), by("c8", on(model.Get, 50, 51, reads("v2", 2)))}, lin},
 		{"a stale read that tells its RV alone", []model.Operation{created, updated4, on(model.Get, 45, 46, withRV(2))}, lin},
 		{"a read of the future", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v4", 4))}, lin},
 		{"a read of nothing", []model.Operation{created, updated4, on(model.Get, 22, 25, fails(model.NotFound))}, lin},
@@ -134,8 +152,6 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"an acknowledged write at another RV", []model.Operation{created, on(model.Update, 30, 40, writes("v4", 5))}, lin},
 		{"an acknowledged deletion lost", []model.Operation{created, on(model.Delete, 30, 40, withRV(3))}, lin},
 		{"one deletion acknowledged twice", []model.Operation{deleted, on(model.Delete, 70, 80, withRV(8))}, lin},
-		{"a deletion of unknown outcome that took effect before its call", []model.Operation{updated6, created10,
-			on(model.Delete, 102, 103, fails(model.Unknown))}, lin},
 		{"an acknowledged deletion whose precondition failed", []model.Operation{updated6, on(model.Delete, 70, 80, deletesIf(4, model.OK)), created10}, lin},
 		{"an acknowledged deletion of an object with another UID", []model.Operation{updated6, on(model.Delete, 70, 80, func(op *model.Operation) {
 			op.ResultRV, op.Object = 8, &model.Object{Namespace: "a", Name: "x", UID: "another"}
@@ -230,10 +246,12 @@ func TestWhatIsSaidToHaveExpiredAndWasWritten(t *testing.T) {
 func TestRealTimeHoldsAcrossObjects(t *testing.T) {
 	truth := model.Truth{Revision: 3, Changes: []model.Change{
 		{RV: 2, Object: model.Object{Name: "x", Value: "v2"}}, {RV: 3, Object: model.Object{Name: "y", Value: "v3"}}}}
-	first := model.Operation{ID: 1, Kind: model.Create, Call: 10, Return: 20, Object: &model.Object{Name: "y", Value: "v3"}, ResultRV: 3}
-	second := model.Operation{ID: 2, Kind: model.Create, Call: 20, Return: 30, Object: &model.Object{Name: "x", Value: "v2"}, ResultRV: 2}
+	first := model.Operation{ID: 1, Client: "c1", Kind: model.Create, Call: 10, Return: 20, Object: &model.Object{Name: "y", Value: "v3"}, ResultRV: 3}
+	second := model.Operation{ID: 2, Client: "c2", Kind: model.Create, Call: 20, Return: 30, Object: &model.Object{Name: "x", Value: "v2"}, ResultRV: 2}
 	judge(t, &model.History{Truth: truth, Operations: []model.Operation{first, second}}, nil)
-	second.Call = 21
+	second.Client = "c1"
+	judge(t, &model.History{Truth: truth, Operations: []model.Operation{first, second}}, guarantees{linearizability.Linearizable})
+	second.Client, second.Call = "c2", 21
 	judge(t, &model.History{Truth: truth, Operations: []model.Operation{first, second}}, guarantees{linearizability.Linearizable})
 }
 

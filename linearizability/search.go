@@ -59,7 +59,7 @@ func (h happening) step(state model.StreamState) []any {
 func (w *walk) happenings() []porcupine.Operation {
 	s, bounds := w.stream, w.facts.bounds
 	watch := watchOf(s)
-	watch.Committed, _ = bounds.atLeast(s.Call)
+	watch.Committed = bounds.reached(s.Call)
 	operations := make([]porcupine.Operation, 0, len(s.Events)+1)
 	add := func(h happening) {
 		h.store, h.watch = w.facts.store, &watch

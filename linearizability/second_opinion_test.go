@@ -153,14 +153,44 @@ func (o *secondOpinion) newest(time int64) int64 {
 	return newest
 }
 
-// acknowledged is the highest revision a client had been told of before a time.
-func (o *secondOpinion) acknowledged(time int64) (highest int64) {
-	o.commits(func(op *model.Operation, rv int64) {
-		if op.Err == model.OK && op.Return != model.Pending && op.Return < time {
+// told is the highest revision that anybody had been told of before a time, or the
+// given client at that time.
+func (o *secondOpinion) told(client string, time int64) (highest int64) {
+	tell := func(who string, at, rv int64) {
+		if (at < time || at == time && who == client && client != "") && rv <= o.newest(at) {
 			highest = max(highest, rv)
 		}
+	}
+	o.commits(func(op *model.Operation, rv int64) {
+		if op.Err == model.OK && op.Return != model.Pending {
+			tell(op.Client, op.Return, rv)
+		}
 	})
+	for _, op := range o.h.Operations {
+		if op.Object == nil && op.Kind != model.Delete && op.Err == model.OK && op.Return != model.Pending {
+			tell(op.Client, op.Return, op.ResultRV)
+		}
+	}
+	for _, s := range o.h.Streams {
+		for _, e := range s.Events {
+			tell("", e.Time, e.RV)
+		}
+	}
 	return highest
+}
+
+// alone is the client of an operation, if it never has two operations at a time and
+// this one takes some; empty otherwise.
+func (o *secondOpinion) alone(op *model.Operation) string {
+	for i := range o.h.Operations {
+		for j := range o.h.Operations[:i] {
+			a, b := &o.h.Operations[i], &o.h.Operations[j]
+			if a.Client == op.Client && b.Client == op.Client && (a.Return == model.Pending || a.Return > b.Call) && (b.Return == model.Pending || b.Return > a.Call) {
+				return ""
+			}
+		}
+	}
+	return op.Client
 }
 
 // allows reports whether the stream is as published.
@@ -195,7 +225,7 @@ func (o *secondOpinion) allows(s *model.Stream) bool {
 	oldest := int64(0)
 	if s.InitialEvents {
 		if oldest = s.RV; s.RV == model.RVUnset {
-			oldest = o.acknowledged(s.Call)
+			oldest = o.told("", s.Call)
 		}
 	}
 	if len(events) == 0 && !open {
@@ -293,7 +323,7 @@ func (o *secondOpinion) allowsList(op *model.Operation) bool {
 	case len(want) > 0:
 		return false
 	case op.RV == model.RVUnset: // "Most Recent"
-		return op.ResultRV >= o.acknowledged(op.Call)
+		return op.ResultRV >= o.told(o.alone(op), op.Call)
 	case op.Match == model.MatchExact: // "Exact"
 		return op.ResultRV == op.RV
 	}

@@ -29,6 +29,7 @@ func walkStreams(f *facts) []*walk {
 func judgeStreams(f *facts, out *findings) {
 	for _, w := range f.walks {
 		out.add(&w.found)
+		w.judgeMarkOverdue(out)
 	}
 }
 
@@ -154,6 +155,11 @@ func (w *walk) readEvent(i int, event *model.Event) {
 		return
 	case event.RV <= w.start && w.isLate(event):
 		return // reported with the mark that it came after
+	case w.isMisdated(event, &k):
+		w.violate(Faithful, wrongDeletion, w.at(i, event.RV).owing(&w.owed[k]))
+		w.arrive(k, i)
+		w.proveUpTo(i, k)
+		return
 	case event.RV <= w.start:
 		w.violate(Unique, belowStart, w.at(i, event.RV).want(w.start))
 		return
@@ -185,12 +191,37 @@ func (w *walk) readEvent(i int, event *model.Event) {
 		}
 	}
 
+	w.proveUpTo(i, k)
+}
+
+// proveUpTo reports what is missing before one of owed, which an event has brought.
+func (w *walk) proveUpTo(i, k int) {
 	for ; w.proved < k; w.proved++ {
 		if !w.has(w.proved) {
 			w.violate(Reliable, missingEvent, w.at(i, w.owed[w.proved].RV).owing(&w.owed[w.proved]))
 		}
 	}
 	w.proved = max(w.proved, k+1)
+}
+
+// isMisdated reports whether an event is a deletion that is owed, but at the RV of
+// the state that was deleted, and which of owed it is.
+func (w *walk) isMisdated(event *model.Event, which *int) bool {
+	if event.Type != model.Deleted {
+		return false
+	}
+	version, known := w.facts.store.VersionAt(event.Object.Key(), event.RV)
+	if !known || version.Object == nil || version.RV != event.RV {
+		return false
+	}
+	k, owed := w.find(version.Until)
+	if !owed || w.owed[k].Type != model.Deleted || w.has(k) {
+		return false
+	}
+	deleted := *w.owed[k].Object
+	deleted.RV = event.Object.RV
+	*which = k
+	return event.Object.Equal(&deleted)
 }
 
 // has reports whether one of owed has arrived.

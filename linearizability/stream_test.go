@@ -67,6 +67,10 @@ func TestStreamFromAnRV(t *testing.T) {
 		{"DELETED at the RV of the last state", webFrom0, []model.Event{
 			event(model.Added, 2), event(model.Modified, 5), with(leave(5, 7), func(e *model.Event) { e.Object.RV = 5 })},
 			guarantees{linearizability.Faithful}},
+		{"DELETED of what was deleted at the RV of its last state", from2, []model.Event{
+			event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9),
+			with(event(model.Deleted, 12), func(e *model.Event) { e.RV, e.Object.RV = 4, 4 }), event(model.Modified, 15)},
+			guarantees{linearizability.Faithful}},
 		{"another value", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.Value = "v5" })},
 			guarantees{linearizability.Faithful}},
 		{"other labels", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.Labels = web })},

@@ -1,0 +1,152 @@
+package linearizability
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// sightings returns what clients were shown, as a staircase of the highest RV that
+// anybody had been shown by a time. What cannot have been committed by then is
+// reported for what it is, and proves nothing.
+func (b bounds) sightings(history *model.History) staircase {
+	first := map[int64]stair{} // by RV
+	note := func(s stair) {
+		if known, ok := first[s.rv]; s.rv > 0 && (!ok || s.time < known.time) && s.rv <= b.atMost(s.time) {
+			first[s.rv] = s
+		}
+	}
+	for i := range history.Streams {
+		s := &history.Streams[i]
+		for j := range s.Events {
+			if event := &s.Events[j]; event.Type != model.Error {
+				note(stair{time: event.Time, rv: event.RV, stream: s, event: event})
+			}
+		}
+	}
+	for i := range history.Operations {
+		op := &history.Operations[i]
+		if rv := readAt(op); rv > 0 {
+			note(stair{time: op.Return, rv: rv, op: op})
+		}
+	}
+	stairs := make([]stair, 0, len(first))
+	for _, s := range first {
+		stairs = append(stairs, s)
+	}
+	return newStaircase(stairs)
+}
+
+// readAt returns the RV that a read returned, 0 if it was none or returned none.
+func readAt(op *model.Operation) int64 {
+	switch {
+	case op.IsWrite() || op.Lost() || op.Err != model.OK:
+		return 0
+	case op.Kind == model.Get:
+		return objectRV(op)
+	}
+	return op.ResultRV
+}
+
+// shownAt returns when anybody was first shown an RV or a later one, the end of time
+// if nobody was.
+func (b bounds) shownAt(rv int64) int64 {
+	i, _ := slices.BinarySearchFunc(b.shown, rv, func(s stair, rv int64) int { return cmp.Compare(s.rv, rv) })
+	if i == len(b.shown) {
+		return math.MaxInt64
+	}
+	return b.shown[i].time
+}
+
+// reached returns an RV that etcd had certainly reached before a time: one that had
+// been acknowledged, or that anybody had been shown.
+func (b bounds) reached(time int64) int64 {
+	rv, _ := b.atLeast(time)
+	if last, ok := b.shown.before(time); ok {
+		rv = max(rv, last.rv)
+	}
+	return rv
+}
+
+// mayHaveMade reports whether a write can have made the change at an RV, by when it
+// was called and when it was answered.
+func (b bounds) mayHaveMade(op *model.Operation, rv int64) bool {
+	return rv > b.reached(op.Call) && (op.Lost() || rv <= b.atMost(op.Return))
+}
+
+// judgeUnseen judges an operation that is at an RV of the server's choice, and had
+// to be at the newest: whether anybody had been shown a later one before.
+func (f *facts) judgeUnseen(guarantee *Guarantee, op *model.Operation, rv int64, out *findings) {
+	last, ok := f.bounds.shown.before(op.Call)
+	if !ok || rv >= last.rv {
+		return
+	}
+	witness := about(op, rv, last.rv)
+	if last.event != nil {
+		witness.Events, witness.Other = []*model.Event{last.event}, last.stream
+	} else {
+		witness = witness.after(last.op)
+	}
+	out.violate(guarantee, unseenRead, witness)
+}
+
+// judgeOwnOrder judges the most-recent gets that were called at the very instant at
+// which another operation of the same client had returned. The search takes the two
+// for concurrent, as it knows of no clients.
+func judgeOwnOrder(f *facts, out *findings) {
+	for i := range f.history.Operations {
+		op := &f.history.Operations[i]
+		if op.Kind != model.Get || op.RV != model.RVUnset || op.Lost() || (op.Err != model.OK && op.Err != model.NotFound) {
+			continue
+		}
+		rv, before := f.bounds.atLeastFor(op)
+		if before != nil && before.Return == op.Call && f.shows(&look{op: op}, sight{rv: rv, op: before}) {
+			out.violate(Linearizable, impossibleResult, about(op, rv).after(before))
+		}
+	}
+}
+
+// ownAnswers returns the acknowledged writes and the reads of each client that never
+// had two operations at a time, in order of their returns.
+func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]moment {
+	last := map[string]*model.Operation{}
+	parallel := map[string]bool{}
+	operations := make([]*model.Operation, len(history.Operations))
+	for i := range history.Operations {
+		operations[i] = &history.Operations[i]
+	}
+	slices.SortStableFunc(operations, func(a, b *model.Operation) int {
+		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Return, b.Return))
+	})
+	for _, op := range operations {
+		before := last[op.Client]
+		if before != nil && (before.Return == model.Pending || before.Return > op.Call) {
+			parallel[op.Client] = true
+		}
+		last[op.Client] = op
+	}
+	own := map[string][]moment{}
+	for _, op := range operations {
+		if rv := readAt(op); rv > 0 && rv <= b.atMost(op.Return) && !parallel[op.Client] {
+			own[op.Client] = append(own[op.Client], moment{time: op.Return, rv: rv, op: op})
+		}
+	}
+	for _, w := range writes {
+		if w.acknowledged && !parallel[w.op.Client] {
+			own[w.op.Client] = append(own[w.op.Client], moment{time: w.op.Return, rv: w.rv, op: w.op})
+		}
+	}
+	for _, moments := range own {
+		slices.SortFunc(moments, func(a, b moment) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.rv, b.rv)) })
+	}
+	return own
+}
+
+// precedes reports whether, of two operations of a client that has no two at a time,
+// the first was over when the second was called. Those that took no time are in the
+// order in which they were recorded.
+func precedes(first, second *model.Operation) bool {
+	return first != second && first.Return <= second.Call && (first.Call < second.Return || first.ID < second.ID)
+}
