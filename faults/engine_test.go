@@ -30,6 +30,15 @@ func carryOut(t *testing.T, text string, prepare func(*fakeSurface) context.Cont
 	return surface, report, err
 }
 
+// cutShortAfter ends the context of a run after a time.
+func cutShortAfter(d time.Duration) func(*fakeSurface) context.Context {
+	return func(*fakeSurface) context.Context {
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(d, cancel)
+		return ctx
+	}
+}
+
 // TestEachKindBeginsAndEnds carries out every kind alone. A comma separates calls at one
 // instant, which may come in any order.
 func TestEachKindBeginsAndEnds(t *testing.T) {
@@ -201,11 +210,7 @@ func TestCuttingARunShortLetsGoOfWhatWaitsForAPoint(t *testing.T) {
 	surface, report, err := carryOut(t, `
 between 1s and 40s on list 300 of apiserver-0 watch-break server=apiserver-0
 between 1s and 40s on list 10 of apiserver-0 stalled-consumer client=watcher-0 for=30s
-`, func(*fakeSurface) context.Context {
-		ctx, cancel := context.WithCancel(context.Background())
-		time.AfterFunc(4*time.Second, cancel)
-		return ctx
-	})
+`, cutShortAfter(4*time.Second))
 	require.NoError(t, err)
 	require.Empty(t, surface.wrong)
 	require.Equal(t, map[string]int{"stalled-consumer": 1}, report.Counts)
@@ -269,11 +274,7 @@ func TestAFaultThatWillNotHealIsAnError(t *testing.T) {
 }
 
 func TestCuttingARunShortHealsAtOnce(t *testing.T) {
-	surface, report, err := carryOut(t, sixFaults, func(surface *fakeSurface) context.Context {
-		ctx, cancel := context.WithCancel(context.Background())
-		time.AfterFunc(1500*time.Millisecond, cancel)
-		return ctx
-	})
+	surface, report, err := carryOut(t, sixFaults, cutShortAfter(1500*time.Millisecond))
 	require.NoError(t, err)
 	require.Empty(t, surface.wrong)
 	require.Equal(t, map[string]int{"etcd-crash": 1, "partition": 1, "stalled-consumer": 1}, report.Counts)

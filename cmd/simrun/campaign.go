@@ -29,7 +29,7 @@ type campaignFlags struct {
 const progressEvery = 30 * time.Second
 
 // campaignCommand runs one shard of a range. It is a command of its own, and no
-// flag of the root, because it keeps results and goes on with them where the
+// flag of the root, because it keeps results and resumes from them where the
 // root starts over, and keeps a few artifacts where the root keeps all.
 func campaignCommand() *cobra.Command {
 	var flags campaignFlags

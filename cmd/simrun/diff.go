@@ -217,7 +217,7 @@ func diffHistories(out io.Writer, a, b string) (same bool, err error) {
 	return false, nil
 }
 
-// momentsOf reads what happened in a history, or in that of a run's folder.
+// momentsOf reads the moments of a history, or of the history in a run's folder.
 func momentsOf(path string) ([]explain.Moment, error) {
 	history, err := historyAt(path)
 	if err != nil {

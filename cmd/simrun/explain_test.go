@@ -10,13 +10,11 @@ import (
 )
 
 func TestAHistoryIsExplained(t *testing.T) {
-	code, stdout, stderr := simrun(t, "explain", repository(t, "traces/judge/testdata/bugs/A13.jsonl.zst"))
-	require.Equal(t, exitFailed, code, stderr)
+	stdout := simrunExits(t, exitFailed, "explain", repository(t, "traces/judge/testdata/bugs/A13.jsonl.zst"))
 	require.Contains(t, stdout, "etcd RV 3: writer-3 updates red/b <-- expected")
 	require.Contains(t, stdout, ">> receives BOOKMARK (RV 3)")
 
-	code, stdout, stderr = simrun(t, "explain", repository(t, "traces/testdata/history.jsonl"))
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitPassed, "explain", repository(t, "traces/testdata/history.jsonl"))
 }
 
 // A run whose bug shows whatever the schedule needs no decision. Nothing is left of what it
@@ -25,8 +23,7 @@ func TestARunIsExplainedByItsDecisions(t *testing.T) {
 	folder, temporary := failing(t), t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	before := files(t, filepath.Dir(folder))
-	code, stdout, stderr := simrun(t, "explain", "--budget", "3m", folder)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitFailed, "explain", "--budget", "3m", folder)
 	require.Contains(t, stdout, "No decision of the scheduler matters")
 	require.Equal(t, before, files(t, filepath.Dir(folder)))
 	left, err := os.ReadDir(temporary)
@@ -34,26 +31,22 @@ func TestARunIsExplainedByItsDecisions(t *testing.T) {
 	require.Empty(t, left)
 
 	kept := filepath.Join(t.TempDir(), "kept")
-	code, stdout, stderr = simrun(t, "explain", "--budget", "3m", "-o", kept, folder)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitFailed, "explain", "--budget", "3m", "-o", kept, folder)
 	require.FileExists(t, filepath.Join(kept, "decisive.json"))
-	code, stdout, stderr = simrun(t, "replay", kept)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitFailed, "replay", kept)
 	require.Contains(t, stdout, "the hash agrees: ")
 }
 
 func TestTwoHistoriesAreCompared(t *testing.T) {
 	path := repository(t, "traces/testdata/history.jsonl")
-	code, stdout, stderr := simrun(t, "diff", path, path)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitPassed, "diff", path, path)
 	require.Contains(t, stdout, "the histories are the same")
 
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	changed := filepath.Join(t.TempDir(), "changed.jsonl")
 	require.NoError(t, os.WriteFile(changed, []byte(strings.Replace(string(whole), `"return":3000000`, `"return":3000001`, 1)), 0o600))
-	code, stdout, stderr = simrun(t, "diff", path, changed)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitFailed, "diff", path, changed)
 	require.Regexp(t, `the first divergence is after [0-9]+ moments that are the same`, stdout)
 	require.Contains(t, stdout, ">> 0.003s")
 	for line := range strings.Lines(stdout) {
@@ -63,32 +56,28 @@ func TestTwoHistoriesAreCompared(t *testing.T) {
 
 func TestTwoRunsAreCompared(t *testing.T) {
 	one, two := recordRun(t, "--scenario", "calm"), recordRun(t, "--scenario", "calm", "--operations", "190")
-	code, stdout, stderr := simrun(t, "diff", one, two)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitFailed, "diff", one, two)
 	require.Contains(t, stdout, "operations (200 and 190)")
 	require.Regexp(t, `the first divergence is after [0-9]+ decisions that are the same`, stdout)
-	code, stdout, _ = simrun(t, "diff", one, one)
+	code, stdout, _ := simrun(t, "diff", one, one)
 	require.Equal(t, exitPassed, code, stdout)
 }
 
 func TestAReplayStopsWhereItIsTold(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
-	code, stdout, stderr := simrun(t, "replay", "--until", "20s", "--stacks", folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitPassed, "replay", "--until", "20s", "--stacks", folder)
 	require.Regexp(t, `STOPPED  seed 7 at (19\.9|20\.0)[0-9]*s, after [0-9]+ decisions`, stdout)
 	require.Contains(t, stdout, "the decisions so far are those that were recorded")
 	require.Contains(t, stdout, "[apiserver-0 #")
 
-	code, stdout, stderr = simrun(t, "replay", "--until", "decision=1000", folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitPassed, "replay", "--until", "decision=1000", folder)
 	// An interruption is up to three decisions, between which nothing can stop.
 	require.Regexp(t, `after 100[0-2] decisions`, stdout)
 }
 
 func TestALoggedReplayIsTheSameRun(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
-	code, stdout, stderr := simrun(t, "replay", "--log", folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitPassed, "replay", "--log", folder)
 	require.Contains(t, stdout, "the hash agrees: ")
 	require.Regexp(t, `(?m)^ +-?[0-9.]+s  etcd-0 +info`, content(t, folder, "replay/log.txt"))
 }

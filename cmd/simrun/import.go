@@ -79,7 +79,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	return errors.Join(write(file), file.Close())
 }
 
-// isFile reports whether a path is that of a file, or of none yet.
+// isFile reports whether a path names a regular file, or nothing yet.
 func isFile(path string) bool {
 	about, err := os.Lstat(path)
 	return err != nil || about.Mode().IsRegular()

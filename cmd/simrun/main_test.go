@@ -57,6 +57,14 @@ func simrun(t *testing.T, arguments ...string) (code int, stdout, stderr string)
 	return code, out.String(), notes.String()
 }
 
+// simrunExits runs simrun, which has to end with a code, and returns its standard output.
+func simrunExits(t *testing.T, want int, arguments ...string) string {
+	t.Helper()
+	code, stdout, stderr := simrun(t, arguments...)
+	require.Equal(t, want, code, "%s%s", stdout, stderr)
+	return stdout
+}
+
 func exitCode(t *testing.T, err error) int {
 	t.Helper()
 	var exited *exec.ExitError

@@ -150,13 +150,11 @@ func TestWhatIsRecordedCanBeJudged(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left, "files beside the history")
 
-	code, stdout, notes := simrun(t, "check", out)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, notes)
+	stdout := simrunExits(t, exitPassed, "check", out)
 	require.NotContains(t, stdout, "cut short")
 
 	// What was recorded can be a source of another history.
-	code, stdout, notes = simrun(t, "import", "history", out)
-	require.Equal(t, exitPassed, code, notes)
+	stdout = simrunExits(t, exitPassed, "import", "history", out)
 	header, h, err := traces.ReadValidHistory(strings.NewReader(stdout))
 	require.NoError(t, err)
 	require.Equal(t, "pods", header.Attributes["resource"])
@@ -180,8 +178,7 @@ func TestRecordNeedsNoKubeconfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "history.jsonl")
-			code, _, stderr := simrun(t, append([]string{"record", "--resource", "pods", "--duration", "500ms", "-o", out}, row.arguments...)...)
-			require.Equal(t, exitPassed, code, stderr)
+			simrunExits(t, exitPassed, append([]string{"record", "--resource", "pods", "--duration", "500ms", "-o", out}, row.arguments...)...)
 			history, err := os.ReadFile(out)
 			require.NoError(t, err)
 			require.Contains(t, string(history), `"server":"`+row.server+`"`)

@@ -36,8 +36,7 @@ func TestReplayAgreesOnTheHash(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := recordRun(t, "--target", row.target)
-			code, stdout, stderr := simrun(t, "replay", folder)
-			require.Equal(t, row.code, code, "%s%s", stdout, stderr)
+			stdout := simrunExits(t, row.code, "replay", folder)
 			require.Contains(t, stdout, row.says)
 			require.Contains(t, stdout, "the hash agrees: ")
 			for _, file := range []string{"tape.bin.zst", "plan.txt", "history.jsonl.zst", "decisions.txt.zst", "run.json"} {
@@ -62,32 +61,27 @@ func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
 
 	inPlace := recordRun(t, append(append(calm, recipe...), "--no-fork")...)
 	require.Equal(t, hash, verdictIn(t, inPlace).Hash)
-	code, stdout, stderr := simrun(t, "replay", branched)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitFailed, "replay", branched)
 	require.Contains(t, stdout, "the hash agrees: "+hash)
-	code, stdout, stderr = simrun(t, append([]string{"replay", plain}, recipe...)...)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitFailed, append([]string{"replay", plain}, recipe...)...)
 	require.Equal(t, hash, verdictIn(t, filepath.Join(filepath.Dir(plain), filepath.Base(branched))).Hash)
 
-	code, stdout, _ = simrun(t, "diff", plain, branched)
+	code, stdout, _ := simrun(t, "diff", plain, branched)
 	require.Equal(t, exitFailed, code)
 	require.Regexp(t, `the first divergence is after 10[0-9][0-9] decisions that are the same`, stdout)
-	code, stdout, stderr = simrun(t, "shrink", "--budget", "1m", branched)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitPassed, "shrink", "--budget", "1m", branched)
 	require.Empty(t, verdictIn(t, branched+"-shrunk").Branches, "the tape of what is left says it all")
 
 	redrawn := recordRun(t, append(calm, "--branch", "20s,seed=6,redraw")...)
 	require.Contains(t, content(t, redrawn, "report.txt"), "branch 20s,seed=6,redraw")
 	require.NotEqual(t, verdictIn(t, plain).Hash, verdictIn(t, redrawn).Hash)
-	code, stdout, stderr = simrun(t, "replay", redrawn)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitFailed, "replay", redrawn)
 	require.Contains(t, stdout, "the hash agrees: ")
 }
 
 func TestReplayWritesDownWhatHappens(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
-	code, stdout, stderr := simrun(t, "replay", "--trace", folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	simrunExits(t, exitPassed, "replay", "--trace", folder)
 	text, err := os.ReadFile(filepath.Join(folder, "replay", "trace.txt"))
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^[0-9]+ at [0-9.hmµns]+: goroutine #[0-9]+ runs$`, string(text))
@@ -110,8 +104,7 @@ func TestReplayOfAChangedTapeDiffers(t *testing.T) {
 		require.NoError(t, traces.WriteTape(&file, changed))
 		require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))
 
-		code, stdout, stderr := simrun(t, "replay", folder)
-		require.Equal(t, exitInconclusive, code, "%s%s", stdout, stderr)
+		stdout := simrunExits(t, exitInconclusive, "replay", folder)
 		require.Contains(t, stdout, "the replay differs: ")
 	}
 }
@@ -129,11 +122,9 @@ func TestAFolderOfVersion1Replays(t *testing.T) {
 	path := filepath.Join(folder, "run.json")
 	about := strings.Replace(content(t, folder, "run.json"), `"version": 3`, `"version": 1, "go": "go1.26.8"`, 1)
 	require.NoError(t, os.WriteFile(path, []byte(about), 0o600))
-	code, stdout, stderr := simrun(t, "replay", folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitPassed, "replay", folder)
 	require.Contains(t, stdout, "the hash agrees: ")
-	code, stdout, stderr = simrun(t, "check", folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitPassed, "check", folder)
 }
 
 // What a crash cuts short says so, and how far it goes.

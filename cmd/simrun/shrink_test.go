@@ -27,8 +27,7 @@ func verdictIn(t *testing.T, folder string) (verdict scenario.Verdict) {
 
 func TestAFailureIsShrunkAndReplays(t *testing.T) {
 	folder := failing(t)
-	code, stdout, stderr := simrun(t, "shrink", "--budget", "3m", folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitPassed, "shrink", "--budget", "3m", folder)
 	require.Contains(t, stdout, "nothing else can be left out")
 
 	small := folder + "-shrunk"
@@ -47,8 +46,7 @@ func TestAFailureIsShrunkAndReplays(t *testing.T) {
 	require.Contains(t, string(report), "steps that clients take:")
 
 	for range 3 {
-		code, stdout, stderr = simrun(t, "replay", small)
-		require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+		stdout = simrunExits(t, exitFailed, "replay", small)
 		require.Contains(t, stdout, "the hash agrees: "+after.Hash)
 	}
 	t.Run("with another fault", func(t *testing.T) {
@@ -56,8 +54,7 @@ func TestAFailureIsShrunkAndReplays(t *testing.T) {
 		require.NoError(t, os.CopyFS(changed, os.DirFS(small)))
 		plan := "at 500ms compaction revision=current\n"
 		require.NoError(t, os.WriteFile(filepath.Join(changed, "plan.txt"), []byte(plan), 0o600))
-		code, stdout, stderr := simrun(t, "replay", changed)
-		require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+		stdout := simrunExits(t, exitFailed, "replay", changed)
 		require.Contains(t, stdout, recorded.Spec.Reduced.Guarantee+" is broken in it, too")
 	})
 }
@@ -65,8 +62,7 @@ func TestAFailureIsShrunkAndReplays(t *testing.T) {
 func TestShrinkingKeepsTheBestWhenItsTimeIsUp(t *testing.T) {
 	folder := failing(t)
 	small := filepath.Join(folder, "small")
-	code, stdout, stderr := simrun(t, "shrink", "--budget", "1ms", "--out", small, folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitPassed, "shrink", "--budget", "1ms", "--out", small, folder)
 	require.Contains(t, stdout, "the search was cut short")
 	require.Equal(t, verdictIn(t, folder).Violations[0].Guarantee, verdictIn(t, small).Violations[0].Guarantee)
 }

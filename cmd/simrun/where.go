@@ -72,7 +72,7 @@ func parseWhere(text string, history func() (*model.History, error)) (where, err
 	return where{at: time.Duration(at)}, nil
 }
 
-// parseBranch reads where a run of a spec goes on by another seed, and by which.
+// parseBranch reads from where on a run follows another seed, and which.
 func parseBranch(text string, spec scenario.Spec, history func() (*model.History, error)) (scenario.Branch, error) {
 	rest, redraw := strings.CutSuffix(text, ",redraw")
 	place, seed, found := strings.Cut(rest, ",seed=")

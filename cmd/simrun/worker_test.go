@@ -160,8 +160,7 @@ func TestATemplateThatDoesNotBootFailsItsRuns(t *testing.T) {
 // A run in place takes its worker with it, and is a failure all the same.
 func TestARunThatDiesInPlaceLeavesAFolder(t *testing.T) {
 	out := t.TempDir()
-	code, stdout, stderr := simrun(t, "--seeds", "1-2", "--no-fork", "--scenario", "calm", "--target", "panicking", "--out", out)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitFailed, "--seeds", "1-2", "--no-fork", "--scenario", "calm", "--target", "panicking", "--out", out)
 	require.Contains(t, stdout, "2 of 2 seeds: 0 passed, 2 failed, 0 inconclusive")
 	recorded, err := scenario.Load(filepath.Join(out, "panicking-calm-2"))
 	require.NoError(t, err)

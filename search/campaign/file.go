@@ -22,7 +22,7 @@ type File struct {
 	synced time.Time
 }
 
-// Open makes the file of a shard in a folder, or goes on with it, and calls each
+// Open creates the file of a shard in a folder, or resumes it, and calls each
 // with the results that it holds already. It refuses the file of another
 // campaign, and one that another process is writing to.
 func Open(folder string, header Header, each func(Result)) (*File, error) {

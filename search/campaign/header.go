@@ -76,7 +76,7 @@ const fingerprintDigits = 16
 // Seeds is how many seeds the shard has.
 func (h Header) Seeds() uint64 { return h.Size(h.First, h.Last) }
 
-// Owns says whether a seed is in the range and in the shard.
+// Owns reports whether a seed is in the range and in the shard.
 func (h Header) Owns(seed uint64) bool {
 	return seed >= h.First && seed <= h.Last && h.Shard.Owns(h.First, seed)
 }

@@ -31,7 +31,7 @@ type Shard struct {
 // Whole is the one shard of a range that is not divided.
 var Whole = Shard{Index: 1, Count: 1}
 
-// ChooseShard says which shard a process is to work off. shard is text such as
+// ChooseShard returns the shard that a process runs. shard is text such as
 // 3/16 and names it. shards is only their number; the index then is
 // completionIndex, what Kubernetes' variable holds. Each is empty or 0 if it
 // was not given.
@@ -90,7 +90,7 @@ func agree(shard Shard, completionIndex string) error {
 // String is the shard as --shard takes it.
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 
-// Owns says whether a seed of the range that begins with first is in the shard.
+// Owns reports whether a seed of the range that begins with first is in the shard.
 func (s Shard) Owns(first, seed uint64) bool {
 	return (seed-first)%uint64(s.Count) == uint64(s.Index-1)
 }

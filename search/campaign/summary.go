@@ -93,7 +93,7 @@ func NewSummary(header Header) *Summary {
 	}
 }
 
-// Add takes a result in, which lies in a folder of results. It returns true if
+// Add adds a result, which lies in a folder of results. It returns true if
 // it is the first failure of its signature.
 func (s *Summary) Add(result Result, folder string) (first bool) {
 	s.Done++
@@ -192,7 +192,7 @@ func (s *Summary) finish() {
 	}
 }
 
-// Complete says whether every seed has a result.
+// Complete reports whether every seed has a result.
 func (s *Summary) Complete() bool { return s.Done == s.Seeds }
 
 // common lists the kinds of fault that fired in every failure of a group but

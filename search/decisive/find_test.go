@@ -1,6 +1,7 @@
 package decisive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,10 +59,7 @@ func TestDecisionsThatMatterAreFound(t *testing.T) {
 // makes another run of what comes after it.
 func TestTheLastOfManyDecisionsIsFound(t *testing.T) {
 	const needed, shows = 4321, 6000
-	tape := make([]byte, 10_000)
-	for i := range tape {
-		tape[i] = 1
-	}
+	tape := bytes.Repeat([]byte{1}, 10_000)
 	found, calmer := find(t, tape, Config{Shows: shows}, func(tape []byte) bool { return len(tape) >= needed })
 	require.Equal(t, uint64(needed), found.Last)
 	require.Equal(t, []uint64{needed}, found.Numbers)
@@ -73,10 +71,7 @@ func TestTheLastOfManyDecisionsIsFound(t *testing.T) {
 
 // Where a failure comes and goes, the place closest to the violation is told of.
 func TestThePlaceClosestToTheViolationIsFound(t *testing.T) {
-	tape := make([]byte, 64)
-	for i := range tape {
-		tape[i] = 1
-	}
+	tape := bytes.Repeat([]byte{1}, 64)
 	found, _ := find(t, tape, Config{}, func(tape []byte) bool { return len(tape) >= 40 || (len(tape) > 3 && len(tape) < 20) })
 	require.Equal(t, uint64(40), found.Last)
 }
@@ -124,10 +119,7 @@ func TestAFailureOfTheMachineEndsTheSearch(t *testing.T) {
 }
 
 func TestASearchThatIsCutShortSaysWhatItKnows(t *testing.T) {
-	tape := make([]byte, 100)
-	for i := range tape {
-		tape[i] = 1
-	}
+	tape := bytes.Repeat([]byte{1}, 100)
 	rounds := 0
 	try := each(func(c shrink.Case) bool { return len(c.Tape) >= 60 })
 	found, calmer, err := Find(t.Context(), Config{Workers: 1, Budget: 20 * time.Millisecond, Try: func(ctx context.Context, c []shrink.Case, details bool) ([]shrink.Outcome, error) {

@@ -24,7 +24,7 @@ type Turn struct {
 	// Decision is the last of those that belong together: where a goroutine is held
 	// up, how long.
 	Decision sim.Decision `json:"decision"`
-	// Held is how long the goroutine was held up there, 0 if another one just went
+	// Held is how long the goroutine was delayed there, 0 if another one just went
 	// first. TooShort is the longest with which the guarantee holds, 0 if that was not
 	// tried: then any length breaks it, or another decision does.
 	Held     time.Duration `json:"held,omitempty"`

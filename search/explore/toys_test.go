@@ -207,11 +207,6 @@ func TestExhaustiveSearchCountsEveryOrderOnce(t *testing.T) {
 }
 
 func TestABoundIsKept(t *testing.T) {
-	two := func() bool {
-		c := make(chan int, 100)
-		toyTogether(toySend(c, 3), toySend(c, 3))
-		return false
-	}
 	last := 0
 	for bound := range 7 {
 		result, strategy := exhaust(t, two, bound)
@@ -239,6 +234,13 @@ func TestExhaustiveSearchFindsWhatThereIs(t *testing.T) {
 	require.Zero(t, result.Failed, "one switch is not enough")
 	result, _ = exhaust(t, missedFlag, 2)
 	require.Positive(t, result.Failed)
+}
+
+// two goroutines send three times each on one channel: there are 20 orders.
+func two() bool {
+	c := make(chan int, 100)
+	toyTogether(toySend(c, 3), toySend(c, 3))
+	return false
 }
 
 // pct runs plans of that depth and returns the share of those that found the bug.
@@ -294,11 +296,6 @@ func TestBeingHeldUpIsTriedToo(t *testing.T) {
 }
 
 func TestASearchSaysWhichLimitItHit(t *testing.T) {
-	two := func() bool {
-		c := make(chan int, 100)
-		toyTogether(toySend(c, 3), toySend(c, 3))
-		return false
-	}
 	search := func(strategy Strategy, program toy, limits Limits) Result {
 		result, err := Search(context.Background(), strategy, toyRunner(t, program), limits, nil)
 		require.NoError(t, err)
@@ -380,11 +377,6 @@ func TestContradictionsAreNotExhaustion(t *testing.T) {
 }
 
 func TestRandomRunsAreOnlyObserved(t *testing.T) {
-	two := func() bool {
-		c := make(chan int, 100)
-		toyTogether(toySend(c, 3), toySend(c, 3))
-		return false
-	}
 	config := sim.Config{Source: sim.FromSeed(7), Schedule: sim.DefaultSchedule}
 	plain := simtest.Run(t, config, func(*sim.World) { two() })
 	config.Explore = &sim.Explore{Observe: true}

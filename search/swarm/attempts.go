@@ -10,8 +10,8 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// AttemptJob is what a worker is to do for an attempt at a scenario, whose spec has to say how
-// it is explored.
+// AttemptJob returns the job of an attempt at a scenario, whose spec must say how it is
+// explored.
 func AttemptJob(attempt explore.Attempt, spec scenario.Spec) (Job, error) {
 	exploration := *spec.Explore
 	exploration.Observe, exploration.Priorities = attempt.Observe, attempt.Priorities
@@ -29,8 +29,8 @@ func AttemptJob(attempt explore.Attempt, spec scenario.Spec) (Job, error) {
 	return Job{Spec: spec, Tape: attempt.Tape(), Choices: steered, Looks: attempt.Looks}, nil
 }
 
-// shared is the job that does what attempts have in common once, and then goes on as each
-// of them does.
+// shared returns the job that runs what attempts have in common once, and then forks for
+// each of them.
 func shared(attempts []explore.Attempt, spec scenario.Spec) (Job, error) {
 	if len(attempts[0].Branches) > 0 {
 		return branched(attempts, spec)
@@ -60,7 +60,7 @@ func shared(attempts []explore.Attempt, spec scenario.Spec) (Job, error) {
 	return job, nil
 }
 
-// branched is the job of attempts that differ in their last branch alone.
+// branched returns the job of attempts that differ only in their last branch.
 func branched(attempts []explore.Attempt, spec scenario.Spec) (job Job, err error) {
 	var fork Fork
 	for _, attempt := range attempts {
@@ -76,8 +76,8 @@ func branched(attempts []explore.Attempt, spec scenario.Spec) (job Job, err erro
 	return job, nil
 }
 
-// Attempts returns the runner that has attempts at a scenario run by a pool of workers.
-// A run that ends its process is a failure of its attempt.
+// Attempts returns a runner that runs attempts at a scenario in a pool of workers. An
+// attempt whose run ends its process has failed.
 func Attempts(pool *Pool, spec scenario.Spec) explore.Runner {
 	return func(ctx context.Context, attempts []explore.Attempt) ([]explore.Outcome, error) {
 		job, err := shared(attempts, spec)
@@ -98,7 +98,7 @@ func Attempts(pool *Pool, spec scenario.Spec) explore.Runner {
 		}
 		for i, fork := range job.Forks {
 			for k := range fork.Ways {
-				// Where the run did not come to a fork, or died on the way, nothing is known.
+				// Nothing is known of forks that the run did not reach.
 				outcome, err := outcomeOf(Answer{}, ErrDied)
 				if i < len(answer.Forks) && k < len(answer.Forks[i]) {
 					outcome, err = outcomeOf(answer.Forks[i][k].Read(job.Spec.Seed))
@@ -113,7 +113,7 @@ func Attempts(pool *Pool, spec scenario.Spec) explore.Runner {
 	}
 }
 
-// outcomeOf is what came of an attempt.
+// outcomeOf returns the outcome of an attempt from its answer.
 func outcomeOf(answer Answer, err error) (explore.Outcome, error) {
 	switch {
 	case errors.Is(err, ErrDied):

@@ -2,18 +2,18 @@
 //
 // A worker is this binary once more, with one P. It boots the cluster of a template,
 // stops the world, and does each job in a copy of itself, or one job in place. A run that
-// ends its process is a verdict on that run; a worker that ends of something else is
+// ends its process is a failure of that run; a worker that ends for another reason is
 // replaced. A failure is confirmed in a fresh worker, which writes the artifacts before
-// it judges.
+// it checks the history.
 //
 //   - job.go: what goes to a worker and what comes back.
-//   - explored.go: what a worker says of a run that a search steers.
+//   - explored.go: what a worker reports about a run of a search.
 //   - work.go: the worker's side.
-//   - ends.go: which states runs that a search steers have come through, and how they ended.
+//   - ends.go: which states the runs of a search have reached, and how those runs ended.
 //   - tape.go: memory for tapes, which outlives the runs that write them.
 //   - process.go: one worker process, seen from the coordinator.
-//   - protocol.go: whether the two understand each other.
-//   - complaint.go: what a run said before it died.
+//   - protocol.go: whether the coordinator and its workers were built alike.
+//   - complaint.go: what a run printed before it died.
 //   - swarm.go: the coordinator.
 //   - pool.go: slots for jobs, and the workers that do them.
 //   - attempts.go: the runner of a search of schedules.

@@ -10,23 +10,23 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// ended is how the window of a run ended: its last state, its shape, and what tells ends
-// apart.
+// ended says how the window of a run ended: its last state, its shape, and a key that is
+// equal for equivalent ends.
 type ended struct{ state, shape, end uint64 }
 
-// known is a state that a run came through which deviated no more, by a key that is not
-// 0, and how that run ended, by number. The end of a run that was judged is such a key, too.
+// known maps a state that a run reached after its last deviation, as a key other than 0, to
+// the number of that run. The ends of runs that were checked are keys, too.
 type known struct{ key, run uint64 }
 
-// ends are what a worker knows of runs so far, in memory that it shares with its copies: a
-// table of states in which one lies at or behind where its key says, and a list of runs.
-// The first state counts the others, and the runs.
+// ends records all runs of a worker so far, in memory that it shares with its copies: a
+// hash table of states with linear probing, and a list of runs. The first entry of the
+// table counts the states and the runs.
 type ends struct {
 	states []known
 	runs   []ended
 }
 
-// statesMax and runsMax are how many are kept at most. What lies beyond is always new.
+// statesMax and runsMax bound what is recorded. States beyond them always count as new.
 const statesMax, runsMax = 3 << 20, 1 << 20
 
 func newEnds() (e ends, err error) {
@@ -35,14 +35,14 @@ func newEnds() (e ends, err error) {
 	if err != nil {
 		return e, fmt.Errorf("cannot make room for %d states: %w", statesMax, err)
 	}
-	// Copies look in many places. Where there are no huge pages it only takes longer.
+	// Lookups are scattered. Without huge pages they are only slower.
 	_ = unix.Madvise(unsafe.Slice((*byte)(memory), states), unix.MADV_HUGEPAGE)
 	e.states = unsafe.Slice((*known)(memory), states/unsafe.Sizeof(known{}))
 	e.runs = unsafe.Slice((*ended)(unsafe.Add(memory, states)), runsMax)
 	return e, nil
 }
 
-// at is the entry of a key, or a free one in its place.
+// at returns the entry of a key, or the free entry where it belongs.
 func (e ends) at(key uint64) *known {
 	for i := key; ; i++ {
 		if one := &e.states[1+i%uint64(len(e.states)-1)]; one.key == key || one.key == 0 {
@@ -51,7 +51,7 @@ func (e ends) at(key uint64) *known {
 	}
 }
 
-// add adds a run that ended like this, and returns its number.
+// add records how a run ended and returns the number of the run.
 func (e ends) add(one ended) uint64 {
 	count := &e.states[0].run
 	if *count < runsMax {
@@ -72,17 +72,17 @@ func (e ends) reach(key, run uint64) (isNew bool) {
 	return isNew
 }
 
-// through adds the states of decisions.
+// through adds the states at which decisions were made.
 func (e ends) through(choices []sim.Choice, run uint64) {
 	for _, choice := range choices {
 		e.reach(sim.KeyOf(choice, 0), run)
 	}
 }
 
-// endOf tells how windows end. Those of one shape end alike: what happened in them happened
-// before the same, and at other instants at most, which the quiet phase makes up for. A
-// goroutine that is still held up will do something that the shape does not know of, so
-// that there the instants count, too.
+// endOf returns the key of a window's end. Windows of one shape end alike: they differ only
+// in when things happened, which the quiet phase makes up for. If a goroutine is still
+// delayed, it has yet to do something that is not part of the shape, so the state, which
+// includes the times, is part of the key.
 func endOf(world *sim.World) (end uint64, explored *sim.Explored) {
 	explored = world.Explored()
 	end = explored.Shape
@@ -92,8 +92,8 @@ func endOf(world *sim.World) (end uint64, explored *sim.Explored) {
 	return max(end, 1), explored
 }
 
-// closed is called where the window of a run that explores has closed. The run ends here
-// if it would be judged once more.
+// closed is called when the window of an exploring run has closed. The run ends here if an
+// equivalent one has been checked.
 func (w *worker) closed(world *sim.World) {
 	if w.copy == nil {
 		return
@@ -107,8 +107,8 @@ func (w *worker) closed(world *sim.World) {
 	}
 }
 
-// known is called after a decision of a copy that deviates no more. What happens from a
-// state on, whoever came through it has shown.
+// known is called after each decision of a copy that has made its last deviation. If an
+// earlier run reached the same state, this run would end like that one.
 func (w *worker) known(world *sim.World) {
 	explored := world.Explored()
 	last := len(explored.Choices) - 1

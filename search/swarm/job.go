@@ -15,7 +15,7 @@ import (
 
 // Job is one run to be done by a worker.
 type Job struct {
-	// Protocol is that of whoever gives the job; see [ErrProtocol].
+	// Protocol is the coordinator's; see [ErrProtocol].
 	Protocol string `json:"protocol"`
 
 	Spec scenario.Spec `json:"spec"`
@@ -62,8 +62,7 @@ type Job struct {
 	Limits fork.Limits `json:"limits"`
 }
 
-// Sealed is a job as it is written for a worker that is started by hand, which does it
-// in place.
+// Sealed returns a job for a worker that is started by hand, which runs it in place.
 func Sealed(job Job) Job {
 	job.Protocol, job.InPlace = protocol, true
 	return job
@@ -76,7 +75,7 @@ type Fork struct {
 	Ways []Way `json:"ways"`
 }
 
-// Way is how a copy of a run goes on: by a tape of its own, or as a branch says.
+// Way says how a copy of a run continues: by a tape of its own, or by a branch.
 type Way struct {
 	// Tape is an open one, of the whole run: what lies before the fork is the run's own.
 	Tape []byte `json:"tape,omitempty"`
@@ -90,7 +89,7 @@ type Way struct {
 // 256 MiB, which is given back when they are written.
 const maxRecords = 2 << 20
 
-// traceRecords is how long a trace the job needs, 0 for all of it.
+// traceRecords returns how many trace records the job needs, 0 for all.
 func (j Job) traceRecords() int {
 	if j.Trace != "" || j.Details {
 		return 0

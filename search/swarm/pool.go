@@ -9,11 +9,11 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 )
 
-// Pool has jobs done by worker processes of one binary, at most limits.Workers at a time.
+// Pool runs jobs in worker processes of one binary, at most limits.Workers at a time.
 // Its methods may be called from several goroutines.
 //
-// A job names what its worker must be: the template that it has booted, and its environment.
-// A worker does any number of such jobs, one after the other. The pool starts a worker when
+// A job needs a worker of its kind: one that has booted its template, in its environment. A
+// worker runs any number of such jobs, one after the other. The pool starts a worker when
 // none of that kind is idle, and keeps at most idlePerSlot idle ones for each slot; the one
 // that has been idle for longest ends first.
 type Pool struct {
@@ -29,7 +29,7 @@ type Pool struct {
 // in most ranges of the scenario any.
 const idlePerSlot = 8
 
-// kind is what the worker of a job must be.
+// kind identifies the workers that can run a job.
 type kind struct {
 	template    scenario.Template
 	environment string
@@ -42,9 +42,8 @@ func NewPool(binary string, limits Limits) *Pool {
 	return &Pool{binary: binary, limits: limits, slots: make(chan struct{}, max(1, limits.Workers))}
 }
 
-// Do has a worker do a job, as soon as there is a slot. The error is that of ctx if it
-// ended, and ErrDied if the run ended its process. Answer.Notes say what went wrong on the
-// way and was put right.
+// Do runs a job in a worker as soon as there is a slot. The error is ctx's if ctx is done,
+// and ErrDied if the run ended its process. Answer.Notes say what failed and was retried.
 func (p *Pool) Do(ctx context.Context, job Job) (Answer, error) {
 	select {
 	case <-ctx.Done():
@@ -72,18 +71,18 @@ func (p *Pool) Close() {
 	p.idle = nil
 }
 
-// Once does one job in a worker of its own.
+// Once runs one job in a worker of its own.
 func Once(ctx context.Context, binary string, job Job, limits Limits) (Answer, error) {
 	pool := NewPool(binary, limits)
 	defer pool.Close()
 	return pool.Do(ctx, job)
 }
 
-// maxTries is how often a job is done whose process is ended from outside.
+// maxTries is how often a job is tried whose process is killed from outside.
 const maxTries = 3
 
-// retry has a job done. If its worker ends without the run being at fault, another one does
-// it; that both end is a failure of the run, unless they are ended from outside.
+// retry runs a job. If its worker ends and the run is not at fault, another worker runs it.
+// If both end, the run has failed, unless they were killed from outside.
 func (p *Pool) retry(ctx context.Context, job Job) (Answer, error) {
 	job.InPlace = job.InPlace || job.Log != ""
 	job.Limits = p.limits.Run
@@ -108,8 +107,7 @@ func (p *Pool) retry(ctx context.Context, job Job) (Answer, error) {
 	}
 }
 
-// outside is ErrOutside if a copy of the run that was to go on in another way was ended
-// from outside.
+// outside returns ErrOutside if a forked copy of the run was killed from outside.
 func (a Answer) outside(seed uint64) error {
 	for _, replies := range a.Forks {
 		for _, reply := range replies {
@@ -122,7 +120,7 @@ func (a Answer) outside(seed uint64) error {
 	return nil
 }
 
-// try has a worker do a job. One whose run went on in the worker itself does no other.
+// try runs a job in a worker. A worker that runs a job in place runs no other.
 func (p *Pool) try(ctx context.Context, job Job) (Answer, error) {
 	worker, err := p.take(job)
 	if err != nil {

@@ -28,15 +28,15 @@ var ErrDied = errors.New("the run ended its process")
 // says nothing about the run.
 var ErrOutside = errors.New("the process of the run was ended from outside")
 
-// errLate is ErrDied for a run that took too long on the clock, which a busy machine can be
-// the cause of.
+// errLate is ErrDied for a run that took too long on the clock, which can be because the
+// machine is busy.
 var errLate = fmt.Errorf("%w for its time on the clock", ErrDied)
 
 // WorkerArgument is the argument that makes this binary a worker.
 const WorkerArgument = "worker"
 
-// process is one worker, seen from outside. It is used by one goroutine, but
-// for kill.
+// process is one worker, seen from the coordinator. One goroutine uses it; only kill may be
+// called from others.
 type process struct {
 	command *exec.Cmd
 	kind    kind
@@ -48,12 +48,12 @@ type process struct {
 	ended   bool // it has been waited for
 }
 
-// errWorker means that a worker ended, and not because of the run that it was to do: it
-// can be done by another.
+// errWorker means that a worker ended and its run is not at fault, so another worker can
+// run it.
 var errWorker = errors.New("the worker of this run ended before it")
 
-// starts has workers started by one thread, which lives as long as this process: the
-// system ends a worker when the thread that started it does.
+// starts starts workers on one thread, which lives as long as this process: the kernel
+// kills a worker when the thread that started it ends.
 var starts = sync.OnceValue(func() chan<- func() {
 	requests := make(chan func())
 	go func() {
@@ -111,9 +111,9 @@ func endAtRace() string {
 // workerGrace is how much longer than a run a worker may take for a job.
 const workerGrace = time.Minute
 
-// do has the worker do a job. The error is ErrDied if the run ended its process, which
-// the worker survives unless it did the run itself, ErrOutside if the machine did, and
-// errWorker if the worker ended of something else.
+// do runs a job in the worker. The error is ErrDied if the run ended its process, which the
+// worker survives unless the job was in place, ErrOutside if the process was killed from
+// outside, and errWorker if the worker ended for another reason.
 func (p *process) do(job Job) (Answer, error) {
 	job.Protocol, job.TapeFile = protocol, tapeFile
 	line, err := json.Marshal(job)
@@ -136,7 +136,7 @@ func (p *process) do(job Job) (Answer, error) {
 	if err == nil {
 		return r.Read(job.Spec.Seed)
 	}
-	p.wait() // all that it says before it dies is read then
+	p.wait() // by then all that it printed has been read
 	cause := errWorker
 	if job.InPlace {
 		cause = ErrDied
@@ -161,13 +161,13 @@ func (p *process) wait() {
 	})
 }
 
-// close lets the worker end, and gives its tape back.
+// close lets the worker end and frees its tape.
 func (p *process) close() {
 	p.wait()
 	p.tape.Close()
 }
 
-// decisions are those on the tape of a run whose worker has ended.
+// decisions returns the decisions on the tape of a run whose worker has ended.
 func (p *process) decisions() []byte {
 	content, _ := io.ReadAll(io.NewSectionReader(p.tape, 0, tapeMax))
 	return sim.Trimmed(content)
@@ -176,5 +176,5 @@ func (p *process) decisions() []byte {
 // over reports whether the worker has ended.
 func (p *process) over() bool { return p.ended }
 
-// kill ends the worker, and with it the copy that it waits for.
+// kill kills the worker, and with it the copy that it waits for.
 func (p *process) kill() { _ = p.command.Process.Kill() }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ErrProtocol means that a worker was built from other source than whoever
-// gives it jobs, so that the two would misunderstand each other.
+// ErrProtocol means that a worker was built from other source than the coordinator, so that
+// the two would misunderstand each other.
 var ErrProtocol = errors.New("the worker was built from other source than this command; run `make build` and try again")
 
 // protocol identifies what jobs and answers look like. It follows from their
@@ -21,7 +21,7 @@ var protocol = func() string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(b.String())))[:12]
 }()
 
-// describeType writes what encoding/json makes of a type.
+// describeType writes the JSON shape of a type.
 func describeType(b *strings.Builder, t reflect.Type, above map[reflect.Type]bool) {
 	if above[t] {
 		b.WriteString(t.String())

@@ -16,7 +16,7 @@ import (
 	"github.com/watchsim/watchsim/sim/fork"
 )
 
-// Visit is a place in a run at which it is to stand still.
+// Visit is a place in a run at which it pauses.
 type Visit struct {
 	// Decision is the number of decisions before it; if that is 0, At is the time since
 	// the world began.
@@ -28,7 +28,7 @@ type Visit struct {
 	Quit bool `json:"quit,omitempty"`
 }
 
-// Standing is a run that stands still, or why it does not.
+// Standing describes a paused run, or says why the run did not pause.
 type Standing struct {
 	// At is the time since the world began, Decisions how many there have been.
 	At        time.Duration `json:"at"`
@@ -62,7 +62,7 @@ func Visiting(ctx context.Context, binary string, job Job, limits Limits) (*Sess
 	return s, at, err
 }
 
-// Go has the run stand at a place.
+// Go pauses the run at a place.
 func (s *Session) Go(to Visit) (Standing, error) { return s.ask(to) }
 
 func (s *Session) ask(question any) (at Standing, err error) {
@@ -93,9 +93,9 @@ func (s *Session) Close() { s.worker.wait() }
 // Each is a copy of the process that stands still.
 const checkpointEvery = time.Second
 
-// visited is a worker's side of a session, in the worker itself and in each copy. Every
-// copy is at one place and stays there while a copy of its own goes further. Whoever is
-// furthest listens; asked for a place behind it, it ends and hands the question back.
+// visited is the worker's side of a session, in the worker itself and in each copy. Every
+// copy stays at one place while a copy of its own runs on. The one that is furthest reads
+// questions; asked for an earlier place, it exits and hands the question back.
 type visited struct {
 	in     *bufio.Reader
 	out    *os.File
@@ -123,7 +123,7 @@ func visit(limits fork.Limits) (*visited, error) {
 	return &visited{in: bufio.NewReader(os.NewFile(uintptr(in), "questions")), out: os.NewFile(uintptr(out), "answers"), limits: limits}, nil
 }
 
-// begun is called where the run begins.
+// begun is called when the run begins.
 func (v *visited) begun(world *sim.World) {
 	v.world = world
 	v.at = world.Progress().Now
@@ -132,7 +132,7 @@ func (v *visited) begun(world *sim.World) {
 	v.stand()
 }
 
-// stand is called wherever the run pauses.
+// stand is called when the run pauses.
 func (v *visited) stand() {
 	here := v.world.Progress()
 	if v.copy != nil {
@@ -181,7 +181,7 @@ func (v *visited) stand() {
 	}
 }
 
-// over is called where the run has ended.
+// over is called when the run has ended.
 func (v *visited) over(run *scenario.Run) {
 	over := v.standing()
 	over.Over = run.Result.Stop.String()
@@ -225,7 +225,7 @@ func (v *visited) answer(s Standing) {
 	}
 }
 
-// listen reads the next place. Nobody who asks any more is whoever has quit.
+// listen reads the next place. The end of the input means quit.
 func (v *visited) listen() {
 	line, err := v.in.ReadBytes('\n')
 	v.to = Visit{}
@@ -235,7 +235,7 @@ func (v *visited) listen() {
 	v.to.Quit = v.to.Quit || err != nil
 }
 
-// leave ends this process, and hands what was asked for to whoever is behind it.
+// leave ends this process and hands the question to the copy that it was forked from.
 func (v *visited) leave() {
 	if v.copy == nil {
 		os.Exit(0)

@@ -45,7 +45,7 @@ type Config struct {
 	// that a run that is done again writes to the folder that it wrote to before. All
 	// others get a folder of their own.
 	Resumes bool
-	// InPlace has each run be that of a worker of its own, instead of a copy of one.
+	// InPlace makes each run in a worker of its own instead of a copy of one.
 	InPlace bool
 	// Verbose asks for reports that say all that is known of a run.
 	Verbose bool
@@ -56,7 +56,7 @@ type Config struct {
 type Outcome struct {
 	Verdict scenario.Verdict
 	Report  string
-	// Notes say what went wrong on the way and was put right, a sentence each.
+	// Notes say what failed and was retried, a sentence each.
 	Notes []string
 	// Err is what went wrong besides: no verdict, no artifacts, a seed that was two
 	// different runs, which is ErrNotDeterministic, or one whose process the machine
@@ -70,7 +70,7 @@ type Outcome struct {
 func Run(ctx context.Context, config Config, each func(Outcome)) {
 	pool := NewPool(config.Binary, config.Limits)
 	defer pool.Close()
-	// The error is that of ctx, which the caller has.
+	// The error is ctx's, which the caller has.
 	_ = parallel.Run(ctx, config.Limits.Workers, config.seeds(),
 		func(ctx context.Context, seed uint64) (Outcome, error) { return config.run(ctx, pool, seed) },
 		func(_ uint64, outcome Outcome) error { each(outcome); return nil })
@@ -91,7 +91,7 @@ func (c Config) seeds() func() (uint64, bool) {
 	}
 }
 
-// run runs one seed. The error is that of ctx, if it ended before anything was known.
+// run runs one seed. The error is ctx's, if ctx was done before there was an outcome.
 func (c Config) run(ctx context.Context, pool *Pool, seed uint64) (Outcome, error) {
 	spec := c.Spec.WithSeed(seed)
 	job := Job{Spec: spec, InPlace: c.InPlace, Verbose: c.Verbose}

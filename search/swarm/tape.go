@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tapeMax is how much tape is left of a run that ends its process, in bytes.
+// tapeMax bounds the tape that is kept of a run that ends its process, in bytes.
 const tapeMax = 64 << 20
 
 // tapeFile is the descriptor at which a worker that is started by this package finds
 // memory for a tape.
 const tapeFile = 3
 
-// newTape is memory for a tape. It is a file without a name, so that nothing is left of
-// it once nobody has it open.
+// newTape returns memory for a tape: an unnamed file, which is gone once no process has it
+// open.
 func newTape() (*os.File, error) {
 	fd, err := unix.MemfdCreate("tape", unix.MFD_CLOEXEC)
 	if err == nil {
@@ -29,9 +29,9 @@ func newTape() (*os.File, error) {
 	return nil, fmt.Errorf("cannot make room for a tape of %d bytes: %w", tapeMax, err)
 }
 
-// mapTape returns the memory for the tapes of a worker's runs, which its copies share.
-// That of a worker which was started by hand has no file. Nobody else learns of the
-// mapping, as package unix would keep a note of it that the code under test can notice.
+// mapTape maps the memory for the tapes of a worker's runs, which its copies share. A worker
+// that was started by hand has no file for it. MmapPtr is used because unix.Mmap records
+// mappings in a map, which the code under test could notice.
 func mapTape(fd int) ([]byte, error) {
 	flags := unix.MAP_SHARED | unix.MAP_NORESERVE
 	if fd == 0 {
@@ -44,6 +44,6 @@ func mapTape(fd int) ([]byte, error) {
 	return unsafe.Slice((*byte)(memory), tapeMax), nil
 }
 
-// clearTape makes a tape zero again. A tape that it cannot clear says more than there
-// was of a run that ends its process, and nothing else reads it.
+// clearTape zeroes a tape. If that fails, the tape of a run that ends its process has extra
+// decisions at its end; nothing else reads it.
 func clearTape(tape []byte) { _ = unix.Madvise(tape, unix.MADV_REMOVE) }

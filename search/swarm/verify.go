@@ -63,11 +63,11 @@ func thereAndBack(ctx context.Context, config Config, seeds []uint64) (differenc
 	return differences, nil
 }
 
-// maxCrowd is how many processes are in each other's way.
+// maxCrowd is how many processes run at the same time.
 const maxCrowd = 16
 
 // Repeat runs one seed in so many fresh processes, every other one in place and the rest
-// in copies, half of them one after the other and half of them in each other's way. The
+// in copies, half of them one after the other and half of them concurrently. The
 // error names the first decision in which two of them differ, and what each did then.
 func Repeat(ctx context.Context, config Config, seed uint64, processes int) error {
 	once := func(i int) ([]record, error) {
@@ -100,8 +100,8 @@ func Repeat(ctx context.Context, config Config, seed uint64, processes int) erro
 	return parallel.Each(ctx, maxCrowd, crowd, func(_ context.Context, i int) error { return compare(i) })
 }
 
-// record is what is kept of one run: its hash, and its trace in a file without a name,
-// of which nothing is left however this process ends.
+// record is the hash of one run and its trace, in an unnamed file that is gone however this
+// process ends.
 type record struct {
 	seed  uint64
 	hash  string
@@ -114,11 +114,11 @@ func closeAll(records []record) {
 	}
 }
 
-// path is where other processes find the trace while this one lives.
+// path returns where other processes find the trace while this one lives.
 func (r record) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), r.trace.Fd()) }
 
-// inOrder runs seeds one after the other in one worker, and keeps their traces. What it
-// returns is to be closed, with an error, too.
+// inOrder runs seeds one after the other in one worker, and keeps their traces. The caller
+// closes the records, also after an error.
 func inOrder(ctx context.Context, config Config, seeds []uint64) (records []record, err error) {
 	limits := config.Limits
 	limits.Workers = 1
@@ -144,7 +144,7 @@ func inOrder(ctx context.Context, config Config, seeds []uint64) (records []reco
 	return records, nil
 }
 
-// explain says where the two runs of a seed part.
+// explain describes the first divergence of two runs of a seed.
 func explain(one, other record) error {
 	a, err := openTrace(one.path())
 	if err != nil {

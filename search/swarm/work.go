@@ -25,21 +25,21 @@ import (
 // maxLine bounds a line of the protocol; a tape is the largest part of one.
 const maxLine = 256 << 20
 
-// judgeMemory is the size of the heap above which garbage is collected while a run is
-// judged, in bytes. Before, the run itself says when.
+// judgeMemory is the size of the heap above which garbage is collected while a history is
+// checked, in bytes. Before that, the run itself decides when to collect.
 const judgeMemory = 2 << 30
 
-// Work is the life of a worker process: it reads jobs from in, one JSON object a line,
+// Work is the main loop of a worker process: it reads jobs from in, one JSON object a line,
 // and writes a reply to out for each, until in ends. It boots the template of the first
-// job, and does each job in a copy of itself.
+// job, and runs each job in a copy of itself.
 //
-// Between two jobs it does nothing but read, copy itself, wait and pass on bytes. What
-// else there is to do a copy does. Packages keep state, such as what encoding/json knows
-// of types, that the code under test uses too; so every run begins with the same.
+// Between two jobs it only reads, forks, waits and passes on bytes; copies do everything
+// else. Packages that the code under test uses keep state, such as encoding/json's cache of
+// types, and every run must begin with the same state.
 func Work(in io.Reader, out io.Writer, targets func(name string) (target.Target, error)) error {
 	debug.SetGCPercent(-1)
-	runtime.MemProfileRate = 0    // nobody reads it
-	_, _ = json.Marshal(Answer{}) // what there is to learn of these types, no copy has to
+	runtime.MemProfileRate = 0    // no profile is read
+	_, _ = json.Marshal(Answer{}) // fills the cache of encoding/json before the first fork
 	w := &worker{lines: bufio.NewScanner(in), out: out}
 	w.lines.Buffer(make([]byte, 64<<10), maxLine)
 	if !w.lines.Scan() {
@@ -119,7 +119,7 @@ type worker struct {
 	end    uint64 // of this run's window
 }
 
-// read reads the job from its line.
+// read decodes the job from its line.
 func (w *worker) read() error {
 	w.job = Job{}
 	if err := json.Unmarshal(w.lines.Bytes(), &w.job); err != nil {
@@ -128,9 +128,8 @@ func (w *worker) read() error {
 	return nil
 }
 
-// begin is called where the template has booted. In the worker itself it returns when
-// there are no more jobs; in a copy, and for a job that is done in place, it returns the
-// run that begins.
+// begin is called when the template has booted. In the worker itself it returns when there
+// are no more jobs; in a copy, and for a job in place, it returns the run that begins.
 func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
 	if w.job.InPlace {
 		return w.job.Spec, w.options(), nil
@@ -157,8 +156,7 @@ func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
 	return scenario.Spec{}, scenario.Options{}, io.EOF
 }
 
-// await waits for a copy and returns the line that it leaves with. If it left with none,
-// another copy writes why.
+// await waits for a copy and returns its reply. If it left none, another copy writes why.
 func (w *worker) await(made *fork.Copy) ([]byte, error) {
 	ended, err := made.Wait(w.answers)
 	w.answers = ended.Answer
@@ -179,7 +177,7 @@ func (w *worker) await(made *fork.Copy) ([]byte, error) {
 	return ended.Answer, err
 }
 
-// options are those of the job's run.
+// options returns the options of the job's run.
 func (w *worker) options() scenario.Options {
 	job := w.job
 	options := scenario.Options{
@@ -203,7 +201,7 @@ func (w *worker) options() scenario.Options {
 	return options
 }
 
-// begun limits the copy, once the run has reserved what it records to.
+// begun limits the copy, once the run has reserved its buffers.
 func (w *worker) begun(world *sim.World) {
 	if w.visited != nil {
 		w.visited.begun(world)
@@ -217,8 +215,8 @@ func (w *worker) begun(world *sim.World) {
 	}
 }
 
-// mark is where the run pauses: where copies of it are to go on in other ways, where it
-// is looked at, and in a copy that explores after each decision.
+// mark returns where the run pauses next: at forks, at looks, and in an exploring copy after
+// each decision.
 func (w *worker) mark(world *sim.World, number int) (at sim.Mark, any bool) {
 	switch number += w.skip; {
 	case number < len(w.marks):
@@ -229,8 +227,8 @@ func (w *worker) mark(world *sim.World, number int) (at sim.Mark, any bool) {
 	return sim.Mark{Decision: max(uint64(w.plain), world.Progress().Decisions) + 1}, true
 }
 
-// branch is called at a mark. At those of forks it has copies of the run go on in other
-// ways, one after the other.
+// branch is called at a mark. At a fork it makes a copy of the run for each way, one after
+// the other.
 func (w *worker) branch(world *sim.World, run *scenario.Run, number int) {
 	switch number += w.skip; {
 	case number >= len(w.marks):
@@ -271,7 +269,7 @@ func (w *worker) branch(world *sim.World, run *scenario.Run, number int) {
 	}
 }
 
-// looksAt are the marks at which the job's run is looked at.
+// looksAt returns the marks at which the job's run is looked at.
 func (j Job) looksAt() (marks []sim.Mark) {
 	if j.Looks == 0 {
 		return nil
@@ -321,8 +319,8 @@ func diedOf(ended fork.Ended) string {
 	return ended.Why() + "\n" + text
 }
 
-// salvage writes what is known of a run that ended its process: what it is a function
-// of, and the decisions so far.
+// salvage writes what is known of a run that ended its process: its spec, and the decisions
+// so far.
 func (w *worker) salvage(died string) error {
 	if w.job.Folder == "" {
 		return nil
@@ -331,7 +329,7 @@ func (w *worker) salvage(died string) error {
 	return scenario.WriteUnfinished(w.job.Folder, w.job.Spec, scenario.CurrentBuild(), sim.Trimmed(w.tape), text)
 }
 
-// reply answers for a run, and is the last thing that a copy does.
+// reply writes the reply for a run, and is the last thing that a copy does.
 func (w *worker) reply(answer Answer) error {
 	for _, lines := range w.forks {
 		replies := make([]Reply, len(lines))
@@ -362,7 +360,7 @@ func (w *worker) reply(answer Answer) error {
 	return err
 }
 
-// answer writes what a run is to leave, judges it, and says so.
+// answer writes the artifacts of a run, checks its history, and returns the answer.
 func (w *worker) answer(run *scenario.Run, log *sim.Logbook) (Answer, error) {
 	job := w.job
 	if job.Folder != "" {

@@ -62,45 +62,43 @@ func (w *world) fail(keep func() bool) (lost int, content string) {
 	return lost, string(found)
 }
 
-func TestWhatWasSyncedSurvives(t *testing.T) {
-	w := newWorld(t)
-	w.disk.Track(w.dir)
-	w.write(0, sector("a")+sector("b"))
-	w.sync()
-	lost, content := w.fail(never())
-	require.Zero(t, lost)
-	require.Equal(t, sector("a")+sector("b"), content)
-}
-
-func TestWhatWasWrittenSinceIsLost(t *testing.T) {
-	w := newWorld(t)
-	w.write(0, sector("a")+sector("b"))
-	w.disk.Track(w.dir) // as if synced
-	w.write(512, sector("c")+sector("d"))
-	lost, content := w.fail(never())
-	require.Equal(t, 2, lost)
-	require.Equal(t, sector("a")+sector("b")+sector("\x00"), content, "the file keeps its size")
-}
-
-func TestWhatWasWrittenSinceIsTorn(t *testing.T) {
-	w := newWorld(t)
-	w.disk.Track(w.dir)
-	w.write(0, sector("a")+sector("b")+sector("c")+"d")
-	w.sync()
-	w.write(512, sector("x")+sector("y")+"z")
-	lost, content := w.fail(everyOther())
-	require.Equal(t, 2, lost)
-	require.Equal(t, sector("a")+sector("b")+sector("y")+"d", content, "the second of three sectors is kept")
-}
-
-func TestWhatIsNotTrackedIsSafe(t *testing.T) {
-	w := newWorld(t)
-	w.disk.Track(w.dir)
-	w.disk.Forget()
-	w.write(0, sector("a"))
-	lost, content := w.fail(never())
-	require.Zero(t, lost)
-	require.Equal(t, sector("a"), content)
+func TestWhatIsLeftWhenThePowerFails(t *testing.T) {
+	ab, abc := sector("a")+sector("b"), sector("a")+sector("b")+sector("c")+"d"
+	for name, row := range map[string]struct {
+		do      func(w *world)
+		keep    func() bool
+		lost    int
+		content string
+	}{
+		"what was synced": {func(w *world) { w.disk.Track(w.dir); w.write(0, ab); w.sync() }, never(), 0, ab},
+		// What is tracked counts as synced, and the file keeps its size.
+		"not what was written since": {func(w *world) { w.write(0, ab); w.disk.Track(w.dir); w.write(512, sector("c")+sector("d")) },
+			never(), 2, ab + sector("\x00")},
+		"the second of three sectors": {func(w *world) {
+			w.disk.Track(w.dir)
+			w.write(0, abc)
+			w.sync()
+			w.write(512, sector("x")+sector("y")+"z")
+		},
+			everyOther(), 2, sector("a") + sector("b") + sector("y") + "d"},
+		"what is tracked no more":      {func(w *world) { w.disk.Track(w.dir); w.disk.Forget(); w.write(0, ab) }, never(), 0, ab},
+		"a file that was never synced": {func(w *world) { w.disk.Track(filepath.Join(w.dir, "not there yet")); w.write(0, ab) }, never(), 0, ab},
+		"another file of the same name": {func(w *world) {
+			w.disk.Track(w.dir)
+			w.write(0, sector("a"))
+			w.sync()
+			require.NoError(w.t, os.Remove(filepath.Join(w.dir, "log")))
+			require.NoError(w.t, os.WriteFile(filepath.Join(w.dir, "log"), []byte(sector("b")), 0o600))
+		}, never(), 0, sector("b")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			row.do(w)
+			lost, content := w.fail(row.keep)
+			require.Equal(t, row.lost, lost)
+			require.Equal(t, row.content, content)
+		})
+	}
 }
 
 func TestAFileIsKnownUnderItsNextName(t *testing.T) {
@@ -117,18 +115,6 @@ func TestAFileIsKnownUnderItsNextName(t *testing.T) {
 	require.Equal(t, sector("a"), string(content))
 }
 
-func TestAFileThatTakesTheNameOfAnotherIsAnother(t *testing.T) {
-	w := newWorld(t)
-	w.disk.Track(w.dir)
-	w.write(0, sector("a"))
-	w.sync()
-	require.NoError(t, os.Remove(filepath.Join(w.dir, "log")))
-	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "log"), []byte(sector("b")), 0o600))
-	lost, content := w.fail(never())
-	require.Zero(t, lost)
-	require.Equal(t, sector("b"), content)
-}
-
 func TestAMemoryMapSeesWhatIsLost(t *testing.T) {
 	w := newWorld(t)
 	w.disk.Track(w.dir)
@@ -141,15 +127,6 @@ func TestAMemoryMapSeesWhatIsLost(t *testing.T) {
 	w.fail(never())
 	require.Equal(t, sector("a"), string(mapped))
 	require.NoError(t, unix.Munmap(mapped))
-}
-
-func TestAFileThatWasNeverSyncedStays(t *testing.T) {
-	w := newWorld(t)
-	w.disk.Track(filepath.Join(w.dir, "not there yet"))
-	w.write(0, sector("a"))
-	lost, content := w.fail(never())
-	require.Zero(t, lost)
-	require.Equal(t, sector("a"), content)
 }
 
 func TestWhileASyncTakesItsTimeNothingIsSafe(t *testing.T) {

@@ -3,7 +3,6 @@ package simnet
 import (
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 )
 
@@ -46,14 +45,4 @@ func qualify(h *host, network, address string) string {
 		return h.name + address
 	}
 	return address
-}
-
-// dialError is the error a failed dial returns.
-func dialError(network, address string, err error) error {
-	return &net.OpError{Op: "dial", Net: network, Addr: makeAddr(network, address), Err: err}
-}
-
-// listenError is the error a failed listen returns.
-func listenError(network, address string, errno error) error {
-	return &net.OpError{Op: "listen", Net: network, Addr: makeAddr(network, address), Err: os.NewSyscallError("bind", errno)}
 }

@@ -30,7 +30,7 @@ func (n *Network) DialContext(ctx context.Context, fromHost, network, address st
 	d := n.newDial(fromHost, name, address)
 	conn, err := d.run(ctx)
 	if err != nil {
-		return nil, dialError(name, d.key.address, err)
+		return nil, &net.OpError{Op: "dial", Net: name, Addr: makeAddr(name, d.key.address), Err: err}
 	}
 	return conn, nil
 }

@@ -66,12 +66,11 @@ func TestDialErrors(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-				listener, err := n.Listen("server", "tcp", ":1")
-				require.NoError(t, err)
-				defer listener.Close()
+				listener := listen(t, n)
 				if test.prepare != nil {
 					test.prepare(n, listener)
 				}
+				var err error
 				took := elapsed(func() {
 					_, err = n.DialContext(test.ctx(), "client", test.network, test.address)
 				})
@@ -91,9 +90,7 @@ func TestDialErrors(t *testing.T) {
 
 func TestDialIsSentAgainAfterAPartition(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		n.Partition("client", "server")
 		time.AfterFunc(4*time.Second, n.HealAll)
 		require.Equal(t, 7*time.Second+20*ms, elapsed(func() { dialAndAccept(t, n, "client", listener) }),
@@ -111,9 +108,7 @@ func TestDialSentIntoAPartitionIsLost(t *testing.T) {
 	}
 	for _, test := range tests {
 		inBubble(t, latency(100*ms), func(t *testing.T, n *Network) {
-			listener, err := n.Listen("server", "tcp", ":1")
-			require.NoError(t, err)
-			defer listener.Close()
+			listener := listen(t, n)
 			n.PartitionOneWay(test.from, test.to)
 			time.AfterFunc(50*ms, n.HealAll)
 			require.Equal(t, test.want, elapsed(func() { dialAndAccept(t, n, "client", listener) }))
@@ -123,9 +118,7 @@ func TestDialSentIntoAPartitionIsLost(t *testing.T) {
 
 func TestDialIsStoppedByAPartitionWhileUnderWay(t *testing.T) {
 	inBubble(t, latency(100*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		time.AfterFunc(150*ms, func() { n.Partition("client", "server") })
 		time.AfterFunc(300*ms, n.HealAll)
 		require.Equal(t, 1200*ms, elapsed(func() { dialAndAccept(t, n, "client", listener) }))
@@ -134,8 +127,7 @@ func TestDialIsStoppedByAPartitionWhileUnderWay(t *testing.T) {
 
 func TestDialWaitsWhileTheBacklogIsFull(t *testing.T) {
 	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
+		listener := listen(t, n)
 		for range AcceptBacklog {
 			conn, err := n.DialContext(t.Context(), "client", "tcp", "server:1")
 			require.NoError(t, err)
@@ -203,8 +195,7 @@ func TestAddressesAreOfNetsTypesWherePossible(t *testing.T) {
 
 func TestListenerClose(t *testing.T) {
 	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
+		listener := listen(t, n)
 		client, server := dialAndAccept(t, n, "client", listener)
 		waiting, err := n.DialContext(t.Context(), "client", "tcp", "server:1")
 		require.NoError(t, err)
@@ -222,8 +213,7 @@ func TestListenerClose(t *testing.T) {
 
 func TestListenerCloseWakesAccepts(t *testing.T) {
 	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
+		listener := listen(t, n)
 		errs := make(chan error, 3)
 		for range 3 {
 			go func() { _, err := listener.Accept(); errs <- err }()

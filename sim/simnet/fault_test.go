@@ -13,28 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPartitionHoldsEverythingBackAndHeals(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		mustWrite(t, client, "under way, ")
-		time.Sleep(5 * ms)
-		n.Partition("client", "server")
-		mustWrite(t, client, "written meanwhile")
-		mustWrite(t, server, "and back")
-		requireSilence(t, server, 20*time.Second)
-		requireSilence(t, client, 20*time.Second)
-
-		begin := time.Now()
-		n.Heal("server", "client")
-		requireRead(t, server, "under way, written meanwhile")
-		requireRead(t, client, "and back")
-		// 40 s after the first loss TCP has waited 0.2+0.4+...+25.6 = 51 s for
-		// its next attempt.
-		require.Equal(t, 11*time.Second, time.Since(begin).Round(time.Second))
-		require.Equal(t, 3, n.Stats().SegmentsHeld)
-	})
-}
-
 func TestPartitionWakesReadersThatWait(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
 		client, server := connect(t, n)
@@ -50,32 +28,9 @@ func TestPartitionWakesReadersThatWait(t *testing.T) {
 	})
 }
 
-func TestPartitionOfAnIdleConnectionLeavesNoTrace(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.Partition("client", "server")
-		time.Sleep(time.Hour)
-		n.Heal("client", "server")
-		mustWrite(t, client, "x")
-		require.Equal(t, 10*ms, elapsed(func() { requireRead(t, server, "x") }))
-	})
-}
-
-func TestPartitionLeavesWhatHasArrived(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		mustWrite(t, client, "arrived")
-		time.Sleep(10 * ms)
-		n.Partition("client", "server")
-		requireRead(t, server, "arrived")
-	})
-}
-
 func TestPartitionConcernsNobodyElse(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		other, server := dialAndAccept(t, n, "other", listener)
 		n.Partition("client", "server")
 		mustWrite(t, other, "x")
@@ -99,56 +54,6 @@ func TestPartitionFillsTheBuffer(t *testing.T) {
 		_, err := io.ReadFull(server, make([]byte, 2*StreamBuffer))
 		require.NoError(t, err)
 		wait.Wait()
-	})
-}
-
-func TestPartitionOneWay(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.PartitionOneWay("client", "server")
-		mustWrite(t, client, "held")
-		mustWrite(t, server, "passes")
-		require.Equal(t, 10*ms, elapsed(func() { requireRead(t, client, "passes") }))
-		requireSilence(t, server, time.Minute)
-		n.Heal("client", "server")
-		requireRead(t, server, "held")
-	})
-}
-
-func TestPartitionHoldsTheEndOfAStream(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		mustWrite(t, client, "bye")
-		require.NoError(t, client.Close())
-		n.Partition("client", "server")
-		requireSilence(t, server, time.Minute)
-		n.Heal("client", "server")
-		rest, err := io.ReadAll(server)
-		require.NoError(t, err)
-		require.Equal(t, "bye", string(rest))
-	})
-}
-
-func TestPartitionHoldsAReset(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, _ := connect(t, n)
-		n.CrashHost("server")
-		time.Sleep(5 * ms)
-		n.Partition("client", "server")
-		requireSilence(t, client, time.Minute)
-		n.Heal("client", "server")
-		requireReadError(t, client, syscall.ECONNRESET)
-	})
-}
-
-func TestWhatIsSentAgainTakesTheLatencyOfThatTime(t *testing.T) {
-	inBubble(t, latency(time.Hour), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		mustWrite(t, client, "x")
-		n.Partition("client", "server")
-		n.SetLatency("client", "server", Fixed(10*ms))
-		n.Heal("client", "server")
-		require.Equal(t, retransmitMin+10*ms, elapsed(func() { requireRead(t, server, "x") }))
 	})
 }
 
@@ -187,83 +92,10 @@ func TestRetransmissionsAreNeverFurtherApartThanConfigured(t *testing.T) {
 	})
 }
 
-func TestBlackHoleLosesForEver(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		mustWrite(t, client, "arrived")
-		time.Sleep(10 * ms)
-		n.BlackHole("client", "server")
-		requireRead(t, server, "arrived")
-		mustWrite(t, client, "lost")
-		mustWrite(t, server, "passes")
-		requireRead(t, client, "passes")
-		n.Heal("client", "server")
-		mustWrite(t, client, "behind the hole")
-		requireSilence(t, server, time.Hour)
-		require.Equal(t, 2, n.Stats().SegmentsLost)
-
-		// The FIN is behind the hole too; only a reset gets through.
-		require.NoError(t, client.CloseWrite())
-		requireSilence(t, server, time.Hour)
-		n.ResetLink("client", "server")
-		requireReadError(t, server, syscall.ECONNRESET)
-	})
-}
-
-func TestBlackHoleTakesWhatIsUnderWay(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		mustWrite(t, client, "lost")
-		time.Sleep(5 * ms)
-		n.BlackHole("client", "server")
-		n.Heal("client", "server")
-		requireSilence(t, server, time.Hour)
-	})
-}
-
-func TestBlackHoleTakesTheEndOfAStream(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.BlackHole("client", "server")
-		require.NoError(t, client.Close())
-		n.Heal("client", "server")
-		requireSilence(t, server, time.Hour)
-		// What the server sends finds nobody and is answered with a reset.
-		mustWrite(t, server, "x")
-		require.Equal(t, 20*ms, elapsed(func() { requireReadError(t, server, syscall.ECONNRESET) }))
-	})
-}
-
-func TestBlackHoleTakesAnEndThatIsUnderWay(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		require.NoError(t, client.CloseWrite())
-		time.Sleep(5 * ms)
-		n.BlackHole("client", "server")
-		n.Heal("client", "server")
-		requireSilence(t, server, time.Hour)
-	})
-}
-
-func TestBlackHoleSparesIdleAndNewConnections(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.BlackHole("client", "server")
-		n.Heal("client", "server")
-		mustWrite(t, client, "idle")
-		requireRead(t, server, "idle")
-		client, server = connect(t, n)
-		mustWrite(t, client, "new")
-		requireRead(t, server, "new")
-	})
-}
-
 func TestResetLink(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
 		client, server := connect(t, n)
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		other, otherServer := dialAndAccept(t, n, "other", listener)
 
 		mustWrite(t, server, "arrived")
@@ -291,34 +123,9 @@ func TestResetLink(t *testing.T) {
 	})
 }
 
-func TestResetLinkLeavesNothingToArriveLater(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.Partition("client", "server")
-		mustWrite(t, client, "x")
-		n.ResetLink("client", "server")
-		n.HealAll()
-		time.Sleep(time.Minute)
-		requireReadError(t, server, syscall.ECONNRESET)
-	})
-}
-
-func TestCrashIsKnownNoEarlierThanWhatWasSentBefore(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.SetLatency("server", "client", Fixed(time.Second))
-		mustWrite(t, server, "slow")
-		n.SetLatency("server", "client", Fixed(0))
-		n.CrashHost("server")
-		requireRead(t, client, "slow")
-		requireReadError(t, client, syscall.ECONNRESET)
-	})
-}
-
 func TestCrashHost(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
+		listener := listen(t, n)
 		client, server := dialAndAccept(t, n, "client", listener)
 		waiting, err := n.DialContext(t.Context(), "client", "tcp", "server:1")
 		require.NoError(t, err)
@@ -356,8 +163,7 @@ func TestCrashHost(t *testing.T) {
 
 func TestCrashDoesNotWakeTheDead(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
+		listener := listen(t, n)
 		client, server := dialAndAccept(t, n, "client", listener)
 		woken := make(chan string, 3)
 		go func() { _, _ = listener.Accept(); woken <- "Accept" }()
@@ -399,22 +205,9 @@ func TestCrashLeavesNoTimerOfTheDead(t *testing.T) {
 	})
 }
 
-func TestCrashBehindAPartition(t *testing.T) {
-	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.Partition("client", "server")
-		mustWrite(t, server, "dies with its kernel")
-		n.CrashHost("server")
-		requireSilence(t, client, time.Minute)
-		n.Heal("client", "server")
-		requireReadError(t, client, syscall.ECONNRESET)
-	})
-}
-
 func TestCrashOfAHostThatTalksToItself(t *testing.T) {
 	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
+		listener := listen(t, n)
 		dialed, accepted := dialAndAccept(t, n, "server", listener)
 		woken := make(chan string, 2)
 		go func() { _, _ = dialed.Read(make([]byte, 1)); woken <- "dialed" }()
@@ -432,12 +225,10 @@ func TestCrashOfAHostThatTalksToItself(t *testing.T) {
 
 func TestRefuse(t *testing.T) {
 	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		client, server := dialAndAccept(t, n, "client", listener)
 		n.Refuse("server", true)
-		_, err = n.DialContext(context.Background(), "client", "tcp", "server:1")
+		_, err := n.DialContext(context.Background(), "client", "tcp", "server:1")
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		mustWrite(t, client, "still works")
 		requireRead(t, server, "still works")

@@ -41,35 +41,9 @@ func TestLatencyTailIsAsLikelyAsItSays(t *testing.T) {
 	require.InDelta(t, 1000, late, 150)
 }
 
-func TestSegmentsDoNotOvertakeEachOther(t *testing.T) {
-	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		client, server := connect(t, n)
-		n.SetLatency("client", "server", Fixed(time.Second))
-		mustWrite(t, client, "slow ")
-		n.SetLatency("client", "server", Latency{})
-		mustWrite(t, client, "fast")
-		require.Equal(t, time.Second, elapsed(func() { requireRead(t, server, "slow fast") }))
-	})
-}
-
-func TestLinksAreDirected(t *testing.T) {
-	inBubble(t, Config{}, func(t *testing.T, n *Network) {
-		n.SetLink("client", "server", Link{Latency: Fixed(30 * ms)})
-		n.SetLink("server", "client", Link{Latency: Fixed(5 * ms)})
-		var client, server *Conn
-		require.Equal(t, 35*ms, elapsed(func() { client, server = connect(t, n) }))
-		mustWrite(t, client, "there")
-		require.Equal(t, 30*ms, elapsed(func() { requireRead(t, server, "there") }))
-		mustWrite(t, server, "back")
-		require.Equal(t, 5*ms, elapsed(func() { requireRead(t, client, "back") }))
-	})
-}
-
 func TestLoopbackHasNoLatency(t *testing.T) {
 	inBubble(t, latency(time.Second), func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		require.Zero(t, elapsed(func() {
 			dialed, accepted := dialAndAccept(t, n, "server", listener)
 			mustWrite(t, dialed, "x")
@@ -115,9 +89,7 @@ func arrivals(t *testing.T, chatter int) (took []time.Duration) {
 		},
 	}
 	inBubble(t, config, func(t *testing.T, n *Network) {
-		listener, err := n.Listen("server", "tcp", ":1")
-		require.NoError(t, err)
-		defer listener.Close()
+		listener := listen(t, n)
 		client, server := dialAndAccept(t, n, "client", listener)
 		other, _ := dialAndAccept(t, n, "other", listener)
 		for range 20 {

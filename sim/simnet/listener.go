@@ -2,6 +2,7 @@ package simnet
 
 import (
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -49,7 +50,7 @@ func (n *Network) Listen(host, network, address string) (net.Listener, error) {
 	}
 	s := n.endpoints[key]
 	if s != nil && s.listener != nil {
-		return nil, listenError(name, key.address, syscall.EADDRINUSE)
+		return nil, &net.OpError{Op: "listen", Net: name, Addr: makeAddr(name, key.address), Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}
 	}
 	l := &Listener{network: n, host: h, key: key, addr: makeAddr(name, key.address), accepts: newWaitPoint()}
 	n.endpoints[key] = &service{host: h, listener: l}

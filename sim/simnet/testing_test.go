@@ -33,6 +33,15 @@ func connect(t *testing.T, n *Network) (client, server *Conn) {
 	return dialAndAccept(t, n, "client", listener)
 }
 
+// listen listens at server:1 until the test is over.
+func listen(t *testing.T, n *Network) net.Listener {
+	t.Helper()
+	listener, err := n.Listen("server", "tcp", ":1")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener
+}
+
 func dialAndAccept(t *testing.T, n *Network, from string, listener net.Listener) (dialed, accepted *Conn) {
 	t.Helper()
 	c, err := n.DialContext(context.Background(), from, "tcp", listener.Addr().String())

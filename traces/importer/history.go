@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -89,7 +90,7 @@ func (f *finisher) committed() model.Truth {
 			truth.Revision = max(truth.Revision, v.rv)
 		}
 	}
-	slices.SortFunc(truth.Changes, func(a, b model.Change) int { return int(min(max(a.RV-b.RV, -1), 1)) })
+	slices.SortFunc(truth.Changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
 	var compacted []int64
 	for _, e := range f.truth.recording.etcd {
 		if e.Compacted > 0 {

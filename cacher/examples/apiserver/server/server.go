@@ -13,7 +13,6 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/util/compatibility"
-	restclient "k8s.io/client-go/rest"
 
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
@@ -102,11 +101,6 @@ func (s *Server) Run(ctx context.Context) error {
 
 // Address is the host and port where the server listens.
 func (s *Server) Address() string { return s.generic.SecureServingInfo.Listener.Addr().String() }
-
-// ClientConfig returns how a client in the same process connects, with all rights.
-func (s *Server) ClientConfig() *restclient.Config {
-	return restclient.CopyConfig(s.generic.LoopbackClientConfig)
-}
 
 // listen opens the port of a server, unless options have a listener already, and
 // makes a certificate for it if they have none.

@@ -15,12 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/utils/ptr"
 
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 )
 
-// TestServer asks servers with either cache, and one without, for the same things.
+// TestServer asks servers with either cache, and one without, for the same things. What
+// lists, bookmarks and initial events hold, the suite of package cacher tests.
 func TestServer(t *testing.T) {
 	for _, watchCache := range []WatchCache{Watchsim, Kubernetes, Off} {
 		t.Run(string(watchCache), func(t *testing.T) {
@@ -29,22 +29,14 @@ func TestServer(t *testing.T) {
 			for _, test := range []struct {
 				name string
 				run  func(*testing.T, *apiServer, string)
-				// cached tests what only a cache does.
-				cached bool
 			}{
-				{name: "informer", run: testInformer},
-				{name: "watch", run: testWatch},
-				{name: "list", run: testList},
-				{name: "selectors", run: testSelectors},
-				{name: "initial-events", run: testInitialEvents},
-				{name: "bookmarks", run: testBookmarks, cached: true},
-				{name: "apply", run: testApply},
-				{name: "validation", run: testValidation},
-				{name: "discovery", run: testDiscovery},
+				{"informer", testInformer},
+				{"watch", testWatch},
+				{"selectors", testSelectors},
+				{"apply", testApply},
+				{"validation", testValidation},
+				{"discovery", testDiscovery},
 			} {
-				if test.cached && watchCache == Off {
-					continue
-				}
 				t.Run(test.name, func(t *testing.T) {
 					of := *s
 					of.t = t
@@ -109,43 +101,6 @@ func testWatch(t *testing.T, s *apiServer, namespace string) {
 	require.Greater(t, resourceVersion(t, deleted.Object.(*v1.Widget).ResourceVersion), resourceVersion(t, changed.ResourceVersion))
 }
 
-// testList lists at once and in pages, now and as of a resourceVersion.
-func testList(t *testing.T, s *apiServer, namespace string) {
-	var last *v1.Widget
-	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		last = s.create(namespace, name, "", nil)
-	}
-	all := []string{"a", "b", "c", "d", "e"}
-
-	latest, err := s.list(namespace, metav1.ListOptions{})
-	require.NoError(t, err)
-	require.Equal(t, all, namesOf(latest))
-	require.GreaterOrEqual(t, resourceVersion(t, latest.ResourceVersion), resourceVersion(t, last.ResourceVersion))
-
-	// What a cache serves at RV 0 may be old, so it is asked until it is not. It
-	// ignores the limit there, and etcd heeds it.
-	require.Eventually(t, func() bool {
-		any, err := s.list(namespace, metav1.ListOptions{ResourceVersion: "0"})
-		return err == nil && len(any.Items) == len(all)
-	}, patience, 10*time.Millisecond)
-
-	page, err := s.list(namespace, metav1.ListOptions{Limit: 2})
-	require.NoError(t, err)
-	require.Equal(t, all[:2], namesOf(page))
-	require.Equal(t, int64(3), ptr.Deref(page.RemainingItemCount, -1))
-	s.create(namespace, "f", "", nil) // the pages that follow do not know of it
-	rest, err := s.list(namespace, metav1.ListOptions{Limit: 5, Continue: page.Continue})
-	require.NoError(t, err)
-	require.Equal(t, all[2:], namesOf(rest))
-	require.Equal(t, page.ResourceVersion, rest.ResourceVersion)
-	require.Empty(t, rest.Continue)
-
-	exact, err := s.list(namespace, metav1.ListOptions{ResourceVersion: last.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
-	require.NoError(t, err)
-	require.Equal(t, all, namesOf(exact))
-	require.Equal(t, last.ResourceVersion, exact.ResourceVersion)
-}
-
 // testSelectors moves a widget between the selections of watches and lists.
 func testSelectors(t *testing.T, s *apiServer, namespace string) {
 	before := s.create(namespace, "before", "north", map[string]string{"colour": "red"})
@@ -178,51 +133,6 @@ func testSelectors(t *testing.T, s *apiServer, namespace string) {
 	_, err = s.list(namespace, metav1.ListOptions{FieldSelector: "spec.size=1"})
 	require.True(t, apierrors.IsBadRequest(err), "%v", err)
 	require.ErrorContains(t, err, `found "spec.size"`)
-}
-
-// testInitialEvents asks for a list as a stream, which is how informers list.
-func testInitialEvents(t *testing.T, s *apiServer, namespace string) {
-	first := s.create(namespace, "a", "", nil)
-	second := s.create(namespace, "b", "", nil)
-	w := s.mustWatch(namespace, metav1.ListOptions{
-		SendInitialEvents:    ptr.To(true),
-		AllowWatchBookmarks:  true,
-		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-	})
-	requireEvent(t, w, watch.Added, "a", first.ResourceVersion)
-	requireEvent(t, w, watch.Added, "b", second.ResourceVersion)
-	end := next(t, w)
-	require.Equal(t, watch.Bookmark, end.Type)
-	bookmark := end.Object.(*v1.Widget)
-	require.Equal(t, "true", bookmark.Annotations[metav1.InitialEventsAnnotationKey])
-	require.GreaterOrEqual(t, resourceVersion(t, bookmark.ResourceVersion), resourceVersion(t, second.ResourceVersion))
-	third := s.create(namespace, "c", "", nil)
-	requireEvent(t, w, watch.Added, "c", third.ResourceVersion)
-}
-
-// testBookmarks watches a namespace where nothing happens: a bookmark before the end
-// of the stream says from where to go on. If the change elsewhere comes only after
-// the bookmark, as it can on a busy machine, it tries again.
-func testBookmarks(t *testing.T, s *apiServer, namespace string) {
-	elsewhere := s.create("elsewhere", namespace, "", nil)
-	told := func() bool {
-		w := s.mustWatch(namespace, metav1.ListOptions{
-			ResourceVersion:     elsewhere.ResourceVersion,
-			AllowWatchBookmarks: true,
-			TimeoutSeconds:      ptr.To[int64](3), // two seconds before, both caches send one
-		})
-		elsewhere.Spec.Size++
-		elsewhere = s.update(elsewhere)
-		var reached uint64
-		for event := range w.ResultChan() {
-			require.Equal(t, watch.Bookmark, event.Type)
-			reached = resourceVersion(t, event.Object.(*v1.Widget).ResourceVersion)
-		}
-		return reached >= resourceVersion(t, elsewhere.ResourceVersion)
-	}
-	for begun := time.Now(); !told(); {
-		require.Less(t, time.Since(begun), patience, "no bookmark tells of the change")
-	}
 }
 
 // testApply applies on the server, for which that needs the OpenAPI definitions.
