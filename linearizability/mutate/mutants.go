@@ -81,7 +81,7 @@ var mutants = []mutant{
 	{"Faithful", "labels and UIDs are not compared", "stream.go", "TestStreamFromAnRV",
 		"default:\n\t\tif !event.Object.Equal(want.Object) {",
 		"default:\n\t\tif event.Object.Value != want.Object.Value {"},
-	{"Faithful", "a deletion at the RV of the last state is taken for a repeated event", "stream.go", "TestStreamFromAnRV",
+	{"Faithful", "a deletion at the RV of the last state counts as a repeated event", "stream.go", "TestStreamFromAnRV",
 		`case w.isMisdated(event, &k):`,
 		`case owed && !w.has(k) && w.isMisdated(event, &k):`},
 	{"Faithful", "the objects of an initial block are not compared", "block.go", "TestMarkedInitialBlock",
