@@ -36,6 +36,10 @@ func (f *facts) judgeGot(op *model.Operation, out *findings) {
 		out.violate(guarantee, alteredObject, witness)
 	case version.Until <= op.RV:
 		out.violate(guarantee, superseded, about(op, rv, version.Until))
+	case rv > f.bounds.atMost(op.Return):
+		witness := about(op, rv)
+		witness.Want = f.bounds.atMost(op.Return)
+		out.violate(guarantee, futureRead, witness)
 	}
 }
 

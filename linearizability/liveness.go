@@ -74,9 +74,30 @@ func judgeInformers(f *facts, out *findings) {
 		want := f.store.List(informer.Scope, model.Selector{}, f.store.LastRV())
 		differences := compareStates(want, pointers(informer.Objects))
 		if len(differences) == 0 {
+			f.judgeLastSync(informer, out)
 			continue
 		}
 		out.violate(Converged, informerDiffers, Witness{Client: informer.Client, Informer: informer, RVs: rvs(differences),
 			Got: informer.LastSyncRV, Differences: differences, Time: f.history.End})
+	}
+}
+
+// judgeLastSync judges the RV that an informer whose store is right says it has
+// reached. A reflector sets it to the RV of each list and event once the store has
+// it, so it is that of the last change to the informer's scope at least. 0 is unknown.
+func (f *facts) judgeLastSync(informer *model.Informer, out *findings) {
+	last := int64(0)
+	for i := range f.history.Truth.Changes {
+		if change := &f.history.Truth.Changes[i]; informer.Scope.Contains(change.Object.Key()) {
+			last = change.RV
+		}
+	}
+	witness := Witness{Client: informer.Client, Informer: informer, Got: informer.LastSyncRV, Time: f.history.End}
+	switch rv := informer.LastSyncRV; {
+	case rv == 0:
+	case rv < last:
+		out.violate(Converged, informerBehind, witness.want(last))
+	case rv > f.history.Truth.Revision:
+		out.violate(Converged, informerAhead, witness.want(f.history.Truth.Revision))
 	}
 }
