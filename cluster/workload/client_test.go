@@ -82,7 +82,7 @@ func TestAClientDependsOnItsOwnStreamAndResponsesAlone(t *testing.T) {
 }
 
 func TestKnowledgeComesFromResponses(t *testing.T) {
-	k := newKnowledge()
+	k := newKnowledge(DefaultConfig().Remember)
 	random := streams(1)("knowledge")
 	require.Zero(t, k.recent(random))
 	require.Zero(t, k.old(random))
@@ -121,7 +121,7 @@ func TestKnowledgeComesFromResponses(t *testing.T) {
 	for rv := range int64(100) {
 		k.seeRV(rv)
 	}
-	require.Len(t, k.rvs, maxRemember)
+	require.Len(t, k.rvs, DefaultConfig().Remember)
 	require.IsIncreasing(t, k.rvs)
 	for range 100 {
 		require.GreaterOrEqual(t, k.recent(random), int64(96))

@@ -1,0 +1,73 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// patternOf draws plans of a pattern alone and calls each with those of several faults.
+func patternOf(t *testing.T, pattern string, kinds []string, each func(Plan)) {
+	config := GeneratorConfig{
+		Topology: Topology{
+			Members: []string{"etcd-0", "etcd-1", "etcd-2"}, Servers: []string{"apiserver-0", "apiserver-1"},
+			Clients: []string{"writer-0", "watcher-0"}, Consumers: []string{"watcher-0"},
+		},
+		Kinds: kinds, Pattern: pattern, Start: 3 * time.Second, HealBy: 45 * time.Second,
+	}
+	candidates, err := config.candidates()
+	require.NoError(t, err)
+	seen := 0
+	for seed := range uint64(200) {
+		plan := config.drawPattern(rand.New(rand.NewPCG(seed, 1)), candidates)
+		slices.SortStableFunc(plan, func(a, b Fault) int { return int(a.At - b.At) })
+		require.NoError(t, plan.Check(config.Topology, config.HealBy), plan)
+		if len(plan) > 3 {
+			seen++
+			each(plan)
+		}
+	}
+	require.Greater(t, seen, 40, "few plans of the pattern have several faults")
+}
+
+func TestPatternRepeat(t *testing.T) {
+	patternOf(t, PatternRepeat, nil, func(plan Plan) {
+		first := plan[0]
+		for i, fault := range plan {
+			same := fault
+			same.At, same.Until = first.At, first.Until
+			require.Equal(t, first, same)
+			require.True(t, i == 0 || fault.At >= plan[i-1].At+minPause)
+		}
+	})
+}
+
+func TestPatternRotate(t *testing.T) {
+	patternOf(t, PatternRotate, []string{"etcd-restart", "watch-break"}, func(plan Plan) {
+		for i, fault := range plan[1:] {
+			require.NotEqual(t, plan[i].Member+plan[i].Server, fault.Member+fault.Server, plan)
+		}
+	})
+	patternOf(t, PatternRotate, []string{"partition"}, func(plan Plan) {
+		links := map[[2]string]bool{}
+		for _, fault := range plan {
+			links[[2]string{fault.From, fault.To}] = true
+		}
+		require.Greater(t, len(links), 1, plan)
+	})
+}
+
+func TestPatternChain(t *testing.T) {
+	patternOf(t, PatternChain, []string{"compaction", "etcd-crash"}, func(plan Plan) {
+		soon := 0
+		for i, fault := range plan[1:] {
+			if fault.At-plan[i].At <= maxAfter {
+				soon++
+			}
+		}
+		require.Positive(t, soon, plan)
+	})
+}
