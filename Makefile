@@ -66,6 +66,10 @@ a01: build ## hunt a real bug, k/k 116122, in a cacher without its fix; fails if
 mutate-oracle: ## break each rule of the oracle on purpose; fails if no test turns red
 	go run ./linearizability/mutate
 
+.PHONY: tamper
+tamper: ## edit histories that pass in all ways, and write docs/oracle-tampering.md; fails if the oracle misses what it must notice
+	go test ./linearizability -run 'TestTamperingIsNoticed$$' -count=1 -timeout 1h -tamper-histories 8 -tamper-places 3 -tamper-update
+
 # A hunt continues from its file of results. The first one continues from the results
 # that were committed last, which took hours; without that history it begins empty.
 out/track-record.jsonl out/shrinking.jsonl out/strategies.jsonl:
