@@ -170,6 +170,12 @@ func (op *Operation) Request() string {
 	if op.Continues != 0 {
 		text += fmt.Sprintf(", continuing operation %d", op.Continues)
 	}
+	if op.Touch {
+		text += " by an update that changes nothing"
+	}
+	if op.Kind == Delete && op.Object != nil && op.Object.UID != "" {
+		text += " on condition that its UID is " + op.Object.UID
+	}
 	if op.Precondition != 0 {
 		text += fmt.Sprintf(" on condition that it is at RV %d", op.Precondition)
 	}

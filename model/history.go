@@ -134,8 +134,9 @@ type Operation struct {
 	Return int64  `json:"return"` // Pending if no response came
 
 	// The request. Object is what a create or update meant to write (its RV is
-	// 0, its UID empty for creates). Precondition is the RV an update or delete
-	// requires the stored object to have, 0 for none.
+	// 0, its UID empty for creates), or for a delete the UID that it requires.
+	// Precondition is the RV an update or delete requires the stored object to have, 0
+	// for none.
 	Scope        Scope    `json:"scope"`
 	Selector     Selector `json:"selector"`
 	Object       *Object  `json:"object,omitempty"`
@@ -146,6 +147,9 @@ type Operation struct {
 	// Continues is the ID of the list operation whose continue token this page
 	// used, 0 for a first page. IDs start at 1.
 	Continues int `json:"continues,omitempty"`
+	// Touch says that a get is made by an update that leaves the object as it is, which
+	// returns the newest state and writes nothing.
+	Touch bool `json:"touch,omitempty"`
 
 	// The response. ResultRV is the list's RV, or that of the object written or
 	// read; for a delete, the RV of the deletion where the server tells it.

@@ -94,6 +94,7 @@ var knobs = []Knob{
 	boots(number("window-events", "events in the window of our cache; 0 leaves it to the cache", func(s *Spec) *int { return &s.WindowEvents }, 0, 8, 40)),
 	boots(duration("history-window", "how long the cache keeps events at least; 0s is 75s", func(s *Spec) *time.Duration { return &s.Setup.Server.HistoryWindow },
 		0, 10*time.Minute)),
+	boots(flag("in-place", "update functions change the object that the storage gives them", func(s *Spec) *bool { return &s.Setup.Server.InPlace })),
 	boots(duration("compact-interval", "interval of the API servers' compactions; 0s is 5m", func(s *Spec) *time.Duration { return &s.Setup.Server.CompactInterval },
 		0, 3*time.Second, 10*time.Second)),
 	boots(duration("bookmark-period", "interval of bookmarks of our cache; 0s is 1m", func(s *Spec) *time.Duration { return &s.Setup.BookmarkPeriod },

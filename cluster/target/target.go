@@ -75,6 +75,8 @@ type Tuning struct {
 	// CompactInterval is how often the servers compact etcd, up to the revision of one
 	// interval ago.
 	CompactInterval time.Duration `json:"compactInterval,omitempty"`
+	// InPlace has update functions change the object that they are given.
+	InPlace bool `json:"inPlace,omitempty"`
 	// Gates are feature gates of the servers and of client-go, such as WatchList=false.
 	// They hold for the whole process.
 	Gates []string `json:"gates,omitempty"`

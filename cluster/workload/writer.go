@@ -42,6 +42,10 @@ func (w *writer) act() int {
 		if exists && !oneIn(w.random, 20) {
 			return w.readModifyWrite(server, key)
 		}
+	case MixControllers:
+		if exists && oneIn(w.random, 2) {
+			return w.control(server, key, known)
+		}
 	}
 	if oneIn(w.random, 8) {
 		// Sometimes a writer is wrong about what exists.
@@ -65,6 +69,25 @@ func (w *writer) act() int {
 	default:
 		return w.delete(server, key, known.RV)
 	}
+}
+
+// control makes a request as controllers do: an update that changes nothing, a deletion of
+// the very object that was seen, or its update whatever its RV.
+func (w *writer) control(server *session, key objectKey, known model.Object) int {
+	scope := model.Scope{Namespace: key.namespace, Name: key.name}
+	switch w.random.IntN(4) {
+	case 0, 1:
+		w.do(server, &model.Operation{Kind: model.Get, Touch: true, Scope: scope, RV: model.RVUnset}, "")
+	case 2:
+		op := &model.Operation{Kind: model.Delete, Scope: scope, RV: model.RVUnset}
+		if known.UID != "" {
+			op.Object = &model.Object{Namespace: key.namespace, Name: key.name, UID: known.UID}
+		}
+		w.do(server, op, "")
+	default:
+		return w.update(server, key, known.UID, 0)
+	}
+	return 1
 }
 
 // newObject draws a state with a unique value.

@@ -35,7 +35,7 @@ func targetNames() (list []named) {
 }
 
 func mutantNames() (list []named) {
-	for _, m := range append(mutant.All(), mutant.Released()...) {
+	for _, m := range slices.Concat(mutant.All(), mutant.Released(), mutant.Variants()) {
 		list = append(list, named{m.Name, m.Summary})
 	}
 	return list

@@ -56,6 +56,8 @@ type Mutant struct {
 	// Budget is the number of seeds within which the short hunt has to find the
 	// bug, 0 if the short hunt leaves it out. A control gets as many.
 	Budget int
+
+	points []overlay.Patch // of a variant, which has no edits
 }
 
 // mutants are all there are, in a fixed order.
@@ -70,7 +72,7 @@ var ErrUnknown = errors.New("unknown mutant")
 // Find returns the mutant of that name.
 func Find(name string) (Mutant, error) {
 	var names []string
-	for _, m := range slices.Concat(mutants, released) {
+	for _, m := range slices.Concat(mutants, released, variants) {
 		if m.Name == name {
 			return m, nil
 		}
@@ -88,6 +90,9 @@ type Edit struct {
 
 // Patches are the mutant's edits, in the order in which they are made.
 func (m Mutant) Patches() []overlay.Patch {
+	if m.points != nil {
+		return m.points
+	}
 	var patches []overlay.Patch
 	for _, e := range append([]Edit{{Anchor: m.Anchor, Replacement: m.Replacement}}, m.More...) {
 		patches = append(patches, overlay.Patch{

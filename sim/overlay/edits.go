@@ -35,17 +35,23 @@ func (e Edit) Apply(text string) (string, error) {
 // edit makes the edit below a folder, on top of the edited texts that contents has by path.
 func (e Edit) edit(folder string, contents map[string]string) error {
 	path := filepath.Join(folder, filepath.FromSlash(e.File))
-	text, edited := contents[path]
-	if !edited {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			return fmt.Errorf("%w: expected the file %s, found: %v", ErrAnchor, path, err)
-		}
-		text = string(raw)
+	text, err := textOf(path, contents)
+	if err == nil {
+		contents[path], err = e.Apply(text)
 	}
-	text, err := e.Apply(text)
-	contents[path] = text
 	return err
+}
+
+// textOf returns the text of a file, as edited if it is in contents.
+func textOf(path string, contents map[string]string) (string, error) {
+	if text, edited := contents[path]; edited {
+		return text, nil
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("%w: expected the file %s, found: %v", ErrAnchor, path, err)
+	}
+	return string(raw), nil
 }
 
 // replace is an edit that puts text in the place of the anchor.

@@ -52,6 +52,10 @@ var ErrUnsupportedGo = errors.New("this release of Go is not supported yet")
 type Patch struct {
 	Module string
 	Edit
+	// Points is the folder of a package, with slashes, that gets synchronisation points
+	// between its statements; "." is the module's own. It takes the place of an edit, and
+	// is done when all edits are.
+	Points string
 }
 
 // Toolchain is an installed Go.
@@ -140,7 +144,18 @@ func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, er
 		}
 	}
 	for _, p := range patches {
+		if p.Points != "" {
+			continue
+		}
 		if err := p.edit(modules[p.Module], contents); err != nil {
+			return Build{}, err
+		}
+	}
+	for _, p := range patches {
+		if p.Points == "" {
+			continue
+		}
+		if err := addPoints(filepath.Join(modules[p.Module], filepath.FromSlash(p.Points)), contents); err != nil {
 			return Build{}, err
 		}
 	}

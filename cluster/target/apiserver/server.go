@@ -95,7 +95,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	}
 	stopped := make(chan struct{})
 	return &server{
-		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped, TTL: injection.TTL.Load, Padding: config.ObjectBytes},
+		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped, TTL: injection.TTL.Load, Padding: config.ObjectBytes, InPlace: config.Tuning.InPlace},
 		cache:    cache,
 		upstream: upstream,
 		stopped:  stopped,

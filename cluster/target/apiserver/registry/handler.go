@@ -35,6 +35,9 @@ type Handler struct {
 	TTL func() uint64
 	// Padding is how many bytes each stored pod is made larger by.
 	Padding int
+	// InPlace has update functions change the pod that the storage gives them, instead of
+	// a new one.
+	InPlace bool
 }
 
 func (h *Handler) ttl() uint64 {

@@ -78,6 +78,11 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 	case model.Delete:
 		err, interpret = h.delete(ctx, op, key, pod), storeerr.InterpretDeleteError
 	case model.Get:
+		if op.Touch {
+			err = h.touch(ctx, key, pod)
+			err = storeerr.InterpretUpdateError(err, translate.PodResource, scope.Name)
+			break
+		}
 		err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod)
 	default:
 		err = apierrors.NewBadRequest(fmt.Sprintf("there is no operation %q", op.Kind))
@@ -120,9 +125,21 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 		pod.UID = stored.UID
 		pod.ResourceVersion = stored.ResourceVersion
 		ttl := h.ttl()
+		if h.InPlace {
+			*stored = *pod
+			return stored, &ttl, nil
+		}
 		return pod, &ttl, nil
 	}
 	return h.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
+}
+
+// touch updates a pod with what it is, as controllers do that write back what they have
+// read: the storage writes nothing and returns the newest state.
+func (h *Handler) touch(ctx context.Context, key string, out *corev1.Pod) error {
+	return h.Storage.GuaranteedUpdate(ctx, key, out, false, &storage.Preconditions{}, func(existing runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
+		return existing, nil, nil
+	}, nil)
 }
 
 // delete removes a pod immediately, as with a grace period of 0. Like the registry it
@@ -135,6 +152,10 @@ func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, o
 	if op.Precondition != 0 {
 		rv := translate.FormatRV(op.Precondition)
 		preconditions.ResourceVersion = &rv
+	}
+	if op.Object != nil && op.Object.UID != "" {
+		uid := types.UID(op.Object.UID)
+		preconditions.UID = &uid
 	}
 	return h.Release.Delete(ctx, h.Storage, key, out, preconditions)
 }

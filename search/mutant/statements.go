@@ -1,0 +1,24 @@
+package mutant
+
+import "github.com/watchsim/watchsim/sim/overlay"
+
+// variants change how the code under test is run, and nothing that it does. They go
+// together with every mutant.
+var variants = []Mutant{{
+	Name: "statements",
+	Summary: "Goroutines can be overtaken between any two statements of caches, the etcd3 store, client-go's reflectors and etcd's client, " +
+		"instead of only where they synchronise.",
+	Equivalent: "it is the same code",
+	points: []overlay.Patch{
+		{Module: apiserver, Points: "pkg/storage/cacher"},
+		{Module: apiserver, Points: "pkg/storage/cacher/store"},
+		{Module: apiserver, Points: "pkg/storage/cacher/progress"},
+		{Module: apiserver, Points: "pkg/storage/etcd3"},
+		{Module: clientGo, Points: "tools/cache"},
+		{Module: etcdClient, Points: "."},
+		{Module: watchsim, Points: "cacher"},
+	},
+}}
+
+// Variants lists what is no mutant and can be built in like one.
+func Variants() []Mutant { return variants }
