@@ -35,11 +35,11 @@ func judgeAnswered(f *facts, out *findings) {
 	}
 }
 
-// judgeErrorEvents judges the ERROR events that say that the server failed.
+// judgeErrorEvents judges the ERROR events that say that the server could not go on.
 func (w *walk) judgeErrorEvents(out *findings) {
 	for i := range w.stream.Events {
 		event := &w.stream.Events[i]
-		if event.Answer == "" || !w.facts.calm.during(event.Time-w.facts.config.AnswerBound.Nanoseconds(), event.Time) {
+		if event.Answer == "" || event.Answer == model.InternalError || !w.facts.calm.during(event.Time-w.facts.config.AnswerBound.Nanoseconds(), event.Time) {
 			continue
 		}
 		witness := onStream(w.stream)
@@ -57,10 +57,11 @@ type request struct {
 
 // failed reports whether the server turned the request away or failed. Where no answer
 // came, the client may have given up, or used a connection that a fault had ended before.
+// Internal errors are for InternalError.
 func (r request) failed() bool {
 	switch r.err {
 	case model.Unknown:
-		return r.answer != ""
+		return r.answer == model.StoreError || r.answer == model.TimedOut
 	case model.Unavailable, model.TooMany:
 		return true
 	}

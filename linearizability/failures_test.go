@@ -37,7 +37,7 @@ func TestInternalErrors(t *testing.T) {
 	}{
 		{"nothing", func(*model.History) {}, nil, nil},
 		{"no answer at all", func(h *model.History) { read(h); h.Operations[0].Answer = "" }, nil, nil},
-		{"etcd's own error", func(h *model.History) { read(h); h.Operations[0].Answer = model.StoreError }, nil, nil},
+		{"etcd's own error", func(h *model.History) { read(h); h.Operations[0].Answer = model.StoreError }, nil, guarantees{linearizability.Answered}},
 		{"a read while the server cannot decode", read, []model.Fault{failing(19, 22, "s1")}, nil},
 		{"a read that was called before it could again", read, []model.Fault{failing(15, 20, "s1")}, nil},
 		{"a read that could not at its end", read, []model.Fault{failing(21, 22, "s1")}, nil},
@@ -56,7 +56,7 @@ func TestInternalErrors(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := quietHistory(model.Stream{RV: 15, Consumer: "fast"}, 40)
-			h.Faults, h.Healed = row.faults, 30*second
+			h.Faults, h.Healed, h.Steady = row.faults, 30*second, true
 			row.happen(h)
 			judge(t, h, row.broken)
 		})

@@ -4,7 +4,8 @@ import "github.com/watchsim/watchsim/model"
 
 // judgePrompt judges Prompt: while nothing is wrong and no consumer of the server is in
 // the way, the event of an acknowledged write reaches in time each client that reads at
-// once. Behind other events, each is due when the one before it has come.
+// once. Behind other events, those of the initial state among them, each is due when the
+// one before it has come: large ones take their time on the wire.
 func judgePrompt(f *facts, out *findings) {
 	acknowledged := make(map[int64]*model.Operation, len(f.claims.writes))
 	for _, w := range f.claims.writes {
@@ -25,6 +26,9 @@ func judgePrompt(f *facts, out *findings) {
 			}
 		}
 		before := s.Return
+		if w.block > 0 {
+			before = s.Events[w.block-1].Time
+		}
 		for i := range w.owed {
 			event, op := came[w.owed[i].RV], acknowledged[w.owed[i].RV]
 			if op != nil && op.Call >= s.Return && (idlers[s.Server] == nil || idlers[s.Server].open(op.Return) == 0) {

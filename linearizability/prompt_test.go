@@ -28,6 +28,15 @@ func TestEventsArePrompt(t *testing.T) {
 		events[0].Type, events[0].RV, events[0].Object = model.Deleted, 12, objectAt(12)
 		return events
 	}
+	marked := model.Stream{RV: 0, Bookmarks: true, InitialEvents: true, Consumer: "fast"}
+	block := func(after time.Duration) []model.Event {
+		events := []model.Event{event(model.Added, 7), event(model.Added, 9), initialEnd(14)}
+		for i := range events {
+			events[i].Time = 20*second + int64(after)
+		}
+		events[0].Time = 3 * second
+		return events
+	}
 	none := func(*model.History) {}
 	for _, row := range []struct {
 		name   string
@@ -41,6 +50,7 @@ func TestEventsArePrompt(t *testing.T) {
 		{"before the writer knew", reader, at(-time.Millisecond), none, 1, nil},
 		{"at the last moment", reader, at(2 * time.Second), none, 1, nil},
 		{"behind another", changed(func(s *model.Stream) { s.RV = 9 }), behind(time.Second, 3*time.Second), none, 1, nil},
+		{"behind the initial events", marked, append(block(3*time.Second), at(4*time.Second)...), none, 1, nil},
 		{"not due yet as the run ends", reader, nil, func(h *model.History) { h.End = 21 * second }, 0, nil},
 		{"not due yet as the stream ends", changed(func(s *model.Stream) { s.Closed, s.Reason = 21*second, model.ClosedByClient }), nil, none, 0, nil},
 		{"part of the stream's start", reader, at(9 * time.Second), func(h *model.History) { h.Streams[0].Return = 28 * second; h.Streams[0].Call = 28 * second }, 0, nil},
@@ -51,6 +61,7 @@ func TestEventsArePrompt(t *testing.T) {
 		{"while the writer does not know", reader, at(9 * time.Second), func(h *model.History) { h.Operations[0].Err, h.Operations[0].ResultRV = model.Unknown, 0 }, 0, nil},
 
 		{"late", reader, at(2*time.Second + 1), none, 1, guarantees{linearizability.Prompt}},
+		{"late behind the initial events", marked, append(block(time.Second), at(3*time.Second+1)...), none, 1, guarantees{linearizability.Prompt}},
 		{"late behind another", changed(func(s *model.Stream) { s.RV = 9 }), behind(time.Second, 3*time.Second+1), none, 1, guarantees{linearizability.Prompt}},
 		{"never, and the client left", changed(func(s *model.Stream) { s.Closed, s.Reason = 30*second, model.ClosedByClient }), nil, none, 1, guarantees{linearizability.Prompt}},
 		{"never", reader, nil, none, 1, guarantees{linearizability.Prompt, linearizability.Delivered}},

@@ -137,9 +137,9 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"a deletion of unknown outcome that took effect before its call", []model.Operation{updated6, created10,
 			on(model.Delete, 102, 103, fails(model.Unknown))}, lin},
 		{"an acknowledged deletion whose precondition failed", []model.Operation{updated6, on(model.Delete, 70, 80, deletesIf(4, model.OK)), created10}, lin},
-		{"an acknowledged deletion of an object with another UID", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(8), func(op *model.Operation) {
-			op.Object = &model.Object{Name: "a", UID: "another"}
-		}), created10}, lin},
+		{"an acknowledged deletion of an object with another UID", []model.Operation{updated6, on(model.Delete, 70, 80, func(op *model.Operation) {
+			op.ResultRV, op.Object = 8, &model.Object{Namespace: "a", Name: "x", UID: "another"}
+		}), created10}, pre},
 		{"two acknowledged deletions of one object", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(0)),
 			on(model.Delete, 70, 80, withRV(0)), created10}, lin},
 		{"a refused write took effect", []model.Operation{created, on(model.Update, 30, 40, writeFails("v4", model.Unavailable))}, lin},

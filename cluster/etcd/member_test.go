@@ -43,7 +43,7 @@ func testConfig(name, dir string, cluster ...string) Config {
 		Name:     name,
 		Dir:      dir,
 		Cluster:  cluster,
-		Tuning:   etcd.Tuning{Tick: 5 * time.Millisecond},
+		Tuning:   Tuning{Tick: 5 * time.Millisecond},
 		Election: 50 * time.Millisecond,
 	}
 }
@@ -221,7 +221,7 @@ func TestStartRejectsABadConfiguration(t *testing.T) {
 	for name, config := range map[string]Config{
 		"not in the cluster":     testConfig("etcd-9", dir, "etcd-0"),
 		"name breaks the URL":    testConfig("etcd 0%zz", dir, "etcd-0"),
-		"election below 5 ticks": {Release: current.Release{}, Name: "etcd-0", Dir: dir, Cluster: []string{"etcd-0"}, Tuning: etcd.Tuning{Tick: time.Second}, Election: time.Second},
+		"election below 5 ticks": {Release: current.Release{}, Name: "etcd-0", Dir: dir, Cluster: []string{"etcd-0"}, Tuning: Tuning{Tick: time.Second}, Election: time.Second},
 	} {
 		_, err := Start(config)
 		require.Error(t, err, name)

@@ -90,6 +90,7 @@ func TestAnEditThatNoLongerAppliesSaysWhereItsCodeHasGone(t *testing.T) {
 	require.ErrorContains(t, Check(at(dir), m), "expected it once in b/there.go, found it 0 times")
 
 	m.More = nil
+	require.NoError(t, Check(at(dir), append(Variants(), m)...), "a variant goes with every mutant")
 	other := m
 	other.Name = "B00"
 	err = Check(at(dir), m, other)

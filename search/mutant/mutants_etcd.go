@@ -13,6 +13,7 @@ const (
 	serverFile         = "etcdserver/server.go"
 	raftFile           = "raft.go"
 	txnFile            = "storage/mvcc/kvstore_txn.go"
+	batchFile          = "storage/backend/batch_tx.go"
 )
 
 // etcdMutants are bugs of etcd's server and of its client.
@@ -183,7 +184,7 @@ var etcdMutants = []Mutant{
 	{
 		Name:        "etcd-13766",
 		Summary:     "A member notes an entry as applied before it has applied it, and after a crash in between never does.",
-		Source:      "etcd-io/etcd #13766, fixed by #13854 in 3.5.3",
+		Source:      "etcd-io/etcd #13766, in 3.5.0, fixed in 3.5.3",
 		Module:      etcdServer,
 		File:        serverFile,
 		Anchor:      "			s.consistIndex.SetConsistentApplyingIndex(e.GetIndex(), e.GetTerm())\n",
@@ -193,7 +194,7 @@ var etcdMutants = []Mutant{
 	{
 		Name:        "etcd-14370",
 		Summary:     "A leader counts itself among those that have an entry before its log has synced it, and alone loses what it has acknowledged.",
-		Source:      "etcd-io/etcd #14370, fixed by #14400 in 3.5.5",
+		Source:      "etcd-io/etcd #14370, fixed in 3.5.5",
 		Module:      etcdRaft,
 		File:        raftFile,
 		Anchor:      "	r.send(&pb.Message{To: new(r.id), Type: pb.MsgAppResp.Enum(), Index: new(li)})\n	return true\n",
@@ -213,7 +214,7 @@ var etcdMutants = []Mutant{
 	{
 		Name:    "etcd-8411",
 		Summary: "Watches of a member that takes a snapshot from its leader are not sent what that brought.",
-		Source:  "etcd-io/etcd #8411, fixed in 3.2",
+		Source:  "etcd-io/etcd #8411, in 3.1",
 		Module:  etcdServer,
 		File:    watchableStoreFile,
 		Anchor: `	for wa := range s.synced.watchers {
@@ -275,5 +276,31 @@ var etcdMutants = []Mutant{
 }
 `,
 		Hunt: in("minute"),
+	},
+	{
+		Name:    "etcd-14685",
+		Summary: "A defragmentation writes what was applied without noting how far that is, so that a member that crashes in it applies entries twice.",
+		Source:  "etcd-io/etcd #14685, fixed by #14730 in 3.5.6",
+		Module:  etcdServer,
+		File:    batchFile,
+		Anchor: `	if t.backend.hooks != nil {
+		// gofail: var commitBeforePreCommitHook struct{}
+		t.backend.hooks.OnPreCommitUnsafe(t)
+		// gofail: var commitAfterPreCommitHook struct{}
+	}
+`,
+		Replacement: "",
+		More: []Edit{{
+			Anchor: `	t.backend.readTx.Lock()
+	t.unsafeCommit(stop)
+`,
+			Replacement: `	if t.backend.hooks != nil {
+		t.backend.hooks.OnPreCommitUnsafe(t)
+	}
+	t.backend.readTx.Lock()
+	t.unsafeCommit(stop)
+`,
+		}},
+		Hunt: []string{"--scenario", "minute", "--faults", "etcd-defrag,etcd-crash"},
 	},
 }

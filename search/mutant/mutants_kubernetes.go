@@ -18,8 +18,7 @@ const (
 // streams are the guarantees that a watch with a gap can break.
 var streams = []string{"Reliable", "Bookmarked", "Delivered", "Converged", "Resumable"}
 
-// kubernetesMutants are bugs of Kubernetes' cacher and of the etcd3 store below it.
-// Those of the store name no target: both cachers stand on it.
+// kubernetesMutants are bugs of Kubernetes' cacher.
 var kubernetesMutants = []Mutant{
 	{
 		Name: "A01",
@@ -110,18 +109,6 @@ var kubernetesMutants = []Mutant{
 		Anchor:      "	case listResourceVersion > 0 && !w.removedEventSinceRelist:\n",
 		Replacement: "	case listResourceVersion > 0 && !w.isCacheFullLocked():\n",
 		Hunt:        in("growth"),
-	},
-	{
-		Name:        "A10",
-		Summary:     "DELETED for an object that left the selection carries the new object, not the last one that matched.",
-		Source:      "kubernetes/kubernetes e9e69356, fixed in 1.7.6 and 1.8",
-		Target:      "kubernetes",
-		Module:      apiserver,
-		File:        watcherFile,
-		Anchor:      "		oldObj := getMutableObject(event.PrevObject)\n",
-		Replacement: "		oldObj := getMutableObject(event.Object)\n",
-		Hunt:        in("calm"),
-		Budget:      20,
 	},
 	{
 		Name:        "A11",
@@ -276,95 +263,6 @@ var kubernetesMutants = []Mutant{
 		Budget:      60,
 	},
 	{
-		Name:    "B08",
-		Summary: "A list that etcd serves in several pieces asks for each at the newest revision.",
-		Source:  "kubernetes/kubernetes #94002, fixed in 1.20",
-		Module:  apiserver,
-		File:    etcd3Store,
-		Anchor: `	return func(yield func(listChunk, error) bool) {
-		for {
-			getResp, err := s.getList(ctx, keyPrefix, opts.Recursive, kubernetes.ListOptions{
-				Revision: withRev,
-`,
-		Replacement: `	asked := withRev
-	return func(yield func(listChunk, error) bool) {
-		for {
-			getResp, err := s.getList(ctx, keyPrefix, opts.Recursive, kubernetes.ListOptions{
-				Revision: asked,
-`,
-		Hunt:   in("minute"),
-		Unseen: "rare: a newest list with a selector and a limit gets to etcd in pieces by the fallback alone, when the cache is too far behind or has no such snapshot; and a write has to come between two pieces",
-	},
-	{
-		Name: "C01",
-		Summary: "An event of etcd without the state before it, which was compacted, is logged and skipped " +
-			"instead of failing the watch.",
-		Source: "kubernetes/kubernetes #76624, fixed by #76675 in 1.15; etcd-io/etcd #10681",
-		Module: apiserver,
-		File:   etcd3Watcher,
-		Anchor: `			if err != nil {
-				logWatchChannelErr(err)
-				// sendError doesn't guarantee that no more items will be put into resultChan.
-`,
-		Replacement: `			if err != nil {
-				logWatchChannelErr(err)
-				continue
-`,
-		Hunt: in("tombstone"),
-	},
-	{
-		Name:    "deleted-rv",
-		Summary: "DELETED carries the resourceVersion of the last update instead of that of the deletion.",
-		Source:  "kubernetes/kubernetes #58545, fixed by #58547 in 1.10",
-		Target:  "kubernetes",
-		Module:  apiserver,
-		File:    watcherFile,
-		Anchor: `		updateResourceVersion(oldObj, c.versioner, event.ResourceVersion)
-		return &watch.Event{Type: watch.Deleted, Object: oldObj}
-`,
-		Replacement: `		return &watch.Event{Type: watch.Deleted, Object: oldObj}
-`,
-		Hunt: in("calm"),
-	},
-	{
-		Name:    "stopped-watcher",
-		Summary: "A watcher that is stopped while its client does not read waits for the client for ever.",
-		Source:  "kubernetes/kubernetes #38670",
-		Target:  "kubernetes",
-		Module:  apiserver,
-		File:    watcherFile,
-		Anchor: `		sentAt = c.clock.Now()
-	case <-c.done:
-	}
-`,
-		Replacement: `		sentAt = c.clock.Now()
-	}
-`,
-		Hunt: in("crowd"),
-	},
-	{
-		Name: "undrained",
-		Summary: "A stopped watcher decides for each event separately whether to send it, " +
-			"so that it can skip one and send the next.",
-		Source: "kubernetes/kubernetes, the reason for the first select in sendWatchCacheEvent",
-		Target: "kubernetes",
-		Module: apiserver,
-		File:   watcherFile,
-		Anchor: `	select {
-	case <-c.done:
-		return time.Time{}, time.Time{}
-	default:
-	}
-
-	select {
-	case c.result <- *watchEvent:
-`,
-		Replacement: `	select {
-	case c.result <- *watchEvent:
-`,
-		Hunt: in("reinit"),
-	},
-	{
 		Name:        "dispatch-stop",
 		Summary:     "A watcher is closed while an event is being dispatched to it.",
 		Source:      "kubernetes/kubernetes, the reason for watchersToStop in Cacher",
@@ -467,32 +365,5 @@ var kubernetesMutants = []Mutant{
 		Anchor:      "				hasMoreListItems = i < len(resp.Items)-1\n",
 		Replacement: "				hasMoreListItems = i >= 0\n",
 		Hunt:        in("calm"),
-	},
-	{
-		Name:        "same-key",
-		Summary:     "The next page begins with the last object of the page before.",
-		Source:      "kubernetes/kubernetes, the reason for the zero byte in PrepareContinueToken",
-		Module:      apiserver,
-		File:        continueFile,
-		Anchor:      "EncodeContinue(keyLastItem+\"\\x00\", ",
-		Replacement: "EncodeContinue(keyLastItem, ",
-		Hunt:        in("calm"),
-	},
-	{
-		Name:    "expired-retry",
-		Summary: "The etcd3 store reports a compacted revision as an internal error, which is retried, instead of as 410.",
-		Source:  "kubernetes/kubernetes #123072 with #111387",
-		Target:  "kubernetes",
-		Module:  apiserver,
-		File:    "pkg/storage/etcd3/errors.go",
-		Anchor: `	case err == etcdrpc.ErrCompacted:
-		return errors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
-`,
-		Replacement: `	case err == etcdrpc.ErrCompacted:
-		return err
-`,
-		// The retries end after 30 s with a list, mostly before a run of a minute asks
-		// whether everything has arrived. This one is over sooner.
-		Hunt: in("compact-reconnect"),
 	},
 }

@@ -8,9 +8,73 @@ package mutant
 // resourceVersion (#138724, #142591).
 var storageMutants = []Mutant{
 	{
+		Name:    "B08",
+		Summary: "A list that etcd serves in several pieces asks for each at the newest revision.",
+		Source:  "kubernetes/kubernetes #94002, fixed in 1.20",
+		Module:  apiserver,
+		File:    etcd3Store,
+		Anchor: `	return func(yield func(listChunk, error) bool) {
+		for {
+			getResp, err := s.getList(ctx, keyPrefix, opts.Recursive, kubernetes.ListOptions{
+				Revision: withRev,
+`,
+		Replacement: `	asked := withRev
+	return func(yield func(listChunk, error) bool) {
+		for {
+			getResp, err := s.getList(ctx, keyPrefix, opts.Recursive, kubernetes.ListOptions{
+				Revision: asked,
+`,
+		Hunt:   in("minute"),
+		Unseen: "rare: a newest list with a selector and a limit gets to etcd in pieces by the fallback alone, when the cache is too far behind or has no such snapshot; and a write has to come between two pieces",
+	},
+	{
+		Name: "C01",
+		Summary: "An event of etcd without the state before it, which was compacted, is logged and skipped " +
+			"instead of failing the watch.",
+		Source: "kubernetes/kubernetes #76624, fixed by #76675 in 1.15; etcd-io/etcd #10681",
+		Module: apiserver,
+		File:   etcd3Watcher,
+		Anchor: `			if err != nil {
+				logWatchChannelErr(err)
+				// sendError doesn't guarantee that no more items will be put into resultChan.
+`,
+		Replacement: `			if err != nil {
+				logWatchChannelErr(err)
+				continue
+`,
+		Hunt: in("tombstone"),
+	},
+	{
+		Name:        "same-key",
+		Summary:     "The next page begins with the last object of the page before.",
+		Source:      "kubernetes/kubernetes, the reason for the zero byte in PrepareContinueToken",
+		Module:      apiserver,
+		File:        continueFile,
+		Anchor:      "EncodeContinue(keyLastItem+\"\\x00\", ",
+		Replacement: "EncodeContinue(keyLastItem, ",
+		Hunt:        in("calm"),
+	},
+	{
+		Name:    "expired-retry",
+		Summary: "The etcd3 store reports a compacted revision as an internal error, which is retried, instead of as 410.",
+		Source:  "kubernetes/kubernetes #123072 with #111387",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    "pkg/storage/etcd3/errors.go",
+		Anchor: `	case err == etcdrpc.ErrCompacted:
+		return errors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
+`,
+		Replacement: `	case err == etcdrpc.ErrCompacted:
+		return err
+`,
+		// The retries end after 30 s with a list, mostly before a run of a minute asks
+		// whether everything has arrived. This one is over sooner.
+		Hunt: in("compact-reconnect"),
+	},
+	{
 		Name:        "k8s-35415",
 		Summary:     "An update takes the cache's copy of the object for what is stored: its errors, its preconditions and that it changes nothing.",
-		Source:      "kubernetes/kubernetes #35415, in 1.5",
+		Source:      "kubernetes/kubernetes #35415, October 2016",
 		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      staleUpdatePrecondition,
@@ -24,7 +88,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-35415-shared",
 		Summary:     "An update works on the object that the cache holds instead of a copy of it.",
-		Source:      "kubernetes/kubernetes #35415, in 1.5",
+		Source:      "kubernetes/kubernetes #35415, October 2016",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        delegatorFile,
@@ -35,7 +99,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-43152",
 		Summary:     "An update that fails on the cache's old copy of the object is not tried on what is stored.",
-		Source:      "kubernetes/kubernetes #43152, fixed in 1.7",
+		Source:      "kubernetes/kubernetes #43152, March 2017",
 		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      staleUpdateError,
@@ -45,7 +109,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-48394",
 		Summary:     "An update that changes nothing of the cache's old copy is answered with it, and nothing is written.",
-		Source:      "kubernetes/kubernetes #48394, fixed in 1.8",
+		Source:      "kubernetes/kubernetes #48394, July 2017",
 		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      staleUpdateEqual,
@@ -55,7 +119,7 @@ var storageMutants = []Mutant{
 	{
 		Name:    "k8s-54780",
 		Summary: "An update that changes nothing of the cache's old copy is answered with what is stored, and lost.",
-		Source:  "kubernetes/kubernetes #54780, fixed in 1.9",
+		Source:  "kubernetes/kubernetes #54780, October 2017",
 		Module:  apiserver,
 		File:    etcd3Store,
 		Anchor: `				if !bytes.Equal(data, origState.data) {
@@ -69,7 +133,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-113380",
 		Summary:     "The answer to a deletion has the resourceVersion of the last update instead of that of the deletion.",
-		Source:      "kubernetes/kubernetes #113380, fixed in 1.26",
+		Source:      "kubernetes/kubernetes #113380, October 2022",
 		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      "			err = s.decoder.Decode(origState.data, out, txnResp.Revision)\n",
@@ -79,7 +143,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-77619",
 		Summary:     "A deletion that the cache's old copy of the object does not allow is not tried on what is stored.",
-		Source:      "kubernetes/kubernetes #77619, fixed in 1.15",
+		Source:      "kubernetes/kubernetes #77619, May 2019",
 		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      "		if err := validateDeletion(ctx, origState.obj); err != nil {\n			if origStateIsCurrent {\n",
@@ -89,7 +153,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-82303",
 		Summary:     "A precondition of an update that the cache's old copy does not meet is a conflict, whatever is stored.",
-		Source:      "kubernetes/kubernetes #82303, fixed in 1.17",
+		Source:      "kubernetes/kubernetes #82303, September 2019",
 		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      staleUpdatePrecondition,
@@ -99,7 +163,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-89828-precondition",
 		Summary:     "A precondition of a deletion that the cache's old copy does not meet is a conflict, whatever is stored.",
-		Source:      "kubernetes/kubernetes #89828, fixed in 1.19",
+		Source:      "kubernetes/kubernetes #89828, April 2020",
 		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      "			if err := preconditions.Check(key, origState.obj); err != nil {\n				if origStateIsCurrent {\n",
@@ -109,7 +173,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-89828-deleted",
 		Summary:     "The deletion of an object that somebody else has just deleted succeeds.",
-		Source:      "kubernetes/kubernetes #89828, fixed in 1.19",
+		Source:      "kubernetes/kubernetes #89828, April 2020",
 		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      "			origState, err = s.getState(ctx, txnResp.KV, key, v, false, expectTransformOrDecodeError)\n",
@@ -119,7 +183,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-89828-shared",
 		Summary:     "A deletion clears the resourceVersion of the object that the cache holds instead of that of a copy.",
-		Source:      "kubernetes/kubernetes #89828, fixed in 1.19",
+		Source:      "kubernetes/kubernetes #89828, April 2020",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        delegatorFile,
@@ -152,7 +216,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-123676",
 		Summary:     "A list of any state asks etcd how far that is, and waits until the cache is as far.",
-		Source:      "kubernetes/kubernetes #123676, fixed in 1.30",
+		Source:      "kubernetes/kubernetes #123676, March 2024",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        watchCacheFile,
@@ -164,7 +228,7 @@ var storageMutants = []Mutant{
 	{
 		Name:    "k8s-125584",
 		Summary: "A list of one namespace has the objects of those whose names begin with its name.",
-		Source:  "kubernetes/kubernetes #125584, fixed in 1.31",
+		Source:  "kubernetes/kubernetes #125584, June 2024",
 		Target:  "kubernetes",
 		Module:  apiserver,
 		File:    cacherFile,
@@ -186,7 +250,7 @@ var storageMutants = []Mutant{
 	{
 		Name:        "k8s-64147",
 		Summary:     "A list that selects an object by its name, of which there is none, has no resourceVersion.",
-		Source:      "kubernetes/kubernetes #64147, fixed in 1.11",
+		Source:      "kubernetes/kubernetes #64147, May 2018",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        watchCacheFile,
@@ -197,7 +261,7 @@ var storageMutants = []Mutant{
 	{
 		Name:    "k8s-60507",
 		Summary: "Objects that the cache has from its list, and not from its watch, have no labels and fields, so that no selector finds them.",
-		Source:  "kubernetes/kubernetes #60507, fixed by #60715 in 1.10",
+		Source:  "kubernetes/kubernetes #60507, fixed by #60715, March 2018",
 		Target:  "kubernetes",
 		Module:  apiserver,
 		File:    watchCacheFile,

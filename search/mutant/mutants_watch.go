@@ -5,9 +5,73 @@ const intervalFile = "pkg/storage/cacher/watch_cache_interval.go"
 // watchMutants are bugs of how Kubernetes' cacher begins, feeds and ends watches.
 var watchMutants = []Mutant{
 	{
+		Name:        "A10",
+		Summary:     "DELETED for an object that left the selection carries the new object, not the last one that matched.",
+		Source:      "kubernetes/kubernetes e9e69356, fixed in 1.7.6 and 1.8",
+		Target:      "kubernetes",
+		Module:      apiserver,
+		File:        watcherFile,
+		Anchor:      "		oldObj := getMutableObject(event.PrevObject)\n",
+		Replacement: "		oldObj := getMutableObject(event.Object)\n",
+		Hunt:        in("calm"),
+		Budget:      20,
+	},
+	{
+		Name:    "deleted-rv",
+		Summary: "DELETED carries the resourceVersion of the last update instead of that of the deletion.",
+		Source:  "kubernetes/kubernetes #58545, fixed by #58547 in 1.10",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    watcherFile,
+		Anchor: `		updateResourceVersion(oldObj, c.versioner, event.ResourceVersion)
+		return &watch.Event{Type: watch.Deleted, Object: oldObj}
+`,
+		Replacement: `		return &watch.Event{Type: watch.Deleted, Object: oldObj}
+`,
+		Hunt: in("calm"),
+	},
+	{
+		Name:    "stopped-watcher",
+		Summary: "A watcher that is stopped while its client does not read waits for the client for ever.",
+		Source:  "kubernetes/kubernetes #38670",
+		Target:  "kubernetes",
+		Module:  apiserver,
+		File:    watcherFile,
+		Anchor: `		sentAt = c.clock.Now()
+	case <-c.done:
+	}
+`,
+		Replacement: `		sentAt = c.clock.Now()
+	}
+`,
+		Hunt: in("crowd"),
+	},
+	{
+		Name: "undrained",
+		Summary: "A stopped watcher decides for each event separately whether to send it, " +
+			"so that it can skip one and send the next.",
+		Source: "kubernetes/kubernetes, the reason for the first select in sendWatchCacheEvent",
+		Target: "kubernetes",
+		Module: apiserver,
+		File:   watcherFile,
+		Anchor: `	select {
+	case <-c.done:
+		return time.Time{}, time.Time{}
+	default:
+	}
+
+	select {
+	case c.result <- *watchEvent:
+`,
+		Replacement: `	select {
+	case c.result <- *watchEvent:
+`,
+		Hunt: in("reinit"),
+	},
+	{
 		Name:    "k8s-122805",
 		Summary: "A watch of the newest state with its initial events is not told where these end.",
-		Source:  "kubernetes/kubernetes #122805, fixed in 1.30",
+		Source:  "kubernetes/kubernetes #122805, January 2024",
 		Target:  "kubernetes",
 		Module:  apiserver,
 		File:    cacherFile,
@@ -24,7 +88,7 @@ var watchMutants = []Mutant{
 	{
 		Name:        "k8s-125244",
 		Summary:     "The dispatcher begins before the cache has listed, and with a resourceVersion that is not the list's.",
-		Source:      "kubernetes/kubernetes #125244, fixed in 1.31",
+		Source:      "kubernetes/kubernetes #125244, May 2024",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        watchCacheFile,
@@ -35,7 +99,7 @@ var watchMutants = []Mutant{
 	{
 		Name:        "k8s-134831",
 		Summary:     "The initial events of a watch from a resourceVersion are the events since, deletions among them, instead of the state.",
-		Source:      "kubernetes/kubernetes #134831, fixed in 1.35",
+		Source:      "kubernetes/kubernetes #134831, October 2025",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        watchCacheFile,
@@ -46,7 +110,7 @@ var watchMutants = []Mutant{
 	{
 		Name:        "k8s-135452",
 		Summary:     "A watch with its initial events from a resourceVersion that is yet to come is not refused, by the cache or the store.",
-		Source:      "kubernetes/kubernetes #135452, fixed in 1.36",
+		Source:      "kubernetes/kubernetes #135452, November 2025",
 		Target:      "kubernetes",
 		Module:      apiserver,
 		File:        cacherFile,
@@ -62,7 +126,7 @@ var watchMutants = []Mutant{
 	{
 		Name:    "k8s-28966",
 		Summary: "The initial events of a watch of one namespace have the objects of those whose names begin with its name.",
-		Source:  "kubernetes/kubernetes #28966, fixed in 1.4; #25342",
+		Source:  "kubernetes/kubernetes #28966, July 2016, and #25342",
 		Target:  "kubernetes",
 		Module:  apiserver,
 		File:    cacherFile,

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/watchsim/watchsim/sim/overlay"
@@ -202,38 +204,75 @@ func (s *switches) patches(declare bool, places int) []overlay.Patch {
 // switched is a function that hands over to its copies, and these.
 func (s *switches) switched(function *ast.FuncDecl) string {
 	signature, call := s.signature(function)
-	var order []string
-	copies := map[string]string{}
-	whole := s.at(function.Pos(), function.End()) + "\n" // an anchor may end with the function's last line
-	for _, e := range s.edits[function] {
-		if _, begun := copies[e.mutant]; !begun {
-			order, copies[e.mutant] = append(order, e.mutant), whole
-		}
-		copies[e.mutant] = strings.Replace(copies[e.mutant], e.Anchor, e.Replacement, 1)
-	}
 	var b strings.Builder
 	b.WriteString(signature)
 	b.WriteString("{\n")
-	for _, name := range order {
-		fmt.Fprintf(&b, "	if switchedOn(%q) {\n", name)
+	copies := s.copies(function)
+	for _, c := range copies {
+		fmt.Fprintf(&b, "	if switchedOn(%s) {\n", strings.ReplaceAll(strconv.Quote(c.names), ",", `") && switchedOn("`))
 		if function.Type.Results != nil {
-			fmt.Fprintf(&b, "		return %s\n", call(name))
+			fmt.Fprintf(&b, "		return %s\n", call(c.names))
 		} else {
-			fmt.Fprintf(&b, "		%s\n		return\n", call(name))
+			fmt.Fprintf(&b, "		%s\n		return\n", call(c.names))
 		}
 		b.WriteString("	}\n")
 	}
 	b.WriteString(s.probed(function))
 	b.WriteString("\n")
-	for _, name := range order {
+	for _, c := range copies {
 		end := offset(function.Name.End()) - offset(function.Pos())
-		fmt.Fprintf(&b, "\n%s%s%s", copies[name][:end], suffix(name), copies[name][end:])
+		fmt.Fprintf(&b, "\n%s%s%s", c.text[:end], suffix(c.names), c.text[end:])
 	}
 	return b.String()
 }
 
+// edited is a copy of a function with the edits of a mutant, or of a mutant and a fix.
+type edited struct{ names, text string }
+
+// copies are those of a function. One with a mutant and a fix comes before that with the
+// mutant alone: bugs are hunted in code whose own bugs are fixed.
+func (s *switches) copies(function *ast.FuncDecl) (copies []edited) {
+	var order []string
+	for _, e := range s.edits[function] {
+		if !slices.Contains(order, e.mutant) {
+			order = append(order, e.mutant)
+		}
+	}
+	whole := s.at(function.Pos(), function.End()) + "\n" // an anchor may end with the function's last line
+	with := func(text, name string) (string, bool) {
+		for _, e := range s.edits[function] {
+			if e.mutant != name {
+				continue
+			}
+			if strings.Count(text, e.Anchor) != 1 {
+				return "", false
+			}
+			text = strings.Replace(text, e.Anchor, e.Replacement, 1)
+		}
+		return text, true
+	}
+	for _, name := range order {
+		text, _ := with(whole, name)
+		for _, fix := range order {
+			if isFix(name) || !isFix(fix) {
+				continue
+			}
+			if both, apart := with(text, fix); apart {
+				copies = append(copies, edited{name + "," + fix, both})
+			}
+		}
+		copies = append(copies, edited{name, text})
+	}
+	return copies
+}
+
+// isFix reports whether a mutant fixes a finding.
+func isFix(name string) bool { return strings.HasPrefix(name, "fix-") }
+
 // suffix tells the copy of a function for one mutant from the others.
-func suffix(name string) string { return "Switched_" + strings.ReplaceAll(name, "-", "_") }
+func suffix(names string) string {
+	return "Switched_" + strings.NewReplacer("-", "_", ",", "_").Replace(names)
+}
 
 // signature is a function up to its body, with every parameter named, and how its
 // copy for a mutant is called.

@@ -74,6 +74,7 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 		edit("noinc", "	r.n++\n}\n", "}\n"),
 		several,
 		edit("clause", "	case kind == 1:\n", "	case kind == 0:\n"),
+		edit("fix-two", "		return \"two\"\n", "		return \"2\"\n"),
 		edit("unreached", "			return \"never\"\n", "			return \"ever\"\n"),
 	}
 	patches, err := Switched(at(dir), mutants)
@@ -95,6 +96,7 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 	for name, want := range map[string]string{
 		"": "1112 two more", "minus": "-1088 two more", "M-ten": "1102 two more", "noinc": "1111 two more",
 		"noinc,minus": "-1089 two more", "M-ten,minus": "-1088 two more", "several": "1115 zwei many",
+		"fix-two": "1112 2 more", "clause,fix-two": "1112 2 more", "unreached,fix-two": "1112 2 more", "several,fix-two": "1115 zwei many",
 	} {
 		run := exec.Command(binary)
 		run.Env = append(os.Environ(), Variable+"="+name)
@@ -111,7 +113,7 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 	counts, err := probes.Counts()
 	require.NoError(t, err)
 	require.Equal(t, map[string][]uint64{
-		"minus": {2}, "M-ten": {1}, "noinc": {1}, "several": {0, 1, 1, 1}, "clause": {0}, "unreached": {0},
+		"minus": {2}, "M-ten": {1}, "noinc": {1}, "several": {0, 1, 1, 1}, "clause": {0}, "fix-two": {1}, "unreached": {0},
 	}, counts)
 
 	_, err = Switched(at(dir), []Mutant{edit("type", "type t struct{", "type t struct {")})

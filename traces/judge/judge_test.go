@@ -44,7 +44,7 @@ func unknown(t testing.TB) string {
 		}
 	}
 	text := strings.Join(kept, "")
-	return strings.Replace(text, `"revision":7,"records":34`, `"revision":0,"records":29`, 1)
+	return strings.Replace(text, `"revision":7,"records":40`, `"revision":0,"records":35`, 1)
 }
 
 func fromStdin(text string) Verdict { return File(Stdin, strings.NewReader(text), config()) }
@@ -57,7 +57,7 @@ func TestVerdicts(t *testing.T) {
 		says       []string
 	}{
 		{"passed", example(t), linearizability.Passed, Passed, []string{
-			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0.1 recorded seconds judged in ", " 8 operations, 4 streams,", "\n  in it: 3 writes (at least 1), "}},
+			"PASSED  standard input\n", "  seed 7 of target kubernetes; 0.1 recorded seconds judged in ", " 10 operations, 6 streams,", "\n  in it: 3 writes (at least 1), "}},
 		{"failed", wrong(t), linearizability.Failed, Failed, []string{
 			"FAILED  standard input\n", "\n  Faithful: reflector received MODIFIED default/q (RV 5) instead of MODIFIED default/a (RV 5);", "\n    Client reflector opened stream 5 on apiserver-0 at 0.020s for"}},
 		{"no truth", unknown(t), linearizability.Inconclusive, Inconclusive, []string{
@@ -170,9 +170,9 @@ func TestUnreadableFiles(t *testing.T) {
 		write("nothing", ""):                                                       "not a watchsim history: the file is empty",
 		write("text", "hello\n"):                                                   "not a watchsim history: line 1 is not a header that names a format",
 		write("newer", `{"format":"watchsim.history","version":99}`):               "the history is of a newer version, 99 on line 1: this build reads up to version",
-		write("half", whole[:len(whole)-20]):                                       "the history is truncated: line 36 ends in the middle of a record",
+		write("half", whole[:len(whole)-20]):                                       "the history is truncated: line 42 ends in the middle of a record",
 		write("short", strings.Join(strings.SplitAfter(whole, "\n")[:10], "")):     "the history is truncated: it ends after line 10 without an end record",
-		write("time", strings.Replace(whole, `"return":3000000`, `"return":5`, 1)): "the history holds a bad record: line 8, operation 1, field return: expected a time from 1000000, its call",
+		write("time", strings.Replace(whole, `"return":3000000`, `"return":5`, 1)): "the history holds a bad record: line 9, operation 1, field return: expected a time from 1000000, its call",
 		write("zst", "\x28\xb5\x2f\xfd and so on"):                                 "the compressed file is broken after 0 bytes of its content: ",
 		write("half.zst", packedText(t, zstd, whole)[:200]):                        "the history is truncated: the compressed file ends in the middle of line 1: unexpected EOF",
 		write("gz", "\x1f\x8b and so on"):                                          "the compressed file is broken after 0 bytes of its content: expected gzip, as its first bytes say: gzip: invalid header",

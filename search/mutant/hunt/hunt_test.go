@@ -191,23 +191,6 @@ func TestTrialsThatWereMadeAreNotMadeAgain(t *testing.T) {
 	require.EqualValues(t, 1_000_003, trials[1].Found)
 }
 
-// simrun says what the runs are: every flag is taken, and a bad one is its sentence.
-func TestSimrunSaysWhatTheRunsAre(t *testing.T) {
-	script := func(text string) func(context.Context, mutant.Mutant) (scenario.Spec, error) {
-		path := filepath.Join(t.TempDir(), "simrun")
-		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
-		return asked(path)
-	}
-	m := mutant.Mutant{Name: "bug", Target: "kubernetes", Hunt: []string{"--scenario", "pair"}}
-	spec, err := script(`test "$*" = "spec --scenario pair --target kubernetes" && echo '{"scenario": "pair", "target": "kubernetes"}'`)(t.Context(), m)
-	require.NoError(t, err)
-	require.Equal(t, "pair", spec.Scenario)
-	_, err = script("echo 'simrun: unknown scenario' >&2; exit 2")(t.Context(), m)
-	require.EqualError(t, err, "the runs of bug, `--scenario pair`: unknown scenario")
-	_, err = script(`echo '{"target": "etcd-3.5"}'`)(t.Context(), m)
-	require.ErrorContains(t, err, "found the release etcd-3.5")
-}
-
 func TestAnEditWithoutEffectIsToldFromOneThatWasMissed(t *testing.T) {
 	hashed := func(differs uint64) func(uint64) (verdict, error) {
 		return func(seed uint64) (verdict, error) {
@@ -245,30 +228,6 @@ func TestInconclusiveSeedsAreNamedWithTheirReasons(t *testing.T) {
 	require.Contains(t, r.text(), "8 inconclusive, 1 3 4 5 6 and 2 more: too quiet, 2: too long;")
 }
 
-func TestHalvesAreReportedApart(t *testing.T) {
-	bugs := map[string][]mutant.Mutant{}
-	for n := 0; len(bugs[tuned]) < 3 || len(bugs[heldOut]) < 2; n++ {
-		m := bug
-		m.Name = fmt.Sprintf("bug-%d", n)
-		bugs[half(m)] = append(bugs[half(m)], m)
-	}
-	all := append(bugs[tuned][:3:3], bugs[heldOut][:2]...)
-	var results []result
-	for i, m := range all {
-		r := result{Mutant: m.Name, Key: keyOf(m), Trial: 1, Seconds: float64(i + 1)}
-		if i != 1 && i != 3 {
-			r.Found = 1
-		}
-		results = append(results, r)
-	}
-	control := bugs[tuned][0]
-	control.Name, control.Equivalent = "control", "it is the same"
-	results = append(results, result{Mutant: "control", Key: keyOf(control), Trial: 1, Found: 1})
-	require.Equal(t, "tuned: 2 of 3 found, 67 %; in the median after 1.0 s of processor time\n"+
-		"held-out: 1 of 2 found, 50 %; in the median after 5.0 s of processor time\n", sharesOf(append(all, control), results))
-	require.Empty(t, sharesOf(nil, nil))
-}
-
 func TestResultsAreReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out", "hunt.jsonl")
 	r, err := openResults(path)
@@ -300,6 +259,7 @@ func TestVerdictsOnMutants(t *testing.T) {
 	require.Empty(t, judge(bug, []result{nothing, found}))
 	require.Equal(t, "bug was not found in 200 seeds", judge(bug, []result{nothing, nothing}))
 	require.Equal(t, "bug was not hunted", judge(bug, nil))
+	require.Equal(t, "bug never took effect in 100 seeds", judge(bug, []result{{Seeds: 100, NoEffect: true}}))
 	require.Empty(t, judge(control, []result{nothing}))
 	require.Equal(t, "control is no bug, and 1 of 2 trials found one", judge(control, []result{nothing, found}))
 	require.Empty(t, judge(unseen, []result{nothing}))
@@ -342,6 +302,11 @@ func TestOnlyTheMutantsThatAreNamed(t *testing.T) {
 	require.Equal(t, []string{"A03", "A01", "A03-initial"}, names(options{only: "A03,A01,A0*"})[:3])
 	require.Greater(t, len(names(options{only: "cacher-*"})), 10)
 	require.Less(t, len(names(options{short: true})), len(names(options{})))
+	for short, runs := range map[bool][]string{false: everywhere, true: {"--scenario", "minute"}} {
+		chosen, err := choose(options{only: "canary", short: short})
+		require.NoError(t, err)
+		require.Equal(t, runs, chosen[0].Hunt, "a short hunt is in the runs that the mutant names")
+	}
 	_, err := choose(options{only: "A99"})
 	require.ErrorIs(t, err, mutant.ErrUnknown)
 	_, err = choose(options{only: "A14", short: true})
@@ -369,30 +334,4 @@ func TestReleasedCodeIsFixedWhileBugsAreHuntedInIt(t *testing.T) {
 			require.NotEmpty(t, m.Equivalent)
 		}
 	}
-}
-
-func TestPlacesThatNoRunReachesAreNamed(t *testing.T) {
-	h := newHunter(t, failing(), failing())
-	h.options.probe = 3
-	several := bug
-	several.Name, several.More = "several", []mutant.Edit{{Anchor: "c", Replacement: "d"}, {Anchor: "e", Replacement: "e f"}}
-	path := filepath.Join(t.TempDir(), "counts")
-	probes, err := mutant.NewProbes(path, []mutant.Mutant{bug, several})
-	require.NoError(t, err)
-	h.probes = probes
-	ran := byte(0)
-	h.run = func(context.Context, string, scenario.Spec) (verdict, time.Duration, error) {
-		ran++
-		counts := make([]byte, 4*8)
-		counts[0], counts[8] = 5*ran, 1 // the edit of bug each time, the first of several in the first run
-		return verdict{}, 0, os.WriteFile(path, counts, 0o600)
-	}
-	unreached, err := h.probe(t.Context(), []mutant.Mutant{bug, several})
-	require.NoError(t, err)
-	require.EqualValues(t, 3, ran, "runs that two mutants name are made once")
-	require.Equal(t, []string{"several, edit 2 of 3 is never reached"}, unreached)
-	text := h.stdout.(*bytes.Buffer).String()
-	require.Contains(t, text, "bug                      reached 15 times, in 3 of 3 runs of --scenario calm\n")
-	require.Contains(t, text, "several, edit 1 of 3     reached once, in 1 of 3 runs of --scenario calm\n")
-	require.Contains(t, text, "several, edit 2 of 3     reached 0 times: none of 3 runs")
 }

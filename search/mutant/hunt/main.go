@@ -1,27 +1,30 @@
 // Command hunt answers one question: in how many seeds does simulation find the
 // bugs that are known?
 //
-// It builds simrun with all of them inside, each to be switched on by itself. For
-// each mutant it runs seeds in the scenario that the mutant names until one fails. A
-// failure counts if the same seed passes without the bug, and breaks nothing that the
-// bug cannot break. That is repeated for several ranges of seeds; each is a
-// trial. Controls, which are no bugs, must not fail at all.
+// It builds simrun with all of them inside, each to be switched on by itself. For each
+// mutant it runs seeds of the scenario any until one fails. A failure counts if the same
+// seed passes without the bug, and breaks nothing that the bug cannot break. That is
+// repeated for several ranges of seeds; each is a trial. Controls, which are no bugs, must
+// not fail at all.
 //
 //	go run ./search/mutant/hunt [--only A03,A01] [--trials 20] [--seeds 5000] [--time 10m]
 //
-// Every trial is written to --results as it ends, and is not made again if it is
-// there: an interrupted hunt goes on where it was. With --table the results become a
-// table in Markdown. With --short it hunts the mutants that have a budget, within
-// that budget, and writes no table. With --shrink it makes failing runs smaller that
-// were found before. With --compare it hunts with each strategy of schedules, and the
-// table says which finds what. With --in, which can be given many times, it hunts in
-// other runs, such as own, those that the mutant names, to find out in which a bug shows
-// sooner: all flags of simrun that say what a run is are taken, by simrun itself. With --replays it
-// records failures, and replays each in a process of its own. With --probe it counts how
-// often runs without a bug reach the places of the edits.
+// Every trial is written to --results as it ends, and is not made again if it is there: an
+// interrupted hunt goes on where it was. With --table the results become a table in
+// Markdown. Other hunts:
 //
-// Every third mutant, by a hash of its name, is held out: nothing is tuned on it. What is
-// found is reported for both halves. With --half a hunt is of one of them.
+//   - --short hunts the mutants that have a budget, within that budget and in the runs that
+//     they name, and writes no table.
+//   - --half hunts the tuned or the held-out ones alone. Every third mutant, by a hash of its
+//     name, is held out: nothing is tuned on it. What is found is reported for both halves.
+//   - --in, which can be given many times, hunts in other runs, such as own, those that the
+//     mutant names, to find out in which a bug shows sooner. It takes all flags of simrun
+//     that say what a run is: simrun itself reads them.
+//   - --compare hunts with each strategy of schedules, and the table says which finds what.
+//   - --probe counts how often runs without a bug reach the places of the edits.
+//   - --shrink makes failing runs smaller that were found before.
+//   - --replays records failures, and replays each in a process of its own.
+//   - --suites runs the tests of the edited packages with each edit.
 //
 // The exit code is 0 if every bug that is expected to be found was, and no control
 // failed; 1 if not; 2 if the hunt could not be made.

@@ -116,7 +116,7 @@ func missedRow(m mutant.Mutant, trials []result) string {
 	why := m.Unseen
 	switch {
 	case why != "":
-	case !slices.ContainsFunc(trials, func(r result) bool { return !r.NoEffect }):
+	case withoutEffect(trials):
 		why = noEffect
 	default:
 		why = "not found yet"

@@ -236,6 +236,11 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
+// withoutEffect reports whether no run of some trials noticed the edit.
+func withoutEffect(trials []result) bool {
+	return !slices.ContainsFunc(trials, func(r result) bool { return !r.NoEffect })
+}
+
 // judge says what is wrong with the trials of a mutant; nothing if all is as it is
 // expected to be.
 func judge(m mutant.Mutant, trials []result) string {
@@ -251,6 +256,8 @@ func judge(m mutant.Mutant, trials []result) string {
 		return m.Name + " was not hunted"
 	case m.Equivalent != "" && found > 0:
 		return fmt.Sprintf("%s is no bug, and %d of %d trials found one", m.Name, found, len(trials))
+	case m.Equivalent == "" && m.Unseen == "" && withoutEffect(trials):
+		return fmt.Sprintf("%s never took effect in %d seeds", m.Name, seeds)
 	case m.Equivalent == "" && m.Unseen == "" && found == 0:
 		return fmt.Sprintf("%s was not found in %d seeds", m.Name, seeds)
 	}
