@@ -53,6 +53,28 @@ lint: overlay ## gofmt, go vet and staticcheck, with and without the overlay, wh
 	go vet $(SIMFLAGS) ./...
 	go vet $(SIMFLAGS) runtime net os syscall internal/sync
 	go tool staticcheck ./...
+	$(MAKE) vet-findings
+
+# The programs of docs/findings are a module of their own, without the simulator.
+FINDINGS := docs/findings/reproducers
+
+.PHONY: vet-findings
+vet-findings: ## build and vet the reproducers of docs/findings, and check that its patches apply
+	cd $(FINDINGS) && go vet ./... && go build -o /dev/null ./...
+	for finding in 1 2 3 4; do docs/findings/patches/check $$finding --applies || exit 1; done
+
+.PHONY: reproduce-4
+reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2 and -3 the others; code 1 if the bug shows
+	@mkdir -p build/wallclock && $(FINDINGS)/finding-4/overlay.sh $(abspath build/wallclock)
+	cd $(FINDINGS) && go build -overlay $(abspath build/wallclock/overlay.json) -tags wallclock -o $(abspath build/finding-4) ./finding-4
+	build/finding-4
+
+reproduce-%:
+	cd $(FINDINGS) && go build -o $(abspath build)/finding-$* ./finding-$*
+	build/finding-$*
+
+patch-%: # run the tests of a finding's patch without its fix, when they have to fail, and with it
+	docs/findings/patches/check $*
 
 .PHONY: canary
 canary: build ## show that a damaged cacher is caught
@@ -65,6 +87,10 @@ a01: build ## hunt a real bug, k/k 116122, in a cacher without its fix; fails if
 .PHONY: mutate-oracle
 mutate-oracle: ## break each rule of the oracle on purpose; fails if no test turns red
 	go run ./linearizability/mutate
+
+.PHONY: tamper
+tamper: ## edit histories that pass in all ways, and write docs/oracle-tampering.md; fails if the oracle misses what it must notice
+	go test ./linearizability -run 'TestTamperingIsNoticed$$' -count=1 -timeout 1h -tamper-histories 8 -tamper-places 3 -tamper-update
 
 # A hunt continues from its file of results. The first one continues from the results
 # that were committed last, which took hours; without that history it begins empty.

@@ -19,7 +19,7 @@ import (
 // has not received yet. etcd still has the change, so it does not refuse a watch
 // from there, but no longer the state before it, without which the etcd3 store
 // fails each watch at that place. Kubernetes' cache tries for 30 seconds, its
-// MaxInternalErrorRetryDuration, before it lists again: see docs/findings.md. Ours
+// MaxInternalErrorRetryDuration, before it lists again: see docs/findings. Ours
 // lists after the second failure.
 func TestACompactionAtTheNextChange(t *testing.T) {
 	for _, row := range []struct {
@@ -66,7 +66,7 @@ func TestACompactionAtTheNextChange(t *testing.T) {
 			began := time.Now()
 			require.Eventually(t, func() bool { return seen() == updated.ResourceVersion }, 2*time.Minute, 10*time.Millisecond)
 			took := time.Since(began)
-			require.GreaterOrEqual(t, took, row.min, "the finding no longer holds: take it out of docs/findings.md")
+			require.GreaterOrEqual(t, took, row.min, "the finding no longer holds: take it out of docs/findings")
 			require.Less(t, took, row.max)
 			t.Logf("stale for %v, in which it watched %d times", took, store.opened.Load())
 		})

@@ -130,6 +130,7 @@ var (
 // Answers.
 var (
 	internalError  = &Code{"internal-error", "{subject} was answered with an internal error: {message}", "no fault kept {server} from reading what is stored"}
+	statusOfWrites = &Code{"status-of-writes", "{subject} failed with a status that only writes have[: {message}]", ""}
 	absentNowhere  = &Code{"absent-nowhere", "{op} found nothing, and the storage's error names no RV", ""}
 	absentTooOld   = &Code{"absent-too-old", "{op} found nothing at RV {got}, older than RV {want}", ""}
 	absentInFuture = &Code{"absent-in-future", "{op} found nothing at RV {got}, but etcd was at revision {want} at most by then", ""}
@@ -148,11 +149,12 @@ var (
 
 // After faults have healed, and what a server keeps.
 var (
-	informerDiffers   = &Code{"informer-differs", "{client}'s store does not hold the last state: {differences}", "the informer on {server}, for {scope}, was at RV {got} when the run ended at {time}"}
-	informerElsewhere = &Code{"informer-at-another-rv", "{client} says that it has reached RV {got}, but its store is the state at RV {want}", "the informer on {server}, for {scope}; the run ended at {time}"}
-	notRefreshed      = &Code{"not-refreshed", "{client} received nothing at or above {rv} by {time}", "it asked for bookmarks, and etcd was at that revision at {since}[; the last to come was {evidence}]"}
-	lateEvent         = &Code{"late-event", "{client} received {event} {took} after the write had been acknowledged", "that was at {since}, and {allowed} was allowed[; {other} then had a {consumer} consumer]"}
-	notShared         = &Code{"not-shared", "{server} held {got etcd watch} for {watches}", "that was at {time}, when {want} was allowed"}
-	notReleased       = &Code{"not-released", "{server} still held {leftovers} {phase}", "that was at {time}"}
-	mutated           = &Code{"mutated", "{holder} as the consumer of {mutator} had mutated it", ""}
+	informerDiffers = &Code{"informer-differs", "{client}'s store does not hold the last state: {differences}", "the informer on {server}, for {scope}, was at RV {got} when the run ended at {time}"}
+	informerBehind  = &Code{"informer-behind", "{client} says that its store is at RV {got}, but it holds the state of RV {want}", "the informer is on {server}, for {scope}"}
+	informerAhead   = &Code{"informer-ahead", "{client} says that its store is at RV {got}, but etcd was at revision {want} when the run ended", "the informer is on {server}, for {scope}"}
+	notRefreshed    = &Code{"not-refreshed", "{client} received nothing at or above {rv} by {time}", "it asked for bookmarks, and etcd was at that revision at {since}[; the last to come was {evidence}]"}
+	lateEvent       = &Code{"late-event", "{client} received {event} {took} after the write had been acknowledged", "that was at {since}, and {allowed} was allowed[; {other} then had a {consumer} consumer]"}
+	notShared       = &Code{"not-shared", "{server} held {got etcd watch} for {watches}", "that was at {time}, when {want} was allowed"}
+	notReleased     = &Code{"not-released", "{server} still held {leftovers} {phase}", "that was at {time}"}
+	mutated         = &Code{"mutated", "{holder} as the consumer of {mutator} had mutated it", ""}
 )

@@ -36,7 +36,7 @@ func TestConflicts(t *testing.T) {
 		{"a request of which not all is known", changed(func(op *model.Operation) { op.ErrRV = 0 }), nil},
 		{"not even a write", changed(func(op *model.Operation) {
 			op.Kind, op.Object, op.Scope = model.Get, nil, model.Scope{Namespace: "a", Name: "y"}
-		}), nil},
+		}), guarantees{linearizability.ReadStatus}},
 
 		{"no precondition", refused, broken},
 		{"no precondition of a deletion", changed(func(op *model.Operation) {

@@ -24,7 +24,8 @@
 //     monotonic.go, liveness.go, refreshed.go, unblocked.go, census.go, isolated.go,
 //     revision.go: the passes over the facts that find violations
 //   - failures.go: what servers answer that is an error; answered.go,
-//     prompt.go: what is late while nothing is wrong, which calm.go tells
+//     prompt.go: what is late while nothing is wrong, which calm.go tells;
+//     statuses.go: what is refused for a reason that only writes have
 //   - search.go: streams again, by porcupine along the state machine of the model
 //
 // The checks are linear in practice: a resourceVersion orders everything, so most

@@ -66,6 +66,7 @@ var (
 // What an answer guarantees.
 var (
 	InternalError = &Guarantee{"InternalError", "a server answers with an internal error only while a fault keeps it from reading what is stored"}
+	ReadStatus    = &Guarantee{"ReadStatus", "a read or a watch never fails with a status that only writes have"}
 	ErrorRV       = &Guarantee{"ErrorRV", "the storage's error for an object that is not there names a resourceVersion at which it was not, and which is as new as what was asked for"}
 )
 

@@ -91,15 +91,22 @@ func judgeInformers(f *facts, out *findings) {
 	}
 }
 
-// judgeLastSync judges the RV that an informer says it has reached, given that its
-// store is the last state: the last change in its scope brought it there, and
-// nothing can have brought it beyond etcd. Some recordings do not tell it.
+// judgeLastSync judges the RV that an informer whose store is right says it has
+// reached. A reflector sets it to the RV of each list and event once the store has
+// it, so it is that of the last change to the informer's scope at least. 0 is unknown.
 func (f *facts) judgeLastSync(informer *model.Informer, out *findings) {
 	last := int64(0)
-	if owed := f.store.Owed(informer.Scope, model.Selector{}, 0, f.store.LastRV()); len(owed) > 0 {
-		last = owed[len(owed)-1].RV
+	for i := range f.history.Truth.Changes {
+		if change := &f.history.Truth.Changes[i]; informer.Scope.Contains(change.Object.Key()) {
+			last = change.RV
+		}
 	}
-	if rv := informer.LastSyncRV; rv != 0 && (rv < last || rv > f.history.Truth.Revision) {
-		out.violate(Converged, informerElsewhere, Witness{Client: informer.Client, Informer: informer, Got: rv, Want: last, Time: f.history.End})
+	witness := Witness{Client: informer.Client, Informer: informer, Got: informer.LastSyncRV, Time: f.history.End}
+	switch rv := informer.LastSyncRV; {
+	case rv == 0:
+	case rv < last:
+		out.violate(Converged, informerBehind, witness.want(last))
+	case rv > f.history.Truth.Revision:
+		out.violate(Converged, informerAhead, witness.want(f.history.Truth.Revision))
 	}
 }

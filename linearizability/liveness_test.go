@@ -74,24 +74,26 @@ func TestInformersConverge(t *testing.T) {
 		name    string
 		scope   model.Scope
 		objects []int64
-		reached int64
+		rv      int64
 		quiet   int64
 		broken  guarantees
 	}{
 		{"everything", model.Scope{}, []int64{15, 9}, 15, 5_000_000_000, nil},
 		{"in any order", model.Scope{}, []int64{9, 15}, 15, 5_000_000_000, nil},
 		{"within its scope", model.Scope{Namespace: "a"}, []int64{15}, 15, 5_000_000_000, nil},
+		{"at the last change to its scope", model.Scope{Namespace: "b"}, []int64{9}, 9, 5_000_000_000, nil},
+		{"at the RV of a bookmark", model.Scope{}, []int64{15, 9}, 20, 5_000_000_000, nil},
+		{"at an RV that nobody knows", model.Scope{}, []int64{15, 9}, 0, 5_000_000_000, nil},
 		{"no time to converge", model.Scope{}, nil, 15, 4_999_999_999, nil},
-		{"an RV that the recording does not tell", model.Scope{}, []int64{15, 9}, 0, 5_000_000_000, nil},
-		{"an RV of another resource", model.Scope{}, []int64{15, 9}, 20, 5_000_000_000, nil},
-		{"everything, at an RV before the last change", model.Scope{}, []int64{15, 9}, 14, 5_000_000_000, guarantees{linearizability.Converged}},
-		{"everything, at an RV beyond etcd", model.Scope{}, []int64{15, 9}, 21, 5_000_000_000, guarantees{linearizability.Converged}},
 		{"one missing", model.Scope{}, []int64{9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
 		{"a ghost", model.Scope{}, []int64{15, 4, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
 		{"an old state", model.Scope{}, []int64{7, 9}, 15, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"at an RV below its state", model.Scope{}, []int64{15, 9}, 14, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"at an RV below the last deletion in its scope", model.Scope{Namespace: "a", Name: "y"}, nil, 11, 5_000_000_000, guarantees{linearizability.Converged}},
+		{"at an RV beyond etcd", model.Scope{}, []int64{15, 9}, 21, 5_000_000_000, guarantees{linearizability.Converged}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			informer := model.Informer{Client: "i1", Server: "s1", Scope: row.scope, LastSyncRV: row.reached}
+			informer := model.Informer{Client: "i1", Server: "s1", Scope: row.scope, LastSyncRV: row.rv}
 			for _, rv := range row.objects {
 				informer.Objects = append(informer.Objects, *objectAt(rv))
 			}

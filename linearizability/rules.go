@@ -56,6 +56,7 @@ var (
 	bookmarks   = &pass{judgeBookmarks}   // refreshed.go
 	informers   = &pass{judgeInformers}   // liveness.go
 	failures    = &pass{judgeFailures}    // failures.go
+	statuses    = &pass{judgeStatuses}    // statuses.go
 	responses   = &pass{judgeAnswered}    // answered.go
 	deliveries  = &pass{judgePrompt}      // prompt.go
 	// crossChecks look for mistakes of the oracle itself, and break no guarantee.
@@ -192,7 +193,7 @@ var Rules = []Rule{
 		streams},
 	{"After faults have healed", Converged, nil,
 		"the project's own bound; client-go's informers: eventually the store is the state",
-		"an informer whose store is not the last state: an object missing, one that is gone, an old one; an RV below the last change or beyond etcd",
+		"an informer whose store is not the last state: an object missing, one that is gone, an old one; a lastSyncResourceVersion below that state or beyond etcd",
 		informers},
 	{"Answers that are errors", InternalError, nil,
 		"API conventions (HTTP status codes: 500 is for what must not happen); `apierrors.NewInternalError`",
@@ -202,6 +203,10 @@ var Rules = []Rule{
 		"`storage.StorageError`, `ResourceVersion`; cacher `Cacher.Get`",
 		"a get that found nothing at an RV at which the object was stored, below the RV asked for, or beyond etcd; one from a cache that had been filled, which names no RV",
 		failures},
+	{"Answers that are errors", ReadStatus, nil,
+		"`apierrors.NewConflict`, `NewAlreadyExists`; `storage.Interface`: only `Create`, `Delete` and `GuaranteedUpdate` return them",
+		"a get, a list or a watch that is refused as in conflict, or as there already",
+		statuses},
 	{"While nothing is wrong", Answered, nil,
 		"the project's own bound: ten times over a network that takes 200 ms at most, below the 3 s of the cacher's `blockTimeout`",
 		"a request that takes longer than 2 s, fails, is cut off or is turned away, or a watch that gets its first event later than that; an RV refused as too large although etcd had reached it",

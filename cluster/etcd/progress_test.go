@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// TestProgressOvertakesTheEventsOfANewWatch reproduces finding 1 of docs/findings.md. A
+// TestProgressOvertakesTheEventsOfANewWatch reproduces finding 1 of docs/findings. A
 // watch receives a progress notification for a revision before the events up to that
 // revision. The notification answers a progress request that was made before the watch
 // existed.

@@ -256,6 +256,10 @@ var twists = []twist{
 		h.Operations = append(h.Operations, model.Operation{ID: 15, Client: "reader-0", Server: "apiserver-0", Kind: model.Get, Call: 7000 * ms, Return: 7005 * ms,
 			Scope: model.Scope{Namespace: "a", Name: "y"}, Err: model.NotFound, ErrRV: 8, Remaining: -1})
 	}},
+	{"ReadStatus", func(h *model.History) {
+		h.Operations = append(h.Operations, model.Operation{ID: 15, Client: "reader-0", Server: "apiserver-0", Kind: model.Get, Call: 7000 * ms, Return: 7005 * ms,
+			Scope: model.Scope{Namespace: "a", Name: "y"}, Err: model.Conflict, Message: "the object has been modified", Remaining: -1})
+	}},
 	{"Answered", func(h *model.History) {
 		h.Operations = append(h.Operations, model.Operation{ID: 15, Client: "reader-0", Server: "apiserver-0", Kind: model.List, Call: 20_000 * ms, Return: 23_005 * ms,
 			RV: model.RVUnset, ResultRV: 12, Objects: operation(h, 14).Objects, Remaining: -1})

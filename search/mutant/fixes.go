@@ -1,6 +1,6 @@
 package mutant
 
-// fixes are fixes of what docs/findings.md describes. A failure of released code that
+// fixes are fixes of what docs/findings describes. A failure of released code that
 // disappears with one of them is explained by that finding.
 var fixes = append(findings, together("fix-etcd-client", "etcd's client has the fixes of findings 2, 5 and 6, some of which are in one function.",
 	findings[1], findings[3], findings[4]))
@@ -38,7 +38,7 @@ var findings = []Mutant{
 		Module:      etcdClient,
 		File:        clientWatchFile,
 		Anchor:      "					// signal to stream goroutine to update closingc\n",
-		Replacement: "					delete(w.substreams, pbresp.WatchId)\n",
+		Replacement: "					delete(w.substreams, pbresp.WatchId)\n					ws.id = InvalidWatchID // or it cancels that ID on a later stream\n",
 		Hunt:        in("pair"),
 		Equivalent:  "it fixes finding 2",
 	},

@@ -145,7 +145,7 @@ var cacherMutants = []Mutant{
 	{
 		Name:        "cacher-shared-stream",
 		Summary:     "All watches of the cache share a stream to etcd, and an answer for an old one is taken for the new one's.",
-		Source:      "finding 1 of docs/findings.md",
+		Source:      "finding 1 of docs/findings",
 		Target:      "cacher",
 		Module:      watchsim,
 		File:        "cacher/fresh.go",

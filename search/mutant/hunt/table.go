@@ -64,7 +64,7 @@ const preface = `# Track record
 
 Known bugs, reintroduced by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
 and %d not hunted yet. A detection counts if the same seed passes without the edit. Findings 1, 2, 5 and 6 of
-[findings.md](findings.md) are fixed in these runs: with the edit a seed is another run, in which a bug of the
+[findings](findings/README.md) are fixed in these runs: with the edit a seed is another run, in which a bug of the
 release itself could be mistaken for the reintroduced one. Each trial has its own seeds; seeds and time are those
 until the detection. Any change of the source turns seeds into other runs, so a number says how soon a bug is found, not
 by which seed. Processor time is that of all processes of a trial, with one worker. "(never ends)" is a run that uses up its

@@ -1,0 +1,81 @@
+package rig
+
+import (
+	"io"
+	"net"
+	"sync"
+)
+
+// Relay forwards TCP connections to a server.
+type Relay struct {
+	// Address is the host and port at which clients connect.
+	Address string
+
+	mu    sync.Mutex
+	down  bool
+	conns []net.Conn
+}
+
+// NewRelay listens at a free port of loopback.
+func NewRelay(server string) *Relay {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Must(err)
+	r := &Relay{Address: listener.Addr().String()}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go r.forward(conn, server)
+		}
+	}()
+	return r
+}
+
+func (r *Relay) forward(client net.Conn, address string) {
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	r.mu.Lock()
+	if r.down {
+		_, _ = client.Close(), server.Close()
+		r.mu.Unlock()
+		return
+	}
+	r.conns = append(r.conns, client, server)
+	r.mu.Unlock()
+	pipe := func(to, from net.Conn) {
+		_, _ = io.Copy(to, from)
+		_, _ = to.Close(), from.Close()
+	}
+	go pipe(client, server)
+	pipe(server, client)
+}
+
+// Cut closes all connections. Clients may connect again at once.
+func (r *Relay) Cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, conn := range r.conns {
+		_ = conn.Close()
+	}
+	r.conns = nil
+}
+
+// Down closes all connections and refuses others until Up.
+func (r *Relay) Down() {
+	r.mu.Lock()
+	r.down = true
+	r.mu.Unlock()
+	r.Cut()
+}
+
+// Up accepts connections again.
+func (r *Relay) Up() {
+	r.mu.Lock()
+	r.down = false
+	r.mu.Unlock()
+}

@@ -1,0 +1,134 @@
+// Package store is the storage of one resource as kube-apiserver wires it.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/apiserver/pkg/storage/value"
+	"k8s.io/klog/v2"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+// Prefix is where the ConfigMaps are stored, in namespace "ns".
+const Prefix = "/registry/configmaps/ns/"
+
+// Store is the storage of ConfigMaps in one API server: etcd3 store, cacher and
+// delegator, made by the factory that kube-apiserver uses.
+type Store struct {
+	*cacher.CacheDelegator
+	// Decryption fails while Broken is set, as in an outage of a KMS plugin.
+	Broken atomic.Bool
+
+	codec runtime.Codec
+}
+
+// New connects to etcd at an address and waits until the cache is initialised.
+func New(address string) *Store {
+	klog.SetLogger(klog.Logger{}) // discards
+	scheme := runtime.NewScheme()
+	rig.Must(corev1.AddToScheme(scheme))
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	codecs := serializer.NewCodecFactory(scheme)
+	json, _ := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
+	version := corev1.SchemeGroupVersion
+	s := &Store{codec: codecs.CodecForVersions(json.Serializer, codecs.UniversalDeserializer(), version, version)}
+
+	config := storagebackend.NewDefaultConfig("/registry", s.codec)
+	config.Transport.ServerList = []string{"http://" + address}
+	config.Transformer = transformer{&s.Broken}
+	resource := schema.GroupResource{Resource: "configmaps"}
+	one := func() runtime.Object { return &corev1.ConfigMap{} }
+	list := func() runtime.Object { return &corev1.ConfigMapList{} }
+	store, _, err := factory.Create(*config.ForResource(resource), one, list, "/configmaps")
+	rig.Must(err)
+	c, err := cacher.NewCacherFromConfig(cacher.Config{
+		Storage:             store,
+		Versioner:           storage.APIObjectVersioner{},
+		GroupResource:       resource,
+		EventsHistoryWindow: config.EventsHistoryWindow,
+		ResourcePrefix:      "/configmaps",
+		KeyFunc: func(o runtime.Object) (string, error) {
+			m, err := meta.Accessor(o)
+			if err != nil {
+				return "", err
+			}
+			return "/configmaps/" + m.GetNamespace() + "/" + m.GetName(), nil
+		},
+		GetAttrsFunc: func(o runtime.Object) (labels.Set, fields.Set, error) {
+			m, err := meta.Accessor(o)
+			if err != nil {
+				return nil, nil, err
+			}
+			return m.GetLabels(), fields.Set{"metadata.name": m.GetName()}, nil
+		},
+		NewFunc:     one,
+		NewListFunc: list,
+		Codec:       s.codec,
+	})
+	rig.Must(err)
+	s.CacheDelegator = cacher.NewCacheDelegator(c, store)
+	rig.Must(c.Wait(context.Background()))
+	return s
+}
+
+// Encode returns a ConfigMap as it is stored.
+func (s *Store) Encode(name, data string) string {
+	stored, err := runtime.Encode(s.codec, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"data": data},
+	})
+	rig.Must(err)
+	return string(stored)
+}
+
+// List lists at a resourceVersion, "" for a consistent read, and returns that of the
+// list and of each object.
+func (s *Store) List(ctx context.Context, rv string) (int64, map[string]int64, error) {
+	list := &corev1.ConfigMapList{}
+	options := storage.ListOptions{Recursive: true, ResourceVersion: rv, Predicate: storage.Everything}
+	if err := s.GetList(ctx, "/configmaps/", options, list); err != nil {
+		return 0, nil, err
+	}
+	objects := map[string]int64{}
+	for _, item := range list.Items {
+		objects[item.Name] = revision(item.ResourceVersion)
+	}
+	return revision(list.ResourceVersion), objects, nil
+}
+
+func revision(rv string) int64 {
+	n, err := strconv.ParseInt(rv, 10, 64)
+	if err != nil {
+		rig.Must(fmt.Errorf("resourceVersion %q is no revision of etcd: %w", rv, err))
+	}
+	return n
+}
+
+type transformer struct{ broken *atomic.Bool }
+
+func (t transformer) TransformFromStorage(_ context.Context, data []byte, _ value.Context) ([]byte, bool, error) {
+	if t.broken.Load() {
+		return nil, false, errors.New("kms: connection refused")
+	}
+	return data, false, nil
+}
+
+func (t transformer) TransformToStorage(_ context.Context, data []byte, _ value.Context) ([]byte, error) {
+	return data, nil
+}
