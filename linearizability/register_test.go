@@ -139,8 +139,6 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"a stale read", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2))}, lin},
 		{"a stale read at the instant at which the client's own write returned", []model.Operation{created, updated4,
 			on(model.Get, 40, 41, reads("v2", 2))}, lin},
-		{"a read that misses what another read had shown, of a write of unknown outcome", []model.Operation{created,
-			on(model.Update, 30, 60, writeFails("v4", model.Unknown)), by("c9", on(model.Get, 35, 40, withRV(4))), by("c8", on(model.Get, 50, 51, reads("v2", 2)))}, lin},
 		{"a stale read that tells its RV alone", []model.Operation{created, updated4, on(model.Get, 45, 46, withRV(2))}, lin},
 		{"a read of the future", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v4", 4))}, lin},
 		{"a read of nothing", []model.Operation{created, updated4, on(model.Get, 22, 25, fails(model.NotFound))}, lin},

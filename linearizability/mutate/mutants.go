@@ -18,7 +18,7 @@ var mutants = []mutant{
 	{"Linearizable", "clients that do several things at a time are taken for sequential", "shown.go", "TestWritesAndMostRecentReads",
 		`parallel[op.Client] = true`,
 		`parallel[op.Client] = false`},
-	{"Linearizable", "what others were shown proves nothing", "claims.go", "TestWritesAndMostRecentReads",
+	{"Linearizable", "what others were shown proves nothing", "claims.go", "TestWhatAClientIsShownLater",
 		`c.end = min(c.end, b.shownAt(r.versions[c.version].RV))`,
 		`c.end = min(c.end, math.MaxInt64)`},
 	{"Linearizable", "a delete is blamed for what had happened before its call", "shown.go", "TestWritesAndMostRecentReads",
