@@ -55,7 +55,7 @@ var (
 	pagesDiffer    = &Code{"pages-differ", "{op} is at {rv2}, but the pages before it are at {rv}", ""}
 	pageTooLong    = &Code{"page-too-long", "{op} returned {got item} and a continue token, with a limit of {want}", ""}
 	wrongRemaining = &Code{"wrong-remaining-count", "{op} says that {got item} remain, but {want} do", ""}
-	surplusToken   = &Code{"surplus-continue-token", "{op} returned a continue token, but nothing remains", ""}
+	surplusToken   = &Code{"surplus-continue-token", "{op} is empty: the page before it gave a continue token although nothing remained", ""}
 	noToken        = &Code{"no-continue-token", "{op} says that {got item} remain, but gave no continue token", ""}
 )
 

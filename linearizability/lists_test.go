@@ -133,7 +133,7 @@ func TestPages(t *testing.T) {
 		{"the last page ends too early", []model.Operation{page(1, 0, 2, true, 10, 7), page(2, 1, -1, false, 10, 4)}, paged},
 		{"counts one too many", chain(func(ops []model.Operation) { ops[0].Remaining = 3 }), paged},
 		{"counts one too few", chain(func(ops []model.Operation) { ops[1].Remaining = 0 }), paged},
-		{"a token with nothing left", chain(func(ops []model.Operation) { ops[2].HasMore = true }), paged},
+		{"a token with nothing left", append(chain(func(ops []model.Operation) { ops[2].HasMore = true }), page(4, 3, -1, false, 10)), paged},
 		{"counts a rest but gives no token", chain(func(ops []model.Operation) { ops[2].Remaining = 1 }), paged},
 		{"more than the limit", []model.Operation{page(1, 0, 1, true, 10, 7, 4)}, paged},
 		{"a token without a limit", chain(func(ops []model.Operation) { ops[0].Limit = 0 }), paged},

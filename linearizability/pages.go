@@ -85,12 +85,15 @@ func (f *facts) judgePageRV(op *model.Operation, p page, out *findings) {
 	if op.ResultRV != p.rv {
 		out.violate(Paged, pagesDiffer, about(op, p.rv, op.ResultRV).after(p.first))
 	}
+	// With a selector there may be a token for keys of which none is selected.
+	if len(op.Objects) == 0 && !op.HasMore && op.Selector.Empty() && (op.Scope.Name == "" || op.Scope.Single()) {
+		out.violate(Paged, surplusToken, about(op, op.ResultRV))
+	}
 }
 
 // judgePageShape judges a page's size and its count of what is left. Kubernetes
 // leaves the count out where there is a selector, and ignores the limit of a
-// list at RV 0 that the cache serves. With a selector it may give a token for keys
-// of which none is selected.
+// list at RV 0 that the cache serves.
 func judgePageShape(op *model.Operation, left int, out *findings) {
 	witness := about(op, op.ResultRV)
 	switch {
@@ -103,7 +106,5 @@ func judgePageShape(op *model.Operation, left int, out *findings) {
 	case !op.HasMore && op.Remaining > 0:
 		witness.Got = op.Remaining
 		out.violate(Paged, noToken, witness)
-	case op.HasMore && left == 0 && op.Selector.Empty() && (op.Scope.Name == "" || op.Scope.Single()):
-		out.violate(Paged, surplusToken, witness)
 	}
 }

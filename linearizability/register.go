@@ -119,7 +119,7 @@ func (c *call) allowed(current *model.Object) bool {
 		return current == nil
 	}
 	return current != nil && (c.op.Precondition == 0 || c.op.Precondition == current.RV) &&
-		(c.op.Object == nil || c.op.Object.UID == "" || c.op.Object.UID == current.UID)
+		(c.op.Object == nil || c.op.Object.UID == "" || current.UID == "" || c.op.Object.UID == current.UID)
 }
 
 // agrees reports whether a response that tells the object's state agrees with it.
