@@ -63,7 +63,8 @@ func TestEventsArePrompt(t *testing.T) {
 		{"late", reader, at(2*time.Second + 1), none, 1, guarantees{linearizability.Prompt}},
 		{"late behind the initial events", marked, append(block(time.Second), at(3*time.Second+1)...), none, 1, guarantees{linearizability.Prompt}},
 		{"late behind another", changed(func(s *model.Stream) { s.RV = 9 }), behind(time.Second, 3*time.Second+1), none, 1, guarantees{linearizability.Prompt}},
-		{"never, and the client left", changed(func(s *model.Stream) { s.Closed, s.Reason = 30*second, model.ClosedByClient }), nil, none, 1, guarantees{linearizability.Prompt, linearizability.Delivered}},
+		{"never, and the client left", changed(func(s *model.Stream) { s.Closed, s.Reason = 30*second, model.ClosedByClient }), nil, none, 1,
+			guarantees{linearizability.Prompt, linearizability.Delivered}},
 		{"never", reader, nil, none, 1, guarantees{linearizability.Prompt, linearizability.Delivered}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

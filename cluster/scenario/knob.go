@@ -36,7 +36,7 @@ type Knob struct {
 }
 
 // ErrKnob means that a knob does not exist, or cannot have a value.
-var ErrKnob = errors.New("not a knob or not its value")
+var ErrKnob = errors.New("invalid knob")
 
 // UsualValue is the text that sets any knob to its usual value.
 const UsualValue = "usual"
@@ -62,8 +62,9 @@ func (s *Spec) Set(name, value string) error {
 		value = knob.Usual
 	}
 	if err := knob.set(s, value); err != nil {
-		return fmt.Errorf("%w: knob %s: expected a value such as %s, found %q", ErrKnob, name,
-			strings.Join(append([]string{knob.Usual}, slices.Compact(slices.Sorted(slices.Values(knob.Others)))...), ", "), value)
+		others := slices.Compact(slices.Clone(knob.Others))
+		return fmt.Errorf("%w: %s: expected a value such as %s, found %q", ErrKnob, name,
+			strings.Join(append([]string{cmp.Or(knob.Usual, UsualValue)}, others...), ", "), value)
 	}
 	s.keep(name)
 	if knob.Boots && value != knob.Usual {

@@ -103,10 +103,10 @@ func TestSetNamesWhatIsWrong(t *testing.T) {
 	spec := drawnSpec(t, 1)
 	for _, row := range []struct{ name, value, want string }{
 		{"memory", "3", `expected one of the knobs that ` + "`simrun knobs`" + ` lists, found "memory"`},
-		{"servers", "many", `knob servers: expected a value such as 1, 2, 3, found "many"`},
+		{"servers", "many", `servers: expected a value such as 1, 2, 3, found "many"`},
 		{"servers", "-1", `found "-1"`},
-		{"duration", "60", `such as 1m0s, 2m0s, 30s, 40s, found "60"`},
-		{"mix", "wild", `churn, controllers, updates, found "wild"`},
+		{"duration", "60", `such as 1m0s, 30s, 40s, 2m0s, found "60"`},
+		{"mix", "wild", `such as usual, churn, updates, controllers, found "wild"`},
 		{"kinds", "gremlins", `found "gremlins"`},
 	} {
 		before := spec

@@ -7,7 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -107,10 +107,17 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 		return spec, err
 	}
 	spec.Mutant = strings.Join(f.mutants, ",")
-	for _, text := range f.knobs() {
-		name, value, _ := strings.Cut(text, "=")
-		if err := spec.Set(name, value); err != nil {
-			return spec, fmt.Errorf("--set %s: %w", text, err)
+	for _, knob := range f.knobs() {
+		name, value, complete := strings.Cut(knob.setting, "=")
+		err := checkName("knob", name, knobNames())
+		if err == nil && !complete {
+			err = fmt.Errorf("expected a knob and its value, such as %s=%s, found %q", name, scenario.UsualValue, knob.setting)
+		}
+		if err == nil {
+			err = spec.Set(name, value)
+		}
+		if err != nil {
+			return spec, fmt.Errorf("%s: %w", knob.flag, err)
 		}
 	}
 	if err := f.chooseFaults(&spec); err != nil {
@@ -149,21 +156,23 @@ func (f *runFlags) chosenTarget() (string, error) {
 	return chosen, nil
 }
 
-// knobs returns the knobs that flags set, as name=value.
-func (f *runFlags) knobs() []string {
-	knobs := slices.Clone(f.set)
-	for _, flag := range []struct {
-		name  string
-		given bool
-		value any
-	}{
-		{"members", f.members != 0, f.members}, {"servers", f.servers != 0, f.servers},
-		{"duration", f.duration != 0, f.duration}, {"operations", f.operations != 0, f.operations},
-	} {
-		if flag.given {
-			knobs = append(knobs, fmt.Sprintf("%s=%v", flag.name, flag.value))
+// given is a knob that a flag sets, as name=value.
+type given struct{ flag, setting string }
+
+// knobs returns the knobs that flags set.
+func (f *runFlags) knobs() (knobs []given) {
+	for _, setting := range f.set {
+		knobs = append(knobs, given{"--set", setting})
+	}
+	add := func(flag, knob string, value any) {
+		if !reflect.ValueOf(value).IsZero() {
+			knobs = append(knobs, given{flag, fmt.Sprintf("%s=%v", knob, value)})
 		}
 	}
+	add("--etcd-members", "members", f.members)
+	add("--servers", "servers", f.servers)
+	add("--duration", "duration", f.duration)
+	add("--operations", "operations", f.operations)
 	return knobs
 }
 

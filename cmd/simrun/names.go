@@ -34,6 +34,13 @@ func targetNames() (list []named) {
 	return list
 }
 
+func knobNames() (list []named) {
+	for _, knob := range scenario.Knobs() {
+		list = append(list, named{knob.Name, knob.Summary})
+	}
+	return list
+}
+
 func mutantNames() (list []named) {
 	for _, m := range slices.Concat(mutant.All(), mutant.Released(), mutant.Variants()) {
 		list = append(list, named{m.Name, m.Summary})

@@ -69,7 +69,11 @@ func (f *runFlags) banner(w io.Writer, config swarm.Config) {
 	case config.First == config.Last:
 		fmt.Fprintf(w, "  knobs       %s\n", strings.Join(spec.Unusual(), " "))
 	default:
-		fmt.Fprintf(w, "  knobs       drawn from each seed%s\n", strings.Join(append([]string{""}, f.knobs()...), ", but "))
+		but := ""
+		for _, knob := range f.knobs() {
+			but += ", but " + knob.setting
+		}
+		fmt.Fprintf(w, "  knobs       drawn from each seed%s\n", but)
 	}
 	fmt.Fprintf(w, "  limits      %s\n", spec.Limits())
 	fmt.Fprintf(w, "  oracle      %s\n", scenario.OracleLimits())

@@ -13,6 +13,7 @@ type Relay struct {
 
 	mu    sync.Mutex
 	down  bool
+	held  sync.Mutex // locked while nothing passes to clients
 	conns []net.Conn
 }
 
@@ -47,13 +48,31 @@ func (r *Relay) forward(client net.Conn, address string) {
 	}
 	r.conns = append(r.conns, client, server)
 	r.mu.Unlock()
-	pipe := func(to, from net.Conn) {
+	pipe := func(to io.Writer, from io.Reader) {
 		_, _ = io.Copy(to, from)
-		_, _ = to.Close(), from.Close()
+		_, _ = client.Close(), server.Close()
 	}
-	go pipe(client, server)
+	go pipe(gate{client, &r.held}, server)
 	pipe(server, client)
 }
+
+// gate lets nothing pass while its lock is held.
+type gate struct {
+	to     io.Writer
+	closed *sync.Mutex
+}
+
+func (g gate) Write(p []byte) (int, error) {
+	g.closed.Lock()
+	defer g.closed.Unlock()
+	return g.to.Write(p)
+}
+
+// Hold withholds what the server sends until Release.
+func (r *Relay) Hold() { r.held.Lock() }
+
+// Release ends Hold.
+func (r *Relay) Release() { r.held.Unlock() }
 
 // Cut closes all connections. Clients may connect again at once.
 func (r *Relay) Cut() {

@@ -1,0 +1,44 @@
+package rig
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// Metric returns the sum of a metric of the etcd at an address over its labels.
+func Metric(address, name string) (sum float64) {
+	response, err := http.Get("http://" + address + "/metrics")
+	Must(err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	Must(err)
+	for _, line := range regexp.MustCompile(`(?m)^`+name+`(\{.*\})? (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		value, err := strconv.ParseFloat(line[2], 64)
+		Must(err)
+		sum += value
+	}
+	return sum
+}
+
+// Goroutines counts those of this process whose stack contains a function.
+func Goroutines(function string) (count int) {
+	stacks := make([]byte, 16<<20)
+	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		if strings.Contains(stack, function) {
+			count++
+		}
+	}
+	return count
+}
+
+// Heap is how many bytes of the heap are in use.
+func Heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
