@@ -14,7 +14,7 @@ func TestAHistoryIsExplained(t *testing.T) {
 	require.Contains(t, stdout, "etcd RV 3: writer-3 updates red/b <-- expected")
 	require.Contains(t, stdout, ">> receives BOOKMARK (RV 3)")
 
-	stdout = simrunExits(t, exitPassed, "explain", repository(t, "traces/testdata/history.jsonl"))
+	simrunExits(t, exitPassed, "explain", repository(t, "traces/testdata/history.jsonl"))
 }
 
 // A run whose bug shows whatever the schedule needs no decision. Nothing is left of what it
@@ -31,7 +31,7 @@ func TestARunIsExplainedByItsDecisions(t *testing.T) {
 	require.Empty(t, left)
 
 	kept := filepath.Join(t.TempDir(), "kept")
-	stdout = simrunExits(t, exitFailed, "explain", "--budget", "3m", "-o", kept, folder)
+	simrunExits(t, exitFailed, "explain", "--budget", "3m", "-o", kept, folder)
 	require.FileExists(t, filepath.Join(kept, "decisive.json"))
 	stdout = simrunExits(t, exitFailed, "replay", kept)
 	require.Contains(t, stdout, "the hash agrees: ")

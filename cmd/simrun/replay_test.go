@@ -63,13 +63,13 @@ func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
 	require.Equal(t, hash, verdictIn(t, inPlace).Hash)
 	stdout := simrunExits(t, exitFailed, "replay", branched)
 	require.Contains(t, stdout, "the hash agrees: "+hash)
-	stdout = simrunExits(t, exitFailed, append([]string{"replay", plain}, recipe...)...)
+	simrunExits(t, exitFailed, append([]string{"replay", plain}, recipe...)...)
 	require.Equal(t, hash, verdictIn(t, filepath.Join(filepath.Dir(plain), filepath.Base(branched))).Hash)
 
 	code, stdout, _ := simrun(t, "diff", plain, branched)
 	require.Equal(t, exitFailed, code)
 	require.Regexp(t, `the first divergence is after 10[0-9][0-9] decisions that are the same`, stdout)
-	stdout = simrunExits(t, exitPassed, "shrink", "--budget", "1m", branched)
+	simrunExits(t, exitPassed, "shrink", "--budget", "1m", branched)
 	require.Empty(t, verdictIn(t, branched+"-shrunk").Branches, "the tape of what is left says it all")
 
 	redrawn := recordRun(t, append(calm, "--branch", "20s,seed=6,redraw")...)
@@ -124,7 +124,7 @@ func TestAFolderOfVersion1Replays(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(about), 0o600))
 	stdout := simrunExits(t, exitPassed, "replay", folder)
 	require.Contains(t, stdout, "the hash agrees: ")
-	stdout = simrunExits(t, exitPassed, "check", folder)
+	simrunExits(t, exitPassed, "check", folder)
 }
 
 // What a crash cuts short says so, and how far it goes.
