@@ -46,6 +46,9 @@ type Verdict struct {
 	// to be conclusive.
 	Counts  linearizability.Counts `json:"counts"`
 	Minimum linearizability.Counts `json:"minimum"`
+	// Window is how many changes the caches of the run held at least, if that is fewer
+	// than usual.
+	Window int `json:"window,omitempty"`
 	// Margins are how close the run came to the bounds on latency.
 	Margins []linearizability.Margin `json:"margins,omitempty"`
 	// Leaked is how many goroutines API servers left behind after orderly stops.
@@ -137,6 +140,7 @@ func (r *Run) Judge() Verdict {
 	config.Minimum = v.Minimum
 	if r.Spec.WindowEvents > 0 {
 		config.Window = min(config.Window, r.Spec.WindowEvents)
+		v.Window = config.Window
 	}
 	found := linearizability.Check(r.History, config)
 	v.CheckSeconds = time.Since(start).Seconds()

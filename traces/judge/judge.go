@@ -66,10 +66,13 @@ func File(path string, stdin io.Reader, config linearizability.Config) Verdict {
 }
 
 // Limits returns the limits to judge the history by: in the folder of a run, the
-// minimum is the one that the run had.
+// minimum and the window are those that the run had.
 func (r Recorded) Limits(config linearizability.Config) linearizability.Config {
-	if r.minimum != nil {
-		config.Minimum = *r.minimum
+	if r.judged.Minimum != nil {
+		config.Minimum = *r.judged.Minimum
+	}
+	if r.judged.Window > 0 {
+		config.Window = r.judged.Window
 	}
 	if r.Header.Attributes[traces.AttributeTruth] != "" {
 		config = forRealCluster(config)

@@ -147,6 +147,14 @@ func TestPlacesThatHistoriesAreIn(t *testing.T) {
 		require.Empty(t, v.Error, path)
 		require.Equal(t, outcome, v.Outcome, "%s: %s", path, v.Reason)
 	}
+
+	write("narrow/history.jsonl", example(t))
+	write("narrow/verdict.json", `{"window":4}`)
+	for path, window := range map[string]int{"narrow": 4, "older": config().Window} {
+		read, err := Read(filepath.Join(dir, path), nil)
+		require.NoError(t, err)
+		require.Equal(t, window, read.Limits(config()).Window, "the window that the caches of %s had", path)
+	}
 }
 
 // TestUnreadableFiles demands one sentence that begins with the path.

@@ -28,9 +28,17 @@ type Recorded struct {
 	Name    string
 	Header  traces.Header
 	History *model.History
-	// minimum is what the history has to hold lest it be vacuous, if it lies in the
-	// folder of a run whose verdict says so.
-	minimum *linearizability.Counts
+	// judged are the limits that the run was judged by, if the history lies in its folder.
+	judged limits
+}
+
+// limits are those of a run's own verdict.
+type limits struct {
+	// Minimum is what the history has to hold lest it be vacuous; nil if there is no
+	// verdict, or one without a minimum.
+	Minimum *linearizability.Counts `json:"minimum"`
+	// Window is how many changes the run's caches held at least, 0 for the usual number.
+	Window int `json:"window"`
 }
 
 // Read reads a history from a file, from the folder of a run, or from [Stdin]. What it
@@ -44,7 +52,7 @@ func Read(path string, stdin io.Reader) (Recorded, error) {
 		content, err = traces.NewReader(stdin)
 	} else {
 		if about, missing := os.Stat(path); missing == nil && about.IsDir() {
-			if r.Name, r.minimum, err = readFolder(path); err != nil {
+			if r.Name, r.judged, err = readFolder(path); err != nil {
 				return r, err
 			}
 		} else if r.Name, err = traces.FindFile(path); err != nil {
@@ -63,34 +71,31 @@ func Read(path string, stdin io.Reader) (Recorded, error) {
 	return r, nil
 }
 
-// readFolder returns the path of the history in the folder of a run, and the minimum
-// that the run's verdict names; nil if there is no verdict, or one without a minimum.
-func readFolder(folder string) (history string, minimum *linearizability.Counts, err error) {
+// readFolder returns the path of the history in the folder of a run, and the limits that the
+// run's verdict names.
+func readFolder(folder string) (history string, judged limits, err error) {
 	history, err = traces.FindIn(folder, historyFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, fmt.Errorf("%s: expected the file %s in the folder, found none; give the folder that a run has written, or the path of a history", folder, historyFile)
+		return "", judged, fmt.Errorf("%s: expected the file %s in the folder, found none; give the folder that a run has written, or the path of a history", folder, historyFile)
 	}
 	if err != nil {
-		return "", nil, unreadable(folder, err)
+		return "", judged, unreadable(folder, err)
 	}
 	path, err := traces.FindIn(folder, verdictFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return history, nil, nil
+		return history, judged, nil
 	}
 	if err != nil {
-		return "", nil, unreadable(path, err)
+		return "", judged, unreadable(path, err)
 	}
 	text, err := traces.ReadFile(path)
 	if err != nil {
-		return "", nil, unreadable(path, err)
+		return "", judged, unreadable(path, err)
 	}
-	var verdict struct {
-		Minimum *linearizability.Counts `json:"minimum"`
+	if err := json.Unmarshal(text, &judged); err != nil {
+		return "", judged, fmt.Errorf("%s: expected the verdict of the run as JSON, found something else: %w", path, err)
 	}
-	if err := json.Unmarshal(text, &verdict); err != nil {
-		return "", nil, fmt.Errorf("%s: expected the verdict of the run as JSON, found something else: %w", path, err)
-	}
-	return history, verdict.Minimum, nil
+	return history, judged, nil
 }
 
 // unreadable puts the path before an error, once.
