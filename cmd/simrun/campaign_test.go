@@ -108,7 +108,7 @@ func TestCampaignRefusesResultsOfAnother(t *testing.T) {
 	require.Equal(t, exitPassed, exitCode(t, c.Run()), notes)
 	for says, arguments := range map[string]string{
 		"expected seeds 1 to 4, found 1 to 2":      "--seeds 1-4 --shard 1/2 --scenario calm",
-		"expected scenario minute, found calm":     "--seeds 1-2 --shard 1/2",
+		"expected scenario any, found calm":        "--seeds 1-2 --shard 1/2",
 		`"operations":100`:                         "--seeds 1-2 --shard 1/2 --scenario calm --operations 100",
 		"expected target kubernetes, found cacher": "--seeds 1-2 --shard 1/2 --scenario calm --target kubernetes",
 	} {

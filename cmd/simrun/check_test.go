@@ -61,7 +61,7 @@ func TestCheckExitsWithTheWorst(t *testing.T) {
 			for _, name := range names {
 				if name == "bad" {
 					bad++
-					require.Contains(t, stderr, "simrun: "+path(name)+": the history holds a bad record: line 8, operation 1, field return: ")
+					require.Contains(t, stderr, "simrun: "+path(name)+": the history holds a bad record: line 9, operation 1, field return: ")
 				} else {
 					require.Contains(t, stdout, strings.ToUpper(name)+"  "+path(name)+"\n")
 				}

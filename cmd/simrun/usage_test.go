@@ -71,7 +71,7 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 		"too long":              {"--seed 1 --duration 25h", "found 25h0m0s"},
 		"duration without unit": {"--seed 1 --duration 60", `invalid argument "60"`},
 		"operations":            {"--seed 1 --operations -5", `--operations: invalid knob: operations: expected a value such as 200, 50, 100, 400, 800, 3000, found "-5"`},
-		"unknown knob":          {"--seed 1 --set memory=3", `--set: unknown knob "memory": expected one of members`},
+		"unknown knob":          {"--seed 1 --set memory=3", "--set: unknown knob \"memory\": `simrun knobs` lists them"},
 		"nearly a knob":         {"--seed 1 --set member=3", `did you mean "members"?`},
 		"knob without value":    {"--seed 1 --set mix", "--set: expected a knob and its value, such as mix=usual, found \"mix\""},
 		"value of no knob":      {"--seed 1 --set mix=wild", `--set: invalid knob: mix: expected a value such as usual, churn, updates, controllers, found "wild"`},

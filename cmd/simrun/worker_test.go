@@ -148,7 +148,7 @@ func TestARunThatTakesTooLongIsOneRun(t *testing.T) {
 // A template that does not come up is the failure of each of its runs.
 func TestATemplateThatDoesNotBootFailsItsRuns(t *testing.T) {
 	out := t.TempDir()
-	code, stdout, stderr := simrun(t, "--seeds", "1-2", "--target", "bootless", "--out", out)
+	code, stdout, stderr := simrun(t, "--seeds", "1-2", "--scenario", "minute", "--target", "bootless", "--out", out)
 	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
 	require.Contains(t, stdout, "2 of 2 seeds: 0 passed, 2 failed, 0 inconclusive")
 	require.Contains(t, stderr, "the worker of this run ended before it: seed 1: exit status 2; panic: the bootless target panics")

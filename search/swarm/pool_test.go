@@ -54,7 +54,11 @@ func TestPoolReusesWorkersOfAKind(t *testing.T) {
 	require.NotContains(t, []string{first, second}, third, "nor does one with another template do")
 	require.Equal(t, third, do(template))
 	require.Equal(t, first, do(plain))
-	require.NotEqual(t, second, do(other), "two are kept, and this one had been idle for longest")
+	require.Equal(t, second, do(other), "there is room for it")
+	for members := range idlePerSlot * limits.Workers {
+		do(Job{Spec: scenario.Spec{Scenario: "minute", Members: 10 + members}})
+	}
+	require.NotEqual(t, second, do(other), "no more are kept, and this one had been idle for longest")
 }
 
 func TestPoolReplacesADeadWorkerOnce(t *testing.T) {
