@@ -87,15 +87,16 @@ func TestKubernetes026MissesEvents(t *testing.T) {
 
 // etcd-io/etcd #18089, in the release itself: a compaction at the revision of a
 // deletion removes the deletion, and a watch from there never gets it. No seed shows
-// anything with the fix of #18274.
+// anything with the fix of #18274 but finding 3, whose cache delivers nothing for 30
+// seconds after a compaction.
 func TestEtcd35LosesADeletion(t *testing.T) {
-	hunt(t, "etcd-3.5", "etcd-3.5-E08-fixed", "tombstone", 20)
+	hunt(t, "etcd-3.5", "etcd-3.5-E08-fixed", "tombstone", 20, linearizability.Delivered.Name)
 }
 
 // hunt runs so many seeds at a time until some of them show a release's bug, and then as
-// many with its fix, of which none may. How many it takes is chance: any
+// many with its fix, of which none may, but for what breaks the named guarantees alone. How many it takes is chance: any
 // change of what runs selects other seeds.
-func hunt(t *testing.T, target, fix, name string, atATime uint64) {
+func hunt(t *testing.T, target, fix, name string, atATime uint64, besides ...string) {
 	t.Helper()
 	var seeds []uint64
 	var tried uint64
@@ -105,16 +106,16 @@ func hunt(t *testing.T, target, fix, name string, atATime uint64) {
 	}
 	require.NotEmpty(t, seeds, "none of seeds 1 to %d fails", tried)
 	t.Logf("of seeds %d to %d these fail, and none before: %v", tried-atATime+1, tried, seeds)
-	require.Empty(t, failed(t, run(t, target, fix, name, 1, tried)))
+	require.Empty(t, failed(t, run(t, target, fix, name, 1, tried), besides...))
 }
 
-// failed are the seeds that broke a guarantee, in ascending order. Every run has to
-// decide.
-func failed(t *testing.T, verdicts []scenario.Verdict) (seeds []uint64) {
+// failed are the seeds that broke a guarantee besides some, in ascending order. Every run
+// has to decide.
+func failed(t *testing.T, verdicts []scenario.Verdict, besides ...string) (seeds []uint64) {
 	t.Helper()
 	for _, v := range verdicts {
 		require.NotEqual(t, linearizability.Inconclusive, v.Outcome, "seed %d: %s", v.Seed, v.Reason)
-		if v.Outcome == linearizability.Failed {
+		if slices.ContainsFunc(v.Violations, func(broken scenario.Violation) bool { return !slices.Contains(besides, broken.Guarantee) }) {
 			seeds = append(seeds, v.Seed)
 		}
 	}
