@@ -4,6 +4,8 @@
 //
 //   - spec.go: everything that a run is a function of.
 //   - catalogue.go: named settings for specs.
+//   - knob.go: the dimensions in which runs differ, how a seed draws them and a user sets them.
+//   - knobs.go: the list of them.
 //   - scripted.go: the scenarios that are small enough to be explored.
 //   - explore.go: how a search steers a run.
 //   - template.go: the booted cluster in which runs start.

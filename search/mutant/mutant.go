@@ -8,6 +8,7 @@
 //     anybody's
 //   - controls.go: edits that change nothing a guarantee speaks of
 //   - fixes.go: fixes of bugs that simulation has found in released code
+//   - statements.go: points between statements, which change nothing that the code does
 //   - released.go: edits of the releases below cluster/released
 //   - places.go: where an edit goes, and where its code has gone if it does not apply
 //   - switched.go, probes.go: many mutants in one program, and how often it reaches them

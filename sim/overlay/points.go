@@ -79,7 +79,7 @@ func withPoints(path, text string) (string, error) {
 	}
 	for _, declaration := range parsed.Decls {
 		function, ok := declaration.(*ast.FuncDecl)
-		if !ok || function.Body == nil || strings.Contains(function.Doc.Text(), "go:") || directed(function.Doc) {
+		if !ok || function.Body == nil || directed(function.Doc) {
 			continue
 		}
 		ast.Inspect(function.Body, func(n ast.Node) bool {
