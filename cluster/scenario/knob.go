@@ -21,10 +21,14 @@ import (
 type Knob struct {
 	Name    string
 	Summary string
-	// Usual and Others are the values that are drawn: the usual one for half of the seeds.
-	// A value that is listed twice is drawn twice as often.
+	// Usual and Others are the values that are drawn: the usual one for half of the seeds,
+	// or for three quarters if the knob is Costly. A value that is listed twice is drawn
+	// twice as often.
 	Usual  string
 	Others []string
+	// Costly says that the other values at least double the processor time of a run. As
+	// they are drawn for a quarter of the seeds, they take about half of the time.
+	Costly bool
 	// Boots says that the knob configures etcd or API servers at boot. Runs that start
 	// from a template leave such knobs at their usual values.
 	Boots bool
@@ -128,7 +132,7 @@ func (s Spec) WithSeed(seed uint64) Spec {
 			continue
 		}
 		random, value := sim.Stream(seed, "knob "+knob.Name), knob.Usual
-		if other := random.IntN(2) == 1; other && (s.Cold || !knob.Boots) {
+		if other := random.IntN(knob.oneIn()) == 1; other && (s.Cold || !knob.Boots) {
 			value = knob.other(random)
 		}
 		if err := knob.set(&s, value); err != nil {
@@ -136,6 +140,14 @@ func (s Spec) WithSeed(seed uint64) Spec {
 		}
 	}
 	return s.reconciled()
+}
+
+// oneIn returns how many seeds there are to one with an unusual value.
+func (k Knob) oneIn() int {
+	if k.Costly {
+		return 4
+	}
+	return 2
 }
 
 // maxInitialBytes bounds the objects that exist from the beginning, together.
@@ -206,6 +218,12 @@ func word(name, summary string, field func(*Spec) *string, usual string, others 
 // boots makes a knob one that configures etcd or API servers at boot.
 func boots(knob Knob) Knob {
 	knob.Boots = true
+	return knob
+}
+
+// costly makes a knob one whose unusual values are drawn less often.
+func costly(knob Knob) Knob {
+	knob.Costly = true
 	return knob
 }
 

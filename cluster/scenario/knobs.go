@@ -48,7 +48,7 @@ type Setup struct {
 // knobs lists the dimensions in which runs of the scenario any differ. The values are
 // chosen around the limits in etcd and Kubernetes that they can exceed.
 var knobs = []Knob{
-	number("members", "number of etcd members", func(s *Spec) *int { return &s.Members }, 1, MaxMembers),
+	costly(number("members", "number of etcd members", func(s *Spec) *int { return &s.Members }, 1, MaxMembers)),
 	number("servers", "number of API servers", func(s *Spec) *int { return &s.Servers }, 1, 2, 3),
 	flag("cold", "boot the cluster under the run's own schedule, with settings of its own", func(s *Spec) *bool { return &s.Cold }),
 
@@ -58,14 +58,14 @@ var knobs = []Knob{
 	duration("writing", "how long clients write; 0s is until faults have healed", func(s *Spec) *time.Duration { return &s.Writing },
 		0, 8*time.Second, 20*time.Second),
 	number("operations", "number of requests of writers and readers", func(s *Spec) *int { return &s.Operations },
-		200, 50, 50, 100, 100, 400, 400, 800, 3000),
+		200, 50, 50, 50, 100, 100, 100, 400, 400, 800, 3000),
 	number("writers", "number of clients that write; 0 is 4", func(s *Spec) *int { return &s.Setup.Writers }, 0, 1, 2, 10),
 	number("readers", "number of clients that get and list; 0 is 2", func(s *Spec) *int { return &s.Setup.Readers }, 0, 1, 6),
 	number("reflectors", "number of clients that list and watch; 0 is 2", func(s *Spec) *int { return &s.Setup.Reflectors }, 0, 1, 5),
 	number("watchers", "number of clients that open one watch after another; 0 is 3", func(s *Spec) *int { return &s.Watchers }, 0, 1, 8, 8, 36),
 	number("informers", "number of client-go informers; 0 is 1", func(s *Spec) *int { return &s.Setup.Informers }, 0, 2, 4),
 	number("stalled-watchers", "number of clients that stop reading their watches", func(s *Spec) *int { return &s.StalledWatchers }, 0, 1, 4, 8),
-	number("flood", "number of writes after faults have healed", func(s *Spec) *int { return &s.Flood }, 0, 40, 200),
+	number("flood", "number of writes after faults have healed", func(s *Spec) *int { return &s.Flood }, 0, 40, 40, 200),
 	duration("neighbour", "interval of writes to another resource; 0s is none", func(s *Spec) *time.Duration { return &s.Neighbour },
 		0, 500*time.Millisecond, 7*time.Second),
 	word("names", "names of objects: few, prefixes of each other, many, or a single object", func(s *Spec) *string { return &s.Setup.Names },
@@ -81,16 +81,16 @@ var knobs = []Knob{
 	number("event-bytes", "size of a watch event on the wire; 0 lets the seed decide", func(s *Spec) *int { return &s.EventBytes }, 0, 160<<10),
 
 	{
-		Name: "kinds", Summary: "kinds of fault: all, none, every, or a list such as compaction+reset",
+		Name: "kinds", Summary: "kinds of fault: all, none, every, or a list such as compaction+reset; one to three of them for a quarter of the seeds",
 		Usual: "all", Others: []string{"none", "every"},
-		other: func(random *rand.Rand) string { return []string{"none", "every"}[random.IntN(2)] },
+		other: drawKinds,
 		get:   kindsOf, set: setKinds,
 	},
-	number("max-count", "the largest number of faults of a kind; 0 is 3", func(s *Spec) *int { return &s.MaxCount }, 0, 1, 6),
+	number("max-count", "the largest number of faults of a kind; 0 is 3", func(s *Spec) *int { return &s.MaxCount }, 0, 1, 6, 14),
 	word("pattern", "arrangement of faults: independent, repeated, rotating over processes, or one right after another",
 		func(s *Spec) *string { return &s.Setup.Pattern }, "", faults.PatternRepeat, faults.PatternRotate, faults.PatternChain),
 
-	boots(number("object-bytes", "padding of each stored object", func(s *Spec) *int { return &s.Setup.ObjectBytes }, 0, 2<<10, 2<<10, 20<<10, 100<<10)),
+	costly(boots(number("object-bytes", "padding of each stored object", func(s *Spec) *int { return &s.Setup.ObjectBytes }, 0, 2<<10, 2<<10, 20<<10, 100<<10))),
 	boots(number("window-events", "events in the window of our cache; 0 leaves it to the cache", func(s *Spec) *int { return &s.WindowEvents }, 0, 8, 40)),
 	boots(duration("history-window", "how long the cache keeps events at least; 0s is 75s", func(s *Spec) *time.Duration { return &s.Setup.Server.HistoryWindow },
 		0, 10*time.Minute)),
@@ -132,6 +132,27 @@ const withoutWatchList = "WatchList=false"
 func drawGates(random *rand.Rand) string {
 	return textOf(slices.DeleteFunc(slices.Clone(gates), func(string) bool { return random.IntN(2) == 0 }))
 }
+
+// drawKinds draws one to three kinds of fault for half of the seeds: few kinds that happen
+// often meet each other in ways that a few faults of every kind do not.
+func drawKinds(random *rand.Rand) string {
+	switch random.IntN(4) {
+	case 0:
+		return "none"
+	case 1:
+		return "every"
+	}
+	kinds := faults.Kinds()
+	random.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+	var names []string
+	for _, kind := range kinds[:1+random.IntN(maxFewKinds)] {
+		names = append(names, kind.Name)
+	}
+	return textOf(names)
+}
+
+// maxFewKinds bounds the kinds of runs with few of them.
+const maxFewKinds = 3
 
 // listOf and textOf convert between a list and its text in a knob.
 func listOf(text string) []string {

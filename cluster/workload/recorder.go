@@ -102,22 +102,31 @@ func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
 }
 
 // lastChange returns the RV of the newest change that a client knows of, in a namespace or,
-// for "", in all of them: of its own writes and of objects that it has read.
+// for "", in all of them: of its own writes, and of objects that it has read or that a
+// stream has brought. Nobody is told of a change that expiry or a lost write has made.
 func (r *recorder) lastChange(namespace string) (newest int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	within := func(of string) bool { return namespace == "" || of == namespace }
 	for _, op := range r.operations {
 		switch {
 		case op.Err != model.OK || op.Return == model.Pending:
 		case op.Kind == model.Create || op.Kind == model.Update || op.Kind == model.Delete:
-			if namespace == "" || op.Scope.Namespace == namespace {
+			if within(op.Scope.Namespace) {
 				newest = max(newest, op.ResultRV)
 			}
 		default:
 			for i := range op.Objects {
-				if namespace == "" || op.Objects[i].Namespace == namespace {
+				if within(op.Objects[i].Namespace) {
 					newest = max(newest, op.Objects[i].RV)
 				}
+			}
+		}
+	}
+	for _, stream := range r.streams {
+		for i := range stream.Events {
+			if event := &stream.Events[i]; event.Object != nil && within(event.Object.Namespace) {
+				newest = max(newest, event.RV)
 			}
 		}
 	}
