@@ -86,7 +86,7 @@ var knobs = []Knob{
 
 	number("yield-every", "synchronisation points from one yield to the next; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.YieldEvery }, 0, 7, 200, 1000),
 	number("stall-one-in", "yields from one stall to the next; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.StallOneIn }, 0, 5, 200),
-	number("focus-one-in", "one place in so many is where goroutines stall often; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.FocusOneIn }, 0, 30, 60, 150),
+	number("focus-one-in", "one place in so many is where goroutines stall often; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.FocusOneIn }, 0, 15, 40, 150),
 
 	{
 		Name: "kinds", Summary: "kinds of fault: all, none, every, or a list such as compaction+reset; one to three of them for a quarter of the seeds",
