@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -127,15 +128,19 @@ func (w *Workload) newWatcher(kind string, index int) *watcher {
 	return watcher
 }
 
-// startInformer starts an informer of the target on one server.
+// startInformer starts an informer of the target on one server, from which it may roam.
 func (w *Workload) startInformer(client client) {
-	server, pace, scope := client.anyServer(), drawPace(client.random, false), model.Scope{}
+	sessions, pace, scope := []*session{client.anyServer()}, drawPace(client.random, false), model.Scope{}
+	if w.config.Roaming {
+		first := slices.Index(client.servers, sessions[0])
+		sessions = slices.Concat(client.servers[first:], client.servers[:first])
+	}
 	if oneIn(client.random, 2) {
 		scope.Namespace = pick(client.random, w.config.Namespaces)
 	}
-	observer := newObserver(server, w.newConsumer(&client), pace)
+	observer := newObserver(sessions, w.newConsumer(&client), pace)
 	informer := &informer{
-		name: client.name, server: server.server, scope: scope,
+		name: client.name, scope: scope, observer: observer,
 		inner: w.environment.NewInformer(observer, scope),
 	}
 	w.informers = append(w.informers, informer)
