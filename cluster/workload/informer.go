@@ -47,6 +47,7 @@ type observer struct {
 
 	mu         sync.Mutex
 	at         int            // the session that is used now
+	failed     bool           // the last request failed, or its stream has ended
 	pages      map[string]int // the ID of the list that returned a continue token
 	lastList   model.Operation
 	lastStream *observedWatch // since lastList, nil if there was none
@@ -66,11 +67,20 @@ func (o *observer) session() *session {
 	return o.sessions[o.at]
 }
 
-// leave turns from a session to the next one, unless another request has done so.
-func (o *observer) leave(session *session) {
+// waits reports whether the informer will ask again, when its backoff has passed.
+func (o *observer) waits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.sessions[o.at] == session {
+	return o.failed
+}
+
+// note notes whether a request to a server failed, or the stream that it opened has
+// ended. The next one then goes to the next server.
+func (o *observer) note(asked *session, failed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failed = failed
+	if failed && o.sessions[o.at] == asked {
 		o.at = (o.at + 1) % len(o.sessions)
 	}
 }
@@ -84,9 +94,7 @@ func (o *observer) Do(ctx context.Context, op *model.Operation, token string) (n
 	}
 	session := o.session()
 	next = session.do(ctx, op, token)
-	if op.Err != model.OK {
-		o.leave(session)
-	}
+	o.note(session, op.Err != model.OK)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if next != "" {
@@ -112,8 +120,8 @@ func (o *observer) Watch(ctx context.Context, stream *model.Stream) target.Watch
 	stream.Consumer = o.consumer.begin(o.pace)
 	session := o.session()
 	opened := session.watch(ctx, stream, o.consumer)
+	o.note(session, opened == nil)
 	if opened == nil {
-		o.leave(session)
 		// A typed nil would not be nil to the informer.
 		return nil
 	}
@@ -133,7 +141,7 @@ type observedWatch struct {
 func (w *observedWatch) Next() (model.Event, model.CloseReason, bool) {
 	event, reason, ok := w.watch.Next()
 	if !ok && reason != model.ClosedByClient {
-		w.observer.leave(w.session)
+		w.observer.note(w.session, true)
 	}
 	if ok && event.Type != model.Error {
 		w.observer.mu.Lock()

@@ -179,15 +179,15 @@ func (w *Workload) Heal() error {
 	return err
 }
 
-// Converge waits until every informer has seen the last known change of its scope, but no
-// longer than an informer's backoff may take: client-go waits for up to 30 s, doubled
+// Converge waits until every informer has seen the last known change of its scope and none
+// waits to ask again, but no longer than an informer's backoff may take: client-go waits for up to 30 s, doubled
 // by jitter, and once more if the server's first response requires a relist. Call it
 // after Heal.
 func (w *Workload) Converge() {
 	for waited := time.Duration(0); waited < maxConverge; waited += convergePause {
 		behind := false
 		for _, informer := range w.informers {
-			behind = behind || informer.inner.LastSyncRV() < w.recorder.lastChange(informer.scope.Namespace)
+			behind = behind || informer.observer.waits() || informer.inner.LastSyncRV() < w.recorder.lastChange(informer.scope.Namespace)
 		}
 		if !behind {
 			// What the reflector has seen must still reach the store.
