@@ -51,7 +51,8 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 	if w.newest != nil {
 		began = max(began, w.facts.bounds.notBefore(w.newest.RV))
 	}
-	if other := w.facts.witnesses[s.Server].survivor(began, ended); w.facts.cached && other != nil && other != w {
+	if other := w.facts.witnesses[s.Server].survivor(began, ended); w.facts.cached && other != nil && other != w &&
+		!w.facts.replaced(s.Server, min(s.Call, other.stream.Call), ended) {
 		witness := onStream(s, other.newest.RV).want(int64(w.facts.config.Backlog)).got(int64(atMostQueued)).proof(other.stream, nil)
 		witness.Events, witness.Time = []*model.Event{other.newest}, ended
 		out.violate(Closed, endedAlone, witness)
@@ -99,7 +100,7 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 	after := int64(0)
 	if limit := f.bounds.atMost(registered); w.newest != nil && w.newest.RV > limit {
 		after = w.newest.RV
-	} else if dispatched, ok := f.witnesses[s.Server].dispatched().before(s.Call); ok {
+	} else if dispatched, ok := f.witnesses[s.Server].dispatched().before(s.Call); ok && !f.replaced(s.Server, 0, registered) {
 		after = min(dispatched.rv, w.high)
 	}
 	count = f.store.CountChanges(after, f.bounds.atMost(ended))

@@ -26,6 +26,7 @@
 //   - failures.go: what servers answer that is an error; answered.go,
 //     prompt.go: what is late while nothing is wrong, which calm.go tells;
 //     statuses.go: what is refused for a reason that only writes have
+//   - replaced.go: when a server had two caches at a time
 //   - search.go: streams again, by porcupine along the state machine of the model
 //
 // The checks are linear in practice: a resourceVersion orders everything, so most

@@ -87,7 +87,7 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 		return
 	}
 	for _, other := range f.witnesses[s.Server].begun {
-		if heldSince(other, s, latest) {
+		if heldSince(other, s, latest) && !f.replaced(s.Server, other.stream.Call, answered) {
 			witness.Events = []*model.Event{other.newest}
 			out.violate(Expired, refusedHeld, witness.proof(other.stream, nil).want(other.start).got(int64(f.config.Window)))
 			return
