@@ -72,8 +72,7 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 		// There is no start to be too old. But a stream may open, fall behind
 		// before its first event and be told so by one that says 410; and a
 		// server that reads the block from etcd may lose a race with compaction.
-		rv, _ := f.bounds.atLeast(s.Call)
-		if s.Err == model.Expired && f.history.Truth.CompactedBy(answered) <= rv {
+		if s.Err == model.Expired && f.history.Truth.CompactedBy(answered) <= f.bounds.reached(s.Call) {
 			out.violate(Expired, refusedCurrent, witness)
 		}
 		return
@@ -111,7 +110,7 @@ func (f *facts) judgeReadExpired(op *model.Operation, out *findings) {
 	compacted := f.history.Truth.CompactedBy(op.Return)
 	// A read of the current state, done in several steps, may lose a race with a
 	// compaction above what was committed when it was called.
-	rv, _ := f.bounds.atLeast(op.Call)
+	rv := f.bounds.reachedBefore(op)
 	if op.Kind == model.List && op.Continues == 0 && freshnessOf(op) == exactly {
 		rv = op.RV
 	}

@@ -69,7 +69,7 @@ var (
 var Rules = []Rule{
 	{"The store", Linearizable, nil,
 		"etcd API guarantees (isolation level and consistency of replicas); API concepts (resourceVersion unset)",
-		"a write that was acknowledged and is lost, is at another RV, or took effect twice; one of unknown outcome that took effect twice; a most-recent get that misses a write which had returned, or a change that anybody had been shown; writes to different objects against real time",
+		"a write that was acknowledged and is lost, is at another RV, or took effect twice; one of unknown outcome that took effect twice; a most-recent get that misses a write which had returned, or a change, whoever made it, that etcd had certainly reached by the call; one that shows a change which it cannot have reached by the answer; writes to different objects against real time",
 		writes},
 	{"The store", Revision, nil,
 		"etcd API guarantees (durability); etcd's data model (revisions only grow)",
@@ -141,7 +141,7 @@ var Rules = []Rule{
 		reads},
 	{"Lists and gets", MostRecent, nil,
 		"API concepts (semantics for get and list: unset)",
-		"a list without an RV that is older than a write which had returned, or than anything that anybody had been shown, also where it goes on after an expired continuation",
+		"a list without an RV that is older than a write which had returned, or than what etcd had certainly reached (anybody had been shown it, a cache held it, a member had applied it), also where it goes on after an expired continuation",
 		reads},
 	{"Lists and gets", NotOlderThan, nil,
 		"API concepts (semantics for get and list: `NotOlderThan`)",
