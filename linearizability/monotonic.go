@@ -18,6 +18,10 @@ import (
 // answered. An older state is then no failure but TimeTravel, which is what makes
 // a client that comes back after a crash unsafe (kubernetes/kubernetes #59848).
 //
+// An informer does not ask for any state once it has one: client-go's reflector lists again
+// from where it was, or the newest (Reflector.relistResourceVersion). What it has seen
+// anywhere binds all its reads.
+//
 // A read of the newest state is at least as new as anything that anybody ever saw:
 // that is for Linearizable, Initial and Most-recent.
 func judgeViews(f *facts, out *findings) {
@@ -29,9 +33,10 @@ func judgeViews(f *facts, out *findings) {
 // viewer is one client: what it saw, and the reads that may show it something
 // older.
 type viewer struct {
-	looks []look
-	walks []*walk
-	reads []*model.Operation
+	informer bool
+	looks    []look
+	walks    []*walk
+	reads    []*model.Operation
 	// travels is how many of the client's time travels are told.
 	travels int
 }
@@ -61,7 +66,7 @@ func (f *facts) viewers() []*viewer {
 	of := func(client string) *viewer {
 		v := byName[client]
 		if v == nil {
-			v = &viewer{}
+			v = &viewer{informer: slices.ContainsFunc(f.history.Informers, func(i model.Informer) bool { return i.Client == client })}
 			byName[client] = v
 			all = append(all, v)
 		}
@@ -158,6 +163,9 @@ func (v *viewer) judge(f *facts, out *findings) {
 		}
 	}
 	for _, w := range v.walks {
+		if v.informer && w.cutOff() {
+			continue // the reflector drops what it has of the block
+		}
 		v.noteStream(w, anywhere, streamed[w.stream.Server])
 	}
 	anywhere.accumulate()
@@ -169,6 +177,8 @@ func (v *viewer) judge(f *facts, out *findings) {
 		switch newest := streamed[l.server][i]; {
 		case f.shows(l, newest):
 			out.violate(Monotonic, wentBack, l.witness(newest))
+		case v.informer && l.asks == anyState && f.shows(l, anywhere[i]):
+			out.violate(Monotonic, wentBack, l.witness(anywhere[i]))
 		case l.asks == anyState && f.shows(l, anywhere[i]):
 			if out.judged.TimeTravels++; v.travels < f.config.ViolationsPerSource || f.config.ViolationsPerSource == 0 {
 				v.travels++
@@ -240,7 +250,7 @@ func (f *facts) shows(l *look, what sight) bool {
 // look like a whole state that is older.
 func (w *walk) mayBeCutOff(rv int64) bool {
 	events := w.stream.Events
-	if w.block < len(events) && events[w.block].Type != model.Error || w.block > 0 && events[w.block-1].InitialEnd {
+	if w.block < len(events) && events[w.block].Type != model.Error || w.blockEnds() {
 		return false
 	}
 	objects := make([]*model.Object, w.block)
@@ -249,6 +259,12 @@ func (w *walk) mayBeCutOff(rv int64) bool {
 	}
 	return w.isPartialBlock(objects, rv)
 }
+
+// blockEnds reports whether a bookmark ends the initial block.
+func (w *walk) blockEnds() bool { return w.block > 0 && w.stream.Events[w.block-1].InitialEnd }
+
+// cutOff reports whether a bookmark was to end the initial block, and did not come.
+func (w *walk) cutOff() bool { return w.stream.InitialEvents && !w.blockEnds() }
 
 // objectRV returns the RV of the object that a get returned.
 func objectRV(op *model.Operation) int64 {

@@ -152,6 +152,30 @@ func TestTimeTravelIsToldBriefly(t *testing.T) {
 	require.Len(t, verdict.Observations, lenient().ViolationsPerSource)
 }
 
+// TestAnInformerNeverGoesBack is an informer that asks for any state after it has had one.
+func TestAnInformerNeverGoesBack(t *testing.T) {
+	finished := blockAt(model.Stream{Server: "s2", RV: model.RVUnset, InitialEvents: true}, 15, 9, 15)
+	unfinished := finished
+	unfinished.Events = finished.Events[:len(finished.Events)-1]
+	for _, row := range []struct {
+		name     string
+		informer string
+		seen     model.Stream
+		broken   guarantees
+	}{
+		{"an informer", "c1", finished, guarantees{linearizability.Monotonic}},
+		{"another client", "c2", finished, nil},
+		{"an informer whose block was cut off", "c1", unfinished, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := listHistory(listed(model.Operation{RV: 0, Call: 650, Return: 700}, 12, 7, 9))
+			h.Streams = []model.Stream{row.seen}
+			h.Informers = []model.Informer{{Client: row.informer, Server: "s1"}}
+			judge(t, h, row.broken)
+		})
+	}
+}
+
 // TestSightsCountFromWhenTheyWereSeen is a stream that brings a change between
 // two reads, of which only the second may not be older.
 func TestSightsCountFromWhenTheyWereSeen(t *testing.T) {

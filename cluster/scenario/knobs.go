@@ -41,6 +41,10 @@ type Setup struct {
 	// limit of a list.
 	Remember  int `json:"remember,omitempty"`
 	PageLimit int `json:"pageLimit,omitempty"`
+	// YieldEvery, StallOneIn and FocusOneIn are those of sim.Schedule; 0 lets the seed decide.
+	YieldEvery int `json:"yieldEvery,omitempty"`
+	StallOneIn int `json:"stallOneIn,omitempty"`
+	FocusOneIn int `json:"focusOneIn,omitempty"`
 	// Pattern arranges the faults of a drawn plan; see faults.Pattern.
 	Pattern string `json:"pattern,omitempty"`
 }
@@ -79,6 +83,10 @@ var knobs = []Knob{
 	number("remember", "number of resourceVersions that a client remembers; 0 is 32", func(s *Spec) *int { return &s.Setup.Remember }, 0, 3, 1000),
 	number("page-limit", "the largest limit of a list; 0 is 5", func(s *Spec) *int { return &s.Setup.PageLimit }, 0, 1, 50, 600),
 	number("event-bytes", "size of a watch event on the wire; 0 lets the seed decide", func(s *Spec) *int { return &s.EventBytes }, 0, 160<<10),
+
+	number("yield-every", "synchronisation points from one yield to the next; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.YieldEvery }, 0, 7, 200, 1000),
+	number("stall-one-in", "yields from one stall to the next; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.StallOneIn }, 0, 5, 200),
+	number("focus-one-in", "one place in so many is where goroutines stall often; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.FocusOneIn }, 0, 15, 40, 150),
 
 	{
 		Name: "kinds", Summary: "kinds of fault: all, none, every, or a list such as compaction+reset; one to three of them for a quarter of the seeds",

@@ -243,7 +243,7 @@ func (s Spec) schedule() sim.Schedule {
 	return s.DrawnSchedule()
 }
 
-// DrawnSchedule returns the schedule settings that the seed draws.
+// DrawnSchedule returns the schedule settings that the seed and the knobs decide.
 func (s Spec) DrawnSchedule() sim.Schedule {
 	random := sim.Stream(s.Seed, "intensity")
 	schedule := sim.DefaultSchedule
@@ -251,6 +251,9 @@ func (s Spec) DrawnSchedule() sim.Schedule {
 	schedule.StallOneIn = []uint32{0, 5, 20, 60}[random.IntN(4)]
 	schedule.StallMax = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second}[random.IntN(3)]
 	schedule.FocusOneIn = []uint32{0, 0, 100, 400}[random.IntN(4)]
+	override(&schedule.YieldEvery, uint32(s.Setup.YieldEvery))
+	override(&schedule.StallOneIn, uint32(s.Setup.StallOneIn))
+	override(&schedule.FocusOneIn, uint32(s.Setup.FocusOneIn))
 	return schedule
 }
 
