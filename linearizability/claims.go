@@ -148,6 +148,7 @@ func (all *claims) claimWrite(r *register, op *model.Operation) {
 	switch {
 	case op.Lost():
 		if version >= 0 {
+			all.compareStored(op, r.versions[version])
 			r.makes(op, version, math.MaxInt64)
 			all.writes = append(all.writes, write{op: op, rv: r.versions[version].RV})
 		}
@@ -163,8 +164,25 @@ func (all *claims) claimWrite(r *register, op *model.Operation) {
 		if op.ResultRV != 0 && op.ResultRV != rv {
 			all.violate(Linearizable, committedElsewhere, about(op, rv))
 		}
+		all.compareStored(op, r.versions[version])
 		r.makes(op, version, op.Return)
 		all.writes = append(all.writes, write{op: op, rv: rv, acknowledged: true})
+	}
+}
+
+// compareStored compares what a create or update was told to store, and what it
+// answered, with the version that it made, which is the one of the same value. The server
+// names the RV and the UID; a UID that is asked for is a precondition.
+func (all *claims) compareStored(op *model.Operation, made model.Version) {
+	asked := *op.Object
+	asked.RV, asked.UID = made.RV, made.Object.UID
+	if !asked.Equal(made.Object) {
+		all.violate(Linearizable, storedOtherwise, about(op, made.RV).differing(Difference{Altered, &asked, made.Object}))
+	}
+	for i := range op.Objects {
+		if !op.Objects[i].Equal(made.Object) {
+			all.violate(Linearizable, answeredOtherwise, about(op, made.RV).differing(Difference{Altered, made.Object, &op.Objects[i]}))
+		}
 	}
 }
 

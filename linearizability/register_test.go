@@ -261,6 +261,45 @@ func TestEveryStaleReadIsReportedWithTheWriteBeforeIt(t *testing.T) {
 		"which no order of the calls on the object allows", verdict.Violations[0].Sentence())
 }
 
+// TestWhatAWriteStores is an update of a/x that stores RV 4 with a label and a node, and
+// what it was told to store and answered.
+func TestWhatAWriteStores(t *testing.T) {
+	lin := guarantees{linearizability.Linearizable}
+	stored := model.Object{Namespace: "a", Name: "x", Value: "v4", Labels: web, Node: "n1", UID: "u", RV: 4}
+	for _, row := range []struct {
+		name   string
+		change func(asked, answered *model.Object, op *model.Operation)
+		broken guarantees
+	}{
+		{"what it was told to", func(_, _ *model.Object, _ *model.Operation) {}, nil},
+		{"without an object in the answer", func(_, _ *model.Object, op *model.Operation) { op.Objects = nil }, nil},
+		{"with the UID that it asks for", func(asked, _ *model.Object, _ *model.Operation) { asked.UID = "u" }, nil},
+
+		{"other labels", func(asked, _ *model.Object, _ *model.Operation) { asked.Labels = db }, lin},
+		{"no label", func(asked, _ *model.Object, _ *model.Operation) { asked.Labels = nil }, lin},
+		{"another node", func(asked, _ *model.Object, _ *model.Operation) { asked.Node = "n2" }, lin},
+		{"other labels, with an unknown outcome", func(asked, _ *model.Object, op *model.Operation) {
+			asked.Labels = db
+			op.Err, op.ResultRV, op.Objects = model.Unknown, 0, nil
+		}, lin},
+		{"an answer with other labels", func(_, answered *model.Object, _ *model.Operation) { answered.Labels = db }, lin},
+		{"an answer with another value", func(_, answered *model.Object, _ *model.Operation) { answered.Value = "v2" }, lin},
+		{"an answer with another UID", func(_, answered *model.Object, _ *model.Operation) { answered.UID = "u2" }, lin},
+		{"an answer at another RV", func(_, answered *model.Object, _ *model.Operation) { answered.RV = 2 }, lin},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			asked, answered := stored, []model.Object{stored}
+			asked.RV, asked.UID = 0, ""
+			op := on(model.Update, 30, 40, withRV(4))
+			op.Object, op.Objects = &asked, answered
+			row.change(&asked, &answered[0], &op)
+			h := registerHistory([]model.Operation{op})
+			h.Truth.Changes[1].Object = stored
+			judge(t, h, row.broken)
+		})
+	}
+}
+
 // TestPreconditionsOnUIDs deletes an object by its UID. Where the truth lacks UIDs, as
 // that of a real cluster can, no precondition failed.
 func TestPreconditionsOnUIDs(t *testing.T) {

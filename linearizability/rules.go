@@ -69,7 +69,7 @@ var (
 var Rules = []Rule{
 	{"The store", Linearizable, nil,
 		"etcd API guarantees (isolation level and consistency of replicas); API concepts (resourceVersion unset)",
-		"a write that was acknowledged and is lost, is at another RV, or took effect twice; one of unknown outcome that took effect twice; a most-recent get that misses a write which had returned, or a change, whoever made it, that etcd had certainly reached by the call; one that shows a change which it cannot have reached by the answer; writes to different objects against real time",
+		"a write that was acknowledged and is lost, is at another RV, or took effect twice; one whose labels or node are stored, or whose object is answered, otherwise than they were written; one of unknown outcome that took effect twice; a most-recent get that misses a write which had returned, or a change, whoever made it, that etcd had certainly reached by the call; one that shows a change which it cannot have reached by the answer; writes to different objects against real time",
 		writes},
 	{"The store", Revision, nil,
 		"etcd API guarantees (durability); etcd's data model (revisions only grow)",

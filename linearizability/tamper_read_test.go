@@ -45,17 +45,22 @@ func tamperItem(subject, edit string, keep func(*model.Operation) bool, change f
 		}, nil)
 }
 
+// relabel adds a label to an object that shares its labels with others.
+func relabel(o *model.Object) {
+	o.Labels = maps.Clone(o.Labels)
+	if o.Labels == nil {
+		o.Labels = map[string]string{}
+	}
+	o.Labels["other"] = "label"
+}
+
 // tamperItems are the edits of an object that was read.
 func tamperItems(subject string, keep func(*model.Operation) bool) []tampering {
 	return []tampering{
 		tamperItem(subject, "another value", keep, func(o *model.Object) { o.Value = "another" }),
 		tamperItem(subject, "another UID", keep, func(o *model.Object) { o.UID = "another" }),
 		tamperItem(subject, "another node", keep, func(o *model.Object) { o.Node += "-another" }),
-		tamperItem(subject, "another label", keep, func(o *model.Object) {
-			labels := map[string]string{"other": "label"}
-			maps.Copy(labels, o.Labels)
-			o.Labels = labels
-		}),
+		tamperItem(subject, "another label", keep, relabel),
 		tamperItem(subject, "another name", keep, func(o *model.Object) { o.Name += "-another" }),
 		tamperItem(subject, "an item's RV too high", keep, func(o *model.Object) { o.RV++ }),
 		tamperItem(subject, "an item's RV too low", keep, func(o *model.Object) { o.RV-- }),
