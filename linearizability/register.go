@@ -117,8 +117,7 @@ func (c *call) allowed(current *model.Object) bool {
 	if c.op.Kind == model.Create {
 		return current == nil
 	}
-	return current != nil && (c.op.Precondition == 0 || c.op.Precondition == current.RV) &&
-		(c.op.Object == nil || c.op.Object.UID == "" || current.UID == "" || c.op.Object.UID == current.UID)
+	return current != nil && meets(c.op, current)
 }
 
 // agrees reports whether a response that tells the object's state agrees with it.

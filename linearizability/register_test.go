@@ -314,6 +314,25 @@ func TestPreconditionsOnUIDs(t *testing.T) {
 	}
 }
 
+// TestADeletionIsOfTheObjectWithTheUID is a delete of unknown outcome whose UID no stored
+// object has any more, before one that deletes another object of the same name.
+func TestADeletionIsOfTheObjectWithTheUID(t *testing.T) {
+	requires := func(uid string) func(*model.Operation) {
+		return func(op *model.Operation) {
+			op.Object, op.Err = &model.Object{Namespace: "a", Name: "x", UID: uid}, model.Unknown
+		}
+	}
+	deleted := on(model.Delete, 64, 65, requires("now"))
+	for _, uid := range []string{"gone", "now"} {
+		h := registerHistory([]model.Operation{on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 62, 63, requires(uid)), deleted,
+			on(model.Create, 90, 100, writes("v10", 10))})
+		for i := range h.Truth.Changes {
+			h.Truth.Changes[i].Object.UID = "now"
+		}
+		judge(t, h, nil)
+	}
+}
+
 func TestAnUnknownWriteThatTookEffectTwice(t *testing.T) {
 	truth := registerTruth()
 	truth.Changes[2].Object.Value = "v4"

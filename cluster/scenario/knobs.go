@@ -37,6 +37,8 @@ type Setup struct {
 	// timeout that they request for a watch; 0 for none.
 	Timeout      time.Duration `json:"timeout,omitempty"`
 	WatchTimeout time.Duration `json:"watchTimeout,omitempty"`
+	// Roaming makes informers change servers after failures.
+	Roaming bool `json:"roaming,omitempty"`
 	// Remember is how many resourceVersions a client remembers, and PageLimit the largest
 	// limit of a list.
 	Remember  int `json:"remember,omitempty"`
@@ -68,6 +70,7 @@ var knobs = []Knob{
 	number("reflectors", "number of clients that list and watch; 0 is 2", func(s *Spec) *int { return &s.Setup.Reflectors }, 0, 1, 5),
 	number("watchers", "number of clients that open one watch after another; 0 is 3", func(s *Spec) *int { return &s.Watchers }, 0, 1, 8, 8, 36),
 	number("informers", "number of client-go informers; 0 is 1", func(s *Spec) *int { return &s.Setup.Informers }, 0, 2, 4),
+	flag("roaming", "informers turn to another server after a failure, as behind a load balancer", func(s *Spec) *bool { return &s.Setup.Roaming }),
 	number("stalled-watchers", "number of clients that stop reading their watches", func(s *Spec) *int { return &s.StalledWatchers }, 0, 1, 4, 8),
 	number("flood", "number of writes after faults have healed", func(s *Spec) *int { return &s.Flood }, 0, 40, 40, 200),
 	duration("neighbour", "interval of writes to another resource; 0s is none", func(s *Spec) *time.Duration { return &s.Neighbour },
