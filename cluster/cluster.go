@@ -74,7 +74,10 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 	}
 	for i, name := range MemberNames(config.Members) {
 		c.members = append(c.members, &Member{cluster: c, name: name, chance: world.Rand("disk of " + name)})
-		world.Disk(name).OnSync(func() { c.points.pass(context.Background(), c.members[i].name, faults.PointSync) })
+		world.Disk(name).OnSync(func() {
+			c.points.pass(context.Background(), c.members[i].name, faults.PointSync)
+			c.members[i].awaitDisk()
+		})
 	}
 	for i := range config.Servers {
 		c.servers = append(c.servers, &Server{cluster: c, name: fmt.Sprintf("apiserver-%d", i)})

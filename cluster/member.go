@@ -25,8 +25,9 @@ type Member struct {
 	process *sim.Process // nil while the member is down
 	running *etcd.Member // nil while it does not serve
 
-	restores []restore // in their order
-	tracked  int       // how many want to know what the disk has
+	restores []restore     // in their order
+	tracked  int           // how many want to know what the disk has
+	hung     chan struct{} // closed when the disk goes on; nil unless the member hangs
 }
 
 // restore is that of a member from what a life left.
@@ -185,6 +186,29 @@ func (m *Member) track(more int) {
 		m.disk().Forget()
 	case before == 0 || more == 0:
 		m.disk().Track(dir)
+	}
+}
+
+// hang makes the syncs of the member's disk wait, or go on.
+func (m *Member) hang(hang bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case hang && m.hung == nil:
+		m.hung = make(chan struct{})
+	case !hang && m.hung != nil:
+		close(m.hung)
+		m.hung = nil
+	}
+}
+
+// awaitDisk waits while the member hangs.
+func (m *Member) awaitDisk() {
+	m.mu.Lock()
+	hung := m.hung
+	m.mu.Unlock()
+	if hung != nil {
+		<-hung
 	}
 }
 

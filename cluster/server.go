@@ -170,6 +170,23 @@ func (s *Server) BreakWatch(how faults.WatchEnd) error {
 	return nil
 }
 
+// ReplaceStorage gives the server a new storage and cache while it goes on serving.
+func (s *Server) ReplaceStorage() error {
+	s.mu.Lock()
+	process, running := s.process, s.running
+	s.mu.Unlock()
+	if running == nil {
+		return fmt.Errorf("replace the storage of %s: %w: it is down", s.name, ErrState)
+	}
+	replacer, can := running.server.(target.Replacer)
+	if !can {
+		return fmt.Errorf("replace the storage of %s: its release cannot", s.name)
+	}
+	var err error
+	s.cluster.call("the replacement of the storage", process, func() { err = replacer.ReplaceStorage() })
+	return err
+}
+
 // leave drops the server's process.
 func (s *Server) leave(process *sim.Process) {
 	s.mu.Lock()

@@ -153,6 +153,16 @@ func (s *surface) SetClock(process string, ahead time.Duration) error {
 	return nil
 }
 
+func (s *surface) Hang(name string, hang bool) error {
+	member, err := s.member(name)
+	if err != nil {
+		return err
+	}
+	s.cluster.Network().Freeze(name, hang)
+	member.hang(hang)
+	return nil
+}
+
 func (s *surface) Defragment(_ context.Context, name string) error {
 	member, err := s.running(name)
 	if err != nil {
@@ -198,6 +208,11 @@ func (s *surface) ReleaseWatchStreams(server string) error {
 	return nil
 }
 
+func (s *surface) ThrottleWatchStreams(server string, rate int64) error {
+	s.cluster.watches.Throttle(server, rate)
+	return nil
+}
+
 func (s *surface) LoseProgress(server string, lose bool) error {
 	s.cluster.watches.Mute(server, lose)
 	return nil
@@ -213,6 +228,11 @@ func (s *surface) BreakWatchStreams(server string) (streams int, err error) {
 func (s *surface) SetRate(one, other string, rate int64) error {
 	s.cluster.Network().SetBandwidth(one, other, rate)
 	s.cluster.Network().SetBandwidth(other, one, rate)
+	return nil
+}
+
+func (s *surface) SlowHost(process string, delay time.Duration) error {
+	s.cluster.Network().SlowHost(process, delay)
 	return nil
 }
 
@@ -273,6 +293,14 @@ func (s *surface) StartServer(_ context.Context, name string) error {
 		return err
 	}
 	return server.Start()
+}
+
+func (s *surface) ReplaceStorage(name string) error {
+	server, err := s.server(name)
+	if err != nil {
+		return err
+	}
+	return server.ReplaceStorage()
 }
 
 func (s *surface) BreakWatch(name string, how faults.WatchEnd) error {

@@ -82,6 +82,10 @@ func TestEachKindBeginsAndEnds(t *testing.T) {
 		{"power-loss member=etcd-2 keep=some down=2s", "cut power etcd-2 some", "start etcd-2", "member=etcd-2 keep=some down=2s 3 sectors lost"},
 		{"etcd-restore member=etcd-0 bump=1000", "restore etcd-0 1000", "", ""},
 		{"clock-jump process=apiserver-0 by=-1h0m0s for=2s", "clock apiserver-0 -1h0m0s", "clock apiserver-0 0s", ""},
+		{"storage-restart server=apiserver-1", "replace apiserver-1", "", ""},
+		{"etcd-hang member=etcd-1 for=2s", "hang etcd-1 true", "hang etcd-1 false", ""},
+		{"slow-host process=etcd-2 delay=40ms for=2s", "host etcd-2 40ms", "host etcd-2 0s", ""},
+		{"stream-throttle server=apiserver-0 rate=512 for=2s", "throttle apiserver-0 512", "throttle apiserver-0 0", ""},
 	} {
 		name, arguments, _ := strings.Cut(row.fault, " ")
 		kind, _ := Lookup(name)

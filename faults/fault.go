@@ -36,7 +36,7 @@ type Fault struct {
 	Back int64
 	// Delay is added to each message or event.
 	Delay time.Duration
-	// Rate is the bandwidth of a slow link, in bytes per second.
+	// Rate is the bandwidth of a slow link or of watch streams, in bytes per second.
 	Rate int64
 	// Period is how much history etcd's own compactor retains.
 	Period time.Duration

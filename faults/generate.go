@@ -36,8 +36,8 @@ const (
 	maxLasts = 8 * time.Second
 	// settleTime is kept free after an action that takes time, such as a start.
 	settleTime = 2 * time.Second
-	// maxWaiting is how many faults of a plan wait for points at most, and
-	// minWait and maxWait how long they wait.
+	// maxWaiting is how many faults of a plan wait for points at most, unless there may be
+	// more of a kind than that; minWait and maxWait are how long they wait.
 	maxWaiting = 4
 	minWait    = time.Second
 	maxWait    = 20 * time.Second
@@ -74,7 +74,7 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 		}
 	}
 	if len(chosen) > 0 && len(config.Servers) > 0 {
-		for range random.IntN(maxWaiting + 1) {
+		for range random.IntN(max(maxWaiting, config.MaxCount) + 1) {
 			plan = config.place(random, pick(random, chosen), plan, config.drawWaiting)
 		}
 	}

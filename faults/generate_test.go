@@ -150,5 +150,5 @@ func TestPlansOfSeedsStay(t *testing.T) {
 			fmt.Fprint(digest, plan)
 		}
 	}
-	require.Equal(t, "b9a82324c6015da7e860caf443710e2f11f8bc5b74fd586b3b36187f39e40f38", fmt.Sprintf("%x", digest.Sum(nil)))
+	require.Equal(t, "5c82143f3322ec327052642945e264d2708ad662f89aae0c3c852d5f64f49b75", fmt.Sprintf("%x", digest.Sum(nil)))
 }

@@ -68,6 +68,10 @@ var (
 		// 32 KiB/s to 1 MiB/s. A connection's buffers, which may still be full when the link
 		// heals, drain in 4 s at the slowest.
 		func(random *rand.Rand) int64 { return 32 << 10 << random.IntN(6) })
+	parameterStreamRate = newParameter(parameterRate.Name, parameterRate.Expects, func(f *Fault) *int64 { return &f.Rate },
+		func(text string) (int64, bool) { return parseCount(text, 1, 63) },
+		// 256 B/s to 32 KiB/s: from one event a second to more than most runs write.
+		func(random *rand.Rand) int64 { return 256 << random.IntN(8) })
 	parameterKeep = newParameter("keep", "nothing or some", func(f *Fault) *Keep { return &f.Keep },
 		func(text string) (Keep, bool) { return Keep(text), slices.Contains(keeps, Keep(text)) },
 		func(random *rand.Rand) Keep { return pick(random, keeps) })

@@ -47,6 +47,10 @@ type Surface interface {
 	// SetClock sets the wall clock of a process ahead of the others; 0 heals it.
 	SetClock(process string, ahead time.Duration) error
 
+	// Hang makes a member hang, or go on: what it sends and receives is withheld, and its
+	// syncs do not end. Its timers go on.
+	Hang(member string, hang bool) error
+
 	// Defragment makes a member rewrite its database file.
 	Defragment(ctx context.Context, member string) error
 	// StartCompactor makes a member run etcd's own periodic compactor, which keeps
@@ -58,6 +62,9 @@ type Surface interface {
 	// server, and ReleaseWatchStreams delivers it.
 	HoldWatchStreams(server string) error
 	ReleaseWatchStreams(server string) error
+	// ThrottleWatchStreams limits what etcd members send on the watch streams of an API
+	// server, all of them together, in bytes per second; 0 heals it.
+	ThrottleWatchStreams(server string, rate int64) error
 	// LoseProgress starts or stops dropping the progress notifications for an API server.
 	LoseProgress(server string, lose bool) error
 	// BreakWatchStreams makes etcd's members end the watch streams of an API server
@@ -67,6 +74,9 @@ type Surface interface {
 	// SetLatency adds delay to everything sent from one process to another; 0
 	// heals it.
 	SetLatency(from, to string, delay time.Duration) error
+	// SlowHost adds delay to everything that a process sends to any other or receives; 0
+	// heals it.
+	SlowHost(process string, delay time.Duration) error
 	// SetRate limits what two processes send each other, in bytes per second and
 	// direction; 0 heals it.
 	SetRate(one, other string, rate int64) error
@@ -90,6 +100,8 @@ type Surface interface {
 	CrashServer(server string) error
 	// StartServer starts a crashed API server. It does not wait until its cache is ready.
 	StartServer(ctx context.Context, server string) error
+	// ReplaceStorage gives a server that goes on serving a new storage and cache.
+	ReplaceStorage(server string) error
 	// BreakWatch ends the current upstream watch of a server's cache.
 	BreakWatch(server string, how WatchEnd) error
 	// Fail starts or stops failing what a server reads from etcd.

@@ -130,6 +130,16 @@ func (s *fakeSurface) SetLatency(from, to string, delay time.Duration) error {
 func (s *fakeSurface) SetDiskDelay(m string, delay time.Duration) error {
 	return s.set("disk "+m, delay > 0, "disk %s %v", m, delay)
 }
+func (s *fakeSurface) Hang(m string, hang bool) error {
+	return s.set("hang "+m, hang, "hang %s %v", m, hang)
+}
+func (s *fakeSurface) SlowHost(process string, delay time.Duration) error {
+	return s.set("host "+process, delay > 0, "host %s %v", process, delay)
+}
+func (s *fakeSurface) ThrottleWatchStreams(a string, rate int64) error {
+	return s.set("throttle "+a, rate > 0, "throttle %s %d", a, rate)
+}
+func (s *fakeSurface) ReplaceStorage(a string) error { return s.call("replace %s", a) }
 func (s *fakeSurface) SetClock(process string, ahead time.Duration) error {
 	return s.set("clock "+process, ahead != 0, "clock %s %v", process, ahead)
 }

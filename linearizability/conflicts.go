@@ -19,10 +19,7 @@ func judgeConflicts(f *facts, out *findings) {
 		if !op.IsWrite() || op.Err != model.Conflict || op.Precondition != 0 || op.ErrRV == 0 {
 			continue
 		}
-		uid := ""
-		if op.Object != nil && op.Kind != model.Create {
-			uid = op.Object.UID
-		}
+		uid := requiredUID(op)
 		if uid == "" {
 			out.violate(Preconditions, conflictForNothing, about(op))
 			continue

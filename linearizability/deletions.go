@@ -59,28 +59,46 @@ func (all *claims) claimDeletions(r *register, b bounds) {
 
 // possibleDeletes returns those deletes of unknown outcome that may have made one
 // of the deletions left, in order of their calls: as many as are needed, and for
-// each deletion the first whose precondition names the version deleted. It
+// each deletion the first whose preconditions the version deleted meets. It
 // reports whether there are any of the latter.
 func (r *register) possibleDeletes(lost []*model.Operation, left []int, needed int) (possible []*model.Operation, conditional bool) {
 	slices.SortStableFunc(lost, func(a, b *model.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	named := map[int64]bool{} // the RVs of the versions deleted that no delete has named yet
+	var deleted []*model.Object // the versions deleted that meet no delete's preconditions yet
 	for _, version := range left {
-		if version > 0 {
-			named[r.versions[version-1].RV] = true
+		if version > 0 && r.versions[version-1].Object != nil {
+			deleted = append(deleted, r.versions[version-1].Object)
 		}
 	}
 	for _, op := range lost {
-		switch {
-		case op.Precondition == 0 && needed > 0:
-			needed--
-			possible = append(possible, op)
-		case op.Precondition != 0 && named[op.Precondition]:
-			delete(named, op.Precondition)
+		if op.Precondition == 0 && requiredUID(op) == "" {
+			if needed > 0 {
+				needed--
+				possible = append(possible, op)
+			}
+			continue
+		}
+		if at := slices.IndexFunc(deleted, func(object *model.Object) bool { return meets(op, object) }); at >= 0 {
+			deleted = slices.Delete(deleted, at, at+1)
 			conditional = true
 			possible = append(possible, op)
 		}
 	}
 	return possible, conditional
+}
+
+// requiredUID returns the UID that an update or delete requires, "" for none.
+func requiredUID(op *model.Operation) string {
+	if op.Object == nil || op.Kind == model.Create {
+		return ""
+	}
+	return op.Object.UID
+}
+
+// meets reports whether an object meets the preconditions of an update or delete. An
+// object of unknown UID meets any.
+func meets(op *model.Operation, object *model.Object) bool {
+	uid := requiredUID(op)
+	return (op.Precondition == 0 || op.Precondition == object.RV) && (uid == "" || object.UID == "" || uid == object.UID)
 }
 
 // claimDeletionByRV finds the version that an acknowledged deletion names.

@@ -14,7 +14,8 @@
 //   - facts.go: what rules judge by: the store, what is known of etcd's revision over
 //     time (bounds.go), which change each write made (claims.go, deletions.go), what
 //     each stream was owed and got (stream.go, block.go, unmarked.go, selection.go),
-//     and what the streams of one server witness together (evidence.go)
+//     what the streams of one server witness together (evidence.go), and what its cache
+//     held (windows.go)
 //   - codes.go, violation.go, render.go: what can be wrong, the values that show it,
 //     and the one place that puts them into words; report.go: the same for files
 //   - guarantees.go, verdict.go, counts.go: what [Check] returns
@@ -26,6 +27,7 @@
 //   - failures.go: what servers answer that is an error; answered.go,
 //     prompt.go: what is late while nothing is wrong, which calm.go tells;
 //     statuses.go: what is refused for a reason that only writes have
+//   - replaced.go: when a server had two caches at a time
 //   - search.go: streams again, by porcupine along the state machine of the model
 //
 // The checks are linear in practice: a resourceVersion orders everything, so most

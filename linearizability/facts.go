@@ -22,6 +22,8 @@ type facts struct {
 	ordered bool
 
 	store *model.Store
+	// windows are what caches held.
+	windows windows
 	// claims say which change each write made, bounds what etcd's revision can have
 	// been at a time.
 	// calm says when nothing was wrong.
@@ -33,6 +35,8 @@ type facts struct {
 	// streams of a server show together, by server.
 	walks     []*walk
 	witnesses map[string]*evidence
+	// replacements are the faults that replaced the storage of a server, by server.
+	replacements map[string][]*model.Fault
 	// refusals are what is wrong with the requests that were refused.
 	refusals findings
 }
@@ -43,11 +47,13 @@ func newFacts(history *model.History, config Config) *facts {
 	f.cached = !slices.ContainsFunc(history.Censuses, func(c model.Census) bool {
 		return c.Phase == model.Serving && c.EtcdWatches == model.Uncounted
 	})
+	f.replacements = replacementsOf(history)
 	f.settled = history.Healed + config.DeliveryBound.Nanoseconds()
 	if f.ordered = inOrder(&history.Truth); !f.ordered {
 		return f
 	}
 	f.store = model.NewStore(&history.Truth)
+	f.windows = newWindows(history)
 	f.claims = claimWrites(history, f.store, config.ViolationsPerSource)
 	f.calm = newCalm(history, config)
 	f.bounds = newBounds(f.claims.writes, history)

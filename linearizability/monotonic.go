@@ -14,8 +14,8 @@ import (
 // A read of any state (RV 0) and one that is not older than an RV may come from
 // a server's cache. No cache goes back behind what it has sent to a stream, not
 // even when it lists again, as it then lists what etcd has. That is all: another
-// server may lag behind, and so may a cache behind a list or get that etcd itself
-// answered. An older state is then no failure but TimeTravel, which is what makes
+// server may lag behind, or a cache that takes the place of another one, and so may a
+// cache behind a list or get that etcd itself answered. An older state is then no failure but TimeTravel, which is what makes
 // a client that comes back after a crash unsafe (kubernetes/kubernetes #59848).
 //
 // An informer does not ask for any state once it has one: client-go's reflector lists again
@@ -48,6 +48,14 @@ type look struct {
 	asks   freshness
 	op     *model.Operation // a list or get
 	walk   *walk            // instead of op: a stream with an initial block
+}
+
+// returned returns when the look was answered.
+func (l *look) returned() int64 {
+	if l.walk != nil {
+		return l.walk.stream.Return
+	}
+	return l.op.Return
 }
 
 // sight is something that a client saw: an event, or what a read returned.
@@ -175,7 +183,7 @@ func (v *viewer) judge(f *facts, out *findings) {
 	for i := range v.looks {
 		l := &v.looks[i]
 		switch newest := streamed[l.server][i]; {
-		case f.shows(l, newest):
+		case f.shows(l, newest) && !f.replaced(l.server, min(l.call, newest.walk.stream.Call), l.returned()):
 			out.violate(Monotonic, wentBack, l.witness(newest))
 		case v.informer && l.asks == anyState && f.shows(l, anywhere[i]):
 			out.violate(Monotonic, wentBack, l.witness(anywhere[i]))

@@ -13,6 +13,10 @@ import (
 // (refreshPerSecond). Then they are closed.
 const unblockedBound = 2 * time.Second
 
+// caughtUp is the part of the bound within which an event comes on a stream without a
+// backlog.
+const caughtUp = 4
+
 // idlers knows when streams were open at one server that nobody read, or not in
 // time: the sorted times of their beginnings and ends.
 type idlers struct{ begins, ends []int64 }
@@ -75,7 +79,8 @@ func judgeDelays(f *facts, out *findings) {
 			continue
 		}
 		// A stream may begin with a backlog, which takes its time on the wire. Until
-		// an event has come in time, each is due when the one before it has come.
+		// an event has come well in time, each is due when the one before it has come:
+		// at the end of the backlog events come ever less late.
 		current, before := false, s.Return
 		for j := range s.Events {
 			event := &s.Events[j]
@@ -90,7 +95,7 @@ func judgeDelays(f *facts, out *findings) {
 				continue
 			}
 			out.judged.Unblocked++
-			current = current || event.Time-since <= bound
+			current = current || event.Time-since <= bound/caughtUp
 			if event.Time-due > bound {
 				witness := onStream(s, event.RV).got(event.Time-since).want(bound).proof(f.idlerAt(s.Server, since), nil)
 				witness.Events, witness.Since = []*model.Event{event}, since

@@ -107,6 +107,7 @@ func TestABacklogTakesItsTime(t *testing.T) {
 		{"at once", writes, read(6, 18, 26), nil},
 		{"one after the other", writes, read(7, 19, 27), nil},
 		{"late, and on the heels of the backlog", writes, read(20, 21, 28), nil},
+		{"late, at the end of the backlog", quick, read(12, 13, 15), nil},
 		{"late, after the backlog", writes, read(7, 21, 27), guarantees{linearizability.Unblocked}},
 		{"late again after it had caught up", writes, read(20, 20, 30), guarantees{linearizability.Unblocked}},
 		{"delays that add up", quick, read(10, 13, 15), guarantees{linearizability.Unblocked}},

@@ -46,6 +46,25 @@ func TestWhatIsHeldBackIsSentOnRelease(t *testing.T) {
 	})
 }
 
+func TestAThrottledStreamIsSentSoManyBytesASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		injection := &WatchInjection{}
+		injection.Throttle("apiserver-0", 100)
+		large := &etcdserverpb.WatchResponse{Events: []*mvccpb.Event{{Kv: &mvccpb.KeyValue{Value: make([]byte, 1000-2*messageBytes)}}}}
+		takes := func(host string, answer *etcdserverpb.WatchResponse) time.Duration {
+			began := time.Now()
+			require.True(t, injection.admit(t.Context(), host, answer))
+			return time.Since(began)
+		}
+		require.Equal(t, 10*time.Second, takes("apiserver-0", large))
+		require.Zero(t, takes("apiserver-1", large), "other hosts do not notice")
+		require.Equal(t, 320*time.Millisecond, takes("apiserver-0", someProgress))
+		time.AfterFunc(time.Second, func() { injection.Throttle("apiserver-0", 0) })
+		require.Equal(t, time.Second, takes("apiserver-0", large), "what waits is sent when the limit is lifted")
+		require.Zero(t, takes("apiserver-0", large))
+	})
+}
+
 func TestOnlyProgressIsLost(t *testing.T) {
 	injection := &WatchInjection{}
 	injection.Mute("apiserver-0", true)

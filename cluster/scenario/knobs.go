@@ -37,10 +37,16 @@ type Setup struct {
 	// timeout that they request for a watch; 0 for none.
 	Timeout      time.Duration `json:"timeout,omitempty"`
 	WatchTimeout time.Duration `json:"watchTimeout,omitempty"`
+	// Roaming makes informers change servers after failures.
+	Roaming bool `json:"roaming,omitempty"`
 	// Remember is how many resourceVersions a client remembers, and PageLimit the largest
 	// limit of a list.
 	Remember  int `json:"remember,omitempty"`
 	PageLimit int `json:"pageLimit,omitempty"`
+	// YieldEvery, StallOneIn and FocusOneIn are those of sim.Schedule; 0 lets the seed decide.
+	YieldEvery int `json:"yieldEvery,omitempty"`
+	StallOneIn int `json:"stallOneIn,omitempty"`
+	FocusOneIn int `json:"focusOneIn,omitempty"`
 	// Pattern arranges the faults of a drawn plan; see faults.Pattern.
 	Pattern string `json:"pattern,omitempty"`
 }
@@ -64,6 +70,7 @@ var knobs = []Knob{
 	number("reflectors", "number of clients that list and watch; 0 is 2", func(s *Spec) *int { return &s.Setup.Reflectors }, 0, 1, 5),
 	number("watchers", "number of clients that open one watch after another; 0 is 3", func(s *Spec) *int { return &s.Watchers }, 0, 1, 8, 8, 36),
 	number("informers", "number of client-go informers; 0 is 1", func(s *Spec) *int { return &s.Setup.Informers }, 0, 2, 4),
+	flag("roaming", "informers turn to another server after a failure, as behind a load balancer", func(s *Spec) *bool { return &s.Setup.Roaming }),
 	number("stalled-watchers", "number of clients that stop reading their watches", func(s *Spec) *int { return &s.StalledWatchers }, 0, 1, 4, 8),
 	number("flood", "number of writes after faults have healed", func(s *Spec) *int { return &s.Flood }, 0, 40, 40, 200),
 	duration("neighbour", "interval of writes to another resource; 0s is none", func(s *Spec) *time.Duration { return &s.Neighbour },
@@ -79,6 +86,10 @@ var knobs = []Knob{
 	number("remember", "number of resourceVersions that a client remembers; 0 is 32", func(s *Spec) *int { return &s.Setup.Remember }, 0, 3, 1000),
 	number("page-limit", "the largest limit of a list; 0 is 5", func(s *Spec) *int { return &s.Setup.PageLimit }, 0, 1, 50, 600),
 	number("event-bytes", "size of a watch event on the wire; 0 lets the seed decide", func(s *Spec) *int { return &s.EventBytes }, 0, 160<<10),
+
+	number("yield-every", "synchronisation points from one yield to the next; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.YieldEvery }, 0, 7, 200, 1000),
+	number("stall-one-in", "yields from one stall to the next; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.StallOneIn }, 0, 5, 200),
+	number("focus-one-in", "one place in so many is where goroutines stall often; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.FocusOneIn }, 0, 15, 40, 150),
 
 	{
 		Name: "kinds", Summary: "kinds of fault: all, none, every, or a list such as compaction+reset; one to three of them for a quarter of the seeds",

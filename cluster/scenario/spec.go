@@ -147,6 +147,7 @@ func (s Spec) workload() workload.Config {
 	override(&config.Remember, s.Setup.Remember)
 	override(&config.MaxPageLimit, int64(s.Setup.PageLimit))
 	config.Mix, config.Initial, config.WatchTimeout = workload.Mix(s.Setup.Mix), s.Setup.Initial, s.Setup.WatchTimeout
+	config.Roaming = s.Setup.Roaming
 	config.Rename(s.Setup.Names)
 	if release, known := released.Find(s.Target); known {
 		config.PlainLists = release.PlainLists
@@ -243,7 +244,7 @@ func (s Spec) schedule() sim.Schedule {
 	return s.DrawnSchedule()
 }
 
-// DrawnSchedule returns the schedule settings that the seed draws.
+// DrawnSchedule returns the schedule settings that the seed and the knobs decide.
 func (s Spec) DrawnSchedule() sim.Schedule {
 	random := sim.Stream(s.Seed, "intensity")
 	schedule := sim.DefaultSchedule
@@ -251,6 +252,9 @@ func (s Spec) DrawnSchedule() sim.Schedule {
 	schedule.StallOneIn = []uint32{0, 5, 20, 60}[random.IntN(4)]
 	schedule.StallMax = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second}[random.IntN(3)]
 	schedule.FocusOneIn = []uint32{0, 0, 100, 400}[random.IntN(4)]
+	override(&schedule.YieldEvery, uint32(s.Setup.YieldEvery))
+	override(&schedule.StallOneIn, uint32(s.Setup.StallOneIn))
+	override(&schedule.FocusOneIn, uint32(s.Setup.FocusOneIn))
 	return schedule
 }
 

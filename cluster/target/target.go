@@ -142,6 +142,16 @@ type Windowed interface {
 	Window() (filling int, window model.Window, known bool)
 }
 
+// Replacer is a [Server] that can replace its storage and cache while it goes on serving.
+type Replacer interface {
+	Server
+
+	// ReplaceStorage makes new requests use a new storage and cache. The old ones are
+	// stopped when their requests are done, which does not wait for watches: these end
+	// with the cache.
+	ReplaceStorage() error
+}
+
 // Informer is a running client-go informer.
 type Informer interface {
 	// Run lists and watches until ctx is done.

@@ -58,6 +58,9 @@ type Config struct {
 	// MaxStream bounds how long a client keeps a stream that it is going to cancel.
 	MaxStream time.Duration
 
+	// Roaming makes informers turn to another server after a failure and when a server ends
+	// their stream, as behind a load balancer.
+	Roaming bool
 	// WatchTimeout bounds the timeouts that clients request for their watches, where
 	// the client does not end the watch itself; 0 means that they request none.
 	WatchTimeout time.Duration

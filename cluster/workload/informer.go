@@ -13,22 +13,27 @@ import (
 // informer is one of the target's real client-go informers. It reaches its server
 // through an observer, which records what it requests and sees.
 type informer struct {
-	name   string
-	server string
-	scope  model.Scope
-	inner  target.Informer
+	name     string
+	scope    model.Scope
+	observer *observer
+	inner    target.Informer
 }
 
-// result returns the informer's final contents, in order of namespace and name.
+// result returns the informer's final contents.
 func (i *informer) result() model.Informer {
-	objects := slices.Clone(i.inner.Objects())
+	return model.Informer{
+		Client: i.name, Server: i.observer.session().server, Scope: i.scope,
+		Objects: contents(i.inner), LastSyncRV: i.inner.LastSyncRV(),
+	}
+}
+
+// contents returns what an informer holds, in order of namespace and name.
+func contents(of target.Informer) []model.Object {
+	objects := slices.Clone(of.Objects())
 	slices.SortFunc(objects, func(a, b model.Object) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	return model.Informer{
-		Client: i.name, Server: i.server, Scope: i.scope,
-		Objects: objects, LastSyncRV: i.inner.LastSyncRV(),
-	}
+	return objects
 }
 
 // observer records the requests of an informer. The informer does not say what a
@@ -36,18 +41,48 @@ func (i *informer) result() model.Informer {
 // which continue token, and the last list and stream. The lock guards that memory,
 // because client-go may list in a separate goroutine.
 type observer struct {
-	session  *session
+	sessions []*session
 	consumer *consumer
 	pace     pace
 
 	mu         sync.Mutex
+	at         int            // the session that is used now
+	failed     bool           // the last request failed, or its stream has ended
 	pages      map[string]int // the ID of the list that returned a continue token
 	lastList   model.Operation
 	lastStream *observedWatch // since lastList, nil if there was none
 }
 
-func newObserver(session *session, consumer *consumer, pace pace) *observer {
-	return &observer{session: session, consumer: consumer, pace: pace, pages: map[string]int{}}
+// newObserver makes an observer that asks the first of some servers, and the next one
+// after each failure and each stream that the server ended, as a load balancer may do for
+// a new connection.
+func newObserver(sessions []*session, consumer *consumer, pace pace) *observer {
+	return &observer{sessions: sessions, consumer: consumer, pace: pace, pages: map[string]int{}}
+}
+
+// session returns the session that is used now.
+func (o *observer) session() *session {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.sessions[o.at]
+}
+
+// waits reports whether the informer will ask again, when its backoff has passed.
+func (o *observer) waits() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failed
+}
+
+// note notes whether a request to a server failed, or the stream that it opened has
+// ended. The next one then goes to the next server.
+func (o *observer) note(asked *session, failed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failed = failed
+	if failed && o.sessions[o.at] == asked {
+		o.at = (o.at + 1) % len(o.sessions)
+	}
 }
 
 // Do implements target.API.
@@ -57,7 +92,9 @@ func (o *observer) Do(ctx context.Context, op *model.Operation, token string) (n
 		op.Continues = o.pages[token]
 		o.mu.Unlock()
 	}
-	next = o.session.do(ctx, op, token)
+	session := o.session()
+	next = session.do(ctx, op, token)
+	o.note(session, op.Err != model.OK)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if next != "" {
@@ -81,18 +118,21 @@ func (o *observer) Watch(ctx context.Context, stream *model.Stream) target.Watch
 	}
 	o.mu.Unlock()
 	stream.Consumer = o.consumer.begin(o.pace)
-	opened := o.session.watch(ctx, stream, o.consumer)
+	session := o.session()
+	opened := session.watch(ctx, stream, o.consumer)
+	o.note(session, opened == nil)
 	if opened == nil {
 		// A typed nil would not be nil to the informer.
 		return nil
 	}
-	return &observedWatch{watch: opened, observer: o, id: stream.ID}
+	return &observedWatch{watch: opened, observer: o, session: session, id: stream.ID}
 }
 
 // observedWatch remembers the last RV that its stream delivered.
 type observedWatch struct {
 	*watch
 	observer *observer
+	session  *session
 	id       int
 	rv       int64 // guarded by the observer's lock
 }
@@ -100,6 +140,9 @@ type observedWatch struct {
 // Next implements target.Watch.
 func (w *observedWatch) Next() (model.Event, model.CloseReason, bool) {
 	event, reason, ok := w.watch.Next()
+	if !ok && reason != model.ClosedByClient {
+		w.observer.note(w.session, true)
+	}
 	if ok && event.Type != model.Error {
 		w.observer.mu.Lock()
 		w.rv = event.RV

@@ -28,7 +28,7 @@ func TestTheObserverWorksOutWhatARequestContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := canned{newScripted()}
 		r := newRecorder(time.Now())
-		o := newObserver(&session{api: api, recorder: r, timeout: time.Second}, newConsumer(streams(1)("informer")), pace{name: Slow})
+		o := newObserver([]*session{{api: api, recorder: r, timeout: time.Second}}, newConsumer(streams(1)("informer")), pace{name: Slow})
 
 		first, second := &model.Operation{Kind: model.List}, &model.Operation{Kind: model.List}
 		require.Equal(t, "page 2", o.Do(t.Context(), first, ""))
@@ -80,11 +80,32 @@ func TestAnInformerSeesAFailedWatchAsNil(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newScripted()
 		api.opening = time.Hour
-		o := newObserver(&session{api: api, recorder: newRecorder(time.Now()), timeout: time.Second},
+		o := newObserver([]*session{{api: api, recorder: newRecorder(time.Now()), timeout: time.Second}},
 			newConsumer(streams(1)("informer")), pace{name: Fast})
 		stream := &model.Stream{RV: 1}
 		var opened target.Watch = o.Watch(t.Context(), stream)
 		require.True(t, opened == nil, "a typed nil is not nil to client-go")
 		require.Equal(t, model.Unknown, stream.Err)
+	})
+}
+
+func TestAnInformerRoamsAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, canned := newScripted(), canned{newScripted()}
+		slow.opening = time.Hour
+		r := newRecorder(time.Now())
+		o := newObserver([]*session{
+			{server: "s1", api: slow, recorder: r, timeout: time.Second},
+			{server: "s2", api: canned, recorder: r, timeout: time.Second},
+		}, newConsumer(streams(1)("informer")), pace{name: Fast})
+		require.Nil(t, o.Watch(t.Context(), &model.Stream{RV: 1}))
+		require.Equal(t, "s2", o.session().server, "after a watch that failed")
+		o.Do(t.Context(), &model.Operation{Kind: model.List}, "")
+		require.Equal(t, "s2", o.session().server, "after a list that did not fail")
+		opened := o.Watch(t.Context(), &model.Stream{RV: 5})
+		opened.Stop()
+		_, _, ok := opened.Next()
+		require.False(t, ok)
+		require.Equal(t, "s2", o.session().server, "after a watch that the client has stopped")
 	})
 }

@@ -166,8 +166,7 @@ func TestAReflectorEndsUpWithTheTruth(t *testing.T) {
 				}
 			}
 			require.Equal(t, history.Truth.Revision, rv, client)
-			mirrored := &informer{inner: &mirror{objects: state}}
-			require.Equal(t, stateOf(history.Truth, scope, selector), mirrored.result().Objects, client)
+			require.Equal(t, stateOf(history.Truth, scope, selector), contents(&mirror{objects: state}), client)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -127,15 +128,19 @@ func (w *Workload) newWatcher(kind string, index int) *watcher {
 	return watcher
 }
 
-// startInformer starts an informer of the target on one server.
+// startInformer starts an informer of the target on one server, from which it may roam.
 func (w *Workload) startInformer(client client) {
-	server, pace, scope := client.anyServer(), drawPace(client.random, false), model.Scope{}
+	sessions, pace, scope := []*session{client.anyServer()}, drawPace(client.random, false), model.Scope{}
+	if w.config.Roaming {
+		first := slices.Index(client.servers, sessions[0])
+		sessions = slices.Concat(client.servers[first:], client.servers[:first])
+	}
 	if oneIn(client.random, 2) {
 		scope.Namespace = pick(client.random, w.config.Namespaces)
 	}
-	observer := newObserver(server, w.newConsumer(&client), pace)
+	observer := newObserver(sessions, w.newConsumer(&client), pace)
 	informer := &informer{
-		name: client.name, server: server.server, scope: scope,
+		name: client.name, scope: scope, observer: observer,
 		inner: w.environment.NewInformer(observer, scope),
 	}
 	w.informers = append(w.informers, informer)
@@ -174,15 +179,15 @@ func (w *Workload) Heal() error {
 	return err
 }
 
-// Converge waits until every informer has seen the last known change of its scope, but no
-// longer than an informer's backoff may take: client-go waits for up to 30 s, doubled
+// Converge waits until every informer has seen the last known change of its scope and none
+// waits to ask again, but no longer than an informer's backoff may take: client-go waits for up to 30 s, doubled
 // by jitter, and once more if the server's first response requires a relist. Call it
 // after Heal.
 func (w *Workload) Converge() {
 	for waited := time.Duration(0); waited < maxConverge; waited += convergePause {
 		behind := false
 		for _, informer := range w.informers {
-			behind = behind || informer.inner.LastSyncRV() < w.recorder.lastChange(informer.scope.Namespace)
+			behind = behind || informer.observer.waits() || informer.inner.LastSyncRV() < w.recorder.lastChange(informer.scope.Namespace)
 		}
 		if !behind {
 			// What the reflector has seen must still reach the store.

@@ -360,8 +360,7 @@ func stateOf(truth model.Truth, scope model.Scope, selector model.Selector) []mo
 			reference.objects[key] = change.Object
 		}
 	}
-	state := (&informer{inner: &reference}).result().Objects
-	return state
+	return contents(&reference)
 }
 
 func matches(object model.Object, scope model.Scope, selector model.Selector) bool {

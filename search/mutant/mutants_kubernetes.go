@@ -225,7 +225,6 @@ var kubernetesMutants = []Mutant{
 		Anchor:      "		defer cacher.terminateAllWatchers()\n",
 		Replacement: "",
 		Hunt:        in("minute"),
-		Unseen:      "missing workload: a server that stops ends the requests of its clients itself",
 	},
 	{
 		Name:        "A31",

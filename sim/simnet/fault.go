@@ -1,6 +1,9 @@
 package simnet
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Partition stops all traffic between two hosts, both ways: segments in flight, later
 // writes, and dials. TCP retransmits, so nothing is lost: it arrives in order after the
@@ -42,7 +45,8 @@ func (n *Network) BlackHole(from, to string) {
 	}
 }
 
-// Heal ends every partition and black hole between two hosts, in both directions.
+// Heal ends every partition and black hole between two hosts, in both directions. A frozen
+// host stays frozen.
 func (n *Network) Heal(a, b string) {
 	n.mu.Lock()
 	first, second := n.hostLocked(a), n.hostLocked(b)
@@ -68,10 +72,51 @@ func (n *Network) healLocked(l *link, now int64, wake []*waitPoint) []*waitPoint
 		return wake
 	}
 	l.partitioned, l.blackHole = false, false
+	return n.resumeLocked(l, now, wake)
+}
+
+// resumeLocked sends what a link withheld, unless something blocks it still.
+func (n *Network) resumeLocked(l *link, now int64, wake []*waitPoint) []*waitPoint {
+	if l.blocked() {
+		return wake
+	}
 	for _, s := range n.streamsLocked(l) {
 		wake = s.resume(now, wake)
 	}
 	return wake
+}
+
+// Freeze withholds everything that a host sends or receives, also to itself, or lets it
+// pass again, as when the machine is paused. Whatever else is wrong with its links is not
+// affected.
+func (n *Network) Freeze(host string, freeze bool) {
+	n.mu.Lock()
+	h, now := n.hostLocked(host), n.now()
+	var wake []*waitPoint
+	if h.frozen != freeze {
+		h.frozen = freeze
+		for _, l := range n.linkOrder {
+			switch {
+			case l.from != h && l.to != h:
+			case freeze:
+				l.freeAt = min(l.freeAt, now)
+				for _, s := range n.streamsLocked(l) {
+					n.stats.SegmentsHeld += s.stop(now)
+				}
+			default:
+				wake = n.resumeLocked(l, now, wake)
+			}
+		}
+	}
+	n.unlock(wake)
+}
+
+// SlowHost adds delay to everything that a host sends to others or receives from them,
+// whatever the latency of its links. Segments in flight keep their time of arrival.
+func (n *Network) SlowHost(host string, delay time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hostLocked(host).delay = delay
 }
 
 // ResetLink resets all connections between two hosts, whoever dialed: as if something

@@ -3,6 +3,7 @@ package simnet
 import (
 	"context"
 	"io"
+	"os"
 	"sync"
 	"syscall"
 	"testing"
@@ -89,6 +90,49 @@ func TestRetransmissionsAreNeverFurtherApartThanConfigured(t *testing.T) {
 		time.Sleep(time.Hour)
 		n.Heal("client", "server")
 		require.LessOrEqual(t, elapsed(func() { requireRead(t, server, "x") }), 2*time.Second+10*ms)
+	})
+}
+
+func TestAFrozenHostNeitherSendsNorReceives(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		mustWrite(t, client, "under way")
+		n.Freeze("server", true)
+		mustWrite(t, client, " and later")
+		mustWrite(t, server, "answer")
+		time.Sleep(time.Second)
+		n.Partition("client", "server")
+		n.Heal("client", "server") // of the partition alone
+		require.ErrorIs(t, readWithin(server, time.Second), os.ErrDeadlineExceeded)
+		n.PartitionOneWay("client", "server")
+		n.Freeze("server", false)
+		require.ErrorIs(t, readWithin(server, time.Minute), os.ErrDeadlineExceeded, "the partition is still there")
+		requireRead(t, client, "answer")
+		n.Heal("client", "server")
+		requireRead(t, server, "under way and later")
+	})
+}
+
+// readWithin reads a byte, for that long at most.
+func readWithin(c *Conn, longest time.Duration) error {
+	_ = c.SetReadDeadline(time.Now().Add(longest))
+	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
+	_, err := c.Read(make([]byte, 1))
+	return err
+}
+
+func TestASlowHostIsSlowToEverybody(t *testing.T) {
+	inBubble(t, latency(10*ms), func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		n.SlowHost("server", 100*ms)
+		n.SetLatency("client", "server", Fixed(20*ms))
+		mustWrite(t, client, "x")
+		require.Equal(t, 120*ms, elapsed(func() { requireRead(t, server, "x") }))
+		mustWrite(t, server, "y")
+		require.Equal(t, 110*ms, elapsed(func() { requireRead(t, client, "y") }))
+		n.SlowHost("server", 0)
+		mustWrite(t, client, "x")
+		require.Equal(t, 20*ms, elapsed(func() { requireRead(t, server, "x") }))
 	})
 }
 

@@ -52,10 +52,21 @@ type link struct {
 }
 
 // blocked reports whether nothing passes at present.
-func (l *link) blocked() bool { return l.partitioned || l.blackHole }
+func (l *link) blocked() bool { return l.withheld() || l.blackHole }
+
+// withheld reports whether what is sent waits for a fault to heal.
+func (l *link) withheld() bool { return l.partitioned || l.from.frozen || l.to.frozen }
 
 // instant reports whether segments arrive as soon as they are sent.
-func (l *link) instant() bool { return l.Link == Link{} }
+func (l *link) instant() bool { return l.Link == Link{} && l.slowed() == 0 }
+
+// slowed returns by how much the slow hosts at the ends of the link delay what passes.
+func (l *link) slowed() time.Duration {
+	if l.from == l.to {
+		return 0
+	}
+	return l.from.delay + l.to.delay
+}
 
 // arrival sends size bytes no earlier than at, and returns when they arrive.
 func (l *link) arrival(size int, at int64) int64 {
@@ -63,7 +74,7 @@ func (l *link) arrival(size int, at int64) int64 {
 		at = max(at, l.freeAt) + int64(size)*int64(time.Second)/l.Bandwidth
 		l.freeAt = at
 	}
-	return at + int64(l.Latency.sample(l.rand))
+	return at + int64(l.Latency.sample(l.rand)+l.slowed())
 }
 
 // retransmitMin is Linux' shortest time until data is sent again.

@@ -52,7 +52,9 @@ type host struct {
 	name      string
 	lastPort  int // of the ports given out, see assignPort
 	refusing  bool
-	listeners []*Listener // in order of creation
+	frozen    bool          // see Freeze
+	delay     time.Duration // of what it sends and receives, see SlowHost
+	listeners []*Listener   // in order of creation
 }
 
 // direction names a link.

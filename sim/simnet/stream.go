@@ -21,7 +21,7 @@ type stream struct {
 	unscheduled int   // bytes at the end of the queue that are in no segment
 	lastArrival int64 // when the last thing scheduled arrives
 
-	held      bool  // something waits for a partition to heal
+	held      bool  // something waits for a partition or a frozen host to heal
 	heldSince int64 // when the first such thing was sent
 	lost      bool  // something is missing, so nothing behind it can be delivered
 
@@ -73,7 +73,7 @@ func (s *stream) write(p []byte, fill int, now int64, wake []*waitPoint) (int, [
 	case s.lost:
 		s.network.stats.SegmentsLost++
 		s.unscheduled += taken
-	case s.link.partitioned:
+	case s.link.withheld():
 		s.network.stats.SegmentsHeld++
 		s.unscheduled += taken
 		s.hold(now)
@@ -158,7 +158,7 @@ func (s *stream) finish(now int64, wake []*waitPoint) []*waitPoint {
 	s.lost = s.lost || s.link.blackHole
 	switch {
 	case s.lost, s.rst.sent: // It would not arrive; a reset leaves nothing to add.
-	case s.link.partitioned:
+	case s.link.withheld():
 		s.hold(now)
 	default:
 		wake = s.scheduleFin(now, now, wake)

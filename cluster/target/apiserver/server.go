@@ -2,7 +2,10 @@ package apiserver
 
 import (
 	"cmp"
+	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/client/v3/kubernetes"
@@ -27,25 +30,60 @@ const (
 	eventsHistoryWindow = 75 * time.Second
 )
 
-// server is one API server from the registry down.
+// drainDelay is how long the requests that have just begun on an old storage have until they
+// are counted, as the handler of custom resources has it; drainTimeout is how long it waits
+// for them to end.
+const (
+	drainDelay   = time.Second
+	drainTimeout = 2 * 60 * time.Second
+)
+
+// server is one API server from the registry down. Its storage can be replaced.
 type server struct {
+	config   target.ServerConfig
+	newCache NewCache
+	stopping sync.Once
+	stopped  chan struct{}
+
+	serving atomic.Pointer[stack] // for new requests
+	mu      sync.Mutex            // guards the stacks and fillings
+	stacks  []*stack              // those that have not been stopped, the serving one last
+	// fillings is how often the caches before the serving one were filled.
+	fillings int
+}
+
+// stack is what requests go through: the registry, a cache, and the storage below it.
+type stack struct {
 	*registry.Handler
 	cache Cache
 	// upstream is between the cache and the etcd3 store.
 	upstream upstreamStorage
-
+	requests sync.WaitGroup // in progress, except for watches
+	below    func()         // stops what is below the cache
 	stopping sync.Once
-	stopped  chan struct{}
-	release  []func() // in the order in which Stop calls them
 }
 
-// startServer wires what kube-apiserver's storage factory and storage decorator wire
-// for one resource. The compactor shares the store's etcd client; in kube-apiserver it
-// has its own.
 func startServer(config target.ServerConfig, newCache NewCache) (*server, error) {
 	if err := setGates(config.Tuning.Gates); err != nil {
 		return nil, err
 	}
+	if config.Injection == nil {
+		config.Injection = &target.Injection{}
+	}
+	s := &server{config: config, newCache: newCache, stopped: make(chan struct{})}
+	first, err := s.start()
+	if err != nil {
+		return nil, err
+	}
+	s.stacks = []*stack{first}
+	s.serving.Store(first)
+	return s, nil
+}
+
+// start wires what kube-apiserver's storage factory and storage decorator wire for one
+// resource. The compactor shares the store's etcd client; in kube-apiserver it has its own.
+func (s *server) start() (*stack, error) {
+	config, injection := s.config, s.config.Injection
 	connected, err := etcd.NewClient(config.Endpoints...)
 	if err != nil {
 		return nil, err
@@ -55,10 +93,6 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	client.Kubernetes = client
 	compactor := etcd3.NewCompactor(client.Client, cmp.Or(config.Tuning.CompactInterval, compactInterval), clock.RealClock{}, nil)
 
-	injection := config.Injection
-	if injection == nil {
-		injection = &target.Injection{}
-	}
 	versioner, codec := storage.APIObjectVersioner{}, translate.FaultyCodec{Codec: translate.PodCodec, Injection: injection}
 	store, err := etcd3.New(client, compactor, codec, translate.NewPod, translate.NewPodList, translate.StoragePrefix, translate.ResourcePrefix,
 		translate.PodResource, translate.FaultyTransformer{Transformer: identity.NewEncryptCheckTransformer(), Injection: injection}, etcd3.NewDefaultLeaseManagerConfig(),
@@ -75,7 +109,7 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 	}
 
 	upstream := newUpstreamStorage(store, injection, config.Reached)
-	cache, err := newCache(cacher.Config{
+	cache, err := s.newCache(cacher.Config{
 		Storage:             upstream,
 		Versioner:           versioner,
 		GroupResource:       translate.PodResource,
@@ -93,33 +127,105 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 		below()
 		return nil, err
 	}
-	stopped := make(chan struct{})
-	return &server{
-		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: stopped, TTL: injection.TTL.Load, Padding: config.ObjectBytes, InPlace: config.Tuning.InPlace},
+	return &stack{
+		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: s.stopped, TTL: injection.TTL.Load, Padding: config.ObjectBytes, InPlace: config.Tuning.InPlace},
 		cache:    cache,
 		upstream: upstream,
-		stopped:  stopped,
-		release:  []func(){cache.Stop, below},
+		below:    below,
 	}, nil
 }
 
-// Watchers implements target.Counter.
-func (s *server) Watchers() int {
-	if s.cache.Watchers == nil {
-		return model.Uncounted
+// stop stops the cache, and with it its watches, and then what is below.
+func (s *stack) stop() {
+	s.stopping.Do(func() {
+		s.cache.Stop()
+		s.below()
+	})
+}
+
+// Do implements target.API.
+func (s *server) Do(ctx context.Context, op *model.Operation, token string) (next string) {
+	serving := s.serving.Load()
+	serving.requests.Add(1)
+	defer serving.requests.Done()
+	return serving.Do(ctx, op, token)
+}
+
+// Watch implements target.API.
+func (s *server) Watch(ctx context.Context, stream *model.Stream) target.Watch {
+	return s.serving.Load().Watch(ctx, stream)
+}
+
+// ReplaceStorage implements target.Replacer. It does what the handler of custom resources
+// does when a CustomResourceDefinition changes.
+func (s *server) ReplaceStorage() error {
+	next, err := s.start()
+	if err != nil {
+		return err
 	}
-	return s.cache.Watchers()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.serving.Load()
+	if filling, _, known := old.window(); known {
+		s.fillings += filling
+	} else {
+		s.fillings++
+	}
+	s.stacks = append(s.stacks, next)
+	s.serving.Store(next)
+	go s.retire(old)
+	return nil
+}
+
+// retire stops an old stack when its requests are done.
+func (s *server) retire(old *stack) {
+	select {
+	case <-time.After(drainDelay):
+	case <-s.stopped:
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		old.requests.Wait()
+	}()
+	select {
+	case <-drained:
+	case <-time.After(drainTimeout):
+	case <-s.stopped:
+	}
+	old.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stacks = slices.DeleteFunc(s.stacks, func(other *stack) bool { return other == old })
+}
+
+// Watchers implements target.Counter. It counts those of the caches that have not been
+// stopped.
+func (s *server) Watchers() (count int) {
+	s.mu.Lock()
+	stacks := slices.Clone(s.stacks)
+	s.mu.Unlock()
+	for _, each := range stacks {
+		if each.cache.Watchers == nil {
+			return model.Uncounted
+		}
+		count += each.cache.Watchers()
+	}
+	return count
 }
 
 // BreakWatch implements target.Server.
-func (s *server) BreakWatch(how faults.WatchEnd) { s.upstream.BreakWatches(how) }
+func (s *server) BreakWatch(how faults.WatchEnd) { s.serving.Load().upstream.BreakWatches(how) }
 
 // Stop implements target.Server.
 func (s *server) Stop() {
 	s.stopping.Do(func() {
 		close(s.stopped)
-		for _, release := range s.release {
-			release()
+		s.mu.Lock()
+		stacks := slices.Clone(s.stacks)
+		s.mu.Unlock()
+		for _, each := range stacks {
+			each.stop()
 		}
 	})
 }

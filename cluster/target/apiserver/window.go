@@ -15,9 +15,22 @@ type Window struct {
 	See func() (filling int, window model.Window)
 }
 
-// Window implements target.Windowed. It tries the locks for writing: in a simulation, a
-// read lock taken with TryRLock is not counted until it is released.
+// Window implements target.Windowed. A cache that is replaced counts as filled again.
 func (s *server) Window() (filling int, window model.Window, known bool) {
+	if !s.mu.TryLock() {
+		return 0, model.Window{}, false
+	}
+	defer s.mu.Unlock()
+	filling, window, known = s.serving.Load().window()
+	if filling > 0 {
+		filling += s.fillings
+	}
+	return filling, window, known
+}
+
+// window reads the cache's window. It tries the locks for writing: in a simulation, a read
+// lock taken with TryRLock is not counted until it is released.
+func (s *stack) window() (filling int, window model.Window, known bool) {
 	if s.cache.Window.See == nil {
 		return 0, model.Window{}, false
 	}

@@ -11,7 +11,7 @@
 //
 // Every trial is written to --results as it ends, and is not made again if it is there: an
 // interrupted hunt goes on where it was. With --table the results become a table in
-// Markdown. Other hunts:
+// Markdown, and with --curve a picture. Other hunts:
 //
 //   - --short hunts the mutants that have a budget, within that budget and in the runs that
 //     they name, and writes no table.
@@ -39,7 +39,7 @@
 //   - smaller.go: failing runs made smaller
 //   - replays.go: failures that are recorded and replayed
 //   - results.go: the file of results
-//   - table.go, smaller_table.go: the tables
+//   - table.go, smaller_table.go, curve.go: the tables, and the picture
 package main
 
 import (
@@ -93,6 +93,7 @@ type options struct {
 	in      [][]string
 	results string
 	table   string
+	curve   string
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -117,6 +118,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	})
 	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")
 	flags.StringVar(&o.table, "table", "", "write the results as a table to this `file`")
+	flags.StringVar(&o.curve, "curve", "", "draw the share of bugs found against processor time, as SVG, to this `file`")
 	if err := flags.Parse(args); err != nil {
 		return notHunted
 	}
@@ -235,6 +237,15 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		}
 		if err := os.WriteFile(o.table, []byte(text), 0o644); err != nil {
 			return nil, fmt.Errorf("--table: %w", err)
+		}
+	}
+	if o.curve != "" {
+		picture, err := drawCurves(curvesOf(elsewhere(mutant.All(), o), results.all), o.time.Seconds())
+		if err == nil {
+			err = os.WriteFile(o.curve, picture, 0o644)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--curve: %w", err)
 		}
 	}
 	if !o.suites && !o.shrink && !o.comparing() {

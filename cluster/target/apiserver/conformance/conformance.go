@@ -16,6 +16,7 @@ func Run(t *testing.T, newTarget func() target.Target) {
 	}{
 		{"StopReleasesEverything", testStopReleasesEverything},
 		{"BreakWatchInitialisesTheCacheAgain", testBreakWatchInitialisesTheCacheAgain},
+		{"ReplacedStorageServesWhatIsNewAndEndsWhatIsOld", testReplacedStorageServesWhatIsNewAndEndsWhatIsOld},
 		{"StartFailsWithoutEndpoints", testStartFailsWithoutEndpoints},
 		{"WatchFollowsTheSelector", testWatchFollowsTheSelector},
 		{"WatchSendsTheInitialStateAndItsEnd", testWatchSendsTheInitialStateAndItsEnd},

@@ -193,6 +193,39 @@ func testBreakWatchInitialisesTheCacheAgain(t *testing.T, newTarget func() targe
 	f.waitInitialised(f.server)
 }
 
+func testReplacedStorageServesWhatIsNewAndEndsWhatIsOld(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
+	replacer, can := f.server.(target.Replacer)
+	if !can {
+		t.Skip("an old release")
+	}
+	rv := f.create(object("n", "a", "1")).RV
+	before := ourGoroutines()
+	old := f.server.Watch(f.context(), &model.Stream{RV: rv})
+	require.NotNil(t, old)
+	require.NoError(t, replacer.ReplaceStorage())
+	f.waitInitialised(f.server)
+
+	resumed := f.server.Watch(f.context(), &model.Stream{RV: rv})
+	require.NotNil(t, resumed)
+	rv = f.update(object("n", "a", "2")).RV
+	event, _, ok := resumed.Next()
+	require.True(t, ok)
+	require.Equal(t, rv, event.RV)
+	for ok = true; ok; {
+		var reason model.CloseReason
+		if _, reason, ok = old.Next(); !ok {
+			require.Equal(t, model.ClosedByServer, reason)
+		}
+	}
+	if counter, counts := f.server.(target.Counter); counts && counter.Watchers() != model.Uncounted {
+		require.Equal(t, 1, counter.Watchers())
+	}
+	resumed.Stop()
+	require.Eventually(t, func() bool { return ourGoroutines() <= before }, patience, time.Millisecond,
+		"goroutines of the old storage are left")
+}
+
 func testStartFailsWithoutEndpoints(t *testing.T, newTarget func() target.Target) {
 	_, err := newTarget().Start(target.ServerConfig{Name: "apiserver-0"})
 	require.ErrorContains(t, err, `"apiserver-0"`)
