@@ -1,7 +1,9 @@
 package linearizability
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -36,6 +38,9 @@ type call struct {
 	effect     effect
 	// version is the version that a makesVersion call makes.
 	version int
+	// least and most are how many versions there can have been when an observes call
+	// took effect, by what is known of etcd's revision.
+	least, most int
 }
 
 // effect is what a call does to its register.
@@ -86,8 +91,8 @@ func claimWrites(history *model.History, store *model.Store, most int) claims {
 }
 
 // complete claims what is left, given what etcd's revision can have been at a time.
-// A change has taken effect once anybody has been shown its RV or a later one,
-// whether or not the outcome of the write is known.
+// A change has taken effect once etcd is known to have reached its RV or a later one,
+// whoever made it, and whether or not the outcome of the write is known.
 func (all *claims) complete(b bounds) {
 	for _, r := range all.registers {
 		all.claimDeletions(r, b)
@@ -97,11 +102,17 @@ func (all *claims) complete(b bounds) {
 			}
 		}
 		for _, c := range r.calls {
-			if c.effect == makesVersion {
-				c.end = min(c.end, b.shownAt(r.versions[c.version].RV))
+			if c.effect == observes {
+				c.least, c.most = r.until(b.reachedBefore(c.op)), r.until(b.atMost(c.op.Return))
 			}
 		}
 	}
+}
+
+// until returns how many versions there were at an RV.
+func (r *register) until(rv int64) int {
+	i, _ := slices.BinarySearchFunc(r.versions, rv+1, func(v model.Version, rv int64) int { return cmp.Compare(v.RV, rv) })
+	return i
 }
 
 func newRegister(versions []model.Version) *register {
@@ -137,6 +148,7 @@ func (all *claims) claimWrite(r *register, op *model.Operation) {
 	switch {
 	case op.Lost():
 		if version >= 0 {
+			all.compareStored(op, r.versions[version])
 			r.makes(op, version, math.MaxInt64)
 			all.writes = append(all.writes, write{op: op, rv: r.versions[version].RV})
 		}
@@ -152,8 +164,25 @@ func (all *claims) claimWrite(r *register, op *model.Operation) {
 		if op.ResultRV != 0 && op.ResultRV != rv {
 			all.violate(Linearizable, committedElsewhere, about(op, rv))
 		}
+		all.compareStored(op, r.versions[version])
 		r.makes(op, version, op.Return)
 		all.writes = append(all.writes, write{op: op, rv: rv, acknowledged: true})
+	}
+}
+
+// compareStored compares what a create or update was told to store, and what it
+// answered, with the version that it made, which is the one of the same value. The server
+// names the RV and the UID; a UID that is asked for is a precondition.
+func (all *claims) compareStored(op *model.Operation, made model.Version) {
+	asked := *op.Object
+	asked.RV, asked.UID = made.RV, made.Object.UID
+	if !asked.Equal(made.Object) {
+		all.violate(Linearizable, storedOtherwise, about(op, made.RV).differing(Difference{Altered, &asked, made.Object}))
+	}
+	for i := range op.Objects {
+		if !op.Objects[i].Equal(made.Object) {
+			all.violate(Linearizable, answeredOtherwise, about(op, made.RV).differing(Difference{Altered, made.Object, &op.Objects[i]}))
+		}
 	}
 }
 

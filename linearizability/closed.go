@@ -13,7 +13,8 @@ import (
 // judged under Expired and TooLarge. Of the others, a connection can only have
 // been cut by a fault, and a server ends a stream because it is old, because its
 // consumer fell behind, or because the server stopped or its cache listed again.
-// The rule is silent where one of these cannot be ruled out.
+// The rule is silent where one of these cannot be ruled out: by another stream that went
+// on, by what the cache held before and after, or as nothing had happened yet.
 func judgeEnds(f *facts, out *findings) {
 	hands := f.hands()
 	for _, w := range f.walks {
@@ -56,6 +57,12 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 		witness := onStream(s, other.newest.RV).want(int64(w.facts.config.Backlog)).got(int64(atMostQueued)).proof(other.stream, nil)
 		witness.Events, witness.Time = []*model.Event{other.newest}, ended
 		out.violate(Closed, endedAlone, witness)
+		return
+	}
+	if _, filled := w.facts.heldSince(s.Server, s.Return, ended); filled && !mayBypassCache(s) {
+		witness := onStream(s).want(int64(w.facts.config.Backlog)).got(int64(atMostQueued))
+		witness.Since, witness.Time = s.Return, ended
+		out.violate(Closed, endedBesideCache, witness)
 		return
 	}
 	if !hands.mayEnd(s.Server, ended) {

@@ -32,6 +32,9 @@ var (
 	unexplainedDeletion = &Code{"unexplained-deletion", "{op} returned {outcome}, but no other operation can have made the deletion at {rv}", ""}
 	againstRealTime     = &Code{"against-real-time", "{op} took effect at {rv}, below {rv2} of {op2}, which had returned before", ""}
 	impossibleResult    = &Code{"impossible-result", "{op} returned {outcome}[ after {op2} had written {rv}], which no order of the calls on the object allows", ""}
+	storedOtherwise     = &Code{"stored-otherwise", "{op} stored something else at {rv} than it had been told to: {differences}", ""}
+	answeredOtherwise   = &Code{"answered-otherwise", "{op} was answered with something else than what it had stored at {rv}: {differences}", ""}
+	behindEtcd          = &Code{"behind-etcd", "{op} returned {outcome}, although the object had changed at RV {want}, which etcd had reached before the call", ""}
 	wroteWithoutObject  = &Code{"wrote-without-object", "{op} took effect at {rv} although there was no object", ""}
 	wroteOverObject     = &Code{"wrote-over-object", "{op} took effect at {rv} although there was an object at RV {got}", ""}
 	conflictForNothing  = &Code{"conflict-for-nothing", "{op} returned {outcome}, but it had no precondition", ""}
@@ -63,6 +66,7 @@ var (
 var (
 	refusedCurrent     = &Code{"refused-current-state", "{subject} was refused with 410 Gone, but asks for the current state", ""}
 	refusedLatest      = &Code{"refused-latest", "{subject} was refused with 410 Gone, but etcd was at revision {want} at most by then", ""}
+	refusedInWindow    = &Code{"refused-in-window", "{subject} was refused with 410 Gone, but its server still held every change since RV {want}", "its cache was not reinitialised from {since} to {time}"}
 	refusedHeld        = &Code{"refused-held", "{subject} was refused with 410 Gone, but its server still held every change since RV {want}", "{other} began there before and still got {event}, so the cache had not been reinitialised, and it holds the last {got change}"}
 	refusedUncompacted = &Code{"refused-uncompacted", "{subject} was refused with 410 Gone, but {rv} cannot have been compacted: the last compaction by then was at RV {want}", ""}
 	tooLargeUnasked    = &Code{"too-large-unasked", "{subject} was refused as too large, but asks for no particular RV", ""}
@@ -88,30 +92,31 @@ var (
 
 // The events of a watch.
 var (
-	missingEvent   = &Code{"missing-event", "{client} {missed}", "{event} came at {eventtime}"}
-	promisedEvent  = &Code{"promised-event-missing", "{client} never received {owed}", "a bookmark beyond it did come"}
-	undelivered    = &Code{"undelivered", "{client} never received {owed}[ and {more event} after it]", "the stream lasted until {time}"}
-	futureEvent    = &Code{"future-event", "{client} received {event} before etcd had reached that revision", "it came at {eventtime}, when etcd was at revision {want} at most"}
-	withoutRV      = &Code{"without-rv", "{client} received {event}, from which no client can resume", ""}
-	unknownType    = &Code{"unknown-type", "{client} received {event}, which is of an unknown type", ""}
-	withoutObject  = &Code{"without-object", "{client} received {event} without an object of that RV", ""}
-	outOfScope     = &Code{"out-of-scope", "{client} received {event}, which is out of scope", ""}
-	belowStart     = &Code{"below-start", "{client} received {event}, at or below the stream's start, RV {want}", ""}
-	repeatedEvent  = &Code{"repeated-event", "{client} received {event} twice", "it came at {evidencetime} and at {eventtime}"}
-	outOfOrder     = &Code{"out-of-order", "{client} received {event} after RV {want}", ""}
-	wrongObject    = &Code{"wrong-object", "{client} received {event} instead of {owed}", ""}
-	wrongType      = &Code{"wrong-type", "{client} received {event} instead of {owed}", ""}
-	wrongDeletion  = &Code{"deleted-at-another-rv", "{client} received {event}, at another RV than that of the deletion, {owed}", ""}
-	wrongContent   = &Code{"wrong-content", "{client} received {event} with the wrong content: {differences}", ""}
-	neverMatched   = &Code{"never-matched", "{client} received {event}, but the object matched neither before that change nor after it", ""}
-	noSuchChange   = &Code{"no-such-change", "{client} received {event}, but etcd committed no such change to that object", ""}
-	unasked        = &Code{"unasked", "{client} received {event}, which it had not asked for", ""}
-	earlyBookmark  = &Code{"early-bookmark", "{client} received {event} before {owed}[ and {more event} after it], which it promises", ""}
-	afterError     = &Code{"after-error", "{client} received {event} after {evidence}", ""}
-	withoutStatus  = &Code{"without-status", "{client} received an ERROR event that carries no status", ""}
-	endedAlone     = &Code{"ended-alone", "{server} ended {client}'s watch (stream {stream}) at {time} for no reason", "{got event} at most can have been waiting for its consumer, less than the {want} that a server holds back, and {other} went on and got {event}, so the server neither stopped nor reinitialised its cache"}
-	endedCauseless = &Code{"ended-without-cause", "{server} ended {client}'s watch (stream {stream}) at {time} for no reason", "{got event} at most can have been waiting for its consumer, less than the {want} that a server holds back, and nothing had happened by then that makes a server stop or reinitialise its cache"}
-	connectionLost = &Code{"connection-lost", "{client} lost its connection to {server} at {time}, but nothing had happened to either end of it or in between", ""}
+	missingEvent     = &Code{"missing-event", "{client} {missed}", "{event} came at {eventtime}"}
+	promisedEvent    = &Code{"promised-event-missing", "{client} never received {owed}", "a bookmark beyond it did come"}
+	undelivered      = &Code{"undelivered", "{client} never received {owed}[ and {more event} after it]", "the stream lasted until {time}"}
+	futureEvent      = &Code{"future-event", "{client} received {event} before etcd had reached that revision", "it came at {eventtime}, when etcd was at revision {want} at most"}
+	withoutRV        = &Code{"without-rv", "{client} received {event}, from which no client can resume", ""}
+	unknownType      = &Code{"unknown-type", "{client} received {event}, which is of an unknown type", ""}
+	withoutObject    = &Code{"without-object", "{client} received {event} without an object of that RV", ""}
+	outOfScope       = &Code{"out-of-scope", "{client} received {event}, which is out of scope", ""}
+	belowStart       = &Code{"below-start", "{client} received {event}, at or below the stream's start, RV {want}", ""}
+	repeatedEvent    = &Code{"repeated-event", "{client} received {event} twice", "it came at {evidencetime} and at {eventtime}"}
+	outOfOrder       = &Code{"out-of-order", "{client} received {event} after RV {want}", ""}
+	wrongObject      = &Code{"wrong-object", "{client} received {event} instead of {owed}", ""}
+	wrongType        = &Code{"wrong-type", "{client} received {event} instead of {owed}", ""}
+	wrongDeletion    = &Code{"deleted-at-another-rv", "{client} received {event}, at another RV than that of the deletion, {owed}", ""}
+	wrongContent     = &Code{"wrong-content", "{client} received {event} with the wrong content: {differences}", ""}
+	neverMatched     = &Code{"never-matched", "{client} received {event}, but the object matched neither before that change nor after it", ""}
+	noSuchChange     = &Code{"no-such-change", "{client} received {event}, but etcd committed no such change to that object", ""}
+	unasked          = &Code{"unasked", "{client} received {event}, which it had not asked for", ""}
+	earlyBookmark    = &Code{"early-bookmark", "{client} received {event} before {owed}[ and {more event} after it], which it promises", ""}
+	afterError       = &Code{"after-error", "{client} received {event} after {evidence}", ""}
+	withoutStatus    = &Code{"without-status", "{client} received an ERROR event that carries no status", ""}
+	endedAlone       = &Code{"ended-alone", "{server} ended {client}'s watch (stream {stream}) at {time} for no reason", "{got event} at most can have been waiting for its consumer, less than the {want} that a server holds back, and {other} went on and got {event}, so the server neither stopped nor reinitialised its cache"}
+	endedBesideCache = &Code{"ended-beside-the-cache", "{server} ended {client}'s watch (stream {stream}) at {time} for no reason", "{got event} at most can have been waiting for its consumer, less than the {want} that a server holds back, and the server neither stopped nor reinitialised its cache since {since}"}
+	endedCauseless   = &Code{"ended-without-cause", "{server} ended {client}'s watch (stream {stream}) at {time} for no reason", "{got event} at most can have been waiting for its consumer, less than the {want} that a server holds back, and nothing had happened by then that makes a server stop or reinitialise its cache"}
+	connectionLost   = &Code{"connection-lost", "{client} lost its connection to {server} at {time}, but nothing had happened to either end of it or in between", ""}
 )
 
 // One client, across its streams and reads.

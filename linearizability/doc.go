@@ -14,7 +14,8 @@
 //   - facts.go: what rules judge by: the store, what is known of etcd's revision over
 //     time (bounds.go), which change each write made (claims.go, deletions.go), what
 //     each stream was owed and got (stream.go, block.go, unmarked.go, selection.go),
-//     and what the streams of one server witness together (evidence.go)
+//     what the streams of one server witness together (evidence.go), and what its cache
+//     held (windows.go)
 //   - codes.go, violation.go, render.go: what can be wrong, the values that show it,
 //     and the one place that puts them into words; report.go: the same for files
 //   - guarantees.go, verdict.go, counts.go: what [Check] returns

@@ -22,6 +22,8 @@ type facts struct {
 	ordered bool
 
 	store *model.Store
+	// windows are what caches held.
+	windows windows
 	// claims say which change each write made, bounds what etcd's revision can have
 	// been at a time.
 	// calm says when nothing was wrong.
@@ -51,6 +53,7 @@ func newFacts(history *model.History, config Config) *facts {
 		return f
 	}
 	f.store = model.NewStore(&history.Truth)
+	f.windows = newWindows(history)
 	f.claims = claimWrites(history, f.store, config.ViolationsPerSource)
 	f.calm = newCalm(history, config)
 	f.bounds = newBounds(f.claims.writes, history)

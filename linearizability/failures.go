@@ -67,7 +67,7 @@ func judgeErrorRVs(f *facts, out *findings) {
 			continue
 		}
 		if op.ErrRV == model.RVUnset {
-			if op.RV != model.RVUnset && f.filled(op.Server, op.Call, op.Return) {
+			if _, filled := f.heldSince(op.Server, op.Call, op.Return); filled && op.RV != model.RVUnset {
 				out.violate(ErrorRV, absentNowhere, about(op))
 			}
 			continue
@@ -88,22 +88,4 @@ func judgeErrorRVs(f *facts, out *findings) {
 			out.violate(ErrorRV, absentYetThere, witness)
 		}
 	}
-}
-
-// filled reports whether the cache of a server had been filled and went on from one time
-// to another. What is known of caches is as late as whoever looked, and nobody could look
-// while a goroutine was stalled with a lock held.
-func (f *facts) filled(server string, from, to int64) bool {
-	filling := 0
-	for i := range f.history.Windows {
-		w := &f.history.Windows[i]
-		switch {
-		case w.Server != server:
-		case w.Time <= from-stallBound.Nanoseconds():
-			filling = w.Filling
-		case w.Time <= to+stallBound.Nanoseconds() && w.Filling != filling:
-			return false
-		}
-	}
-	return filling > 0
 }

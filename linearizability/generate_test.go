@@ -195,13 +195,16 @@ func (w *world) write() {
 		if op.Kind != model.Delete || w.below(2) == 0 {
 			op.ResultRV = rv
 		}
+		if op.Kind != model.Delete {
+			op.Objects = []model.Object{*w.objects[key]}
+		}
 	}
 	switch outcome {
 	case 2: // the answer was lost; the effect may come after the client gave up
-		op.Err, op.ResultRV = model.Unknown, 0
+		op.Err, op.ResultRV, op.Objects = model.Unknown, 0, nil
 		op.Return = max(op.Call, op.Return-4*step)
 	case 3:
-		op.Return, op.ResultRV, op.Err = model.Pending, 0, model.OK
+		op.Return, op.ResultRV, op.Err, op.Objects = model.Pending, 0, model.OK, nil
 	}
 }
 

@@ -61,8 +61,8 @@ func judgeRefusals(f *facts) findings {
 // A cache holds changes from the RV L of its last list on, and may have dropped
 // the oldest of them; it may relist at any time. All that is certain is that L
 // is not above etcd's revision: a start from that revision is always held. More
-// is certain where another stream of the server witnesses that the cache has not
-// relisted: see heldSince.
+// is certain where somebody looked into the cache, or where another stream of the server
+// witnesses that the cache has not relisted: see outlasts.
 func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings) {
 	witness := onStream(s, s.RV)
 	if !f.cached {
@@ -72,8 +72,7 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 		// There is no start to be too old. But a stream may open, fall behind
 		// before its first event and be told so by one that says 410; and a
 		// server that reads the block from etcd may lose a race with compaction.
-		rv, _ := f.bounds.atLeast(s.Call)
-		if s.Err == model.Expired && f.history.Truth.CompactedBy(answered) <= rv {
+		if s.Err == model.Expired && f.history.Truth.CompactedBy(answered) <= f.bounds.reached(s.Call) {
 			out.violate(Expired, refusedCurrent, witness)
 		}
 		return
@@ -83,11 +82,16 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 		out.violate(Expired, refusedLatest, witness.want(latest))
 		return
 	}
+	if since, filled := f.heldSince(s.Server, s.Call, answered); filled && since <= s.RV {
+		witness.Since, witness.Time = s.Call, answered
+		out.violate(Expired, refusedInWindow, witness.want(since))
+		return
+	}
 	if f.store.CountChanges(s.RV, latest) >= f.config.Window {
 		return
 	}
 	for _, other := range f.witnesses[s.Server].begun {
-		if heldSince(other, s, latest) && !f.replaced(s.Server, other.stream.Call, answered) {
+		if outlasts(other, s, latest) && !f.replaced(s.Server, other.stream.Call, answered) {
 			witness.Events = []*model.Event{other.newest}
 			out.violate(Expired, refusedHeld, witness.proof(other.stream, nil).want(other.start).got(int64(f.config.Window)))
 			return
@@ -95,13 +99,13 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 	}
 }
 
-// heldSince reports whether another stream shows that the cache held everything
+// outlasts reports whether another stream shows that the cache held everything
 // since that stream's start until the refused watch was answered. A cache that
 // relists ends all its streams, so a stream that began before the refused
 // watch was called, and that delivered a change committed after it was answered,
 // has seen no new list in between. And as it began at its start, the cache's last
 // list is not above that.
-func heldSince(other *walk, refused *model.Stream, latest int64) bool {
+func outlasts(other *walk, refused *model.Stream, latest int64) bool {
 	return other.stream.Return < refused.Call && !other.partial && other.start <= refused.RV && newestRV(other) > latest
 }
 
@@ -111,7 +115,7 @@ func (f *facts) judgeReadExpired(op *model.Operation, out *findings) {
 	compacted := f.history.Truth.CompactedBy(op.Return)
 	// A read of the current state, done in several steps, may lose a race with a
 	// compaction above what was committed when it was called.
-	rv, _ := f.bounds.atLeast(op.Call)
+	rv := f.bounds.reachedBefore(op)
 	if op.Kind == model.List && op.Continues == 0 && freshnessOf(op) == exactly {
 		rv = op.RV
 	}

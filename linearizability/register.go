@@ -18,7 +18,6 @@ import (
 func judgeWrites(f *facts, out *findings) {
 	out.add(&f.claims.findings)
 	judgeRealTime(f, out)
-	judgeOwnOrder(f, out)
 	judgeConflicts(f, out)
 	specification, operations := f.claims.searched()
 	switch porcupine.CheckOperationsTimeout(specification, operations, f.config.SearchTimeout) {
@@ -96,7 +95,7 @@ func (c *call) step(made int) (bool, int) {
 	}
 	switch c.effect {
 	case observes:
-		return c.agrees(current), made
+		return c.least <= made && made <= c.most && c.agrees(current), made
 	case makesVersion:
 		return c.version == made && c.allowed(current), made + 1
 	default:
@@ -228,13 +227,13 @@ func search(calls []*call, returned []int, limit time.Duration) porcupine.CheckR
 }
 
 // reportImpossible reports a call, with the last write to the object that had
-// returned before it.
+// taken effect before it.
 func (r *register) reportImpossible(culprit *call, out *findings) {
 	op := culprit.op
 	witness := about(op)
 	last := -1
 	for _, call := range r.calls {
-		if call.op != nil && call.effect == makesVersion && call.end < culprit.begin && call.version > last && call != culprit {
+		if call.op != nil && call.effect == makesVersion && (call.end < culprit.begin || call.version < culprit.least) && call.version > last && call != culprit {
 			last = call.version
 			witness.Operations = []*model.Operation{op, call.op}
 		}
@@ -248,6 +247,10 @@ func (r *register) reportImpossible(culprit *call, out *findings) {
 	guarantee := Linearizable
 	if culprit.effect == observes && op.IsWrite() {
 		guarantee = Preconditions
+	}
+	if last < culprit.least-1 && culprit.effect == observes {
+		out.violate(guarantee, behindEtcd, about(op).want(r.versions[culprit.least-1].RV))
+		return
 	}
 	out.violate(guarantee, impossibleResult, witness)
 }

@@ -1,6 +1,8 @@
 package linearizability_test
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -60,6 +62,14 @@ func by(client string, op model.Operation) model.Operation {
 	return op
 }
 
+// elsewhere is an acknowledged write of another object.
+func elsewhere(rv, call, returned int64) model.Operation {
+	return on(model.Create, call, returned, func(op *model.Operation) {
+		op.Scope.Name, op.ResultRV = "y", rv
+		op.Object = &model.Object{Namespace: "a", Name: "y", Value: fmt.Sprint("y", rv)}
+	})
+}
+
 // withRV is a deletion at an RV, or a read that tells its RV alone.
 func withRV(rv int64) func(*model.Operation) {
 	return func(op *model.Operation) { op.ResultRV = rv }
@@ -79,6 +89,19 @@ func registerTruth() model.Truth {
 		{RV: 2, Object: object("v2")}, {RV: 4, Object: object("v4")}, {RV: 6, Object: object("v6")},
 		{RV: 8, Deleted: true, Object: object("v6")}, {RV: 10, Object: object("v10")},
 	}}
+}
+
+// registerHistory has the operations, and each change to another object that they made.
+func registerHistory(ops []model.Operation) *model.History {
+	truth := registerTruth()
+	for i := range ops {
+		ops[i].ID = i + 1
+		if object := ops[i].Object; object != nil && object.Name == "y" {
+			truth.Changes = append(truth.Changes, model.Change{RV: ops[i].ResultRV, Object: *object})
+		}
+	}
+	slices.SortFunc(truth.Changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
+	return &model.History{Truth: truth, Operations: ops, Healed: 1000, End: 1000}
 }
 
 func TestWritesAndMostRecentReads(t *testing.T) {
@@ -109,6 +132,10 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 			on(model.Get, 82, 85, fails(model.NotFound))}, nil},
 		{"an update of unknown outcome that took effect late", []model.Operation{created,
 			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), on(model.Get, 35, 36, reads("v2", 2)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
+		{"an update of unknown outcome that came after an acknowledged write", []model.Operation{created, on(model.Update, 25, 26, writeFails("v4", model.Unknown)),
+			elsewhere(3, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, nil},
+		{"a read called at the instant at which another client's later write returned", []model.Operation{created,
+			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), by("c9", elsewhere(5, 30, 40)), on(model.Get, 40, 41, reads("v2", 2))}, nil},
 		{"an update of unknown outcome that never took effect", []model.Operation{created, on(model.Update, 25, 26, writeFails("v3", model.Unknown))}, nil},
 		{"an update that never returned", []model.Operation{created, on(model.Update, 25, model.Pending, writes("v4", 0)), on(model.Get, 45, 46, reads("v4", 4))}, nil},
 		{"a deletion of unknown outcome that took effect", []model.Operation{updated6, on(model.Delete, 62, 63, fails(model.Unknown)), created10,
@@ -139,6 +166,17 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"a stale read", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2))}, lin},
 		{"a stale read at the instant at which the client's own write returned", []model.Operation{created, updated4,
 			on(model.Get, 40, 41, reads("v2", 2))}, lin},
+		{"a read that misses an update of unknown outcome which others were shown", []model.Operation{created,
+			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), by("c9", on(model.Get, 35, 36, reads("v4", 4))), on(model.Get, 45, 46, reads("v2", 2))}, lin},
+		{"a read that misses an update of unknown outcome which came before an acknowledged write", []model.Operation{created,
+			on(model.Update, 25, 26, writeFails("v4", model.Unknown)), elsewhere(5, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, lin},
+		{"a read that misses a deletion of unknown outcome which came before an acknowledged write", []model.Operation{updated6,
+			on(model.Delete, 62, 63, fails(model.Unknown)), on(model.Delete, 62, 63, fails(model.Unknown)), elsewhere(9, 65, 68), on(model.Get, 70, 71, reads("v6", 6)), created10}, lin},
+		{"a read that misses what nobody wrote and which came before an acknowledged write", []model.Operation{created,
+			elsewhere(5, 30, 40), on(model.Get, 45, 46, reads("v2", 2))}, lin},
+		{"a read of what came after a write that was called later", []model.Operation{created, on(model.Get, 22, 25, reads("v6", 6)), elsewhere(5, 30, 40)}, lin},
+		{"NotFound although an update of unknown outcome came before an acknowledged write", []model.Operation{
+			on(model.Create, 1, 2, writeFails("v2", model.Unknown)), elsewhere(3, 10, 20), on(model.Delete, 22, 25, fails(model.NotFound))}, pre},
 		{"a stale read that tells its RV alone", []model.Operation{created, updated4, on(model.Get, 45, 46, withRV(2))}, lin},
 		{"a read of the future", []model.Operation{created, updated4, on(model.Get, 22, 25, reads("v4", 4))}, lin},
 		{"a read of nothing", []model.Operation{created, updated4, on(model.Get, 22, 25, fails(model.NotFound))}, lin},
@@ -169,11 +207,44 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 	}
 }
 
-func registerHistory(ops []model.Operation) *model.History {
-	for i := range ops {
-		ops[i].ID = i + 1
+// TestWhatEtcdIsKnownToHaveReached is a read from 45 on of an update of unknown outcome
+// at RV 4, or not.
+func TestWhatEtcdIsKnownToHaveReached(t *testing.T) {
+	lin := guarantees{linearizability.Linearizable}
+	for _, row := range []struct {
+		name   string
+		happen func(*model.History)
+		broken guarantees
+	}{
+		{"nothing known", func(*model.History) {}, nil},
+		{"a member had applied less", func(h *model.History) {
+			h.Censuses = []model.Census{{Time: 40, Phase: model.Serving, Server: "s1", Revision: 3}}
+		}, nil},
+		{"a cache held it as the read was called", func(h *model.History) {
+			h.Windows = []model.CacheWindow{{Time: 45, Server: "s1", Filling: 1, Newest: 4}}
+		}, nil},
+		{"a cache that says what cannot be", func(h *model.History) {
+			h.Windows = []model.CacheWindow{{Time: 19, Server: "s1", Filling: 1, Newest: 11}}
+		}, nil},
+
+		{"a member had applied it", func(h *model.History) {
+			h.Censuses = []model.Census{{Time: 44, Phase: model.Serving, Server: "s1", Revision: 4}}
+		}, lin},
+		{"a cache held it", func(h *model.History) {
+			h.Windows = []model.CacheWindow{{Time: 44, Server: "s2", Filling: 1, Newest: 5}}
+		}, lin},
+		{"a list, and a cache held it", func(h *model.History) {
+			h.Operations[2].Kind, h.Operations[2].Scope = model.List, model.Scope{}
+			h.Windows = []model.CacheWindow{{Time: 44, Server: "s2", Filling: 1, Newest: 5}}
+		}, guarantees{linearizability.MostRecent}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := registerHistory([]model.Operation{on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 25, 26, writeFails("v4", model.Unknown)),
+				on(model.Get, 45, 46, reads("v2", 2)), on(model.Create, 90, 100, writes("v10", 10))})
+			row.happen(h)
+			judge(t, h, row.broken)
+		})
 	}
-	return &model.History{Truth: registerTruth(), Operations: ops, Healed: 1000, End: 1000}
 }
 
 func TestEveryStaleReadIsReportedWithTheWriteBeforeIt(t *testing.T) {
@@ -188,6 +259,45 @@ func TestEveryStaleReadIsReportedWithTheWriteBeforeIt(t *testing.T) {
 	}
 	require.Equal(t, "c1's get of a/x (operation 3) returned RV 2 after c1's update of a/x (operation 2) had written RV 4, "+
 		"which no order of the calls on the object allows", verdict.Violations[0].Sentence())
+}
+
+// TestWhatAWriteStores is an update of a/x that stores RV 4 with a label and a node, and
+// what it was told to store and answered.
+func TestWhatAWriteStores(t *testing.T) {
+	lin := guarantees{linearizability.Linearizable}
+	stored := model.Object{Namespace: "a", Name: "x", Value: "v4", Labels: web, Node: "n1", UID: "u", RV: 4}
+	for _, row := range []struct {
+		name   string
+		change func(asked, answered *model.Object, op *model.Operation)
+		broken guarantees
+	}{
+		{"what it was told to", func(_, _ *model.Object, _ *model.Operation) {}, nil},
+		{"without an object in the answer", func(_, _ *model.Object, op *model.Operation) { op.Objects = nil }, nil},
+		{"with the UID that it asks for", func(asked, _ *model.Object, _ *model.Operation) { asked.UID = "u" }, nil},
+
+		{"other labels", func(asked, _ *model.Object, _ *model.Operation) { asked.Labels = db }, lin},
+		{"no label", func(asked, _ *model.Object, _ *model.Operation) { asked.Labels = nil }, lin},
+		{"another node", func(asked, _ *model.Object, _ *model.Operation) { asked.Node = "n2" }, lin},
+		{"other labels, with an unknown outcome", func(asked, _ *model.Object, op *model.Operation) {
+			asked.Labels = db
+			op.Err, op.ResultRV, op.Objects = model.Unknown, 0, nil
+		}, lin},
+		{"an answer with other labels", func(_, answered *model.Object, _ *model.Operation) { answered.Labels = db }, lin},
+		{"an answer with another value", func(_, answered *model.Object, _ *model.Operation) { answered.Value = "v2" }, lin},
+		{"an answer with another UID", func(_, answered *model.Object, _ *model.Operation) { answered.UID = "u2" }, lin},
+		{"an answer at another RV", func(_, answered *model.Object, _ *model.Operation) { answered.RV = 2 }, lin},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			asked, answered := stored, []model.Object{stored}
+			asked.RV, asked.UID = 0, ""
+			op := on(model.Update, 30, 40, withRV(4))
+			op.Object, op.Objects = &asked, answered
+			row.change(&asked, &answered[0], &op)
+			h := registerHistory([]model.Operation{op})
+			h.Truth.Changes[1].Object = stored
+			judge(t, h, row.broken)
+		})
+	}
 }
 
 // TestPreconditionsOnUIDs deletes an object by its UID. Where the truth lacks UIDs, as

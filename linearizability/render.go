@@ -211,7 +211,11 @@ func (w *Witness) seen() string {
 	if len(w.Events) > 0 {
 		return fmt.Sprintf("%s had come on stream %d", w.Events[0].Describe(), w.Other.ID)
 	}
-	return fmt.Sprintf("operation %d had returned RV %d", w.Operations[len(w.Operations)-1].ID, w.RVs[0])
+	last := w.RVs[len(w.RVs)-1]
+	if w.Stream == nil && len(w.Operations) == 1 {
+		return fmt.Sprintf("etcd had reached RV %d", last)
+	}
+	return fmt.Sprintf("operation %d had returned RV %d", w.Operations[len(w.Operations)-1].ID, last)
 }
 
 // holder is who has an object that bears the mark of a consumer.

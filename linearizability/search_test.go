@@ -173,7 +173,7 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 	marked, plain := model.Stream{InitialEvents: true, Bookmarks: true}, model.Stream{RV: 0}
 	written := func(h *model.History) { // so that etcd was at most at 8 by 2000
 		h.Operations = []model.Operation{{ID: 1, Client: "c2", Kind: model.Create, Scope: model.Scope{Namespace: "b", Name: "z"},
-			Object: &model.Object{Namespace: "b", Name: "z", Value: "v9"}, Call: 2001, Return: 2002, ResultRV: 9}}
+			Object: &model.Object{Namespace: "b", Name: "z", Labels: web, Value: "v9"}, Call: 2001, Return: 2002, ResultRV: 9}}
 	}
 	open := func(h *model.History) { h.Streams[0].Closed, h.End = model.Pending, h.Healed+60_000*step }
 	for _, row := range []struct {

@@ -2,15 +2,14 @@ package linearizability
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/watchsim/watchsim/model"
 )
 
-// sightings returns what clients were shown, as a staircase of the highest RV that
-// anybody had been shown by a time. What cannot have been committed by then is
-// reported for what it is, and proves nothing.
+// sightings returns what clients were shown, and what somebody who looked saw etcd or a
+// cache at, as a staircase of the highest RV that etcd had reached by a time. What cannot
+// have been committed by then is reported for what it is, and proves nothing.
 func (b bounds) sightings(history *model.History) staircase {
 	first := map[int64]stair{} // by RV
 	note := func(s stair) {
@@ -32,6 +31,12 @@ func (b bounds) sightings(history *model.History) staircase {
 			note(stair{time: op.Return, rv: rv, op: op})
 		}
 	}
+	for i := range history.Censuses {
+		note(stair{time: history.Censuses[i].Time, rv: history.Censuses[i].Revision})
+	}
+	for i := range history.Windows {
+		note(stair{time: history.Windows[i].Time, rv: history.Windows[i].Newest})
+	}
 	stairs := make([]stair, 0, len(first))
 	for _, s := range first {
 		stairs = append(stairs, s)
@@ -50,14 +55,11 @@ func readAt(op *model.Operation) int64 {
 	return op.ResultRV
 }
 
-// shownAt returns when anybody was first shown an RV or a later one, the end of time
-// if nobody was.
-func (b bounds) shownAt(rv int64) int64 {
-	i, _ := slices.BinarySearchFunc(b.shown, rv, func(s stair, rv int64) int { return cmp.Compare(s.rv, rv) })
-	if i == len(b.shown) {
-		return math.MaxInt64
-	}
-	return b.shown[i].time
+// reachedBefore returns an RV that etcd had certainly reached before an operation was
+// called: what reached returns, or what the same client had been told at that instant.
+func (b bounds) reachedBefore(op *model.Operation) int64 {
+	rv, _ := b.atLeastFor(op)
+	return max(rv, b.reached(op.Call))
 }
 
 // reached returns an RV that etcd had certainly reached before a time: one that had
@@ -84,28 +86,13 @@ func (f *facts) judgeUnseen(guarantee *Guarantee, op *model.Operation, rv int64,
 		return
 	}
 	witness := about(op, rv, last.rv)
-	if last.event != nil {
+	switch {
+	case last.event != nil:
 		witness.Events, witness.Other = []*model.Event{last.event}, last.stream
-	} else {
+	case last.op != nil:
 		witness = witness.after(last.op)
 	}
 	out.violate(guarantee, unseenRead, witness)
-}
-
-// judgeOwnOrder judges the most-recent gets that were called at the very instant at
-// which another operation of the same client had returned. The search takes the two
-// for concurrent, as it knows of no clients.
-func judgeOwnOrder(f *facts, out *findings) {
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
-		if op.Kind != model.Get || op.RV != model.RVUnset || op.Lost() || (op.Err != model.OK && op.Err != model.NotFound) {
-			continue
-		}
-		rv, before := f.bounds.atLeastFor(op)
-		if before != nil && before.Return == op.Call && f.shows(&look{op: op}, sight{rv: rv, op: before}) {
-			out.violate(Linearizable, impossibleResult, about(op, rv).after(before))
-		}
-	}
 }
 
 // ownAnswers returns the acknowledged writes and the reads of each client that never

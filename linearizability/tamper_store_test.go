@@ -21,19 +21,22 @@ func refusedWrite(code model.Code) func(*model.History, *model.Operation) {
 	return func(_ *model.History, op *model.Operation) { op.Err, op.ResultRV, op.Objects = code, 0, nil }
 }
 
-var writeTamperings = []tampering{
+// tamperWritten is an edit of what a write was told to store.
+func tamperWritten(edit string, change func(*model.Object)) tampering {
+	return tamperOperation("write", edit, "", storedAs, func(_ *model.History, op *model.Operation) {
+		object := *op.Object
+		change(&object)
+		op.Object, op.Scope.Name = &object, object.Name
+	}, nil)
+}
+
+var writeTamperings = slices.Concat(tamperItems("write's answer", storedAs), []tampering{
+	tamperWritten("another value", func(o *model.Object) { o.Value = "another" }),
+	tamperWritten("another key", func(o *model.Object) { o.Name += "-another" }),
+	tamperWritten("another node", func(o *model.Object) { o.Node += "-another" }),
+	tamperWritten("another label", relabel),
 	tamperOperation("write", "an RV too high", "", storedAs, func(_ *model.History, op *model.Operation) { op.ResultRV++ }, nil),
 	tamperOperation("write", "an RV too low", "", storedAs, func(_ *model.History, op *model.Operation) { op.ResultRV-- }, nil),
-	tamperOperation("write", "another value", "", storedAs, func(_ *model.History, op *model.Operation) {
-		object := *op.Object
-		object.Value = "another"
-		op.Object = &object
-	}, nil),
-	tamperOperation("write", "another key", "", storedAs, func(_ *model.History, op *model.Operation) {
-		object := *op.Object
-		object.Name += "-another"
-		op.Object, op.Scope.Name = &object, object.Name
-	}, nil),
 	tamperOperation("write", "fail with Conflict", "", storedAs, refusedWrite(model.Conflict), nil),
 	tamperOperation("write", "fail with AlreadyExists", "", storedAs, refusedWrite(model.AlreadyExists), nil),
 	tamperOperation("write", "fail with NotFound", "", storedAs, refusedWrite(model.NotFound), nil),
@@ -56,7 +59,7 @@ var writeTamperings = []tampering{
 	tamperOperation("write", "no record of it", takenAsGiven, storedAs, func(h *model.History, op *model.Operation) {
 		*op = model.Operation{ID: op.ID, Client: op.Client, Server: op.Server, Kind: model.Get, RV: 0, Scope: op.Scope, Call: op.Call, Return: model.Pending}
 	}, anOperation),
-}
+})
 
 // tamperInformer is an edit of each informer for which keep holds.
 func tamperInformer(edit, silence string, keep func(*model.Informer) bool, apply func(*model.History, *model.Informer)) tampering {

@@ -1,8 +1,6 @@
 package linearizability_test
 
 import (
-	"maps"
-
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -57,11 +55,7 @@ var eventTamperings = []tampering{
 	tamperObject("another value", func(o *model.Object) { o.Value = "another" }),
 	tamperObject("another UID", func(o *model.Object) { o.UID = "another" }),
 	tamperObject("another node", func(o *model.Object) { o.Node += "-another" }),
-	tamperObject("another label", func(o *model.Object) {
-		labels := map[string]string{"other": "label"}
-		maps.Copy(labels, o.Labels)
-		o.Labels = labels
-	}),
+	tamperObject("another label", relabel),
 	tamperObject("another name", func(o *model.Object) { o.Name += "-another" }),
 	tamperObject("another namespace", func(o *model.Object) { o.Namespace += "-another" }),
 	tamperObject("an object at another RV than the event", func(o *model.Object) { o.RV-- }),

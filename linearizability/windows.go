@@ -1,0 +1,39 @@
+package linearizability
+
+import "github.com/watchsim/watchsim/model"
+
+// windows are what the caches held, by server, in order of time.
+type windows map[string][]model.CacheWindow
+
+func newWindows(h *model.History) windows {
+	all := windows{}
+	for _, w := range h.Windows {
+		all[w.Server] = append(all[w.Server], w)
+	}
+	return all
+}
+
+// heldSince returns the RV after which the cache of a server held every change from one
+// time to another; false unless it had been filled before, was not filled again and not
+// replaced. No cache holds again what it has dropped.
+//
+// What is known of caches is as late as whoever looked, and nobody could look while a
+// goroutine was stalled with a lock held. Of a run that ends earlier, too little is known.
+func (f *facts) heldSince(server string, from, to int64) (since int64, filled bool) {
+	if to+stallBound.Nanoseconds() > f.history.End || f.replaced(server, from-stallBound.Nanoseconds(), to+stallBound.Nanoseconds()) {
+		return 0, false
+	}
+	filling := 0
+	for _, w := range f.windows[server] {
+		switch {
+		case w.Time > to+stallBound.Nanoseconds():
+			return since, filling > 0
+		case w.Time <= from-stallBound.Nanoseconds():
+			filling = w.Filling
+		case w.Filling != filling:
+			return 0, false
+		}
+		since = w.Since
+	}
+	return since, filling > 0
+}

@@ -1,0 +1,72 @@
+package linearizability_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/model"
+)
+
+// TestWhatCachesHeld is a watch from RV 9 that is called at 18 s, and refused or ended at
+// 20 s, of a server whose cache was filled at 10 s, as its watch had broken, and dropped
+// what was not newer than RV 7.
+func TestWhatCachesHeld(t *testing.T) {
+	refused := func(code model.Code) func(*model.Stream) {
+		return func(s *model.Stream) { refuse(s, code); s.Return, s.Closed = 20*second, 20*second }
+	}
+	ended := func(reason model.CloseReason, events ...model.Event) func(*model.Stream) {
+		return func(s *model.Stream) { s.Reason, s.Events = reason, events }
+	}
+	gone, closed := refused(model.Expired), ended(model.ClosedByServer)
+	window := func(at int64, server string, filling int, since int64) func(*model.History) {
+		return func(h *model.History) {
+			h.Windows = append(h.Windows, model.CacheWindow{Time: at * second, Server: server, Filling: filling, Since: since, Newest: 15 * int64(min(filling, 1))})
+			slices.SortFunc(h.Windows, func(a, b model.CacheWindow) int { return int(a.Time - b.Time) })
+		}
+	}
+	expired, wrong := guarantees{linearizability.Expired}, guarantees{linearizability.Closed}
+	for _, row := range []struct {
+		name   string
+		stream func(*model.Stream)
+		change func(*model.History)
+		broken guarantees
+	}{
+		{"refused, and dropped by the answer", gone, window(19, "s1", 2, 10), nil},
+		{"refused, and dropped before somebody looked", gone, window(25, "s1", 2, 10), nil},
+		{"refused while the cache was filled again", gone, window(19, "s1", 3, 7), nil},
+		{"refused while the server was down", gone, window(19, "s1", 0, 0), nil},
+		{"refused just before somebody saw the server down", gone, window(24, "s1", 0, 0), nil},
+		{"refused, and nobody looked", gone, func(h *model.History) { h.Windows = nil }, nil},
+		{"refused by a server that had just been filled", gone, func(h *model.History) { h.Windows[0].Time = 14 * second }, nil},
+		{"refused as the run ends", gone, func(h *model.History) { h.End = 24 * second }, nil},
+		{"ended as the cache was filled again", closed, window(19, "s1", 3, 7), nil},
+		{"ended as the server stopped", closed, window(23, "s1", 0, 0), nil},
+		{"ended, and nobody looked", closed, func(h *model.History) { h.Windows = nil }, nil},
+		{"ended by the client", ended(model.ClosedByClient), func(*model.History) {}, nil},
+		{"ended, and etcd may have fed it", closed, func(h *model.History) { h.Streams[0].RV = model.RVUnset }, nil},
+		{"ended at its timeout", closed, func(h *model.History) { h.Streams[0].Timeout = 2 * second }, nil},
+
+		{"refused what was held", gone, func(*model.History) {}, expired},
+		{"refused the oldest that was held", gone, window(19, "s1", 2, 9), expired},
+		{"refused, and dropped later", gone, window(26, "s1", 2, 10), expired},
+		{"refused while another cache was filled", gone, window(19, "s2", 3, 7), expired},
+		{"refused by an event", ended(model.ClosedByError, received(20, failure(model.Expired))), func(*model.History) {}, expired},
+		{"ended for nothing", closed, func(*model.History) {}, wrong},
+		{"ended by an error for nothing", ended(model.ClosedByError, received(19, event(model.Deleted, 12)), received(20, failure(model.Unknown))),
+			func(*model.History) {}, wrong},
+		{"ended although the cache went on dropping", closed, window(19, "s1", 2, 10), wrong},
+		{"ended long before the cache was filled again", closed, window(26, "s1", 3, 7), wrong},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := quietHistory(model.Stream{RV: 9}, 40)
+			s := &h.Streams[0]
+			s.Call, s.Return, s.Closed = 18*second, 18*second, 20*second
+			row.stream(s)
+			h.Faults = []model.Fault{fault("watch-break", 9*second, 9*second, "s1")}
+			window(10, "s1", 2, 7)(h)
+			row.change(h)
+			judge(t, h, row.broken)
+		})
+	}
+}
