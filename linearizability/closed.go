@@ -59,7 +59,7 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 		out.violate(Closed, endedAlone, witness)
 		return
 	}
-	if _, filled := w.facts.heldSince(s.Server, s.Return, ended); filled && !mayBypassCache(s) {
+	if _, filled := w.facts.heldSince(s.Server, s.Call, ended); filled && !mayBypassCache(s) {
 		witness := onStream(s).want(int64(w.facts.config.Backlog)).got(int64(atMostQueued))
 		witness.Since, witness.Time = s.Return, ended
 		out.violate(Closed, endedBesideCache, witness)

@@ -42,6 +42,11 @@ type Object struct {
 	RV int64 `json:"rv"`
 }
 
+// FinalizingLabel, with any value, marks an object that is being deleted and still has a
+// finalizer: a server stores it with a deletionTimestamp, and its removal takes an update
+// that finds no finalizer left.
+const FinalizingLabel = "watchsim/finalizing"
+
 // Scope is the part of a resource that a list or watch asks for. Empty fields
 // mean "any".
 type Scope struct {

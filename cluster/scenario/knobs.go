@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/workload"
 	"github.com/watchsim/watchsim/faults"
 )
 
@@ -47,6 +48,10 @@ type Setup struct {
 	YieldEvery int `json:"yieldEvery,omitempty"`
 	StallOneIn int `json:"stallOneIn,omitempty"`
 	FocusOneIn int `json:"focusOneIn,omitempty"`
+	// Selectors is what lists and watches select by, and HandlerDelay how long the handlers
+	// of informers take at each notification.
+	Selectors    string        `json:"selectors,omitempty"`
+	HandlerDelay time.Duration `json:"handlerDelay,omitempty"`
 	// Pattern arranges the faults of a drawn plan; see faults.Pattern.
 	Pattern string `json:"pattern,omitempty"`
 }
@@ -126,6 +131,11 @@ var knobs = []Knob{
 		get: func(s *Spec) string { return textOf(s.Setup.Server.Gates) },
 		set: func(s *Spec, text string) error { s.Setup.Server.Gates = listOf(text); return nil },
 	}),
+	word("selectors", "what lists and watches select by: some of everything, none, labels, fields, or all of them", func(s *Spec) *string { return &s.Setup.Selectors },
+		"", workload.SelectNone, workload.SelectLabels, workload.SelectFields, workload.SelectAll),
+	duration("handler-delay", "how long the handlers of informers take at each notification", func(s *Spec) *time.Duration { return &s.Setup.HandlerDelay },
+		0, 2*time.Millisecond, 10*time.Millisecond),
+	boots(flag("in-validation", "the preconditions of deletions are checked by their validation", func(s *Spec) *bool { return &s.Setup.Server.InValidation })),
 }
 
 // gates are the feature gates of k8s.io/apiserver and client-go v0.37 that are not locked

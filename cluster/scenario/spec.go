@@ -147,6 +147,7 @@ func (s Spec) workload() workload.Config {
 	override(&config.Remember, s.Setup.Remember)
 	override(&config.MaxPageLimit, int64(s.Setup.PageLimit))
 	config.Mix, config.Initial, config.WatchTimeout = workload.Mix(s.Setup.Mix), s.Setup.Initial, s.Setup.WatchTimeout
+	config.Selectors, config.HandlerDelay = s.Setup.Selectors, s.Setup.HandlerDelay
 	config.Roaming = s.Setup.Roaming
 	config.Rename(s.Setup.Names)
 	if release, known := released.Find(s.Target); known {

@@ -26,8 +26,9 @@ type Target interface {
 	// wait for the cache to be ready. All its goroutines belong to the calling process.
 	Start(config ServerConfig) (Server, error)
 
-	// NewInformer returns a real client-go informer that lists and watches through api.
-	NewInformer(api API, scope model.Scope) Informer
+	// NewInformer returns a real client-go informer that lists and watches through api, and
+	// that notifies handle.
+	NewInformer(api API, scope model.Scope, handle Handle) Informer
 
 	// Prefix returns the etcd prefix of the watched resource, with a trailing slash.
 	Prefix() string
@@ -36,6 +37,10 @@ type Target interface {
 	// truth, so it must not depend on the cacher.
 	Decode(key string, value []byte) (model.Object, error)
 }
+
+// Handle handles one notification of an informer: that an object is there or has changed,
+// or with deleted that it is gone. The informer waits for it.
+type Handle func(object model.Object, deleted bool)
 
 // Logger is implemented by targets whose libraries log.
 type Logger interface {
@@ -77,6 +82,8 @@ type Tuning struct {
 	CompactInterval time.Duration `json:"compactInterval,omitempty"`
 	// InPlace has update functions change the object that they are given.
 	InPlace bool `json:"inPlace,omitempty"`
+	// InValidation has the preconditions of deletions checked by their validation.
+	InValidation bool `json:"inValidation,omitempty"`
 	// Gates are feature gates of the servers and of client-go, such as WatchList=false.
 	// They hold for the whole process.
 	Gates []string `json:"gates,omitempty"`

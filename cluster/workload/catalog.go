@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -53,10 +54,27 @@ func (c catalog) scope(random *rand.Rand) model.Scope {
 	}
 }
 
+// What Config.Selectors knows besides the usual mixture.
+const (
+	SelectNone   = "none"
+	SelectLabels = "labels"
+	SelectFields = "fields"
+	SelectAll    = "all"
+)
+
+// selectionChoices are what selector would have drawn for each of the selections.
+var (
+	selections       = []string{SelectNone, SelectLabels, SelectFields, SelectAll}
+	selectionChoices = []int{0, 5, 4, 7}
+)
+
 // selector draws no selector, a label, a node, or both.
 func (c catalog) selector(random *rand.Rand) model.Selector {
 	var selector model.Selector
 	choice := random.IntN(8)
+	if i := slices.Index(selections, c.config.Selectors); i >= 0 {
+		choice = selectionChoices[i]
+	}
 	if choice >= 5 && len(c.config.Labels) > 0 {
 		label := pick(random, c.config.Labels)
 		selector.Labels = map[string]string{label.Key: pick(random, label.Values)}

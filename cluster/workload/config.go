@@ -47,6 +47,13 @@ type Config struct {
 	Mix     Mix
 	Initial int
 
+	// Selectors is what lists and watches select by: SelectNone, SelectLabels,
+	// SelectFields or SelectAll; "" is some of everything.
+	Selectors string
+
+	// HandlerDelay is how long the handlers of informers take at each notification.
+	HandlerDelay time.Duration
+
 	// Bursts is how many times in a run several clients send requests at once, so that
 	// they race.
 	Bursts int

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/model"
@@ -17,23 +18,76 @@ type informer struct {
 	scope    model.Scope
 	observer *observer
 	inner    target.Informer
+	delay    time.Duration // of its handler, at each notification
+
+	mu       sync.Mutex
+	notified []model.Object // what the handler was told of last, in order of namespace and name
+	last     time.Time      // when it was
 }
 
-// result returns the informer's final contents.
-func (i *informer) result() model.Informer {
-	return model.Informer{
+// handle implements target.Handle.
+func (i *informer) handle(object model.Object, deleted bool) {
+	if i.delay > 0 {
+		time.Sleep(i.delay)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.last = time.Now()
+	at, known := slices.BinarySearchFunc(i.notified, object, byName)
+	switch {
+	case deleted && known:
+		i.notified = slices.Delete(i.notified, at, at+1)
+	case deleted:
+	case known:
+		i.notified[at] = object
+	default:
+		i.notified = slices.Insert(i.notified, at, object)
+	}
+}
+
+// told returns what the handler was told of last, and whether that is what the informer
+// holds.
+func (i *informer) told() (notified []model.Object, same bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.notified), slices.EqualFunc(i.notified, contents(i.inner), func(a, b model.Object) bool {
+		return byName(a, b) == 0 && a.RV == b.RV
+	})
+}
+
+// busy reports whether a slow handler may have more to handle: the informer's contents
+// keep its pace.
+func (i *informer) busy() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.delay > 0 && time.Since(i.last) < convergeSettle
+}
+
+// results returns the informer's final contents and, if its handler was told of other ones,
+// those as well: a handler is to see the last state, too.
+func (i *informer) results() []model.Informer {
+	held := model.Informer{
 		Client: i.name, Server: i.observer.session().server, Scope: i.scope,
 		Objects: contents(i.inner), LastSyncRV: i.inner.LastSyncRV(),
 	}
+	notified, same := i.told()
+	if same {
+		return []model.Informer{held}
+	}
+	told := held
+	told.Objects = notified
+	return []model.Informer{held, told}
 }
 
 // contents returns what an informer holds, in order of namespace and name.
 func contents(of target.Informer) []model.Object {
 	objects := slices.Clone(of.Objects())
-	slices.SortFunc(objects, func(a, b model.Object) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(objects, byName)
 	return objects
+}
+
+func byName(a, b model.Object) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // observer records the requests of an informer. The informer does not say what a

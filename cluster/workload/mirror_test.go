@@ -16,10 +16,28 @@ type mirror struct {
 	mu      sync.Mutex
 	objects map[objectKey]model.Object
 	rv      int64
+	handle  target.Handle
+	told    map[objectKey]model.Object // by handle
 }
 
-func newMirror(api target.API, scope model.Scope) target.Informer {
-	return &mirror{api: api, scope: scope, objects: map[objectKey]model.Object{}}
+func newMirror(api target.API, scope model.Scope, handle target.Handle) target.Informer {
+	return &mirror{api: api, scope: scope, objects: map[objectKey]model.Object{}, handle: handle, told: map[objectKey]model.Object{}}
+}
+
+// tell notifies the handler of what has changed.
+func (m *mirror) tell() {
+	for key, object := range m.told {
+		if _, there := m.objects[key]; !there {
+			m.handle(object, true)
+			delete(m.told, key)
+		}
+	}
+	for key, object := range m.objects {
+		if m.told[key].RV != object.RV {
+			m.handle(object, false)
+			m.told[key] = object
+		}
+	}
 }
 
 func (m *mirror) Run(ctx context.Context) {
@@ -40,6 +58,7 @@ func (m *mirror) Run(ctx context.Context) {
 			m.rv = op.ResultRV
 			m.mu.Unlock()
 		}
+		m.tell()
 		for m.watch(ctx) {
 		}
 		sleep(ctx, time.Second)
@@ -70,6 +89,7 @@ func (m *mirror) watch(ctx context.Context) bool {
 			m.objects[objectKey{event.Object.Namespace, event.Object.Name}] = *event.Object
 		}
 		m.mu.Unlock()
+		m.tell()
 	}
 }
 

@@ -30,7 +30,7 @@ type Environment struct {
 	Go func(client string, f func())
 	// NewInformer makes a real client-go informer; it may be nil if the
 	// configuration asks for none.
-	NewInformer func(api target.API, scope model.Scope) target.Informer
+	NewInformer func(api target.API, scope model.Scope, handle target.Handle) target.Informer
 }
 
 // Workload is the set of clients of one run. Call Start, Heal, Stop and Fill in this
@@ -141,8 +141,9 @@ func (w *Workload) startInformer(client client) {
 	observer := newObserver(sessions, w.newConsumer(&client), pace)
 	informer := &informer{
 		name: client.name, scope: scope, observer: observer,
-		inner: w.environment.NewInformer(observer, scope),
+		delay: w.config.HandlerDelay,
 	}
+	informer.inner = w.environment.NewInformer(observer, scope, informer.handle)
 	w.informers = append(w.informers, informer)
 	w.start(&w.followers, informer.name, func() {
 		if client.arrive() {
@@ -187,7 +188,8 @@ func (w *Workload) Converge() {
 	for waited := time.Duration(0); waited < maxConverge; waited += convergePause {
 		behind := false
 		for _, informer := range w.informers {
-			behind = behind || informer.observer.waits() || informer.inner.LastSyncRV() < w.recorder.lastChange(informer.scope.Namespace)
+			_, same := informer.told()
+			behind = behind || !same || informer.busy() || informer.observer.waits() || informer.inner.LastSyncRV() < w.recorder.lastChange(informer.scope.Namespace)
 		}
 		if !behind {
 			// What the reflector has seen must still reach the store.
@@ -203,7 +205,7 @@ func (w *Workload) Converge() {
 func (w *Workload) Stop() error {
 	var contents []model.Informer
 	for _, informer := range w.informers {
-		contents = append(contents, informer.result())
+		contents = append(contents, informer.results()...)
 	}
 	w.recorder.freeze(contents)
 	w.endAlive()

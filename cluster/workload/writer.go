@@ -72,10 +72,13 @@ func (w *writer) act() int {
 }
 
 // control makes a request as controllers do: an update that changes nothing, a deletion of
-// the very object that was seen, or its update whatever its RV.
+// the very object that was seen, in two steps if it has a finalizer, or its update whatever
+// its RV.
 func (w *writer) control(server *session, key objectKey, known model.Object) int {
 	scope := model.Scope{Namespace: key.namespace, Name: key.name}
-	switch w.random.IntN(4) {
+	switch w.random.IntN(5) {
+	case 4:
+		return w.finalize(server, key, known)
 	case 0, 1:
 		w.do(server, &model.Operation{Kind: model.Get, Touch: true, Scope: scope, RV: model.RVUnset}, "")
 	case 2:
@@ -88,6 +91,24 @@ func (w *writer) control(server *session, key objectKey, known model.Object) int
 		return w.update(server, key, known.UID, 0)
 	}
 	return 1
+}
+
+// finalize deletes an object that has a finalizer: by an update that sets its
+// deletionTimestamp, and later, through any server, by one that removes the finalizer and
+// with it the object.
+func (w *writer) finalize(server *session, key objectKey, known model.Object) int {
+	scope, marked := model.Scope{Namespace: key.namespace, Name: key.name}, w.newObject(key)
+	marked.UID = known.UID
+	if marked.Labels == nil {
+		marked.Labels = map[string]string{}
+	}
+	marked.Labels[model.FinalizingLabel] = "true"
+	update := &model.Operation{Kind: model.Update, Scope: scope, RV: model.RVUnset, Object: marked}
+	w.do(server, update, "")
+	if update.Err != model.OK || !sleep(w.working, drawDuration(w.random, maxModify)) {
+		return 1
+	}
+	return 1 + w.delete(w.anyServer(), key, update.ResultRV)
 }
 
 // newObject draws a state with a unique value.

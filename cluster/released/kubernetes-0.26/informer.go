@@ -22,7 +22,7 @@ type informer struct {
 	controller cache.Controller
 }
 
-func newInformer(api target.API, scope model.Scope) *informer {
+func newInformer(api target.API, scope model.Scope, handle target.Handle) *informer {
 	i := &informer{source: &translate.ListerWatcher{API: api, Scope: scope}}
 	i.store, i.controller = cache.NewInformer(&cache.ListWatch{
 		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
@@ -31,7 +31,7 @@ func newInformer(api target.API, scope model.Scope) *informer {
 		WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
 			return i.source.Watch(i.ctx, options)
 		},
-	}, &corev1.Pod{}, 0, cache.ResourceEventHandlerFuncs{})
+	}, &corev1.Pod{}, 0, translate.Handler(handle))
 	return i
 }
 

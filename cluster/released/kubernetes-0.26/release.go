@@ -14,7 +14,7 @@ import (
 // and refuses the resourceVersionMatch that clients send with it.
 var release = registry.Release{
 	Validate: validation.ValidateListOptions,
-	Delete: func(ctx context.Context, store storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions) error {
-		return store.Delete(ctx, key, out, preconditions, storage.ValidateAllObjectFunc, nil)
+	Delete: func(ctx context.Context, store storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc) error {
+		return store.Delete(ctx, key, out, preconditions, validate, nil)
 	},
 }

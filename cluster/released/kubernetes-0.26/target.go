@@ -42,8 +42,8 @@ func (releasedTarget) Start(config target.ServerConfig) (target.Server, error) {
 }
 
 // NewInformer implements target.Target.
-func (releasedTarget) NewInformer(api target.API, scope model.Scope) target.Informer {
-	return newInformer(api, scope)
+func (releasedTarget) NewInformer(api target.API, scope model.Scope, handle target.Handle) target.Informer {
+	return newInformer(api, scope, handle)
 }
 
 // Decode implements target.Target.

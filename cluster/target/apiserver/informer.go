@@ -18,7 +18,7 @@ type informer struct {
 	controller cache.Controller
 }
 
-func newInformer(api target.API, scope model.Scope) *informer {
+func newInformer(api target.API, scope model.Scope, handle target.Handle) *informer {
 	source := &translate.ListerWatcher{API: api, Scope: scope, InitialEvents: func(options metav1.ListOptions) bool {
 		return options.SendInitialEvents != nil && *options.SendInitialEvents
 	}}
@@ -28,7 +28,7 @@ func newInformer(api target.API, scope model.Scope) *informer {
 			WatchFuncWithContext: source.Watch,
 		},
 		ObjectType: &corev1.Pod{},
-		Handler:    cache.ResourceEventHandlerFuncs{},
+		Handler:    translate.Handler(handle),
 	})
 	return &informer{store: store, controller: controller}
 }

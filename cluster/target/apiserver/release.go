@@ -21,8 +21,8 @@ var release = registry.Release{
 		internalversion.SetListOptionsDefaults(options, watchList)
 		return validation.ValidateListOptions(options, watchList)
 	},
-	Delete: func(ctx context.Context, store storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions) error {
-		return store.Delete(ctx, key, out, preconditions, storage.ValidateAllObjectFunc, nil, storage.DeleteOptions{})
+	Delete: func(ctx context.Context, store storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc) error {
+		return store.Delete(ctx, key, out, preconditions, validate, nil, storage.DeleteOptions{})
 	},
 	AskForInitialEvents: func(options *internalversion.ListOptions) {
 		send := true

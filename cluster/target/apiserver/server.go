@@ -128,7 +128,7 @@ func (s *server) start() (*stack, error) {
 		return nil, err
 	}
 	return &stack{
-		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: s.stopped, TTL: injection.TTL.Load, Padding: config.ObjectBytes, InPlace: config.Tuning.InPlace},
+		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: s.stopped, TTL: injection.TTL.Load, Padding: config.ObjectBytes, InPlace: config.Tuning.InPlace, InValidation: config.Tuning.InValidation},
 		cache:    cache,
 		upstream: upstream,
 		below:    below,

@@ -81,8 +81,8 @@ func (t apiserverTarget) Start(config target.ServerConfig) (target.Server, error
 }
 
 // NewInformer implements target.Target.
-func (apiserverTarget) NewInformer(api target.API, scope model.Scope) target.Informer {
-	return newInformer(api, scope)
+func (apiserverTarget) NewInformer(api target.API, scope model.Scope, handle target.Handle) target.Informer {
+	return newInformer(api, scope, handle)
 }
 
 // Decode implements target.Target.

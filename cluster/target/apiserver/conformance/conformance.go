@@ -17,6 +17,7 @@ func Run(t *testing.T, newTarget func() target.Target) {
 		{"StopReleasesEverything", testStopReleasesEverything},
 		{"BreakWatchInitialisesTheCacheAgain", testBreakWatchInitialisesTheCacheAgain},
 		{"ReplacedStorageServesWhatIsNewAndEndsWhatIsOld", testReplacedStorageServesWhatIsNewAndEndsWhatIsOld},
+		{"DeletionsWithFinalizersAndValidation", testDeletionsWithFinalizersAndValidation},
 		{"StartFailsWithoutEndpoints", testStartFailsWithoutEndpoints},
 		{"WatchFollowsTheSelector", testWatchFollowsTheSelector},
 		{"WatchSendsTheInitialStateAndItsEnd", testWatchSendsTheInitialStateAndItsEnd},

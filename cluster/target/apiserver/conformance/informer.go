@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -46,12 +48,37 @@ func (a *asked) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	return a.API.Watch(ctx, stream)
 }
 
+// notifications are what an informer's handler was told of last.
+type notifications struct {
+	mu      sync.Mutex
+	objects map[string]model.Object // by key
+}
+
+func (n *notifications) handle(object model.Object, deleted bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	key := object.Namespace + "/" + object.Name
+	if n.objects[key] = object; deleted {
+		delete(n.objects, key)
+	}
+}
+
+func (n *notifications) all() []model.Object {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.objects))
+}
+
+// ignore handles notifications that no test looks at.
+func ignore(model.Object, bool) {}
+
 func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) {
 	for _, refuse := range []bool{false, true} {
 		f := newFixture(t, newTarget)
 		a := f.create(object("n", "a", "1"))
 		api := &asked{API: f.server, refuse: refuse}
-		informer := f.target.NewInformer(api, model.Scope{Namespace: "n"})
+		told := &notifications{objects: map[string]model.Object{}}
+		informer := f.target.NewInformer(api, model.Scope{Namespace: "n"}, told.handle)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -62,6 +89,7 @@ func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) 
 			t.Helper()
 			require.EventuallyWithT(t, func(t *assert.CollectT) {
 				assert.ElementsMatch(t, want, informer.Objects())
+				assert.ElementsMatch(t, want, told.all())
 			}, patience, time.Millisecond)
 		}
 		holds(a)
@@ -91,7 +119,7 @@ func testInformerRelistsAfterExpiry(t *testing.T, newTarget func() target.Target
 	f := newFixture(t, newTarget)
 	want := f.create(object("n", "a", "1"))
 	api := &expiring{asked: asked{API: f.server}}
-	informer := f.target.NewInformer(api, model.Scope{})
+	informer := f.target.NewInformer(api, model.Scope{}, ignore)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

@@ -116,6 +116,31 @@ func testListsSelectAndPage(t *testing.T, newTarget func() target.Target) {
 	require.Empty(t, token)
 }
 
+// testDeletionsWithFinalizersAndValidation is that a deletion checks its preconditions
+// wherever they are checked, and whether or not the object has a finalizer.
+func testDeletionsWithFinalizersAndValidation(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
+	for _, inValidation := range []bool{false, true} {
+		f.server = f.start(target.Tuning{InValidation: inValidation})
+		for _, finalizing := range []bool{false, true} {
+			created := f.create(object("n", "a", "1"))
+			next := object("n", "a", "2")
+			if finalizing {
+				next.Labels = map[string]string{model.FinalizingLabel: "true"}
+			}
+			updated := f.update(next)
+			scope := model.Scope{Namespace: "n", Name: "a"}
+			other := &model.Object{Namespace: "n", Name: "a", UID: created.UID + "-"}
+			f.do(model.Conflict, model.Operation{Kind: model.Delete, Scope: scope, Precondition: created.RV})
+			f.do(model.Conflict, model.Operation{Kind: model.Delete, Scope: scope, Object: other})
+			there := f.do(model.OK, model.Operation{Kind: model.Get, Scope: scope, RV: model.RVUnset})
+			require.Equal(t, updated, there.Objects[0])
+			f.do(model.OK, model.Operation{Kind: model.Delete, Scope: scope, Precondition: updated.RV, Object: &created})
+			f.do(model.NotFound, model.Operation{Kind: model.Get, Scope: scope, RV: model.RVUnset})
+		}
+	}
+}
+
 func testRequestsThatAreRefused(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	f.create(object("n", "a", "1"))

@@ -49,9 +49,13 @@ func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
 	return f
 }
 
-// start starts another API server and waits for its cache.
-func (f *fixture) start() target.Server {
-	server, err := f.target.Start(target.ServerConfig{Name: "apiserver-0", Endpoints: []string{etcd.ClientURL("etcd-0")}})
+// start starts another API server, with settings if any are given, and waits for its cache.
+func (f *fixture) start(tuning ...target.Tuning) target.Server {
+	config := target.ServerConfig{Name: "apiserver-0", Endpoints: []string{etcd.ClientURL("etcd-0")}}
+	if len(tuning) > 0 {
+		config.Tuning = tuning[0]
+	}
+	server, err := f.target.Start(config)
 	require.NoError(f.t, err)
 	f.t.Cleanup(server.Stop)
 	f.waitInitialised(server)
@@ -117,7 +121,7 @@ func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
 		watches = append(watches, server.Watch(t.Context(), &model.Stream{RV: 0, Bookmarks: true}))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	informer := f.target.NewInformer(server, model.Scope{})
+	informer := f.target.NewInformer(server, model.Scope{}, ignore)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -38,6 +38,9 @@ type Handler struct {
 	// InPlace has update functions change the pod that the storage gives them, instead of
 	// a new one.
 	InPlace bool
+	// InValidation has the preconditions of deletions checked by the validation of the
+	// stored pod, as admission does, instead of by the storage.
+	InValidation bool
 }
 
 func (h *Handler) ttl() uint64 {
@@ -52,9 +55,9 @@ func (h *Handler) ttl() uint64 {
 type Release struct {
 	// Validate fills in and checks the options of a list or watch.
 	Validate func(*internalversion.ListOptions) field.ErrorList
-	// Delete calls the storage's Delete, without validation and without a cached
-	// object.
-	Delete func(ctx context.Context, storage storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions) error
+	// Delete calls the storage's Delete without a cached object.
+	Delete func(ctx context.Context, storage storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions,
+		validate storage.ValidateObjectFunc) error
 	// AskForInitialEvents sets sendInitialEvents on a request. A nil function stands
 	// for a release without the parameter, which ignores it, as every HTTP server does,
 	// and rejects the resourceVersionMatch that goes with it.

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -142,10 +143,16 @@ func (h *Handler) touch(ctx context.Context, key string, out *corev1.Pod) error 
 	}, nil)
 }
 
+// errEmptiedFinalizers aborts an update that removes the last finalizer of a pod, as it
+// does in the registry, which deletes the pod then.
+var errEmptiedFinalizers = errors.New("emptied finalizers")
+
 // delete removes a pod immediately, as with a grace period of 0. Like the registry it
-// reads the stored pod first.
+// reads the stored pod first. If that has a finalizer, it is removed by an update that finds
+// that the pod is to be deleted instead.
 func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
-	if err := h.Storage.Get(ctx, key, storage.GetOptions{}, &corev1.Pod{}); err != nil {
+	stored := &corev1.Pod{}
+	if err := h.Storage.Get(ctx, key, storage.GetOptions{}, stored); err != nil {
 		return err
 	}
 	preconditions := &storage.Preconditions{}
@@ -157,7 +164,35 @@ func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, o
 		uid := types.UID(op.Object.UID)
 		preconditions.UID = &uid
 	}
-	return h.Release.Delete(ctx, h.Storage, key, out, preconditions)
+	if len(stored.Finalizers) > 0 {
+		err := h.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, false, preconditions, func(runtime.Object, storage.ResponseMeta) (runtime.Object, *uint64, error) {
+			return nil, nil, errEmptiedFinalizers
+		}, nil)
+		if err != errEmptiedFinalizers {
+			return err
+		}
+	}
+	validate := storage.ValidateAllObjectFunc
+	if h.InValidation {
+		validate, preconditions = inValidation(preconditions), &storage.Preconditions{}
+	}
+	return h.Release.Delete(ctx, h.Storage, key, out, preconditions, validate)
+}
+
+// inValidation returns the validation of a deletion that refuses an object which does not
+// meet the preconditions. The storage may call it with an object of the cache, which is
+// stale, and must then call it again.
+func inValidation(preconditions *storage.Preconditions) storage.ValidateObjectFunc {
+	return func(_ context.Context, object runtime.Object) error {
+		pod := object.(*corev1.Pod)
+		if rv := preconditions.ResourceVersion; rv != nil && *rv != pod.ResourceVersion {
+			return apierrors.NewConflict(translate.PodResource, pod.Name, fmt.Errorf("the object is at %s, not at %s", pod.ResourceVersion, *rv))
+		}
+		if uid := preconditions.UID; uid != nil && *uid != pod.UID {
+			return apierrors.NewConflict(translate.PodResource, pod.Name, fmt.Errorf("the object has the UID %s, not %s", pod.UID, *uid))
+		}
+		return nil
+	}
 }
 
 // list performs one page of a list.

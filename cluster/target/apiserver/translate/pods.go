@@ -63,7 +63,7 @@ func NewPodList() runtime.Object { return &corev1.PodList{} }
 // PodOf returns the pod that represents an object. The value is in the status message,
 // which the API server does not interpret.
 func PodOf(object *model.Object) *corev1.Pod {
-	return &corev1.Pod{
+	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: object.Namespace,
 			Name:      object.Name,
@@ -73,7 +73,17 @@ func PodOf(object *model.Object) *corev1.Pod {
 		Spec:   corev1.PodSpec{NodeName: object.Node},
 		Status: corev1.PodStatus{Message: object.Value},
 	}
+	if object.Labels[model.FinalizingLabel] != "" {
+		pod.Finalizers, pod.DeletionTimestamp = []string{finalizer}, &deletedAt
+	}
+	return pod
 }
+
+// finalizer is that of pods which are being deleted, and deletedAt their
+// deletionTimestamp. Nobody looks at its value.
+const finalizer = "watchsim/finalizer"
+
+var deletedAt = metav1.Unix(1, 0)
 
 // paddingKey is the annotation that makes pods larger.
 const paddingKey = "watchsim/padding"
