@@ -73,4 +73,18 @@ var findings = []Mutant{
 		Hunt:        in("any"),
 		Equivalent:  "it fixes finding 6",
 	},
+	{
+		Name:        "fix-finding-7",
+		Summary:     "etcd notes that a watch wants previous values before the watch can get events, instead of afterwards.",
+		Module:      etcdServer,
+		File:        watchServerFile,
+		Anchor:      "			id, err := sws.watchStream.Watch(ctx, ",
+		Replacement: "			sws.mu.Lock() // or sendLoop does not see what is noted below\n			id, err := sws.watchStream.Watch(ctx, ",
+		More: []Edit{
+			{Anchor: "			if err == nil {\n				sws.mu.Lock()\n				if creq.ProgressNotify {\n", Replacement: "			if err == nil {\n				if creq.ProgressNotify {\n"},
+			{Anchor: "					sws.fragment[id] = true\n				}\n				sws.mu.Unlock()\n			} else {\n				id = clientv3.InvalidWatchID\n			}\n", Replacement: "					sws.fragment[id] = true\n				}\n			} else {\n				id = clientv3.InvalidWatchID\n			}\n			sws.mu.Unlock()\n"},
+		},
+		Hunt:       in("any"),
+		Equivalent: "it fixes finding 7",
+	},
 }

@@ -2,8 +2,8 @@
 // are applied to copies, through the toolchain overlay, when a binary is built;
 // the sources themselves stay as they were released.
 //
-//   - mutants_kubernetes.go, mutants_watch.go, mutants_storage.go, mutants_cacher.go,
-//     mutants_etcd.go, mutants_clientgo.go: the bugs, by the code that has them
+//   - mutants_kubernetes.go, mutants_watch.go, mutants_storage.go, mutants_upstream.go,
+//     mutants_cacher.go, mutants_etcd.go, mutants_clientgo.go: the bugs, by the code that has them
 //   - mutants_guarantees.go: edits that show a guarantee broken and are no bug of
 //     anybody's
 //   - controls.go: edits that change nothing a guarantee speaks of
@@ -62,7 +62,7 @@ type Mutant struct {
 }
 
 // mutants are all there are, in a fixed order.
-var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, watchMutants, storageMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
+var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, watchMutants, storageMutants, upstreamMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
 
 // All lists the mutants in a fixed order.
 func All() []Mutant { return slices.Clone(mutants) }

@@ -3,9 +3,6 @@ package mutant
 // storageMutants are bugs of the etcd3 store and of what the cache passes on to it, most of
 // them from the track record of upstream's own storage correctness suite. Those of the store
 // name no target: both caches stand on it.
-//
-// Two more of that record are in the release itself: a NotFound of 0.37 carries no
-// resourceVersion (#138724, #142591).
 var storageMutants = []Mutant{
 	{
 		Name:    "B08",
