@@ -39,7 +39,7 @@ func judgeAnswered(f *facts, out *findings) {
 func (w *walk) judgeErrorEvents(out *findings) {
 	for i := range w.stream.Events {
 		event := &w.stream.Events[i]
-		if event.Answer == "" || event.Answer == model.InternalError || !w.facts.calm.during(event.Time-w.facts.config.AnswerBound.Nanoseconds(), event.Time) {
+		if event.Answer == "" || event.Answer == model.InternalError || !w.facts.calm.during(w.stream.Client, w.stream.Server, event.Time-w.facts.config.AnswerBound.Nanoseconds(), event.Time) {
 			continue
 		}
 		witness := onStream(w.stream)
@@ -80,7 +80,7 @@ func (f *facts) judgeAnswer(witness Witness, r request, out *findings) {
 		answered = f.history.End
 	}
 	// What was answered late disturbs nothing that it had to be answered before.
-	if !f.calm.during(r.call, min(answered, r.call+bound)) {
+	if !f.calm.during(witness.Client, witness.Server(), r.call, min(answered, r.call+bound)) {
 		return
 	}
 	out.judged.Answered++
@@ -117,7 +117,7 @@ func (w *walk) judgeFirstEvent(out *findings) {
 	case s.Closed != model.Pending:
 		return // why it ended is for Closed
 	}
-	if !f.calm.during(s.Call, min(came, due)) {
+	if !f.calm.during(s.Client, s.Server, s.Call, min(came, due)) {
 		return
 	}
 	out.judged.Answered++

@@ -15,31 +15,83 @@ const stallBound = 5 * time.Second
 // startBound is how long caches may take to be filled when a run begins.
 const startBound = 3 * time.Second
 
-// calm says when nothing was wrong: the spans of time in which something was, in order,
-// none of which overlap.
+// calm says when something was wrong for the requests of a client to a server: the spans of
+// time, in order, none of which overlap.
 //
 // A fault disturbs from its beginning until the delivery bound after its end, which is
 // how long connections may stay silent and clients back off. So does a change of etcd's
 // leader, which need not have a fault: elections may be too short for the network. A run
 // begins with caches that are being filled. Stalls of goroutines
 // disturb a run that is not steady until it heals, and a little longer.
-type calm []span
+type calm map[link][]span
+
+// link is a client and the server that it asks.
+type link struct{ client, server string }
 
 type span struct{ from, to int64 }
 
-func newCalm(h *model.History, config Config) calm {
-	all := calm{{0, startBound.Nanoseconds()}}
-	if !h.Steady {
-		all = append(all, span{0, h.Healed + stallBound.Nanoseconds()})
+// parties are the names of the clients and of the servers in a history.
+type parties struct{ clients, servers map[string]bool }
+
+// newCalm works out the spans of each client and server that had to do with each other.
+func newCalm(h *model.History, config Config) (calm, parties) {
+	all, who := calm{}, parties{map[string]bool{}, map[string]bool{}}
+	for i := range h.Operations {
+		all[link{h.Operations[i].Client, h.Operations[i].Server}] = nil
 	}
-	for i := range h.Faults {
-		all = append(all, span{h.Faults[i].Begin, h.Faults[i].End + config.DeliveryBound.Nanoseconds()})
+	for i := range h.Streams {
+		all[link{h.Streams[i].Client, h.Streams[i].Server}] = nil
 	}
-	for i := range h.Leaders {
-		if at := h.Leaders[i].Time; at > 0 {
-			all = append(all, span{at - config.AnswerBound.Nanoseconds(), at + config.DeliveryBound.Nanoseconds()})
+	for l := range all {
+		who.clients[l.client], who.servers[l.server] = true, true
+	}
+	for l := range all {
+		spans := []span{{0, startBound.Nanoseconds()}}
+		if !h.Steady {
+			spans = append(spans, span{0, h.Healed + stallBound.Nanoseconds()})
+		}
+		for i := range h.Faults {
+			if fault := &h.Faults[i]; who.reaches(fault, l) {
+				spans = append(spans, span{fault.Begin, fault.End + config.DeliveryBound.Nanoseconds()})
+			}
+		}
+		for i := range h.Leaders {
+			if at := h.Leaders[i].Time; at > 0 {
+				spans = append(spans, span{at - config.AnswerBound.Nanoseconds(), at + config.DeliveryBound.Nanoseconds()})
+			}
+		}
+		all[l] = merged(spans)
+	}
+	return all, who
+}
+
+// reaches reports whether a fault may have to do with what goes over a link. One that names
+// clients or servers, or what lies between them, reaches the requests of these alone; what
+// it names besides is etcd, and one that acts on etcd itself reaches everything. A server
+// that lacks one member turns to another, or waits.
+//
+// A consumer that does not keep up is in the way of all others of its servers.
+func (p parties) reaches(fault *model.Fault, l link) bool {
+	clients, servers, client, server := 0, 0, false, false
+	for _, name := range fault.Processes {
+		if p.clients[name] {
+			clients, client = clients+1, client || name == l.client
+		}
+		if p.servers[name] {
+			servers, server = servers+1, server || name == l.server
 		}
 	}
+	if members := len(fault.Processes) - clients - servers; clients+servers == 0 || members > 1 || slices.Contains(lagging, fault.Name) {
+		return true
+	}
+	return (clients == 0 || client) && (servers == 0 || server)
+}
+
+// lagging are the names of the faults that make a consumer fall behind.
+var lagging = []string{"slow-consumer", "stalled-consumer", "slow-link"}
+
+// merged sorts spans and joins those that overlap.
+func merged(all []span) []span {
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	merged := all[:0]
 	for _, s := range all {
@@ -52,8 +104,10 @@ func newCalm(h *model.History, config Config) calm {
 	return merged
 }
 
-// during reports whether nothing was wrong at any time between two.
-func (c calm) during(from, to int64) bool {
-	i, _ := slices.BinarySearchFunc(c, from, func(s span, time int64) int { return cmp.Compare(s.to, time) })
-	return i == len(c) || c[i].from > to
+// during reports whether nothing was wrong for a client and its server at any time between
+// two.
+func (c calm) during(client, server string, from, to int64) bool {
+	spans := c[link{client, server}]
+	i, _ := slices.BinarySearchFunc(spans, from, func(s span, time int64) int { return cmp.Compare(s.to, time) })
+	return i == len(spans) || spans[i].from > to
 }

@@ -134,8 +134,8 @@ func (w *walk) judgeCut(hands hands, out *findings) {
 // hands are what may have had a hand in the end of a stream: faults and
 // compactions, and who is who among the processes that they name.
 type hands struct {
-	history          *model.History
-	clients, servers map[string]bool
+	history *model.History
+	parties
 	// first is when the first thing happened that may have reached every server,
 	// and firstAt that for one server alone; absent if nothing did.
 	first    *int64
@@ -145,14 +145,7 @@ type hands struct {
 }
 
 func (f *facts) hands() hands {
-	h := hands{history: f.history, clients: map[string]bool{}, servers: map[string]bool{},
-		firstAt: map[string]int64{}, cuts: map[string][]*model.Fault{}}
-	for i := range f.history.Operations {
-		h.clients[f.history.Operations[i].Client], h.servers[f.history.Operations[i].Server] = true, true
-	}
-	for i := range f.history.Streams {
-		h.clients[f.history.Streams[i].Client], h.servers[f.history.Streams[i].Server] = true, true
-	}
+	h := hands{history: f.history, parties: f.parties, firstAt: map[string]int64{}, cuts: map[string][]*model.Fault{}}
 	for i := range f.history.Faults {
 		h.add(&f.history.Faults[i])
 	}

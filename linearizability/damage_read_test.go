@@ -8,53 +8,16 @@ import (
 )
 
 var readDamages = []damage{
-	{"leave an item out of a list", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.List && len(op.Objects) > 0 }))
-		if !ok {
-			return nil
-		}
-		i := c.below(len(op.Objects))
-		op.Objects = slices.Delete(slices.Clone(op.Objects), i, i+1)
-		return guarantees{linearizability.ExactState, linearizability.Paged}
-	}},
-	{"change a list's item", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.List && len(op.Objects) > 0 }))
-		if !ok {
-			return nil
-		}
-		op.Objects = slices.Clone(op.Objects)
-		op.Objects[c.below(len(op.Objects))].Value = "another"
-		return guarantees{linearizability.ExactState}
-	}},
-	onOperation("miscount the rest of a list", func(op *model.Operation) bool { return op.Kind == model.List && op.Remaining > 0 },
-		func(op *model.Operation) { op.Remaining++ }, linearizability.Paged),
 	onOperation("list exactly another RV", func(op *model.Operation) bool {
 		return op.Kind == model.List && op.Err == model.OK && op.Match == model.MatchExact
 	}, func(op *model.Operation) { op.RV++ }, linearizability.Exact),
 	onOperation("list less than asked", func(op *model.Operation) bool {
 		return op.Kind == model.List && op.Err == model.OK && op.Match == model.MatchNotOlderThan
 	}, func(op *model.Operation) { op.RV = op.ResultRV + 1 }, linearizability.NotOlderThan),
-	{"list an item twice", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.List && len(op.Objects) > 0 }))
-		if !ok {
-			return nil
-		}
-		op.Objects = append(slices.Clone(op.Objects), op.Objects[c.below(len(op.Objects))])
-		return guarantees{linearizability.ExactState, linearizability.Paged}
-	}},
 	onOperation("list an item that does not belong", func(op *model.Operation) bool { return op.Kind == model.List && op.Err == model.OK },
 		func(op *model.Operation) {
 			op.Objects = append(slices.Clone(op.Objects), model.Object{Namespace: "elsewhere", Name: "x", Value: "v", RV: 1})
 		}, linearizability.ExactState, linearizability.Paged),
-	{"list an old state of an item", func(c chooser, h *model.History) guarantees {
-		op, ok := pick(c, operations(h, func(op *model.Operation) bool { return op.Kind == model.List && len(op.Objects) > 0 }))
-		if !ok {
-			return nil
-		}
-		op.Objects = slices.Clone(op.Objects)
-		op.Objects[c.below(len(op.Objects))].RV--
-		return guarantees{linearizability.ExactState}
-	}},
 	{"list less than had been written before", func(c chooser, h *model.History) guarantees {
 		written := operations(h, func(op *model.Operation) bool { return op.Object != nil && op.Err == model.OK && op.ResultRV > 1 })
 		var places [][2]*model.Operation
@@ -94,8 +57,6 @@ var readDamages = []damage{
 		op.ResultRV--
 		return guarantees{linearizability.Paged}
 	}},
-	onOperation("cut a list short", func(op *model.Operation) bool { return op.Kind == model.List && op.HasMore },
-		func(op *model.Operation) { op.HasMore, op.Remaining = false, -1 }, linearizability.ExactState, linearizability.Paged),
 	{"get what had been replaced", func(c chooser, h *model.History) guarantees {
 		store := model.NewStore(&h.Truth)
 		until := func(op *model.Operation) int64 {

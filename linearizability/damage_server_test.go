@@ -94,21 +94,9 @@ func unrefreshed(h *model.History) []*model.Stream {
 var serverDamages = []damage{
 	unshared("watch etcd for each client", func(census *model.Census) { census.EtcdWatches = max(2, census.Streams) }),
 	unshared("watch etcd once too often", func(census *model.Census) { census.EtcdWatches = 2 }),
-	miscounted("serve a client that has left", linearizability.Released,
-		func(census *model.Census) bool { return census.Phase == model.Left },
-		func(census *model.Census) { census.Streams++ }),
-	miscounted("leak a watcher", linearizability.Released,
-		func(census *model.Census) bool { return census.Phase != model.Serving },
-		func(census *model.Census) { census.Watchers = 1 }),
 	miscounted("leave a second watch on etcd", linearizability.Released,
 		func(census *model.Census) bool { return census.Phase == model.Left },
 		func(census *model.Census) { census.EtcdWatches = 2 }),
-	miscounted("leave a watch on etcd after a stop", linearizability.Released,
-		func(census *model.Census) bool { return census.Phase == model.Stopped },
-		func(census *model.Census) { census.EtcdWatches = 1 }),
-	miscounted("leak a goroutine", linearizability.Released,
-		func(census *model.Census) bool { return census.Phase == model.Stopped },
-		func(census *model.Census) { census.Goroutines = 1 }),
 	{"send no bookmarks for two minutes", func(_ chooser, h *model.History) guarantees {
 		if len(unrefreshed(h)) == 0 {
 			return nil

@@ -70,6 +70,10 @@ func reports(t require.TestingT, h *model.History, want guarantees) {
 	verdict := linearizability.Check(h, lenient())
 	require.Equal(t, linearizability.Failed, verdict.Outcome)
 	see(t, verdict)
+	requireOneOf(t, verdict, want)
+}
+
+func requireOneOf(t require.TestingT, verdict linearizability.Verdict, want guarantees) {
 	for _, violation := range verdict.Violations {
 		if slices.Contains(want, violation.Guarantee) {
 			return

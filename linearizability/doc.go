@@ -25,7 +25,8 @@
 //     monotonic.go, liveness.go, refreshed.go, unblocked.go, census.go, isolated.go,
 //     revision.go: the passes over the facts that find violations
 //   - failures.go: what servers answer that is an error; answered.go,
-//     prompt.go: what is late while nothing is wrong, which calm.go tells;
+//     prompt.go: what is late while nothing is wrong, which calm.go tells for each
+//     client and server;
 //     statuses.go: what is refused for a reason that only writes have
 //   - replaced.go: when a server had two caches at a time
 //   - search.go: streams again, by porcupine along the state machine of the model

@@ -26,11 +26,12 @@ type facts struct {
 	windows windows
 	// claims say which change each write made, bounds what etcd's revision can have
 	// been at a time.
-	// calm says when nothing was wrong.
-	claims claims
-	calm   calm
-	bounds bounds
-	pages  pages
+	// calm says when nothing was wrong, and parties who is who among processes.
+	claims  claims
+	calm    calm
+	parties parties
+	bounds  bounds
+	pages   pages
 	// walks are the streams, each compared with what it was owed; witnesses what the
 	// streams of a server show together, by server.
 	walks     []*walk
@@ -55,7 +56,7 @@ func newFacts(history *model.History, config Config) *facts {
 	f.store = model.NewStore(&history.Truth)
 	f.windows = newWindows(history)
 	f.claims = claimWrites(history, f.store, config.ViolationsPerSource)
-	f.calm = newCalm(history, config)
+	f.calm, f.parties = newCalm(history, config)
 	f.bounds = newBounds(f.claims.writes, history)
 	f.claims.complete(f.bounds)
 	f.pages = newPages(history)

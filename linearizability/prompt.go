@@ -53,7 +53,7 @@ func (w *walk) judgeDelay(owed *model.Transition, op *model.Operation, event *mo
 	if event != nil {
 		closed = event.Time
 	}
-	if event == nil && closed <= due || !f.calm.during(op.Call, min(closed, due)) {
+	if event == nil && closed <= due || !f.calm.during(s.Client, s.Server, op.Call, min(closed, due)) {
 		return
 	}
 	out.judged.Prompt++
