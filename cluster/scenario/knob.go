@@ -150,6 +150,9 @@ func (k Knob) oneIn() int {
 	return 2
 }
 
+// minActive is how long a run is at least before its quiet phase.
+const minActive = 20 * time.Second
+
 // maxInitialBytes bounds the objects that exist from the beginning, together.
 const maxInitialBytes = 6 << 20
 
@@ -157,6 +160,9 @@ const maxInitialBytes = 6 << 20
 // the user set stays, so that Validate can name it.
 func (s Spec) reconciled() Spec {
 	drawn := func(name string) bool { return !slices.Contains(s.Given, name) }
+	if drawn("duration") {
+		s.Duration = max(s.Duration, s.Quiet+minActive)
+	}
 	if drawn("writing") {
 		s.Writing = min(s.Writing, s.workload().Active())
 	}

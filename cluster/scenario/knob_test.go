@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -46,8 +48,8 @@ func TestKnobsAreDrawn(t *testing.T) {
 	for _, knob := range knobs {
 		share := usual[knob.Name] / drawn[knob.Name]
 		switch knob.Name {
-		case "flood", "initial", "writing": // which others restrict
-			require.Greater(t, share, 0.45, knob.Name)
+		case "duration", "flood", "initial", "writing": // which others restrict
+			require.Greater(t, share, 0.4, knob.Name)
 			require.Less(t, share, 0.8, knob.Name)
 		default:
 			want := 1 - 1/float64(knob.oneIn())
@@ -58,6 +60,30 @@ func TestKnobsAreDrawn(t *testing.T) {
 		}
 		for _, value := range knob.Others {
 			require.True(t, seen[knob.Name][value], "%s is never %s", knob.Name, value)
+		}
+	}
+}
+
+// No scenario fixes a number that is larger than all that the seed draws for any.
+func TestAnyReachesAsFarAsEveryScenario(t *testing.T) {
+	size := func(text string) (float64, bool) {
+		if length, err := time.ParseDuration(text); err == nil {
+			return length.Seconds(), true
+		}
+		number, err := strconv.ParseFloat(text, 64)
+		return number, err == nil
+	}
+	for _, entry := range drawn {
+		spec, err := Named(entry.Name)
+		require.NoError(t, err)
+		for _, knob := range knobs {
+			fixed, isNumber := size(knob.get(&spec))
+			largest, _ := size(knob.Usual)
+			for _, value := range knob.Others {
+				other, _ := size(value)
+				largest = max(largest, other)
+			}
+			require.True(t, !isNumber || fixed <= largest, "%s has %s=%v, and any draws %v at most", entry.Name, knob.Name, fixed, largest)
 		}
 	}
 }

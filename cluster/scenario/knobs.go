@@ -64,8 +64,8 @@ var knobs = []Knob{
 	flag("cold", "boot the cluster under the run's own schedule, with settings of its own", func(s *Spec) *bool { return &s.Cold }),
 
 	duration("duration", "simulated length of the run", func(s *Spec) *time.Duration { return &s.Duration },
-		time.Minute, 30*time.Second, 40*time.Second, 2*time.Minute),
-	duration("quiet", "length of the quiet phase at its end; 0s is 15s", func(s *Spec) *time.Duration { return &s.Quiet }, 0, 12*time.Second, 25*time.Second),
+		time.Minute, 30*time.Second, 30*time.Second, 40*time.Second, 190*time.Second),
+	duration("quiet", "length of the quiet phase at its end; 0s is 15s", func(s *Spec) *time.Duration { return &s.Quiet }, 0, 12*time.Second, 25*time.Second, 110*time.Second),
 	duration("writing", "how long clients write; 0s is until faults have healed", func(s *Spec) *time.Duration { return &s.Writing },
 		0, 8*time.Second, 20*time.Second),
 	number("operations", "number of requests of writers and readers", func(s *Spec) *int { return &s.Operations },
