@@ -132,7 +132,7 @@ func TestSetNamesWhatIsWrong(t *testing.T) {
 		{"memory", "3", `expected one of the knobs that ` + "`simrun knobs`" + ` lists, found "memory"`},
 		{"servers", "many", `servers: expected a value such as 1, 2, 3, found "many"`},
 		{"servers", "-1", `found "-1"`},
-		{"duration", "60", `such as 1m0s, 30s, 40s, 2m0s, found "60"`},
+		{"duration", "60", `such as 1m0s, 30s, 40s, 3m10s, found "60"`},
 		{"mix", "wild", `such as usual, churn, updates, controllers, found "wild"`},
 		{"kinds", "gremlins", `found "gremlins"`},
 	} {

@@ -59,7 +59,7 @@ func TestEachVerdictHasItsExitCode(t *testing.T) {
 }
 
 func TestRangeCountsItsVerdicts(t *testing.T) {
-	code, stdout, stderr := simrun(t, "--seeds", "1-4", "--target", "forgetful", "--json")
+	code, stdout, stderr := simrun(t, "--seeds", "1-4", "--scenario", "calm", "--target", "forgetful", "--json")
 	require.Equal(t, exitFailed, code, stderr)
 	require.Equal(t, 4, strings.Count(stdout, `"verdict":"failed"`), stdout)
 	require.Contains(t, stderr, "4 of 4 seeds: 0 passed, 4 failed, 0 inconclusive")
