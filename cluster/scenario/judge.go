@@ -142,6 +142,8 @@ func (r *Run) Judge() Verdict {
 		config.Window = min(config.Window, r.Spec.WindowEvents)
 		v.Window = config.Window
 	}
+	// A cache hears of progress as late as etcd tells it.
+	config.RefreshBound += max(0, r.Spec.Setup.ProgressNotify-progressNotify)
 	found := linearizability.Check(r.History, config)
 	v.CheckSeconds = time.Since(start).Seconds()
 
