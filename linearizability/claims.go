@@ -38,9 +38,9 @@ type call struct {
 	effect     effect
 	// version is the version that a makesVersion call makes.
 	version int
-	// least and most are how many versions there can have been when an observes call
+	// minMade and maxMade bound how many versions had been made when an observes call
 	// took effect, by what is known of etcd's revision.
-	least, most int
+	minMade, maxMade int
 }
 
 // effect is what a call does to its register.
@@ -103,7 +103,7 @@ func (all *claims) complete(b bounds) {
 		}
 		for _, c := range r.calls {
 			if c.effect == observes {
-				c.least, c.most = r.until(b.reachedBefore(c.op)), r.until(b.atMost(c.op.Return))
+				c.minMade, c.maxMade = r.until(b.reachedBefore(c.op)), r.until(b.atMost(c.op.Return))
 			}
 		}
 	}

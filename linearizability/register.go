@@ -95,7 +95,7 @@ func (c *call) step(made int) (bool, int) {
 	}
 	switch c.effect {
 	case observes:
-		return c.least <= made && made <= c.most && c.agrees(current), made
+		return c.minMade <= made && made <= c.maxMade && c.agrees(current), made
 	case makesVersion:
 		return c.version == made && c.allowed(current), made + 1
 	default:
@@ -233,7 +233,7 @@ func (r *register) reportImpossible(culprit *call, out *findings) {
 	witness := about(op)
 	last := -1
 	for _, call := range r.calls {
-		if call.op != nil && call.effect == makesVersion && (call.end < culprit.begin || call.version < culprit.least) && call.version > last && call != culprit {
+		if call.op != nil && call.effect == makesVersion && (call.end < culprit.begin || call.version < culprit.minMade) && call.version > last && call != culprit {
 			last = call.version
 			witness.Operations = []*model.Operation{op, call.op}
 		}
@@ -248,8 +248,8 @@ func (r *register) reportImpossible(culprit *call, out *findings) {
 	if culprit.effect == observes && op.IsWrite() {
 		guarantee = Preconditions
 	}
-	if last < culprit.least-1 && culprit.effect == observes {
-		out.violate(guarantee, behindEtcd, about(op).want(r.versions[culprit.least-1].RV))
+	if last < culprit.minMade-1 && culprit.effect == observes {
+		out.violate(guarantee, behindEtcd, about(op).want(r.versions[culprit.minMade-1].RV))
 		return
 	}
 	out.violate(guarantee, impossibleResult, witness)

@@ -49,6 +49,9 @@ type Verdict struct {
 	// Window is how many changes the caches of the run held at least, if that is fewer
 	// than usual.
 	Window int `json:"window,omitempty"`
+	// RefreshBound is how long a stream may have known less than etcd, if etcd told the
+	// caches of its progress more rarely than usual; 0 for the usual bound.
+	RefreshBound time.Duration `json:"refreshBound,omitempty"`
 	// Margins are how close the run came to the bounds on latency.
 	Margins []linearizability.Margin `json:"margins,omitempty"`
 	// Leaked is how many goroutines API servers left behind after orderly stops.
@@ -142,8 +145,10 @@ func (r *Run) Judge() Verdict {
 		config.Window = min(config.Window, r.Spec.WindowEvents)
 		v.Window = config.Window
 	}
-	// A cache hears of progress as late as etcd tells it.
-	config.RefreshBound += max(0, r.Spec.Setup.ProgressNotify-progressNotify)
+	if late := r.Spec.Setup.ProgressNotify - progressNotify; late > 0 {
+		config.RefreshBound += late
+		v.RefreshBound = config.RefreshBound
+	}
 	found := linearizability.Check(r.History, config)
 	v.CheckSeconds = time.Since(start).Seconds()
 

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -62,18 +61,15 @@ const (
 	SelectAll    = "all"
 )
 
-// selectionChoices are what selector would have drawn for each of the selections.
-var (
-	selections       = []string{SelectNone, SelectLabels, SelectFields, SelectAll}
-	selectionChoices = []int{0, 5, 4, 7}
-)
+// selections holds what selector would have drawn for each of them.
+var selections = map[string]int{SelectNone: 0, SelectLabels: 5, SelectFields: 4, SelectAll: 7}
 
 // selector draws no selector, a label, a node, or both.
 func (c catalog) selector(random *rand.Rand) model.Selector {
 	var selector model.Selector
 	choice := random.IntN(8)
-	if i := slices.Index(selections, c.config.Selectors); i >= 0 {
-		choice = selectionChoices[i]
+	if fixed, known := selections[c.config.Selectors]; known {
+		choice = fixed
 	}
 	if choice >= 5 && len(c.config.Labels) > 0 {
 		label := pick(random, c.config.Labels)

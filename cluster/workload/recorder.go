@@ -103,7 +103,7 @@ func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
 
 // lastChange returns the RV of the newest change that a client knows of, in a namespace or,
 // for "", in all of them: of its own writes, and of objects that it has read or that a
-// stream has brought. Nobody is told of a change that expiry or a lost write has made.
+// stream has brought: no answer tells of an expiry or of a write whose answer was lost.
 func (r *recorder) lastChange(namespace string) (newest int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

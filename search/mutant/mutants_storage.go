@@ -187,6 +187,7 @@ var storageMutants = []Mutant{
 		Anchor:      "		currObj := elem.(*store.Element).Object.DeepCopyObject()\n		return c.storage.Delete(",
 		Replacement: "		currObj := elem.(*store.Element).Object\n		return c.storage.Delete(",
 		Hunt:        in("minute"),
+		Breaks:      append([]string{"Exact-state", "Any", "Not-older-than", "Initial", "Typed", "Faithful", "Unique", "ErrorRV"}, streams...),
 	},
 	{
 		Name:        "k8s-stale-get",

@@ -168,6 +168,7 @@ var watchMutants = []Mutant{
 		Anchor:      "	if pretimeoutTime := c.deadline.Add(-2 * time.Second); pretimeoutTime.Before(heartbeatTime) {\n",
 		Replacement: "	if pretimeoutTime := c.deadline.Add(-2 * time.Second); pretimeoutTime.Before(heartbeatTime) && c.stopped {\n",
 		Hunt:        in("idle"),
+		Breaks:      []string{"Refreshed", "Resumable"},
 	},
 	{
 		Name:        "interval-overrun",

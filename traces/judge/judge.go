@@ -65,14 +65,17 @@ func File(path string, stdin io.Reader, config linearizability.Config) Verdict {
 	return v
 }
 
-// Limits returns the limits to judge the history by: in the folder of a run, the
-// minimum and the window are those that the run had.
+// Limits returns the limits to judge the history by: in the folder of a run, those that
+// the run had.
 func (r Recorded) Limits(config linearizability.Config) linearizability.Config {
 	if r.judged.Minimum != nil {
 		config.Minimum = *r.judged.Minimum
 	}
 	if r.judged.Window > 0 {
 		config.Window = r.judged.Window
+	}
+	if r.judged.RefreshBound > 0 {
+		config.RefreshBound = r.judged.RefreshBound
 	}
 	if r.Header.Attributes[traces.AttributeTruth] != "" {
 		config = forRealCluster(config)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -149,11 +150,15 @@ func TestPlacesThatHistoriesAreIn(t *testing.T) {
 	}
 
 	write("narrow/history.jsonl", example(t))
-	write("narrow/verdict.json", `{"window":4}`)
-	for path, window := range map[string]int{"narrow": 4, "older": config().Window} {
+	write("narrow/verdict.json", `{"window":4,"refreshBound":90000000000}`)
+	own := config()
+	own.Window, own.RefreshBound = 4, 90*time.Second
+	for path, want := range map[string]linearizability.Config{"narrow": own, "older": config()} {
 		read, err := Read(filepath.Join(dir, path), nil)
 		require.NoError(t, err)
-		require.Equal(t, window, read.Limits(config()).Window, "the window that the caches of %s had", path)
+		got := read.Limits(config())
+		require.Equal(t, want.Window, got.Window, "the window that the caches of %s had", path)
+		require.Equal(t, want.RefreshBound, got.RefreshBound, path)
 	}
 }
 

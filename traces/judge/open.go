@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
@@ -39,6 +40,8 @@ type limits struct {
 	Minimum *linearizability.Counts `json:"minimum"`
 	// Window is how many changes the run's caches held at least, 0 for the usual number.
 	Window int `json:"window"`
+	// RefreshBound is how long a stream may have known less than etcd, 0 for the usual bound.
+	RefreshBound time.Duration `json:"refreshBound"`
 }
 
 // Read reads a history from a file, from the folder of a run, or from [Stdin]. What it
