@@ -202,7 +202,12 @@ func measureOnEtcd(t testing.TB, v variant, watches int, load experimentLoad) fi
 		running.Go(func() { all[i].consume(ctx, next) })
 	}
 	require.True(t, within(eventPatience, opened.Wait), "expected each watch to begin with all pods within %v, found some that did not", eventPatience)
-	f.open, f.etcdWatches = etcd.usage(t).since(before), etcd.watches(t)
+	f.open = etcd.usage(t).since(before)
+	// A cache serves what it has listed, and may not have begun its watch.
+	require.Eventually(t, func() bool {
+		f.etcdWatches = etcd.watches(t)
+		return f.etcdWatches > 0
+	}, eventPatience, 10*time.Millisecond)
 
 	before = etcd.usage(t)
 	sent := map[int64]time.Time{}
