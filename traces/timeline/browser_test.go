@@ -144,9 +144,13 @@ func (tab *tab) run(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// visit opens an address in the tab, also one that differs from the page's own in its
+// fragment alone: the page that is there has to be gone first, or it would be ready at once.
 func (tab *tab) visit(address string) {
 	tab.t.Helper()
-	tab.run(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
+	tab.run(chromedp.Navigate("about:blank"))
+	tab.until(`document.documentElement.dataset.ready === undefined`)
+	tab.run(chromedp.Navigate(address))
 	tab.until(`document.documentElement.dataset.ready !== undefined`)
 }
 

@@ -110,9 +110,9 @@ func TestAGapInVersionsIsABreakOfTheAxis(t *testing.T) {
 	low, high := tab.domain()
 	require.Less(t, high-low, 90.0, "what is known fills the screen")
 	tab.visit("file://" + path + "#rv=1050&span=6")
+	tab.until(`document.getElementById("range").textContent.startsWith("RV 1047 to RV 1053")`)
 	low, high = tab.domain()
 	require.InDelta(t, 6, high-low, 0.01)
-	tab.until(`document.getElementById("range").textContent.startsWith("RV 1047 to RV 1053")`)
 	require.Greater(t, tab.colours("stream:61"), 3)
 	tab.quiet()
 }
