@@ -55,13 +55,17 @@ var findings = []Mutant{
 	},
 	{
 		Name:        "fix-finding-5",
-		Summary:     "etcd's client gives up delivering the answer to a streamed range when its caller's context ends, instead of waiting for ever.",
+		Summary:     "etcd's client gives up delivering the answer to a streamed range when its caller's context ends, instead of waiting for ever, and Kubernetes ends it.",
 		Module:      etcdClient,
 		File:        "kv.go",
 		Anchor:      "				if !errors.Is(err, io.EOF) {\n					respCh <- RangeStreamResponse{closeErr: ContextError(ctx, err)}\n				}\n				return\n			}\n			respCh <- RangeStreamResponse{RangeResponse: resp.RangeResponse}\n",
 		Replacement: "				if !errors.Is(err, io.EOF) {\n					select {\n					case respCh <- RangeStreamResponse{closeErr: ContextError(ctx, err)}:\n					case <-ctx.Done():\n					}\n				}\n				return\n			}\n			select {\n			case respCh <- RangeStreamResponse{RangeResponse: resp.RangeResponse}:\n			case <-ctx.Done():\n				return\n			}\n",
-		Hunt:        in("any"),
-		Equivalent:  "it fixes finding 5",
+		More: []Edit{
+			{Module: apiserver, File: etcd3Store, Anchor: "	stream, streamErr := s.client.KV.GetStream(", Replacement: "	ctx, cancel := context.WithCancel(ctx)\n	stream, streamErr := s.client.KV.GetStream("},
+			{Module: apiserver, File: etcd3Store, Anchor: "		defer func() {\n			metrics.RecordEtcdRequest(\"listStream\"", Replacement: "		defer cancel()\n		defer func() {\n			metrics.RecordEtcdRequest(\"listStream\""},
+		},
+		Hunt:       in("any"),
+		Equivalent: "it fixes finding 5",
 	},
 	{
 		Name:        "fix-finding-6",
@@ -86,5 +90,16 @@ var findings = []Mutant{
 		},
 		Hunt:       in("any"),
 		Equivalent: "it fixes finding 7",
+	},
+	{
+		Name:        "fix-finding-8",
+		Summary:     "A watch of Kubernetes' cache that has been stopped is not drained afterwards, when the dispatcher gives it up as well.",
+		Module:      apiserver,
+		File:        watcherFile,
+		Anchor:      "	c.drainInputBuffer = drain\n",
+		Replacement: "	c.abandoned = c.abandoned || !drain\n	c.drainInputBuffer = drain && !c.abandoned\n",
+		More:        []Edit{{Anchor: "	drainInputBuffer bool\n", Replacement: "	drainInputBuffer bool\n	abandoned        bool // nobody reads any more\n"}},
+		Hunt:        in("any"),
+		Equivalent:  "it fixes finding 8",
 	},
 }

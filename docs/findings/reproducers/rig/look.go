@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Metric returns the sum of a metric of the etcd at an address over its labels.
@@ -41,4 +42,11 @@ func Heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// Until waits up to 10 s for a condition.
+func Until(condition func() bool) {
+	for began := time.Now(); time.Since(began) < 10*time.Second && !condition(); {
+		time.Sleep(time.Millisecond)
+	}
 }
