@@ -138,6 +138,7 @@ func (f *facts) judgeReadExpired(op *model.Operation, out *findings) {
 // faults last, so what etcd had committed proves nothing. What proves it is that
 // the server had sent an event of that RV already: no cache goes back behind
 // what it has sent, not even after a restart, as it then lists what etcd has.
+// Where a server's storage is replaced, its old cache may be ahead of the new one.
 //
 // A request without an RV may wait for the newest, which the cache may lag
 // behind; a watch does so too where it is treated as one that asks for initial
@@ -150,7 +151,7 @@ func (f *facts) judgeTooLarge(witness Witness, rv, called int64, out *findings) 
 	if rv <= 0 || e == nil {
 		return
 	}
-	if last, ok := e.sent().before(called); ok && last.rv >= rv {
+	if last, ok := e.sent().before(called); ok && last.rv >= rv && !f.replaced(witness.Server(), last.walk.stream.Call, called) {
 		out.violate(TooLarge, tooLargeReached, witness.proof(last.walk.stream, last.event))
 	}
 }

@@ -27,6 +27,11 @@ func TestTwoCachesOfOneServer(t *testing.T) {
 			{ID: 9, Client: "c1", Server: "s1", RV: 11, Call: 500, Return: 501, Closed: 550, Reason: model.ClosedByServer}}
 		return h
 	}
+	reached := func() *model.History {
+		h := listHistory(acknowledged(), model.Operation{ID: 8, Kind: model.List, Client: "c1", Server: "s1", RV: 12, Err: model.TooLarge, Call: 500, Return: 510}, upcoming())
+		h.Streams = []model.Stream{witnessing("s1", 11)}
+		return h
+	}
 	for _, row := range []struct {
 		name     string
 		history  func() *model.History
@@ -36,6 +41,7 @@ func TestTwoCachesOfOneServer(t *testing.T) {
 		{"an older list", older, monotonic, 300, 510},
 		{"from what a witness shows to be held", held, expired, 440, 510},
 		{"an end beside a stream that went on", ended, closed, 440, 550},
+		{"an RV that the server had sent", reached, guarantees{linearizability.TooLarge}, 440, 500},
 	} {
 		for _, fault := range []struct {
 			name   string

@@ -95,7 +95,8 @@ func judgeDelays(f *facts, out *findings) {
 				continue
 			}
 			out.judged.Unblocked++
-			current = current || event.Time-since <= bound/caughtUp
+			// The initial events are in no order, and more of them may be on the wire.
+			current = current || event.Time-since <= bound/caughtUp && !(hasBlock(s) && event.Type == model.Added)
 			if event.Time-due > bound {
 				witness := onStream(s, event.RV).got(event.Time-since).want(bound).proof(f.idlerAt(s.Server, since), nil)
 				witness.Events, witness.Since = []*model.Event{event}, since

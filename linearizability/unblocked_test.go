@@ -121,6 +121,20 @@ func TestABacklogTakesItsTime(t *testing.T) {
 	}
 }
 
+// One of the initial events may come well in time while others are still on the wire.
+func TestInitialEventsAreABacklog(t *testing.T) {
+	h := quietHistory(model.Stream{Consumer: "fast", Scope: model.Scope{Namespace: "a"}}, 40,
+		received(10, event(model.Added, 7)), received(20, event(model.Added, 4)),
+		received(20, event(model.Deleted, 12)), received(20, event(model.Modified, 15)))
+	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending})
+	update, last := wrote(10*second), wrote(11*second)
+	object := *objectAt(7)
+	object.RV = 0
+	update.ID, update.Object, update.ResultRV = 7, &object, 7
+	h.Operations = []model.Operation{update, last}
+	judge(t, h, nil)
+}
+
 func TestTheReportNamesWhoIsInTheWay(t *testing.T) {
 	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(30, event(model.Modified, 15)))
 	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending})

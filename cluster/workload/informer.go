@@ -129,7 +129,7 @@ func (o *observer) waits() bool {
 }
 
 // note notes whether a request to a server failed, or the stream that it opened has
-// ended. The next one then goes to the next server.
+// ended or reported an error. The next one then goes to the next server.
 func (o *observer) note(asked *session, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -194,7 +194,7 @@ type observedWatch struct {
 // Next implements target.Watch.
 func (w *observedWatch) Next() (model.Event, model.CloseReason, bool) {
 	event, reason, ok := w.watch.Next()
-	if !ok && reason != model.ClosedByClient {
+	if ok && event.Type == model.Error || !ok && reason != model.ClosedByClient {
 		w.observer.note(w.session, true)
 	}
 	if ok && event.Type != model.Error {

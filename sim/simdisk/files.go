@@ -17,7 +17,7 @@ const Root = kernel.Root
 // full disk.
 const (
 	// FileMax is the size of a file, in bytes (EFBIG).
-	FileMax = 64 << 20
+	FileMax = 256 << 20
 	// FilesMax is how many files there are at one time, removed ones that are still
 	// open included (ENOSPC).
 	FilesMax = 4 << 10
