@@ -155,9 +155,10 @@ func (f *facts) hands() hands {
 	}
 	for i, leader := range f.history.Leaders {
 		// Members end the watches that require a leader, as those of Kubernetes do, when
-		// there has been none for an election timeout (v3rpc, monitorLeader).
-		if leader.Member == "" && i > 0 {
-			h.everywhere(leader.Time)
+		// there has been none for an election timeout (v3rpc, monitorLeader). A member that
+		// has not heard of its leader does so before another one leads.
+		if i > 0 {
+			h.everywhere(max(0, leader.Time-f.config.AnswerBound.Nanoseconds()))
 		}
 	}
 	return h

@@ -8,10 +8,10 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// refreshBound is the sum of what Kubernetes' cacher takes: etcd reports its
-// progress every 5 s, and by chance a tenth later; the cacher schedules the
-// bookmarks of a watch every 60 s (defaultBookmarkFrequency) with a grain of 1 s,
-// and looks every 1.25 s at the most. The rest is for the network.
+// refreshBound is the sum of what Kubernetes' cacher takes: etcd reports its progress
+// every 5 s, by chance a tenth later, and skips a report after an event (v3rpc, sendLoop);
+// the cacher schedules the bookmarks of a watch every 60 s (defaultBookmarkFrequency) with
+// a grain of 1 s, and looks every 1.25 s at the most. The rest is for the network.
 const refreshBound = 75 * time.Second
 
 // milestone is a revision that etcd is known to have reached by a time.

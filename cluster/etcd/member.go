@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/rafthttp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -53,7 +54,20 @@ type Config struct {
 func ClientURL(name string) string { return "unix://" + name + ":2379" }
 
 // PeerURL returns the URL at which the named member serves its peers.
-func PeerURL(name string) string { return "unix://" + name + ":2380" }
+func PeerURL(name string) string { return "unix://" + name + peerPort }
+
+const peerPort = ":2380"
+
+// Patience is how long members wait at a connection to an address before they give it up;
+// 0 is for ever. Over TCP etcd sets a deadline before each call on the connections between
+// members (rafthttp, ConnReadTimeout and ConnWriteTimeout), but not on unix networks, and
+// over TCP it insists on a net.TCPConn.
+func Patience(address string) time.Duration {
+	if strings.HasSuffix(address, peerPort) {
+		return rafthttp.ConnReadTimeout
+	}
+	return 0
+}
 
 // Member is one running etcd member.
 //

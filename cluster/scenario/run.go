@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/workload"
 	"github.com/watchsim/watchsim/faults"
@@ -107,7 +108,7 @@ func (r *Run) config(options Options) sim.Config {
 }
 
 func network(latency simnet.Latency) simnet.Config {
-	return simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: maxRetransmit}
+	return simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: maxRetransmit, Patience: etcd.Patience}
 }
 
 const (

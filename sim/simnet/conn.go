@@ -16,6 +16,7 @@ type Conn struct {
 	local, remote net.Addr
 	peer          *Conn
 	in, out       *stream
+	patience      time.Duration // see Config
 
 	closed bool // by Close, or because the host crashed
 }
@@ -35,6 +36,7 @@ func (c *Conn) receive(p []byte, limit int) (int, error) {
 	n, s := c.network, c.in
 	wake := make([]*waitPoint, 0, 4)
 	n.mu.Lock()
+	c.limitLocked(&s.reads)
 	for {
 		now := n.now()
 		err := c.readErrorLocked(now)
@@ -53,6 +55,13 @@ func (c *Conn) receive(p []byte, limit int) (int, error) {
 		}
 		n.waitLocked(&s.reads, s.nextNews(), now, !s.link.instant(), wake)
 		wake = wake[:0]
+	}
+}
+
+// limitLocked sets the deadline of a call that begins, where calls have one.
+func (c *Conn) limitLocked(w *waitPoint) {
+	if c.patience > 0 {
+		w.deadline = c.network.now() + c.patience.Nanoseconds()
 	}
 }
 
@@ -83,6 +92,7 @@ func (c *Conn) send(p []byte, fill int) (int, error) {
 	wake := make([]*waitPoint, 0, 4)
 	size, written, mine := len(p)+fill, 0, false
 	n.mu.Lock()
+	c.limitLocked(&s.writes)
 	for {
 		now := n.now()
 		err := c.writeErrorLocked(now)

@@ -127,6 +127,29 @@ func TestWriteThatTimesOutSaysHowMuchItWrote(t *testing.T) {
 	})
 }
 
+// Where connections have patience, each call that waits has the whole of it.
+func TestPatience(t *testing.T) {
+	config := latency(10 * ms)
+	config.Patience = func(string) time.Duration { return time.Second }
+	inBubble(t, config, func(t *testing.T, n *Network) {
+		client, server := connect(t, n)
+		for _, end := range []*Conn{client, server} {
+			for range 2 {
+				var err error
+				require.Equal(t, time.Second, elapsed(func() { _, err = end.Read(make([]byte, 1)) }))
+				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			}
+		}
+		for _, end := range []*Conn{client, server} {
+			var err error
+			require.Equal(t, time.Second, elapsed(func() { _, err = end.Write(make([]byte, 2*StreamBuffer)) }))
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		}
+		_, err := client.Read(make([]byte, 1))
+		require.NoError(t, err, "what had arrived is there")
+	})
+}
+
 func TestDeadlines(t *testing.T) {
 	read := func(c *Conn) error { _, err := c.Read(make([]byte, 1)); return err }
 	write := func(c *Conn) error { _, err := c.Write(make([]byte, 2*StreamBuffer)); return err }

@@ -28,6 +28,12 @@ type Config struct {
 	// RetransmitMax bounds the time between two retransmissions, and with it the delay of
 	// withheld data after healing. If 0, it is 120 s as in Linux.
 	RetransmitMax time.Duration
+
+	// Patience is how long a Read or a Write may wait at either end of a connection to an
+	// address before it fails with os.ErrDeadlineExceeded, as with a deadline that a program
+	// sets before each call; 0 is for ever. It is for programs that do so over TCP, but
+	// not on the unix networks that they are given here. If nil, nobody loses patience.
+	Patience func(address string) time.Duration
 }
 
 // Network is a set of hosts and the links between them. Hosts and links are created when
@@ -162,6 +168,10 @@ func (n *Network) connectLocked(from, to *host, local, remote net.Addr) (dialing
 	dialing = &Conn{network: n, host: from, local: local, remote: remote, in: back, out: forth}
 	accepting = &Conn{network: n, host: to, local: remote, remote: local, in: forth, out: back}
 	dialing.peer, accepting.peer = accepting, dialing
+	if n.config.Patience != nil {
+		dialing.patience = n.config.Patience(remote.String())
+		accepting.patience = dialing.patience
+	}
 	n.conns = append(n.conns, dialing)
 	n.stats.Connections++
 	return dialing, accepting
