@@ -178,7 +178,20 @@ func (m *Member) Name() string { return m.name }
 // Stop shuts the member down as SIGTERM does and waits for its goroutines. It waits for
 // open watches for at most five seconds and two election timeouts, and then cuts them.
 // A second call waits for the first.
-func (m *Member) Stop() { m.stopped.Do(m.server.Close) }
+//
+// Close waits for ever if the member does not serve clients yet, for lack of a leader
+// (etcd-io/etcd#9533), unless the server inside has been stopped before. In production
+// such a member is killed in the end.
+func (m *Member) Stop() {
+	m.stopped.Do(func() {
+		select {
+		case <-m.Ready():
+		default:
+			m.server.Server.Stop()
+		}
+		m.server.Close()
+	})
+}
 
 // fatalHook keeps a fatal log message from ending the process, which contains the whole
 // simulation.

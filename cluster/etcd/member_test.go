@@ -126,6 +126,20 @@ func TestStopAndRestartKeepTheData(t *testing.T) {
 	require.EqualValues(t, 3, put(t, connect(t, "etcd-0"), "/a", "2"))
 }
 
+func TestAMemberWithoutALeaderStops(t *testing.T) {
+	member := startMember(t, testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0", "etcd-1"))
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		member.Stop()
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(patience):
+		require.FailNow(t, "the stop never returned")
+	}
+}
+
 // TestACrashedMemberGoesOnFromItsFolder crashes a simulated member. Nobody closes its
 // files, which are in memory, and the next member finds them unchanged.
 func TestACrashedMemberGoesOnFromItsFolder(t *testing.T) {
