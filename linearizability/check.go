@@ -112,3 +112,12 @@ func Check(history *model.History, config Config) Verdict {
 	}
 	return v
 }
+
+// heldBack is the number of changes that a server holds back at least for a watch. One
+// that is still sending the past is cut off when its cache has forgotten the next change.
+func (c Config) heldBack() int {
+	if c.Window > 0 {
+		return min(c.Backlog, c.Window)
+	}
+	return c.Backlog
+}

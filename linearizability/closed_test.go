@@ -151,6 +151,9 @@ func TestEndOfAConsumerThatFellBehind(t *testing.T) {
 	config.Backlog = 0
 	require.NoError(t, linearizability.Check(h, config).Err(), "without a known backlog nobody can tell")
 	config = lenient()
+	config.Window = backlog - 1
+	require.NoError(t, linearizability.Check(h, config).Err(), "a cache that forgets sooner may end the watch sooner")
+	config = lenient()
 	config.BookmarkEvery = 0
 	require.NoError(t, linearizability.Check(history(0, model.Stream{Bookmarks: true}), config).Err(), "nor without knowing about bookmarks")
 	h = history(backlog-1, model.Stream{})
