@@ -98,6 +98,7 @@ type observer struct {
 	sessions []*session
 	consumer *consumer
 	pace     pace
+	delayed  bool // its handler takes time, and client-go may read on only afterwards
 
 	mu         sync.Mutex
 	at         int            // the session that is used now
@@ -172,6 +173,9 @@ func (o *observer) Watch(ctx context.Context, stream *model.Stream) target.Watch
 	}
 	o.mu.Unlock()
 	stream.Consumer = o.consumer.begin(o.pace)
+	if o.delayed && stream.Consumer == Fast {
+		stream.Consumer = Slow
+	}
 	session := o.session()
 	opened := session.watch(ctx, stream, o.consumer)
 	o.note(session, opened == nil)

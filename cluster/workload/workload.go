@@ -139,6 +139,7 @@ func (w *Workload) startInformer(client client) {
 		scope.Namespace = pick(client.random, w.config.Namespaces)
 	}
 	observer := newObserver(sessions, w.newConsumer(&client), pace)
+	observer.delayed = w.config.HandlerDelay > 0
 	informer := &informer{
 		name: client.name, scope: scope, observer: observer,
 		delay: w.config.HandlerDelay,
