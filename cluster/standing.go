@@ -74,20 +74,24 @@ func (c *Cluster) look() {
 }
 
 func (c *Cluster) lookForLeader(now time.Time) {
-	leader := model.Leader{}
+	leader, leaderless := model.Leader{}, 0
 	for _, member := range c.members {
 		seen := member.peek(func(running *etcd.Member) {
 			if term, leads := running.Leads(); leads && int64(term) > leader.Term {
 				leader = model.Leader{Member: member.name, Term: int64(term)}
+			}
+			if running.Leaderless() {
+				leaderless++
 			}
 		})
 		if !seen {
 			return
 		}
 	}
+	leader.Leaderless = leaderless
 	// A member knows its term once it has applied an entry of its own.
 	turns := c.standing.leader.turns
-	if last := len(turns) - 1; last >= 0 && turns[last].what.Member == leader.Member {
+	if last := len(turns) - 1; last >= 0 && turns[last].what.Member == leader.Member && turns[last].what.Leaderless == leaderless {
 		turns[last].what = leader
 		return
 	}

@@ -45,7 +45,8 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 		ended = s.Events[len(s.Events)-1].Time
 	}
 	atMostQueued, known := w.queued(ended)
-	if w.isOld(ended) || !known || atMostQueued >= w.facts.config.heldBack() {
+	heldBack := w.facts.config.heldBack()
+	if w.isOld(ended) || !known || atMostQueued >= heldBack {
 		return
 	}
 	began := s.Call
@@ -54,19 +55,19 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 	}
 	if other := w.facts.witnesses[s.Server].survivor(began, ended); w.facts.cached && other != nil && other != w &&
 		!w.facts.replaced(s.Server, min(s.Call, other.stream.Call), ended) {
-		witness := onStream(s, other.newest.RV).want(int64(w.facts.config.heldBack())).got(int64(atMostQueued)).proof(other.stream, nil)
+		witness := onStream(s, other.newest.RV).want(int64(heldBack)).got(int64(atMostQueued)).proof(other.stream, nil)
 		witness.Events, witness.Time = []*model.Event{other.newest}, ended
 		out.violate(Closed, endedAlone, witness)
 		return
 	}
 	if _, filled := w.facts.heldSince(s.Server, s.Call, ended); filled && !mayBypassCache(s) {
-		witness := onStream(s).want(int64(w.facts.config.heldBack())).got(int64(atMostQueued))
+		witness := onStream(s).want(int64(heldBack)).got(int64(atMostQueued))
 		witness.Since, witness.Time = s.Return, ended
 		out.violate(Closed, endedBesideCache, witness)
 		return
 	}
 	if !hands.mayEnd(s.Server, ended) {
-		witness := onStream(s).want(int64(w.facts.config.heldBack())).got(int64(atMostQueued))
+		witness := onStream(s).want(int64(heldBack)).got(int64(atMostQueued))
 		witness.Time = ended
 		out.violate(Closed, endedCauseless, witness)
 	}
@@ -155,10 +156,10 @@ func (f *facts) hands() hands {
 	}
 	for i, leader := range f.history.Leaders {
 		// Members end the watches that require a leader, as those of Kubernetes do, when
-		// there has been none for an election timeout (v3rpc, monitorLeader). A member that
-		// has not heard of its leader does so before another one leads.
-		if i > 0 {
-			h.everywhere(max(0, leader.Time-f.config.AnswerBound.Nanoseconds()))
+		// they have known of none for an election timeout (v3rpc, monitorLeader), whether
+		// or not another member leads.
+		if i > 0 && (leader.Member == "" || leader.Leaderless > 0) {
+			h.everywhere(leader.Time)
 		}
 	}
 	return h

@@ -227,10 +227,12 @@ func TestEndAfterTheLeaderWasLost(t *testing.T) {
 		leaders []model.Leader
 		broken  guarantees
 	}{
-		"before it":               {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999}}, nil},
-		"a member noticed before": {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2*second + 2999, Member: "etcd-1", Term: 2}}, nil},
-		"long after it":           {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2*second + 3001}}, guarantees{linearizability.Closed}},
-		"not since the beginning": {[]model.Leader{{Time: 0}}, guarantees{linearizability.Closed}},
+		"before it":                {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999}}, nil},
+		"after it":                 {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 3001}}, guarantees{linearizability.Closed}},
+		"not since the beginning":  {[]model.Leader{{Time: 0}, {Time: 5, Member: "etcd-0", Term: 1}}, guarantees{linearizability.Closed}},
+		"a change is not its loss": {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999, Member: "etcd-1", Term: 2}}, guarantees{linearizability.Closed}},
+		"one member lost it":       {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999, Member: "etcd-0", Term: 1, Leaderless: 1}}, nil},
+		"one had none at first":    {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1, Leaderless: 1}, {Time: 5, Member: "etcd-0", Term: 1}}, guarantees{linearizability.Closed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := closedStream(model.Stream{RV: 11, Reason: model.ClosedByServer})

@@ -10,6 +10,9 @@ type Leader struct {
 	// Term is that of its leadership, as far as it had applied an entry of it; 0 if
 	// none led.
 	Term int64 `json:"term"`
+	// Leaderless is how many members were up and knew of no leader, whether or not
+	// another one led.
+	Leaderless int `json:"leaderless,omitempty"`
 }
 
 // CacheWindow says which [Window] the cache of one API server held from Time on, up

@@ -191,6 +191,7 @@ func (v *validation) leaders() {
 		v.time(at, "time", leader.Time, before, "that of the leader before")
 		v.demand(leader.Term >= 0, at, "term", leader.Term, "a term, or 0 if none led")
 		v.demand(leader.Member != "" || leader.Term == 0, at, "term", leader.Term, "0, as none led")
+		v.demand(leader.Leaderless >= 0, at, "leaderless", leader.Leaderless, "a number of members")
 		before = leader.Time
 	}
 }

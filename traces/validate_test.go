@@ -102,6 +102,7 @@ func TestInvalidHistories(t *testing.T) {
 		{func(h *model.History) { h.Leaders[1].Time = h.End + 1 }, "line 37, leader 2, field time: expected a time from 0, that of the leader before, to the end at 100000000, found 100000001"},
 		{func(h *model.History) { h.Leaders[0].Term = -1 }, "line 36, leader 1, field term: expected a term, or 0 if none led, found -1"},
 		{func(h *model.History) { h.Leaders[1].Term = 3 }, "line 37, leader 2, field term: expected 0, as none led, found 3"},
+		{func(h *model.History) { h.Leaders[1].Leaderless = -1 }, "line 37, leader 2, field leaderless: expected a number of members, found -1"},
 		{func(h *model.History) { h.Windows[0].Server = "" }, `line 38, window 1, field server: expected the name of a server, found ""`},
 		{func(h *model.History) { h.Windows[2].Time = 5 }, "line 40, window 3, field time: expected a time from 31000000, that of the window of its server before, to the end at 100000000, found 5"},
 		{func(h *model.History) { h.Windows[0].Filling = -1 }, "line 38, window 1, field filling: expected a number from 1 on, or 0 while there is nothing to read, found -1"},

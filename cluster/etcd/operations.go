@@ -23,6 +23,9 @@ func (m *Member) Leads() (term uint64, leads bool) {
 	return m.server.Server.Term(), m.IsLeader()
 }
 
+// Leaderless reports whether the member knows of no leader. It does not block.
+func (m *Member) Leaderless() bool { return m.server.Server.Leader() == 0 }
+
 // Leader returns the name of the member that this one believes to be the leader, empty
 // if it knows of none.
 func (m *Member) Leader() string {
