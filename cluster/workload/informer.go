@@ -98,7 +98,7 @@ type observer struct {
 	sessions []*session
 	consumer *consumer
 	pace     pace
-	delayed  bool // its handler takes time, and client-go may read on only afterwards
+	delayed  bool // its handler takes time, and client-go may hold its queue meanwhile, so that it does not read
 
 	mu         sync.Mutex
 	at         int            // the session that is used now
@@ -174,7 +174,7 @@ func (o *observer) Watch(ctx context.Context, stream *model.Stream) target.Watch
 	o.mu.Unlock()
 	stream.Consumer = o.consumer.begin(o.pace)
 	if o.delayed && stream.Consumer == Fast {
-		stream.Consumer = Slow
+		stream.Consumer = Hiccuping
 	}
 	session := o.session()
 	opened := session.watch(ctx, stream, o.consumer)

@@ -50,9 +50,10 @@ func TestTheObserverWorksOutWhatARequestContinues(t *testing.T) {
 		api.events = make(chan model.Event, 2)
 		api.events <- model.Event{Type: model.Added, RV: 7}
 		api.events <- model.Event{Type: model.Error, Err: model.Unknown}
-		for range 2 {
+		for failed := range 2 {
 			_, _, ok := watch.Next()
 			require.True(t, ok)
+			require.Equal(t, failed == 1, o.waits(), "after an error it asks again in its own time")
 		}
 		_, next := open(7, false)
 		require.Equal(t, stream.ID, next.ResumesStream, "an error event carries no RV")
@@ -71,6 +72,13 @@ func TestTheObserverWorksOutWhatARequestContinues(t *testing.T) {
 			_, stream := open(request.rv, request.initial)
 			require.Zero(t, stream.ResumesStream, name)
 			require.Equal(t, request.list, stream.ResumesList, name)
+		}
+		o.pace = pace{name: Fast}
+		for delayed, consumer := range map[bool]string{false: Fast, true: Hiccuping} {
+			o.delayed = delayed
+			stream := &model.Stream{RV: 5}
+			require.NotNil(t, o.Watch(t.Context(), stream))
+			require.Equal(t, consumer, stream.Consumer, "its handler takes time: %t", delayed)
 		}
 		api.Stop()
 	})
