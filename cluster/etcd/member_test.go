@@ -6,7 +6,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,6 +98,7 @@ func TestMemberServesAndOperates(t *testing.T) {
 	require.EqualValues(t, 3, put(t, client, "/a", "2"))
 	require.EqualValues(t, 3, member.Revision())
 	require.True(t, member.IsLeader())
+	require.False(t, member.Leaderless())
 	require.Equal(t, "etcd-0", member.Leader())
 
 	require.NoError(t, member.Compact(ctx, 3))
@@ -128,6 +131,7 @@ func TestStopAndRestartKeepTheData(t *testing.T) {
 
 func TestAMemberWithoutALeaderStops(t *testing.T) {
 	member := startMember(t, testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0", "etcd-1"))
+	require.True(t, member.Leaderless())
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -228,6 +232,33 @@ func TestAFatalLogMessageEndsItsGoroutineOnly(t *testing.T) {
 	require.PanicsWithValue(t, `etcd member "etcd-0" gave up: cannot go on`, func() {
 		settings.GetLogger().Fatal("cannot go on")
 	})
+}
+
+// A member that gives up because a limit of the harness was hit has no bug.
+func TestAFullDiskIsNotTheFaultOfAMember(t *testing.T) {
+	simtest.Isolated(t, func(t testing.TB) {
+		result := simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
+			path := simdisk.Root + "/file"
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+			require.ErrorIs(t, os.Truncate(path, simdisk.FileMax+1), syscall.EFBIG)
+			settings, err := testConfig("etcd-0", simdisk.Root+"/etcd-0", "etcd-0").embedded(newWatchRegister(nil))
+			require.NoError(t, err)
+			require.NoError(t, settings.ZapLoggerBuilder(settings))
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				settings.GetLogger().Fatal("cannot go on")
+			}()
+			<-done
+		})
+		require.True(t, result.DiskFull)
+	})
+}
+
+// Members set deadlines on the connections between them, and clients do not.
+func TestPatience(t *testing.T) {
+	require.Equal(t, 5*time.Second, Patience(strings.TrimPrefix(PeerURL("etcd-0"), "unix://")))
+	require.Zero(t, Patience(strings.TrimPrefix(ClientURL("etcd-0"), "unix://")))
 }
 
 func TestStartRejectsABadConfiguration(t *testing.T) {
