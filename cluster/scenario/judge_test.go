@@ -11,6 +11,7 @@ import (
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simnet"
 )
 
 // Without etcd's log, a correct history and an incorrect one look the same. Later seeds
@@ -24,6 +25,22 @@ func TestARunWithoutItsTruthIsInconclusive(t *testing.T) {
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
 	require.Equal(t, "cannot read the truth from etcd's logs: a page is missing", verdict.Reason)
 	require.Empty(t, verdict.Violations)
+}
+
+// etcd skips a progress report after an event, and each comes late by up to a tenth, so
+// that a period of 20 s instead of 5 s makes up to 33 s.
+func TestRareProgressReportsMakeBookmarksLate(t *testing.T) {
+	for period, bound := range map[time.Duration]time.Duration{0: 0, time.Second: 0, 5 * time.Second: 0, 20 * time.Second: 108 * time.Second} {
+		spec, err := Named("minute")
+		require.NoError(t, err)
+		spec.Setup.ProgressNotify = period
+		run := &Run{Spec: spec, Result: &sim.Result{Stop: sim.Completed}, History: &model.History{}}
+		require.Equal(t, bound, run.Judge().RefreshBound, period)
+	}
+}
+
+func TestMembersHavePatienceInEveryRun(t *testing.T) {
+	require.Equal(t, 5*time.Second, network(simnet.Latency{}).Patience("etcd-0:2380"))
 }
 
 // A deadlock of the code under test shows in a call that does not return.
