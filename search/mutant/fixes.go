@@ -2,7 +2,7 @@ package mutant
 
 // fixes are fixes of what docs/findings describes. A failure of released code that
 // disappears with one of them is explained by that finding.
-var fixes = append(findings, together("fix-etcd-client", "etcd's client has the fixes of findings 2, 5 and 6, some of which are in one function.",
+var fixes = append(findings, together("fix-etcd-client", "etcd's client and the store that uses it have the fixes of findings 2, 5 and 6, some of which are in one function.",
 	findings[1], findings[3], findings[4]))
 
 // together is a control that makes the edits of several.
