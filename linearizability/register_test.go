@@ -421,7 +421,7 @@ func TestAnImpossibleWriteDoesNotHideAStaleRead(t *testing.T) {
 	verdict := judge(t, registerHistory([]model.Operation{
 		on(model.Update, 10, 20, writes("v6", 6)), on(model.Update, 30, 40, writes("v4", 4)), on(model.Get, 45, 46, reads("v2", 2)),
 	}), guarantees{linearizability.Linearizable})
-	require.Len(t, verdict.Violations, 2, "%v", verdict.Err())
+	require.Len(t, verdict.Violations, 2, "%v", verdict.Violations)
 	require.Equal(t, 1, verdict.Violations[0].Witness.Operations[0].ID)
 	require.Equal(t, 3, verdict.Violations[1].Witness.Operations[0].ID)
 }

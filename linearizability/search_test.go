@@ -22,7 +22,7 @@ func searching() linearizability.Config {
 // agree requires that walk and search accept the same streams.
 func agree(t require.TestingT, h *model.History) linearizability.Verdict {
 	verdict := linearizability.Check(h, searching())
-	require.NotContains(t, verdict.Reason, "disagrees", "%v", verdict.Err())
+	require.NotContains(t, verdict.Reason, "disagrees", "%v", verdict.Violations)
 	return verdict
 }
 
@@ -206,9 +206,9 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 			for _, violation := range verdict.Violations {
 				broken = append(broken, violation.Guarantee)
 			}
-			require.Equal(t, len(row.broken) > 0, len(broken) > 0, "%v", verdict.Err())
+			require.Equal(t, len(row.broken) > 0, len(broken) > 0, "%v", verdict.Violations)
 			if len(broken) > 0 {
-				require.Subset(t, row.broken, broken, "%v", verdict.Err())
+				require.Subset(t, row.broken, broken, "%v", verdict.Violations)
 			}
 		})
 	}

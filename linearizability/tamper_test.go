@@ -153,7 +153,7 @@ func tamper(t require.TestingT, kind tampering, seed uint64, tally *tamperTally)
 
 func requireOneOf(t require.TestingT, verdict linearizability.Verdict, want guarantees, edit string) {
 	reported := slices.ContainsFunc(verdict.Violations, func(v linearizability.Violation) bool { return slices.Contains(want, v.Guarantee) })
-	require.True(t, reported, "%s: want one of %v, got %v", edit, want, verdict.Err())
+	require.True(t, reported, "%s: want one of %v, got %v", edit, want, verdict.Violations)
 }
 
 // TestTamperingIsNoticed makes all edits at some places of some histories, and
