@@ -36,6 +36,51 @@ func judge(t *testing.T, h *model.History, want guarantees) linearizability.Verd
 	return verdict
 }
 
+// historyRow is a row of a table: what a history is made of, and what it breaks.
+type historyRow[T any] struct {
+	name   string
+	of     T
+	broken guarantees
+}
+
+// judgeEach judges the histories that are made of what the rows have.
+func judgeEach[T any](t *testing.T, rows []historyRow[T], history func(T) *model.History) {
+	t.Helper()
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) { judge(t, history(row.of), row.broken) })
+	}
+}
+
+// judgeChanges judges a history after each of some changes.
+func judgeChanges(t *testing.T, history func() *model.History, rows []historyRow[func(*model.History)]) {
+	t.Helper()
+	judgeEach(t, rows, func(change func(*model.History)) *model.History {
+		h := history()
+		change(h)
+		return h
+	})
+}
+
+// streamRow is a row with the request of a stream that has ended, and its events.
+type streamRow struct {
+	name    string
+	request model.Stream
+	events  []model.Event
+	broken  guarantees
+}
+
+func judgeStreams(t *testing.T, rows []streamRow) {
+	t.Helper()
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			for _, violation := range judge(t, closedStream(row.request, row.events...), row.broken).Violations {
+				require.Equal(t, "c1", violation.Witness.Client)
+				require.Equal(t, 4, violation.Witness.Stream.ID)
+			}
+		})
+	}
+}
+
 var (
 	web = map[string]string{"app": "web"}
 	db  = map[string]string{"app": "db"}
@@ -101,6 +146,12 @@ func with(e model.Event, change func(*model.Event)) model.Event {
 	}
 	change(&e)
 	return e
+}
+
+// changed returns a copy of a record that is changed in one way.
+func changed[T any](record T, change func(*T)) T {
+	change(&record)
+	return record
 }
 
 // closedStream is a stream of client c1 that has ended, so that nothing more is

@@ -44,11 +44,7 @@ func reset(s *model.Stream, rv int64, events ...model.Event) {
 
 func TestJointsOfStreams(t *testing.T) {
 	resumable := guarantees{linearizability.Resumable}
-	for _, row := range []struct {
-		name   string
-		change func(h *model.History)
-		broken guarantees
-	}{
+	judgeChanges(t, chain, []historyRow[func(*model.History)]{
 		{"as it should be", func(*model.History) {}, nil},
 		{"after a bookmark", func(h *model.History) {
 			h.Streams[1].Events = append(h.Streams[1].Events, with(bookmark(14), func(e *model.Event) { e.Time = 450 }))
@@ -133,13 +129,7 @@ func TestJointsOfStreams(t *testing.T) {
 			h.Streams[2].ResumesStream = 0
 			h.Informers = []model.Informer{{Client: "c1", Server: "s1", Objects: []model.Object{*objectAt(15), *objectAt(9)}}}
 		}, resumable},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := chain()
-			row.change(h)
-			judge(t, h, row.broken)
-		})
-	}
+	})
 }
 
 // TestOriginsThatTheHistoryLacks cannot be judged, which is not success.
