@@ -38,7 +38,7 @@ func TestExplanations(t *testing.T) {
 			text := ""
 			for _, violation := range check(h).Violations {
 				if violation.Guarantee.Name == twist.guarantee {
-					text = explain.New(h).Render(violation)
+					text = explain.Text(violation.Error(), explain.New(h).Explain(violation))
 					break
 				}
 			}
