@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	takenAsGiven  = "what no recorded operation storedAs is taken as given, and nobody saw it"
+	takenAsGiven  = "what no recorded operation stored is taken as given, and nobody saw it"
 	unseenInStore = "the record of etcd is the truth; nobody in the history saw the difference"
 	unknownEffect = "the write may have taken effect or not"
 )
