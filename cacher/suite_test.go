@@ -32,8 +32,17 @@ import (
 func noInvariants(context.Context, *testing.T, string) {}
 func noCalls(*testing.T, uint64, uint64)               {}
 
+// suiteTests are those that need nothing but a cache, each of its own.
+type suiteTests map[string]func(context.Context, *testing.T, storage.Interface)
+
+func (tests suiteTests) run(t *testing.T, options ...func(*setup)) {
+	for name, run := range tests {
+		t.Run(name, func(t *testing.T) { run(t.Context(), t, newFixture(t, options...).Cacher) })
+	}
+}
+
 func TestSuiteWrites(t *testing.T) {
-	for name, run := range map[string]func(context.Context, *testing.T, storage.Interface){
+	suiteTests{
 		"Create": func(ctx context.Context, t *testing.T, s storage.Interface) {
 			storagetesting.RunTestCreate(ctx, t, s, noInvariants)
 		},
@@ -53,9 +62,7 @@ func TestSuiteWrites(t *testing.T) {
 		"GuaranteedUpdateWithConflict":          storagetesting.RunTestGuaranteedUpdateWithConflict,
 		"GuaranteedUpdateSuggestionAndConflict": storagetesting.RunTestGuaranteedUpdateWithSuggestionAndConflict,
 		"KeySchema":                             storagetesting.RunTestKeySchema,
-	} {
-		t.Run(name, func(t *testing.T) { run(t.Context(), t, newFixture(t).Cacher) })
-	}
+	}.run(t)
 }
 
 // failing is a switch that makes a transformer or codec fail.
@@ -113,23 +120,20 @@ func TestSuiteDeletesOfWhatCannotBeRead(t *testing.T) {
 }
 
 func TestSuiteReads(t *testing.T) {
-	t.Run("Get", func(t *testing.T) { storagetesting.RunTestGet(t.Context(), t, newFixture(t).Cacher) })
-	t.Run("ListPaging", func(t *testing.T) { storagetesting.RunTestListPaging(t.Context(), t, newFixture(t).Cacher) })
-	t.Run("ListRecursivePrefix", func(t *testing.T) {
-		storagetesting.RunTestGetListRecursivePrefix(t.Context(), t, newFixture(t).Cacher)
-	})
-	t.Run("ListContinuation", func(t *testing.T) {
-		storagetesting.RunTestListContinuation(t.Context(), t, newFixture(t).Cacher, noCalls)
-	})
-	t.Run("ListPaginationRareObject", func(t *testing.T) {
-		storagetesting.RunTestListPaginationRareObject(t.Context(), t, newFixture(t).Cacher, noCalls)
-	})
-	t.Run("ListContinuationWithFilter", func(t *testing.T) {
-		storagetesting.RunTestListContinuationWithFilter(t.Context(), t, newFixture(t).Cacher, noCalls)
-	})
-	t.Run("NamespaceScopedList", func(t *testing.T) {
-		storagetesting.RunTestNamespaceScopedList(t.Context(), t, newFixture(t, indexed).Cacher)
-	})
+	tests := suiteTests{
+		"Get":                 storagetesting.RunTestGet,
+		"ListPaging":          storagetesting.RunTestListPaging,
+		"ListRecursivePrefix": storagetesting.RunTestGetListRecursivePrefix,
+	}
+	for name, run := range map[string]func(context.Context, *testing.T, storage.Interface, storagetesting.CallsValidation){
+		"ListContinuation":           storagetesting.RunTestListContinuation,
+		"ListPaginationRareObject":   storagetesting.RunTestListPaginationRareObject,
+		"ListContinuationWithFilter": storagetesting.RunTestListContinuationWithFilter,
+	} {
+		tests[name] = func(ctx context.Context, t *testing.T, s storage.Interface) { run(ctx, t, s, noCalls) }
+	}
+	tests.run(t)
+	suiteTests{"NamespaceScopedList": storagetesting.RunTestNamespaceScopedList}.run(t, indexed)
 }
 
 func TestSuiteLists(t *testing.T) {
@@ -204,7 +208,7 @@ func TestMarkConsistent(t *testing.T) {
 }
 
 func TestSuiteWatch(t *testing.T) {
-	for name, run := range map[string]func(context.Context, *testing.T, storage.Interface){
+	suiteTests{
 		"Watch":                                 storagetesting.RunTestWatch,
 		"WatchContextCancel":                    storagetesting.RunTestWatchContextCancel,
 		"DeleteTriggerWatch":                    storagetesting.RunTestDeleteTriggerWatch,
@@ -218,9 +222,7 @@ func TestSuiteWatch(t *testing.T) {
 		"WatchDispatchBookmarkEvents": func(ctx context.Context, t *testing.T, s storage.Interface) {
 			storagetesting.RunTestWatchDispatchBookmarkEvents(ctx, t, s, true)
 		},
-	} {
-		t.Run(name, func(t *testing.T) { run(t.Context(), t, newFixture(t).Cacher) })
-	}
+	}.run(t)
 	for name, run := range map[string]func(context.Context, *testing.T, storage.Interface){
 		"WatchSemantics":                     storagetesting.RunWatchSemantics,
 		"WatchSemanticInitialEventsExtended": storagetesting.RunWatchSemanticInitialEventsExtended,
@@ -232,10 +234,6 @@ func TestSuiteWatch(t *testing.T) {
 		f := newFixture(t)
 		storagetesting.RunTestWatchFromZero(t.Context(), t, f.Cacher, f.compactWatch)
 	})
-	t.Run("ClusterScopedWatch", func(t *testing.T) {
-		storagetesting.RunTestClusterScopedWatch(t.Context(), t, newFixture(t, clusterScoped, indexed).Cacher)
-	})
-	t.Run("NamespaceScopedWatch", func(t *testing.T) {
-		storagetesting.RunTestNamespaceScopedWatch(t.Context(), t, newFixture(t, indexed).Cacher)
-	})
+	suiteTests{"ClusterScopedWatch": storagetesting.RunTestClusterScopedWatch}.run(t, clusterScoped, indexed)
+	suiteTests{"NamespaceScopedWatch": storagetesting.RunTestNamespaceScopedWatch}.run(t, indexed)
 }

@@ -129,11 +129,6 @@ func TestAnswersComeInTime(t *testing.T) {
 
 func TestFirstEventsComeInTime(t *testing.T) {
 	reader := model.Stream{RV: 12, Consumer: "fast"}
-	changed := func(change func(*model.Stream)) model.Stream {
-		stream := reader
-		change(&stream)
-		return stream
-	}
 	marked := model.Stream{RV: model.RVUnset, Bookmarks: true, InitialEvents: true, Consumer: "fast"}
 	at := func(after time.Duration, events ...model.Event) []model.Event {
 		for i := range events {
@@ -155,10 +150,10 @@ func TestFirstEventsComeInTime(t *testing.T) {
 		{"at once", reader, at(0, event(model.Modified, 15)), opening + 1, nil},
 		{"at the last moment", reader, at(2*time.Second, event(model.Modified, 15)), opening + 1, nil},
 		{"initial events at once", marked, block(0), opening + 1, nil},
-		{"nothing to send yet", changed(func(s *model.Stream) { s.RV = 15 }), nil, opening, nil},
-		{"nothing that matches", changed(func(s *model.Stream) { s.Scope = model.Scope{Namespace: "b"} }), nil, opening, nil},
-		{"a client that does not read at once", changed(func(s *model.Stream) { s.Consumer = "slow" }), at(9*time.Second, event(model.Modified, 15)), opening, nil},
-		{"ended before it was due", changed(func(s *model.Stream) { s.Closed, s.Reason = 21*second, model.ClosedByClient }), nil, opening, nil},
+		{"nothing to send yet", changed(reader, func(s *model.Stream) { s.RV = 15 }), nil, opening, nil},
+		{"nothing that matches", changed(reader, func(s *model.Stream) { s.Scope = model.Scope{Namespace: "b"} }), nil, opening, nil},
+		{"a client that does not read at once", changed(reader, func(s *model.Stream) { s.Consumer = "slow" }), at(9*time.Second, event(model.Modified, 15)), opening, nil},
+		{"ended before it was due", changed(reader, func(s *model.Stream) { s.Closed, s.Reason = 21*second, model.ClosedByClient }), nil, opening, nil},
 
 		{"late", reader, at(2*time.Second+1, event(model.Modified, 15)), opening + 1, guarantees{linearizability.Answered}},
 		{"never", reader, nil, opening + 1, guarantees{linearizability.Answered, linearizability.Delivered}},

@@ -11,12 +11,7 @@ import (
 func TestMarkedInitialBlock(t *testing.T) {
 	asked := model.Stream{RV: 0, InitialEvents: true, Bookmarks: true}
 	x, y, z := event(model.Added, 7), event(model.Added, 4), event(model.Added, 9)
-	for _, row := range []struct {
-		name    string
-		request model.Stream
-		events  []model.Event
-		broken  guarantees
-	}{
+	judgeStreams(t, []streamRow{
 		{"the state, its end, and what follows", asked, []model.Event{x, y, z, initialEnd(10), event(model.Deleted, 12), bookmark(14)}, nil},
 		{"in any order", asked, []model.Event{z, x, y, initialEnd(10)}, nil},
 		{"an empty state", model.Stream{InitialEvents: true, Bookmarks: true, Scope: model.Scope{Namespace: "c"}}, []model.Event{initialEnd(10)}, nil},
@@ -49,9 +44,7 @@ func TestMarkedInitialBlock(t *testing.T) {
 		{"an end beyond etcd", asked, []model.Event{event(model.Added, 15), z, initialEnd(30)}, guarantees{linearizability.InitialEnd}},
 		{"a bookmark within the block", asked, []model.Event{x, bookmark(10), y, z, initialEnd(10)}, guarantees{linearizability.Bookmarked}},
 		{"a gap after the end", asked, []model.Event{x, y, z, initialEnd(10), event(model.Modified, 15)}, guarantees{linearizability.Reliable}},
-	} {
-		t.Run(row.name, func(t *testing.T) { judge(t, closedStream(row.request, row.events...), row.broken) })
-	}
+	})
 }
 
 // TestTheMarkThatNeverComes has a third object, which was written before the first
@@ -67,12 +60,7 @@ func TestTheMarkThatNeverComes(t *testing.T) {
 func TestUnmarkedInitialBlock(t *testing.T) {
 	any, unset := model.Stream{RV: 0, Bookmarks: true}, model.Stream{RV: model.RVUnset}
 	x, y, z := event(model.Added, 7), event(model.Added, 4), event(model.Added, 9)
-	for _, row := range []struct {
-		name    string
-		request model.Stream
-		events  []model.Event
-		broken  guarantees
-	}{
+	judgeStreams(t, []streamRow{
 		{"the state and what follows", any, []model.Event{x, y, z, event(model.Deleted, 12), event(model.Modified, 15)}, nil},
 		{"RV unset", unset, []model.Event{x, y, z, event(model.Deleted, 12)}, nil},
 		{"an old state", any, []model.Event{event(model.Added, 2), event(model.Added, 4), event(model.Modified, 5)}, nil},
@@ -99,9 +87,7 @@ func TestUnmarkedInitialBlock(t *testing.T) {
 			guarantees{linearizability.Reliable, linearizability.Bookmarked}},
 		{"older than asked", model.Stream{RV: 13, InitialEvents: true}, []model.Event{x, y, z, event(model.Deleted, 12)},
 			guarantees{linearizability.Initial}},
-	} {
-		t.Run(row.name, func(t *testing.T) { judge(t, closedStream(row.request, row.events...), row.broken) })
-	}
+	})
 }
 
 func TestInitialEventsAreAsNewAsAcknowledgedWrites(t *testing.T) {

@@ -22,7 +22,7 @@ func TestCorrectHistoriesPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		history := generate(rapidChooser{t}, rapid.IntRange(1, 120).Draw(t, "steps"))
 		verdict := linearizability.Check(history, lenient())
-		require.NoError(t, verdict.Err())
+		require.Empty(t, verdict.Violations)
 		require.Equal(t, linearizability.Passed, verdict.Outcome, verdict.Reason)
 	})
 }
@@ -33,7 +33,7 @@ func TestManyCorrectHistoriesPass(t *testing.T) {
 	for seed := range uint64(300) {
 		history := generate(randomChooser{rand.New(rand.NewPCG(seed, 1))}, 400)
 		verdict := linearizability.Check(history, lenient())
-		require.NoError(t, verdict.Err(), "seed %d", seed)
+		require.Empty(t, verdict.Violations, "seed %d", seed)
 		total.Blocks += verdict.Counts.Blocks
 		total.Refused += verdict.Counts.Refused
 		total.Pages += verdict.Counts.Pages
@@ -60,7 +60,7 @@ func BenchmarkCheck(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if verdict := linearizability.Check(history, config); verdict.Outcome != linearizability.Passed {
-			b.Fatal(verdict.Err())
+			b.Fatal(verdict.Violations)
 		}
 	}
 	b.ReportMetric(float64(len(history.Operations)), "operations")

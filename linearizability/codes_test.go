@@ -72,7 +72,7 @@ func TestRareFlaws(t *testing.T) {
 	} {
 		t.Run(row.sentence, func(t *testing.T) {
 			verdict := judge(t, row.history, row.want)
-			require.True(t, slices.ContainsFunc(verdict.Violations, func(v linearizability.Violation) bool { return v.Sentence() == row.sentence }), "%v", verdict.Err())
+			require.True(t, slices.ContainsFunc(verdict.Violations, func(v linearizability.Violation) bool { return v.Sentence() == row.sentence }), "%v", verdict.Violations)
 		})
 	}
 }

@@ -18,44 +18,33 @@ func TestConflicts(t *testing.T) {
 		op.Object, op.Call, op.Return = &object, called*second, returned*second
 		return op
 	}
-	changed := func(change func(*model.Operation)) model.Operation {
-		op := refused
-		change(&op)
-		return op
-	}
 	broken := guarantees{linearizability.Preconditions}
-	for _, row := range []struct {
-		name   string
-		op     model.Operation
-		broken guarantees
-	}{
+	judgeEach(t, []historyRow[model.Operation]{
 		{"another's UID", withUID("u2", 10, 11), nil},
 		{"the UID of the object before", withUID("u4", 22, 23), nil},
 		{"the UID of the object to come", withUID("u15", 10, 11), nil},
 		{"that changes meanwhile", withUID("u4", 19, 21), nil},
-		{"a request of which not all is known", changed(func(op *model.Operation) { op.ErrRV = 0 }), nil},
-		{"not even a write", changed(func(op *model.Operation) {
+		{"a request of which not all is known", changed(refused, func(op *model.Operation) { op.ErrRV = 0 }), nil},
+		{"not even a write", changed(refused, func(op *model.Operation) {
 			op.Kind, op.Object, op.Scope = model.Get, nil, model.Scope{Namespace: "a", Name: "y"}
 		}), guarantees{linearizability.ReadStatus}},
 
 		{"no precondition", refused, broken},
-		{"no precondition of a deletion", changed(func(op *model.Operation) {
+		{"no precondition of a deletion", changed(refused, func(op *model.Operation) {
 			op.Kind, op.Object, op.Scope = model.Delete, nil, model.Scope{Namespace: "a", Name: "y"}
 		}), broken},
-		{"a creation", changed(func(op *model.Operation) { op.Kind = model.Create }), broken},
+		{"a creation", changed(refused, func(op *model.Operation) { op.Kind = model.Create }), broken},
 		{"the UID that is stored, and another's to come", withUID("u4", 10, 11), broken},
 		{"its own UID", withUID("u15", 22, 23), broken},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := quietHistory(model.Stream{RV: 15}, 40)
-			again := model.Object{Namespace: "a", Name: "y", Labels: db, Value: "v15", UID: "u15"}
-			h.Truth.Changes[6].Object = again
-			meant := again
-			meant.UID = ""
-			created := wrote(20 * second)
-			created.Kind, created.Scope, created.Object = model.Create, model.Scope{Namespace: "a", Name: "y"}, &meant
-			h.Operations = []model.Operation{created, row.op}
-			judge(t, h, row.broken)
-		})
-	}
+	}, func(op model.Operation) *model.History {
+		h := quietHistory(model.Stream{RV: 15}, 40)
+		again := model.Object{Namespace: "a", Name: "y", Labels: db, Value: "v15", UID: "u15"}
+		h.Truth.Changes[6].Object = again
+		meant := again
+		meant.UID = ""
+		created := wrote(20 * second)
+		created.Kind, created.Scope, created.Object = model.Create, model.Scope{Namespace: "a", Name: "y"}, &meant
+		h.Operations = []model.Operation{created, op}
+		return h
+	})
 }

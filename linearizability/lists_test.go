@@ -43,16 +43,15 @@ func upcoming() model.Operation {
 	return model.Operation{Client: "c2", Kind: model.Update, Call: 600, Return: 610, ResultRV: 15, Object: objectAt(15)}
 }
 
+// between is an operation between these two.
+func between(op model.Operation) *model.History { return listHistory(acknowledged(), op, upcoming()) }
+
 // The state at RV 10 is a/x at 7, a/y at 4 and b/z at 9; at 12 and 13 it is a/x
 // at 7 and b/z at 9.
 func TestLists(t *testing.T) {
 	unset := model.Operation{RV: model.RVUnset}
 	exact, recent := guarantees{linearizability.ExactState}, guarantees{linearizability.MostRecent}
-	for _, row := range []struct {
-		name   string
-		list   model.Operation
-		broken guarantees
-	}{
+	judgeEach(t, []historyRow[model.Operation]{
 		{"most recent", listed(unset, 12, 7, 9), nil},
 		{"most recent, newer than any write returned", listed(unset, 13, 7, 9), nil},
 		{"called when another client's write returned", listed(model.Operation{RV: model.RVUnset, Call: 400, Return: 410}, 11, 7, 4, 9), nil},
@@ -84,9 +83,7 @@ func TestLists(t *testing.T) {
 		{"an RV of the future", listed(unset, 15, 15, 9), exact},
 		{"no RV", listed(model.Operation{RV: 0}, 0), guarantees{linearizability.Any}},
 		{"an RV that never was", listed(model.Operation{RV: 0}, 21, 15, 9), guarantees{linearizability.Any}},
-	} {
-		t.Run(row.name, func(t *testing.T) { judge(t, listHistory(acknowledged(), row.list, upcoming()), row.broken) })
-	}
+	}, between)
 }
 
 func TestListItemContent(t *testing.T) {
@@ -115,11 +112,7 @@ func TestPages(t *testing.T) {
 	}
 	same := func([]model.Operation) {}
 	paged := guarantees{linearizability.Paged}
-	for _, row := range []struct {
-		name   string
-		ops    []model.Operation
-		broken guarantees
-	}{
+	judgeEach(t, []historyRow[[]model.Operation]{
 		{"to the end", chain(same), nil},
 		{"given up", chain(same)[:2], nil},
 		{"a page read twice", append(chain(same), page(4, 1, 1, true, 10, 4)), nil},
@@ -141,13 +134,11 @@ func TestPages(t *testing.T) {
 		{"an older state after expiry", []model.Operation{page(1, 0, 2, true, 10, 7),
 			{ID: 2, Client: "c2", Kind: model.Delete, Call: 150, Return: 160, ResultRV: 12, Scope: model.Scope{Namespace: "a", Name: "y"}},
 			expired(3, 1), page(4, 3, -1, false, 10, 4, 9)}, guarantees{linearizability.MostRecent}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := listHistory(row.ops...)
-			h.Truth.Compactions = []model.Compaction{{RV: 11, Time: 150}}
-			judge(t, h, row.broken)
-		})
-	}
+	}, func(ops []model.Operation) *model.History {
+		h := listHistory(ops...)
+		h.Truth.Compactions = []model.Compaction{{RV: 11, Time: 150}}
+		return h
+	})
 }
 
 func TestPageOfAnUnknownListIsInconclusive(t *testing.T) {
@@ -172,11 +163,7 @@ func TestGetsThatNameAnRV(t *testing.T) {
 	future := get(0, model.OK, 15)
 	future.Scope.Name = "x"
 	// a/y is written at RV 4 and deleted at RV 12, which had happened by 400.
-	for _, row := range []struct {
-		name   string
-		get    model.Operation
-		broken guarantees
-	}{
+	judgeEach(t, []historyRow[model.Operation]{
 		{"any, old", get(0, model.OK, 4), nil},
 		{"any, not yet there", get(0, model.NotFound, 0), nil},
 		{"still there", get(11, model.OK, 4), nil},
@@ -188,9 +175,7 @@ func TestGetsThatNameAnRV(t *testing.T) {
 		{"from the future", future, any},
 		{"another content", altered, any},
 		{"another object", get(0, model.OK, 5), any},
-	} {
-		t.Run(row.name, func(t *testing.T) { judge(t, listHistory(acknowledged(), row.get, upcoming()), row.broken) })
-	}
+	}, between)
 	recreated := on(model.Get, 200, 210, fails(model.NotFound))
 	recreated.RV = 11
 	judge(t, registerHistory([]model.Operation{recreated}), older)

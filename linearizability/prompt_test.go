@@ -12,11 +12,6 @@ import (
 
 func TestEventsArePrompt(t *testing.T) {
 	reader := model.Stream{RV: 12, Consumer: "fast"}
-	changed := func(change func(*model.Stream)) model.Stream {
-		stream := reader
-		change(&stream)
-		return stream
-	}
 	// The write is acknowledged at 20 s, and its event comes a while later.
 	at := func(after time.Duration) []model.Event {
 		e := event(model.Modified, 15)
@@ -49,12 +44,12 @@ func TestEventsArePrompt(t *testing.T) {
 		{"at once", reader, at(0), none, 1, nil},
 		{"before the writer knew", reader, at(-time.Millisecond), none, 1, nil},
 		{"at the last moment", reader, at(2 * time.Second), none, 1, nil},
-		{"behind another", changed(func(s *model.Stream) { s.RV = 9 }), behind(time.Second, 3*time.Second), none, 1, nil},
+		{"behind another", changed(reader, func(s *model.Stream) { s.RV = 9 }), behind(time.Second, 3*time.Second), none, 1, nil},
 		{"behind the initial events", marked, append(block(3*time.Second), at(4*time.Second)...), none, 1, nil},
 		{"not due yet as the run ends", reader, nil, func(h *model.History) { h.End = 21 * second }, 0, nil},
-		{"not due yet as the stream ends", changed(func(s *model.Stream) { s.Closed, s.Reason = 21*second, model.ClosedByClient }), nil, none, 0, nil},
+		{"not due yet as the stream ends", changed(reader, func(s *model.Stream) { s.Closed, s.Reason = 21*second, model.ClosedByClient }), nil, none, 0, nil},
 		{"part of the stream's start", reader, at(9 * time.Second), func(h *model.History) { h.Streams[0].Return = 28 * second; h.Streams[0].Call = 28 * second }, 0, nil},
-		{"a client that does not read at once", changed(func(s *model.Stream) { s.Consumer = "slow" }), at(9 * time.Second), none, 0, nil},
+		{"a client that does not read at once", changed(reader, func(s *model.Stream) { s.Consumer = "slow" }), at(9 * time.Second), none, 0, nil},
 		{"while something is wrong", reader, at(9 * time.Second), func(h *model.History) {
 			h.Faults = []model.Fault{{Name: "latency", Begin: 15 * second, End: 16 * second}}
 		}, 0, nil},
@@ -62,8 +57,8 @@ func TestEventsArePrompt(t *testing.T) {
 
 		{"late", reader, at(2*time.Second + 1), none, 1, guarantees{linearizability.Prompt}},
 		{"late behind the initial events", marked, append(block(time.Second), at(3*time.Second+1)...), none, 1, guarantees{linearizability.Prompt}},
-		{"late behind another", changed(func(s *model.Stream) { s.RV = 9 }), behind(time.Second, 3*time.Second+1), none, 1, guarantees{linearizability.Prompt}},
-		{"never, and the client left", changed(func(s *model.Stream) { s.Closed, s.Reason = 30*second, model.ClosedByClient }), nil, none, 1,
+		{"late behind another", changed(reader, func(s *model.Stream) { s.RV = 9 }), behind(time.Second, 3*time.Second+1), none, 1, guarantees{linearizability.Prompt}},
+		{"never, and the client left", changed(reader, func(s *model.Stream) { s.Closed, s.Reason = 30*second, model.ClosedByClient }), nil, none, 1,
 			guarantees{linearizability.Prompt, linearizability.Delivered}},
 		{"never", reader, nil, none, 1, guarantees{linearizability.Prompt, linearizability.Delivered}},
 	} {

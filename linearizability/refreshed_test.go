@@ -39,11 +39,6 @@ func census(at, revision int64) model.Census {
 func TestIdleStreamsAreRefreshed(t *testing.T) {
 	// The stream starts at RV 15, and etcd goes on to 20 at 10 s: due at 85 s.
 	request := model.Stream{RV: 15, Bookmarks: true, Consumer: "fast"}
-	changed := func(change func(*model.Stream)) model.Stream {
-		stream := request
-		change(&stream)
-		return stream
-	}
 	progress := []model.Census{census(2, 15), census(10, 20)}
 	for _, row := range []struct {
 		name     string
@@ -60,18 +55,18 @@ func TestIdleStreamsAreRefreshed(t *testing.T) {
 
 		// These look as if a bookmark were missing, and it is not.
 		{"the run ended first", request, progress, 84, nil, 0, nil},
-		{"the stream ended first", changed(func(s *model.Stream) { s.Closed = 84 * second }), progress, 100, nil, 0, nil},
-		{"nobody asked for bookmarks", changed(func(s *model.Stream) { s.Bookmarks = false }), progress, 100, nil, 0, nil},
-		{"nobody read", changed(func(s *model.Stream) { s.Consumer = "stalled" }), progress, 100, nil, 0, nil},
-		{"read too slowly", changed(func(s *model.Stream) { s.Consumer = "slow" }), progress, 100, nil, 0, nil},
+		{"the stream ended first", changed(request, func(s *model.Stream) { s.Closed = 84 * second }), progress, 100, nil, 0, nil},
+		{"nobody asked for bookmarks", changed(request, func(s *model.Stream) { s.Bookmarks = false }), progress, 100, nil, 0, nil},
+		{"nobody read", changed(request, func(s *model.Stream) { s.Consumer = "stalled" }), progress, 100, nil, 0, nil},
+		{"read too slowly", changed(request, func(s *model.Stream) { s.Consumer = "slow" }), progress, 100, nil, 0, nil},
 		{"nothing to tell: etcd stood still", request, []model.Census{census(2, 20), census(10, 20)}, 200, nil, 0, nil},
 		{"nothing to tell: the stream began there", request, []model.Census{census(1, 15), census(3, 20)}, 200, nil, 0, nil},
-		{"nothing to tell: it asked for the future", changed(func(s *model.Stream) { s.RV = 20 }), progress, 100, nil, 0, nil},
+		{"nothing to tell: it asked for the future", changed(request, func(s *model.Stream) { s.RV = 20 }), progress, 100, nil, 0, nil},
 		{"no census", request, nil, 200, nil, 0, nil},
 		{"counted out of order", request, []model.Census{census(10, 20), census(2, 15)}, 100, []model.Event{received(70, bookmark(20))}, 1, nil},
 		{"an old bookmark first", request, progress, 100, []model.Event{received(60, bookmark(18)), received(80, bookmark(20))}, 1, nil},
 		// From the settling on, at 6 s, the period starts again.
-		{"slow to settle", changed(func(s *model.Stream) { s.RV = 9 }), []model.Census{census(2, 15), census(3, 20)}, 100,
+		{"slow to settle", changed(request, func(s *model.Stream) { s.RV = 9 }), []model.Census{census(2, 15), census(3, 20)}, 100,
 			[]model.Event{received(4, event(model.Deleted, 12)), received(5, event(model.Modified, 15)), received(81, bookmark(20))}, 1, nil},
 
 		{"no bookmark", request, progress, 85, nil, 1, guarantees{linearizability.Refreshed}},
@@ -79,7 +74,7 @@ func TestIdleStreamsAreRefreshed(t *testing.T) {
 		{"an old bookmark alone", request, progress, 100, []model.Event{received(70, bookmark(18))}, 1, guarantees{linearizability.Refreshed}},
 		{"the first and no other", request, append(progress, census(60, 21)), 135, []model.Event{received(70, bookmark(20))}, 1,
 			guarantees{linearizability.Refreshed}},
-		{"no event either", changed(func(s *model.Stream) { s.RV = 12 }), []model.Census{census(2, 12), census(10, 15)}, 85, nil, 1,
+		{"no event either", changed(request, func(s *model.Stream) { s.RV = 12 }), []model.Census{census(2, 12), census(10, 15)}, 85, nil, 1,
 			guarantees{linearizability.Refreshed, linearizability.Delivered}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -112,11 +112,7 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 	created10 := on(model.Create, 90, 100, writes("v10", 10))
 	lin, pre := guarantees{linearizability.Linearizable}, guarantees{linearizability.Preconditions}
 
-	for _, row := range []struct {
-		name   string
-		ops    []model.Operation
-		broken guarantees
-	}{
+	judgeEach(t, []historyRow[[]model.Operation]{
 		{"one after the other", []model.Operation{created, updated4, updated6, deleted, created10}, nil},
 		{"all at once, in no order", []model.Operation{
 			on(model.Update, 1, 9, writes("v6", 6)), on(model.Create, 1, 9, writes("v2", 2)), on(model.Delete, 1, 9, withRV(8)),
@@ -202,20 +198,17 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 		{"both a stale read and a lost write", []model.Operation{created, updated4, on(model.Get, 45, 46, reads("v2", 2)),
 			on(model.Update, 50, 60, writes("v5", 5)), on(model.Update, 45, 46, writeFails("v10", model.Conflict))},
 			guarantees{linearizability.Linearizable, linearizability.Preconditions}},
-	} {
-		t.Run(row.name, func(t *testing.T) { judge(t, registerHistory(row.ops), row.broken) })
-	}
+	}, registerHistory)
 }
 
 // TestWhatEtcdIsKnownToHaveReached is a read from 45 on of an update of unknown outcome
 // at RV 4, or not.
 func TestWhatEtcdIsKnownToHaveReached(t *testing.T) {
 	lin := guarantees{linearizability.Linearizable}
-	for _, row := range []struct {
-		name   string
-		happen func(*model.History)
-		broken guarantees
-	}{
+	judgeChanges(t, func() *model.History {
+		return registerHistory([]model.Operation{on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 25, 26, writeFails("v4", model.Unknown)),
+			on(model.Get, 45, 46, reads("v2", 2)), on(model.Create, 90, 100, writes("v10", 10))})
+	}, []historyRow[func(*model.History)]{
 		{"nothing known", func(*model.History) {}, nil},
 		{"a member had applied less", func(h *model.History) {
 			h.Censuses = []model.Census{{Time: 40, Phase: model.Serving, Server: "s1", Revision: 3}}
@@ -237,14 +230,7 @@ func TestWhatEtcdIsKnownToHaveReached(t *testing.T) {
 			h.Operations[2].Kind, h.Operations[2].Scope = model.List, model.Scope{}
 			h.Windows = []model.CacheWindow{{Time: 44, Server: "s2", Filling: 1, Newest: 5}}
 		}, guarantees{linearizability.MostRecent}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := registerHistory([]model.Operation{on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 25, 26, writeFails("v4", model.Unknown)),
-				on(model.Get, 45, 46, reads("v2", 2)), on(model.Create, 90, 100, writes("v10", 10))})
-			row.happen(h)
-			judge(t, h, row.broken)
-		})
-	}
+	})
 }
 
 func TestEveryStaleReadIsReportedWithTheWriteBeforeIt(t *testing.T) {
@@ -352,23 +338,17 @@ func TestAnUnknownDeletionThatTookEffectTwice(t *testing.T) {
 func TestWhatExpiredWasDeletedByNobody(t *testing.T) {
 	updated6, created10 := on(model.Update, 50, 60, writes("v6", 6)), on(model.Create, 90, 100, writes("v10", 10))
 	lin := guarantees{linearizability.Linearizable}
-	for _, row := range []struct {
-		name   string
-		ops    []model.Operation
-		broken guarantees
-	}{
+	judgeEach(t, []historyRow[[]model.Operation]{
 		{"refused deletes", []model.Operation{updated6, on(model.Delete, 70, 80, fails(model.NotFound)),
 			on(model.Delete, 70, 80, fails(model.Unavailable)), created10}, nil},
 		{"a delete of unknown outcome", []model.Operation{updated6, on(model.Delete, 102, 103, fails(model.Unknown)), created10}, nil},
 		{"an acknowledged delete", []model.Operation{updated6, on(model.Delete, 70, 80, withRV(8)), created10}, lin},
 		{"a stale read", []model.Operation{created10, on(model.Get, 105, 106, reads("v6", 6))}, lin},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			history := registerHistory(row.ops)
-			history.Truth.Changes[3].Expired = true
-			judge(t, history, row.broken)
-		})
-	}
+	}, func(ops []model.Operation) *model.History {
+		h := registerHistory(ops)
+		h.Truth.Changes[3].Expired = true
+		return h
+	})
 }
 
 // A version that nobody made and somebody made is made once too often, in whatever
@@ -421,7 +401,7 @@ func TestAnImpossibleWriteDoesNotHideAStaleRead(t *testing.T) {
 	verdict := judge(t, registerHistory([]model.Operation{
 		on(model.Update, 10, 20, writes("v6", 6)), on(model.Update, 30, 40, writes("v4", 4)), on(model.Get, 45, 46, reads("v2", 2)),
 	}), guarantees{linearizability.Linearizable})
-	require.Len(t, verdict.Violations, 2, "%v", verdict.Err())
+	require.Len(t, verdict.Violations, 2, "%v", verdict.Violations)
 	require.Equal(t, 1, verdict.Violations[0].Witness.Operations[0].ID)
 	require.Equal(t, 3, verdict.Violations[1].Witness.Operations[0].ID)
 }

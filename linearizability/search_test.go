@@ -22,12 +22,12 @@ func searching() linearizability.Config {
 // agree requires that walk and search accept the same streams.
 func agree(t require.TestingT, h *model.History) linearizability.Verdict {
 	verdict := linearizability.Check(h, searching())
-	require.NotContains(t, verdict.Reason, "disagrees", "%v", verdict.Err())
+	require.NotContains(t, verdict.Reason, "disagrees", "%v", verdict.Violations)
 	return verdict
 }
 
 // distort changes one thing about one stream, likely for the worse. Unlike the
-// damages, it keeps clear of nothing: not of blocks without a mark, where what is
+// tamperings, it keeps clear of nothing: not of blocks without a mark, where what is
 // wrong in one reading is right in another, and not of requests.
 func distort(c chooser, h *model.History) {
 	if len(h.Streams) == 0 {
@@ -105,13 +105,14 @@ func distortEvents(c chooser, h *model.History, s *model.Stream) {
 	}
 }
 
-// drawHistory draws a history of at most so many steps, and damages and distorts
+// drawHistory draws a history of at most so many steps, and edits and distorts
 // it at most so often.
-func drawHistory(t *rapid.T, maxSteps, maxDamages, maxDistortions int) *model.History {
+func drawHistory(t *rapid.T, maxSteps, maxEdits, maxDistortions int) *model.History {
 	c := rapidChooser{t}
 	h := generate(c, rapid.IntRange(1, maxSteps).Draw(t, "steps"))
-	for range rapid.IntRange(0, maxDamages).Draw(t, "damages") {
-		rapid.SampledFrom(damages).Draw(t, "damage").inflict(c, h)
+	for range rapid.IntRange(0, maxEdits).Draw(t, "edits") {
+		kind := rapid.SampledFrom(certain).Draw(t, "edit")
+		kind.inflict(c, h)
 	}
 	for range rapid.IntRange(0, maxDistortions).Draw(t, "distortions") {
 		distort(c, h)
@@ -120,7 +121,7 @@ func drawHistory(t *rapid.T, maxSteps, maxDamages, maxDistortions int) *model.Hi
 }
 
 // TestWalkAndSearchAgree is the property that the linear-time rules are held to:
-// on every small history that can be drawn, sound, damaged or distorted, they
+// on every small history that can be drawn, sound, edited or distorted, they
 // accept exactly the streams that the specification allows.
 func TestWalkAndSearchAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -136,7 +137,7 @@ func TestWalkAndSearchAgreeOnMany(t *testing.T) {
 		c := randomChooser{rand.New(rand.NewPCG(seed, 3))}
 		h := generate(c, 60)
 		if seed%3 > 0 {
-			damages[c.below(len(damages))].inflict(c, h)
+			certain[c.below(len(certain))].inflict(c, h)
 		}
 		for range c.below(5) {
 			distort(c, h)
@@ -205,9 +206,9 @@ func TestWhatTheSearchHasFound(t *testing.T) {
 			for _, violation := range verdict.Violations {
 				broken = append(broken, violation.Guarantee)
 			}
-			require.Equal(t, len(row.broken) > 0, len(broken) > 0, "%v", verdict.Err())
+			require.Equal(t, len(row.broken) > 0, len(broken) > 0, "%v", verdict.Violations)
 			if len(broken) > 0 {
-				require.Subset(t, row.broken, broken, "%v", verdict.Err())
+				require.Subset(t, row.broken, broken, "%v", verdict.Violations)
 			}
 		})
 	}

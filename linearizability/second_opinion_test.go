@@ -396,7 +396,7 @@ func TestTheSecondOpinionAgreesOnMany(t *testing.T) {
 		c := randomChooser{rand.New(rand.NewPCG(seed, 4))}
 		h := generate(c, 50)
 		if seed%2 == 0 {
-			damages[c.below(len(damages))].inflict(c, h)
+			certain[c.below(len(certain))].inflict(c, h)
 		}
 		for range c.below(4) {
 			distort(c, h)

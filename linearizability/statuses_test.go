@@ -24,11 +24,7 @@ func TestStatusesOfReads(t *testing.T) {
 			h.Streams[0].Reason = model.ClosedByError
 		}
 	}
-	for _, row := range []struct {
-		name   string
-		happen func(*model.History)
-		broken guarantees
-	}{
+	judgeChanges(t, func() *model.History { return closedStream(model.Stream{RV: 15}) }, []historyRow[func(*model.History)]{
 		{"a get that finds nothing", fail(model.Get, model.NotFound), nil},
 		{"a list of a resource that is not served", fail(model.List, model.NotFound), nil},
 		{"a list that is invalid", fail(model.List, model.Invalid), nil},
@@ -39,11 +35,5 @@ func TestStatusesOfReads(t *testing.T) {
 		{"a stream in conflict", refuse(model.Conflict), broken},
 		{"a stream that fails because something is there already", send(model.AlreadyExists), broken},
 		{"a delete in conflict without a precondition", fail(model.Delete, model.Conflict), nil},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := closedStream(model.Stream{RV: 15})
-			row.happen(h)
-			judge(t, h, row.broken)
-		})
-	}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -15,13 +16,18 @@ const (
 // tamperOperation is an edit of each operation for which keep holds.
 func tamperOperation(subject, edit, silence string, keep func(*model.Operation) bool, apply func(*model.History, *model.Operation),
 	harmless func(*model.Operation, *secondOpinion) bool) tampering {
-	return tampering{subject, edit, func(h *model.History) []tampered {
-		var all []tampered
-		for _, op := range operations(h, keep) {
-			all = append(all, tampered{func() { apply(h, op) }, func(o *secondOpinion) bool { return harmless != nil && harmless(op, o) }})
-		}
-		return all
-	}, silence}
+	return at(subject, edit, silence, operations(keep), apply, harmless)
+}
+
+// breakOperation is an edit of an operation that breaks one of some guarantees for certain.
+func breakOperation(subject, edit string, keep func(*model.Operation) bool, apply func(*model.Operation),
+	want ...*linearizability.Guarantee) tampering {
+	return breaks(subject, edit, operations(keep), func(_ *model.History, op *model.Operation) { apply(op) }, want...)
+}
+
+// operations finds the operations for which keep holds.
+func operations(keep func(*model.Operation) bool) func(*model.History) []*model.Operation {
+	return func(h *model.History) []*model.Operation { return where(h.Operations, keep) }
 }
 
 func isList(op *model.Operation) bool { return op.Kind == model.List && op.Err == model.OK }
@@ -55,15 +61,15 @@ func relabel(o *model.Object) {
 }
 
 // tamperItems are the edits of an object that was read.
-func tamperItems(subject string, keep func(*model.Operation) bool) []tampering {
+func tamperItems(subject string, keep func(*model.Operation) bool, want ...*linearizability.Guarantee) []tampering {
 	return []tampering{
-		tamperItem(subject, "another value", keep, func(o *model.Object) { o.Value = "another" }),
-		tamperItem(subject, "another UID", keep, func(o *model.Object) { o.UID = "another" }),
-		tamperItem(subject, "another node", keep, func(o *model.Object) { o.Node += "-another" }),
-		tamperItem(subject, "another label", keep, relabel),
-		tamperItem(subject, "another name", keep, func(o *model.Object) { o.Name += "-another" }),
-		tamperItem(subject, "an item's RV too high", keep, func(o *model.Object) { o.RV++ }),
-		tamperItem(subject, "an item's RV too low", keep, func(o *model.Object) { o.RV-- }),
+		tamperItem(subject, "another value", keep, func(o *model.Object) { o.Value = "another" }).as(want...),
+		tamperItem(subject, "another UID", keep, func(o *model.Object) { o.UID = "another" }).as(want...),
+		tamperItem(subject, "another node", keep, func(o *model.Object) { o.Node += "-another" }).as(want...),
+		tamperItem(subject, "another label", keep, relabel).as(want...),
+		tamperItem(subject, "another name", keep, func(o *model.Object) { o.Name += "-another" }).as(want...),
+		tamperItem(subject, "an item's RV too high", keep, func(o *model.Object) { o.RV++ }).as(want...),
+		tamperItem(subject, "an item's RV too low", keep, func(o *model.Object) { o.RV-- }).as(want...),
 	}
 }
 
@@ -74,15 +80,14 @@ func failRead(subject string, keep func(*model.Operation) bool, code model.Code,
 	}, harmless)
 }
 
-func anOperation(*model.Operation, *secondOpinion) bool { return true }
-
-var listTamperings = slices.Concat(tamperItems("list", isList), []tampering{
+var listTamperings = slices.Concat(tamperItems("list", isList, linearizability.ExactState, linearizability.Paged), []tampering{
 	tamperOperation("list", "drop an item", "", func(op *model.Operation) bool { return isList(op) && len(op.Objects) > 0 },
-		func(_ *model.History, op *model.Operation) { op.Objects = slices.Clone(op.Objects[1:]) }, nil),
+		func(_ *model.History, op *model.Operation) { op.Objects = slices.Clone(op.Objects[1:]) }, nil).
+		as(linearizability.ExactState, linearizability.Paged),
 	tamperOperation("list", "an item twice", "", func(op *model.Operation) bool { return isList(op) && len(op.Objects) > 0 },
 		func(_ *model.History, op *model.Operation) {
 			op.Objects = append(slices.Clone(op.Objects), op.Objects[0])
-		}, nil),
+		}, nil).as(linearizability.ExactState, linearizability.Paged),
 	tamperOperation("list", "an RV too high", anotherState, isList, func(_ *model.History, op *model.Operation) { op.ResultRV++ }, listAllowed),
 	tamperOperation("list", "an RV too low", anotherState, isList, func(_ *model.History, op *model.Operation) { op.ResultRV-- }, listAllowed),
 	tamperOperation("list", "the state of the past", anotherState, isList, func(h *model.History, op *model.Operation) { listAt(h, op, max(1, op.ResultRV-5)) }, listAllowed),
@@ -94,12 +99,12 @@ var listTamperings = slices.Concat(tamperItems("list", isList), []tampering{
 		func(_ *model.History, op *model.Operation) { op.RV, op.Match = model.RVUnset, model.MatchUnset }, listAllowed),
 	tamperOperation("list", "ask for another namespace", anotherQuery, isList, func(_ *model.History, op *model.Operation) { op.Scope = model.Scope{Namespace: "a-b"} }, listAllowed),
 	tamperOperation("list", "a continue token too few", "", func(op *model.Operation) bool { return isList(op) && op.HasMore },
-		func(_ *model.History, op *model.Operation) { op.HasMore = false }, nil),
+		func(_ *model.History, op *model.Operation) { op.HasMore = false }, nil).as(linearizability.ExactState, linearizability.Paged),
 	tamperOperation("list", "a remaining count too high", "", func(op *model.Operation) bool { return isList(op) && op.Remaining > 0 },
-		func(_ *model.History, op *model.Operation) { op.Remaining++ }, nil),
+		func(_ *model.History, op *model.Operation) { op.Remaining++ }, nil).as(linearizability.Paged),
 	tamperOperation("list", "a limit below what came", "", func(op *model.Operation) bool { return isList(op) && op.HasMore && len(op.Objects) > 1 },
 		func(_ *model.History, op *model.Operation) { op.Limit = int64(len(op.Objects)) - 1 }, nil),
-	failRead("list", isList, model.NotFound, "a server that does not serve the resource yet answers so", anOperation),
+	failRead("list", isList, model.NotFound, "a server that does not serve the resource yet answers so", always),
 	failRead("list", isList, model.Conflict, "", nil),
 	failRead("list", isList, model.AlreadyExists, "", nil),
 	failRead("list", isList, model.Expired, "the RV had been compacted when the answer came, or the cache may have dropped it",
@@ -108,8 +113,90 @@ var listTamperings = slices.Concat(tamperItems("list", isList), []tampering{
 		}),
 	failRead("list", isList, model.TooLarge, "the server may not have reached the RV yet",
 		func(op *model.Operation, _ *secondOpinion) bool { return op.RV != 0 }),
-	failRead("list", isList, model.Unknown, failedRead, anOperation),
+	failRead("list", isList, model.Unknown, failedRead, always),
+	breakOperation("list", "ask exactly for another RV", func(op *model.Operation) bool { return isList(op) && op.Match == model.MatchExact },
+		func(op *model.Operation) { op.RV++ }, linearizability.Exact),
+	breakOperation("list", "ask for more than it returned", func(op *model.Operation) bool { return isList(op) && op.Match == model.MatchNotOlderThan },
+		func(op *model.Operation) { op.RV = op.ResultRV + 1 }, linearizability.NotOlderThan),
+	breakOperation("list", "an item that does not belong", isList, func(op *model.Operation) {
+		op.Objects = append(slices.Clone(op.Objects), model.Object{Namespace: "elsewhere", Name: "x", Value: "v", RV: 1})
+	}, linearizability.ExactState, linearizability.Paged),
+	breaks("list", "the state before a write that had returned", func(h *model.History) []look {
+		return looks(h, model.RVUnset, storedAs, func(list, write *model.Operation) bool {
+			return write.Return < list.Call && write.ResultRV > 1
+		})
+	}, showLook, linearizability.MostRecent),
+	breaks("list", "the state before an earlier list of the client", func(h *model.History) []look {
+		return looks(h, model.RVUnset, isList, func(list, before *model.Operation) bool {
+			return before.Client == list.Client && before.Return < list.Call && before.ResultRV > 1
+		})
+	}, showLook, linearizability.MostRecent),
+	breaks("list", "the state before an event that the client had seen", eventsBefore, showLook, linearizability.Monotonic),
+	breaks("list", "an RV beyond etcd", func(h *model.History) []*model.Operation { return wholeLists(h, 0) },
+		func(h *model.History, op *model.Operation) { op.ResultRV = h.Truth.Revision + 1 }, linearizability.Any),
+	breaks("list", "go on at another RV", func(h *model.History) []*model.Operation {
+		expired := map[int]bool{}
+		for _, op := range where(h.Operations, func(op *model.Operation) bool { return op.Kind == model.List && op.Err == model.Expired }) {
+			expired[op.ID] = true
+		}
+		return where(h.Operations, func(op *model.Operation) bool { return isList(op) && op.Continues != 0 && !expired[op.Continues] })
+	}, func(_ *model.History, op *model.Operation) { op.ResultRV-- }, linearizability.Paged),
+	breaks("list", "fail with Expired, though the RV was held", func(h *model.History) []*model.Operation {
+		return where(h.Operations, func(op *model.Operation) bool {
+			return isList(op) && op.Match == model.MatchExact && op.RV >= h.Truth.CompactedBy(op.Return)
+		})
+	}, func(_ *model.History, op *model.Operation) {
+		op.Err, op.ResultRV, op.Objects, op.HasMore = model.Expired, 0, nil, false
+	}, linearizability.Expired),
 })
+
+// wholeLists returns the lists at an RV that came in one page.
+func wholeLists(h *model.History, rv int64) []*model.Operation {
+	return where(h.Operations, func(op *model.Operation) bool {
+		return isList(op) && op.RV == rv && op.Match == model.MatchUnset && op.Continues == 0 && !op.HasMore
+	})
+}
+
+// listAt makes a list return the state at an RV.
+func listAt(h *model.History, op *model.Operation, rv int64) {
+	op.ResultRV, op.Objects = rv, nil
+	for _, object := range model.NewStore(&h.Truth).List(op.Scope, op.Selector, rv) {
+		op.Objects = append(op.Objects, *object)
+	}
+}
+
+// look is a list, and an RV that is too old for it.
+type look struct {
+	list *model.Operation
+	rv   int64
+}
+
+func showLook(h *model.History, l look) { listAt(h, l.list, l.rv) }
+
+// looks pairs the lists at an RV with what was known before them.
+func looks(h *model.History, rv int64, keep func(*model.Operation) bool, before func(list, known *model.Operation) bool) (all []look) {
+	for _, list := range wholeLists(h, rv) {
+		for _, known := range where(h.Operations, keep) {
+			if before(list, known) {
+				all = append(all, look{list, known.ResultRV - 1})
+			}
+		}
+	}
+	return all
+}
+
+// eventsBefore pairs the lists of any state with what their client had received from their server.
+func eventsBefore(h *model.History) (all []look) {
+	for _, list := range wholeLists(h, 0) {
+		for _, p := range allEvents(h, func(p place) bool {
+			s := p.stream
+			return afterBlock(s) && s.Client == list.Client && s.Server == list.Server && isChange(p.event()) && p.event().Time < list.Call
+		}) {
+			all = append(all, look{list, p.event().RV - 1})
+		}
+	}
+	return all
+}
 
 // stored returns the state of one object at a revision.
 func stored(h *model.History, op *model.Operation, rv int64) *model.Object {
@@ -140,7 +227,10 @@ func getAllowed(op *model.Operation, o *secondOpinion) bool {
 	return false
 }
 
-var getTamperings = slices.Concat(tamperItems("get", isGet), []tampering{
+// wrongGet are what a get breaks that returns what it should not, by the RV that it named.
+var wrongGet = guarantees{linearizability.Linearizable, linearizability.NotOlderThan, linearizability.Any}
+
+var getTamperings = slices.Concat(tamperItems("get", isGet, wrongGet...), []tampering{
 	tamperOperation("get", "the state of the past", anotherState, isGet, func(h *model.History, op *model.Operation) { show(op, stored(h, op, op.ResultRV-1)) }, getAllowed),
 	tamperOperation("get", "the last state of the run", anotherState, isGet, func(h *model.History, op *model.Operation) { show(op, stored(h, op, h.Truth.Revision)) }, getAllowed),
 	tamperOperation("get", "found nothing", anotherState, isGet, func(_ *model.History, op *model.Operation) { show(op, nil) }, getAllowed),
@@ -157,5 +247,26 @@ var getTamperings = slices.Concat(tamperItems("get", isGet), []tampering{
 		return o.told(o.alone(op), op.Call) < o.h.Truth.CompactedBy(op.Return)
 	}),
 	failRead("get", isGet, model.TooLarge, "the server may not have reached the RV yet", func(op *model.Operation, _ *secondOpinion) bool { return op.RV != 0 }),
-	failRead("get", isGet, model.Unknown, failedRead, anOperation),
+	failRead("get", isGet, model.Unknown, failedRead, always),
+	breaks("get", "ask for more than it returned", func(h *model.History) []*model.Operation {
+		return where(h.Operations, func(op *model.Operation) bool {
+			return isGet(op) && op.RV != model.RVUnset && replaced(h, op) < model.Forever
+		})
+	}, func(h *model.History, op *model.Operation) { op.RV = replaced(h, op) }, linearizability.NotOlderThan),
+	breakOperation("get", "a value that was never written", func(op *model.Operation) bool { return isGet(op) && op.RV == model.RVUnset },
+		func(op *model.Operation) {
+			op.Objects, op.ResultRV = []model.Object{{Namespace: op.Scope.Namespace, Name: op.Scope.Name, Value: "another", RV: 1}}, 1
+		}, linearizability.Linearizable),
+	breakOperation("get", "fail with TooLarge, though it asked for any state",
+		func(op *model.Operation) bool { return op.Kind == model.Get && op.RV == 0 },
+		func(op *model.Operation) { op.Err, op.ResultRV, op.Objects = model.TooLarge, 0, nil }, linearizability.TooLarge),
+	breaks("get", "ask for an RV beyond etcd", operations(func(op *model.Operation) bool {
+		return op.Kind == model.Get && op.RV != model.RVUnset && (op.Err == model.OK || op.Err == model.NotFound)
+	}), func(h *model.History, op *model.Operation) { op.RV = h.Truth.Revision + 3 }, linearizability.TooLarge),
 })
+
+// replaced returns the RV at which the object that a get returned was replaced.
+func replaced(h *model.History, op *model.Operation) int64 {
+	version, _ := model.NewStore(&h.Truth).VersionAt(op.Objects[0].Key(), op.ResultRV)
+	return version.Until
+}

@@ -18,6 +18,11 @@ func wrote(returned int64) model.Operation {
 		RV: model.RVUnset, Object: &object, Call: returned - second, Return: returned, ResultRV: 15}
 }
 
+// stalled is an open stream of a client that does not read.
+func stalled() model.Stream {
+	return model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending}
+}
+
 func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 	const written = 20 // seconds, long after the settling at 6 s
 	prompt := guarantees{linearizability.Prompt}
@@ -27,12 +32,6 @@ func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 		return []model.Event{e}
 	}
 	reader := model.Stream{RV: 12, Consumer: "fast"}
-	idler := func(change func(*model.Stream)) model.Stream {
-		s := model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending}
-		change(&s)
-		return s
-	}
-	same := func(*model.Stream) {}
 	for _, row := range []struct {
 		name   string
 		reader model.Stream
@@ -42,25 +41,25 @@ func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 		judged int
 		broken guarantees
 	}{
-		{"at once", reader, idler(same), written, late(0), 1, nil},
-		{"before the writer knew", reader, idler(same), written, late(-time.Millisecond), 1, nil},
-		{"within the budget", reader, idler(same), written, late(2 * time.Second), 1, nil},
-		{"beside a slow one", reader, idler(func(s *model.Stream) { s.Consumer = "slow" }), written, late(time.Second), 1, nil},
+		{"at once", reader, stalled(), written, late(0), 1, nil},
+		{"before the writer knew", reader, stalled(), written, late(-time.Millisecond), 1, nil},
+		{"within the budget", reader, stalled(), written, late(2 * time.Second), 1, nil},
+		{"beside a slow one", reader, changed(stalled(), func(s *model.Stream) { s.Consumer = "slow" }), written, late(time.Second), 1, nil},
 
 		// These are late, and no stalled consumer is to blame, or nobody can tell. Those that
 		// are late for no reason at all are not prompt.
-		{"nobody is in the way", reader, idler(func(s *model.Stream) { s.Consumer, s.Closed = "hiccuping", 39*second }), written, late(9 * time.Second), 0, prompt},
-		{"in the way of another server", reader, idler(func(s *model.Stream) { s.Server = "s2" }), written, late(9 * time.Second), 0, prompt},
-		{"read from another server", model.Stream{RV: 12, Consumer: "fast", Server: "s2"}, idler(same), written, late(9 * time.Second), 0, prompt},
-		{"gone before", reader, idler(func(s *model.Stream) { s.Closed = (written - 1) * second }), written, late(9 * time.Second), 0, prompt},
-		{"there only after", reader, idler(func(s *model.Stream) { s.Call, s.Return = 21*second, 21*second }), written, late(9 * time.Second), 0, prompt},
-		{"the idler never got its stream", reader, idler(func(s *model.Stream) { s.Err = model.Unavailable }), written, late(9 * time.Second), 0, prompt},
-		{"the reader dawdles itself", model.Stream{RV: 12, Consumer: "hiccuping"}, idler(same), written, late(9 * time.Second), 0, nil},
-		{"written before the run had settled", reader, idler(same), 5, late(9 * time.Second), 0, nil},
-		{"part of the stream's start", model.Stream{RV: 12, Consumer: "fast", Return: 22 * second}, idler(same), written, late(9 * time.Second), 0, guarantees{linearizability.Answered}},
+		{"nobody is in the way", reader, changed(stalled(), func(s *model.Stream) { s.Consumer, s.Closed = "hiccuping", 39*second }), written, late(9 * time.Second), 0, prompt},
+		{"in the way of another server", reader, changed(stalled(), func(s *model.Stream) { s.Server = "s2" }), written, late(9 * time.Second), 0, prompt},
+		{"read from another server", model.Stream{RV: 12, Consumer: "fast", Server: "s2"}, stalled(), written, late(9 * time.Second), 0, prompt},
+		{"gone before", reader, changed(stalled(), func(s *model.Stream) { s.Closed = (written - 1) * second }), written, late(9 * time.Second), 0, prompt},
+		{"there only after", reader, changed(stalled(), func(s *model.Stream) { s.Call, s.Return = 21*second, 21*second }), written, late(9 * time.Second), 0, prompt},
+		{"the idler never got its stream", reader, changed(stalled(), func(s *model.Stream) { s.Err = model.Unavailable }), written, late(9 * time.Second), 0, prompt},
+		{"the reader dawdles itself", model.Stream{RV: 12, Consumer: "hiccuping"}, stalled(), written, late(9 * time.Second), 0, nil},
+		{"written before the run had settled", reader, stalled(), 5, late(9 * time.Second), 0, nil},
+		{"part of the stream's start", model.Stream{RV: 12, Consumer: "fast", Return: 22 * second}, stalled(), written, late(9 * time.Second), 0, guarantees{linearizability.Answered}},
 
-		{"too late", reader, idler(same), written, late(2*time.Second + 1), 1, guarantees{linearizability.Unblocked}},
-		{"too late beside a slow one", reader, idler(func(s *model.Stream) { s.Consumer = "slow" }), written, late(3 * time.Second), 1,
+		{"too late", reader, stalled(), written, late(2*time.Second + 1), 1, guarantees{linearizability.Unblocked}},
+		{"too late beside a slow one", reader, changed(stalled(), func(s *model.Stream) { s.Consumer = "slow" }), written, late(3 * time.Second), 1,
 			guarantees{linearizability.Unblocked}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -114,7 +113,7 @@ func TestABacklogTakesItsTime(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := quietHistory(model.Stream{RV: 4, Consumer: "fast", Scope: model.Scope{Namespace: "a", Name: "x"}}, 40, row.events...)
-			h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending})
+			h.Streams = append(h.Streams, stalled())
 			h.Operations = row.writes
 			judge(t, h, row.broken)
 		})
@@ -126,7 +125,7 @@ func TestInitialEventsAreABacklog(t *testing.T) {
 	h := quietHistory(model.Stream{Consumer: "fast", Scope: model.Scope{Namespace: "a"}}, 40,
 		received(10, event(model.Added, 7)), received(20, event(model.Added, 4)),
 		received(20, event(model.Deleted, 12)), received(20, event(model.Modified, 15)))
-	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending})
+	h.Streams = append(h.Streams, stalled())
 	update, last := wrote(10*second), wrote(11*second)
 	object := *objectAt(7)
 	object.RV = 0
@@ -137,7 +136,7 @@ func TestInitialEventsAreABacklog(t *testing.T) {
 
 func TestTheReportNamesWhoIsInTheWay(t *testing.T) {
 	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(30, event(model.Modified, 15)))
-	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "sleeper", Server: "s1", RV: 12, Consumer: "stalled", Call: 3 * second, Return: 3 * second, Closed: model.Pending})
+	h.Streams = append(h.Streams, stalled())
 	h.Operations = []model.Operation{wrote(20 * second)}
 	verdict := judge(t, h, guarantees{linearizability.Unblocked})
 	require.Equal(t, "Unblocked: c1 received MODIFIED a/x (RV 15) 10s after the write had been acknowledged; "+

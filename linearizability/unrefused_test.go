@@ -131,12 +131,6 @@ func TestRequestsFromTheFuture(t *testing.T) {
 	}
 }
 
-// changed returns an operation changed in one way.
-func changed(op model.Operation, change func(*model.Operation)) model.Operation {
-	change(&op)
-	return op
-}
-
 // TestTheHighestRefusalCounts is a server that refused an RV, and then a lower
 // one: what lies between is no longer held either.
 func TestTheHighestRefusalCounts(t *testing.T) {

@@ -80,29 +80,3 @@ func Joined(reasons []Reason) string {
 	}
 	return strings.Join(texts, "; ")
 }
-
-// Err returns an error that wraps every violation, nil if there is none.
-func (v Verdict) Err() error {
-	if len(v.Violations) == 0 {
-		return nil
-	}
-	return verdictError(v.Violations)
-}
-
-type verdictError []Violation
-
-func (e verdictError) Error() string {
-	lines := make([]string, len(e))
-	for i := range e {
-		lines[i] = e[i].Error()
-	}
-	return strings.Join(lines, "\n")
-}
-
-func (e verdictError) Unwrap() []error {
-	wrapped := make([]error, len(e))
-	for i := range e {
-		wrapped[i] = e[i]
-	}
-	return wrapped
-}

@@ -60,6 +60,6 @@ func (endless) Read(p []byte) (int, error) {
 
 func TestLinesHaveALimit(t *testing.T) {
 	header := `{"format":"watchsim.history","version":1}` + "\n"
-	_, _, err := ReadHistory(io.MultiReader(strings.NewReader(header), io.LimitReader(endless{}, maxLine+1<<20)))
+	_, _, err := ReadValidHistory(io.MultiReader(strings.NewReader(header), io.LimitReader(endless{}, maxLine+1<<20)))
 	require.EqualError(t, err, "the history holds a bad record: line 2 is longer than 67108864 bytes, which is the most that is read")
 }

@@ -139,19 +139,9 @@ func WriteHistory(w io.Writer, header Header, h *model.History) error {
 	return nil
 }
 
-// ReadHistory reads what [WriteHistory] wrote. Fields it does not know are
-// ignored, kinds of record are not. What it returns need not make sense: see
-// [ReadValidHistory].
-func ReadHistory(r io.Reader) (Header, *model.History, error) {
-	header, reader, err := readHistory(r)
-	if err != nil {
-		return Header{}, nil, err
-	}
-	return header, reader.history, nil
-}
-
-// ReadValidHistory reads a history that anybody may have written, and returns it
-// if it is valid in the sense of [Validate]. Errors name the line.
+// ReadValidHistory reads what [WriteHistory] or anybody else wrote, and returns it if
+// it is valid in the sense of [Validate]. Fields it does not know are ignored, kinds of
+// record are not. Errors name the line.
 func ReadValidHistory(r io.Reader) (Header, *model.History, error) {
 	header, reader, err := readHistory(r)
 	if err == nil {

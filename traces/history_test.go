@@ -32,7 +32,7 @@ const smallText = `{"format":"watchsim.history","version":3,"seed":7,"target":"k
 `
 
 func small() *model.History {
-	_, h, err := ReadHistory(strings.NewReader(smallText))
+	_, h, err := ReadValidHistory(strings.NewReader(smallText))
 	if err != nil {
 		panic(err)
 	}
@@ -58,12 +58,12 @@ func TestHistoryReadsBackAsWritten(t *testing.T) {
 		header := Header{Seed: rapid.Uint64().Draw(t, "seed"), Target: rapid.String().Draw(t, "target")}
 		text := written(t, header, &h)
 
-		gotHeader, got, err := ReadHistory(strings.NewReader(text))
+		gotHeader, got, err := readHistory(strings.NewReader(text))
 		require.NoError(t, err)
 		header.Format, header.Version = HistoryFormat, HistoryVersion
 		require.Equal(t, header, gotHeader)
-		normalize(got)
-		require.Equal(t, &h, got)
+		normalize(got.history)
+		require.Equal(t, &h, got.history)
 	})
 }
 
@@ -134,7 +134,7 @@ func TestUnreadableHistories(t *testing.T) {
 		{"more after the end", whole + lines[1], ErrBadRecord, "the history holds a bad record: line 13 comes after the end record"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, h, err := ReadHistory(strings.NewReader(row.text))
+			_, h, err := ReadValidHistory(strings.NewReader(row.text))
 			require.Nil(t, h)
 			require.ErrorIs(t, err, row.is)
 			require.EqualError(t, err, row.says)
@@ -143,14 +143,14 @@ func TestUnreadableHistories(t *testing.T) {
 }
 
 func TestLastNewlineIsOptional(t *testing.T) {
-	_, h, err := ReadHistory(strings.NewReader(strings.TrimSuffix(written(t, Header{}, small()), "\n")))
+	_, h, err := ReadValidHistory(strings.NewReader(strings.TrimSuffix(written(t, Header{}, small()), "\n")))
 	require.NoError(t, err)
 	require.Equal(t, small(), h)
 }
 
 func TestUnknownFieldsAreIgnored(t *testing.T) {
 	text := strings.Replace(written(t, Header{}, small()), `"name":"partition"`, `"name":"partition","colour":"red"`, 1)
-	_, h, err := ReadHistory(strings.NewReader(text))
+	_, h, err := ReadValidHistory(strings.NewReader(text))
 	require.NoError(t, err)
 	require.Equal(t, small(), h)
 }
@@ -161,7 +161,7 @@ func TestOlderHistoriesAreRead(t *testing.T) {
 	withoutCensuses.Leaders, withoutCensuses.Windows, withoutCensuses.Censuses = nil, nil, nil
 	for version, h := range map[int]*model.History{1: withoutCensuses, 2: withoutStanding} {
 		text := strings.Replace(written(t, Header{}, h), `"version":3`, fmt.Sprintf(`"version":%d`, version), 1)
-		header, got, err := ReadHistory(strings.NewReader(text))
+		header, got, err := ReadValidHistory(strings.NewReader(text))
 		require.NoError(t, err)
 		require.Equal(t, version, header.Version)
 		require.Equal(t, h, got)
@@ -171,7 +171,7 @@ func TestOlderHistoriesAreRead(t *testing.T) {
 func TestLongLinesAreRead(t *testing.T) {
 	h := small()
 	h.Operations[0].Message = strings.Repeat("long ", 50_000)
-	_, got, err := ReadHistory(strings.NewReader(written(t, Header{}, h)))
+	_, got, err := ReadValidHistory(strings.NewReader(written(t, Header{}, h)))
 	require.NoError(t, err)
 	require.Equal(t, h, got)
 }
@@ -184,7 +184,7 @@ func (f brokenFile) Read([]byte) (int, error)  { return 0, f.err }
 func TestFileErrorsAreReported(t *testing.T) {
 	full := errors.New("no space left on device")
 	require.ErrorIs(t, WriteHistory(brokenFile{full}, Header{}, small()), full)
-	_, _, err := ReadHistory(brokenFile{full})
+	_, _, err := ReadValidHistory(brokenFile{full})
 	require.ErrorIs(t, err, full)
 }
 
@@ -218,7 +218,7 @@ func BenchmarkReadHistory(b *testing.B) {
 	text := written(b, Header{}, large())
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, _, err := ReadHistory(strings.NewReader(text)); err != nil {
+		if _, _, err := ReadValidHistory(strings.NewReader(text)); err != nil {
 			b.Fatal(err)
 		}
 	}

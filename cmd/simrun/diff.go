@@ -30,12 +30,7 @@ func diffCommand() *cobra.Command {
 			"of the scheduler, and the histories; of histories, what clients did and saw, and the faults.\n\n" +
 			"Exit codes: 0 they are the same, 1 they differ, 2 bad usage or input.",
 		Example: "  simrun diff out/cacher-minute-7 out/cacher-minute-7/replay",
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 2 {
-				return fmt.Errorf("expected two folders of runs or two histories, found %d arguments", len(arguments))
-			}
-			return nil
-		},
+		Args:    expecting(2, "two folders of runs or two histories", ""),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return diff(traces.PrintableWriter(command.OutOrStdout()), arguments[0], arguments[1])
 		},

@@ -128,11 +128,12 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// oneArgument says that a command takes one argument, and what that is.
-func oneArgument(what string) cobra.PositionalArgs {
+// expecting says how many arguments a command takes, what they are, and what may help
+// who gives others.
+func expecting(number int, what, hint string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, arguments []string) error {
-		if len(arguments) != 1 {
-			return fmt.Errorf("expected %s, found %d arguments", what, len(arguments))
+		if len(arguments) != number {
+			return fmt.Errorf("expected %s, found %d arguments%s", what, len(arguments), hint)
 		}
 		return nil
 	}

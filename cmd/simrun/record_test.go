@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -130,14 +132,20 @@ func saw(t *testing.T, path, name string) {
 	}, patience, 20*time.Millisecond, "the history does not tell of the pod %s", name)
 }
 
-func TestWhatIsRecordedCanBeJudged(t *testing.T) {
-	api := startFakeAPI(t)
-	out := filepath.Join(t.TempDir(), "history.jsonl")
-	c, _, stderr := command(t, "record", "--kubeconfig", api.kubeconfig(t), "--resource", "pods", "--duration", "10m", "-o", out)
+// recording is simrun as it records a server, once it has written two pods to a file.
+func recording(t *testing.T) (api *fakeAPI, c *exec.Cmd, out string, stderr *bytes.Buffer) {
+	t.Helper()
+	api, out = startFakeAPI(t), filepath.Join(t.TempDir(), "history.jsonl")
+	c, _, stderr = command(t, "record", "--kubeconfig", api.kubeconfig(t), "--resource", "pods", "--duration", "10m", "-o", out)
 	require.NoError(t, c.Start())
 	saw(t, out, "first")
 	api.create("second")
 	saw(t, out, "second")
+	return api, c, out, stderr
+}
+
+func TestWhatIsRecordedCanBeJudged(t *testing.T) {
+	api, c, out, stderr := recording(t)
 	api.create("third")
 	require.NoError(t, c.Process.Signal(os.Interrupt))
 	require.Equal(t, exitPassed, exitCode(t, c.Wait()), stderr)
@@ -188,13 +196,7 @@ func TestRecordNeedsNoKubeconfig(t *testing.T) {
 }
 
 func TestWhatWasRecordedBeforeAKillIsThere(t *testing.T) {
-	api := startFakeAPI(t)
-	out := filepath.Join(t.TempDir(), "history.jsonl")
-	c, _, _ := command(t, "record", "--kubeconfig", api.kubeconfig(t), "--resource", "pods", "--duration", "10m", "-o", out)
-	require.NoError(t, c.Start())
-	saw(t, out, "first")
-	api.create("second")
-	saw(t, out, "second")
+	_, c, out, _ := recording(t)
 	require.NoError(t, c.Process.Kill())
 	require.Error(t, c.Wait())
 

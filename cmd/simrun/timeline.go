@@ -25,12 +25,7 @@ func timelineCommand() *cobra.Command {
 			"input. The page is one file that works without a network; docs/timeline.md says how to read it.\n\n" +
 			"It exits with 0 once the page is written, whatever the verdict; `simrun check` has that as its exit code.",
 		Example: "  simrun timeline out/cacher-minute-7\n  simrun timeline -o page.html history.jsonl",
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
-				return fmt.Errorf("expected one history to draw, found %d arguments; try `simrun timeline out/FOLDER`", len(arguments))
-			}
-			return nil
-		},
+		Args:    expecting(1, "one history to draw", "; try `simrun timeline out/FOLDER`"),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return drawTimeline(command, arguments[0], out)
 		},

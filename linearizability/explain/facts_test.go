@@ -95,6 +95,6 @@ func explanationOf(t *testing.T, h *model.History, guarantee string) []string {
 			return explain.New(h).Explain(violation)
 		}
 	}
-	require.Fail(t, "not broken", "%s: %v", guarantee, verdict.Err())
+	require.Fail(t, "not broken", "%s: %v", guarantee, verdict.Violations)
 	return nil
 }

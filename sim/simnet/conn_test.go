@@ -240,14 +240,8 @@ func TestCloseWakesWaitingCalls(t *testing.T) {
 		client, _ := connect(t, n)
 		var wait sync.WaitGroup
 		for range 3 {
-			wait.Go(func() {
-				_, err := client.Read(make([]byte, 1))
-				assert.ErrorIs(t, err, net.ErrClosed)
-			})
-			wait.Go(func() {
-				_, err := client.Write(make([]byte, 2*StreamBuffer))
-				assert.ErrorIs(t, err, net.ErrClosed)
-			})
+			waits(t, &wait, client.Read, make([]byte, 1), net.ErrClosed)
+			waits(t, &wait, client.Write, make([]byte, 2*StreamBuffer), net.ErrClosed)
 		}
 		synctest.Wait()
 		require.NoError(t, client.Close())
@@ -261,14 +255,8 @@ func TestPeerCloseWakesWaitingCalls(t *testing.T) {
 			client, server := connect(t, n)
 			var wait sync.WaitGroup
 			for range 3 {
-				wait.Go(func() {
-					_, err := client.Read(make([]byte, 1))
-					assert.ErrorIs(t, err, io.EOF)
-				})
-				wait.Go(func() {
-					_, err := client.Write(make([]byte, 2*StreamBuffer))
-					assert.ErrorIs(t, err, syscall.EPIPE)
-				})
+				waits(t, &wait, client.Read, make([]byte, 1), io.EOF)
+				waits(t, &wait, client.Write, make([]byte, 2*StreamBuffer), syscall.EPIPE)
 			}
 			synctest.Wait()
 			time.Sleep(time.Second)

@@ -146,14 +146,8 @@ func TestResetLink(t *testing.T) {
 		time.Sleep(10 * ms)
 		mustWrite(t, server, "under way")
 		var wait sync.WaitGroup
-		wait.Go(func() {
-			_, err := server.Read(make([]byte, 1))
-			assert.ErrorIs(t, err, syscall.ECONNRESET)
-		})
-		wait.Go(func() {
-			_, err := server.Write(make([]byte, 2*StreamBuffer))
-			assert.ErrorIs(t, err, syscall.ECONNRESET)
-		})
+		waits(t, &wait, server.Read, make([]byte, 1), syscall.ECONNRESET)
+		waits(t, &wait, server.Write, make([]byte, 2*StreamBuffer), syscall.ECONNRESET)
 		synctest.Wait()
 		n.ResetLink("server", "client")
 		wait.Wait()
@@ -177,10 +171,7 @@ func TestCrashHost(t *testing.T) {
 
 		mustWrite(t, server, "under way")
 		var wait sync.WaitGroup
-		wait.Go(func() {
-			_, err := client.Write(make([]byte, 2*StreamBuffer))
-			assert.ErrorIs(t, err, syscall.ECONNRESET)
-		})
+		waits(t, &wait, client.Write, make([]byte, 2*StreamBuffer), syscall.ECONNRESET)
 		synctest.Wait()
 		n.CrashHost("server")
 		require.Equal(t, 10*ms, elapsed(func() {

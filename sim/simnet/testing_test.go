@@ -5,10 +5,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -93,6 +95,14 @@ func requireWriteError(t *testing.T, c net.Conn, want error) {
 	t.Helper()
 	_, err := c.Write([]byte("x"))
 	require.ErrorIs(t, err, want)
+}
+
+// waits has a Read or Write wait in a goroutine until it fails.
+func waits(t *testing.T, group *sync.WaitGroup, call func([]byte) (int, error), p []byte, want error) {
+	group.Go(func() {
+		_, err := call(p)
+		assert.ErrorIs(t, err, want)
+	})
 }
 
 // elapsed is how long f takes on the fake clock.

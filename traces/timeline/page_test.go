@@ -99,7 +99,7 @@ func TestAGapInVersionsIsABreakOfTheAxis(t *testing.T) {
 		}
 		return field
 	})
-	_, h, err := traces.ReadHistory(strings.NewReader(bumped))
+	_, h, err := traces.ReadValidHistory(strings.NewReader(bumped))
 	require.NoError(t, err)
 	path, _ := saved(t, judged(t, h))
 	tab := open(t, "file://"+path+"#axis=rv")
