@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/judge"
 )
 
 // words are those of a text, so that it does not matter where lines break.
@@ -26,8 +27,8 @@ func TestTheGuideShowsWhatIsPrinted(t *testing.T) {
 	defer file.Close()
 	header, h, err := traces.ReadValidHistory(file)
 	require.NoError(t, err)
-	v := verdictOf(header, h)
-	v.File = "recorded.jsonl"
+	v := judge.RealCluster(h)
+	v.File, v.Attributes = "recorded.jsonl", header.Attributes
 	_, after, found := strings.Cut(v.Report(), "judged in ") // how long that took is never the same
 	require.True(t, found)
 	_, after, _ = strings.Cut(after, " ms, ")
@@ -41,7 +42,8 @@ func TestTheGuideShowsWhatIsPrinted(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
 	require.Contains(t, guide, "left out: "+notes[0])
-	v = verdictOf(header, h)
+	v = judge.RealCluster(h)
+	v.Attributes = header.Attributes
 	sentence, _, _ := strings.Cut(v.Violations[0].Text, " (a list is")
 	require.Contains(t, guide, sentence)
 	for _, paragraph := range v.Violations[0].Explanation {

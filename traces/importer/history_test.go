@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/judge"
@@ -78,15 +77,9 @@ func recording(t *testing.T, parts ...any) *Recording {
 
 func judged(t *testing.T, r *Recording) (*model.History, judge.Verdict) {
 	t.Helper()
-	header, h, err := r.History(HistoryOptions{})
+	_, h, err := r.History(HistoryOptions{})
 	require.NoError(t, err)
-	return h, verdictOf(header, h)
-}
-
-func verdictOf(header traces.Header, h *model.History) judge.Verdict {
-	v := judge.History(h, judge.Recorded{Header: header}.Limits(linearizability.DefaultConfig()))
-	v.Attributes = header.Attributes
-	return v
+	return h, judge.RealCluster(h)
 }
 
 const (
@@ -211,7 +204,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		header, h, err := r.History(HistoryOptions{ClockSkew: time.Second})
 		require.NoError(t, err)
 		require.Equal(t, "1s", header.Attributes[traces.AttributeSkew])
-		v := verdictOf(header, h)
+		v := judge.RealCluster(h)
 		require.EqualValues(t, want, v.Outcome, "%s", v.Report())
 	}
 }

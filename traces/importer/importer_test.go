@@ -84,7 +84,7 @@ func TestTheExamples(t *testing.T) {
 			require.Equal(t, "widgets.example.watchsim.dev", header.Attributes[traces.AttributeResource])
 			_, err = time.Parse(time.RFC3339Nano, header.Attributes[traces.AttributeBegan])
 			require.NoError(t, err)
-			v := verdictOf(header, h)
+			v := judge.RealCluster(h)
 			require.EqualValues(t, row.outcome, v.Outcome, v.Report())
 			row.check(t, v)
 		})

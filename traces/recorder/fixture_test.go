@@ -20,8 +20,6 @@ import (
 
 	v1 "github.com/watchsim/watchsim/cacher/examples/apiserver/api/v1"
 	"github.com/watchsim/watchsim/cacher/examples/apiserver/server"
-	"github.com/watchsim/watchsim/linearizability"
-	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/importer"
 	"github.com/watchsim/watchsim/traces/judge"
@@ -157,18 +155,12 @@ func (c *cluster) record(o *Observation) {
 	header, h, notes, err := o.History()
 	require.NoError(c.t, err)
 	c.t.Logf("recorded: left out %v", notes)
-	c.recorded = len(h.Operations)
-	c.files = append(c.files, importer.File{Kind: importer.History, Server: "recorder", Path: c.save("recorded.jsonl", header, h)})
-}
-
-// save writes a history and returns its path.
-func (c *cluster) save(name string, header traces.Header, h *model.History) string {
-	c.t.Helper()
-	file, err := os.Create(c.path(name))
+	file, err := os.Create(c.path("recorded.jsonl"))
 	require.NoError(c.t, err)
 	require.NoError(c.t, traces.WriteHistory(file, header, h))
 	require.NoError(c.t, file.Close())
-	return c.path(name)
+	c.recorded = len(h.Operations)
+	c.files = append(c.files, importer.File{Kind: importer.History, Server: "recorder", Path: c.path("recorded.jsonl")})
 }
 
 // verdict imports files and judges the history.
@@ -178,7 +170,12 @@ func (c *cluster) verdict(name string, files []importer.File) judge.Verdict {
 	require.NoError(c.t, err)
 	c.t.Logf("%s: left out %v", name, notes)
 	c.notes = notes
-	v := judge.File(c.save(name, header, h), nil, linearizability.DefaultConfig())
+	file, err := os.Create(c.path(name))
+	require.NoError(c.t, err)
+	require.NoError(c.t, traces.WriteHistory(file, header, h))
+	require.NoError(c.t, file.Close())
+	v := judge.RealCluster(h)
+	v.File, v.Attributes = name, header.Attributes
 	c.t.Logf("\n%s", v.Report())
 	return v
 }
