@@ -22,7 +22,7 @@ func (s slowToStop) Start(target.ServerConfig) (target.Server, error) {
 }
 
 type slowServer struct {
-	target.Server
+	target.Storage
 	takes time.Duration
 }
 

@@ -22,7 +22,7 @@ type Config struct {
 	// Members and Servers are how many etcd members and API servers there are.
 	Members, Servers int
 	// Target makes the API servers.
-	Target target.Target
+	Target target.Servers
 	// Latency is the latency of every link without faults.
 	Latency simnet.Latency
 	// EventBytes is the size on the wire of one watch event. It decides how many

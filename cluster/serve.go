@@ -41,35 +41,75 @@ const requestBytes = 256
 // handler is the serving half of an API server, between the network and the target.
 type handler struct {
 	server   target.Server
+	storage  target.Storage // the server too, nil if it serves HTTP by itself
 	listener net.Listener
 	mail     *mailbox
 	config   *Config
 	pass     func(ctx context.Context, point string)
 
 	mu    sync.Mutex
-	wires []*wire // open connections, in order of their opening
+	conns []net.Conn // open connections, in order of their opening
 	// streams is how many watches are being served.
 	streams int
 	closed  bool
 }
 
-func (h *handler) accept() {
+// run serves until the listener is closed.
+func (h *handler) run() {
+	if web, is := h.server.(target.Web); is {
+		web.Serve(webListener{h.listener, h})
+		return
+	}
 	for {
-		conn, err := h.listener.Accept()
+		conn, err := h.accept()
 		if err != nil {
 			return
 		}
-		w := &wire{Conn: conn.(*simnet.Conn), mail: h.mail}
-		h.mu.Lock()
-		if h.closed {
-			h.mu.Unlock()
-			conn.Close()
-			return
-		}
-		h.wires = append(h.wires, w)
-		h.mu.Unlock()
-		go h.serve(w)
+		go h.serve(&wire{Conn: conn.(*simnet.Conn), mail: h.mail})
 	}
+}
+
+// accept returns the next connection, which disconnect can end.
+func (h *handler) accept() (net.Conn, error) {
+	conn, err := h.listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		conn.Close()
+		return nil, net.ErrClosed
+	}
+	h.conns = append(h.conns, conn)
+	return conn, nil
+}
+
+// webListener accepts connections for a server that serves HTTP by itself.
+type webListener struct {
+	net.Listener
+	handler *handler
+}
+
+// Accept implements net.Listener.
+func (l webListener) Accept() (net.Conn, error) {
+	conn, err := l.handler.accept()
+	if err != nil {
+		return nil, err
+	}
+	return webConn{conn, l.handler}, nil
+}
+
+// webConn is forgotten when it is closed.
+type webConn struct {
+	net.Conn
+	handler *handler
+}
+
+// Close implements net.Conn.
+func (c webConn) Close() error {
+	c.handler.forget(c.Conn)
+	return c.Conn.Close()
 }
 
 // close ends all connections: what clients keep open would hold the handlers.
@@ -83,23 +123,23 @@ func (h *handler) close() {
 // disconnect ends the connections that are open.
 func (h *handler) disconnect() {
 	h.mu.Lock()
-	wires := slices.Clone(h.wires)
+	conns := slices.Clone(h.conns)
 	h.mu.Unlock()
-	for _, w := range wires {
-		w.Close()
+	for _, conn := range conns {
+		conn.Close()
 	}
 }
 
-func (h *handler) forget(w *wire) {
+func (h *handler) forget(conn net.Conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.wires = slices.DeleteFunc(h.wires, func(other *wire) bool { return other == w })
+	h.conns = slices.DeleteFunc(h.conns, func(other net.Conn) bool { return other == conn })
 }
 
 // serve answers the requests of one connection. The end of the connection cancels requests
 // in flight.
 func (h *handler) serve(w *wire) {
-	defer h.forget(w)
+	defer h.forget(w.Conn)
 	defer w.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -124,7 +164,7 @@ func (h *handler) do(ctx context.Context, w *wire, request request) {
 	if arrived != "" {
 		h.pass(ctx, arrived)
 	}
-	token := h.server.Do(ctx, request.operation, request.token)
+	token := h.storage.Do(ctx, request.operation, request.token)
 	if done != "" {
 		h.pass(ctx, done)
 	}
@@ -162,7 +202,7 @@ func (h *handler) openStreams() int {
 // watch forwards one stream until either side ends it.
 func (h *handler) watch(ctx context.Context, w *wire, stream *model.Stream) {
 	h.pass(ctx, faults.PointClientWatch)
-	watch := h.server.Watch(ctx, stream)
+	watch := h.storage.Watch(ctx, stream)
 	if watch != nil {
 		h.pass(ctx, faults.PointClientStream)
 	}

@@ -89,13 +89,14 @@ func (s *Server) Start() error {
 	if listener == nil {
 		return fmt.Errorf("start %s: %w: it crashed while it booted", s.name, ErrState)
 	}
-	running := &handler{server: server, listener: listener, mail: s.cluster.mail, config: &s.cluster.config, pass: s.pass}
+	storage, _ := server.(target.Storage)
+	running := &handler{server: server, storage: storage, listener: listener, mail: s.cluster.mail, config: &s.cluster.config, pass: s.pass}
 	s.mu.Lock()
 	if s.process == process {
 		s.running = running
 	}
 	s.mu.Unlock()
-	process.Go(running.accept)
+	process.Go(running.run)
 	return nil
 }
 
@@ -110,7 +111,9 @@ func (s *Server) Stop() error {
 		return fmt.Errorf("stop %s: %w: it is down", s.name, ErrState)
 	}
 	if !s.cluster.call("the stop", process, func() {
-		running.listener.Close()
+		if running.storage != nil { // others close it themselves, when they are ready to
+			running.listener.Close()
+		}
 		running.server.Stop()
 		running.close()
 	}) {

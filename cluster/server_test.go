@@ -23,7 +23,7 @@ func (l lingering) Start(target.ServerConfig) (target.Server, error) {
 }
 
 type lingeringServer struct {
-	target.Server
+	target.Storage
 	takes time.Duration
 }
 

@@ -7,6 +7,7 @@ package target
 import (
 	"context"
 	"io"
+	"net"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
@@ -14,21 +15,27 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Target creates API servers around one cacher implementation.
+// Target creates API servers around one cacher implementation, and informers of them.
 type Target interface {
+	Servers
+
 	// Name returns the target's name, as --target accepts it.
 	Name() string
 
+	// NewInformer returns a real client-go informer that lists and watches through api, and
+	// that notifies handle.
+	NewInformer(api API, scope model.Scope, handle Handle) Informer
+}
+
+// Servers creates API servers.
+type Servers interface {
 	// Etcd returns the etcd release that the API servers use.
 	Etcd() etcd.Release
 
 	// Start starts one API server: the etcd3 store and the cacher over it. It does not
 	// wait for the cache to be ready. All its goroutines belong to the calling process.
+	// The server is a [Storage] or a [Web].
 	Start(config ServerConfig) (Server, error)
-
-	// NewInformer returns a real client-go informer that lists and watches through api, and
-	// that notifies handle.
-	NewInformer(api API, scope model.Scope, handle Handle) Informer
 
 	// Prefix returns the etcd prefix of the watched resource, with a trailing slash.
 	Prefix() string
@@ -119,8 +126,6 @@ type Watch interface {
 
 // Server is one running API server.
 type Server interface {
-	API
-
 	// BreakWatch ends the cacher's upstream watch once. If the watch ends with an
 	// expired RV, the cache relists and reinitialises.
 	BreakWatch(how faults.WatchEnd)
@@ -128,6 +133,20 @@ type Server interface {
 	// Stop shuts the server down in an orderly way and waits for its goroutines.
 	// Further calls do nothing.
 	Stop()
+}
+
+// Storage is a [Server] from the registry down. Clients reach it by a wire of the harness.
+type Storage interface {
+	Server
+	API
+}
+
+// Web is a [Server] that serves HTTP by itself.
+type Web interface {
+	Server
+
+	// Serve serves what connects to the listener, and returns once the server has stopped.
+	Serve(listener net.Listener)
 }
 
 // Counter is a [Server] that exposes how many watches its cache has registered.

@@ -15,7 +15,7 @@ import (
 // addDamagedTargets adds the first target with something wrong about its servers.
 func addDamagedTargets() {
 	for _, damaged := range []damagedTarget{
-		{name: "forgetful", wrap: func(server target.Server) target.Server { return forgetful{server} }},
+		{name: "forgetful", wrap: func(server target.Storage) target.Storage { return forgetful{server} }},
 		{name: "bootless", start: func() { panic("the bootless target panics") }},
 		{name: "undetermined", wrap: inSomeRuns(1, func() { time.Sleep(time.Duration(os.Getpid()) * time.Microsecond) })},
 
@@ -48,14 +48,14 @@ func addDamagedTargets() {
 
 // inSomeRuns has servers misbehave at the 20th operation of one run in so many, which
 // ones depends on the seed alone.
-func inSomeRuns(oneIn int64, misbehave func()) func(target.Server) target.Server {
-	return func(server target.Server) target.Server {
-		return &misbehaving{Server: server, oneIn: oneIn, misbehave: misbehave}
+func inSomeRuns(oneIn int64, misbehave func()) func(target.Storage) target.Storage {
+	return func(server target.Storage) target.Storage {
+		return &misbehaving{Storage: server, oneIn: oneIn, misbehave: misbehave}
 	}
 }
 
 type misbehaving struct {
-	target.Server
+	target.Storage
 	operations int
 	oneIn      int64
 	misbehave  func()
@@ -65,7 +65,7 @@ func (m *misbehaving) Do(ctx context.Context, op *model.Operation, token string)
 	if m.operations++; m.operations == 20 && time.Now().UnixMicro()%m.oneIn == 0 {
 		m.misbehave()
 	}
-	return m.Server.Do(ctx, op, token)
+	return m.Storage.Do(ctx, op, token)
 }
 
 // killMarker is the variable with the path of a file that is there once a run was killed.
@@ -100,7 +100,7 @@ type damagedTarget struct {
 	target.Target
 	name  string
 	start func()
-	wrap  func(target.Server) target.Server
+	wrap  func(target.Storage) target.Storage
 }
 
 func (d damagedTarget) Start(config target.ServerConfig) (target.Server, error) {
@@ -112,16 +112,16 @@ func (d damagedTarget) Start(config target.ServerConfig) (target.Server, error) 
 		d.start()
 	}
 	if d.wrap != nil {
-		server = d.wrap(server)
+		server = d.wrap(server.(target.Storage))
 	}
 	return server, nil
 }
 
 // forgetful loses events of its watches.
-type forgetful struct{ target.Server }
+type forgetful struct{ target.Storage }
 
 func (f forgetful) Watch(ctx context.Context, stream *model.Stream) target.Watch {
-	watch := f.Server.Watch(ctx, stream)
+	watch := f.Storage.Watch(ctx, stream)
 	if watch == nil {
 		return nil
 	}

@@ -76,7 +76,8 @@ func TestLeadersAreMembers(t *testing.T) {
 	require.Zero(t, h.Leaders[0].Time)
 	for i, leader := range h.Leaders {
 		if i > 0 {
-			require.NotEqual(t, h.Leaders[i-1].Member, leader.Member)
+			before := h.Leaders[i-1]
+			require.False(t, before.Member == leader.Member && before.Leaderless == leader.Leaderless, "%v", h.Leaders)
 		}
 		if leader.Member == "" {
 			continue

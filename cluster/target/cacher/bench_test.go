@@ -90,10 +90,11 @@ func BenchmarkWrites(b *testing.B) {
 		}
 		defer member.Stop()
 		<-member.Ready()
-		server, err := made.Start(target.ServerConfig{Name: "apiserver-0", Endpoints: []string{etcd.ClientURL("etcd-0")}})
+		started, err := made.Start(target.ServerConfig{Name: "apiserver-0", Endpoints: []string{etcd.ClientURL("etcd-0")}})
 		if err != nil {
 			return err
 		}
+		server := started.(target.Storage)
 		defer server.Stop()
 		ctx := context.Background()
 		for list := (model.Operation{Kind: model.List, Err: model.Unknown}); list.Err != model.OK; {

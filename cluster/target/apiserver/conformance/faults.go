@@ -62,14 +62,10 @@ func (v *visits) shut(point string) (open func()) {
 func newFaultyFixture(t *testing.T, newTarget func() target.Target) (*fixture, *target.Injection, *visits) {
 	f := newFixture(t, newTarget)
 	injection, visits := &target.Injection{}, newVisits()
-	server, err := f.target.Start(target.ServerConfig{
+	f.server = f.startWith(target.ServerConfig{
 		Name: "apiserver-1", Endpoints: []string{etcd.ClientURL("etcd-0")},
 		Reached: visits.reached, Injection: injection,
 	})
-	require.NoError(t, err)
-	t.Cleanup(server.Stop)
-	f.server = server
-	f.waitInitialised(server)
 	return f, injection, visits
 }
 

@@ -24,7 +24,7 @@ type fixture struct {
 	t      testing.TB
 	target target.Target
 	member *etcd.Member
-	server target.Server
+	server target.Storage
 	dir    string
 	nextID int
 }
@@ -50,19 +50,24 @@ func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
 }
 
 // start starts another API server, with settings if any are given, and waits for its cache.
-func (f *fixture) start(tuning ...target.Tuning) target.Server {
+func (f *fixture) start(tuning ...target.Tuning) target.Storage {
 	config := target.ServerConfig{Name: "apiserver-0", Endpoints: []string{etcd.ClientURL("etcd-0")}}
 	if len(tuning) > 0 {
 		config.Tuning = tuning[0]
 	}
-	server, err := f.target.Start(config)
+	return f.startWith(config)
+}
+
+func (f *fixture) startWith(config target.ServerConfig) target.Storage {
+	started, err := f.target.Start(config)
 	require.NoError(f.t, err)
-	f.t.Cleanup(server.Stop)
+	f.t.Cleanup(started.Stop)
+	server := started.(target.Storage)
 	f.waitInitialised(server)
 	return server
 }
 
-func (f *fixture) waitInitialised(server target.Server) {
+func (f *fixture) waitInitialised(server target.Storage) {
 	require.Eventually(f.t, func() bool {
 		op := &model.Operation{Kind: model.List, RV: 0}
 		server.Do(f.context(), op, "")
@@ -257,7 +262,7 @@ func benchmarkStart(b *testing.B, newTarget func() target.Target) {
 	for b.Loop() {
 		server, err := f.target.Start(target.ServerConfig{Endpoints: []string{etcd.ClientURL("etcd-0")}})
 		require.NoError(b, err)
-		f.waitInitialised(server)
+		f.waitInitialised(server.(target.Storage))
 		server.Stop()
 	}
 }

@@ -1,0 +1,231 @@
+package httpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/authentication/request/anonymous"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	"k8s.io/klog/v2"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/etcd/current"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
+)
+
+// Prefix is the key in etcd below which all resources are, as for kube-apiserver.
+const Prefix = "/registry"
+
+// watchGrace is how long a server that stops waits for its watches to end. It also makes it
+// end them at once, instead of when their clients hang up.
+const watchGrace = 10 * time.Second
+
+// New returns API servers that put a decorator, which is the watch cache, around the
+// storage of each resource.
+func New(decorator generic.StorageDecorator) target.Servers {
+	apiserver.LogTo(nil)
+	// A server that is stopped while it starts ends its process, which here is that of all.
+	klog.OsExit = func(int) { runtime.Goexit() }
+	return servers{decorator}
+}
+
+type servers struct{ decorator generic.StorageDecorator }
+
+// Etcd implements target.Servers.
+func (servers) Etcd() etcd.Release { return current.Release{} }
+
+// Prefix implements target.Servers.
+func (servers) Prefix() string { return Prefix + "/" }
+
+// Decode implements target.Servers. The objects of many resources do not fit the model.
+func (servers) Decode(key string, _ []byte) (model.Object, error) {
+	return model.Object{}, fmt.Errorf("%s: %w", key, errors.ErrUnsupported)
+}
+
+// Start implements target.Servers.
+func (s servers) Start(config target.ServerConfig) (target.Server, error) {
+	own := newOptions(config)
+	generic, err := own.generic(s.decorator)
+	if err != nil {
+		return nil, fmt.Errorf("start API server %q: %w", config.Name, err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	return &server{options: own, generic: generic, ctx: ctx, stop: stop, done: make(chan struct{})}, nil
+}
+
+// server is one API server. It implements target.Web.
+type server struct {
+	options *options
+	generic *genericapiserver.GenericAPIServer
+	ctx     context.Context
+	stop    func()
+	done    chan struct{}
+	begun   atomic.Bool // it serves, or never will
+}
+
+// Serve implements target.Web.
+func (s *server) Serve(listener net.Listener) {
+	if !s.begun.CompareAndSwap(false, true) {
+		return
+	}
+	defer close(s.done)
+	s.options.listener.Listener = listener
+	if err := s.generic.PrepareRun().RunWithContext(s.ctx); err != nil {
+		panic(fmt.Sprintf("API server %q: %v", s.options.name, err))
+	}
+}
+
+// BreakWatch implements target.Server. Faults break the watches of these servers in etcd.
+func (s *server) BreakWatch(faults.WatchEnd) {}
+
+// Stop implements target.Server.
+func (s *server) Stop() {
+	s.stop()
+	if s.begun.CompareAndSwap(false, true) {
+		s.generic.Destroy()
+		return
+	}
+	<-s.done
+}
+
+// options are those of kube-apiserver that the simulation sets.
+type options struct {
+	name     string
+	etcd     *genericoptions.EtcdOptions
+	serving  *genericoptions.SecureServingOptionsWithLoopback
+	listener *listener
+}
+
+func newOptions(config target.ServerConfig) *options {
+	o := &options{name: config.Name, listener: &listener{}}
+	recommended := genericoptions.NewRecommendedOptions(Prefix, storageCodec)
+	o.etcd, o.serving = recommended.Etcd, recommended.SecureServing
+	o.etcd.StorageConfig.Transport.ServerList = config.Endpoints
+	o.serving.Listener = o.listener
+	o.serving.ServerCert.CertDirectory = "" // a certificate that lives in memory
+	return o
+}
+
+// listener stands for the one that a server gets when it serves. API servers insist on an
+// IP address to listen at.
+type listener struct{ net.Listener }
+
+// Port is where API servers listen.
+const Port = 6443
+
+// Addr implements net.Listener.
+func (*listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: Port} }
+
+// Close implements net.Listener.
+func (l *listener) Close() error {
+	if l.Listener == nil {
+		return nil
+	}
+	return l.Listener.Close()
+}
+
+// URL is where clients find a server.
+func URL(server string) string { return fmt.Sprintf("https://%s:%d", server, Port) }
+
+// generic returns the server with all its resources.
+func (o *options) generic(decorator generic.StorageDecorator) (*genericapiserver.GenericAPIServer, error) {
+	if err := o.serving.MaybeDefaultWithSelfSignedCerts(o.name, nil, nil); err != nil {
+		return nil, err
+	}
+	custom, err := o.config(apiextensions.Codecs, customCodec)
+	if err != nil {
+		return nil, err
+	}
+	extensions, err := o.extensions(custom, decorator)
+	if err != nil {
+		return nil, err
+	}
+	config, err := o.config(codecs, storageCodec)
+	if err != nil {
+		return nil, err
+	}
+	config.RESTOptionsGetter = decorated{config.RESTOptionsGetter, decorator}
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(describe, openapinamer.NewDefinitionNamer(scheme))
+	config.SkipOpenAPIInstallation = true
+	config.LoopbackClientConfig = custom.LoopbackClientConfig
+	config.SecureServing = custom.SecureServing
+	generic, err := config.Complete().New("simulated", extensions)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range groups() {
+		info := genericapiserver.NewDefaultAPIGroupInfo(group.name, scheme, apiruntime.NewParameterCodec(scheme), codecs)
+		for version, resources := range group.versions {
+			storages := map[string]rest.Storage{}
+			for _, r := range resources {
+				if err := r.install(storages, config.RESTOptionsGetter); err != nil {
+					return nil, err
+				}
+			}
+			info.VersionedResourcesStorageMap[version] = storages
+		}
+		install := generic.InstallAPIGroup
+		if group.name == "" {
+			install = func(info *genericapiserver.APIGroupInfo) error {
+				return generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, info)
+			}
+		}
+		if err := install(&info); err != nil {
+			return nil, err
+		}
+	}
+	return generic, nil
+}
+
+// config is the configuration of one of the server's two parts: the built-in resources, and
+// the custom ones.
+func (o *options) config(codecs serializer.CodecFactory, stored apiruntime.Codec) (*genericapiserver.RecommendedConfig, error) {
+	config := genericapiserver.NewRecommendedConfig(codecs)
+	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	config.ShutdownWatchTerminationGracePeriod = watchGrace
+	etcd := *o.etcd
+	etcd.StorageConfig.Codec = stored
+	etcd.SkipHealthEndpoints = true // nobody asks, and they would be in both parts
+	if err := etcd.ApplyTo(&config.Config); err != nil {
+		return nil, err
+	}
+	if err := o.serving.ApplyTo(&config.SecureServing, &config.LoopbackClientConfig); err != nil {
+		return nil, err
+	}
+	config.LoopbackClientConfig.Host = URL(o.name)
+	config.Authentication.Authenticator = anonymous.NewAuthenticator(nil)
+	config.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
+	config.EnableProfiling = false
+	return config, nil
+}
+
+// decorated is a RESTOptionsGetter with its decorator replaced.
+type decorated struct {
+	generic.RESTOptionsGetter
+	decorator generic.StorageDecorator
+}
+
+// GetRESTOptions implements generic.RESTOptionsGetter.
+func (d decorated) GetRESTOptions(resource schema.GroupResource, example apiruntime.Object) (generic.RESTOptions, error) {
+	options, err := d.RESTOptionsGetter.GetRESTOptions(resource, example)
+	options.Decorator = d.decorator
+	return options, err
+}

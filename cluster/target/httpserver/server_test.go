@@ -1,0 +1,54 @@
+package httpserver_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/cluster/target/httpserver"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simtest"
+)
+
+func TestWritesAndWatches(t *testing.T) {
+	simtest.Isolated(t, func(t testing.TB) {
+		simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.New(genericregistry.StorageWithCacher()), ProgressNotify: 5 * time.Second})
+			require.NoError(t, err)
+			world.Process("client").Do(func() {
+				config := &rest.Config{Host: httpserver.URL("apiserver-0"), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+				client := kubernetes.NewForConfigOrDie(config)
+				ctx := context.Background()
+				require.Eventually(t, func() bool {
+					_, err := client.CoreV1().ConfigMaps("n").List(ctx, metav1.ListOptions{})
+					return err == nil
+				}, time.Minute, time.Second)
+				watch, err := client.AppsV1().Deployments("n").Watch(ctx, metav1.ListOptions{})
+				require.NoError(t, err)
+				made, err := client.AppsV1().Deployments("n").Create(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}}, metav1.CreateOptions{})
+				require.NoError(t, err)
+				require.EqualValues(t, 1, made.Generation)
+				require.Equal(t, "d", (<-watch.ResultChan()).Object.(*appsv1.Deployment).Name)
+				made.Status.Replicas = 3
+				made, err = client.AppsV1().Deployments("n").UpdateStatus(ctx, made, metav1.UpdateOptions{})
+				require.NoError(t, err)
+				require.EqualValues(t, 3, made.Status.Replicas)
+				_, err = client.CoreV1().Pods("n").Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "p-"}}, metav1.CreateOptions{})
+				require.NoError(t, err)
+			})
+			require.NoError(t, c.Servers()[0].Stop())
+			fmt.Println(world.Now(), c.Servers()[0].Leaks())
+			world.Settle()
+		})
+	})
+}
