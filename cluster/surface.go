@@ -17,14 +17,22 @@ type Consumers interface {
 	HealConsumer(client string) error
 }
 
-// Surface is what faults act on: this cluster and its clients.
-func (c *Cluster) Surface(consumers Consumers) faults.Surface {
-	return &surface{Consumers: consumers, cluster: c}
+// Programs are clients that faults can crash and start again.
+type Programs interface {
+	CrashProgram(program string) error
+	StartProgram(program string) error
+}
+
+// Surface is what faults act on: this cluster and its clients. What is nil must not be in
+// the topology of a plan.
+func (c *Cluster) Surface(consumers Consumers, programs Programs) faults.Surface {
+	return &surface{Consumers: consumers, Programs: programs, cluster: c}
 }
 
 // surface translates the names of a plan into members, servers and links.
 type surface struct {
 	Consumers
+	Programs
 	cluster *Cluster
 }
 

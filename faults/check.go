@@ -14,6 +14,8 @@ type Topology struct {
 	Members, Servers []string
 	// Clients are all clients, Consumers those of them that read streams.
 	Clients, Consumers []string
+	// Programs are those of the clients that can crash.
+	Programs []string
 }
 
 // Misfit is an error that says why a fault of a plan cannot happen, however the run goes.

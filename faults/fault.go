@@ -25,10 +25,11 @@ type Fault struct {
 	Number  int
 	Until   time.Duration
 
-	Member string // an etcd member
-	Server string // an API server
-	Client string // a client that reads streams
-	Host   string // an etcd member or an API server, by its machine
+	Member  string // an etcd member
+	Server  string // an API server
+	Client  string // a client that reads streams
+	Program string // a program that uses the cluster
+	Host    string // an etcd member or an API server, by its machine
 	// From and To are the two ends of a link, by the names of their processes.
 	From, To string
 	// Back is how far below the current revision a compaction is, or one of

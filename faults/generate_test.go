@@ -26,6 +26,7 @@ func anyConfig(t *rapid.T) GeneratorConfig {
 			Servers:   all.Servers[:rapid.IntRange(0, 2).Draw(t, "servers")],
 			Clients:   all.Clients[:rapid.IntRange(0, 3).Draw(t, "clients")],
 			Consumers: all.Consumers[:rapid.IntRange(0, 2).Draw(t, "consumers")],
+			Programs:  all.Programs[:rapid.IntRange(0, 1).Draw(t, "programs")],
 		},
 		Every:    rapid.Bool().Draw(t, "every"),
 		MaxCount: rapid.IntRange(0, 5).Draw(t, "count"),
@@ -45,7 +46,7 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
 		require.NoError(t, err)
-		require.NoError(t, plan.Check(Topology{config.Members, config.Servers, append(slices.Clone(config.Clients), config.Consumers...), config.Consumers}, config.HealBy))
+		require.NoError(t, plan.Check(Topology{config.Members, config.Servers, append(slices.Clone(config.Clients), config.Consumers...), config.Consumers, config.Programs}, config.HealBy))
 		parsed, err := Parse(plan.String())
 		require.NoError(t, err)
 		require.ElementsMatch(t, plan, parsed)

@@ -98,7 +98,7 @@ func Lookup(name string) (Kind, bool) {
 	return kinds[at], true
 }
 
-var kinds = slices.Concat(etcdKinds(), networkKinds(), serverKinds(), hostKinds(), slowKinds())
+var kinds = slices.Concat(etcdKinds(), networkKinds(), serverKinds(), hostKinds(), slowKinds(), programKinds())
 
 func kindNames() string {
 	return listed(kinds, func(kind Kind) string { return kind.Name })

@@ -36,8 +36,10 @@ var (
 		func(f *Fault) *string { return &f.Server }, func(t Topology) []string { return t.Servers })
 	parameterClient = processParameter("client", "the name of a client that reads streams",
 		func(f *Fault) *string { return &f.Client }, func(t Topology) []string { return t.Consumers })
-	parameterProcess = processParameter("process", "the name of an etcd member or an API server",
-		func(f *Fault) *string { return &f.Host }, func(t Topology) []string { return slices.Concat(t.Members, t.Servers) })
+	parameterProgram = processParameter("program", "the name of a program that uses the cluster",
+		func(f *Fault) *string { return &f.Program }, func(t Topology) []string { return t.Programs })
+	parameterProcess = processParameter("process", "the name of an etcd member, an API server, or a program",
+		func(f *Fault) *string { return &f.Host }, func(t Topology) []string { return slices.Concat(t.Members, t.Servers, t.Programs) })
 	// Drawing from also draws to: the two are the ends of one link.
 	parameterFrom = Parameter{
 		Name: "from", Expects: parameterTo.Expects, print: func(f Fault) string { return f.From }, processes: linked,

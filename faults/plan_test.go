@@ -98,7 +98,7 @@ func anyFault(t *rapid.T) Fault {
 	if kind.Lasts() {
 		fault.Lasts = time.Duration(duration.Draw(t, "lasts"))
 	}
-	drawn := Topology{Members: names.Draw(t, "members"), Servers: names.Draw(t, "servers"), Consumers: names.Draw(t, "consumers")}
+	drawn := Topology{Members: names.Draw(t, "members"), Servers: names.Draw(t, "servers"), Consumers: names.Draw(t, "consumers"), Programs: names.Draw(t, "programs")}
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	for _, parameter := range kind.Parameters {
 		if parameter.draw != nil {

@@ -119,6 +119,11 @@ type Surface interface {
 	StallConsumer(client string) error
 	// HealConsumer restores a client's own pace.
 	HealConsumer(client string) error
+
+	// CrashProgram kills a program that uses the cluster.
+	CrashProgram(program string) error
+	// StartProgram starts a crashed program.
+	StartProgram(program string) error
 }
 
 // Gate is an armed point, where one operation waits when it gets there.

@@ -104,8 +104,10 @@ func (s *fakeSurface) Defragment(ctx context.Context, m string) error {
 func (s *fakeSurface) RestoreMember(ctx context.Context, m string, bump int64) error {
 	return s.slowly(ctx, "restore %s %d", m, bump)
 }
-func (s *fakeSurface) CrashMember(m string) error { return s.down(m, "crash %s", m) }
-func (s *fakeSurface) CrashServer(a string) error { return s.down(a, "crash %s", a) }
+func (s *fakeSurface) CrashMember(m string) error  { return s.down(m, "crash %s", m) }
+func (s *fakeSurface) CrashServer(a string) error  { return s.down(a, "crash %s", a) }
+func (s *fakeSurface) CrashProgram(a string) error { return s.down(a, "crash %s", a) }
+func (s *fakeSurface) StartProgram(a string) error { return s.StartMember(context.Background(), a) }
 func (s *fakeSurface) CutPower(m string, keep Keep) (int, error) {
 	return 3, s.down(m, "cut power %s %s", m, keep)
 }

@@ -181,7 +181,7 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	r.Spec.Explore.watch(world, began, r.closed)
 	clients.Start()
 	r.clients, r.cluster = clients, cluster
-	r.engine, r.planned = faults.NewEngine(r.Plan, cluster.Surface(clients), began), len(r.Plan)
+	r.engine, r.planned = faults.NewEngine(r.Plan, cluster.Surface(clients, nil), began), len(r.Plan)
 	report, err := r.engine.Run(context.Background())
 	r.Faults, r.History.Faults = report, report.Fired
 	r.problem(err)

@@ -80,20 +80,33 @@ func live[T any](made *fork.Copy, t testing.TB, body func(testing.TB) T) report[
 	if err := made.Limit(); err != nil {
 		panic(err)
 	}
+	var value T
+	said := Inside(t, func(t testing.TB) { value = body(t) }, func(f func()) { go f() })
+	return report[T]{said.Log, said.Failed, said.Skipped, value}
+}
+
+// Said is what the test inside a copy logged, and how it ended.
+type Said struct {
+	Log             []string
+	Failed, Skipped bool
+}
+
+// Inside runs a body with the test as a copy sees it, in a goroutine that start starts, and
+// waits for it.
+func Inside(t testing.TB, body func(testing.TB), start func(func())) Said {
 	failed := t.Failed()
 	in := &inside{TB: t}
-	var value T
 	done := make(chan struct{})
-	go func() { // FailNow ends the goroutine that calls it
+	start(func() { // FailNow ends the goroutine that calls it
 		defer close(done)
 		defer in.cleanUp()
-		value = body(in)
-	}()
+		body(in)
+	})
 	<-done
 	if t.Failed() && !failed {
-		in.Error("an assertion has failed on the test outside of the copy, which took what it said along; use the one that simtest.Isolated hands in")
+		in.Error("an assertion has failed on the test outside of the copy, which took what it said along; use the test that the function is called with")
 	}
-	return report[T]{in.log, in.failed, in.skipped, value}
+	return Said{in.log, in.failed, in.skipped}
 }
 
 // leave ends a copy.

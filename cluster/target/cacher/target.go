@@ -5,8 +5,10 @@ import (
 	upstream "k8s.io/apiserver/pkg/storage/cacher"
 
 	"github.com/watchsim/watchsim/cacher"
+	"github.com/watchsim/watchsim/cacher/decorator"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver"
+	"github.com/watchsim/watchsim/cluster/target/httpserver"
 )
 
 // New returns the target.
@@ -36,4 +38,9 @@ func newCache(settings upstream.Config, server target.ServerConfig) (apiserver.C
 		return apiserver.Cache{}, err
 	}
 	return apiserver.Cache{Storage: cache, Watchers: cache.Watchers, Window: windowOf(cache), Stop: cache.Stop}, nil
+}
+
+// NewWeb returns API servers that serve HTTP, with this cache.
+func NewWeb() target.Servers {
+	return httpserver.New(decorator.StorageWithCacher(decorator.Options{}))
 }

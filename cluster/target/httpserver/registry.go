@@ -54,8 +54,12 @@ func blank(object runtime.Object) runtime.Object {
 }
 
 // statusOf and specOf return these fields of an object; invalid if it has none.
-func statusOf(object runtime.Object) reflect.Value { return reflect.ValueOf(object).Elem().FieldByName("Status") }
-func specOf(object runtime.Object) reflect.Value   { return reflect.ValueOf(object).Elem().FieldByName("Spec") }
+func statusOf(object runtime.Object) reflect.Value {
+	return reflect.ValueOf(object).Elem().FieldByName("Status")
+}
+func specOf(object runtime.Object) reflect.Value {
+	return reflect.ValueOf(object).Elem().FieldByName("Spec")
+}
 
 // statusStore is the subresource by which the status of an object is written.
 type statusStore struct{ store *genericregistry.Store }
@@ -93,10 +97,10 @@ type strategy struct {
 }
 
 var (
-	_ rest.RESTCreateStrategy               = strategy{}
-	_ rest.RESTUpdateStrategy               = strategy{}
+	_ rest.RESTCreateStrategy              = strategy{}
+	_ rest.RESTUpdateStrategy              = strategy{}
 	_ rest.GarbageCollectionDeleteStrategy = strategy{}
-	_ rest.ResetFieldsStrategy              = strategy{}
+	_ rest.ResetFieldsStrategy             = strategy{}
 )
 
 func (s strategy) NamespaceScoped() bool                       { return !s.resource.global }

@@ -4,10 +4,12 @@
 package kubernetes
 
 import (
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	upstream "k8s.io/apiserver/pkg/storage/cacher"
 
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver"
+	"github.com/watchsim/watchsim/cluster/target/httpserver"
 )
 
 // New returns the target.
@@ -31,3 +33,6 @@ func newCache(settings upstream.Config, _ target.ServerConfig) (apiserver.Cache,
 		},
 	}, nil
 }
+
+// NewWeb returns API servers that serve HTTP, with this cache.
+func NewWeb() target.Servers { return httpserver.New(genericregistry.StorageWithCacher()) }

@@ -1,0 +1,73 @@
+package simtest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/overlay"
+)
+
+// binary returns the path of a binary of this test that can simulate, which is built if
+// need be.
+func binary(t *testing.T) (string, error) {
+	if sim.Available() == nil {
+		return os.Executable()
+	}
+	source, err := os.Getwd() // of the package, where the go command runs its tests
+	if err != nil {
+		return "", err
+	}
+	toolchain, err := overlay.Installed()
+	if err != nil {
+		return "", err
+	}
+	if err := toolchain.Supported(); err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
+	}
+	sum := sha256.Sum256([]byte(source))
+	dir := filepath.Join(cache, "watchsim", "simtest", hex.EncodeToString(sum[:6]))
+	made, err := overlay.Write(toolchain, source, filepath.Join(dir, "overlay"))
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "simulated.test")
+	if _, err := os.Stat(path); err != nil {
+		t.Logf("building this test with the toolchain overlay in %s; the first time takes some minutes", dir)
+	}
+	arguments := append([]string{"test", "-c", "-o", path}, made.Flags()...)
+	build := exec.Command("go", append(append(arguments, buildFlags()...), ".")...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("cannot build this test with the toolchain overlay: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// buildFlags are those that this test was built with and that change what it does.
+func buildFlags() (flags []string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "-tags", "-gcflags", "-ldflags":
+			if !strings.Contains(setting.Value, " -X testing.testBinary") {
+				flags = append(flags, setting.Key+"="+setting.Value)
+			}
+		}
+	}
+	return flags
+}

@@ -1,0 +1,158 @@
+package simtest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/sim"
+)
+
+// Cache is what serves the lists and watches of the API servers.
+type Cache string
+
+// The caches.
+const (
+	Kubernetes Cache = "kubernetes" // the watch cache of k8s.io/apiserver
+	Watchsim   Cache = "watchsim"   // the one of this project
+)
+
+// Config says what the cluster of a test consists of. The zero value is one API server with
+// Kubernetes' cache over one etcd member.
+type Config struct {
+	// Members and Servers are how many etcd members and API servers there are; 0 is one.
+	Members, Servers int
+	// Cache is what serves lists and watches; Kubernetes if it is empty.
+	Cache Cache
+	// CRDs are the files or folders of YAML with definitions of custom resources.
+	CRDs []string
+	// Patience is how long Eventually waits, in simulated time; 0 is two minutes.
+	Patience time.Duration
+}
+
+// Cluster is the cluster of one run. Its methods are for the function of the test.
+type Cluster struct {
+	world    *sim.World
+	booted   *cluster.Cluster
+	settings Config
+	job      job
+	began    time.Duration // from the start of the world to that of the run
+
+	t        *T
+	ctx      context.Context
+	programs []*program
+	ended    chan life
+	plan     faults.Plan
+	breaking context.CancelFunc // ends the faults, nil before they begin
+	healed   chan struct{}
+	problem  error
+	requests *requests
+}
+
+func newCluster(world *sim.World, booted *cluster.Cluster, config Config) *Cluster {
+	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), requests: &requests{}}
+}
+
+// Now is the simulated time since the run began.
+func (c *Cluster) Now() time.Duration { return c.world.Now() - c.began }
+
+func (c *Cluster) logf(format string, arguments ...any) {
+	c.t.Logf("%v: %s", c.Now().Round(time.Millisecond), fmt.Sprintf(format, arguments...))
+}
+
+// Config is what the test itself uses to reach an API server; no fault gets in between but
+// those of the server and of what is below.
+func (c *Cluster) Config() *rest.Config { return c.config("test", c.booted.Servers()[0].Name()) }
+
+// Client returns a client of the test itself, with that configuration.
+func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(c.Config()) }
+
+// Go starts a program: on a machine of its own with the given name, which faults can cut
+// off, slow down and crash. run gets the configuration of a client, and a context that is
+// done at the end of the test. When it returns earlier, it is started again after 10 s, as
+// a kubelet does. All it remembers in variables that it does not make itself outlives a
+// crash, which is not what a process does: let it make everything anew.
+func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Config) error) {
+	c.t.Helper()
+	for _, other := range c.programs {
+		if other.name == name {
+			c.t.Fatalf("expected a name that no program has, found %q twice", name)
+		}
+	}
+	if len(c.programs) == 0 {
+		go c.restartEnded()
+	}
+	servers := c.booted.Servers()
+	p := &program{cluster: c, name: name, server: servers[len(c.programs)%len(servers)].Name(), run: run}
+	c.programs = append(c.programs, p)
+	if err := p.start(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Crash kills a program and starts it again at once.
+func (c *Cluster) Crash(name string) {
+	c.t.Helper()
+	if err := c.CrashProgram(name); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.StartProgram(name); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// CrashProgram implements cluster.Programs.
+func (c *Cluster) CrashProgram(name string) error {
+	p, err := c.program(name)
+	if err != nil {
+		return err
+	}
+	return p.crash()
+}
+
+// StartProgram implements cluster.Programs.
+func (c *Cluster) StartProgram(name string) error {
+	p, err := c.program(name)
+	if err != nil || p.process != nil {
+		return err
+	}
+	return p.start()
+}
+
+func (c *Cluster) program(name string) (*program, error) {
+	var names []string
+	for _, p := range c.programs {
+		if p.name == name {
+			return p, nil
+		}
+		names = append(names, p.name)
+	}
+	return nil, fmt.Errorf("expected the name of a program, one of %q, found %q", names, name)
+}
+
+// Eventually waits until check returns nil, and fails the test with what it returned last
+// if that takes too long. It ends the faults first, see Heal.
+func (c *Cluster) Eventually(check func() error) {
+	c.t.Helper()
+	c.Heal()
+	patience := c.settings.Patience
+	if patience == 0 {
+		patience = 2 * time.Minute
+	}
+	began := c.Now()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if c.Now()-began > patience {
+			c.t.Fatalf("still wrong %v after everything had healed: %v", patience, err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}

@@ -1,0 +1,86 @@
+package simtest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/faults"
+)
+
+// maxCount is how many faults of one kind a run has at most.
+const maxCount = 3
+
+// notHere are the kinds of faults that need the harness between an API server and its cache,
+// or clients of the harness.
+var notHere = map[string]bool{
+	"watch-break": true, "watch-close": true, "watch-error": true, "list-failure": true, "decode-failure": true,
+	"transform-failure": true, "expiring-writes": true, "storage-restart": true, "slow-consumer": true, "stalled-consumer": true,
+}
+
+// Kinds are the names of the kinds of faults that tests can have.
+func Kinds() (names []string) {
+	for _, kind := range faults.Kinds() {
+		if !notHere[kind.Name] {
+			names = append(names, kind.Name)
+		}
+	}
+	return names
+}
+
+// Faults begins the faults of this seed, which happen within the given time: crashes and
+// restarts of programs, API servers and etcd members, partitions, slow links and disks,
+// compactions, jumps of clocks and others. It returns at once. Programs that are started
+// later have no faults of their own.
+func (c *Cluster) Faults(within time.Duration) {
+	c.t.Helper()
+	if c.breaking != nil {
+		c.t.Fatal("expected Faults to be called once, found a second call")
+	}
+	topology := faults.Topology{Members: cluster.MemberNames(len(c.booted.Members())), Servers: cluster.ServerNames(len(c.booted.Servers()))}
+	for _, p := range c.programs {
+		topology.Clients, topology.Programs = append(topology.Clients, p.name), append(topology.Programs, p.name)
+	}
+	kinds := c.job.Kinds
+	if kinds == nil {
+		kinds = Kinds()
+	}
+	began := time.Now()
+	plan, err := faults.Generate(c.world.Rand("faults"), faults.GeneratorConfig{
+		Topology: topology, Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
+	})
+	if err == nil && c.job.HasPlan {
+		if plan, err = faults.Parse(c.job.Plan); err == nil {
+			err = plan.Check(topology, 0)
+		}
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.plan = plan
+	var ctx context.Context
+	ctx, c.breaking = context.WithCancel(context.Background())
+	c.healed = make(chan struct{})
+	engine := faults.NewEngine(plan, c.booted.Surface(nil, c), began)
+	until := time.Until(began.Add(within))
+	go func() {
+		defer close(c.healed)
+		if _, err := engine.Run(ctx); err != nil {
+			c.problem = fmt.Errorf("a fault could not be healed: %w", err)
+			return
+		}
+		select {
+		case <-time.After(until):
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// Heal waits until the faults are over, and then has goroutines run without being held up.
+func (c *Cluster) Heal() {
+	if c.healed != nil {
+		<-c.healed
+	}
+	c.world.Calm()
+}

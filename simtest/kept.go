@@ -1,0 +1,62 @@
+package simtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// keptDir is where the failures of a test are kept, below the folder of its package.
+func keptDir(test string) string {
+	return filepath.Join("testdata", "simtest", strings.ReplaceAll(test, "/", "-"))
+}
+
+// kept are the failures of a test that are run first, by their seeds.
+func kept(test string) (jobs []job, err error) {
+	entries, err := os.ReadDir(keptDir(test))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		number, is := strings.CutPrefix(entry.Name(), "seed-")
+		seed, notNumber := strconv.ParseUint(number, 10, 64)
+		if !is || notNumber != nil {
+			continue
+		}
+		path := filepath.Join(keptDir(test), entry.Name())
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, job{Seed: seed, Plan: string(content), HasPlan: strings.Contains(string(content), planHeader)})
+	}
+	slices.SortFunc(jobs, func(a, b job) int { return int(a.Seed) - int(b.Seed) })
+	return jobs, err
+}
+
+// planHeader begins the faults in the file of a failure.
+const planHeader = "# watchsim plan"
+
+// keep writes a failure to where it is run first next time, unless it is there. The file is
+// a plan of faults; what was reported is in its comments.
+func keep(test string, r report) (path string, err error) {
+	dir := keptDir(test)
+	path = filepath.Join(dir, fmt.Sprintf("seed-%d", r.Seed))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("# Seed %d of %s failed. Delete this file once it is of no use.\n", r.Seed, test)
+	for _, line := range strings.Split(strings.TrimSpace(strings.Join(r.Log, "\n")), "\n") {
+		text += "# " + line + "\n"
+	}
+	if r.Plan != "" {
+		text += r.Plan
+	}
+	return path, os.WriteFile(path, []byte(text), 0o644)
+}

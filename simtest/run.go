@@ -1,0 +1,123 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/cacher"
+	"github.com/watchsim/watchsim/cluster/target/kubernetes"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simnet"
+	isolated "github.com/watchsim/watchsim/sim/simtest"
+)
+
+// bootSeed is the seed under which every cluster boots, on a calm schedule.
+const bootSeed = 1
+
+// progressNotify is what Kubernetes recommends for etcd.
+const progressNotify = 5 * time.Second
+
+// maxRetransmit is how long the connections of a partition may stay silent after it has
+// healed.
+const maxRetransmit = 3 * time.Second
+
+func bootConfig() sim.Config {
+	return sim.Config{Source: sim.FromSeed(bootSeed), Network: network(simnet.Latency{Min: 200 * time.Microsecond, Max: 400 * time.Microsecond})}
+}
+
+func network(latency simnet.Latency) simnet.Config {
+	return simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: maxRetransmit, Patience: etcd.Patience}
+}
+
+// latencyOf returns the latency of a seed's network.
+func latencyOf(seed uint64) simnet.Latency {
+	random := sim.Stream(seed, "latency")
+	least := time.Duration(random.IntN(1000)) * time.Microsecond
+	return simnet.Latency{
+		Min: least, Max: 2 * least,
+		TailProbability: []float64{0, 0.01, 0.05}[random.IntN(3)], Tail: 200 * time.Millisecond,
+	}
+}
+
+// servers are the API servers of a configuration.
+func (c Config) servers() target.Servers {
+	if c.Cache == Watchsim {
+		return cacher.NewWeb()
+	}
+	return kubernetes.NewWeb()
+}
+
+// run is the boot of a cluster, and then the run of one seed.
+type run struct {
+	config Config
+	t      *testing.T
+	body   func(*T, *Cluster)
+	begin  func() (job, error)
+
+	cluster *Cluster
+	report  report
+	failed  error // why nothing could be run
+}
+
+// live runs in the world.
+func (r *run) live(world *sim.World) {
+	booted, err := cluster.Start(world, cluster.Config{
+		Members: r.config.Members, Servers: r.config.Servers, Target: r.config.servers(),
+		Latency: bootConfig().Network.Default.Latency, ProgressNotify: progressNotify,
+	})
+	r.cluster = newCluster(world, booted, r.config)
+	if err == nil {
+		err = r.cluster.prepare()
+	}
+	if err != nil {
+		r.failed = fmt.Errorf("the cluster did not boot: %w", err)
+		return
+	}
+	world.Pause(func() {
+		next, err := r.begin()
+		if err != nil {
+			r.failed = err
+			return
+		}
+		r.report.Seed = next.Seed
+		r.cluster.job = next
+		world.Begin(sim.Config{Source: sim.FromSeed(next.Seed), Schedule: sim.DefaultSchedule, Network: network(latencyOf(next.Seed))})
+		r.cluster.began = world.Progress().Now
+	})
+	if r.failed != nil {
+		return
+	}
+	booted.Follow(latencyOf(r.report.Seed), 0)
+	ctx, cancel := context.WithCancel(context.Background())
+	reached := map[string]int{}
+	said := isolated.Inside(r.t, func(inside testing.TB) {
+		t := &T{TB: inside, Seed: r.report.Seed, ctx: ctx, reached: reached}
+		r.cluster.t, r.cluster.ctx = t, ctx
+		r.body(t, r.cluster)
+	}, world.Process("test").Go)
+	cancel()
+	r.report.Log, r.report.Failed, r.report.Skipped, r.report.Reached = said.Log, said.Failed, said.Skipped, reached
+	if err := r.cluster.problem; err != nil && !errors.Is(err, io.EOF) {
+		r.report.Failed = true
+		r.report.Log = append(r.report.Log, err.Error())
+	}
+	world.Settle()
+}
+
+// finish completes the report of a run that is over.
+func (r *run) finish(result *sim.Result) {
+	r.report.Plan, r.report.Faults = r.cluster.plan.String(), len(r.cluster.plan)
+	r.report.Hash, r.report.Simulated = result.Hash, result.Simulated-r.cluster.began
+	r.report.Requests = r.cluster.requests.lines
+	if result.Stop != sim.Completed {
+		r.report.Failed, r.report.Stop = true, result.Stop.String()
+		r.report.Log = append(r.report.Log, result.Stacks)
+	}
+}

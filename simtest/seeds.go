@@ -1,0 +1,337 @@
+package simtest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/watchsim/watchsim/faults"
+)
+
+// Seeds runs a test for each of a number of seeds, in a cluster of its own. It stops at the
+// first seed that fails.
+func Seeds(t *testing.T, config Config, body func(t *T, c *Cluster)) {
+	t.Helper()
+	config.Members, config.Servers = max(1, config.Members), max(1, config.Servers)
+	if os.Getenv(workerVariable) == t.Name() {
+		work(t, config, body)
+	}
+	h := &hunt{t: t}
+	if err := h.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	failed := h.all()
+	h.summarise(time.Since(began))
+	if failed == nil {
+		return
+	}
+	h.present(*failed)
+}
+
+// hunt runs the seeds of a test.
+type hunt struct {
+	t       *testing.T
+	program string // the binary that simulates
+	kinds   []string
+	kept    []job
+	first   uint64
+	last    uint64
+
+	mu      sync.Mutex
+	passed  int
+	skipped int
+	spent   time.Duration // processor time of runs
+	reached map[string]int
+	failed  *report
+	broken  error
+}
+
+func (h *hunt) prepare() (err error) {
+	if h.first, h.last, err = seeds(); err != nil {
+		return err
+	}
+	switch text := *flagFaults; {
+	case text == "none":
+		h.kinds = []string{}
+	case text != "":
+		h.kinds = strings.Split(text, ",")
+		for _, kind := range h.kinds {
+			if !slices.Contains(Kinds(), kind) {
+				return fmt.Errorf("expected -simtest.faults to name some of %s, or none, found %q", strings.Join(Kinds(), ", "), kind)
+			}
+		}
+	}
+	if *flagSeed < 0 {
+		if h.kept, err = kept(h.t.Name()); err != nil {
+			return err
+		}
+	}
+	h.reached = map[string]int{}
+	h.program, err = binary(h.t)
+	return err
+}
+
+// all runs the seeds until one fails, and returns the report of the lowest that did.
+func (h *hunt) all() *report {
+	workers := *flagWorkers
+	if workers == 0 {
+		workers = runtime.NumCPU()
+	}
+	jobs := make(chan job)
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	for range min(workers, len(h.kept)+int(min(h.last-h.first+1, 1000))) {
+		group.Go(func() {
+			p, err := h.start()
+			for next := range jobs {
+				if err == nil {
+					var r report
+					if r, err = p.do(next); err == nil {
+						h.note(r)
+					}
+				}
+				if err != nil {
+					h.breakOff(err)
+				}
+			}
+			if p != nil {
+				p.stop()
+			}
+		})
+	}
+	go func() {
+		defer close(done)
+		defer close(jobs)
+		for _, next := range h.kept {
+			if h.over() {
+				return
+			}
+			jobs <- next
+		}
+		until := deadline()
+		for seed := h.first; seed <= h.last && !h.over() && time.Now().Before(until); seed++ {
+			jobs <- job{Seed: seed, Kinds: h.kinds}
+		}
+	}()
+	group.Wait()
+	<-done
+	if h.broken != nil {
+		h.t.Fatal(h.broken)
+	}
+	return h.failed
+}
+
+func (h *hunt) over() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.failed != nil || h.broken != nil
+}
+
+func (h *hunt) breakOff(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.broken == nil {
+		h.broken = err
+	}
+}
+
+func (h *hunt) note(r report) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.spent += r.Processor
+	for what, times := range r.Reached {
+		if times > 0 {
+			h.reached[what]++
+		} else {
+			h.reached[what] += 0
+		}
+	}
+	switch {
+	case r.Failed && (h.failed == nil || r.Seed < h.failed.Seed):
+		h.failed = &r
+	case r.Failed:
+	case r.Skipped:
+		h.skipped++
+	default:
+		h.passed++
+	}
+}
+
+// summarise reports what the seeds have reached.
+func (h *hunt) summarise(took time.Duration) {
+	h.t.Helper()
+	text := fmt.Sprintf("%d seeds passed in %v", h.passed, took.Round(10*time.Millisecond))
+	if h.skipped > 0 {
+		text += fmt.Sprintf(", %d were skipped", h.skipped)
+	}
+	names := make([]string, 0, len(h.reached))
+	for name := range h.reached {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if h.reached[name] == 0 {
+			text += fmt.Sprintf("\nnever: %s", name)
+		} else {
+			text += fmt.Sprintf("\n%s: in %d runs", name, h.reached[name])
+		}
+	}
+	h.t.Log(text)
+}
+
+// present reports a failure, once it is as small as can be, and keeps it.
+func (h *hunt) present(r report) {
+	h.t.Helper()
+	small := r
+	if *flagShrink {
+		small = h.shrink(r)
+	}
+	path, err := keep(h.t.Name(), small)
+	if err != nil {
+		h.t.Error(err)
+	}
+	text := fmt.Sprintf("seed %d failed after %v of simulated time (hash %016x):\n%s", r.Seed, small.Simulated.Round(time.Millisecond), small.Hash, indent(small.Log))
+	if small.Stop != "" {
+		text += "\n" + small.Stop
+	}
+	if small.Faults < r.Faults {
+		text += fmt.Sprintf("\nIt needs %s of the %d faults of the seed:\n", count(small.Faults), r.Faults) + indent([]string{small.Plan})
+	} else if small.Faults > 0 {
+		text += "\nThe faults:\n" + indent([]string{small.Plan})
+	}
+	if len(small.Requests) > 0 {
+		file := filepath.Join(h.t.ArtifactDir(), fmt.Sprintf("seed-%d-requests.txt", r.Seed))
+		if err := os.WriteFile(file, []byte(strings.Join(small.Requests, "\n")+"\n"), 0o644); err == nil {
+			text += fmt.Sprintf("\nThe last of %d requests (all are in %s with -artifacts):\n", len(small.Requests), filepath.Base(file)) +
+				indent(small.Requests[max(0, len(small.Requests)-shownRequests):])
+		}
+	}
+	text += fmt.Sprintf("\nIt is kept in %s. Run it again:\n    go test -run '%s' -simtest.seed=%d", path, exactly(h.t.Name()), r.Seed)
+	h.t.Error(text)
+}
+
+// shownRequests is how many requests a report shows.
+const shownRequests = 10
+
+func count(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return fmt.Sprint(n)
+}
+
+func indent(lines []string) string {
+	text := strings.TrimRight(strings.Join(lines, "\n"), "\n")
+	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
+}
+
+// shrink drops faults that a failure does not need: first all of them, then each by itself,
+// the last ones first.
+func (h *hunt) shrink(r report) report {
+	plan, err := faults.Parse(r.Plan)
+	if err != nil || len(plan) == 0 {
+		return r
+	}
+	p, err := h.start()
+	if err != nil {
+		return r
+	}
+	defer p.stop()
+	try := func(smaller faults.Plan) bool {
+		got, err := p.do(job{Seed: r.Seed, Plan: smaller.String(), HasPlan: true})
+		if err != nil || !got.Failed {
+			return false
+		}
+		plan, r = smaller, got
+		return true
+	}
+	if try(faults.Plan{}) {
+		return r
+	}
+	for again := true; again; {
+		again = false
+		for i := len(plan) - 1; i >= 0; i-- {
+			again = try(slices.Delete(slices.Clone(plan), i, i+1)) || again
+		}
+	}
+	return r
+}
+
+// peer is a worker process.
+type peer struct {
+	command *exec.Cmd
+	jobs    io.WriteCloser
+	reports *bufio.Reader
+	pipe    *os.File
+	said    strings.Builder
+}
+
+// start starts a worker.
+func (h *hunt) start() (*peer, error) {
+	reports, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	p := &peer{reports: bufio.NewReader(reports), pipe: reports}
+	p.command = exec.Command(h.program, "-test.run="+exactly(h.t.Name()), "-test.count=1", "-test.timeout=0")
+	p.command.Env = append(os.Environ(), workerVariable+"="+h.t.Name(), "GOMAXPROCS=1")
+	p.command.Stdout, p.command.Stderr = &p.said, &p.said
+	p.command.ExtraFiles = []*os.File{theirs}
+	if p.jobs, err = p.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	return p, p.command.Start()
+}
+
+// do has the worker run a job.
+func (p *peer) do(next job) (r report, err error) {
+	line, err := json.Marshal(next)
+	if err == nil {
+		_, err = p.jobs.Write(append(line, '\n'))
+	}
+	var answer []byte
+	if err == nil {
+		answer, err = p.reports.ReadBytes('\n')
+	}
+	if err != nil {
+		_ = p.command.Wait()
+		return r, fmt.Errorf("a process that simulates has ended: %w\n%s", err, p.said.String())
+	}
+	if err := json.Unmarshal(answer, &r); err != nil {
+		return r, err
+	}
+	if r.Broken != "" {
+		return r, errors.New(r.Broken)
+	}
+	return r, nil
+}
+
+// stop ends the worker.
+func (p *peer) stop() {
+	p.jobs.Close()
+	_ = p.command.Wait()
+	p.pipe.Close()
+}
+
+// exactly is the pattern of -test.run that matches only one test.
+func exactly(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,159 @@
+package simtest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/fork"
+)
+
+// workerVariable is the environment variable that names the test for which a process is a
+// worker. It reads jobs from its standard input and writes reports to a pipe.
+const workerVariable = "WATCHSIM_SIMTEST_WORKER"
+
+// reportPipe is the descriptor of that pipe.
+const reportPipe = 3
+
+// limits are those of the run of one seed.
+var limits = fork.Limits{Processor: 2 * time.Minute, Clock: 10 * time.Minute, Memory: fork.DefaultLimits.Memory}
+
+// job is the run of one seed.
+type job struct {
+	Seed uint64
+	// Plan replaces the faults that the seed draws if HasPlan is set.
+	Plan    string
+	HasPlan bool
+	// Kinds are the kinds of faults to draw from; nil for all.
+	Kinds []string
+}
+
+// report is what a run has to say.
+type report struct {
+	Seed            uint64
+	Log             []string
+	Failed, Skipped bool
+	// Stop says why a run that did not come to its end ended.
+	Stop string
+	// Plan are the faults, Hash identifies the run.
+	Plan      string
+	Faults    int
+	Hash      uint64
+	Simulated time.Duration
+	Processor time.Duration
+	Reached   map[string]int
+	// Requests are those of the programs, a line each.
+	Requests []string
+	// Broken says why the cluster did not boot: no fault of the test.
+	Broken string
+}
+
+// work is what a worker does: it boots the cluster, and runs each job in a copy of itself.
+// It does not return.
+func work(t *testing.T, config Config, body func(*T, *Cluster)) {
+	debug.SetGCPercent(-1)
+	runtime.MemProfileRate = 0
+	out := os.NewFile(reportPipe, "reports")
+	w := &worker{lines: bufio.NewScanner(os.Stdin), out: out}
+	w.lines.Buffer(nil, 64<<20)
+	_, _ = json.Marshal(report{}) // fills the cache of encoding/json before the first copy
+	_ = json.Unmarshal([]byte(`{}`), &job{})
+	if err := fork.OwnProgram(); err != nil {
+		w.give(report{Broken: err.Error()})
+		os.Exit(1)
+	}
+	r := &run{config: config, t: t, body: body, begin: w.begin}
+	result, err := sim.Run(bootConfig(), r.live)
+	switch {
+	case errors.Is(r.failed, io.EOF):
+		os.Exit(0)
+	case err != nil:
+		r.report.Broken = err.Error()
+	case r.failed != nil:
+		r.report.Broken = r.failed.Error()
+	case w.copy == nil:
+		r.report.Broken = fmt.Sprintf("the cluster did not boot: %s\n%s", result.Stop, result.Stacks)
+	default:
+		r.finish(result)
+	}
+	w.give(r.report)
+	os.Exit(0)
+}
+
+// worker does one job after another.
+type worker struct {
+	lines *bufio.Scanner
+	out   io.Writer
+	copy  *fork.Copy // this process, if it is a copy
+}
+
+// begin is called when the cluster has booted. It returns a job in a copy of the worker, and
+// io.EOF in the worker itself when there are no more jobs.
+func (w *worker) begin() (job, error) {
+	for w.lines.Scan() {
+		made, err := fork.Now(limits)
+		if err != nil {
+			return job{}, err
+		}
+		if made.Inside() {
+			w.copy = made
+			var next job
+			if err := json.Unmarshal(w.lines.Bytes(), &next); err != nil {
+				return job{}, err
+			}
+			return next, made.Limit()
+		}
+		ended, err := made.Wait(nil)
+		if err != nil {
+			return job{}, err
+		}
+		line := ended.Answer
+		if !ended.Well() || len(line) == 0 {
+			if line, err = w.explain(ended); err != nil {
+				return job{}, err
+			}
+		}
+		if _, err := w.out.Write(line); err != nil {
+			return job{}, err
+		}
+	}
+	return job{}, io.EOF
+}
+
+// explain returns the report of a copy that left none. Another copy makes it, so that the
+// worker stays as it is.
+func (w *worker) explain(ended fork.Ended) ([]byte, error) {
+	made, err := fork.Now(limits)
+	if err != nil {
+		return nil, err
+	}
+	if made.Inside() {
+		w.copy = made
+		var next job
+		_ = json.Unmarshal(w.lines.Bytes(), &next)
+		w.give(report{Seed: next.Seed, Failed: true, Stop: ended.Why(), Log: []string{string(ended.Output)}, Plan: next.Plan, Processor: ended.Processor})
+	}
+	last, err := made.Wait(nil)
+	return last.Answer, err
+}
+
+// give writes a report. It is the last thing that a copy does.
+func (w *worker) give(r report) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	line = append(line, '\n')
+	if w.copy != nil {
+		w.copy.Leave(line)
+	}
+	_, _ = w.out.Write(line)
+}
