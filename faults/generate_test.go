@@ -71,7 +71,7 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 
 func TestEveryKindCanBeAskedForAtOnce(t *testing.T) {
 	config := generatorConfig()
-	config.Every, config.MaxCount = true, 1
+	config.Every, config.MaxCount, config.HealBy = true, 1, time.Minute
 	alone := config
 	alone.Members = config.Members[:1]
 	asked := map[string]bool{}
@@ -146,6 +146,7 @@ func TestPlansOfSeedsStay(t *testing.T) {
 		every.Every = true
 		alone.Members = alone.Members[:1]
 		for _, config := range []GeneratorConfig{generatorConfig(), every, alone} {
+			config.Programs = nil // simrun's worlds have none
 			plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
 			require.NoError(t, err)
 			fmt.Fprint(digest, plan)

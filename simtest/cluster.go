@@ -65,9 +65,12 @@ func (c *Cluster) logf(format string, arguments ...any) {
 	c.t.Logf("%v: %s", c.Now().Round(time.Millisecond), fmt.Sprintf(format, arguments...))
 }
 
+// testClient is the name of the process in which the function of a test runs.
+const testClient = "test"
+
 // Config is what the test itself uses to reach an API server; no fault gets in between but
 // those of the server and of what is below.
-func (c *Cluster) Config() *rest.Config { return c.config("test", c.booted.Servers()[0].Name()) }
+func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.Servers()[0].Name()) }
 
 // Client returns a client of the test itself, with that configuration.
 func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(c.Config()) }

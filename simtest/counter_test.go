@@ -3,54 +3,76 @@ package simtest_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchsim/watchsim/simtest"
 )
 
+// lose is the environment variable that makes TestCounter's programs lose updates.
+const lose = "WATCHSIM_TEST_LOSE"
+
+// goal is how far each program counts.
+const goal = 5
+
+// TestCounter has two programs that count in one object.
 func TestCounter(t *testing.T) {
-	simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
-		client := c.Client().CoreV1().ConfigMaps("default")
-		_, err := client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "counter"}, Data: map[string]string{"n": "0"}}, metav1.CreateOptions{})
+	simtest.Seeds(t, simtest.Config{Servers: 2}, func(t *simtest.T, c *simtest.Cluster) {
+		maps := c.Client().CoreV1().ConfigMaps("default")
+		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "counter"}}, metav1.CreateOptions{})
 		require.NoError(t, err)
-		const programs, times = 2, 5
-		done := make(chan int, programs*times)
-		for i := range programs {
-			c.Go(fmt.Sprintf("counter-%d", i), func(ctx context.Context, config *rest.Config) error {
-				maps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default")
-				for range times {
-					for {
-						counter, err := maps.Get(ctx, "counter", metav1.GetOptions{})
-						if err != nil {
-							continue
-						}
-						n, _ := strconv.Atoi(counter.Data["n"])
-						counter.Data["n"] = strconv.Itoa(n + 1)
-						counter.ResourceVersion = "" // a lost update
-						if _, err := maps.Update(ctx, counter, metav1.UpdateOptions{}); err == nil {
-							break
-						}
-						time.Sleep(10 * time.Millisecond)
-					}
-					done <- 1
+		for _, name := range []string{"a", "b"} {
+			c.Go(name, func(ctx context.Context, config *rest.Config) error {
+				client, err := kubernetes.NewForConfig(config)
+				if err != nil {
+					return err
 				}
-				<-ctx.Done()
-				return nil
+				return count(ctx, client.CoreV1().ConfigMaps("default"), name, t)
 			})
 		}
-		for range programs * times {
-			<-done
-		}
-		counter, err := client.Get(t.Context(), "counter", metav1.GetOptions{})
-		require.NoError(t, err)
-		require.Equal(t, strconv.Itoa(programs*times), counter.Data["n"])
+		c.Faults(20 * time.Second)
+		c.Eventually(func() error {
+			counter, err := maps.Get(t.Context(), "counter", metav1.GetOptions{})
+			if err == nil && (counter.Data["a"] != strconv.Itoa(goal) || counter.Data["b"] != strconv.Itoa(goal)) {
+				err = fmt.Errorf("expected a and b at %d, found %v", goal, counter.Data)
+			}
+			return err
+		})
 	})
+}
+
+// count counts to the goal under a name, and says when it has done so by waiting.
+func count(ctx context.Context, maps typed.ConfigMapInterface, name string, t *simtest.T) error {
+	for written := false; ; {
+		counter, err := maps.Get(ctx, "counter", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		n, _ := strconv.Atoi(counter.Data[name])
+		if n == goal || written && os.Getenv(lose) != "" {
+			<-ctx.Done()
+			return nil
+		}
+		if counter.Data == nil {
+			counter.Data = map[string]string{}
+		}
+		counter.Data[name] = strconv.Itoa(n + 1)
+		if os.Getenv(lose) != "" {
+			counter.ResourceVersion = "" // without a precondition, what the other one wrote is lost
+		}
+		_, err = maps.Update(ctx, counter, metav1.UpdateOptions{})
+		t.Sometimes("a conflict", apierrors.IsConflict(err))
+		written = err == nil && n+1 == goal
+		time.Sleep(100 * time.Millisecond)
+	}
 }

@@ -22,11 +22,14 @@
 //
 //   - seeds.go: a test, from its seeds to what it reports.
 //   - flags.go: the flags of `go test` that this package adds.
+//   - shrink.go: fewer faults for the same failure.
 //   - kept.go: failures that run first next time.
 //   - build.go: the binary that can simulate.
 //   - worker.go: the process that boots the cluster, and its copies.
 //   - run.go: the run of one seed.
 //   - cluster.go: what a test can do with its cluster.
+//   - prepare.go: what there is before a test begins.
+//   - faults.go: what goes wrong.
 //   - program.go: the programs under test.
 //   - t.go: the test as a run sees it.
 package simtest

@@ -31,7 +31,7 @@ func kept(test string) (jobs []job, err error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs = append(jobs, job{Seed: seed, Plan: string(content), HasPlan: strings.Contains(string(content), planHeader)})
+		jobs = append(jobs, job{Seed: seed, Kept: true, Plan: string(content), HasPlan: strings.Contains(string(content), planHeader)})
 	}
 	slices.SortFunc(jobs, func(a, b job) int { return int(a.Seed) - int(b.Seed) })
 	return jobs, err

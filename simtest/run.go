@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/watchsim/watchsim/cluster"
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
@@ -86,7 +88,7 @@ func (r *run) live(world *sim.World) {
 			r.failed = err
 			return
 		}
-		r.report.Seed = next.Seed
+		r.report.Seed, r.report.Kept = next.Seed, next.Kept
 		r.cluster.job = next
 		world.Begin(sim.Config{Source: sim.FromSeed(next.Seed), Schedule: sim.DefaultSchedule, Network: network(latencyOf(next.Seed))})
 		r.cluster.began = world.Progress().Now
@@ -101,7 +103,7 @@ func (r *run) live(world *sim.World) {
 		t := &T{TB: inside, Seed: r.report.Seed, ctx: ctx, reached: reached}
 		r.cluster.t, r.cluster.ctx = t, ctx
 		r.body(t, r.cluster)
-	}, world.Process("test").Go)
+	}, world.Process(testClient).Go)
 	cancel()
 	r.report.Log, r.report.Failed, r.report.Skipped, r.report.Reached = said.Log, said.Failed, said.Skipped, reached
 	if err := r.cluster.problem; err != nil && !errors.Is(err, io.EOF) {
@@ -116,6 +118,9 @@ func (r *run) finish(result *sim.Result) {
 	r.report.Plan, r.report.Faults = r.cluster.plan.String(), len(r.cluster.plan)
 	r.report.Hash, r.report.Simulated = result.Hash, result.Simulated-r.cluster.began
 	r.report.Requests = r.cluster.requests.lines
+	var usage unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
+	r.report.Processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	if result.Stop != sim.Completed {
 		r.report.Failed, r.report.Stop = true, result.Stop.String()
 		r.report.Log = append(r.report.Log, result.Stacks)

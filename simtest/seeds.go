@@ -16,8 +16,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/watchsim/watchsim/faults"
 )
 
 // Seeds runs a test for each of a number of seeds, in a cluster of its own. It stops at the
@@ -173,7 +171,7 @@ func (h *hunt) note(r report) {
 // summarise reports what the seeds have reached.
 func (h *hunt) summarise(took time.Duration) {
 	h.t.Helper()
-	text := fmt.Sprintf("%d seeds passed in %v", h.passed, took.Round(10*time.Millisecond))
+	text := fmt.Sprintf("%d seeds passed in %v, with %v of processor time", h.passed, took.Round(10*time.Millisecond), h.spent.Round(10*time.Millisecond))
 	if h.skipped > 0 {
 		text += fmt.Sprintf(", %d were skipped", h.skipped)
 	}
@@ -195,29 +193,37 @@ func (h *hunt) summarise(took time.Duration) {
 // present reports a failure, once it is as small as can be, and keeps it.
 func (h *hunt) present(r report) {
 	h.t.Helper()
-	small := r
-	if *flagShrink {
-		small = h.shrink(r)
+	small, whole := r, true
+	if *flagShrink > 0 && !r.Kept {
+		small, whole = h.shrink(r)
 	}
 	path, err := keep(h.t.Name(), small)
 	if err != nil {
 		h.t.Error(err)
 	}
-	text := fmt.Sprintf("seed %d failed after %v of simulated time (hash %016x):\n%s", r.Seed, small.Simulated.Round(time.Millisecond), small.Hash, indent(small.Log))
+	text := fmt.Sprintf("seed %d failed after %v of simulated time (hash %016x):\n%s", r.Seed, r.Simulated.Round(time.Millisecond), r.Hash, indent(small.Log))
 	if small.Stop != "" {
 		text += "\n" + small.Stop
 	}
-	if small.Faults < r.Faults {
+	switch {
+	case r.Kept:
+		text += "\nIt was kept with these faults:\n" + indent([]string{small.Plan})
+	case small.Faults < r.Faults:
 		text += fmt.Sprintf("\nIt needs %s of the %d faults of the seed:\n", count(small.Faults), r.Faults) + indent([]string{small.Plan})
-	} else if small.Faults > 0 {
+	case small.Faults > 0:
 		text += "\nThe faults:\n" + indent([]string{small.Plan})
+	}
+	if !whole {
+		text += fmt.Sprintf("\nThat there are no fewer was not found out within -simtest.shrink %v.", *flagShrink)
 	}
 	if len(small.Requests) > 0 {
 		file := filepath.Join(h.t.ArtifactDir(), fmt.Sprintf("seed-%d-requests.txt", r.Seed))
-		if err := os.WriteFile(file, []byte(strings.Join(small.Requests, "\n")+"\n"), 0o644); err == nil {
-			text += fmt.Sprintf("\nThe last of %d requests (all are in %s with -artifacts):\n", len(small.Requests), filepath.Base(file)) +
-				indent(small.Requests[max(0, len(small.Requests)-shownRequests):])
+		if err := os.WriteFile(file, []byte(strings.Join(small.Requests, "\n")+"\n"), 0o644); err != nil {
+			h.t.Error(err)
 		}
+		programs := slices.DeleteFunc(small.Requests, func(line string) bool { return strings.Contains(line, ": "+testClient+" ") })
+		text += fmt.Sprintf("\nThe last of %d requests of the programs (-artifacts keeps all of them):\n", len(programs)) +
+			indent(programs[max(0, len(programs)-shownRequests):])
 	}
 	text += fmt.Sprintf("\nIt is kept in %s. Run it again:\n    go test -run '%s' -simtest.seed=%d", path, exactly(h.t.Name()), r.Seed)
 	h.t.Error(text)
@@ -236,38 +242,6 @@ func count(n int) string {
 func indent(lines []string) string {
 	text := strings.TrimRight(strings.Join(lines, "\n"), "\n")
 	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
-}
-
-// shrink drops faults that a failure does not need: first all of them, then each by itself,
-// the last ones first.
-func (h *hunt) shrink(r report) report {
-	plan, err := faults.Parse(r.Plan)
-	if err != nil || len(plan) == 0 {
-		return r
-	}
-	p, err := h.start()
-	if err != nil {
-		return r
-	}
-	defer p.stop()
-	try := func(smaller faults.Plan) bool {
-		got, err := p.do(job{Seed: r.Seed, Plan: smaller.String(), HasPlan: true})
-		if err != nil || !got.Failed {
-			return false
-		}
-		plan, r = smaller, got
-		return true
-	}
-	if try(faults.Plan{}) {
-		return r
-	}
-	for again := true; again; {
-		again = false
-		for i := len(plan) - 1; i >= 0; i-- {
-			again = try(slices.Delete(slices.Clone(plan), i, i+1)) || again
-		}
-	}
-	return r
 }
 
 // peer is a worker process.

@@ -32,13 +32,16 @@ type job struct {
 	// Plan replaces the faults that the seed draws if HasPlan is set.
 	Plan    string
 	HasPlan bool
+	Kept    bool
 	// Kinds are the kinds of faults to draw from; nil for all.
 	Kinds []string
 }
 
 // report is what a run has to say.
 type report struct {
-	Seed            uint64
+	Seed uint64
+	// Kept means that the run is that of a failure that was kept, with its faults.
+	Kept            bool
 	Log             []string
 	Failed, Skipped bool
 	// Stop says why a run that did not come to its end ended.
@@ -139,7 +142,7 @@ func (w *worker) explain(ended fork.Ended) ([]byte, error) {
 		w.copy = made
 		var next job
 		_ = json.Unmarshal(w.lines.Bytes(), &next)
-		w.give(report{Seed: next.Seed, Failed: true, Stop: ended.Why(), Log: []string{string(ended.Output)}, Plan: next.Plan, Processor: ended.Processor})
+		w.give(report{Seed: next.Seed, Kept: next.Kept, Failed: true, Stop: ended.Why(), Log: []string{string(ended.Output)}, Plan: next.Plan, Processor: ended.Processor})
 	}
 	last, err := made.Wait(nil)
 	return last.Answer, err

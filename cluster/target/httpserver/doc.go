@@ -11,4 +11,5 @@
 //   - builtin.go: which built-in resources there are, and how they are stored.
 //   - registry.go: what happens to an object on its way into the store.
 //   - custom.go: custom resources.
+//   - certificate.go: the certificate of all servers.
 package httpserver

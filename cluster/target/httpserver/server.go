@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/util/compatibility"
+	clientrest "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
@@ -44,25 +47,33 @@ func New(decorator generic.StorageDecorator) target.Servers {
 	apiserver.LogTo(nil)
 	// A server that is stopped while it starts ends its process, which here is that of all.
 	klog.OsExit = func(int) { runtime.Goexit() }
-	return servers{decorator}
+	return &servers{decorator: decorator}
 }
 
-type servers struct{ decorator generic.StorageDecorator }
+type servers struct {
+	decorator generic.StorageDecorator
+	mu        sync.Mutex
+	// certificate is that of all servers in all their lives.
+	certificate dynamiccertificates.CertKeyContentProvider
+}
 
 // Etcd implements target.Servers.
-func (servers) Etcd() etcd.Release { return current.Release{} }
+func (*servers) Etcd() etcd.Release { return current.Release{} }
 
 // Prefix implements target.Servers.
-func (servers) Prefix() string { return Prefix + "/" }
+func (*servers) Prefix() string { return Prefix + "/" }
 
 // Decode implements target.Servers. The objects of many resources do not fit the model.
-func (servers) Decode(key string, _ []byte) (model.Object, error) {
+func (*servers) Decode(key string, _ []byte) (model.Object, error) {
 	return model.Object{}, fmt.Errorf("%s: %w", key, errors.ErrUnsupported)
 }
 
 // Start implements target.Servers.
-func (s servers) Start(config target.ServerConfig) (target.Server, error) {
-	own := newOptions(config)
+func (s *servers) Start(config target.ServerConfig) (target.Server, error) {
+	own, err := s.options(config)
+	if err != nil {
+		return nil, fmt.Errorf("start API server %q: %w", config.Name, err)
+	}
 	generic, err := own.generic(s.decorator)
 	if err != nil {
 		return nil, fmt.Errorf("start API server %q: %w", config.Name, err)
@@ -110,18 +121,28 @@ func (s *server) Stop() {
 type options struct {
 	name     string
 	etcd     *genericoptions.EtcdOptions
-	serving  *genericoptions.SecureServingOptionsWithLoopback
+	serving  *genericapiserver.SecureServingInfo
 	listener *listener
 }
 
-func newOptions(config target.ServerConfig) *options {
+func (s *servers) options(config target.ServerConfig) (*options, error) {
 	o := &options{name: config.Name, listener: &listener{}}
 	recommended := genericoptions.NewRecommendedOptions(Prefix, storageCodec)
-	o.etcd, o.serving = recommended.Etcd, recommended.SecureServing
+	o.etcd = recommended.Etcd
 	o.etcd.StorageConfig.Transport.ServerList = config.Endpoints
-	o.serving.Listener = o.listener
-	o.serving.ServerCert.CertDirectory = "" // a certificate that lives in memory
-	return o
+	serving := recommended.SecureServing.SecureServingOptions
+	serving.Listener = o.listener
+	serving.ServerCert.CertDirectory = "" // a certificate that lives in memory
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.certificate == nil {
+		var err error
+		if s.certificate, err = newCertificate(); err != nil {
+			return nil, err
+		}
+	}
+	serving.ServerCert.GeneratedCert = s.certificate
+	return o, serving.ApplyTo(&o.serving)
 }
 
 // listener stands for the one that a server gets when it serves. API servers insist on an
@@ -147,9 +168,6 @@ func URL(server string) string { return fmt.Sprintf("https://%s:%d", server, Por
 
 // generic returns the server with all its resources.
 func (o *options) generic(decorator generic.StorageDecorator) (*genericapiserver.GenericAPIServer, error) {
-	if err := o.serving.MaybeDefaultWithSelfSignedCerts(o.name, nil, nil); err != nil {
-		return nil, err
-	}
 	custom, err := o.config(apiextensions.Codecs, customCodec)
 	if err != nil {
 		return nil, err
@@ -165,8 +183,6 @@ func (o *options) generic(decorator generic.StorageDecorator) (*genericapiserver
 	config.RESTOptionsGetter = decorated{config.RESTOptionsGetter, decorator}
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(describe, openapinamer.NewDefinitionNamer(scheme))
 	config.SkipOpenAPIInstallation = true
-	config.LoopbackClientConfig = custom.LoopbackClientConfig
-	config.SecureServing = custom.SecureServing
 	generic, err := config.Complete().New("simulated", extensions)
 	if err != nil {
 		return nil, err
@@ -207,10 +223,8 @@ func (o *options) config(codecs serializer.CodecFactory, stored apiruntime.Codec
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, err
 	}
-	if err := o.serving.ApplyTo(&config.SecureServing, &config.LoopbackClientConfig); err != nil {
-		return nil, err
-	}
-	config.LoopbackClientConfig.Host = URL(o.name)
+	config.SecureServing = o.serving
+	config.LoopbackClientConfig = &clientrest.Config{Host: URL(o.name), TLSClientConfig: clientrest.TLSClientConfig{Insecure: true}, QPS: -1}
 	config.Authentication.Authenticator = anonymous.NewAuthenticator(nil)
 	config.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
 	config.EnableProfiling = false

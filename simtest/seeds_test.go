@@ -1,0 +1,146 @@
+package simtest_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// asOutside is the environment variable that makes the tests of this file do what they test,
+// in a process of their own, as `go test` runs those of others.
+const asOutside = "WATCHSIM_TEST_OUTSIDE"
+
+// outside runs a test of this binary as users run theirs, in an empty folder unless one is
+// given, and returns what it prints.
+func outside(t *testing.T, dir, test string, arguments ...string) (output string, failed bool) {
+	t.Helper()
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	program, err := os.Executable()
+	require.NoError(t, err)
+	command := exec.Command(program, append([]string{"-test.v", "-test.run=^" + test + "$"}, arguments...)...)
+	command.Dir = dir
+	command.Env = append(os.Environ(), asOutside+"=1")
+	if test == "TestCounter" {
+		command.Env = append(command.Env, lose+"=1")
+	}
+	out, err := command.CombinedOutput()
+	return string(out), err != nil
+}
+
+var hashes = regexp.MustCompile(`hash [0-9a-f]{16}`)
+
+// A lost update is found, kept, and found again in the same run.
+func TestAFailureIsKeptAndRunsAgain(t *testing.T) {
+	dir := t.TempDir()
+	first, failed := outside(t, dir, "TestCounter", "-simtest.seeds=50")
+	require.True(t, failed, first)
+	require.Contains(t, first, "still wrong 2m0s after everything had healed: expected a and b at 5, found")
+	require.Contains(t, first, "PUT /api/v1/namespaces/default/configmaps/counter: 200 OK")
+	seed := regexp.MustCompile(`-simtest\.seed=(\d+)`).FindString(first)
+	require.NotEmpty(t, seed, first)
+	hash := hashes.FindString(first)
+	require.NotEmpty(t, hash, first)
+
+	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "simtest", "TestCounter", "seed-*"))
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	again, failed := outside(t, dir, "TestCounter", "-simtest.seeds=1")
+	require.True(t, failed, again)
+	require.Contains(t, again, "It was kept with these faults")
+
+	for range 2 {
+		alone, failed := outside(t, "", "TestCounter", seed, "-simtest.shrink=0")
+		require.True(t, failed, alone)
+		require.Equal(t, hash, hashes.FindString(alone), "the same seed is the same run in any process")
+	}
+}
+
+func TestWrongUseIsOneSentence(t *testing.T) {
+	for arguments, want := range map[string]string{
+		"-simtest.seeds=0":      `expected -simtest.seeds to be a number above 0 or a range such as 1000-2000, found "0"`,
+		"-simtest.seeds=9-3":    `found "9-3"`,
+		"-simtest.faults=never": `expected -simtest.faults to name some of compaction, `,
+	} {
+		out, failed := outside(t, "", "TestCounter", arguments)
+		require.True(t, failed, out)
+		require.Contains(t, out, want)
+	}
+}
+
+// inside runs one of the tests below as users would, and skips it otherwise.
+func inside(t *testing.T, body func(*simtest.T, *simtest.Cluster)) {
+	if os.Getenv(asOutside) == "" {
+		t.Skip("it fails on purpose: TestWhatGoesWrongIsSaid runs it")
+	}
+	simtest.Seeds(t, simtest.Config{}, body)
+}
+
+func TestPanics(t *testing.T) {
+	inside(t, func(_ *simtest.T, c *simtest.Cluster) {
+		c.Go("controller", func(context.Context, *rest.Config) error { panic("the controller panics") })
+		time.Sleep(time.Second)
+	})
+}
+
+func TestExits(t *testing.T) {
+	inside(t, func(_ *simtest.T, c *simtest.Cluster) {
+		c.Go("controller", func(context.Context, *rest.Config) error { os.Exit(7); return nil })
+		time.Sleep(time.Second)
+	})
+}
+
+func TestNeverEnds(t *testing.T) {
+	inside(t, func(*simtest.T, *simtest.Cluster) { select {} })
+}
+
+func TestUsesTheTestOutside(t *testing.T) {
+	inside(t, func(_ *simtest.T, _ *simtest.Cluster) { require.Fail(t, "what it says is lost") })
+}
+
+func TestTwoProgramsOfOneName(t *testing.T) {
+	inside(t, func(_ *simtest.T, c *simtest.Cluster) {
+		wait := func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return nil }
+		c.Go("controller", wait)
+		c.Go("controller", wait)
+	})
+}
+
+func TestNeverReached(t *testing.T) {
+	inside(t, func(t *simtest.T, _ *simtest.Cluster) {
+		t.Sometimes("the impossible", false)
+		t.Sometimes("the certain", true)
+		t.Always("one is one", true)
+	})
+}
+
+func TestWhatGoesWrongIsSaid(t *testing.T) {
+	for test, want := range map[string]string{
+		"TestPanics":               "panic: the controller panics",
+		"TestExits":                "it ended its process with exit status 7",
+		"TestNeverEnds":            "the budget of simulated time is used up",
+		"TestUsesTheTestOutside":   "use the test that the function is called with",
+		"TestTwoProgramsOfOneName": `expected a name that no program has, found "controller" twice`,
+	} {
+		t.Run(test, func(t *testing.T) {
+			out, failed := outside(t, "", test, "-simtest.seeds=1")
+			require.True(t, failed, out)
+			require.Contains(t, out, "seed 1 failed")
+			require.Contains(t, out, want)
+		})
+	}
+	out, failed := outside(t, "", "TestNeverReached", "-simtest.seeds=3")
+	require.False(t, failed, out)
+	require.Contains(t, out, "never: the impossible")
+	require.Contains(t, out, "the certain: in 3 runs")
+}
