@@ -153,7 +153,7 @@ type Operation struct {
 	// used, 0 for a first page. IDs start at 1.
 	Continues int `json:"continues,omitempty"`
 	// Touch says that a get is made by an update that leaves the object as it is, which
-	// returns the newest state and writes nothing.
+	// returns the newest state. It writes nothing unless the stored value is stale.
 	Touch bool `json:"touch,omitempty"`
 
 	// The response. ResultRV is the list's RV, or that of the object written or

@@ -136,6 +136,8 @@ var knobs = []Knob{
 	duration("handler-delay", "how long the handlers of informers take at each notification", func(s *Spec) *time.Duration { return &s.Setup.HandlerDelay },
 		0, 2*time.Millisecond, 10*time.Millisecond),
 	boots(flag("in-validation", "the preconditions of deletions are checked by their validation", func(s *Spec) *bool { return &s.Setup.Server.InValidation })),
+	boots(word("encryption", "encryption at rest: none, with one key, or with another key after each restart of a server", func(s *Spec) *string { return &s.Setup.Server.Encryption },
+		"", target.EncryptionAES, target.EncryptionRotating)),
 }
 
 // gates are the feature gates of k8s.io/apiserver and client-go v0.37 that are not locked
