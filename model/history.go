@@ -298,4 +298,14 @@ type Informer struct {
 	Objects []Object `json:"objects"`
 	// LastSyncRV is the RV the informer says it has reached.
 	LastSyncRV int64 `json:"lastSyncRV"`
+	// Notifications are what its handler was told, in order; nil if nobody recorded it.
+	Notifications []Notification `json:"notifications,omitempty"`
+}
+
+// Notification is one call of an informer's handler: that an object is there, has changed,
+// or is gone.
+type Notification struct {
+	Time   int64     `json:"time"`
+	Type   EventType `json:"type"`
+	Object Object    `json:"object"`
 }

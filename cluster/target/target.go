@@ -45,9 +45,9 @@ type Servers interface {
 	Decode(key string, value []byte) (model.Object, error)
 }
 
-// Handle handles one notification of an informer: that an object is there or has changed,
-// or with deleted that it is gone. The informer waits for it.
-type Handle func(object model.Object, deleted bool)
+// Handle handles one notification of an informer: that an object is there (model.Added), has
+// changed (model.Modified) or is gone (model.Deleted). The informer waits for it.
+type Handle func(what model.EventType, object model.Object)
 
 // Logger is implemented by targets whose libraries log.
 type Logger interface {
