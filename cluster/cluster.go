@@ -63,6 +63,7 @@ type Cluster struct {
 	mu          sync.Mutex
 	compactions map[int64]time.Time // when each was first asked for, by revision
 	censuses    []counted           // in order of time
+	filled      [][2]time.Time      // in order of time: between which looks members may have been full
 	compactors  map[string]func()   // what ends those that run, by member
 }
 

@@ -23,6 +23,7 @@ type Server struct {
 	process *sim.Process // nil while the server is down
 	running *handler     // nil while it does not serve
 	leaks   []int        // goroutines left over after each orderly stop
+	starts  int
 }
 
 // stopGrace is how long the goroutines of a stopped server may take to end.
@@ -59,6 +60,8 @@ func (s *Server) Start() error {
 		return fmt.Errorf("start %s: %w: it is up", s.name, ErrState)
 	}
 	s.process = process
+	restarts := s.starts
+	s.starts++
 	s.mu.Unlock()
 
 	var server target.Server
@@ -73,6 +76,7 @@ func (s *Server) Start() error {
 			ObjectBytes:    s.cluster.config.ObjectBytes,
 			Tuning:         s.cluster.config.Server,
 			Reached:        s.pass,
+			Restarts:       restarts,
 			Injection:      &s.injection,
 		})
 		if err != nil {

@@ -62,3 +62,29 @@ func TestAStoppedServerHasTimeToEndItsReads(t *testing.T) {
 		})
 	}
 }
+
+// counting is a target that counts how often it is told that its servers had been started.
+type counting struct {
+	target.Target
+	restarts []int
+}
+
+func (c *counting) Start(config target.ServerConfig) (target.Server, error) {
+	c.restarts = append(c.restarts, config.Restarts)
+	return lingeringServer{}, nil
+}
+
+func TestAServerIsToldOfItsRestarts(t *testing.T) {
+	simtest.Isolated(t, func(t testing.TB) {
+		simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			starts := &counting{}
+			c, err := Start(world, Config{Servers: 2, Target: starts})
+			require.NoError(t, err)
+			require.NoError(t, c.servers[1].Stop())
+			require.NoError(t, c.servers[1].Start())
+			require.NoError(t, c.servers[1].Crash())
+			require.NoError(t, c.servers[1].Start())
+			require.Equal(t, []int{0, 0, 1, 2}, starts.restarts)
+		})
+	})
+}

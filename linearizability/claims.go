@@ -21,7 +21,7 @@ type claims struct {
 type register struct {
 	versions []model.Version
 	// byValue finds the first version with a content, again the second, where
-	// there is one.
+	// there is one that no touch explains.
 	byValue, again map[string]int
 	// claimed tells which versions are known to be the work of one call.
 	claimed   []bool
@@ -62,7 +62,7 @@ const (
 // before the clients came, are taken as given.
 func claimWrites(history *model.History, store *model.Store, most int) claims {
 	all := claims{findings: findings{most: most}}
-	byKey := map[model.Key]*register{}
+	byKey, touches := map[model.Key]*register{}, touchesOf(history)
 	for i := range history.Operations {
 		op := &history.Operations[i]
 		if !op.IsWrite() && !(op.Kind == model.Get && op.RV == model.RVUnset) {
@@ -70,7 +70,7 @@ func claimWrites(history *model.History, store *model.Store, most int) claims {
 		}
 		r := byKey[op.Key()]
 		if r == nil {
-			r = newRegister(store.Versions(op.Key()))
+			r = newRegister(store.Versions(op.Key()), touches[op.Key()])
 			byKey[op.Key()] = r
 			all.registers = append(all.registers, r)
 		}
@@ -115,7 +115,31 @@ func (r *register) until(rv int64) int {
 	return i
 }
 
-func newRegister(versions []model.Version) *register {
+// touchesOf returns the touches of each object.
+func touchesOf(history *model.History) map[model.Key][]*model.Operation {
+	touches := map[model.Key][]*model.Operation{}
+	for i := range history.Operations {
+		if op := &history.Operations[i]; op.Touch {
+			touches[op.Key()] = append(touches[op.Key()], op)
+		}
+	}
+	return touches
+}
+
+// rewrites reports whether one of the touches can have written a version which is the same
+// object as before. A touch does so if the stored value is stale, as after a change of the
+// key that encrypts it.
+func rewrites(touches []*model.Operation, before, version model.Version) bool {
+	same := *version.Object
+	if before.Object != nil {
+		same.RV = before.Object.RV
+	}
+	return same.Equal(before.Object) && slices.ContainsFunc(touches, func(op *model.Operation) bool {
+		return op.Lost() || op.Err == model.OK && op.ResultRV == version.RV
+	})
+}
+
+func newRegister(versions []model.Version, touches []*model.Operation) *register {
 	r := &register{versions: versions, claimed: make([]bool, len(versions)), byValue: make(map[string]int, len(versions))}
 	for version := range versions {
 		object := versions[version].Object
@@ -127,7 +151,7 @@ func newRegister(versions []model.Version) *register {
 		}
 		if _, known := r.byValue[object.Value]; !known {
 			r.byValue[object.Value] = version
-		} else if _, known := r.again[object.Value]; !known {
+		} else if _, known := r.again[object.Value]; !known && !rewrites(touches, versions[version-1], versions[version]) {
 			if r.again == nil {
 				r.again = map[string]int{}
 			}

@@ -129,6 +129,9 @@ var (
 	resumedWithLoss   = &Code{"resumed-with-loss", "{client} never received {owed}: it resumed {origin} at {rv}, where the last RV seen was {want}", "it missed {got event}"}
 	resumedRepeating  = &Code{"resumed-repeating", "{client} received {evidence} again: it resumed {origin} at {rv}, where the last RV seen was {want}", "{got event} came again"}
 	resumedUnfinished = &Code{"resumed-unfinished", "{client} resumed {origin}, which had not been read to its end", ""}
+	notifiedOutOfTurn = &Code{"notified-out-of-turn", "{client}'s handler was told of {event}[ after {evidence}]", "the informer is on {server}, for {scope}"}
+	notifiedBack      = &Code{"notified-back", "{client}'s handler was told of {event} after {evidence}", "the informer is on {server}, for {scope}"}
+	notNotified       = &Code{"not-notified", "{client}'s handler was not told of {event}, which {other} had shown, but of {evidence}", "the informer is on {server}, for {scope}"}
 	wentBack          = &Code{"went-back", "{client} went back in time: {shown} after {seen}", ""}
 )
 

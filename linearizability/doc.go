@@ -28,6 +28,7 @@
 //     prompt.go: what is late while nothing is wrong, which calm.go tells for each
 //     client and server;
 //     statuses.go: what is refused for a reason that only writes have
+//   - notified.go: what the handlers of informers are told
 //   - replaced.go: when a server had two caches at a time
 //   - search.go: streams again, by porcupine along the state machine of the model
 //

@@ -40,6 +40,7 @@ var (
 // What one client is guaranteed, across its streams and reads.
 var (
 	Resumable = &Guarantee{"Resumable", "the streams of a client that resumes at the last resourceVersion it has seen, or lists again after 410 Gone, make one stream: nothing is lost, repeated or taken back"}
+	Notified  = &Guarantee{"Notified", "the handler of an informer is told of every change that the informer's streams show, and of each object in order: added, updated, deleted"}
 	Monotonic = &Guarantee{"Monotonic", "a client never sees the state of one server go back in time"}
 )
 

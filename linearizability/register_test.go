@@ -319,11 +319,37 @@ func TestADeletionIsOfTheObjectWithTheUID(t *testing.T) {
 	}
 }
 
-func TestAnUnknownWriteThatTookEffectTwice(t *testing.T) {
-	truth := registerTruth()
-	truth.Changes[2].Object.Value = "v4"
-	judge(t, &model.History{Truth: truth, Operations: []model.Operation{on(model.Update, 30, 40, writeFails("v4", model.Unknown))}},
-		guarantees{linearizability.Linearizable})
+// TestAWriteThatTookEffectTwice is an update to v4 that is there at 4 and at 6, of unknown
+// outcome or acknowledged. A touch may have written the object at 6 again, as it was.
+func TestAWriteThatTookEffectTwice(t *testing.T) {
+	touch := func(change func(*model.Operation)) model.Operation {
+		op := on(model.Get, 50, 60, change)
+		op.Touch = true
+		return op
+	}
+	lin := guarantees{linearizability.Linearizable}
+	for _, row := range []struct {
+		name   string
+		more   []model.Operation
+		node   string // of the object at 6
+		broken guarantees
+	}{
+		{"nobody else", nil, "", lin},
+		{"a read at 6", []model.Operation{on(model.Get, 50, 60, reads("v4", 6))}, "", lin},
+		{"a touch at 6", []model.Operation{touch(reads("v4", 6))}, "", nil},
+		{"a touch at 4", []model.Operation{touch(reads("v4", 4))}, "", lin},
+		{"a touch of unknown outcome", []model.Operation{touch(fails(model.Unknown))}, "", nil},
+		{"a touch that was refused", []model.Operation{touch(fails(model.Unavailable))}, "", lin},
+		{"a touch of unknown outcome, of another object than before", []model.Operation{touch(fails(model.Unknown))}, "node-1", lin},
+	} {
+		for _, update := range []model.Operation{on(model.Update, 30, 40, writeFails("v4", model.Unknown)), on(model.Update, 30, 40, writes("v4", 4))} {
+			t.Run(row.name+", "+update.Outcome(), func(t *testing.T) {
+				truth := registerTruth()
+				truth.Changes[2].Object.Value, truth.Changes[2].Object.Node = "v4", row.node
+				judge(t, &model.History{Truth: truth, Operations: append([]model.Operation{update}, row.more...)}, row.broken)
+			})
+		}
+	}
 }
 
 func TestAnUnknownDeletionThatTookEffectTwice(t *testing.T) {

@@ -41,24 +41,25 @@ func Rank(guarantee string) int {
 type pass struct{ judge func(*facts, *findings) }
 
 var (
-	revisions   = &pass{judgeRevisions}   // revision.go
-	writes      = &pass{judgeWrites}      // claims.go, deletions.go, register.go, conflicts.go
-	streams     = &pass{judgeStreams}     // stream.go, block.go, unmarked.go, liveness.go
-	answers     = &pass{judgeAnswers}     // refusals.go, unrefused.go
-	mutations   = &pass{judgeMutations}   // isolated.go
-	ends        = &pass{judgeEnds}        // closed.go
-	reads       = &pass{judgeReads}       // gets.go, lists.go, pages.go
-	resumptions = &pass{judgeResumptions} // resume.go
-	views       = &pass{judgeViews}       // monotonic.go
-	delays      = &pass{judgeDelays}      // unblocked.go
-	sharing     = &pass{judgeSharing}     // census.go
-	leaks       = &pass{judgeLeftovers}   // census.go
-	bookmarks   = &pass{judgeBookmarks}   // refreshed.go
-	informers   = &pass{judgeInformers}   // liveness.go
-	failures    = &pass{judgeFailures}    // failures.go
-	statuses    = &pass{judgeStatuses}    // statuses.go
-	responses   = &pass{judgeAnswered}    // answered.go
-	deliveries  = &pass{judgePrompt}      // prompt.go
+	revisions     = &pass{judgeRevisions}     // revision.go
+	writes        = &pass{judgeWrites}        // claims.go, deletions.go, register.go, conflicts.go
+	streams       = &pass{judgeStreams}       // stream.go, block.go, unmarked.go, liveness.go
+	answers       = &pass{judgeAnswers}       // refusals.go, unrefused.go
+	mutations     = &pass{judgeMutations}     // isolated.go
+	ends          = &pass{judgeEnds}          // closed.go
+	reads         = &pass{judgeReads}         // gets.go, lists.go, pages.go
+	resumptions   = &pass{judgeResumptions}   // resume.go
+	views         = &pass{judgeViews}         // monotonic.go
+	delays        = &pass{judgeDelays}        // unblocked.go
+	sharing       = &pass{judgeSharing}       // census.go
+	leaks         = &pass{judgeLeftovers}     // census.go
+	bookmarks     = &pass{judgeBookmarks}     // refreshed.go
+	informers     = &pass{judgeInformers}     // liveness.go
+	failures      = &pass{judgeFailures}      // failures.go
+	notifications = &pass{judgeNotifications} // notified.go
+	statuses      = &pass{judgeStatuses}      // statuses.go
+	responses     = &pass{judgeAnswered}      // answered.go
+	deliveries    = &pass{judgePrompt}        // prompt.go
 	// crossChecks look for mistakes of the oracle itself, and break no guarantee.
 	crossChecks = &pass{crossCheck} // search.go
 )
@@ -163,6 +164,10 @@ var Rules = []Rule{
 		"API concepts (efficient detection of changes); client-go `Reflector`",
 		"resuming above the last RV seen (the report says what was lost), below it (what came again), elsewhere, twice, after 410 without a list, or from an unfinished list; an informer's RV that nothing explains",
 		resumptions},
+	{"One client, across its streams and reads", Notified, nil,
+		"client-go `SharedInformer`: notifications for an object are delivered in order; `processDeltas`",
+		"a handler that is told of an object's addition twice, of its update or deletion when there is none, of an older state than before, or of a later change but not of one that a stream had shown",
+		notifications},
 	{"One client, across its streams and reads", Monotonic, nil,
 		"API concepts (resourceVersion semantics); no cache goes behind what it has sent, as it lists what etcd has when it lists again; client-go's `Reflector.relistResourceVersion`",
 		"an older list, get or block than the same server had streamed to the client, or an informer that asks for any state and is shown an older one than its own",

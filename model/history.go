@@ -153,7 +153,7 @@ type Operation struct {
 	// used, 0 for a first page. IDs start at 1.
 	Continues int `json:"continues,omitempty"`
 	// Touch says that a get is made by an update that leaves the object as it is, which
-	// returns the newest state and writes nothing.
+	// returns the newest state. It writes nothing unless the stored value is stale.
 	Touch bool `json:"touch,omitempty"`
 
 	// The response. ResultRV is the list's RV, or that of the object written or
@@ -298,4 +298,14 @@ type Informer struct {
 	Objects []Object `json:"objects"`
 	// LastSyncRV is the RV the informer says it has reached.
 	LastSyncRV int64 `json:"lastSyncRV"`
+	// Notifications are what its handler was told, in order; nil if nobody recorded it.
+	Notifications []Notification `json:"notifications,omitempty"`
+}
+
+// Notification is one call of an informer's handler: that an object is there, has changed,
+// or is gone.
+type Notification struct {
+	Time   int64     `json:"time"`
+	Type   EventType `json:"type"`
+	Object Object    `json:"object"`
 }

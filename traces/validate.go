@@ -141,6 +141,14 @@ func (v *validation) informers() {
 		v.named(at, "server", informer.Server, "a server")
 		v.version(at, "lastSyncRV", informer.LastSyncRV)
 		v.objects(at, informer.Objects)
+		before := int64(0)
+		for j, n := range informer.Notifications {
+			field := func(name string) string { return fmt.Sprintf("notifications[%d].%s", j, name) }
+			v.time(at, field("time"), n.Time, before, "that of the one before")
+			v.demand(n.Type == model.Added || n.Type == model.Modified || n.Type == model.Deleted, at, field("type"), n.Type, "ADDED, MODIFIED or DELETED")
+			v.version(at, field("object.rv"), n.Object.RV)
+			before = n.Time
+		}
 	}
 }
 

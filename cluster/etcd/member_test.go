@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -111,6 +112,33 @@ func TestMemberServesAndOperates(t *testing.T) {
 	response, err := client.KV.Get(ctx, "/a")
 	require.NoError(t, err)
 	require.Equal(t, "2", string(response.Kvs[0].Value))
+}
+
+// A member whose database has grown to its quota refuses writes until its history is
+// compacted, what is free is given back, and the alarm is cleared.
+func TestAMemberIsFull(t *testing.T) {
+	config := testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0")
+	config.Tuning.QuotaBytes, config.Tuning.BatchInterval = 300<<10, time.Millisecond
+	member := startMember(t, config)
+	waitReady(t, member)
+	client, ctx, value := connect(t, "etcd-0"), testContext(t), strings.Repeat("x", 20<<10)
+	require.False(t, member.Full())
+	var err error
+	for writes := 0; err == nil; writes++ {
+		require.Less(t, writes, 100)
+		_, err = client.Put(ctx, "/a", value)
+	}
+	require.ErrorIs(t, err, rpctypes.ErrNoSpace)
+	require.True(t, member.Full())
+
+	require.NoError(t, member.Compact(ctx, member.Revision()))
+	require.Eventually(t, func() bool {
+		require.NoError(t, member.Defragment())
+		require.NoError(t, member.Disarm(ctx))
+		require.False(t, member.Full())
+		_, err := client.Put(ctx, "/a", value)
+		return err == nil
+	}, patience, time.Millisecond)
 }
 
 func TestStopAndRestartKeepTheData(t *testing.T) {

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -66,6 +67,22 @@ func (m *Member) MoveLeader(ctx context.Context, to string) error {
 
 // Defragment rewrites the database file. The member serves nothing meanwhile.
 func (m *Member) Defragment() error { return m.server.Server.Backend().Defrag() }
+
+// Full reports whether any member has raised an alarm for lack of space, which keeps all
+// from writing.
+func (m *Member) Full() bool { return len(m.server.Server.Alarms()) > 0 }
+
+// Disarm clears all alarms.
+func (m *Member) Disarm(ctx context.Context) error {
+	var failed error
+	for _, raised := range m.server.Server.Alarms() {
+		_, err := m.server.Server.Alarm(ctx, &etcdserverpb.AlarmRequest{
+			Action: etcdserverpb.AlarmRequest_DEACTIVATE, MemberID: raised.MemberID, Alarm: raised.Alarm,
+		})
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
 
 // OldestRevision returns the oldest revision that the member can still read.
 func (m *Member) OldestRevision() int64 { return max(1, m.server.Server.KV().FirstRev()) }

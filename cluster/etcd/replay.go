@@ -9,13 +9,14 @@ import (
 )
 
 // store is etcd's key-value store reduced to what determines revisions and contents:
-// the current state, leases and the compacted revision. It applies the requests of the
+// the current state, leases, the compacted revision, and alarms. It applies the requests of the
 // log one after another, as every member does.
 type store struct {
 	revision  int64
 	compacted int64
 	pairs     map[string]pair
 	leases    map[int64]map[string]bool // the keys attached to each lease
+	full      map[uint64]bool           // the members that have raised an alarm for lack of space
 }
 
 // pair is the current state of one key.
@@ -48,6 +49,7 @@ func newStore() *store {
 		compacted: -1,
 		pairs:     map[string]pair{},
 		leases:    map[int64]map[string]bool{},
+		full:      map[uint64]bool{},
 	}
 }
 
@@ -57,20 +59,24 @@ func (s *store) apply(request *etcdserverpb.InternalRaftRequest) (effect, error)
 	transaction := transaction{store: s, revision: s.revision + 1}
 	switch {
 	case request.Put != nil:
-		if s.admitsPut(request.Put) {
+		if len(s.full) == 0 && s.admitsPut(request.Put) {
 			transaction.put(request.Put)
 		}
 	case request.DeleteRange != nil:
 		transaction.deleteRange(request.DeleteRange)
 	case request.Txn != nil:
 		operations := s.choose(request.Txn)
-		if s.admits(operations) {
+		if s.hasSpaceFor(request.Txn) && s.admits(operations) {
 			transaction.execute(operations)
 		}
 	case request.LeaseRevoke != nil:
 		transaction.revoke(request.LeaseRevoke.ID)
 	case request.LeaseGrant != nil:
-		s.grant(request.LeaseGrant)
+		if len(s.full) == 0 {
+			s.grant(request.LeaseGrant)
+		}
+	case request.Alarm != nil && request.Alarm.Alarm == etcdserverpb.AlarmType_NOSPACE:
+		s.alarm(request.Alarm)
 	case request.Compaction != nil:
 		return effect{compacted: s.compact(request.Compaction.Revision)}, nil
 	case !changesNothing(request):
@@ -83,7 +89,7 @@ func (s *store) apply(request *etcdserverpb.InternalRaftRequest) (effect, error)
 }
 
 // changesNothing reports whether a request leaves both the store and its rules
-// unchanged. Raised alarms and authentication change the rules.
+// unchanged. Alarms about corruption and authentication change the rules.
 func changesNothing(request *etcdserverpb.InternalRaftRequest) bool {
 	switch {
 	case request.ClusterVersionSet != nil, request.ClusterMemberAttrSet != nil,
@@ -105,6 +111,24 @@ func (s *store) compact(revision int64) int64 {
 	}
 	s.compacted = revision
 	return revision
+}
+
+// alarm raises or clears an alarm of a member, or reads the alarms.
+func (s *store) alarm(request *etcdserverpb.AlarmRequest) {
+	switch request.Action {
+	case etcdserverpb.AlarmRequest_ACTIVATE:
+		s.full[request.MemberID] = true
+	case etcdserverpb.AlarmRequest_DEACTIVATE:
+		delete(s.full, request.MemberID)
+	}
+}
+
+// hasSpaceFor reports whether no alarm for lack of space keeps etcd from executing a
+// transaction. Whatever the comparisons say, a put in either branch does, but none of a
+// nested transaction.
+func (s *store) hasSpaceFor(request *etcdserverpb.TxnRequest) bool {
+	puts := func(operation *etcdserverpb.RequestOp) bool { return operation.GetRequestPut() != nil }
+	return len(s.full) == 0 || !slices.ContainsFunc(request.Success, puts) && !slices.ContainsFunc(request.Failure, puts)
 }
 
 func (s *store) grant(request *etcdserverpb.LeaseGrantRequest) {

@@ -70,6 +70,39 @@ func TestReplayKeepsTheRevisionOfCreation(t *testing.T) {
 	require.Equal(t, pair{value: []byte("2"), created: 4, changed: 4, version: 1}, store.pairs["a"])
 }
 
+// A member whose database is full keeps all from writing, but for the puts of nested
+// transactions, which etcd does not count.
+func TestReplayHasNoSpace(t *testing.T) {
+	alarm := func(action etcdserverpb.AlarmRequest_AlarmAction, member uint64) *request {
+		return &request{Alarm: &etcdserverpb.AlarmRequest{Action: action, MemberID: member, Alarm: etcdserverpb.AlarmType_NOSPACE}}
+	}
+	raise, clear := etcdserverpb.AlarmRequest_ACTIVATE, etcdserverpb.AlarmRequest_DEACTIVATE
+	put := &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: putRequest("a", "2", 0).Put}}
+	remove := &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestDeleteRange{RequestDeleteRange: &etcdserverpb.DeleteRangeRequest{Key: []byte("a")}}}
+	nested := &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestTxn{RequestTxn: &etcdserverpb.TxnRequest{Success: []*etcdserverpb.RequestOp{put}}}}
+	txn := func(success, failure *etcdserverpb.RequestOp) *request {
+		return &request{Txn: &etcdserverpb.TxnRequest{Success: []*etcdserverpb.RequestOp{success}, Failure: []*etcdserverpb.RequestOp{failure}}}
+	}
+	for name, row := range map[string]struct {
+		requests []*request
+		changes  int
+	}{
+		"a put":                           {[]*request{putRequest("a", "2", 0)}, 0},
+		"a put in a transaction":          {[]*request{txn(put, remove)}, 0},
+		"a put in the other branch":       {[]*request{txn(remove, put)}, 0},
+		"a put in a nested transaction":   {[]*request{txn(nested, remove)}, 1},
+		"a deletion":                      {[]*request{{DeleteRange: remove.GetRequestDeleteRange()}}, 1},
+		"a deletion in a transaction":     {[]*request{txn(remove, remove)}, 1},
+		"after the alarm":                 {[]*request{alarm(clear, 1), putRequest("a", "2", 0)}, 1},
+		"after the alarm of another":      {[]*request{alarm(clear, 2), putRequest("a", "2", 0)}, 0},
+		"with a lease of after the alarm": {[]*request{alarm(clear, 1), {LeaseGrant: &etcdserverpb.LeaseGrantRequest{ID: 1, TTL: 60}}, putRequest("a", "2", 1)}, 1},
+		"with a lease that was refused":   {[]*request{{LeaseGrant: &etcdserverpb.LeaseGrantRequest{ID: 1, TTL: 60}}, alarm(clear, 1), putRequest("a", "2", 1)}, 0},
+	} {
+		_, last := replay(t, append([]*request{putRequest("a", "1", 0), alarm(raise, 1)}, row.requests...)...)
+		require.Len(t, last.changes, row.changes, name)
+	}
+}
+
 func TestReplayCompacts(t *testing.T) {
 	compact := func(revision int64) *request {
 		return &request{Compaction: &etcdserverpb.CompactionRequest{Revision: revision}}

@@ -29,8 +29,8 @@ type Era struct {
 //
 // The members must keep their logs, as those that Start boots do; if a leader sent a
 // snapshot to one, another must still have its entries. It is an error if logs
-// contradict each other, or contain requests whose effect depends on more than the log,
-// as with an alarm or authentication.
+// contradict each other, or contain requests whose effect is not known, as with an alarm
+// about corruption or authentication.
 //
 // The times of compactions are unknown here and set to model.Pending.
 func Truth(release Release, eras []Era, prefix string, decode func(key string, value []byte) (model.Object, error)) (model.Truth, error) {

@@ -45,6 +45,9 @@ func TestTruthIsWhatEtcdSays(t *testing.T) {
 		for range rapid.IntRange(5, 25).Draw(t, "operations") {
 			generator.run(ctx, t)
 		}
+		for member := range uint64(3) {
+			generator.alarm(ctx, etcdserverpb.AlarmRequest_DEACTIVATE, member)
+		}
 		end, err := client.Put(ctx, testPrefix+"end", fmt.Sprint(start))
 		require.NoError(t, err)
 
@@ -134,7 +137,8 @@ var testKeys = []string{"/r/a", "/r/b", "/r/c", "/s/a", "/s/b"}
 
 func (g *operationGenerator) run(ctx context.Context, t *rapid.T) {
 	g.putKeys, g.deleteKeys = testKeys, testKeys
-	switch rapid.SampledFrom([]string{"put", "put", "delete", "txn", "txn", "txn", "revoke", "compact"}).Draw(t, "kind") {
+	kind := rapid.SampledFrom([]string{"put", "put", "delete", "txn", "txn", "txn", "revoke", "compact", "alarm", "disarm", "disarm"}).Draw(t, "kind")
+	switch kind {
 	case "put":
 		g.client.Do(ctx, g.put(t))
 	case "delete":
@@ -150,7 +154,19 @@ func (g *operationGenerator) run(ctx context.Context, t *rapid.T) {
 		g.grant(ctx)
 	case "compact":
 		g.client.Compact(ctx, g.start+rapid.Int64Range(-3, 12).Draw(t, "compact at"))
+	case "alarm", "disarm":
+		action := etcdserverpb.AlarmRequest_DEACTIVATE
+		if kind == "alarm" {
+			action = etcdserverpb.AlarmRequest_ACTIVATE
+		}
+		g.alarm(ctx, action, rapid.Uint64Range(1, 2).Draw(t, "member"))
 	}
+}
+
+// alarm raises or clears an alarm of a member for lack of space.
+func (g *operationGenerator) alarm(ctx context.Context, action etcdserverpb.AlarmRequest_AlarmAction, member uint64) {
+	request := &etcdserverpb.AlarmRequest{Action: action, MemberID: member, Alarm: etcdserverpb.AlarmType_NOSPACE}
+	etcdserverpb.NewMaintenanceClient(g.client.ActiveConnection()).Alarm(ctx, request)
 }
 
 func (g *operationGenerator) grant(ctx context.Context) {
@@ -310,7 +326,7 @@ func TestTruthOfMembersThatNeverRan(t *testing.T) {
 
 func TestReplayRefusesToGuess(t *testing.T) {
 	for name, request := range map[string]*etcdserverpb.InternalRaftRequest{
-		"alarm":          {Alarm: &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE}},
+		"corruption":     {Alarm: &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, Alarm: etcdserverpb.AlarmType_CORRUPT}},
 		"authentication": {AuthEnable: &etcdserverpb.AuthEnableRequest{}},
 	} {
 		_, err := newStore().apply(request)

@@ -30,8 +30,8 @@ type Tuning struct {
 const (
 	// entriesForever is more log entries than a run ever commits.
 	entriesForever = 1 << 40
-	// defaultQuota is enough for 400 writes of small objects.
-	defaultQuota = 900 << 10
+	// DefaultQuota is enough for 400 writes of small objects.
+	DefaultQuota = 900 << 10
 )
 
 // completed returns the tuning with defaults in place of zero fields, but for those that
@@ -44,6 +44,6 @@ func (t Tuning) completed() Tuning {
 		CompactionBatch: t.CompactionBatch,
 		BatchInterval:   cmp.Or(t.BatchInterval, time.Second),
 		BatchLimit:      t.BatchLimit,
-		QuotaBytes:      cmp.Or(t.QuotaBytes, defaultQuota),
+		QuotaBytes:      cmp.Or(t.QuotaBytes, DefaultQuota),
 	}
 }

@@ -52,6 +52,9 @@ type Setup struct {
 	// of informers take at each notification.
 	Selectors    string        `json:"selectors,omitempty"`
 	HandlerDelay time.Duration `json:"handlerDelay,omitempty"`
+	// Quota is how much space etcd has for what clients write, in percent of what that
+	// takes at most; 0 is enough.
+	Quota int `json:"quota,omitempty"`
 	// Pattern arranges the faults of a drawn plan; see faults.Pattern.
 	Pattern string `json:"pattern,omitempty"`
 }
@@ -136,6 +139,9 @@ var knobs = []Knob{
 	duration("handler-delay", "how long the handlers of informers take at each notification", func(s *Spec) *time.Duration { return &s.Setup.HandlerDelay },
 		0, 2*time.Millisecond, 10*time.Millisecond),
 	boots(flag("in-validation", "the preconditions of deletions are checked by their validation", func(s *Spec) *bool { return &s.Setup.Server.InValidation })),
+	boots(word("encryption", "encryption at rest: none, with one key, or with another key after each restart of a server", func(s *Spec) *string { return &s.Setup.Server.Encryption },
+		"", target.EncryptionAES, target.EncryptionRotating)),
+	boots(number("quota", "etcd's quota, in percent of what all writes take; 0 is enough for them", func(s *Spec) *int { return &s.Setup.Quota }, 0, 5, 15, 40)),
 }
 
 // gates are the feature gates of k8s.io/apiserver and client-go v0.37 that are not locked

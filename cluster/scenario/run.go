@@ -118,6 +118,8 @@ const (
 	progressNotify = 5 * time.Second
 	// censusPeriod is the interval at which the watches of API servers are counted.
 	censusPeriod = 5 * time.Second
+	// spacePeriod is how often somebody looks whether etcd has space left.
+	spacePeriod = 2 * time.Second
 	// leaveGrace is how long after the clients have left their watches and goroutines
 	// may remain. The network delivers connection ends in far less, but a read waiting
 	// for Kubernetes' cacher to become fresh leaves a goroutine that sleeps for the
@@ -178,6 +180,9 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 	if r.Spec.Neighbour > 0 {
 		go cluster.Neighbour(serving, r.Spec.Neighbour)
 	}
+	if r.Spec.Setup.Quota > 0 {
+		go cluster.MakeSpace(serving, spacePeriod)
+	}
 	r.Spec.Explore.watch(world, began, r.closed)
 	clients.Start()
 	r.clients, r.cluster = clients, cluster
@@ -203,6 +208,9 @@ func (r *Run) live(world *sim.World, cluster *cluster.Cluster, made target.Targe
 
 	clientsLeft()
 	time.Sleep(leaveGrace)
+	if r.Spec.Setup.Quota > 0 {
+		r.History.Faults = append(r.History.Faults, cluster.Filled(began)...)
+	}
 	cluster.CountOnce(model.Left)
 	for _, server := range cluster.Servers() {
 		r.problem(server.Stop())

@@ -218,11 +218,21 @@ const (
 	bytesPerWrite = 2 << 10
 )
 
+// What a small quota is made of.
+const (
+	minQuota         = 32 << 10 // what etcd takes for itself
+	minBytesPerWrite = 512      // without padding, which may take twice its size
+)
+
 // quota returns how large etcd's databases may become, 0 for the default. Larger ones come
 // in few sizes, because each size is a template.
 func (s Spec) quota() int64 {
 	config := s.workload()
 	writes := int64(config.Operations + config.Initial + config.Flood)
+	if percent := int64(s.Setup.Quota); percent > 0 {
+		live := int64(len(config.Namespaces)*len(config.Names) + config.Initial)
+		return minQuota + (live+writes*percent/100)*int64(minBytesPerWrite+2*s.Setup.ObjectBytes)
+	}
 	if s.Setup.ObjectBytes == 0 && writes <= usualWrites {
 		return 0
 	}

@@ -45,9 +45,9 @@ type Servers interface {
 	Decode(key string, value []byte) (model.Object, error)
 }
 
-// Handle handles one notification of an informer: that an object is there or has changed,
-// or with deleted that it is gone. The informer waits for it.
-type Handle func(object model.Object, deleted bool)
+// Handle handles one notification of an informer: that an object is there (model.Added), has
+// changed (model.Modified) or is gone (model.Deleted). The informer waits for it.
+type Handle func(what model.EventType, object model.Object)
 
 // Logger is implemented by targets whose libraries log.
 type Logger interface {
@@ -71,6 +71,8 @@ type ServerConfig struct {
 	ObjectBytes int
 	// Tuning changes settings that runs seldom need.
 	Tuning Tuning
+	// Restarts is how often the server has been started before.
+	Restarts int
 	// Reached is called by an operation that has reached one of the points between the
 	// cache and etcd; see package faults. It may block the operation while ctx lasts.
 	// It may be nil.
@@ -91,10 +93,21 @@ type Tuning struct {
 	InPlace bool `json:"inPlace,omitempty"`
 	// InValidation has the preconditions of deletions checked by their validation.
 	InValidation bool `json:"inValidation,omitempty"`
+	// Encryption is how stored values are encrypted: not at all, or one of the constants.
+	Encryption string `json:"encryption,omitempty"`
 	// Gates are feature gates of the servers and of client-go, such as WatchList=false.
 	// They hold for the whole process.
 	Gates []string `json:"gates,omitempty"`
 }
+
+// How values are encrypted at rest.
+const (
+	// EncryptionAES encrypts with AES-GCM and one key.
+	EncryptionAES = "aes"
+	// EncryptionRotating has a server write with another key after each restart. It reads
+	// what any key has encrypted; until the others restart, they write with older keys.
+	EncryptionRotating = "rotating"
+)
 
 // API connects a client to one API server. Both methods leave the request's fields
 // unchanged and fill in the response's; they do not touch ID, Call, Return or the

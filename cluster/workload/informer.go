@@ -23,21 +23,24 @@ type informer struct {
 	mu       sync.Mutex
 	notified []model.Object // what the handler was told of last, in order of namespace and name
 	last     time.Time      // when it was
+	calls    []model.Notification
+	now      func() int64 // the time of a notification
 }
 
 // handle implements target.Handle.
-func (i *informer) handle(object model.Object, deleted bool) {
+func (i *informer) handle(what model.EventType, object model.Object) {
 	if i.delay > 0 {
 		time.Sleep(i.delay)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.last = time.Now()
+	i.calls = append(i.calls, model.Notification{Time: i.now(), Type: what, Object: object})
 	at, known := slices.BinarySearchFunc(i.notified, object, byName)
 	switch {
-	case deleted && known:
+	case what == model.Deleted && known:
 		i.notified = slices.Delete(i.notified, at, at+1)
-	case deleted:
+	case what == model.Deleted:
 	case known:
 		i.notified[at] = object
 	default:
@@ -45,12 +48,12 @@ func (i *informer) handle(object model.Object, deleted bool) {
 	}
 }
 
-// told returns what the handler was told of last, and whether that is what the informer
-// holds.
-func (i *informer) told() (notified []model.Object, same bool) {
+// told returns what the handler was told of last, all that it was told, and whether the
+// former is what the informer holds.
+func (i *informer) told() (notified []model.Object, calls []model.Notification, same bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return slices.Clone(i.notified), slices.EqualFunc(i.notified, contents(i.inner), func(a, b model.Object) bool {
+	return slices.Clone(i.notified), slices.Clone(i.calls), slices.EqualFunc(i.notified, contents(i.inner), func(a, b model.Object) bool {
 		return byName(a, b) == 0 && a.RV == b.RV
 	})
 }
@@ -70,12 +73,12 @@ func (i *informer) results() []model.Informer {
 		Client: i.name, Server: i.observer.session().server, Scope: i.scope,
 		Objects: contents(i.inner), LastSyncRV: i.inner.LastSyncRV(),
 	}
-	notified, same := i.told()
-	if same {
+	notified, calls, same := i.told()
+	if held.Notifications = calls; same {
 		return []model.Informer{held}
 	}
 	told := held
-	told.Objects = notified
+	told.Objects, told.Notifications = notified, nil
 	return []model.Informer{held, told}
 }
 

@@ -28,13 +28,18 @@ func newMirror(api target.API, scope model.Scope, handle target.Handle) target.I
 func (m *mirror) tell() {
 	for key, object := range m.told {
 		if _, there := m.objects[key]; !there {
-			m.handle(object, true)
+			object.RV = m.rv
+			m.handle(model.Deleted, object)
 			delete(m.told, key)
 		}
 	}
 	for key, object := range m.objects {
-		if m.told[key].RV != object.RV {
-			m.handle(object, false)
+		if before, known := m.told[key]; before.RV != object.RV {
+			what := model.Added
+			if known {
+				what = model.Modified
+			}
+			m.handle(what, object)
 			m.told[key] = object
 		}
 	}

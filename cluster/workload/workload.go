@@ -142,7 +142,7 @@ func (w *Workload) startInformer(client client) {
 	observer.delayed = w.config.HandlerDelay > 0
 	informer := &informer{
 		name: client.name, scope: scope, observer: observer,
-		delay: w.config.HandlerDelay,
+		delay: w.config.HandlerDelay, now: w.recorder.now,
 	}
 	informer.inner = w.environment.NewInformer(observer, scope, informer.handle)
 	w.informers = append(w.informers, informer)
@@ -189,7 +189,7 @@ func (w *Workload) Converge() {
 	for waited := time.Duration(0); waited < maxConverge; waited += convergePause {
 		behind := false
 		for _, informer := range w.informers {
-			_, same := informer.told()
+			_, _, same := informer.told()
 			behind = behind || !same || informer.busy() || informer.observer.waits() || informer.inner.LastSyncRV() < w.recorder.lastChange(informer.scope.Namespace)
 		}
 		if !behind {

@@ -58,6 +58,12 @@ func TestEachVerdictHasItsExitCode(t *testing.T) {
 	}
 }
 
+// What fails because etcd's quota is used up is no fault of the caches.
+func TestALackOfSpaceIsAFault(t *testing.T) {
+	stdout := simrunExits(t, exitPassed, "--seed", "7", "--set", "quota=5", "--set", "kinds=none", "-v")
+	require.Regexp(t, `[1-9][0-9]*\s+faults`, stdout)
+}
+
 func TestRangeCountsItsVerdicts(t *testing.T) {
 	code, stdout, stderr := simrun(t, "--seeds", "1-4", "--scenario", "calm", "--target", "forgetful", "--json")
 	require.Equal(t, exitFailed, code, stderr)

@@ -108,6 +108,13 @@ func story() *model.History {
 			h.Streams[i].Events[j].Stream = h.Streams[i].ID
 		}
 	}
+	for _, id := range []int{21, 23} {
+		for _, e := range stream(h, id).Events {
+			if e.IsData() {
+				h.Informers[0].Notifications = append(h.Informers[0].Notifications, model.Notification{Time: e.Time + ms, Type: e.Type, Object: *e.Object})
+			}
+		}
+	}
 	page, next := operation(h, 9), operation(h, 10)
 	page.Limit, page.HasMore, page.Remaining = 1, true, 1
 	next.Limit, next.Continues = 1, 9
@@ -149,7 +156,9 @@ func write(h *model.History, at int64) {
 		s := stream(h, id)
 		s.Events = append(s.Events, model.Event{Stream: id, Time: (at + 12) * ms, Type: model.Modified, RV: 14, Object: &x})
 	}
-	h.Informers[0].Objects[0], h.Informers[0].LastSyncRV = x, 14
+	told := &h.Informers[0]
+	told.Objects[0], told.LastSyncRV = x, 14
+	told.Notifications = append(told.Notifications, model.Notification{Time: (at + 13) * ms, Type: model.Modified, Object: x})
 }
 
 var twists = []twist{
@@ -240,6 +249,9 @@ var twists = []twist{
 	}},
 	{"Shared", func(h *model.History) {
 		h.Censuses = []model.Census{census(9, model.Serving, 3, 1), census(14, model.Serving, 3, 2), census(19, model.Serving, 3, 3)}
+	}},
+	{"Notified", func(h *model.History) {
+		h.Informers[0].Notifications = slices.DeleteFunc(h.Informers[0].Notifications, func(n model.Notification) bool { return n.Type == model.Deleted })
 	}},
 	{"Released", func(h *model.History) {
 		h.Censuses = []model.Census{census(25, model.Serving, 3, 1), census(31, model.Left, 1, 1)}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
 	"k8s.io/apiserver/pkg/storage/etcd3"
-	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	"k8s.io/utils/clock"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
@@ -84,6 +83,10 @@ func startServer(config target.ServerConfig, newCache NewCache) (*server, error)
 // resource. The compactor shares the store's etcd client; in kube-apiserver it has its own.
 func (s *server) start() (*stack, error) {
 	config, injection := s.config, s.config.Injection
+	transformer, err := newTransformer(config)
+	if err != nil {
+		return nil, err
+	}
 	connected, err := etcd.NewClient(config.Endpoints...)
 	if err != nil {
 		return nil, err
@@ -95,7 +98,7 @@ func (s *server) start() (*stack, error) {
 
 	versioner, codec := storage.APIObjectVersioner{}, translate.FaultyCodec{Codec: translate.PodCodec, Injection: injection}
 	store, err := etcd3.New(client, compactor, codec, translate.NewPod, translate.NewPodList, translate.StoragePrefix, translate.ResourcePrefix,
-		translate.PodResource, translate.FaultyTransformer{Transformer: identity.NewEncryptCheckTransformer(), Injection: injection}, etcd3.NewDefaultLeaseManagerConfig(),
+		translate.PodResource, translate.FaultyTransformer{Transformer: transformer, Injection: injection}, etcd3.NewDefaultLeaseManagerConfig(),
 		etcd3.NewDefaultDecoder(codec, versioner), versioner)
 	if err != nil {
 		compactor.Stop()

@@ -84,8 +84,3 @@ func (t apiserverTarget) Start(config target.ServerConfig) (target.Server, error
 func (apiserverTarget) NewInformer(api target.API, scope model.Scope, handle target.Handle) target.Informer {
 	return newInformer(api, scope, handle)
 }
-
-// Decode implements target.Target.
-func (apiserverTarget) Decode(key string, value []byte) (model.Object, error) {
-	return translate.Decode(key, value)
-}

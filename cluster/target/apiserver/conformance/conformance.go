@@ -8,8 +8,9 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 )
 
-// Run tests the target that newTarget returns.
+// Run tests the target that newTarget returns, and then with encrypted values.
 func Run(t *testing.T, newTarget func() target.Target) {
+	newEncrypted := func() target.Target { return encrypted{newTarget()} }
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, func() target.Target)
@@ -42,8 +43,10 @@ func Run(t *testing.T, newTarget func() target.Target) {
 		{"TheCacheRecoversFromFailedLists", testTheCacheRecoversFromFailedLists},
 		{"ValuesThatCannotBeReadAreNotPassedOver", testValuesThatCannotBeReadAreNotPassedOver},
 		{"WhatExpiresIsDeleted", testWhatExpiresIsDeleted},
+		{"ValuesAreWrittenAgainWithAnotherKey", testValuesAreWrittenAgainWithAnotherKey},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, newTarget) })
+		t.Run(test.name+"Encrypted", func(t *testing.T) { test.run(t, newEncrypted) })
 	}
 }
 

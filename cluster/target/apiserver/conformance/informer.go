@@ -54,11 +54,11 @@ type notifications struct {
 	objects map[string]model.Object // by key
 }
 
-func (n *notifications) handle(object model.Object, deleted bool) {
+func (n *notifications) handle(what model.EventType, object model.Object) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	key := object.Namespace + "/" + object.Name
-	if n.objects[key] = object; deleted {
+	if n.objects[key] = object; what == model.Deleted {
 		delete(n.objects, key)
 	}
 }
@@ -70,7 +70,7 @@ func (n *notifications) all() []model.Object {
 }
 
 // ignore handles notifications that no test looks at.
-func ignore(model.Object, bool) {}
+func ignore(model.EventType, model.Object) {}
 
 func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) {
 	for _, refuse := range []bool{false, true} {

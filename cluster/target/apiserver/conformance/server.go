@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"runtime"
@@ -51,7 +52,7 @@ func newFixture(t testing.TB, newTarget func() target.Target) *fixture {
 
 // start starts another API server, with settings if any are given, and waits for its cache.
 func (f *fixture) start(tuning ...target.Tuning) target.Storage {
-	config := target.ServerConfig{Name: "apiserver-0", Endpoints: []string{etcd.ClientURL("etcd-0")}}
+	var config target.ServerConfig
 	if len(tuning) > 0 {
 		config.Tuning = tuning[0]
 	}
@@ -59,6 +60,7 @@ func (f *fixture) start(tuning ...target.Tuning) target.Storage {
 }
 
 func (f *fixture) startWith(config target.ServerConfig) target.Storage {
+	config.Name, config.Endpoints = cmp.Or(config.Name, "apiserver-0"), []string{etcd.ClientURL("etcd-0")}
 	started, err := f.target.Start(config)
 	require.NoError(f.t, err)
 	f.t.Cleanup(started.Stop)

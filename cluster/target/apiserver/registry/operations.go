@@ -136,7 +136,7 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 }
 
 // touch updates a pod with what it is, as controllers do that write back what they have
-// read: the storage writes nothing and returns the newest state.
+// read: the storage returns the newest state, and writes nothing unless the stored value is stale.
 func (h *Handler) touch(ctx context.Context, key string, out *corev1.Pod) error {
 	return h.Storage.GuaranteedUpdate(ctx, key, out, false, &storage.Preconditions{}, func(existing runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		return existing, nil, nil

@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/model"
+)
+
+// MakeSpace looks periodically, until ctx is done, whether members have raised alarms for
+// lack of space. It does then what etcd's manual tells operators to do: it compacts the
+// history, defragments the members and clears the alarms.
+func (c *Cluster) MakeSpace(ctx context.Context, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	last, was := time.Now(), false
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+		is, now := c.full(), time.Now()
+		c.mu.Lock()
+		switch {
+		case was:
+			c.filled[len(c.filled)-1][1] = now
+		case is:
+			c.filled = append(c.filled, [2]time.Time{last, now})
+		}
+		c.mu.Unlock()
+		if last, was = now, is; ctx.Err() != nil {
+			return
+		}
+		if is {
+			// What fails is tried again after the next look.
+			_ = c.Compact(ctx, c.Revision())
+			for _, member := range c.members {
+				member.do(func(m *etcd.Member) { _ = m.Defragment() })
+			}
+			if leader := c.Leader(); leader != nil {
+				leader.do(func(m *etcd.Member) { _ = m.Disarm(ctx) })
+			}
+		}
+	}
+}
+
+// Filled returns the spans in which there may have been an alarm, from the look of MakeSpace
+// before it to the one after it, with times in nanoseconds since began.
+func (c *Cluster) Filled(began time.Time) (all []model.Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, span := range c.filled {
+		all = append(all, model.Fault{
+			Name: "full", Begin: int64(span[0].Sub(began)), End: int64(span[1].Sub(began)),
+			Note: "etcd had no space left within its quota", Processes: MemberNames(c.config.Members),
+		})
+	}
+	return all
+}
+
+// full reports whether a running member knows of an alarm.
+func (c *Cluster) full() bool {
+	full := false
+	for _, member := range c.members {
+		member.do(func(m *etcd.Member) { full = full || m.Full() })
+	}
+	return full
+}
