@@ -8,7 +8,7 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // slowToStop is a target whose servers take so long to stop.
@@ -29,8 +29,8 @@ type slowServer struct {
 func (s slowServer) Stop() { time.Sleep(s.takes) }
 
 func TestACallWaitsUntilItReturns(t *testing.T) {
-	simtest.Isolated(t, func(t testing.TB) {
-		simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
 			c, err := Start(world, Config{Servers: 2, Target: slowToStop{takes: time.Minute}})
 			require.NoError(t, err)
 			require.Empty(t, c.Waiting())

@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // lingering is a target whose servers leave a goroutine behind that takes so long.
@@ -44,8 +44,8 @@ func TestAStoppedServerHasTimeToEndItsReads(t *testing.T) {
 		{"clients that are there have reads under way", 3 * time.Second, false, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			simtest.Isolated(t, func(t testing.TB) {
-				simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			isolate.Isolated(t, func(t testing.TB) {
+				isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
 					began := time.Now()
 					c, err := Start(world, Config{Servers: 1, Target: lingering{takes: row.takes}})
 					require.NoError(t, err)
@@ -75,8 +75,8 @@ func (c *counting) Start(config target.ServerConfig) (target.Server, error) {
 }
 
 func TestAServerIsToldOfItsRestarts(t *testing.T) {
-	simtest.Isolated(t, func(t testing.TB) {
-		simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
 			starts := &counting{}
 			c, err := Start(world, Config{Servers: 2, Target: starts})
 			require.NoError(t, err)

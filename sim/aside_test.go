@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // TestWhatIsAsideShowsInNobodyElse has one goroutine draw lots of every kind, and others be
 // aside meanwhile, as whoever writes a log is: in some runs of a seed and not in others.
 func TestWhatIsAsideShowsInNobodyElse(t *testing.T) {
 	run := func(meanwhile int) (drawn string, result *sim.Result) {
-		return simtest.Value(t, sim.Config{Source: sim.FromSeed(7), Schedule: sim.DefaultSchedule}, func(*sim.World) (drawn string) {
+		return isolate.Value(t, sim.Config{Source: sim.FromSeed(7), Schedule: sim.DefaultSchedule}, func(*sim.World) (drawn string) {
 			begun, done := make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(done)

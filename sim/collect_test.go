@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // thing is large enough for the collector to hand its memory out again soon.
@@ -21,7 +21,7 @@ type thing struct {
 // orders fills maps with pointers again and again, as objects come and go, and
 // returns the orders in which they were iterated.
 func orders(t *testing.T, heap uint64) (string, uint64) {
-	order, result := simtest.Value(t, sim.Config{Source: sim.FromSeed(1), Limits: sim.Limits{HeapBytes: heap}}, func(*sim.World) string {
+	order, result := isolate.Value(t, sim.Config{Source: sim.FromSeed(1), Limits: sim.Limits{HeapBytes: heap}}, func(*sim.World) string {
 		var b strings.Builder
 		for round := range 20 {
 			all := map[*thing]bool{}

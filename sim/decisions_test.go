@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // contended is a run with decisions of every kind.
 func contended(t testing.TB, seed uint64, schedule sim.Schedule) *sim.Result {
-	return simtest.InPlace(t, sim.Config{Source: sim.FromSeed(seed), Schedule: schedule, Record: true, Trace: true}, func(*sim.World) {
+	return isolate.InPlace(t, sim.Config{Source: sim.FromSeed(seed), Schedule: schedule, Record: true, Trace: true}, func(*sim.World) {
 		var mu sync.Mutex
 		entered := 0
 		var group sync.WaitGroup
@@ -40,7 +40,7 @@ func contended(t testing.TB, seed uint64, schedule sim.Schedule) *sim.Result {
 }
 
 func TestDecisionsAreWrittenAndRead(t *testing.T) {
-	simtest.Isolated(t, decisionsAreWrittenAndRead)
+	isolate.Isolated(t, decisionsAreWrittenAndRead)
 }
 
 func decisionsAreWrittenAndRead(t testing.TB) {

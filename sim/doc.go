@@ -17,5 +17,5 @@
 //   - logbook.go: what the code of a run logs.
 //   - here.go: where a debugger stops.
 //   - result.go: how a run ended, and what it leaves to look at.
-//   - simtest: helpers for tests that simulate.
+//   - isolate: helpers for tests that simulate.
 package sim

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // exploring runs f, all of it in the window and nothing but this file in scope.
@@ -17,7 +17,7 @@ func exploring[T any](t *testing.T, source sim.Source, delays []time.Duration, f
 		Source: source, Record: true,
 		Explore: &sim.Explore{Scope: "github.com/watchsim/watchsim/sim_test.step", Delays: delays},
 	}
-	return simtest.Value(t, config, func(w *sim.World) T {
+	return isolate.Value(t, config, func(w *sim.World) T {
 		w.OpenWindow()
 		defer w.CloseWindow()
 		return f()
@@ -87,19 +87,19 @@ func TestARunThatIsCutShortDoesNotKnowAllItsDecisions(t *testing.T) {
 		stepTogether([]int{3, 3}, make(chan int, 10))
 		w.CloseWindow()
 	}
-	whole := simtest.Run(t, config, two)
+	whole := isolate.Run(t, config, two)
 	require.Greater(t, len(whole.Explored.Choices), 2)
 	require.False(t, whole.Explored.Truncated)
 
 	config.Limits.Decisions = 2
-	cut := simtest.Try(t, config, two)
+	cut := isolate.Try(t, config, two)
 	require.NotEqual(t, sim.Completed, cut.Stop)
 	require.True(t, cut.Explored.Truncated)
 }
 
 func TestOutsideOfTheWindowNothingIsDecided(t *testing.T) {
 	config := sim.Config{Source: sim.FromSeed(1), Explore: &sim.Explore{}}
-	result := simtest.Run(t, config, func(w *sim.World) {
+	result := isolate.Run(t, config, func(w *sim.World) {
 		stepTogether([]int{3, 3}, make(chan int, 10))
 		w.OpenWindow()
 		w.CloseWindow()

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // places are four functions that synchronise, each at a place of its own.
@@ -20,7 +20,7 @@ var places = []func(chan int){
 
 // heldUp visits every place many times and tells at which time passed.
 func heldUp(t *testing.T, seed uint64, oneIn uint32) ([4]bool, uint64) {
-	held, result := simtest.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: sim.Schedule{FocusOneIn: oneIn}}, func(*sim.World) (held [4]bool) {
+	held, result := isolate.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: sim.Schedule{FocusOneIn: oneIn}}, func(*sim.World) (held [4]bool) {
 		c := make(chan int, 1)
 		for range 40 {
 			for i, visit := range places {

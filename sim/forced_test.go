@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // jumbled runs a jumble with an open tape and a schedule without interruptions, and
@@ -21,8 +21,8 @@ func traced(t testing.TB, source sim.Source, schedule sim.Schedule) (*sim.Result
 		Result *sim.Result
 		Forced sim.Forced
 	}
-	ran := simtest.Answer(t, func(t testing.TB) both {
-		result := simtest.InPlace(t, sim.Config{Source: source, Schedule: schedule, Record: true, Trace: true}, func(w *sim.World) { jumble(w) })
+	ran := isolate.Answer(t, func(t testing.TB) both {
+		result := isolate.InPlace(t, sim.Config{Source: source, Schedule: schedule, Record: true, Trace: true}, func(w *sim.World) { jumble(w) })
 		forced := result.Trace.Forced()
 		result.Trace = nil
 		return both{result, forced}
@@ -38,7 +38,7 @@ func TestAnOpenTapeGoesOnWithPlainChoices(t *testing.T) {
 	require.Equal(t, sim.Forced{}, forced)
 
 	// The same in full, and after a longer tape than its own.
-	full := simtest.Run(t, sim.Config{Source: sim.FromTape(1, plain.Tape)}, func(w *sim.World) { jumble(w) })
+	full := isolate.Run(t, sim.Config{Source: sim.FromTape(1, plain.Tape)}, func(w *sim.World) { jumble(w) })
 	require.Equal(t, plain.Hash, full.Hash)
 	ones := make([]byte, 2*len(plain.Tape))
 	for i := range ones {

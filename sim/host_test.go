@@ -10,18 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // TestAWallClockJumpsForItsHostAlone moves a clock: times tell, durations do not.
 func TestAWallClockJumpsForItsHostAlone(t *testing.T) {
-	simtest.Isolated(t, aWallClockJumpsForItsHostAlone)
+	isolate.Isolated(t, aWallClockJumpsForItsHostAlone)
 }
 
 func aWallClockJumpsForItsHostAlone(t testing.TB) {
 	var before, after, later, elsewhere, successor time.Time
 	var passed, slept time.Duration
-	simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+	isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
 		host := w.Process("host")
 		host.Do(func() { before = time.Now() })
 		w.SetClock("host", -time.Hour)
@@ -46,7 +46,7 @@ func aWallClockJumpsForItsHostAlone(t testing.TB) {
 // TestASyncGoesToTheDiskOfItsHost syncs in both ways that Go has, which is etcd's log's
 // and its database's.
 func TestASyncGoesToTheDiskOfItsHost(t *testing.T) {
-	simtest.Isolated(t, aSyncGoesToTheDiskOfItsHost)
+	isolate.Isolated(t, aSyncGoesToTheDiskOfItsHost)
 }
 
 func aSyncGoesToTheDiskOfItsHost(t testing.TB) {
@@ -55,7 +55,7 @@ func aSyncGoesToTheDiskOfItsHost(t testing.TB) {
 	defer file.Close()
 	var slow, other time.Duration
 	syncs := 0
-	simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+	isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
 		w.Disk("slow").SetDelay(time.Second)
 		w.Disk("slow").OnSync(func() { syncs++ })
 		w.Process("slow").Do(func() { slow = syncTwice(t, file) })

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 func waitsForNobody(c chan int) { <-c }
 
 func TestDeadlockIsReportedWithStacks(t *testing.T) {
-	result := simtest.Try(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
 		c := make(chan int)
 		w.Process("stuck").Go(func() { waitsForNobody(c) })
 		waitsForNobody(c)
@@ -27,7 +27,7 @@ func TestDeadlockIsReportedWithStacks(t *testing.T) {
 
 func TestLivelockEndsAtTheBudgetOfDecisions(t *testing.T) {
 	limits := sim.Limits{Decisions: 10_000}
-	result := simtest.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(w *sim.World) {
+	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(w *sim.World) {
 		ping, pong := make(chan int), make(chan int)
 		for range 2 {
 			go func() {
@@ -52,7 +52,7 @@ func TestLivelockEndsAtTheBudgetOfDecisions(t *testing.T) {
 
 func TestWaitWithoutEndEndsAtTheBudgetOfTime(t *testing.T) {
 	limits := sim.Limits{Simulated: time.Minute}
-	result := simtest.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(w *sim.World) {
+	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1), Limits: limits}, func(w *sim.World) {
 		go func() {
 			for range time.Tick(time.Second) {
 				continue
@@ -66,7 +66,7 @@ func TestWaitWithoutEndEndsAtTheBudgetOfTime(t *testing.T) {
 }
 
 func TestLeftoverGoroutinesAreReported(t *testing.T) {
-	result := simtest.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+	result := isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
 		for range 3 {
 			w.Process("untidy").Go(func() { waitsForNobody(make(chan int)) })
 		}
@@ -76,7 +76,7 @@ func TestLeftoverGoroutinesAreReported(t *testing.T) {
 }
 
 func TestTapeLimitIsReported(t *testing.T) {
-	result := simtest.Run(t, sim.Config{
+	result := isolate.Run(t, sim.Config{
 		Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule, Record: true, Limits: sim.Limits{TapeBytes: 64},
 	}, func(w *sim.World) { jumble(w) })
 	require.True(t, result.TapeFull)
@@ -84,7 +84,7 @@ func TestTapeLimitIsReported(t *testing.T) {
 }
 
 func TestGoingInCirclesTakesTime(t *testing.T) {
-	result := simtest.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
+	result := isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
 		var mu sync.Mutex
 		done := false
 		go func() {

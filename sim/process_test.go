@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // TestCrashedProcessDoesNothingMore lets a process count by every means a
@@ -28,7 +28,7 @@ func TestCrashedProcessDoesNothingMore(t *testing.T) {
 			Locked int64 // by its neighbours
 		}
 		type both struct{ AtCrash, Later counts }
-		found, _ := simtest.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: sim.DefaultSchedule}, func(w *sim.World) both {
+		found, _ := isolate.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: sim.DefaultSchedule}, func(w *sim.World) both {
 			var counted [6]atomic.Int64
 			var locked atomic.Int64
 			now := func() (c counts) {
@@ -108,11 +108,11 @@ func TestCrashedProcessDoesNothingMore(t *testing.T) {
 }
 
 func TestCrashResetsConnections(t *testing.T) {
-	simtest.Isolated(t, crashResetsConnections)
+	isolate.Isolated(t, crashResetsConnections)
 }
 
 func crashResetsConnections(t testing.TB) {
-	simtest.InPlace(t, sim.Config{Source: sim.FromSeed(5), Schedule: sim.DefaultSchedule}, func(w *sim.World) {
+	isolate.InPlace(t, sim.Config{Source: sim.FromSeed(5), Schedule: sim.DefaultSchedule}, func(w *sim.World) {
 		server := w.Process("server")
 		listening := make(chan struct{})
 		server.Go(func() {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // jumble does a little of everything whose outcome an ordinary Go program
@@ -65,7 +65,7 @@ func jumble(w *sim.World) string {
 }
 
 func run(t testing.TB, source sim.Source, record bool) (*sim.Result, string) {
-	transcript, result := simtest.Value(t, sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: record}, jumble)
+	transcript, result := isolate.Value(t, sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: record}, jumble)
 	require.Zero(t, result.Uncontrolled)
 	return result, transcript
 }
@@ -141,10 +141,10 @@ func TestTapeThatDoesNotFitIsNoticed(t *testing.T) {
 // traceOf is what a jumble's trace looks like in a file, with the tape that it is of.
 func traceOf(t testing.TB, source sim.Source) (trace, tape []byte) {
 	type both struct{ Trace, Tape []byte }
-	made := simtest.Answer(t, func(t testing.TB) both {
+	made := isolate.Answer(t, func(t testing.TB) both {
 		var file bytes.Buffer
 		config := sim.Config{Source: source, Schedule: sim.DefaultSchedule, Record: true, Trace: true}
-		result := simtest.InPlace(t, config, func(w *sim.World) { jumble(w) })
+		result := isolate.InPlace(t, config, func(w *sim.World) { jumble(w) })
 		_, err := result.Trace.WriteTo(&file)
 		require.NoError(t, err)
 		return both{file.Bytes(), result.Tape}
@@ -176,7 +176,7 @@ func TestTracesTellWhereTwoRunsPart(t *testing.T) {
 }
 
 func TestBreakpointShowsStacks(t *testing.T) {
-	result := simtest.Try(t, sim.Config{Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule, BreakAt: 30},
+	result := isolate.Try(t, sim.Config{Source: sim.FromSeed(1), Schedule: sim.DefaultSchedule, BreakAt: 30},
 		func(w *sim.World) { jumble(w) })
 	require.Equal(t, sim.Breakpoint, result.Stop)
 	require.InDelta(t, 30, result.Decisions, 3, "the run ends when the scheduler is next asked")
@@ -186,7 +186,7 @@ func TestBreakpointShowsStacks(t *testing.T) {
 func TestStallLetsATimerOvertake(t *testing.T) {
 	overtaken := func(schedule sim.Schedule) (count int) {
 		for seed := range uint64(300) {
-			late, _ := simtest.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: schedule}, func(w *sim.World) bool {
+			late, _ := isolate.Value(t, sim.Config{Source: sim.FromSeed(seed), Schedule: schedule}, func(w *sim.World) bool {
 				fired := make(chan struct{})
 				done := make(chan bool, 1)
 				time.AfterFunc(time.Second, func() { close(fired) })

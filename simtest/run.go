@@ -16,8 +16,8 @@ import (
 	"github.com/watchsim/watchsim/cluster/target/cacher"
 	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/isolate"
 	"github.com/watchsim/watchsim/sim/simnet"
-	isolated "github.com/watchsim/watchsim/sim/simtest"
 )
 
 // bootSeed is the seed under which every cluster boots, on a calm schedule.
@@ -99,7 +99,7 @@ func (r *run) live(world *sim.World) {
 	booted.Follow(latencyOf(r.report.Seed), 0)
 	ctx, cancel := context.WithCancel(context.Background())
 	reached := map[string]int{}
-	said := isolated.Inside(r.t, func(inside testing.TB) {
+	said := isolate.Inside(r.t, func(inside testing.TB) {
 		t := &T{TB: inside, Seed: r.report.Seed, ctx: ctx, reached: reached}
 		r.cluster.t, r.cluster.ctx = t, ctx
 		r.body(t, r.cluster)

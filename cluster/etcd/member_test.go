@@ -19,8 +19,8 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/isolate"
 	"github.com/watchsim/watchsim/sim/simdisk"
-	"github.com/watchsim/watchsim/sim/simtest"
 )
 
 // patience bounds every wait of these tests, far above what they take.
@@ -175,8 +175,8 @@ func TestAMemberWithoutALeaderStops(t *testing.T) {
 // TestACrashedMemberGoesOnFromItsFolder crashes a simulated member. Nobody closes its
 // files, which are in memory, and the next member finds them unchanged.
 func TestACrashedMemberGoesOnFromItsFolder(t *testing.T) {
-	simtest.Isolated(t, func(t testing.TB) {
-		simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
 			config := testConfig("etcd-0", simdisk.Root+"/etcd-0", "etcd-0")
 			var last int64
 			live := func(puts int) *sim.Process {
@@ -264,8 +264,8 @@ func TestAFatalLogMessageEndsItsGoroutineOnly(t *testing.T) {
 
 // A member that gives up because a limit of the harness was hit has no bug.
 func TestAFullDiskIsNotTheFaultOfAMember(t *testing.T) {
-	simtest.Isolated(t, func(t testing.TB) {
-		result := simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
+	isolate.Isolated(t, func(t testing.TB) {
+		result := isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
 			path := simdisk.Root + "/file"
 			require.NoError(t, os.WriteFile(path, nil, 0o600))
 			require.ErrorIs(t, os.Truncate(path, simdisk.FileMax+1), syscall.EFBIG)

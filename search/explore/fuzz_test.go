@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // FuzzAnyTapeIsOneRun shows that whatever bytes a fuzzer makes up are a schedule, and
@@ -25,7 +25,7 @@ func FuzzAnyTapeIsOneRun(f *testing.F) {
 				Source: sim.FromOpenTape(1, tape), Record: true,
 				Explore: &sim.Explore{Scope: toyScope, Delays: []time.Duration{time.Millisecond, time.Second}},
 			}
-			return simtest.Run(t, config, func(w *sim.World) {
+			return isolate.Run(t, config, func(w *sim.World) {
 				w.OpenWindow()
 				lostUpdate()
 				missedFlag()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // A toy is a program small enough that its schedules can be counted by hand. It
@@ -34,7 +34,7 @@ func toyRunner(t *testing.T, program toy, delays ...time.Duration) Runner {
 		default:
 			config.Source = sim.FromOpenTape(attempt.Seed, attempt.Tape())
 		}
-		wrong, result := simtest.Value(t, config, func(w *sim.World) bool {
+		wrong, result := isolate.Value(t, config, func(w *sim.World) bool {
 			w.OpenWindow()
 			defer w.CloseWindow()
 			return program()
@@ -378,9 +378,9 @@ func TestContradictionsAreNotExhaustion(t *testing.T) {
 
 func TestRandomRunsAreOnlyObserved(t *testing.T) {
 	config := sim.Config{Source: sim.FromSeed(7), Schedule: sim.DefaultSchedule}
-	plain := simtest.Run(t, config, func(*sim.World) { two() })
+	plain := isolate.Run(t, config, func(*sim.World) { two() })
 	config.Explore = &sim.Explore{Observe: true}
-	observed := simtest.Run(t, config, func(w *sim.World) {
+	observed := isolate.Run(t, config, func(w *sim.World) {
 		w.OpenWindow()
 		two()
 	})

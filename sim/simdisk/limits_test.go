@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/watchsim/watchsim/sim/isolate"
 	"github.com/watchsim/watchsim/sim/simdisk"
-	"github.com/watchsim/watchsim/sim/simtest"
 )
 
 func TestALimitOfTheFilesIsAnErrorOfTheirs(t *testing.T) {
@@ -61,7 +61,7 @@ func TestALimitOfTheFilesIsAnErrorOfTheirs(t *testing.T) {
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			simtest.Isolated(t, func(t testing.TB) { // what is full stays so
+			isolate.Isolated(t, func(t testing.TB) { // what is full stays so
 				dir := newFolder(t)
 				require.False(t, simdisk.Full())
 				require.ErrorIs(t, row.fill(dir), row.want)
@@ -73,7 +73,7 @@ func TestALimitOfTheFilesIsAnErrorOfTheirs(t *testing.T) {
 
 // TestWhatWasRemovedMakesRoom fills the disk several times over.
 func TestWhatWasRemovedMakesRoom(t *testing.T) {
-	simtest.Isolated(t, func(t testing.TB) {
+	isolate.Isolated(t, func(t testing.TB) {
 		dir := newFolder(t)
 		for round := range 3 * simdisk.FilesMax / 100 {
 			inner := filepath.Join(dir, "inner")
@@ -120,7 +120,7 @@ func TestACopyHasFilesOfItsOwn(t *testing.T) {
 		require.NoError(t, err)
 		return found{string(content), string(mapped[:len(content)])}
 	}
-	inside := simtest.Answer(t, func(t testing.TB) found {
+	inside := isolate.Answer(t, func(t testing.TB) found {
 		_, err := file.WriteString("inside")
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "another"), nil, 0o600))

@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/isolate"
 	"github.com/watchsim/watchsim/sim/simnet"
-	"github.com/watchsim/watchsim/sim/simtest"
 )
 
 // TestCrashedWriterDoesNotTakeItsReaderAlong crashes a process whose bytes are
 // under way. It has set the timer of the reader that waits for them, and timers
 // set by a crashed process never fire.
 func TestCrashedWriterDoesNotTakeItsReaderAlong(t *testing.T) {
-	simtest.Isolated(t, crashedWriterDoesNotTakeItsReaderAlong)
+	isolate.Isolated(t, crashedWriterDoesNotTakeItsReaderAlong)
 }
 
 func crashedWriterDoesNotTakeItsReaderAlong(t testing.TB) {
@@ -28,7 +28,7 @@ func crashedWriterDoesNotTakeItsReaderAlong(t testing.TB) {
 	var got []byte
 	var ended error
 	var after time.Duration
-	simtest.InPlace(t, config, func(w *sim.World) {
+	isolate.InPlace(t, config, func(w *sim.World) {
 		done := make(chan struct{})
 		w.Process("reader").Go(func() {
 			defer close(done)
@@ -69,7 +69,7 @@ func crashedWriterDoesNotTakeItsReaderAlong(t testing.TB) {
 // TestCrashedPeerDoesNotTakeAWriterAlong is the same for a Write that waits for
 // room when the reset that ends it is under way.
 func TestCrashedPeerDoesNotTakeAWriterAlong(t *testing.T) {
-	simtest.Isolated(t, crashedPeerDoesNotTakeAWriterAlong)
+	isolate.Isolated(t, crashedPeerDoesNotTakeAWriterAlong)
 }
 
 func crashedPeerDoesNotTakeAWriterAlong(t testing.TB) {
@@ -78,7 +78,7 @@ func crashedPeerDoesNotTakeAWriterAlong(t testing.TB) {
 	}}
 	var ended error
 	var after time.Duration
-	simtest.InPlace(t, config, func(w *sim.World) {
+	isolate.InPlace(t, config, func(w *sim.World) {
 		peer := w.Process("peer")
 		peer.Go(func() {
 			listener, err := net.Listen("tcp", "peer:1")

@@ -17,12 +17,12 @@ import (
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
 	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simtest"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 func TestWritesAndWatches(t *testing.T) {
-	simtest.Isolated(t, func(t testing.TB) {
-		simtest.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
 			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: kubernetes.NewWeb(), ProgressNotify: 5 * time.Second})
 			require.NoError(t, err)
 			world.Process("client").Do(func() {

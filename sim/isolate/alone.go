@@ -1,4 +1,4 @@
-package simtest
+package isolate
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 )
 
 // aloneVariable is the environment variable that names the test that a process runs alone.
-const aloneVariable = "SIMTEST_ALONE"
+const aloneVariable = "WATCHSIM_ALONE"
 
 // simulated reports whether this process has begun a simulation.
 var simulated bool

@@ -1,4 +1,4 @@
-// Package simtest helps tests that simulate.
+// Package isolate helps tests that simulate.
 //
 // A process simulates only once, so each simulation of a test runs in a copy of the test's
 // process (package fork). What happens in a copy stays there: assignments to variables are
@@ -24,8 +24,8 @@
 // then runs in a fresh process, its first simulation in place, and is skipped where it
 // would start another one.
 //
-//   - simtest.go: simulating.
+//   - run.go: simulating.
 //   - isolated.go: running something in a copy.
 //   - inside.go: the test as the copy sees it.
 //   - alone.go: running a test in a process of its own.
-package simtest
+package isolate

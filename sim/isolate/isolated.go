@@ -1,4 +1,4 @@
-package simtest
+package isolate
 
 import (
 	"encoding/json"
@@ -67,7 +67,7 @@ func learn[T any](r report[T]) {
 		err = json.Unmarshal(text, &r)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("simtest: what a test finds out has to be representable as JSON: %v", err))
+		panic(fmt.Sprintf("isolate: what a test finds out has to be representable as JSON: %v", err))
 	}
 }
 

@@ -1,5 +1,5 @@
 //go:build race
 
-package simtest
+package isolate
 
 const raceEnabled = true

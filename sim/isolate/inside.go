@@ -1,4 +1,4 @@
-package simtest
+package isolate
 
 import (
 	"fmt"
@@ -97,7 +97,7 @@ func (in *inside) Output() io.Writer { return os.Stderr }
 // TempDir returns a folder outside of the simulation that is removed when the copy's body
 // ends.
 func (in *inside) TempDir() string {
-	dir, err := os.MkdirTemp("", "simtest-")
+	dir, err := os.MkdirTemp("", "isolate-")
 	if err != nil {
 		in.Fatal(err)
 	}
