@@ -10,12 +10,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientset "k8s.io/client-go/kubernetes"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchsim/watchsim/cluster"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
-	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/isolate"
 )
@@ -23,11 +23,11 @@ import (
 func TestWritesAndWatches(t *testing.T) {
 	isolate.Isolated(t, func(t testing.TB) {
 		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: kubernetes.NewWeb(), ProgressNotify: 5 * time.Second})
+			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.New(genericregistry.StorageWithCacher()), ProgressNotify: 5 * time.Second})
 			require.NoError(t, err)
 			world.Process("client").Do(func() {
 				config := &rest.Config{Host: httpserver.URL("apiserver-0"), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
-				client := clientset.NewForConfigOrDie(config)
+				client := kubernetes.NewForConfigOrDie(config)
 				ctx := context.Background()
 				require.Eventually(t, func() bool {
 					_, err := client.CoreV1().ConfigMaps("n").List(ctx, metav1.ListOptions{})
