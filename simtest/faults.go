@@ -3,6 +3,7 @@ package simtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster"
@@ -50,6 +51,7 @@ func (c *Cluster) Faults(within time.Duration) {
 	plan, err := faults.Generate(c.world.Rand("faults"), faults.GeneratorConfig{
 		Topology: topology, Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
 	})
+	plan = slices.DeleteFunc(plan, func(f faults.Fault) bool { return f.Point != "" && f.Point != faults.PointSync }) // nothing here reaches the others
 	if err == nil && c.job.HasPlan {
 		if plan, err = faults.Parse(c.job.Plan); err == nil {
 			err = plan.Check(topology, 0)

@@ -2,7 +2,6 @@ package simtest
 
 import (
 	"context"
-	"fmt"
 	"testing"
 )
 
@@ -36,6 +35,6 @@ func (t *T) Always(what string, holds bool) {
 	t.Helper()
 	t.Sometimes(what, holds)
 	if !holds {
-		t.Error(fmt.Sprintf("expected always: %s", what))
+		t.Errorf("expected always: %s", what)
 	}
 }
