@@ -37,6 +37,9 @@ func kept(test string) (jobs []job, err error) {
 	return jobs, err
 }
 
+// maxKeptLines is how many lines of a report are kept with a failure.
+const maxKeptLines = 20
+
 // planHeader begins the faults in the file of a failure.
 const planHeader = "# watchsim plan"
 
@@ -52,7 +55,8 @@ func keep(test string, r report) (path string, err error) {
 		return "", err
 	}
 	text := fmt.Sprintf("# Seed %d of %s failed. Delete this file once it is of no use.\n", r.Seed, test)
-	for _, line := range strings.Split(strings.TrimSpace(strings.Join(r.Log, "\n")), "\n") {
+	lines := strings.Split(strings.TrimSpace(strings.Join(r.Log, "\n")+"\n"+r.Stop), "\n")
+	for _, line := range lines[:min(len(lines), maxKeptLines)] {
 		text += "# " + line + "\n"
 	}
 	if r.Plan != "" {

@@ -123,6 +123,6 @@ func (r *run) finish(result *sim.Result) {
 	r.report.Processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	if result.Stop != sim.Completed {
 		r.report.Failed, r.report.Stop = true, result.Stop.String()
-		r.report.Log = append(r.report.Log, result.Stacks)
+		r.report.Stacks = result.Stacks
 	}
 }

@@ -203,7 +203,7 @@ func (h *hunt) present(r report) {
 	}
 	text := fmt.Sprintf("seed %d failed after %v of simulated time (hash %016x):\n%s", r.Seed, r.Simulated.Round(time.Millisecond), r.Hash, indent(small.Log))
 	if small.Stop != "" {
-		text += "\n" + small.Stop
+		text += "\n" + small.Stop + " (-artifacts keeps where each goroutine was)"
 	}
 	switch {
 	case r.Kept:
@@ -216,17 +216,26 @@ func (h *hunt) present(r report) {
 	if !whole {
 		text += fmt.Sprintf("\nThat there are no fewer was not found out within -simtest.shrink %v.", *flagShrink)
 	}
+	h.artifact(r.Seed, "stacks", small.Stacks)
 	if len(small.Requests) > 0 {
-		file := filepath.Join(h.t.ArtifactDir(), fmt.Sprintf("seed-%d-requests.txt", r.Seed))
-		if err := os.WriteFile(file, []byte(strings.Join(small.Requests, "\n")+"\n"), 0o644); err != nil {
-			h.t.Error(err)
-		}
+		h.artifact(r.Seed, "requests", strings.Join(small.Requests, "\n")+"\n")
 		programs := slices.DeleteFunc(small.Requests, func(line string) bool { return strings.Contains(line, ": "+testClient+" ") })
 		text += fmt.Sprintf("\nThe last of %d requests of the programs (-artifacts keeps all of them):\n", len(programs)) +
 			indent(programs[max(0, len(programs)-shownRequests):])
 	}
 	text += fmt.Sprintf("\nIt is kept in %s. Run it again:\n    go test -run '%s' -simtest.seed=%d", path, exactly(h.t.Name()), r.Seed)
 	h.t.Error(text)
+}
+
+// artifact writes a file that `go test -artifacts` keeps.
+func (h *hunt) artifact(seed uint64, what, content string) {
+	if content == "" {
+		return
+	}
+	file := filepath.Join(h.t.ArtifactDir(), fmt.Sprintf("seed-%d-%s.txt", seed, what))
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		h.t.Error(err)
+	}
 }
 
 // shownRequests is how many requests a report shows.

@@ -55,6 +55,8 @@ type report struct {
 	Reached   map[string]int
 	// Requests are those of the programs, a line each.
 	Requests []string
+	// Stacks are those of all goroutines of a run that did not come to its end.
+	Stacks string
 	// Broken says why the cluster did not boot: no fault of the test.
 	Broken string
 }

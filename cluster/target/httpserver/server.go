@@ -130,6 +130,8 @@ func (s *servers) options(config target.ServerConfig) (*options, error) {
 	recommended := genericoptions.NewRecommendedOptions(Prefix, storageCodec)
 	o.etcd = recommended.Etcd
 	o.etcd.StorageConfig.Transport.ServerList = config.Endpoints
+	// Servers of one process share what compacts etcd, and here all servers are in one.
+	o.etcd.StorageConfig.CompactionInterval = config.Tuning.CompactInterval
 	serving := recommended.SecureServing.SecureServingOptions
 	serving.Listener = o.listener
 	serving.ServerCert.CertDirectory = "" // a certificate that lives in memory
