@@ -46,13 +46,26 @@ func binary(t *testing.T) (string, error) {
 	if _, err := os.Stat(path); err != nil {
 		t.Logf("building this test with the toolchain overlay in %s; the first time takes some minutes", dir)
 	}
-	arguments := append([]string{"test", "-c", "-o", path}, made.Flags()...)
+	// The go command that runs this test has vetted it.
+	arguments := append([]string{"test", "-c", "-vet=off", "-o", path}, made.Flags()...)
 	build := exec.Command("go", append(append(arguments, buildFlags()...), ".")...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build this test with the toolchain overlay: %w\n%s", err, out)
+		return "", fmt.Errorf("cannot build this test with the toolchain overlay: %w\n%s", err, beginning(string(out)))
 	}
 	return path, nil
+}
+
+// maxBuildLines is how many lines of what a build says are shown.
+const maxBuildLines = 20
+
+// beginning returns the first lines of a text, and says if there are more.
+func beginning(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if left := len(lines) - maxBuildLines; left > 0 {
+		lines = append(lines[:maxBuildLines], fmt.Sprintf("and %d lines more", left))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // buildFlags are those that this test was built with and that change what it does.

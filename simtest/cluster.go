@@ -68,6 +68,9 @@ func (c *Cluster) logf(format string, arguments ...any) {
 // testClient is the name of the process in which the function of a test runs.
 const testClient = "test"
 
+// setupClient is the name of the process that prepares the cluster.
+const setupClient = "setup"
+
 // Config is what the test itself uses to reach an API server; no fault gets in between but
 // those of the server and of what is below.
 func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.Servers()[0].Name()) }
@@ -156,6 +159,6 @@ func (c *Cluster) Eventually(check func() error) {
 		if c.Now()-began > patience {
 			c.t.Fatalf("still wrong %v after everything had healed: %v", patience, err)
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(max(100*time.Millisecond, (c.Now()-began)/20)) // what lasts long is looked at less often
 	}
 }

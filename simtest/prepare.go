@@ -28,7 +28,7 @@ func (c *Cluster) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	setup := c.world.Process("setup")
+	setup := c.world.Process(setupClient)
 	defer setup.Crash() // its connections go with it
 	setup.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), bootTime)
@@ -59,7 +59,7 @@ func until(ctx context.Context, request func() error) error {
 }
 
 func (c *Cluster) ready(ctx context.Context, server string) error {
-	client, err := kubernetes.NewForConfig(c.config("setup", server))
+	client, err := kubernetes.NewForConfig(c.config(setupClient, server))
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ var definitionsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.
 // define creates a definition and waits until every server serves the resource.
 func (c *Cluster) define(ctx context.Context, definition *unstructured.Unstructured) error {
 	for i, server := range c.booted.Servers() {
-		client, err := dynamic.NewForConfig(c.config("setup", server.Name()))
+		client, err := dynamic.NewForConfig(c.config(setupClient, server.Name()))
 		if err != nil {
 			return err
 		}

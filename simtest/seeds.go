@@ -206,8 +206,12 @@ func (h *hunt) present(r report) {
 		text += "\n" + small.Stop + " (-artifacts keeps where each goroutine was)"
 	}
 	switch {
+	case r.Kept && r.Faults == 0:
+		text += "\nIt was kept before, without faults."
 	case r.Kept:
-		text += "\nIt was kept with these faults:\n" + indent([]string{small.Plan})
+		text += "\nIt was kept before, with these faults:\n" + indent([]string{small.Plan})
+	case r.Faults == 0:
+		text += "\nIt needs no faults."
 	case small.Faults < r.Faults:
 		text += fmt.Sprintf("\nIt needs %s of the %d faults of the seed:\n", count(small.Faults), r.Faults) + indent([]string{small.Plan})
 	case small.Faults > 0:
@@ -219,7 +223,9 @@ func (h *hunt) present(r report) {
 	h.artifact(r.Seed, "stacks", small.Stacks)
 	if len(small.Requests) > 0 {
 		h.artifact(r.Seed, "requests", strings.Join(small.Requests, "\n")+"\n")
-		programs := slices.DeleteFunc(small.Requests, func(line string) bool { return strings.Contains(line, ": "+testClient+" ") })
+		programs := slices.DeleteFunc(small.Requests, func(line string) bool {
+			return strings.Contains(line, ": "+testClient+" ") || strings.Contains(line, ": "+setupClient+" ")
+		})
 		text += fmt.Sprintf("\nThe last of %d requests of the programs (-artifacts keeps all of them):\n", len(programs)) +
 			indent(programs[max(0, len(programs)-shownRequests):])
 	}
