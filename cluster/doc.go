@@ -10,5 +10,6 @@
 //   - calls.go: what the code under test was asked to do, and has not done yet.
 //   - surface.go: what faults do to the cluster.
 //   - points.go: where they wait for what API servers do.
+//   - network.go: the network that it stands on.
 //   - wire.go, serve.go, dial.go: how clients and API servers talk.
 package cluster

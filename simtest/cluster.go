@@ -81,8 +81,8 @@ func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfi
 // Go starts a program: on a machine of its own with the given name, which faults can cut
 // off, slow down and crash. run gets the configuration of a client, and a context that is
 // done at the end of the test. When it returns earlier, it is started again after 10 s, as
-// a kubelet does. All it remembers in variables that it does not make itself outlives a
-// crash, which is not what a process does: let it make everything anew.
+// a kubelet does. It must create everything it needs: variables of the test binary outlive a
+// crash, as those of a process would not.
 func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Config) error) {
 	c.t.Helper()
 	for _, other := range c.programs {

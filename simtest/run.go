@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/watchsim/watchsim/cluster"
-	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/cacher"
 	"github.com/watchsim/watchsim/cluster/target/kubernetes"
@@ -26,26 +25,8 @@ const bootSeed = 1
 // progressNotify is what Kubernetes recommends for etcd.
 const progressNotify = 5 * time.Second
 
-// maxRetransmit is how long the connections of a partition may stay silent after it has
-// healed.
-const maxRetransmit = 3 * time.Second
-
 func bootConfig() sim.Config {
-	return sim.Config{Source: sim.FromSeed(bootSeed), Network: network(simnet.Latency{Min: 200 * time.Microsecond, Max: 400 * time.Microsecond})}
-}
-
-func network(latency simnet.Latency) simnet.Config {
-	return simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: maxRetransmit, Patience: etcd.Patience}
-}
-
-// latencyOf returns the latency of a seed's network.
-func latencyOf(seed uint64) simnet.Latency {
-	random := sim.Stream(seed, "latency")
-	least := time.Duration(random.IntN(1000)) * time.Microsecond
-	return simnet.Latency{
-		Min: least, Max: 2 * least,
-		TailProbability: []float64{0, 0.01, 0.05}[random.IntN(3)], Tail: 200 * time.Millisecond,
-	}
+	return sim.Config{Source: sim.FromSeed(bootSeed), Network: cluster.Network(simnet.Latency{Min: 200 * time.Microsecond, Max: 400 * time.Microsecond})}
 }
 
 // servers are the API servers of a configuration.
@@ -90,13 +71,13 @@ func (r *run) live(world *sim.World) {
 		}
 		r.report.Seed, r.report.Kept = next.Seed, next.Kept
 		r.cluster.job = next
-		world.Begin(sim.Config{Source: sim.FromSeed(next.Seed), Schedule: sim.DefaultSchedule, Network: network(latencyOf(next.Seed))})
+		world.Begin(sim.Config{Source: sim.FromSeed(next.Seed), Schedule: sim.DefaultSchedule, Network: cluster.Network(cluster.LatencyOf(next.Seed))})
 		r.cluster.began = world.Progress().Now
 	})
 	if r.failed != nil {
 		return
 	}
-	booted.Follow(latencyOf(r.report.Seed), 0)
+	booted.Follow(cluster.LatencyOf(r.report.Seed), 0)
 	ctx, cancel := context.WithCancel(context.Background())
 	reached := map[string]int{}
 	said := isolate.Inside(r.t, func(inside testing.TB) {

@@ -124,9 +124,31 @@ func TestNeverReached(t *testing.T) {
 	})
 }
 
+// A program that returns is started again after 10 s, and one that crashes at once.
+func TestProgramsStartAgain(t *testing.T) {
+	simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		var lives []time.Duration
+		c.Go("brief", func(context.Context, *rest.Config) error { lives = append(lives, c.Now()); return nil })
+		time.Sleep(25 * time.Second)
+		require.GreaterOrEqual(t, len(lives), 2)
+		require.GreaterOrEqual(t, lives[1]-lives[0], 10*time.Second)
+		crashes := 0
+		c.Go("lasting", func(ctx context.Context, _ *rest.Config) error { crashes++; <-ctx.Done(); return nil })
+		time.Sleep(time.Second)
+		c.Crash("lasting")
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 2, crashes)
+	})
+}
+
+func TestBroken(t *testing.T) {
+	inside(t, func(t *simtest.T, _ *simtest.Cluster) { t.Always("two is three", false) })
+}
+
 func TestWhatGoesWrongIsSaid(t *testing.T) {
 	for test, want := range map[string]string{
 		"TestPanics":               "panic: the controller panics",
+		"TestBroken":               "expected always: two is three",
 		"TestExits":                "it ended its process with exit status 7",
 		"TestNeverEnds":            "the budget of simulated time is used up",
 		"TestUsesTheTestOutside":   "use the test that the function is called with",

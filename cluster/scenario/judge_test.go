@@ -40,7 +40,7 @@ func TestRareProgressReportsMakeBookmarksLate(t *testing.T) {
 }
 
 func TestMembersHavePatienceInEveryRun(t *testing.T) {
-	require.Equal(t, 5*time.Second, network(simnet.Latency{}).Patience("etcd-0:2380"))
+	require.Equal(t, 5*time.Second, cluster.Network(simnet.Latency{}).Patience("etcd-0:2380"))
 }
 
 // A deadlock of the code under test shows in a call that does not return.

@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/cluster"
-	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/workload"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
-	"github.com/watchsim/watchsim/sim/simnet"
 )
 
 // Options configure a run without changing its outcome.
@@ -103,12 +101,8 @@ func (r *Run) config(options Options) sim.Config {
 		Source: r.Spec.source(options.Tape), Limits: limits, Schedule: r.Schedule, Explore: r.Spec.Explore.steering(),
 		Record: options.Record, RecordInto: options.RecordInto, Stop: options.Stop, BreakAt: options.BreakAt,
 		Trace: options.Trace, TraceRecords: options.TraceRecords,
-		Network: network(r.Spec.latency()),
+		Network: cluster.Network(cluster.LatencyOf(r.Spec.Seed)),
 	}
-}
-
-func network(latency simnet.Latency) simnet.Config {
-	return simnet.Config{Default: simnet.Link{Latency: latency}, RetransmitMax: maxRetransmit, Patience: etcd.Patience}
 }
 
 const (
@@ -125,20 +119,7 @@ const (
 	// for Kubernetes' cacher to become fresh leaves a goroutine that sleeps for the
 	// full blockTimeout of 3 s (watchCache.waitUntilFreshLocked).
 	leaveGrace = 5 * time.Second
-	// maxRetransmit is how long the connections of a partition may stay silent after it
-	// has healed. Linux allows two minutes, which is longer than a run.
-	maxRetransmit = 3 * time.Second
 )
-
-// latency returns the latency of the simulated network, drawn for each run.
-func (s Spec) latency() simnet.Latency {
-	random := sim.Stream(s.Seed, "latency")
-	least := time.Duration(random.IntN(1000)) * time.Microsecond
-	return simnet.Latency{
-		Min: least, Max: 2 * least,
-		TailProbability: []float64{0, 0.01, 0.05}[random.IntN(3)], Tail: 200 * time.Millisecond,
-	}
-}
 
 // eventBytes returns the size of a watch event on the wire, drawn for each run. With
 // large events, a client that does not read causes backpressure sooner.

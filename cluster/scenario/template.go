@@ -58,7 +58,7 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 	var r *Run
 	var ran *cluster.Cluster
 	var failed error
-	result, err := sim.Run(sim.Config{Source: sim.FromSeed(templateSeed), Network: network(templateLatency)}, func(world *sim.World) {
+	result, err := sim.Run(sim.Config{Source: sim.FromSeed(templateSeed), Network: cluster.Network(templateLatency)}, func(world *sim.World) {
 		start := func(template Template, setup Setup) (err error) {
 			setup.Etcd.QuotaBytes = template.QuotaBytes
 			ran, err = cluster.Start(world, cluster.Config{
@@ -88,7 +88,7 @@ func Execute(template Template, made target.Target, log *sim.Logbook, begin Begi
 			r.problem(fmt.Errorf("the cluster did not come up: %w", up))
 			return
 		}
-		ran.Follow(r.Spec.latency(), r.Spec.eventBytes())
+		ran.Follow(cluster.LatencyOf(r.Spec.Seed), r.Spec.eventBytes())
 		r.live(world, ran, made)
 		world.Settle()
 	})
