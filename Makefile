@@ -2,7 +2,7 @@
 # of the installed Go's own files, which `make overlay` puts into build/.
 
 OVERLAY  := $(abspath build/overlay)
-SIMFLAGS := -overlay $(OVERLAY)/overlay.json
+SIMFLAGS := -overlay $(OVERLAY)/overlay.json -tags watchsim
 # A process that is copied may have no thread that Go did not start.
 export CGO_ENABLED := 0
 SEED     ?= 7
@@ -52,7 +52,7 @@ lint: overlay ## gofmt, go vet and staticcheck, with and without the overlay, wh
 	go build ./... && go vet ./...
 	go vet $(SIMFLAGS) ./...
 	go vet $(SIMFLAGS) runtime net os syscall internal/sync
-	go tool staticcheck ./...
+	go tool staticcheck -tags watchsim ./...
 	$(MAKE) vet-findings
 
 # The programs of docs/findings are a module of their own, without the simulator.

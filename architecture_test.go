@@ -66,7 +66,6 @@ var mayNotImport = []struct {
 	{who: "/cluster", what: "/cluster/target/cacher", except: []string{"/cluster/target/cacher"}},
 	{who: "/cluster", what: "/cacher", except: []string{"/cluster/target/cacher"}},
 	{who: "/simtest", what: "/search"},
-	{who: "/simtest", what: "/linearizability"},
 	{who: "/search", what: "k8s.io/"},
 	{who: "/search", what: "/cluster/target/apiserver"},
 	{who: "/search", what: "/cluster/target/cacher"},

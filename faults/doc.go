@@ -10,6 +10,7 @@
 //     can read and edit (fault.go, parse.go). [Plan.Check] checks whether a cluster
 //     can carry it out, and [Locate] where in the text it cannot (check.go).
 //   - [Generate] draws a plan (generate.go).
+//   - [Minimise] leaves out faults that a failure does not need (minimise.go).
 //   - [Engine] carries out a plan on a [Surface], the simulated cluster, in
 //     simulated time (engine.go, surface.go).
 //

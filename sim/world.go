@@ -181,9 +181,12 @@ func (w *World) Now() time.Duration { return time.Since(w.begin) }
 // At converts an instant to the time since the run began.
 func (w *World) At(instant time.Time) time.Duration { return instant.Sub(w.begin) }
 
-// Calm turns yields and stalls off for good: from now on a goroutine can only be overtaken
-// by others that are runnable.
+// Calm turns yields and stalls off: from now on a goroutine can only be overtaken by others
+// that are runnable.
 func (w *World) Calm() { kernel.SetQuiet(true) }
+
+// Disturb turns yields and stalls on again, as the schedule has them.
+func (w *World) Disturb() { kernel.SetQuiet(false) }
 
 // Settle calms the world and waits until no goroutine is stalled or queues for a lock, so
 // that goroutines wait only for what their own code waits for. A run ends with it, so that

@@ -18,7 +18,7 @@ import (
 // binary returns the path of a binary of this test that can simulate, which is built if
 // need be.
 func binary(t *testing.T) (string, error) {
-	if sim.Available() == nil {
+	if simulates && sim.Available() == nil {
 		return os.Executable()
 	}
 	source, err := os.Getwd() // of the package, where the go command runs its tests
@@ -48,7 +48,9 @@ func binary(t *testing.T) (string, error) {
 	}
 	// The go command that runs this test has vetted it.
 	arguments := append([]string{"test", "-c", "-vet=off", "-o", path}, made.Flags()...)
-	build := exec.Command("go", append(append(arguments, buildFlags()...), ".")...)
+	// No debugger looks into it, and without what one needs it links sooner.
+	arguments = append(arguments, "-ldflags=-w", "-tags="+strings.Join(append(tags(), tag), ","))
+	build := exec.Command("go", append(arguments, ".")...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot build this test with the toolchain overlay: %w\n%s", err, beginning(string(out)))
@@ -68,19 +70,19 @@ func beginning(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// buildFlags are those that this test was built with and that change what it does.
-func buildFlags() (flags []string) {
+// tag is the build tag of binaries that simulate.
+const tag = "watchsim"
+
+// tags are the build tags that this test was built with.
+func tags() []string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return nil
 	}
 	for _, setting := range info.Settings {
-		switch setting.Key {
-		case "-tags", "-gcflags", "-ldflags":
-			if !strings.Contains(setting.Value, " -X testing.testBinary") {
-				flags = append(flags, setting.Key+"="+setting.Value)
-			}
+		if setting.Key == "-tags" {
+			return strings.Split(setting.Value, ",")
 		}
 	}
-	return flags
+	return nil
 }

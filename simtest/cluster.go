@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchsim/watchsim/cluster"
 	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -38,7 +38,7 @@ type Config struct {
 // Cluster is the cluster of one run. Its methods are for the function of the test.
 type Cluster struct {
 	world    *sim.World
-	booted   *cluster.Cluster
+	booted   booted
 	settings Config
 	job      job
 	began    time.Duration // from the start of the world to that of the run
@@ -50,12 +50,14 @@ type Cluster struct {
 	plan     faults.Plan
 	breaking context.CancelFunc // ends the faults, nil before they begin
 	healed   chan struct{}
+	fired    []model.Fault // in the time of the world
 	problem  error
-	requests *requests
+	recorded *recorded
+	lives    map[string]int // of each client
 }
 
-func newCluster(world *sim.World, booted *cluster.Cluster, config Config) *Cluster {
-	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), requests: &requests{}}
+func newCluster(world *sim.World, booted booted, config Config) *Cluster {
+	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), recorded: newRecorded(world), lives: map[string]int{}}
 }
 
 // Now is the simulated time since the run began.
@@ -73,12 +75,13 @@ const setupClient = "setup"
 
 // Config is what the test itself uses to reach an API server; no fault gets in between but
 // those of the server and of what is below.
-func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.Servers()[0].Name()) }
+func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.Servers()[0]) }
 
 // Client returns a client of the test itself, with that configuration.
 func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(c.Config()) }
 
-// Go starts a program: on a machine of its own with the given name, which faults can cut
+// Go starts a program, and with the first one the seed begins to decide which goroutines
+// are held up. The program runs on a machine of its own with the given name, which faults can cut
 // off, slow down and crash. run gets the configuration of a client, and a context that is
 // done at the end of the test. When it returns earlier, it is started again after 10 s, as
 // a kubelet does. It must create everything it needs: variables of the test binary outlive a
@@ -91,10 +94,11 @@ func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Con
 		}
 	}
 	if len(c.programs) == 0 {
+		c.world.Disturb()
 		go c.restartEnded()
 	}
 	servers := c.booted.Servers()
-	p := &program{cluster: c, name: name, server: servers[len(c.programs)%len(servers)].Name(), run: run}
+	p := &program{cluster: c, name: name, server: servers[len(c.programs)%len(servers)], run: run}
 	c.programs = append(c.programs, p)
 	if err := p.start(); err != nil {
 		c.t.Fatal(err)
@@ -112,7 +116,7 @@ func (c *Cluster) Crash(name string) {
 	}
 }
 
-// CrashProgram implements cluster.Programs.
+// CrashProgram kills a program, for a fault that starts it again.
 func (c *Cluster) CrashProgram(name string) error {
 	p, err := c.program(name)
 	if err != nil {
@@ -121,7 +125,7 @@ func (c *Cluster) CrashProgram(name string) error {
 	return p.crash()
 }
 
-// StartProgram implements cluster.Programs.
+// StartProgram starts a program that is down, for a fault that has killed it.
 func (c *Cluster) StartProgram(name string) error {
 	p, err := c.program(name)
 	if err != nil || p.process != nil {

@@ -27,9 +27,11 @@
 //   - build.go: the binary that can simulate.
 //   - worker.go: the process that boots the cluster, and its copies.
 //   - run.go: the run of one seed.
+//   - booted.go, boot.go, stock.go: the cluster, in a binary that has one.
 //   - cluster.go: what a test can do with its cluster.
 //   - prepare.go: what there is before a test begins.
 //   - faults.go: what goes wrong.
 //   - program.go: the programs under test.
+//   - recorded.go: what the programs see, for the oracle and for people.
 //   - t.go: the test as a run sees it.
 package simtest

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/watchsim/watchsim/cluster"
 	"github.com/watchsim/watchsim/faults"
 )
 
@@ -39,7 +38,7 @@ func (c *Cluster) Faults(within time.Duration) {
 	if c.breaking != nil {
 		c.t.Fatal("expected Faults to be called once, found a second call")
 	}
-	topology := faults.Topology{Members: cluster.MemberNames(len(c.booted.Members())), Servers: cluster.ServerNames(len(c.booted.Servers()))}
+	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers()}
 	for _, p := range c.programs {
 		topology.Clients, topology.Programs = append(topology.Clients, p.name), append(topology.Programs, p.name)
 	}
@@ -47,7 +46,7 @@ func (c *Cluster) Faults(within time.Duration) {
 	if kinds == nil {
 		kinds = Kinds()
 	}
-	began := time.Now()
+	began, beganWorld := time.Now(), c.world.Now()
 	plan, err := faults.Generate(c.world.Rand("faults"), faults.GeneratorConfig{
 		Topology: topology, Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
 	})
@@ -64,11 +63,16 @@ func (c *Cluster) Faults(within time.Duration) {
 	var ctx context.Context
 	ctx, c.breaking = context.WithCancel(context.Background())
 	c.healed = make(chan struct{})
-	engine := faults.NewEngine(plan, c.booted.Surface(nil, c), began)
+	engine := faults.NewEngine(plan, c.booted.Surface(c), began)
 	until := time.Until(began.Add(within))
 	go func() {
 		defer close(c.healed)
-		if _, err := engine.Run(ctx); err != nil {
+		report, err := engine.Run(ctx)
+		for _, fired := range report.Fired {
+			fired.Begin, fired.End = fired.Begin+int64(beganWorld), fired.End+int64(beganWorld)
+			c.fired = append(c.fired, fired)
+		}
+		if err != nil {
 			c.problem = fmt.Errorf("a fault could not be healed: %w", err)
 			return
 		}

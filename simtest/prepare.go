@@ -34,7 +34,7 @@ func (c *Cluster) prepare() (err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), bootTime)
 		defer cancel()
 		for _, server := range c.booted.Servers() {
-			if err = c.ready(ctx, server.Name()); err != nil {
+			if err = c.ready(ctx, server); err != nil {
 				return
 			}
 		}
@@ -75,7 +75,7 @@ var definitionsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.
 // define creates a definition and waits until every server serves the resource.
 func (c *Cluster) define(ctx context.Context, definition *unstructured.Unstructured) error {
 	for i, server := range c.booted.Servers() {
-		client, err := dynamic.NewForConfig(c.config(setupClient, server.Name()))
+		client, err := dynamic.NewForConfig(c.config(setupClient, server))
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (c *Cluster) define(ctx context.Context, definition *unstructured.Unstructu
 				return err
 			})
 			if err != nil {
-				return fmt.Errorf("%s does not serve %s: %w", server.Name(), resource, err)
+				return fmt.Errorf("%s does not serve %s: %w", server, resource, err)
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/watchsim/watchsim/cluster/target/httpserver"
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -33,9 +32,10 @@ func (p *program) start() error {
 	}
 	process := p.cluster.world.Process(p.name)
 	p.process = process
+	config := p.cluster.config(p.name, p.server)
 	process.Go(func() {
 		ctx := p.cluster.ctx
-		err := p.run(ctx, p.cluster.config(p.name, p.server))
+		err := p.run(ctx, config)
 		if ctx.Err() != nil {
 			return
 		}
@@ -82,48 +82,22 @@ func (c *Cluster) restartEnded() {
 // config is what a client uses to reach an API server. Each life has connections of its own,
 // which client-go keeps for the whole process.
 func (c *Cluster) config(client, server string) *rest.Config {
+	c.lives[client]++
+	session := client
+	if life := c.lives[client]; life > 1 {
+		session += fmt.Sprintf(" (life %d)", life)
+	}
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &rest.Config{
-		Host: httpserver.URL(server), TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+		Host: c.booted.URL(server), TLSClientConfig: rest.TLSClientConfig{Insecure: true},
 		QPS: 1000, Burst: 2000, UserAgent: client,
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, address)
 		},
+		// What is recorded is read as JSON.
+		ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
 		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
-			return &recorder{next: next, client: client, into: c.requests, world: c.world, began: c.began}
+			return c.recorded.wrap(server, client, session, next)
 		},
 	}
-}
-
-// requests are those of all clients.
-type requests struct{ lines []string }
-
-// maxRequests bounds how many requests of a run are kept.
-const maxRequests = 100_000
-
-// recorder notes the requests of a client.
-type recorder struct {
-	next   http.RoundTripper
-	client string
-	into   *requests
-	world  *sim.World
-	began  time.Duration
-}
-
-// RoundTrip implements http.RoundTripper.
-func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
-	called := r.world.Now() - r.began
-	response, err := r.next.RoundTrip(request)
-	sim.Aside(func() {
-		if len(r.into.lines) == maxRequests {
-			return
-		}
-		answer := fmt.Sprint(err)
-		if err == nil {
-			answer = response.Status
-		}
-		r.into.lines = append(r.into.lines, fmt.Sprintf("%v to %v: %s %s %s: %s", called.Round(time.Millisecond),
-			(r.world.Now()-r.began).Round(time.Millisecond), r.client, request.Method, request.URL.RequestURI(), answer))
-	})
-	return response, err
 }

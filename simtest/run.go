@@ -10,32 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/watchsim/watchsim/cluster"
-	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/cacher"
-	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/isolate"
-	"github.com/watchsim/watchsim/sim/simnet"
 )
-
-// bootSeed is the seed under which every cluster boots, on a calm schedule.
-const bootSeed = 1
-
-// progressNotify is what Kubernetes recommends for etcd.
-const progressNotify = 5 * time.Second
-
-func bootConfig() sim.Config {
-	return sim.Config{Source: sim.FromSeed(bootSeed), Network: cluster.Network(simnet.Latency{Min: 200 * time.Microsecond, Max: 400 * time.Microsecond})}
-}
-
-// servers are the API servers of a configuration.
-func (c Config) servers() target.Servers {
-	if c.Cache == Watchsim {
-		return cacher.NewWeb()
-	}
-	return kubernetes.NewWeb()
-}
 
 // run is the boot of a cluster, and then the run of one seed.
 type run struct {
@@ -51,10 +28,7 @@ type run struct {
 
 // live runs in the world.
 func (r *run) live(world *sim.World) {
-	booted, err := cluster.Start(world, cluster.Config{
-		Members: r.config.Members, Servers: r.config.Servers, Target: r.config.servers(),
-		Latency: bootConfig().Network.Default.Latency, ProgressNotify: progressNotify,
-	})
+	booted, err := boot(world, r.config)
 	r.cluster = newCluster(world, booted, r.config)
 	if err == nil {
 		err = r.cluster.prepare()
@@ -71,13 +45,16 @@ func (r *run) live(world *sim.World) {
 		}
 		r.report.Seed, r.report.Kept = next.Seed, next.Kept
 		r.cluster.job = next
-		world.Begin(sim.Config{Source: sim.FromSeed(next.Seed), Schedule: sim.DefaultSchedule, Network: cluster.Network(cluster.LatencyOf(next.Seed))})
+		world.Begin(seedWorld(next.Seed))
 		r.cluster.began = world.Progress().Now
+		world.Calm() // until the first program starts
+		r.cluster.recorded = newRecorded(world)
+		r.cluster.recorded.began = r.cluster.began
 	})
 	if r.failed != nil {
 		return
 	}
-	booted.Follow(cluster.LatencyOf(r.report.Seed), 0)
+	booted.Follow(r.report.Seed)
 	ctx, cancel := context.WithCancel(context.Background())
 	reached := map[string]int{}
 	said := isolate.Inside(r.t, func(inside testing.TB) {
@@ -98,7 +75,7 @@ func (r *run) live(world *sim.World) {
 func (r *run) finish(result *sim.Result) {
 	r.report.Plan, r.report.Faults = r.cluster.plan.String(), len(r.cluster.plan)
 	r.report.Hash, r.report.Simulated = result.Hash, result.Simulated-r.cluster.began
-	r.report.Requests = r.cluster.requests.lines
+	r.report.Requests = r.cluster.recorded.lines
 	var usage unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
 	r.report.Processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
@@ -106,4 +83,33 @@ func (r *run) finish(result *sim.Result) {
 		r.report.Failed, r.report.Stop = true, result.Stop.String()
 		r.report.Stacks = result.Stacks
 	}
+	if err := r.judge(); err != nil {
+		r.report.Failed = true
+		r.report.Log = append(r.report.Log, "The guarantees of the API cannot be checked: "+err.Error())
+	}
+}
+
+// judge has the oracle look at what clients have seen, and keeps that of a run that failed.
+func (r *run) judge() error {
+	committed, err := r.cluster.booted.Committed()
+	if err != nil {
+		return err
+	}
+	histories, err := r.cluster.recorded.histories(committed, r.cluster.fired)
+	if err != nil {
+		return err
+	}
+	for _, one := range histories {
+		r.report.Violations = append(r.report.Violations, one.violations()...)
+	}
+	if r.report.Failed = r.report.Failed || len(r.report.Violations) > 0; !r.report.Failed {
+		return nil
+	}
+	r.report.Histories = map[string]string{}
+	for _, one := range histories {
+		if r.report.Histories[one.resource], err = one.jsonLines(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

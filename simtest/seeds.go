@@ -201,33 +201,52 @@ func (h *hunt) present(r report) {
 	if err != nil {
 		h.t.Error(err)
 	}
-	text := fmt.Sprintf("seed %d failed after %v of simulated time (hash %016x):\n%s", r.Seed, r.Simulated.Round(time.Millisecond), r.Hash, indent(small.Log))
+	text := fmt.Sprintf("seed %d failed after %v of simulated time (hash %016x):", r.Seed, r.Simulated.Round(time.Millisecond), r.Hash)
+	if len(small.Log) > 0 {
+		text += "\n" + indent(small.Log)
+	}
 	if small.Stop != "" {
 		text += "\n" + small.Stop + " (-artifacts keeps where each goroutine was)"
+	}
+	for i, one := range small.Violations {
+		if i == shownViolations {
+			text += fmt.Sprintf("\nand %d more guarantees that were broken", len(small.Violations)-i)
+			break
+		}
+		text += fmt.Sprintf("\nThe API servers broke a guarantee of %s:\n%s", one.Resource, indent([]string{one.Text}))
+	}
+	if len(small.Violations) == 0 && small.Stop == "" {
+		text += "\nThe API servers kept all guarantees of list and watch."
 	}
 	switch {
 	case r.Kept && r.Faults == 0:
 		text += "\nIt was kept before, without faults."
 	case r.Kept:
-		text += "\nIt was kept before, with these faults:\n" + indent([]string{small.Plan})
+		text += "\nIt was kept before, with these faults:\n" + indent([]string{faultsOf(small.Plan)})
 	case r.Faults == 0:
 		text += "\nIt needs no faults."
+	case small.Faults == 0:
+		text += fmt.Sprintf("\nIt needs none of the %d faults of the seed.", r.Faults)
 	case small.Faults < r.Faults:
-		text += fmt.Sprintf("\nIt needs %s of the %d faults of the seed:\n", count(small.Faults), r.Faults) + indent([]string{small.Plan})
-	case small.Faults > 0:
-		text += "\nThe faults:\n" + indent([]string{small.Plan})
+		text += fmt.Sprintf("\nIt needs %d of the %d faults of the seed:\n", small.Faults, r.Faults) + indent([]string{faultsOf(small.Plan)})
+	default:
+		text += "\nThe faults:\n" + indent([]string{faultsOf(small.Plan)})
 	}
 	if !whole {
 		text += fmt.Sprintf("\nThat there are no fewer was not found out within -simtest.shrink %v.", *flagShrink)
 	}
-	h.artifact(r.Seed, "stacks", small.Stacks)
+	h.artifact(r.Seed, "stacks.txt", small.Stacks)
+	for resource, history := range small.Histories {
+		h.artifact(r.Seed, resource+".jsonl", history)
+	}
 	if len(small.Requests) > 0 {
-		h.artifact(r.Seed, "requests", strings.Join(small.Requests, "\n")+"\n")
+		h.artifact(r.Seed, "requests.txt", strings.Join(small.Requests, "\n")+"\n")
 		programs := slices.DeleteFunc(small.Requests, func(line string) bool {
 			return strings.Contains(line, ": "+testClient+" ") || strings.Contains(line, ": "+setupClient+" ")
 		})
-		text += fmt.Sprintf("\nThe last of %d requests of the programs (-artifacts keeps all of them):\n", len(programs)) +
-			indent(programs[max(0, len(programs)-shownRequests):])
+		if last := programs[max(0, len(programs)-shownRequests):]; len(last) > 0 {
+			text += fmt.Sprintf("\nThe last of %d requests of the programs (-artifacts keeps all of them):\n", len(programs)) + indent(last)
+		}
 	}
 	text += fmt.Sprintf("\nIt is kept in %s. Run it again:\n    go test -run '%s' -simtest.seed=%d", path, exactly(h.t.Name()), r.Seed)
 	h.t.Error(text)
@@ -238,20 +257,23 @@ func (h *hunt) artifact(seed uint64, what, content string) {
 	if content == "" {
 		return
 	}
-	file := filepath.Join(h.t.ArtifactDir(), fmt.Sprintf("seed-%d-%s.txt", seed, what))
+	file := filepath.Join(h.t.ArtifactDir(), fmt.Sprintf("seed-%d-%s", seed, what))
 	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
 		h.t.Error(err)
 	}
 }
 
-// shownRequests is how many requests a report shows.
-const shownRequests = 10
+// How many requests and broken guarantees a report shows.
+const (
+	shownRequests   = 10
+	shownViolations = 3
+)
 
-func count(n int) string {
-	if n == 0 {
-		return "none"
-	}
-	return fmt.Sprint(n)
+// faultsOf is a plan without its header.
+func faultsOf(plan string) string {
+	_, lines, _ := strings.Cut(plan, planHeader)
+	_, lines, _ = strings.Cut(lines, "\n")
+	return lines
 }
 
 func indent(lines []string) string {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,12 +54,32 @@ type report struct {
 	Simulated time.Duration
 	Processor time.Duration
 	Reached   map[string]int
+	// Violations are the guarantees of the API that the servers have broken.
+	Violations []violation
+	// Histories are those of a failed run, by resource, as docs/history-format.md has them.
+	Histories map[string]string
 	// Requests are those of the programs, a line each.
 	Requests []string
 	// Stacks are those of all goroutines of a run that did not come to its end.
 	Stacks string
 	// Broken says why the cluster did not boot: no fault of the test.
 	Broken string
+}
+
+// violation is a guarantee that was broken, in what clients saw of a resource.
+type violation struct{ Resource, Guarantee, Text string }
+
+// signature tells failures of different causes apart.
+func (r report) signature() string {
+	text := r.Stop
+	for _, one := range r.Violations {
+		text += " " + one.Guarantee
+	}
+	if len(r.Log) > 0 && r.Failed {
+		place, _, _ := strings.Cut(r.Log[len(r.Log)-1], ": ")
+		text += " " + place
+	}
+	return text
 }
 
 // work is what a worker does: it boots the cluster, and runs each job in a copy of itself.
@@ -76,7 +97,7 @@ func work(t *testing.T, config Config, body func(*T, *Cluster)) {
 		os.Exit(1)
 	}
 	r := &run{config: config, t: t, body: body, begin: w.begin}
-	result, err := sim.Run(bootConfig(), r.live)
+	result, err := sim.Run(bootWorld(), r.live)
 	switch {
 	case errors.Is(r.failed, io.EOF):
 		os.Exit(0)

@@ -8,7 +8,6 @@
 // tape is only needed if the failure does not show when goroutines take turns. A run without
 // a tape survives edits of the code best, so that is tried first.
 //
-//   - minimise.go: leaving out as much of a list as possible
 //   - parallel.go: several candidates at a time, with one result for any number of workers
 //   - case.go: a run that can be made smaller, and what of it can be left out
 //   - search.go: what is tried, in which order

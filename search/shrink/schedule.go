@@ -3,6 +3,7 @@ package shrink
 import (
 	"slices"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -141,7 +142,7 @@ func (s *search) calm() {
 	if n := s.first("the end of the schedule", beginnings); n >= 0 {
 		pieces = pieces[:n]
 	}
-	leaveOut(s, "pieces of the schedule", pieces, everyItem, keeping)
+	leaveOut(s, "pieces of the schedule", pieces, faults.EveryItem, keeping)
 	s.recordTape()
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -239,12 +238,9 @@ func (s *search) note(candidates int, err error) {
 	s.Progress(status)
 }
 
-// everyItem is for lists of which each item is tried by itself.
-const everyItem = math.MaxInt
-
 // leaveOut minimises a list that a case has, in so many pieces at most.
 func leaveOut[T any](s *search, doing string, items []T, pieces int, with func(Case, []T) Case) {
-	minimise(items, pieces, func(lists [][]T) int {
+	faults.Minimise(items, pieces, func(lists [][]T) int {
 		candidates := make([]Case, len(lists))
 		for i, list := range lists {
 			candidates[i] = with(s.best, list)
@@ -258,7 +254,7 @@ func (s *search) clients() {
 	for _, part := range s.best.Spec.Reduced.Parts {
 		names = append(names, part.Client)
 	}
-	leaveOut(s, "clients", leastLikely(names, s.clientMatters), everyItem, Case.withClients)
+	leaveOut(s, "clients", leastLikely(names, s.clientMatters), faults.EveryItem, Case.withClients)
 }
 
 func (s *search) faults() {
@@ -267,7 +263,7 @@ func (s *search) faults() {
 		numbers = append(numbers, i)
 	}
 	whole := s.best.plan()
-	leaveOut(s, "faults", leastLikely(numbers, func(i int) float64 { return s.faultMatters(whole[i]) }), everyItem, func(c Case, kept []int) Case {
+	leaveOut(s, "faults", leastLikely(numbers, func(i int) float64 { return s.faultMatters(whole[i]) }), faults.EveryItem, func(c Case, kept []int) Case {
 		var plan faults.Plan
 		for i, fault := range whole {
 			if slices.Contains(kept, i) {
@@ -279,7 +275,7 @@ func (s *search) faults() {
 }
 
 func (s *search) steps() {
-	leaveOut(s, "steps of clients", leastLikely(s.best.steps(), s.stepMatters), everyItem, Case.withSteps)
+	leaveOut(s, "steps of clients", leastLikely(s.best.steps(), s.stepMatters), faults.EveryItem, Case.withSteps)
 }
 
 // time ends the run soon after the last that is due to happen, with as short a
@@ -318,7 +314,7 @@ func (s *search) knobs() {
 	for i, setting := range names {
 		names[i], _, _ = strings.Cut(setting, "=")
 	}
-	leaveOut(s, "knobs", names, everyItem, func(c Case, kept []string) Case {
+	leaveOut(s, "knobs", names, faults.EveryItem, func(c Case, kept []string) Case {
 		c.Spec = whole.WithUsual(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(kept, name) })...)
 		return c
 	})

@@ -117,7 +117,9 @@ func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
 		w.from = w.options.From - 1
 		w.part.To = w.from
 	}
-	w.part.Compacted = max(w.part.Compacted, r.CompactRevision)
+	if r.CompactRevision > 0 {
+		w.part.Compacted = append(w.part.Compacted, r.CompactRevision)
+	}
 	if len(events) == 0 {
 		// A progress notification tells that all up to its revision has come.
 		if !r.Created && !r.Canceled && w.from >= 0 {
@@ -172,9 +174,7 @@ func changeOf(recording *Recording, options etcdOptions, kv *keyValue, deleted b
 	}
 	change.Object = model.Object{Namespace: key.Namespace, Name: key.Name}
 	if !deleted {
-		if object, readable := plain.Stored(kv.Value); readable && object.Key() == key {
-			change.Object = object
-		}
+		change.Object = plain.storedAs(key, kv.Value)
 	}
 	change.Object.RV = kv.ModRevision
 	return change, true, nil

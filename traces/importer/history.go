@@ -28,7 +28,7 @@ func (r *Recording) History(options HistoryOptions) (traces.Header, *model.Histo
 	if !options.AllLabels {
 		f.labels = r.selectedLabels()
 	}
-	h := &model.History{Operations: f.operations()}
+	h := &model.History{Operations: f.operations(), Faults: slices.Clone(r.faults)}
 	for _, s := range r.streams {
 		h.Streams = append(h.Streams, f.stream(&s.Stream))
 	}
@@ -92,15 +92,17 @@ func (f *finisher) committed() model.Truth {
 	}
 	slices.SortFunc(truth.Changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
 	var compacted []int64
+	all := false
 	for _, e := range f.truth.recording.etcd {
-		if e.Compacted > 0 {
-			compacted = append(compacted, e.Compacted)
-			truth.Revision = max(truth.Revision, e.Compacted)
+		all = all || e.AllCompacted
+		for _, rv := range e.Compacted {
+			compacted = append(compacted, rv)
+			truth.Revision = max(truth.Revision, rv)
 		}
 	}
 	// An answer of 410 tells that etcd was beyond what was asked for, and may have
 	// been compacted up to anywhere.
-	if expired := f.truth.recording.expired(); expired > 0 {
+	if expired := f.truth.recording.expired(); expired > 0 && !all {
 		truth.Revision = max(truth.Revision, expired)
 		compacted = append(compacted, truth.Revision)
 	}
@@ -206,12 +208,19 @@ func (r *Recording) eachTime(h *model.History, do func(t *int64, wider int64)) {
 			known(&timed.Events[j].Time, 0)
 		}
 	}
+	for i := range h.Faults {
+		known(&h.Faults[i].Begin, 0)
+		known(&h.Faults[i].End, 0)
+	}
 }
 
 // describeTruth says what the truth is made of.
 func (r *Recording) describeTruth() string {
 	if len(r.etcd) == 0 {
 		return "what the sources saw, as there is no output of etcd; what none of them saw is not judged"
+	}
+	if slices.ContainsFunc(r.etcd, func(e *etcdPart) bool { return e.AllCompacted }) {
+		return "all that etcd committed"
 	}
 	if from, to, ok := r.complete(); ok {
 		return fmt.Sprintf("etcd's state at revision %d and its changes up to %d; before and after, what the sources saw", from, to)

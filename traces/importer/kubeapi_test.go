@@ -82,7 +82,7 @@ func TestFailures(t *testing.T) {
 		body string
 		want model.Code
 	}{
-		{200, "", model.OK}, {201, "{}", model.OK}, {404, "", model.NotFound}, {409, "", model.Conflict}, {409, `{"reason":"AlreadyExists"}`, model.AlreadyExists},
+		{200, "", model.OK}, {201, "{}", model.OK}, {404, "", model.NotFound}, {404, `{"details":{"name":"a"}}`, model.NotFound}, {404, "404 page not found", model.Unavailable}, {409, "", model.Conflict}, {409, `{"reason":"AlreadyExists"}`, model.AlreadyExists},
 		{410, "", model.Expired}, {422, "", model.Invalid}, {429, "", model.TooMany}, {403, "", model.Unavailable}, {500, "", model.Unknown}, {503, "", model.Unknown},
 		{504, `{"details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}`, model.TooLarge}, {0, `{"code":410}`, model.Expired}, {0, "[", model.Unknown},
 	} {

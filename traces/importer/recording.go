@@ -23,6 +23,7 @@ type Recording struct {
 	operations []*model.Operation
 	streams    []*recordedStream
 	etcd       []*etcdPart
+	faults     []model.Fault
 	objects    int
 	left       map[string]int
 	sources    []string
@@ -45,8 +46,10 @@ type etcdPart struct {
 	From, To int64
 	// State says that those with an RV up to From are all that was stored at From.
 	State bool
-	// Compacted is a revision at which etcd is known to have been compacted, or 0.
-	Compacted int64
+	// Compacted are revisions at which etcd is known to have been compacted.
+	Compacted []int64
+	// AllCompacted says that there were no others.
+	AllCompacted bool
 }
 
 // AddSource notes where a part of the recording comes from, for those who read the

@@ -16,6 +16,7 @@ func FailureOf(code int, body []byte) model.Code {
 		Code    int    `json:"code"`
 		Reason  string `json:"reason"`
 		Details struct {
+			Name   string `json:"name"`
 			Causes []struct {
 				Reason string `json:"reason"`
 			} `json:"causes"`
@@ -32,6 +33,8 @@ func FailureOf(code int, body []byte) model.Code {
 	switch {
 	case code >= 200 && code < 300:
 		return model.OK
+	case code == http.StatusNotFound && len(body) > 0 && status.Details.Name == "":
+		return model.Unavailable // it is the resource that the server does not serve, as while it starts
 	case code == http.StatusNotFound:
 		return model.NotFound
 	case code == http.StatusConflict && status.Reason == "AlreadyExists":

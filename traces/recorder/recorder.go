@@ -24,6 +24,12 @@ type Options struct {
 	Bodies bool
 	// Labels keeps all labels, not only those that requests select by.
 	Labels bool
+	// Clock is the time in nanoseconds, which must never go back; nil for the wall clock
+	// of the start and what has passed since.
+	Clock func() int64
+	// Do runs each piece of work that records; nil runs it as it is. A simulation keeps
+	// such work out of its schedule.
+	Do func(record func())
 }
 
 // Recorder records the requests for one resource. It is safe for concurrent use.
@@ -31,7 +37,6 @@ type Recorder struct {
 	resource string
 	options  Options
 	reducer  importer.Reducer
-	began    time.Time
 
 	mu         sync.Mutex
 	operations []model.Operation
@@ -40,17 +45,25 @@ type Recorder struct {
 	servers    []string
 	left       []string
 	objects    int
+	committed  *model.Truth // what etcd says, nil if it was not asked
+	faults     []model.Fault
 }
 
 // New returns a recorder of a resource, such as pods or deployments.apps.
 func New(resource string, options Options) *Recorder {
 	key := make([]byte, 32)
 	rand.Read(key) // it never fails
+	if options.Clock == nil {
+		began := time.Now()
+		options.Clock = func() int64 { return began.Add(time.Since(began)).UnixNano() }
+	}
+	if options.Do == nil {
+		options.Do = func(record func()) { record() }
+	}
 	return &Recorder{
 		resource: resource,
 		options:  options,
 		reducer:  importer.Reducer{Family: "recorded", Key: key, Whole: options.Bodies, Blind: resource == "secrets"},
-		began:    time.Now(),
 		tokens:   map[string]int{},
 	}
 }
@@ -60,9 +73,7 @@ func New(resource string, options Options) *Recorder {
 // what has one view of the cluster, such as a process: what it saw from one server
 // counts when it asks another.
 func (r *Recorder) Wrap(server, client string) func(http.RoundTripper) http.RoundTripper {
-	r.mu.Lock()
-	r.servers = append(r.servers, "recorded "+client+" of "+server)
-	r.mu.Unlock()
+	r.locked(func() { r.servers = append(r.servers, "recorded "+client+" of "+server) })
 	return func(next http.RoundTripper) http.RoundTripper {
 		return &transport{recorder: r, next: next, server: server, client: client}
 	}
@@ -102,11 +113,29 @@ func (r *Recorder) copied() (*importer.Recording, error) {
 			return nil, err
 		}
 	}
+	if r.committed != nil {
+		if err := recording.AddWorld(*r.committed, r.faults, r.reducer); err != nil {
+			return nil, err
+		}
+	}
 	return recording, nil
 }
 
-// now is the time since 1970, and never goes back.
-func (r *Recorder) now() int64 { return r.began.Add(time.Since(r.began)).UnixNano() }
+// World tells what only a simulation knows: what etcd committed since it was new, every
+// change with the key as the object's name and what is stored as its value, and every
+// compaction; and the faults, with times of the recorder's clock.
+func (r *Recorder) World(committed model.Truth, faults []model.Fault) {
+	r.locked(func() { r.committed, r.faults = &committed, faults })
+}
+
+// locked runs a piece of work that records.
+func (r *Recorder) locked(record func()) {
+	r.options.Do(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		record()
+	})
+}
 
 // omitLocked counts what is left out.
 func (r *Recorder) omitLocked(why string) {
@@ -156,7 +185,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	case asked.DryRun, asked.Subresource != "" && asked.Subresource != "status", x.Kind == "":
 		x.omit = omittedOthers
 	}
-	x.Call = t.recorder.now()
+	x.Call = t.recorder.options.Clock()
 	response, err := t.next.RoundTrip(request)
 	switch {
 	case err != nil:

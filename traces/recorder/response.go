@@ -42,7 +42,7 @@ type answer struct {
 	io.ReadCloser
 	exchange *exchange
 	code     int
-	readable bool
+	readable bool // of an answer that is no failure
 	body     []byte
 	tooLong  bool
 	once     sync.Once
@@ -53,7 +53,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if len(a.body)+n > importer.MaxValue {
 		a.tooLong, a.body = true, nil
-	} else if a.readable && !a.tooLong {
+	} else if (a.readable || a.code >= 300) && !a.tooLong {
 		a.body = append(a.body, p[:n]...)
 	}
 	if err == io.EOF {
@@ -82,10 +82,12 @@ func (a *answer) done() {
 
 // end records an exchange that is over. A code of 0 says that no response came.
 func (x *exchange) end(code int, body []byte) {
+	x.transport.recorder.locked(func() { x.endLocked(code, body) })
+}
+
+func (x *exchange) endLocked(code int, body []byte) {
 	r := x.transport.recorder
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	x.Return, x.Code, x.Body, x.Err = r.now(), code, body, model.Unknown
+	x.Return, x.Code, x.Body, x.Err = r.options.Clock(), code, body, model.Unknown
 	if code != 0 {
 		x.Err = importer.FailureOf(code, body)
 	}

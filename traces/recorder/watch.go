@@ -18,18 +18,19 @@ func (r *Recorder) addStreamLocked(s *model.Stream) {
 // watch returns the body of a watch that has opened.
 func (x *exchange) watch(response *http.Response) io.ReadCloser {
 	r := x.transport.recorder
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !isJSON(response) {
-		r.omitLocked(omittedEncoding)
-		return response.Body
-	}
-	x.Return = r.now()
-	stream := x.Stream()
-	stream.Closed = model.Pending
-	w := &watchBody{ReadCloser: response.Body, recorder: r, stream: &stream}
-	r.addStreamLocked(w.stream)
-	return w
+	body := response.Body
+	r.locked(func() {
+		if !isJSON(response) {
+			r.omitLocked(omittedEncoding)
+			return
+		}
+		x.Return = r.options.Clock()
+		stream := x.Stream()
+		stream.Closed = model.Pending
+		r.addStreamLocked(&stream)
+		body = &watchBody{ReadCloser: response.Body, recorder: r, stream: &stream}
+	})
+	return body
 }
 
 // watchBody is the body of a watch. It takes apart what the client reads.
@@ -45,7 +46,7 @@ type watchBody struct {
 // Read implements io.Reader.
 func (w *watchBody) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
-	w.take(p[:n])
+	w.recorder.locked(func() { w.takeLocked(p[:n]) })
 	if err != nil {
 		// Why a server ends a stream, its clients do not know.
 		w.end("")
@@ -62,18 +63,16 @@ func (w *watchBody) Close() error {
 
 func (w *watchBody) end(reason model.CloseReason) {
 	w.once.Do(func() {
-		w.recorder.mu.Lock()
-		defer w.recorder.mu.Unlock()
-		w.over = true
-		w.stream.Closed, w.stream.Reason = w.recorder.now(), reason
+		w.recorder.locked(func() {
+			w.over = true
+			w.stream.Closed, w.stream.Reason = w.recorder.options.Clock(), reason
+		})
 	})
 }
 
-// take records the events that end within a piece of the body.
-func (w *watchBody) take(piece []byte) {
-	w.recorder.mu.Lock()
-	defer w.recorder.mu.Unlock()
-	now := w.recorder.now()
+// takeLocked records the events that end within a piece of the body.
+func (w *watchBody) takeLocked(piece []byte) {
+	now := w.recorder.options.Clock()
 	for len(piece) > 0 && !w.over {
 		taken, object, err := w.splitter.Take(piece)
 		if err != nil {

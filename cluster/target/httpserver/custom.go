@@ -8,11 +8,17 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	extensionoptions "k8s.io/apiextensions-apiserver/pkg/cmd/server/options"
 	extensionopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	"k8s.io/apiserver/pkg/endpoints/filters"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/util/notfoundhandler"
 	"k8s.io/apiserver/pkg/util/webhook"
 )
+
+// notFound answers what nobody serves: 503 until the server serves all that it is going to,
+// as kube-apiserver does, and 404 from then on.
+var notFound = notfoundhandler.New(apiextensions.Codecs, filters.NoMuxAndDiscoveryIncompleteKey)
 
 // extensions returns the server of custom resources, to which the other one delegates what
 // it does not serve itself.
@@ -31,7 +37,7 @@ func (o *options) extensions(config *genericapiserver.RecommendedConfig, decorat
 			ServiceResolver:     noServices{},
 			AuthResolverWrapper: webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, config.LoopbackClientConfig, noop.NewTracerProvider()),
 		},
-	}).Complete().New(genericapiserver.NewEmptyDelegate())
+	}).Complete().New(genericapiserver.NewEmptyDelegateWithCustomHandler(notFound))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package httpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"runtime"
@@ -63,9 +62,10 @@ func (*servers) Etcd() etcd.Release { return current.Release{} }
 // Prefix implements target.Servers.
 func (*servers) Prefix() string { return Prefix + "/" }
 
-// Decode implements target.Servers. The objects of many resources do not fit the model.
-func (*servers) Decode(key string, _ []byte) (model.Object, error) {
-	return model.Object{}, fmt.Errorf("%s: %w", key, errors.ErrUnsupported)
+// Decode implements target.Servers. How to read a value depends on the resource, so that an
+// object has its key as its name and what is stored as its value.
+func (*servers) Decode(key string, value []byte) (model.Object, error) {
+	return model.Object{Name: key, Value: string(value)}, nil
 }
 
 // Start implements target.Servers.

@@ -1,4 +1,4 @@
-package shrink
+package faults_test
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/watchsim/watchsim/faults"
 )
 
 // oneByOne looks for the first list that holds.
@@ -24,7 +26,7 @@ func TestMinimiseFindsWhatIsNeeded(t *testing.T) {
 			}
 		}
 		tried := 0
-		kept := minimise(items, everyItem, oneByOne(func(list []int) bool {
+		kept := faults.Minimise(items, faults.EveryItem, oneByOne(func(list []int) bool {
 			tried++
 			return !slices.ContainsFunc(needed, func(n int) bool { return !slices.Contains(list, n) })
 		}))
@@ -48,7 +50,7 @@ func TestMinimiseLeavesNothingThatCanGo(t *testing.T) {
 		if !holds(items) {
 			return
 		}
-		kept := minimise(items, everyItem, oneByOne(holds))
+		kept := faults.Minimise(items, faults.EveryItem, oneByOne(holds))
 		require.True(t, holds(kept))
 		for i := range kept {
 			require.False(t, holds(slices.Delete(slices.Clone(kept), i, i+1)), "%d of %v can go", i, kept)
@@ -59,7 +61,7 @@ func TestMinimiseLeavesNothingThatCanGo(t *testing.T) {
 func TestMinimiseStopsWhenItFindsNothing(t *testing.T) {
 	items := []int{1, 2, 3}
 	tried := 0
-	require.Equal(t, items, minimise(items, everyItem, func([][]int) int { tried++; return -1 }))
+	require.Equal(t, items, faults.Minimise(items, faults.EveryItem, func([][]int) int { tried++; return -1 }))
 	require.Less(t, tried, 10)
 }
 
@@ -69,7 +71,7 @@ func TestMinimiseLeavesSmallPiecesAlone(t *testing.T) {
 		items[i] = i
 	}
 	tried := 0
-	kept := minimise(items, 10, oneByOne(func(list []int) bool {
+	kept := faults.Minimise(items, 10, oneByOne(func(list []int) bool {
 		tried++
 		return slices.Contains(list, 0) && len(list) > 500 && len(list)%2 == 0
 	}))

@@ -1,13 +1,20 @@
-package shrink
+package faults
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
-// minimise leaves out as many items as it can, large pieces first, while what is
-// left still holds. first returns the index of the first candidate that holds, or
-// -1; it may stop looking at any time by returning -1. No single item can be left
-// out of the result unless first has stopped looking, or the list is too long for that:
-// it is cut into so many pieces at most.
-func minimise[T any](items []T, pieces int, first func(candidates [][]T) int) []T {
+// EveryItem is for lists of which Minimise tries each item by itself.
+const EveryItem = math.MaxInt
+
+// Minimise leaves out as many items of a list as it can, such as the faults of a plan, while
+// what is left still has some property. It is delta debugging (Zeller and Hildebrandt, 2002),
+// with large pieces first; a list that is longer than the number of pieces is cut into so
+// many at most. first returns the index of the first candidate that has the property, or -1;
+// it may stop looking at any time by returning -1. Unless it did, or there were too many
+// items, no single item of the result can be left out.
+func Minimise[T any](items []T, pieces int, first func(candidates [][]T) int) []T {
 	size := 1
 	if len(items) > fewItems {
 		if first([][]T{nil}) == 0 {

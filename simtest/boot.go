@@ -1,0 +1,64 @@
+//go:build watchsim
+
+package simtest
+
+import (
+	"time"
+
+	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/cluster/target/cacher"
+	"github.com/watchsim/watchsim/cluster/target/httpserver"
+	"github.com/watchsim/watchsim/cluster/target/kubernetes"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/simnet"
+)
+
+// simulates reports whether this binary has a cluster to boot.
+const simulates = true
+
+// bootSeed is the seed under which every cluster boots, on a calm schedule.
+const bootSeed = 1
+
+// bootLatency is that of the network meanwhile.
+var bootLatency = simnet.Latency{Min: 200 * time.Microsecond, Max: 400 * time.Microsecond}
+
+// progressNotify is what Kubernetes recommends for etcd.
+const progressNotify = 5 * time.Second
+
+// bootWorld is the configuration of the world while the cluster boots.
+func bootWorld() sim.Config {
+	return sim.Config{Source: sim.FromSeed(bootSeed), Network: cluster.Network(bootLatency)}
+}
+
+// seedWorld is the configuration of the world for the run of a seed.
+func seedWorld(seed uint64) sim.Config {
+	return sim.Config{Source: sim.FromSeed(seed), Schedule: sim.DefaultSchedule, Network: cluster.Network(cluster.LatencyOf(seed))}
+}
+
+// boot starts the cluster of a configuration.
+func boot(world *sim.World, config Config) (booted, error) {
+	servers := kubernetes.NewWeb
+	if config.Cache == Watchsim {
+		servers = cacher.NewWeb
+	}
+	return started(cluster.Start(world, cluster.Config{
+		Members: config.Members, Servers: config.Servers, Target: servers(),
+		Latency: bootLatency, ProgressNotify: progressNotify,
+	}))
+}
+
+func started(c *cluster.Cluster, err error) (booted, error) { return live{c}, err }
+
+// live implements booted.
+type live struct{ cluster *cluster.Cluster }
+
+func (l live) Members() []string        { return cluster.MemberNames(len(l.cluster.Members())) }
+func (l live) Servers() []string        { return cluster.ServerNames(len(l.cluster.Servers())) }
+func (l live) URL(server string) string { return httpserver.URL(server) }
+func (l live) Follow(seed uint64)       { l.cluster.Follow(cluster.LatencyOf(seed), 0) }
+
+func (l live) Surface(programs *Cluster) faults.Surface { return l.cluster.Surface(nil, programs) }
+
+func (l live) Committed() (model.Truth, error) { return l.cluster.Truth() }

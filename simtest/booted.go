@@ -1,0 +1,23 @@
+package simtest
+
+import (
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
+)
+
+// booted is a cluster that runs in a world. Only a binary that simulates has one: the binary
+// that `go test` builds need not compile etcd and API servers.
+type booted interface {
+	// Members and Servers are the names of the etcd members and of the API servers.
+	Members() []string
+	Servers() []string
+	// URL is where clients find an API server.
+	URL(server string) string
+	// Follow has the cluster follow another seed.
+	Follow(seed uint64)
+	// Surface is what faults act on, with the programs of the cluster.
+	Surface(programs *Cluster) faults.Surface
+	// Committed reads what etcd has committed from its logs. An object has its key as its
+	// name, and what is stored as its value. It must be called outside of the simulation.
+	Committed() (model.Truth, error)
+}

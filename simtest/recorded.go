@@ -1,0 +1,128 @@
+package simtest
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/importer"
+	"github.com/watchsim/watchsim/traces/judge"
+	"github.com/watchsim/watchsim/traces/recorder"
+)
+
+// recorded is what the clients of a run have asked API servers, and what they were answered.
+type recorded struct {
+	world *sim.World
+	began time.Duration // from the start of the world to that of the run
+	// lines are the requests of all resources, for people.
+	lines []string
+	// resources has a recording of each resource, to be judged.
+	resources map[string]*recorder.Recorder
+}
+
+// maxRequests bounds how many requests of a run are kept for people.
+const maxRequests = 100_000
+
+func newRecorded(world *sim.World) *recorded {
+	return &recorded{world: world, resources: map[string]*recorder.Recorder{}}
+}
+
+// wrap returns a transport that records what a client asks a server. A session is a client
+// from when it starts to when it ends: what it has seen, it does not forget.
+func (r *recorded) wrap(server, client, session string, next http.RoundTripper) http.RoundTripper {
+	return &transport{recorded: r, next: next, server: server, client: client, session: session, resources: map[string]http.RoundTripper{}}
+}
+
+// transport records the requests of a session to a server.
+type transport struct {
+	recorded                *recorded
+	next                    http.RoundTripper
+	server, client, session string
+	resources               map[string]http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	r, next := t.recorded, t.next
+	called := r.world.Now() - r.began
+	sim.Aside(func() { next = t.of(request) })
+	response, err := next.RoundTrip(request)
+	sim.Aside(func() {
+		if len(r.lines) == maxRequests {
+			return
+		}
+		answer := fmt.Sprint(err)
+		if err == nil {
+			answer = response.Status
+		}
+		r.lines = append(r.lines, fmt.Sprintf("%v to %v: %s %s %s: %s", called.Round(time.Millisecond),
+			(r.world.Now()-r.began).Round(time.Millisecond), t.client, request.Method, request.URL.RequestURI(), answer))
+	})
+	return response, err
+}
+
+// WrappedRoundTripper lets client-go find what is below.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// of is the transport that records the resource of a request.
+func (t *transport) of(request *http.Request) http.RoundTripper {
+	asked, isResource, err := importer.ParseURL(request.URL)
+	if !isResource || err != nil {
+		return t.next
+	}
+	if t.resources[asked.Resource] == nil {
+		into := t.recorded.resources[asked.Resource]
+		if into == nil {
+			into = recorder.New(asked.Resource, recorder.Options{
+				Clock: func() int64 { return int64(t.recorded.world.Now()) }, Do: sim.Aside,
+			})
+			t.recorded.resources[asked.Resource] = into
+		}
+		t.resources[asked.Resource] = into.Wrap(t.server, t.session)(t.next)
+	}
+	return t.resources[asked.Resource]
+}
+
+// histories are what was recorded of each resource, in order of their names, with what etcd
+// has committed and with the faults. It must be called outside of the simulation.
+func (r *recorded) histories(committed model.Truth, faults []model.Fault) (all []history, err error) {
+	for _, resource := range slices.Sorted(maps.Keys(r.resources)) {
+		recorded := r.resources[resource]
+		recorded.World(committed, faults)
+		one := history{resource: resource}
+		if one.header, one.history, _, err = recorded.History(); err != nil {
+			return nil, fmt.Errorf("what was recorded of %s: %w", resource, err)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// history is that of a resource.
+type history struct {
+	resource string
+	header   traces.Header
+	history  *model.History
+}
+
+// violations says which guarantees of the API the servers have broken.
+func (h history) violations() (all []violation) {
+	for _, one := range judge.RealCluster(h.history).Violations {
+		all = append(all, violation{h.resource, one.Guarantee, strings.TrimSpace(explain.Text(one.Text, one.Explanation))})
+	}
+	return all
+}
+
+// jsonLines is the history as docs/history-format.md has it.
+func (h history) jsonLines() (string, error) {
+	var text strings.Builder
+	err := traces.WriteHistory(&text, h.header, h.history)
+	return text.String(), err
+}

@@ -1,0 +1,97 @@
+package simtest_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/judge"
+)
+
+// hiding is a proxy before an API server that keeps the events of an object back.
+type hiding struct{ next http.RoundTripper }
+
+func (h hiding) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := h.next.RoundTrip(request)
+	if err == nil && request.URL.Query().Get("watch") != "" {
+		response.Body = &hidden{ReadCloser: response.Body}
+	}
+	return response, err
+}
+
+// hidden is the body of a watch, of which each line is an event.
+type hidden struct {
+	io.ReadCloser
+	line []byte
+	left []byte // of what may be shown
+}
+
+func (h *hidden) Read(p []byte) (int, error) {
+	for len(h.left) == 0 {
+		one := make([]byte, 1)
+		if _, err := io.ReadFull(h.ReadCloser, one); err != nil {
+			return 0, err
+		}
+		if h.line = append(h.line, one[0]); one[0] != '\n' {
+			continue
+		}
+		if !strings.Contains(string(h.line), `"name":"hidden"`) {
+			h.left = h.line
+		}
+		h.line = nil
+	}
+	n := copy(p, h.left)
+	h.left = h.left[n:]
+	return n, nil
+}
+
+func TestHides(t *testing.T) {
+	inside(t, func(t *simtest.T, c *simtest.Cluster) {
+		maps := c.Client().CoreV1().ConfigMaps("default")
+		c.Go("watcher", func(ctx context.Context, config *rest.Config) error {
+			recorded := config.WrapTransport // a transport that is wrapped later lies above it
+			config.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return recorded(hiding{next}) }
+			factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0)
+			factory.Core().V1().ConfigMaps().Informer()
+			factory.Start(ctx.Done())
+			<-ctx.Done()
+			factory.Shutdown()
+			return nil
+		})
+		time.Sleep(time.Second)
+		for _, name := range []string{"shown", "hidden", "last"} {
+			_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			require.NoError(t, err)
+		}
+		time.Sleep(10 * time.Second) // goroutines are held up for up to three
+	})
+}
+
+// What a client is shown is judged by what etcd has committed, and can be looked at later.
+func TestClientsAreJudged(t *testing.T) {
+	dir := t.TempDir()
+	out, failed := outside(t, dir, "TestHides", "-simtest.seeds=1", "-test.artifacts", "-test.outputdir="+dir)
+	require.True(t, failed, out)
+	require.Contains(t, out, "The API servers broke a guarantee of configmaps:")
+	require.Contains(t, out, "Reliable")
+	require.Contains(t, out, "watcher never received ADDED default/hidden")
+
+	files, err := filepath.Glob(filepath.Join(dir, "_artifacts", "*", "seed-1-configmaps.jsonl"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	verdict := judge.File(files[0], nil, linearizability.DefaultConfig())
+	require.Equal(t, linearizability.Failed, verdict.Outcome, verdict.Report())
+}

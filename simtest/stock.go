@@ -1,0 +1,19 @@
+//go:build !watchsim
+
+package simtest
+
+import (
+	"errors"
+
+	"github.com/watchsim/watchsim/sim"
+)
+
+// simulates reports whether this binary has a cluster to boot. This one has not: it builds
+// another one that has.
+const simulates = false
+
+func bootWorld() sim.Config { return sim.Config{} }
+
+func seedWorld(uint64) sim.Config { return sim.Config{} }
+
+func boot(*sim.World, Config) (booted, error) { return nil, errors.ErrUnsupported }
