@@ -40,7 +40,7 @@ test: overlay ## run all tests
 
 .PHONY: race
 race: overlay ## run the tests of the simulation with the race detector
-	CGO_ENABLED=1 go test -race $(SIMFLAGS) ./sim/... ./cluster/... ./search/... ./faults/... ./cmd/...
+	CGO_ENABLED=1 go test -race $(SIMFLAGS) ./sim/... ./cluster/... ./search/... ./faults/... ./simrun/...
 
 .PHONY: timeline-web
 timeline-web: ## make the bundle of the timeline's page from its sources; needs node and npm
@@ -78,7 +78,7 @@ patch-%: # run the tests of a finding's patch without its fix, when they have to
 
 .PHONY: canary
 canary: build ## show that a damaged cacher is caught
-	go test $(SIMFLAGS) -count 1 -run 'TestCanary' ./cmd/simrun
+	go test $(SIMFLAGS) -count 1 -run 'TestCanary' ./simrun
 
 .PHONY: a01
 a01: build ## hunt a real bug, k/k 116122, in a cacher without its fix; fails if none is caught
@@ -152,16 +152,16 @@ bench: bench-simrun bench-price bench-oracle bench-cacher ## measure runs, memor
 
 .PHONY: bench-simrun
 bench-simrun: build ## measure seeds, the first run and memory
-	go test $(SIMFLAGS) -c -o build/simrun.test ./cmd/simrun
-	@cd cmd/simrun && for range in Seeds/scenario=minute:400 Seeds/scenario=quorum:100 FirstSeed:5 Memory:2000; do \
+	go test $(SIMFLAGS) -c -o build/simrun.test ./simrun
+	@cd simrun && for range in Seeds/scenario=minute:400 Seeds/scenario=quorum:100 FirstSeed:5 Memory:2000; do \
 		../../build/simrun.test $(MEASURE) $${range%:*} -test.benchtime $${range#*:}x || exit 1; done
 
 .PHONY: bench-against
 bench-against: build ## compare the processor time of a seed with that of a commit (SINCE=6bd9c49 ROUNDS=4)
 	git worktree prune && git worktree add -f --detach build/since $(SINCE)
 	$(MAKE) -C build/since build && mv build/since/bin/simrun build/simrun-since; git worktree remove -f build/since
-	go test $(SIMFLAGS) -c -o build/simrun.test ./cmd/simrun
-	@cd cmd/simrun && for round in $$(seq $(ROUNDS)); do for range in minute:100 calm:100 pair:50 quorum:25 storm:50; do \
+	go test $(SIMFLAGS) -c -o build/simrun.test ./simrun
+	@cd simrun && for round in $$(seq $(ROUNDS)); do for range in minute:100 calm:100 pair:50 quorum:25 storm:50; do \
 		../../build/simrun.test $(MEASURE) Seeds/scenario=$${range%:*} -test.benchtime $${range#*:}x \
 			-simrun since=../../build/simrun-since,now=../../bin/simrun || exit 1; done; done >../../build/bench-against.txt
 	$(BENCHSTAT) -col /binary build/bench-against.txt

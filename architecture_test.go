@@ -13,7 +13,7 @@ import (
 const module = "github.com/watchsim/watchsim"
 
 // maxFolders is how many folders may hold Go files.
-const maxFolders = 52
+const maxFolders = 53
 
 // layers are the folders of the project from the ground up. A package imports
 // packages of its own layer and of those below, never of one above.
@@ -23,6 +23,7 @@ var layers = [][]string{
 	{"/sim"},
 	{"/cluster"},
 	{"/search", "/simtest"},
+	{"/simrun"},
 	{"/cmd", "/deploy"},
 }
 

@@ -13,6 +13,6 @@
 // something could not be decided.
 package main
 
-import "os"
+import "github.com/watchsim/watchsim/simrun"
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { simrun.Main() }

@@ -29,7 +29,7 @@ type Progress func(pkg string)
 // and returns the path of the binary. The go command's own cache makes this
 // quick when nothing has changed.
 func Build(progress Progress, mutants ...mutant.Mutant) (string, error) {
-	source, err := Source()
+	source, command, err := command()
 	if err != nil {
 		return "", err
 	}
@@ -39,7 +39,7 @@ func Build(progress Progress, mutants ...mutant.Mutant) (string, error) {
 		}
 	}
 	name, patches := applied(mutants)
-	return build(source, Command, name, patches, progress)
+	return build(source, command, name, patches, progress)
 }
 
 // BuildReleased builds the worker of a release, as Build does the command.
@@ -71,7 +71,7 @@ func applied(mutants []mutant.Mutant) (string, []overlay.Patch) {
 // mutant.Variable switches one on. With that, many are hunted for the price of one
 // build.
 func BuildSwitched(mutants []mutant.Mutant) (string, error) {
-	source, err := Source()
+	source, command, err := command()
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +79,7 @@ func BuildSwitched(mutants []mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return build(source, Command, "switched", patches, nil)
+	return build(source, command, "switched", patches, nil)
 }
 
 // Modules says where the modules lie that the project in a folder requires.

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -126,9 +127,15 @@ func (s *server) start() (*stack, error) {
 		NewListFunc:         translate.NewPodList,
 		Codec:               translate.PodCodec,
 	}, config)
+	if err == nil && cache.Storage == nil {
+		err = errors.New("expected the cache to have a Storage, found none")
+	}
 	if err != nil {
 		below()
 		return nil, err
+	}
+	if cache.Stop == nil {
+		cache.Stop = func() {}
 	}
 	return &stack{
 		Handler:  &registry.Handler{Storage: cache.Storage, Release: release, Stopped: s.stopped, TTL: injection.TTL.Load, Padding: config.ObjectBytes, InPlace: config.Tuning.InPlace, InValidation: config.Tuning.InValidation},

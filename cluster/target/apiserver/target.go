@@ -35,9 +35,9 @@ type Cache struct {
 	// Watchers returns how many watches the cache has registered; nil if there is no
 	// cache.
 	Watchers func() int
-	// Window reads the cache's window.
+	// Window reads the cache's window; its zero value if there is none.
 	Window Window
-	// Stop stops the cache, but not the storage below it.
+	// Stop stops the cache, but not the storage below it; nil if there is nothing to stop.
 	Stop func()
 }
 

@@ -11,6 +11,6 @@ import (
 // of its own on etcd.
 func NewUncached() target.Target {
 	return New("etcd3", func(settings cacher.Config, _ target.ServerConfig) (Cache, error) {
-		return Cache{Storage: settings.Storage, Stop: func() {}}, nil
+		return Cache{Storage: settings.Storage}, nil
 	})
 }

@@ -1,0 +1,237 @@
+package simrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/search/campaign"
+	"github.com/watchsim/watchsim/search/swarm"
+)
+
+// campaignFlags are what `simrun campaign` takes.
+type campaignFlags struct {
+	runFlags
+	shard        string
+	shards, keep int
+}
+
+// progressEvery is how much real time passes between two lines of progress.
+const progressEvery = 30 * time.Second
+
+// campaignCommand runs one shard of a range. It is a command of its own, and no
+// flag of the root, because it keeps results and resumes from them where the
+// root starts over, and keeps a few artifacts where the root keeps all.
+func campaignCommand() *cobra.Command {
+	var flags campaignFlags
+	command := &cobra.Command{
+		Use:   "campaign --seeds A-B [--shard I/N]",
+		Short: "run one shard of a range of seeds, keep its results, and go on with them after a kill",
+		Long: "campaign runs every N-th seed of the range, beginning with the I-th, and appends a line to a file of\n" +
+			"results in --out for each. Started again with the same flags, it does what is still missing.\n" +
+			"Processes share nothing; `simrun merge` puts their files together. In a pod of a Kubernetes Indexed\n" +
+			"Job, give --shards N: which shard it is comes from the variable " + campaign.CompletionIndexVariable + ".\n\n" +
+			"Failures that look alike are one signature; the artifacts of the lowest --keep seeds of each stay.\n\n" +
+			"It exits with 1 if a seed of the shard failed, with 3 if one is inconclusive, and with 3 if it was\n" +
+			"interrupted before the shard was complete, whatever has failed until then.",
+		Example: "  simrun campaign --seeds 1-1000000 --shard 3/16\n" +
+			"  simrun campaign --seeds 1-1000000 --shards 16    # in a pod of an Indexed Job",
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return flags.run(command) },
+	}
+	flags.register(command)
+	command.Flags().StringVar(&flags.shard, "shard", "", "which `shard` of how many, counting from 1, such as 3/16 (default: all seeds)")
+	command.Flags().IntVar(&flags.shards, "shards", 0, "number of shards; which one comes from "+campaign.CompletionIndexVariable)
+	command.Flags().IntVar(&flags.keep, "keep", 3, "keep the artifacts of at most this many failures of a signature")
+	command.Flags().Lookup("out").Usage = "`folder` for results, and for the artifacts of failures"
+	if err := command.Flags().MarkHidden("keep-all"); err != nil {
+		panic(err) // the flag's name is wrong
+	}
+	return command
+}
+
+func (f *campaignFlags) run(command *cobra.Command) error {
+	shard, err := f.chosenShard()
+	if err != nil {
+		return err
+	}
+	config, err := f.config(command.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if err := f.prepareOut(); err != nil {
+		return err
+	}
+	build, err := campaign.Fingerprint(config.Binary)
+	if err != nil {
+		return err
+	}
+	header := campaign.NewHeader(config.Spec, config.First, config.Last, shard, build, runtime.Version(), f.command(config.Spec))
+	s := &shardRun{
+		flags: f, out: command.OutOrStdout(), notes: command.ErrOrStderr(), header: header,
+		summary: campaign.NewSummary(header), keeper: campaign.NewKeeper(f.out, config.Spec, f.keep),
+	}
+	config.KeepAll = false
+	config.Out, config.Resumes = campaign.ArtifactsFolder(f.out), true
+	return s.run(command.Context(), config)
+}
+
+// chosenShard checks the flags that runs of the root do not have.
+func (f *campaignFlags) chosenShard() (campaign.Shard, error) {
+	switch {
+	case f.keepAll:
+		return campaign.Shard{}, errors.New("--keep-all: expected --keep with a number of failures, found a flag that campaigns do not have")
+	case f.keep < 0:
+		return campaign.Shard{}, fmt.Errorf("--keep: expected 0 failures of a signature or more, found %d", f.keep)
+	}
+	return campaign.ChooseShard(f.shard, f.shards, os.Getenv(campaign.CompletionIndexVariable))
+}
+
+// command runs a seed of the campaign again.
+func (f *campaignFlags) command(spec scenario.Spec) string {
+	line := f.reproduce(scenario.Verdict{Seed: spec.Seed, Target: spec.Target, Scenario: spec.Scenario, Mutant: spec.Mutant})
+	return strings.Replace(line, fmt.Sprintf("--seed %d", spec.Seed), "--seed "+campaign.SeedPlaceholder, 1)
+}
+
+// shardRun is one process' part of a campaign.
+type shardRun struct {
+	flags      *campaignFlags
+	out, notes io.Writer
+	header     campaign.Header
+	summary    *campaign.Summary
+	keeper     *campaign.Keeper
+	file       *campaign.File
+	resumed    uint64
+	began      time.Time
+	told       time.Time // when progress was last printed
+	problem    error
+}
+
+// run works off what is missing of the shard.
+func (s *shardRun) run(ctx context.Context, config swarm.Config) (err error) {
+	done := map[uint64]bool{}
+	s.file, err = campaign.Open(s.flags.out, s.header, func(result campaign.Result) {
+		done[result.Seed] = true
+		s.take(result)
+	})
+	if err != nil {
+		return err
+	}
+	s.resumed = s.summary.Done
+	config.Skip = func(seed uint64) bool { return done[seed] || !s.header.Owns(seed) }
+	s.banner(config)
+
+	s.began, s.told = time.Now(), time.Now()
+	running, abandon := context.WithCancel(ctx)
+	defer abandon()
+	if s.problem == nil && !s.summary.Complete() {
+		swarm.Run(running, config, func(outcome swarm.Outcome) {
+			s.add(outcome)
+			if s.problem != nil {
+				abandon()
+			}
+		})
+	}
+	if err := errors.Join(s.problem, s.file.Close()); err != nil {
+		return err
+	}
+	return s.finish(ctx.Err() != nil)
+}
+
+func (s *shardRun) banner(config swarm.Config) {
+	s.flags.banner(s.notes, config)
+	fmt.Fprintf(s.notes, "  shard       %s, %d seeds, of which %d are done already\n", s.header.Shard, s.header.Seeds(), s.resumed)
+	fmt.Fprintf(s.notes, "  results     %s/%s, build %s\n", s.flags.out, s.header.FileName(), s.header.Build)
+	fmt.Fprintf(s.notes, "  keeps       the artifacts of the lowest %d seeds of each signature\n", s.flags.keep)
+}
+
+// take counts a result, and lets go of artifacts that there are enough of.
+func (s *shardRun) take(result campaign.Result) (first bool) {
+	if err := s.keeper.Add(result); err != nil && s.problem == nil {
+		s.problem = err
+	}
+	return s.summary.Add(result, s.flags.out)
+}
+
+// add takes an outcome of this process.
+func (s *shardRun) add(outcome swarm.Outcome) {
+	result := campaign.Result{Verdict: outcome.Verdict}
+	for _, note := range outcome.Notes {
+		fmt.Fprintf(s.notes, "simrun: %s\n", note)
+	}
+	switch {
+	case errors.Is(outcome.Err, swarm.ErrOutside):
+		fmt.Fprintf(s.notes, "simrun: %v; the same command tries it once more\n", outcome.Err)
+	case errors.Is(outcome.Err, swarm.ErrNotDeterministic):
+		result.NotDeterministic = outcome.Err.Error()
+		fmt.Fprintln(s.out, outcome.Err)
+	case outcome.Err != nil && s.problem == nil:
+		s.problem = outcome.Err
+	}
+	if result.Outcome == "" || s.problem != nil {
+		return
+	}
+	if err := s.file.Append(result); err != nil {
+		s.problem = err
+		return
+	}
+	if s.flags.json {
+		_ = json.NewEncoder(s.out).Encode(result)
+	}
+	if s.take(result) {
+		s.say("\n%s", paint(s.out, outcome.Report))
+		s.say("  the first of its signature; reproduce with: %s\n", s.header.Reproduce(result.Seed))
+	}
+	if time.Since(s.told) >= progressEvery {
+		s.told = time.Now()
+		fmt.Fprintf(s.notes, "%d of %d seeds, %d failed, %s\n", s.summary.Done, s.summary.Seeds, s.summary.Failed, s.pace())
+	}
+}
+
+// say prints for people: to standard output, unless that is for JSON.
+func (s *shardRun) say(format string, arguments ...any) {
+	w := s.out
+	if s.flags.json {
+		w = s.notes
+	}
+	fmt.Fprintf(w, format, arguments...)
+}
+
+// pace is how fast this process is.
+func (s *shardRun) pace() string {
+	return fmt.Sprintf("%.1f seeds/s", float64(s.summary.Done-s.resumed)/time.Since(s.began).Seconds())
+}
+
+// finish prints what the shard has come to and turns it into an exit code.
+func (s *shardRun) finish(interrupted bool) error {
+	s.say("\nshard %s: %s", s.header.Shard, s.summary.Report())
+	fmt.Fprintf(s.notes, "%d seeds in %.1f s (%s)\n", s.summary.Done-s.resumed, time.Since(s.began).Seconds(), s.pace())
+	if interrupted && !s.summary.Complete() {
+		// Whatever has failed, the shard has to be started again.
+		fmt.Fprintln(s.notes, "interrupted: the same command goes on with the seeds that are missing")
+		return exit(exitInconclusive)
+	}
+	return summaryExit(s.summary)
+}
+
+// summaryExit is the exit code of what is known of a campaign.
+func summaryExit(summary *campaign.Summary) error {
+	switch {
+	case summary.Failed > 0:
+		return exit(exitFailed)
+	case summary.NotDeterministic > 0:
+		return exit(exitUsage)
+	case summary.Inconclusive > 0 || !summary.Complete():
+		return exit(exitInconclusive)
+	}
+	return nil
+}

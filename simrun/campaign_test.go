@@ -1,0 +1,131 @@
+package simrun
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/search/campaign"
+)
+
+// campaignIn is `simrun campaign`, about to be started in a folder. Results go
+// to the folder out below it.
+func campaignIn(t *testing.T, dir string, arguments ...string) (c *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	c, stdout, stderr = command(t, append([]string{"campaign"}, arguments...)...)
+	c.Dir = dir
+	return c, stdout, stderr
+}
+
+// wall matches what differs between two runs of a seed.
+var wall = regexp.MustCompile(`"(wall|check)_seconds":[0-9.e+-]+`)
+
+// mergedIn merges the results in a folder: the summary as JSON, the results in
+// one file but for real time, and the exit code.
+func mergedIn(t *testing.T, dir string) (code int, summary, results string) {
+	t.Helper()
+	c, stdout, notes := command(t, "merge", "out", "--json", "-o", "merged.jsonl")
+	c.Dir = dir
+	code = exitCode(t, c.Run())
+	content, err := os.ReadFile(filepath.Join(dir, "merged.jsonl"))
+	require.NoError(t, err, notes)
+	require.NoError(t, os.Remove(filepath.Join(dir, "merged.jsonl")))
+	return code, stdout.String(), wall.ReplaceAllString(string(content), `"${1}_seconds":0`)
+}
+
+// forgetfulCampaign has seeds that fail and seeds that cannot be checked.
+var forgetfulCampaign = strings.Fields("--seeds 1-12 --scenario calm --target forgetful --operations 40 --keep 1")
+
+func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
+	undisturbed, divided := t.TempDir(), t.TempDir()
+	c, _, notes := campaignIn(t, undisturbed, forgetfulCampaign...)
+	require.Equal(t, exitFailed, exitCode(t, c.Run()), notes)
+
+	first := append(forgetfulCampaign, "--shard", "1/2", "--workers", "1", "--json")
+	killInTheMiddle(t, divided, first)
+	results := filepath.Join(divided, "out", campaign.Shard{Index: 1, Count: 2}.FileName())
+	content, err := os.ReadFile(results)
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(results, int64(len(content)-10)), "as if the kill had come in the middle of a line")
+	whole := bytes.Count(content[:len(content)-10], []byte("\n")) - 1 // but for the header
+	require.Positive(t, whole)
+
+	c, stdout, notes := campaignIn(t, divided, first...)
+	require.Equal(t, exitFailed, exitCode(t, c.Run()), notes)
+	require.Contains(t, notes.String(), "6 seeds, of which "+strconv.Itoa(whole)+" are done already")
+	require.Equal(t, 6-whole, strings.Count(stdout.String(), `"hash"`), "what was done is not done again")
+
+	// The second shard is that of a pod.
+	c, _, notes = campaignIn(t, divided, append(forgetfulCampaign, "--shards", "2")...)
+	c.Env = append(os.Environ(), campaign.CompletionIndexVariable+"=1")
+	require.Equal(t, exitFailed, exitCode(t, c.Run()), notes)
+
+	code, summary, lines := mergedIn(t, divided)
+	require.Equal(t, exitFailed, code)
+	wantCode, wantSummary, wantLines := mergedIn(t, undisturbed)
+	require.Equal(t, wantCode, code)
+	require.Equal(t, wantSummary, summary)
+	require.Equal(t, wantLines, lines)
+	require.Equal(t, 13, strings.Count(lines, "\n"), "a header and 12 seeds")
+	require.Contains(t, summary, `"seeds":12,"done":12,`)
+	require.Contains(t, summary, `"reproduce":"simrun --seed `)
+	require.Contains(t, summary, ` --target forgetful --scenario calm --operations 40"`)
+}
+
+// killInTheMiddle kills a campaign that has results, but not all.
+func killInTheMiddle(t *testing.T, dir string, arguments []string) {
+	t.Helper()
+	c, _, notes := campaignIn(t, dir, arguments...)
+	c.Stdout = nil
+	stdout, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	line := make([]byte, 1)
+	for range 2 { // results
+		for line[0] != '\n' {
+			_, err := io.ReadFull(stdout, line)
+			require.NoError(t, err, notes)
+		}
+		line[0] = 0
+	}
+	require.NoError(t, c.Process.Kill())
+	_ = c.Wait()
+	require.False(t, c.ProcessState.Exited(), "it was to be killed before it was done")
+}
+
+// A folder of results is one campaign.
+func TestCampaignRefusesResultsOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	c, _, notes := campaignIn(t, dir, strings.Fields("--seeds 1-2 --shard 1/2 --scenario calm")...)
+	require.Equal(t, exitPassed, exitCode(t, c.Run()), notes)
+	for says, arguments := range map[string]string{
+		"expected seeds 1 to 4, found 1 to 2":      "--seeds 1-4 --shard 1/2 --scenario calm",
+		"expected scenario any, found calm":        "--seeds 1-2 --shard 1/2",
+		`"operations":100`:                         "--seeds 1-2 --shard 1/2 --scenario calm --operations 100",
+		"expected target kubernetes, found cacher": "--seeds 1-2 --shard 1/2 --scenario calm --target kubernetes",
+	} {
+		c, stdout, stderr := campaignIn(t, dir, strings.Fields(arguments)...)
+		requireRefused(t, says, exitCode(t, c.Run()), stdout.String(), stderr.String())
+	}
+
+	// What is done already is not done again, and the other shard is missing.
+	c, _, notes = campaignIn(t, dir, strings.Fields("--seeds 1-2 --shard 1/2 --scenario calm")...)
+	require.Equal(t, exitPassed, exitCode(t, c.Run()), notes)
+	require.Contains(t, notes.String(), "1 seeds, of which 1 are done already")
+	c, stdout, notes := command(t, "merge", filepath.Join(dir, "out"))
+	require.Equal(t, exitInconclusive, exitCode(t, c.Run()), notes)
+	require.Contains(t, stdout.String(), "1 of 2 seeds: 1 passed, 0 failed, 0 inconclusive")
+	require.Contains(t, stdout.String(), "missing shards: 2\nmissing seeds: 2\n")
+
+	// A file is never written over.
+	c, stdout, notes = command(t, "merge", filepath.Join(dir, "out"), "--out", filepath.Join(dir, "out", "shard-1-of-2.jsonl"))
+	requireRefused(t, "file exists", exitCode(t, c.Run()), stdout.String(), notes.String())
+}

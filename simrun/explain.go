@@ -1,0 +1,254 @@
+package simrun
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/search/decisive"
+	"github.com/watchsim/watchsim/search/shrink"
+	"github.com/watchsim/watchsim/search/swarm"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/traces/judge"
+)
+
+// codeUnderTest is where an explanation says what goroutines did, the caches first.
+var codeUnderTest = []string{
+	"k8s.io/apiserver/pkg/storage/cacher", "github.com/watchsim/watchsim/cacher",
+	"k8s.io/apiserver/pkg/storage/etcd3", "k8s.io/client-go/tools/cache", "go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/server/v3/storage/mvcc",
+}
+
+// caches is how many of them are caches.
+const caches = 2
+
+// explainFlags are what explain takes.
+type explainFlags struct {
+	budget  time.Duration
+	workers int
+	json    bool
+	out     string
+}
+
+// explainCommand says why a history is illegal and what led to it.
+func explainCommand() *cobra.Command {
+	var flags explainFlags
+	command := &cobra.Command{
+		Use:   "explain FOLDER|HISTORY",
+		Short: "say why a guarantee is broken, and what led to it, step by step",
+		Long: "explain checks the folder of a run, or a recorded history whoever recorded it, and says of each violation\n" +
+			"what should have come and what came, and what led to it: the requests, changes, events and faults, as a list and\n" +
+			"as a timeline of text.\n\n" +
+			"Of a run it also says which decisions of the scheduler matter. It runs the failure again for each of\n" +
+			"them, with the plain choice in its place, and keeps those without which the guarantee holds; then it\n" +
+			"says where the goroutine was and what others did meanwhile. That needs a run with few decisions: one\n" +
+			"that `simrun shrink` has not made smaller is made so first. Nothing of that stays, unless --out says where.\n\n" +
+			"Exit codes: 0 nothing is broken, 1 a guarantee is, 2 bad usage or input, 3 inconclusive.",
+		Example: "  simrun explain out/cacher-minute-7\n" +
+			"  simrun explain --budget 3m -o small out/cacher-minute-7\n" +
+			"  simrun explain audit.jsonl.zst",
+		Args: expecting(1, "the folder of a run or a history", ""),
+		RunE: func(command *cobra.Command, arguments []string) error { return flags.explain(command, arguments[0]) },
+	}
+	command.Flags().DurationVar(&flags.budget, "budget", 45*time.Second, "real time for making the run smaller, and again for trying its decisions; 0 leaves decisions out")
+	registerWorkers(command, &flags.workers)
+	command.Flags().StringVarP(&flags.out, "out", "o", "", "keep the smaller run in this `folder`, with decisive.json (default: nothing is kept)")
+	command.Flags().BoolVar(&flags.json, "json", false, "print what is known of the history as one JSON object on standard output")
+	return command
+}
+
+func (f *explainFlags) explain(command *cobra.Command, path string) error {
+	if _, err := workerLimits(f.workers); err != nil {
+		return err
+	}
+	if f.budget < 0 {
+		return fmt.Errorf("--budget: expected a time of at least zero, found %v", f.budget)
+	}
+	config := scenario.OracleConfig()
+	config.Minimum = linearizability.Counts{}
+	verdict := judge.File(path, command.InOrStdin(), config)
+	if verdict.Error != "" {
+		return errors.New(verdict.Error)
+	}
+	out := command.OutOrStdout()
+	if f.json {
+		if err := json.NewEncoder(out).Encode(verdict); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprint(out, verdict.Explanation())
+	}
+	if verdict.Outcome == linearizability.Failed && scenario.HasRun(path) && f.budget > 0 && !f.json {
+		fmt.Fprintln(out)
+		if err := f.decisions(command, path, verdict.Violations[0].Guarantee); err != nil {
+			return err
+		}
+	}
+	return map[judge.Severity]error{
+		judge.Inconclusive: exit(exitInconclusive), judge.Failed: exit(exitFailed),
+	}[verdict.Severity()]
+}
+
+// decisions says which decisions a failing run needs. What it makes for that goes to a
+// temporary folder; --out keeps the smaller run.
+func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee string) error {
+	out := command.OutOrStdout()
+	say := func(format string, arguments ...any) {
+		fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf(format, arguments...)))
+	}
+	recorded, binary, err := recordedRun(command.ErrOrStderr(), folder)
+	if err != nil {
+		return err
+	}
+	temporary, err := newScratch("explain")
+	if err != nil {
+		return err
+	}
+	defer temporary.remove()
+	if recorded.Spec.Reduced == nil {
+		whole := recorded
+		if recorded, folder, err = f.smaller(command, binary, whole, folder, guarantee, temporary.path); errors.Is(err, shrink.ErrNotBroken) {
+			say("The run does not break %s when it is run again, so that its decisions cannot be told apart: is the code or the toolchain another one than when it was recorded?", guarantee)
+			return exit(exitInconclusive)
+		}
+		if err != nil {
+			return err
+		}
+		if recorded.Spec.Reduced == nil {
+			say("The run could not be made smaller within %v, and in a whole run any change makes everything after it another run: which of its decisions matter is not known. A longer --budget may help.", f.budget)
+			return nil
+		}
+		say("The decisions are those of a smaller run that breaks %s; --out keeps it.", recorded.Spec.Reduced.Guarantee)
+	}
+	guarantee = cmp.Or(recorded.Spec.Reduced.Guarantee, guarantee)
+	explained, calmer, err := f.decisive(command, binary, recorded, folder, guarantee, filepath.Join(temporary.path, "calmer"))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	fmt.Fprint(out, explained.Text())
+	if f.out == "" {
+		return nil
+	}
+	kept, err := write(command.Context(), binary, calmer, guarantee, f.out, false)
+	if err != nil {
+		return err
+	}
+	content, err := json.MarshalIndent(explained, "", "  ")
+	if err != nil {
+		return err
+	}
+	say("The smaller run is in %s.", shown(kept.Verdict.Folder))
+	return scenario.WriteDecisive(kept.Verdict.Folder, append(content, '\n'))
+}
+
+// decisive finds the decisions that the run in a folder needs, and returns the same run
+// without any choice after the last of them.
+func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded scenario.Recorded, folder, guarantee, calmFolder string) (decisive.Explained, shrink.Case, error) {
+	explained := decisive.Explained{Guarantee: guarantee, Began: recorded.Began}
+	run := shrink.Case{Spec: recorded.Spec, Tape: recorded.Tape}
+	decisions, err := scenario.Decisions(folder)
+	if err != nil {
+		return explained, run, err
+	}
+	limits, err := workerLimits(f.workers)
+	if err != nil {
+		return explained, run, err
+	}
+	pool := swarm.NewPool(binary, limits)
+	defer pool.Close()
+	shows, _ := moments(folder, guarantee)
+	found, calmer, err := decisive.Find(command.Context(), decisive.Config{
+		Try: shrink.Runner(pool, guarantee, ""), Workers: f.workers, Budget: f.budget,
+		Shows: lastBefore(decisions, recorded.Began+shows),
+		IsLength: func(number uint64) bool {
+			return number <= uint64(len(decisions)) && decisions[number-1].Kind == sim.KindLength
+		},
+	}, run)
+	explained.Found = found
+	if err != nil || found.Last == 0 {
+		return explained, run, err
+	}
+	// The calmer run is made once more, with everything that happens in it written down.
+	job := swarm.Job{Spec: calmer.Spec, Tape: calmer.Tape, Details: true, Folder: calmFolder, Trace: calmFolder + "-trace.gz"}
+	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
+	if err == nil && !shrink.Breaks(answer.Verdict, guarantee) {
+		err = fmt.Errorf("%w: a calmer run broke %s, but not in a fresh process", swarm.ErrNotDeterministic, guarantee)
+	}
+	if err != nil {
+		return explained, calmer, err
+	}
+	if _, asked := moments(calmFolder, guarantee); asked > 0 {
+		explained.Asked = recorded.Began + asked
+	}
+	if decisions, err = scenario.Decisions(calmFolder); err != nil {
+		return explained, calmer, err
+	}
+	points, err := swarm.ReadPoints(job.Trace, maxPoints)
+	explained.Turns = decisive.Story{
+		Found: found, Decisions: decisions, Points: points, Schedule: answer.Details.Schedule, Under: codeUnderTest, Cache: caches, Asked: explained.Asked,
+	}.Turns()
+	return explained, calmer, err
+}
+
+// maxPoints bounds how much of a run is looked at.
+const maxPoints = 4 << 20
+
+// moments are when the guarantee is seen to be broken in the run of a folder, and when
+// what was asked for came in which it is, both on the history's clock. They are 0 where
+// that is not known.
+func moments(folder, guarantee string) (shows, asked time.Duration) {
+	config := scenario.OracleConfig()
+	config.Minimum = linearizability.Counts{}
+	for _, violation := range judge.File(folder, nil, config).Violations {
+		if violation.Guarantee != guarantee {
+			continue
+		}
+		i := slices.IndexFunc(violation.Slice, func(m explain.Moment) bool { return m.Mark == explain.Came })
+		if i < 0 {
+			continue
+		}
+		came := violation.Slice[i]
+		for _, moment := range violation.Slice {
+			if moment.Process == came.Process && moment.Stream == came.Stream {
+				return time.Duration(came.Time), time.Duration(moment.Time)
+			}
+		}
+	}
+	return 0, 0
+}
+
+// lastBefore is the number of the last decision up to a time on the world's clock.
+func lastBefore(decisions []sim.Decision, at time.Duration) uint64 {
+	n := sort.Search(len(decisions), func(i int) bool { return decisions[i].At > at })
+	return uint64(n)
+}
+
+// smaller makes a run smaller in a temporary folder, unless `simrun shrink` has done so
+// before, and returns what is left with its folder.
+func (f *explainFlags) smaller(command *cobra.Command, binary string, whole scenario.Recorded, folder, guarantee, temporary string) (scenario.Recorded, string, error) {
+	shrunk := filepath.Clean(folder) + "-shrunk"
+	if before, err := scenario.Load(shrunk); err == nil && before.Spec.Reduced != nil && before.Spec.Seed == whole.Spec.Seed && before.Spec.Mutant == whole.Spec.Mutant {
+		return before, shrunk, nil
+	}
+	shrinking := shrinkFlags{guarantee: guarantee, budget: f.budget, workers: f.workers}
+	result, _, err := shrinking.search(command, binary, shrink.Case{Spec: whole.Spec, Tape: whole.Tape})
+	if err != nil || result.Case.Spec.Reduced == nil {
+		return whole, folder, err
+	}
+	folder = filepath.Join(temporary, "shrunk")
+	if _, err := write(command.Context(), binary, result.Case, guarantee, folder, false); err != nil {
+		return whole, folder, err
+	}
+	recorded, err := scenario.Load(folder)
+	return recorded, folder, err
+}

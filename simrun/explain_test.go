@@ -1,0 +1,101 @@
+package simrun
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAHistoryIsExplained(t *testing.T) {
+	stdout := simrunExits(t, exitFailed, "explain", repository(t, "traces/judge/testdata/bugs/A13.jsonl.zst"))
+	require.Contains(t, stdout, "etcd RV 3: writer-3 updates red/b <-- expected")
+	require.Contains(t, stdout, ">> receives BOOKMARK (RV 3)")
+
+	simrunExits(t, exitPassed, "explain", repository(t, "traces/testdata/history.jsonl"))
+}
+
+// A run whose bug shows whatever the schedule needs no decision. Nothing is left of what it
+// takes to find that out, unless somebody says where.
+func TestARunIsExplainedByItsDecisions(t *testing.T) {
+	folder, temporary := failing(t), t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	before := files(t, filepath.Dir(folder))
+	stdout := simrunExits(t, exitFailed, "explain", "--budget", "3m", folder)
+	require.Contains(t, stdout, "No decision of the scheduler matters")
+	require.Equal(t, before, files(t, filepath.Dir(folder)))
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	kept := filepath.Join(t.TempDir(), "kept")
+	simrunExits(t, exitFailed, "explain", "--budget", "3m", "-o", kept, folder)
+	require.FileExists(t, filepath.Join(kept, "decisive.json"))
+	stdout = simrunExits(t, exitFailed, "replay", kept)
+	require.Contains(t, stdout, "the hash agrees: ")
+}
+
+func TestTwoHistoriesAreCompared(t *testing.T) {
+	path := repository(t, "traces/testdata/history.jsonl")
+	stdout := simrunExits(t, exitPassed, "diff", path, path)
+	require.Contains(t, stdout, "the histories are the same")
+
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	changed := filepath.Join(t.TempDir(), "changed.jsonl")
+	require.NoError(t, os.WriteFile(changed, []byte(strings.Replace(string(whole), `"return":3000000`, `"return":3000001`, 1)), 0o600))
+	stdout = simrunExits(t, exitFailed, "diff", path, changed)
+	require.Regexp(t, `the first divergence is after [0-9]+ moments that are the same`, stdout)
+	require.Contains(t, stdout, ">> 0.003s")
+	for line := range strings.Lines(stdout) {
+		require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 100)
+	}
+}
+
+func TestTwoRunsAreCompared(t *testing.T) {
+	one, two := recordRun(t, "--scenario", "calm"), recordRun(t, "--scenario", "calm", "--operations", "190")
+	stdout := simrunExits(t, exitFailed, "diff", one, two)
+	require.Contains(t, stdout, "operations (200 and 190)")
+	require.Regexp(t, `the first divergence is after [0-9]+ decisions that are the same`, stdout)
+	code, stdout, _ := simrun(t, "diff", one, one)
+	require.Equal(t, exitPassed, code, stdout)
+}
+
+func TestAReplayStopsWhereItIsTold(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	stdout := simrunExits(t, exitPassed, "replay", "--until", "20s", "--stacks", folder)
+	require.Regexp(t, `STOPPED  seed 7 at (19\.9|20\.0)[0-9]*s, after [0-9]+ decisions`, stdout)
+	require.Contains(t, stdout, "the decisions so far are those that were recorded")
+	require.Contains(t, stdout, "[apiserver-0 #")
+
+	stdout = simrunExits(t, exitPassed, "replay", "--until", "decision=1000", folder)
+	// An interruption is up to three decisions, between which nothing can stop.
+	require.Regexp(t, `after 100[0-2] decisions`, stdout)
+}
+
+func TestALoggedReplayIsTheSameRun(t *testing.T) {
+	folder := recordRun(t, "--scenario", "calm")
+	stdout := simrunExits(t, exitPassed, "replay", "--log", folder)
+	require.Contains(t, stdout, "the hash agrees: ")
+	require.Regexp(t, `(?m)^ +-?[0-9.]+s  etcd-0 +info`, content(t, folder, "replay/log.txt"))
+}
+
+func TestDiffRefusesBadUsage(t *testing.T) {
+	for says, arguments := range map[string]string{
+		"expected two folders of runs or two histories, found 1": "diff /nowhere",
+		"expected a history": "diff /nowhere /nowhere",
+	} {
+		code, stdout, stderr := simrun(t, strings.Fields(arguments)...)
+		requireRefused(t, says, code, stdout, stderr)
+	}
+}
+
+// repository is the absolute path of a file of the repository.
+func repository(t *testing.T, path string) string {
+	t.Helper()
+	absolute, err := filepath.Abs(filepath.Join("../..", path))
+	require.NoError(t, err)
+	return absolute
+}

@@ -1,0 +1,362 @@
+package simrun
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
+	"github.com/watchsim/watchsim/search/swarm"
+)
+
+// runFlags are what the root command takes.
+type runFlags struct {
+	seed, seeds            string
+	scenario, target       string
+	mutants                []string
+	members, servers       int
+	duration               time.Duration
+	operations             int
+	faults, out            string
+	keepAll, json, verbose bool
+	workers                int
+	noFork                 bool
+	branches, set          []string
+}
+
+// register adds the flags of commands that run seeds.
+func (f *runFlags) register(command *cobra.Command) {
+	f.registerSpec(command)
+	flags := command.Flags()
+	flags.StringVar(&f.seeds, "seeds", "", "run a `range` of seeds, such as 1-2000")
+	flags.IntVar(&f.members, "etcd-members", 0, "number of etcd members, 1 or 3 (default: the scenario's)")
+	flags.IntVar(&f.servers, "servers", 0, "number of API servers (default: the scenario's)")
+	flags.IntVar(&f.operations, "operations", 0, "number of reads and writes (default: the scenario's)")
+	flags.StringArrayVar(&f.branches, "branch", nil, "from this `place` on take the schedule of another seed, such as 12.5s,seed=3 or decision=812,seed=3; "+
+		"with ,redraw at its end the clients' operations and the faults, too; can be repeated")
+	flags.BoolVar(&f.keepAll, "keep-all", false, "keep the artifacts of runs that pass, too")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a run on standard output")
+	flags.BoolVar(&f.noFork, "no-fork", false, "boot each run in a process of its own instead of copying one that has booted; the runs are the same")
+}
+
+// registerSpec adds the flags that say what to run. Values that are set are the defaults.
+func (f *runFlags) registerSpec(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&f.seed, "seed", f.seed, "the `seed`, a whole number")
+	flags.StringVar(&f.scenario, "scenario", f.scenario, "`name` of the scenario; simrun scenarios lists them (default: "+scenario.Default+" for one seed, "+scenario.Any+" for a range)")
+	flags.StringVar(&f.target, "target", "", "`name` of the cacher under test (default: the one that has the mutant, or "+targets[0].Name+")")
+	flags.StringSliceVar(&f.mutants, "mutant", nil, "`name` of a known bug to put into the code under test; simrun mutants lists them; can be repeated")
+	flags.StringArrayVar(&f.set, "set", nil, "set a `knob`, such as servers=2 or gates=WatchList=false; simrun knobs lists them; can be repeated")
+	flags.DurationVar(&f.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
+	flags.StringVar(&f.faults, "faults", "", "all, none, every, `kinds` such as compaction,reset, or the path of a plan; simrun kinds lists them (default: the scenario's)")
+	flags.StringVarP(&f.out, "out", "o", "out", "`folder` for artifacts; each run gets one of its own below it")
+	registerWorkers(command, &f.workers)
+	registerVerbose(command, &f.verbose)
+	complete(command, "scenario", scenarioNames)
+	complete(command, "target", targetNames)
+	complete(command, "mutant", mutantNames)
+	complete(command, "faults", faultNames)
+}
+
+func registerWorkers(command *cobra.Command, workers *int) {
+	command.Flags().IntVar(workers, "workers", swarm.DefaultLimits().Workers, "number of worker processes")
+}
+
+func registerVerbose(command *cobra.Command, verbose *bool) {
+	command.Flags().BoolVarP(verbose, "verbose", "v", false, "say all that is known of a run: coverage, faults, and planned faults that did not fire")
+}
+
+// workerLimits are the usual limits for a number of workers.
+func workerLimits(workers int) (swarm.Limits, error) {
+	limits := swarm.DefaultLimits()
+	if workers < 1 {
+		return limits, fmt.Errorf("--workers: expected at least 1 worker, found %d", workers)
+	}
+	limits.Workers = workers
+	return limits, nil
+}
+
+// spec turns the flags into a spec without a seed.
+func (f *runFlags) spec() (scenario.Spec, error) {
+	name := scenario.Default
+	if f.seeds != "" {
+		name = scenario.Any
+	}
+	name = cmp.Or(f.scenario, name)
+	if err := checkName("scenario", name, scenarioNames()); err != nil {
+		return scenario.Spec{}, err
+	}
+	spec, err := scenario.Named(name)
+	if err != nil {
+		return spec, err
+	}
+	if spec.Target, err = f.chosenTarget(); err != nil {
+		return spec, err
+	}
+	spec.Mutant = strings.Join(f.mutants, ",")
+	for _, knob := range f.knobs() {
+		name, value, complete := strings.Cut(knob.setting, "=")
+		err := checkName("knob", name, knobNames())
+		if err == nil && !complete {
+			err = fmt.Errorf("expected a knob and its value, such as %s=%s, found %q", name, scenario.UsualValue, knob.setting)
+		}
+		if err == nil {
+			err = spec.Set(name, value)
+		}
+		if err != nil {
+			return spec, fmt.Errorf("%s: %w", knob.flag, err)
+		}
+	}
+	if err := f.chooseFaults(&spec); err != nil {
+		return spec, err
+	}
+	for _, text := range f.branches {
+		branch, err := parseBranch(text, spec, noHistory)
+		if err != nil {
+			return spec, err
+		}
+		spec.Branches = append(spec.Branches, branch)
+	}
+	return spec, nil
+}
+
+// chosenTarget is the cacher asked for, else the one that has the mutants, else
+// the default.
+func (f *runFlags) chosenTarget() (string, error) {
+	for _, name := range f.mutants {
+		if err := checkName("mutant", name, mutantNames()); err != nil {
+			return "", err
+		}
+	}
+	names := strings.Join(f.mutants, ",")
+	_, owner, err := mutant.FindAll(names)
+	if err != nil {
+		return "", fmt.Errorf("--mutant: %w", err)
+	}
+	chosen := cmp.Or(f.target, owner, targets[0].Name)
+	if err := checkName("target", chosen, targetNames()); err != nil {
+		return "", err
+	}
+	if owner != "" && chosen != owner {
+		return "", fmt.Errorf("--target: expected %s, which has the mutant %s, found %s; leave the flag out", owner, names, chosen)
+	}
+	return chosen, nil
+}
+
+// given is a knob that a flag sets, as name=value.
+type given struct{ flag, setting string }
+
+// knobs returns the knobs that flags set.
+func (f *runFlags) knobs() (knobs []given) {
+	for _, setting := range f.set {
+		knobs = append(knobs, given{"--set", setting})
+	}
+	add := func(flag, knob string, value any) {
+		if !reflect.ValueOf(value).IsZero() {
+			knobs = append(knobs, given{flag, fmt.Sprintf("%s=%v", knob, value)})
+		}
+	}
+	add("--etcd-members", "members", f.members)
+	add("--servers", "servers", f.servers)
+	add("--duration", "duration", f.duration)
+	add("--operations", "operations", f.operations)
+	return knobs
+}
+
+// chooseFaults reads --faults: a word, a list of kinds, or a plan file.
+func (f *runFlags) chooseFaults(spec *scenario.Spec) error {
+	if f.faults == "" {
+		return nil
+	}
+	spec.Plan = ""
+	switch f.faults {
+	case "all", "every", "none":
+		return spec.Set("kinds", f.faults)
+	}
+	text, err := os.ReadFile(f.faults)
+	if err == nil {
+		return f.readPlan(spec, string(text))
+	}
+	kinds := strings.Split(f.faults, ",")
+	for _, kind := range kinds {
+		wrong := checkName("kind", kind, faultNames())
+		_, known := faults.Lookup(kind)
+		switch {
+		case known:
+		case !errors.Is(err, fs.ErrNotExist) || wrong == nil || strings.ContainsAny(f.faults, "/."):
+			return fmt.Errorf("--faults: expected all, none, every, kinds of fault (see `simrun kinds`) or a plan file, found %q: %w", f.faults, err)
+		default:
+			return fmt.Errorf("--faults: %w", wrong)
+		}
+	}
+	return spec.Set("kinds", strings.Join(kinds, "+"))
+}
+
+// readPlan reads the text of a plan file. One without any fault, or anything at all, means
+// that there are no faults.
+func (f *runFlags) readPlan(spec *scenario.Spec, text string) error {
+	plan, err := faults.Parse(text)
+	if err != nil {
+		return fmt.Errorf("--faults %s: %w", f.faults, err)
+	}
+	header := strings.TrimSpace(faults.Plan{}.String())
+	if first, _, _ := strings.Cut(text, "\n"); strings.TrimSpace(text) != "" && strings.TrimSpace(first) != header {
+		return fmt.Errorf("--faults %s: line 1: expected %q, found %q", f.faults, header, first)
+	}
+	if len(plan) == 0 {
+		return spec.Set("kinds", "none")
+	}
+	spec.SetPlan(text)
+	return nil
+}
+
+// maxSeeds is how many seeds one range may have.
+const maxSeeds = 1_000_000_000
+
+// seedRange reads --seed or --seeds.
+func (f *runFlags) seedRange() (first, last uint64, err error) {
+	switch {
+	case f.seed != "" && f.seeds != "":
+		return 0, 0, fmt.Errorf("expected one of --seed and --seeds, found both")
+	case f.seed != "":
+		first, err = strconv.ParseUint(f.seed, 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("--seed: expected a whole number from 0 to 2^64-1, found %q", f.seed)
+		}
+		return first, first, nil
+	case f.seeds != "":
+		from, to, isRange := strings.Cut(f.seeds, "-")
+		first, err = strconv.ParseUint(from, 10, 64)
+		if err == nil && isRange {
+			last, err = strconv.ParseUint(to, 10, 64)
+		}
+		if err != nil || !isRange || last < first {
+			return 0, 0, fmt.Errorf("--seeds: expected a range of seeds such as 1-2000, its first not above its last, found %q", f.seeds)
+		}
+		if last-first >= maxSeeds {
+			return 0, 0, fmt.Errorf("--seeds: expected at most %d seeds, found %q", uint64(maxSeeds), f.seeds)
+		}
+		return first, last, nil
+	}
+	return 0, 0, fmt.Errorf("expected --seed or --seeds, found neither; try `simrun --seed 7` or `simrun --help`")
+}
+
+// config checks all flags, in the order in which a user would, and says what
+// to run.
+func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
+	first, last, err := f.seedRange()
+	if err != nil {
+		return swarm.Config{}, err
+	}
+	spec, err := f.spec()
+	if err != nil {
+		return swarm.Config{}, err
+	}
+	spec = spec.WithSeed(first)
+	if err := spec.Validate(); err != nil {
+		return swarm.Config{}, f.ofPlan(err)
+	}
+	limits, err := workerLimits(f.workers)
+	if err != nil {
+		return swarm.Config{}, err
+	}
+	limits.Workers = int(min(uint64(limits.Workers), last-first+1))
+	binary, err := binaryFor(notes, spec.Target, spec.Mutant)
+	return swarm.Config{
+		Binary: binary, Spec: spec, First: first, Last: last,
+		Out: f.out, KeepAll: f.keepAll || first == last, InPlace: f.noFork, Verbose: f.verbose, Limits: limits,
+	}, err
+}
+
+// ofPlan names the plan file in an error about what it says.
+func (f *runFlags) ofPlan(err error) error {
+	var misfit *faults.Misfit
+	if errors.As(err, &misfit) {
+		return fmt.Errorf("--faults %s: %w", f.faults, err)
+	}
+	return err
+}
+
+// prepareOut makes the folder for artifacts and tries to write there, which is
+// better found out now than after the first failure.
+func (f *runFlags) prepareOut() error {
+	err := os.MkdirAll(f.out, 0o755)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(f.out, ".simrun-*"); err == nil {
+			probe.Close()
+			err = os.Remove(probe.Name())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--out: cannot write to %s: %w", f.out, err)
+	}
+	return nil
+}
+
+// recordedRun reads the folder of a run, and returns the command that can run it
+// again: this one, or one with the run's mutant.
+func recordedRun(notes io.Writer, folder string) (recorded scenario.Recorded, binary string, err error) {
+	if recorded, err = scenario.Load(folder); err != nil {
+		return recorded, "", err
+	}
+	err = checkName("target", recorded.Spec.Target, targetNames())
+	for name := range strings.SplitSeq(recorded.Spec.Mutant, ",") {
+		if err == nil && name != "" {
+			err = checkName("mutant", name, mutantNames())
+		}
+	}
+	if err != nil {
+		return recorded, "", fmt.Errorf("%s: %w", folder, err)
+	}
+	binary, err = binaryFor(notes, recorded.Spec.Target, recorded.Spec.Mutant)
+	return recorded, binary, err
+}
+
+// binaryFor is the program that workers of a target are started from: this one, or
+// one with a released version or known bugs inside, which is built first.
+func binaryFor(notes io.Writer, target, names string) (string, error) {
+	mutants, _, err := mutant.FindAll(names)
+	if err != nil {
+		return "", err
+	}
+	what := "simrun"
+	if mutants != nil {
+		what += " with the mutant " + strings.ReplaceAll(names, ",", " and ")
+	}
+	if release, known := released.Find(target); known {
+		return built(notes, strings.Replace(what, "simrun", release.Summary, 1), func(progress selfbuild.Progress) (string, error) {
+			return selfbuild.BuildReleased(progress, release, mutants...)
+		})
+	}
+	if mutants == nil {
+		return os.Executable()
+	}
+	return built(notes, what, func(progress selfbuild.Progress) (string, error) { return selfbuild.Build(progress, mutants...) })
+}
+
+// built builds a program, and says so and how far it is if there is anything to compile.
+func built(notes io.Writer, what string, build func(selfbuild.Progress) (string, error)) (string, error) {
+	status, began, packages := newStatusLine(notes), time.Now(), 0
+	binary, err := build(func(pkg string) {
+		if packages++; packages == 1 {
+			fmt.Fprintf(notes, "simrun: building %s; that takes up to ten minutes the first time, and seconds afterwards\n", what)
+		}
+		status.say(fmt.Sprintf("%4.0f s: %d packages built, the last %s", time.Since(began).Seconds(), packages, pkg))
+	})
+	status.end()
+	return binary, err
+}

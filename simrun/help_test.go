@@ -1,0 +1,190 @@
+package simrun
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/search/selfbuild"
+	"github.com/watchsim/watchsim/sim/overlay"
+)
+
+// inProcess is simrun in this process, which is enough for what does not simulate.
+func inProcess(t *testing.T, arguments ...string) string {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	require.Zero(t, run(arguments, strings.NewReader(""), &stdout, &stderr), stderr.String())
+	return stdout.String()
+}
+
+// Every command has examples that it would take, and flags that say what they take.
+func TestEveryCommandExplainsItself(t *testing.T) {
+	seen := 0
+	for _, command := range append(rootCommand(nil).Commands(), rootCommand(nil)) {
+		if command.Hidden || command.Name() == "help" || command.Name() == "completion" {
+			continue
+		}
+		seen++
+		require.NotEmpty(t, command.Short, command.Name())
+		require.NotEmpty(t, command.Example, command.Name())
+		require.Contains(t, command.Example, strings.TrimSpace("simrun "+strings.TrimPrefix(command.Name(), "simrun")))
+		for line := range strings.Lines(strings.ReplaceAll(command.Example, "\\\n", " ")) {
+			line, _, _ = strings.Cut(strings.Split(line, " | ")[0], "#")
+			words := strings.Fields(line)
+			require.Equal(t, "simrun", words[0], line)
+			found, rest, err := rootCommand(nil).Find(words[1:])
+			require.NoError(t, err, line)
+			require.NoError(t, found.ParseFlags(rest), line)
+			require.NoError(t, found.ValidateArgs(found.Flags().Args()), line)
+		}
+		command.Flags().VisitAll(func(flag *pflag.Flag) {
+			takes, _ := pflag.UnquoteUsage(flag)
+			require.NotContains(t, takes, " ", "%s --%s", command.Name(), flag.Name)
+			require.Equal(t, flag.Name == "out", flag.Shorthand == "o", "%s --%s", command.Name(), flag.Name)
+		})
+	}
+	require.Greater(t, seen, 15)
+}
+
+func TestNamesAreCompleted(t *testing.T) {
+	for words, names := range map[string][]string{
+		"--scenario":          {"minute", "storm"},
+		"--target":            {"cacher", "etcd-3.5"},
+		"--mutant":            {"canary", "A01"},
+		"--faults":            {"none", "compaction"},
+		"explore --strategy":  {"pct", "branch"},
+		"shrink --guarantee":  {"Reliable", "Completed"},
+		"campaign --scenario": {"minute"},
+		"verify --scenario":   {"minute"},
+		"explore --scenario":  {"minute"},
+		"kinds":               {"etcd-crash"},
+	} {
+		choices := inProcess(t, append(append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Fields(words)...), "")...)
+		for _, name := range names {
+			require.Contains(t, strings.Split(choices, "\n"), name, words)
+		}
+	}
+}
+
+func TestVersionSaysWhatARunDependsOn(t *testing.T) {
+	says := inProcess(t, "version")
+	for _, what := range []string{"commit ", "go1.26", "k8s.io/apiserver ", "go.etcd.io/etcd/server/v3 ", overlay.Hash()} {
+		require.Contains(t, says, what)
+	}
+}
+
+// A plan can be written from what kinds prints.
+func TestKindsSayWhatTheirParametersAre(t *testing.T) {
+	all := inProcess(t, "kinds")
+	for _, kind := range faults.Kinds() {
+		one := inProcess(t, "kinds", kind.Name)
+		require.Contains(t, all, one)
+		for _, parameter := range kind.Parameters {
+			require.Contains(t, one, " "+parameter.Name+"=")
+			require.Regexp(t, `(?m)^ +`+parameter.Name+` +`+parameter.Expects+`$`, one)
+		}
+	}
+	for _, point := range faults.Points() {
+		require.Contains(t, all, "\n"+point.Name+"\n")
+	}
+	plan, err := faults.Parse(strings.TrimSpace(examplePlan))
+	require.NoError(t, err)
+	require.Len(t, plan, 3)
+	require.Contains(t, all, plan[0].String())
+}
+
+// A report says the violation in a sentence, and all else if it is asked to. The folder
+// has all of it.
+func TestAReportIsShortUnlessItIsAskedFor(t *testing.T) {
+	folder := failing(t)
+	verdict := verdictIn(t, folder)
+	_, brief, _ := simrun(t, "replay", folder)
+	_, verbose, _ := simrun(t, "replay", "-v", folder)
+	require.True(t, strings.HasPrefix(verdict.Violations[0].Sentence, strings.TrimSpace(strings.Split(brief, "\n")[1])), brief)
+	for _, says := range []string{"in it: ", "  faults:\n", "decisions\n"} {
+		require.NotContains(t, brief, says)
+		require.Contains(t, verbose, says)
+		require.Contains(t, content(t, folder, "report.txt"), says)
+	}
+	require.Less(t, strings.Count(brief, "\n"), strings.Count(verbose, "\n"))
+}
+
+// A plan without a fault is one without faults, and not one that the seed draws.
+func TestAnEmptyPlanMeansNoFaults(t *testing.T) {
+	none := verdictIn(t, recordRun(t, "--faults", "none"))
+	for name, text := range map[string]string{"nothing": "", "header": faults.Plan{}.String()} {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		require.Equal(t, none.Hash, verdictIn(t, recordRun(t, "--faults", path)).Hash, name)
+	}
+	spec, err := scenario.Named("minute")
+	require.NoError(t, err)
+	empty := spec
+	empty.Kinds = []string{}
+	require.NotEqual(t, spec.Name(), empty.Name())
+}
+
+// Color is for terminals alone, and for those who want it.
+func TestColorIsForTerminals(t *testing.T) {
+	const report = "FAILED  seed 7\n  something was lost\n\n   >> here\n"
+	ptmx, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	defer ptmx.Close()
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	require.Equal(t, "\x1b[1;31mFAILED\x1b[0m  seed 7\n\x1b[1m  something was lost\n\x1b[0m\n   \x1b[31m>>\x1b[0m here\n", paint(ptmx, report))
+	require.Equal(t, `red/\u001b[2J`, paint(ptmx, "red/\x1b[2J"), "a name gives the terminal no orders")
+	require.Equal(t, report, paint(&strings.Builder{}, report))
+	t.Setenv("NO_COLOR", "1")
+	require.Equal(t, report, paint(ptmx, report))
+}
+
+func TestABuildSaysHowFarItIs(t *testing.T) {
+	var notes strings.Builder
+	binary, err := built(&notes, "a bug", func(progress selfbuild.Progress) (string, error) { return "b", nil })
+	require.NoError(t, err)
+	require.Equal(t, "b", binary)
+	require.Empty(t, notes.String(), "there is nothing to compile")
+	_, err = built(&notes, "a bug", func(progress selfbuild.Progress) (string, error) {
+		progress("example.com/a")
+		return "b", nil
+	})
+	require.NoError(t, err)
+	require.Contains(t, notes.String(), "simrun: building a bug; that takes up to ten minutes the first time")
+}
+
+// What a killed simrun has left in temporary folders the next one removes, and only that.
+func TestFoldersOfAKilledSimrunAreSwept(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	old := time.Now().Add(-2 * sweepAge)
+	used, err := newScratch("used")
+	require.NoError(t, err)
+	defer used.remove()
+	stays := []string{filepath.Base(used.path), "watchsim-simrun-young", fmt.Sprintf("watchsim-%d-mine", os.Getpid()), "watchsim-bench-1", "another"}
+	goes := []string{"watchsim-simrun-explain-1", "watchsim-4194305-1"}
+	for _, name := range append(goes, stays...) {
+		path := filepath.Join(temporary, name)
+		require.NoError(t, os.MkdirAll(filepath.Join(path, "run"), 0o700))
+		if name != "watchsim-simrun-young" {
+			require.NoError(t, os.Chtimes(path, old, old))
+		}
+	}
+	inProcess(t, "version")
+	for _, name := range stays {
+		require.DirExists(t, filepath.Join(temporary, name))
+	}
+	for _, name := range goes {
+		require.NoDirExists(t, filepath.Join(temporary, name))
+	}
+}

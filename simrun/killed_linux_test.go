@@ -1,0 +1,119 @@
+package simrun
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// relatives are the processes below one: its workers, and their copies, by what each is a
+// child of. Those that have ended and only wait to be asked for are left out.
+func relatives(t *testing.T, of int) (found []int) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	children := map[int][]int{}
+	for _, path := range stats {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		_, after, _ := strings.Cut(string(content), ") ")
+		fields := strings.Fields(after)
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		require.NoError(t, err)
+		parent, err := strconv.Atoi(fields[1])
+		require.NoError(t, err)
+		if fields[0] != "Z" {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	for generation := []int{of}; len(generation) > 0; {
+		var next []int
+		for _, pid := range generation {
+			next = append(next, children[pid]...)
+		}
+		found = append(found, next...)
+		generation = next
+	}
+	return found
+}
+
+// alive is which of some processes have not ended.
+func alive(pids []int) (left []int) {
+	for _, pid := range pids {
+		content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if _, after, _ := strings.Cut(string(content), ") "); err == nil && !strings.HasPrefix(after, "Z") {
+			left = append(left, pid)
+		}
+	}
+	return left
+}
+
+// A simrun that is killed takes its workers and their copies with it, and leaves nothing
+// that somebody would have to clean up.
+func TestNothingIsLeftOfASimrunThatIsKilled(t *testing.T) {
+	c, _, stderr := command(t, "--seeds", "1-100000", "--scenario", "calm", "--workers", "2")
+	temporary := t.TempDir()
+	c.Env = append(os.Environ(), "TMPDIR="+temporary)
+	shared, err := filepath.Glob("/dev/shm/*")
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	var running []int
+	require.Eventually(t, func() bool {
+		running = relatives(t, c.Process.Pid)
+		return len(running) == 4
+	}, time.Minute, time.Millisecond, "two workers and a copy of each: %v %s", running, stderr)
+
+	require.NoError(t, c.Process.Kill())
+	require.Error(t, c.Wait())
+	require.Eventually(t, func() bool { return len(alive(running)) == 0 }, 10*time.Second, time.Millisecond, "%v", running)
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	now, err := filepath.Glob("/dev/shm/*")
+	require.NoError(t, err)
+	require.Subset(t, shared, now)
+}
+
+// Workers that are killed are replaced, and no run is lost: the first one while it boots,
+// and each of the next when it has done a run.
+func TestRunsOfAWorkerThatIsKilledAreDoneByAnother(t *testing.T) {
+	c, _, stderr := command(t, "--seeds", "1-12", "--scenario", "calm", "--workers", "1", "--json")
+	c.Stdout = nil
+	stdout, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 1<<20)
+	passed := 0
+	for kills := range 3 {
+		if kills > 0 {
+			require.True(t, lines.Scan(), "%v %s", lines.Err(), stderr)
+			passed++
+		}
+		var workers []int
+		require.Eventually(t, func() bool {
+			workers = relatives(t, c.Process.Pid) // a worker comes before its copy
+			return len(workers) > 0
+		}, time.Minute, time.Millisecond)
+		require.NoError(t, syscall.Kill(workers[0], syscall.SIGKILL))
+	}
+	for lines.Scan() {
+		require.Contains(t, lines.Text(), `"verdict":"passed"`)
+		passed++
+	}
+	require.Equal(t, exitPassed, exitCode(t, c.Wait()), "%s", stderr)
+	require.Equal(t, 12, passed)
+	says := regexp.MustCompile(`(?m)^simrun: the process of the run was ended from outside: seed \d+: signal: killed; it wrote nothing to standard error; it is run again$`)
+	require.Len(t, says.FindAllString(stderr.String(), -1), 3, "%s", stderr)
+}

@@ -1,0 +1,128 @@
+package simrun
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/linearizability/explain"
+)
+
+func scenariosCommand() *cobra.Command {
+	return listCommand("scenarios", "list the scenarios and targets", func(out io.Writer) error {
+		list := append(scenarioNames(), named{})
+		for _, target := range targetNames() {
+			list = append(list, named{"--target " + target.name, target.summary})
+		}
+		return printList(out, list)
+	})
+}
+
+func knobsCommand() *cobra.Command {
+	command := listCommand("knobs", "list the knobs that scenario any draws from the seed, and that --set sets", func(out io.Writer) error {
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "KNOB\tUSUAL\tOTHERS\tMEANING")
+		for _, knob := range scenario.Knobs() {
+			others := slices.Compact(slices.Clone(knob.Others))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", knob.Name, cmp.Or(knob.Usual, scenario.UsualValue), strings.Join(others, " "), knob.Summary)
+		}
+		return table.Flush()
+	})
+	command.Example = "  simrun knobs\n  simrun --scenario any --seed 3 --set members=3 --set mix=churn"
+	return command
+}
+
+func mutantsCommand() *cobra.Command {
+	return listCommand("mutants", "list the known bugs that can be put into the code under test", func(out io.Writer) error {
+		return printList(out, mutantNames())
+	})
+}
+
+func listCommand(name, summary string, list func(io.Writer) error) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: summary, Args: cobra.NoArgs, Example: "  simrun " + name,
+		RunE: func(command *cobra.Command, _ []string) error { return list(command.OutOrStdout()) },
+	}
+}
+
+func printList(out io.Writer, list []named) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, n := range list {
+		fmt.Fprintf(table, "%s\t%s\n", n.name, n.summary)
+	}
+	return table.Flush()
+}
+
+// kindsCommand lists all that the lines of a plan are made of.
+func kindsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kinds [KIND...]",
+		Short: "list the kinds of fault with their parameters, and the points that they can wait for",
+		Long: "kinds lists what a plan is made of. A plan has one fault a line. A fault begins at a time, or when a\n" +
+			"process gets to a point for the N-th time within a span of time; all its parameters are required:\n\n" +
+			"  " + strings.ReplaceAll(strings.TrimSpace(examplePlan), "\n", "\n  "),
+		Example: "  simrun kinds\n  simrun kinds compaction partition\n  simrun --seed 7 --faults plan.txt",
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return kindNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(command *cobra.Command, arguments []string) error {
+			out := command.OutOrStdout()
+			if len(arguments) == 0 {
+				fmt.Fprintf(out, "%s\n", command.Long)
+				arguments = kindNames()
+				defer printPoints(out)
+			}
+			for _, name := range arguments {
+				if err := printKind(out, name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// examplePlan is a plan for every scenario.
+const examplePlan = `
+# watchsim plan v1
+at 12.5s etcd-crash member=etcd-0 down=2s
+at 20s partition from=apiserver-0 to=etcd-0 for=4s
+between 35s and 40s on list 1 of apiserver-0 compaction revision=deletion
+`
+
+func kindNames() (names []string) {
+	for _, kind := range faults.Kinds() {
+		names = append(names, kind.Name)
+	}
+	return names
+}
+
+func printKind(out io.Writer, name string) error {
+	kind, known := faults.Lookup(name)
+	if !known {
+		return checkName("kind", name, faultNames()[3:])
+	}
+	fmt.Fprintf(out, "\n%s", kind.Name)
+	for _, parameter := range kind.Parameters {
+		fmt.Fprintf(out, " %s=...", parameter.Name)
+	}
+	fmt.Fprintf(out, "\n%s\n", explain.Wrap(4, kind.Doc))
+	for _, parameter := range kind.Parameters {
+		fmt.Fprintf(out, "    %-10s %s\n", parameter.Name, parameter.Expects)
+	}
+	return nil
+}
+
+func printPoints(out io.Writer) {
+	fmt.Fprint(out, "\nPoints, as in `between 35s and 40s on POINT N of PROCESS KIND ...`:\n\n")
+	for _, point := range faults.Points() {
+		fmt.Fprintf(out, "%s\n%s\n", point.Name, explain.Wrap(4, point.Doc))
+	}
+}

@@ -1,0 +1,165 @@
+package simrun
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/mutant"
+)
+
+// named is something that a flag takes by its name.
+type named struct{ name, summary string }
+
+func scenarioNames() (list []named) {
+	for _, entry := range scenario.Catalogue() {
+		list = append(list, named{entry.Name, entry.Summary})
+	}
+	return list
+}
+
+func targetNames() (list []named) {
+	for _, t := range targets {
+		list = append(list, named{t.Name, t.Summary})
+	}
+	for _, r := range released.All() {
+		list = append(list, named{r.Name, r.Summary + " (built on first use)"})
+	}
+	return list
+}
+
+func knobNames() (list []named) {
+	for _, knob := range scenario.Knobs() {
+		list = append(list, named{knob.Name, knob.Summary})
+	}
+	return list
+}
+
+func mutantNames() (list []named) {
+	for _, m := range slices.Concat(mutant.All(), mutant.Released(), mutant.Variants()) {
+		list = append(list, named{m.Name, m.Summary})
+	}
+	return list
+}
+
+func faultNames() []named {
+	list := []named{{"all", "any kind, as the seed says"}, {"every", "each kind at least once"}, {"none", "no faults"}}
+	for _, kind := range faults.Kinds() {
+		list = append(list, named{kind.Name, kind.Doc})
+	}
+	return list
+}
+
+// complete has the shell complete the values of a flag.
+func complete(command *cobra.Command, flag string, names func() []named) {
+	err := command.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var choices []string
+		for _, n := range names() {
+			choices = append(choices, cobra.CompletionWithDesc(n.name, n.summary))
+		}
+		return choices, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // the flag's name is wrong
+	}
+}
+
+// maxListed is how many names an error lists.
+const maxListed = 20
+
+// checkName reports a name that is none of some, with the nearest of them.
+func checkName(what, name string, names []named) error {
+	var list []string
+	for _, n := range names {
+		if n.name == name {
+			return nil
+		}
+		list = append(list, n.name)
+	}
+	if near := nearest(name, list); near != "" {
+		return fmt.Errorf("unknown %s %q: did you mean %q?", what, name, near)
+	}
+	if len(list) > maxListed {
+		return fmt.Errorf("unknown %s %q: `simrun %ss` lists them", what, name, what)
+	}
+	return fmt.Errorf("unknown %s %q: expected one of %s", what, name, strings.Join(list, ", "))
+}
+
+// nearest is the name that somebody who wrote another one may have meant, "" for none.
+func nearest(wrote string, names []string) (near string) {
+	least := max(len(wrote)/3, 1) + 1
+	for _, name := range names {
+		if d := distance(strings.ToLower(wrote), strings.ToLower(name)); d < least {
+			least, near = d, name
+		}
+	}
+	return near
+}
+
+// distance is how many bytes have to be added, removed, replaced or swapped with the next
+// to make one word of another.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+		for j := range b {
+			if i == 0 {
+				rows[0][j+1] = j + 1
+				continue
+			}
+			different := 1
+			if a[i-1] == b[j] {
+				different = 0
+			}
+			d := min(rows[i-1][j+1]+1, rows[i][j]+1, rows[i-1][j]+different)
+			if i > 1 && j > 0 && a[i-1] == b[j-1] && a[i-2] == b[j] {
+				d = min(d, rows[i-2][j-1]+1)
+			}
+			rows[i][j+1] = d
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+// expecting says how many arguments a command takes, what they are, and what may help
+// who gives others.
+func expecting(number int, what, hint string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, arguments []string) error {
+		if len(arguments) != number {
+			return fmt.Errorf("expected %s, found %d arguments%s", what, len(arguments), hint)
+		}
+		return nil
+	}
+}
+
+// noSuchCommand reports an argument of the root command, which takes none.
+func noSuchCommand(root *cobra.Command, arguments []string) error {
+	if len(arguments) == 0 {
+		return nil
+	}
+	var list []named
+	for _, command := range root.Commands() {
+		if !command.Hidden {
+			list = append(list, named{name: command.Name()})
+		}
+	}
+	slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	return checkName("command", arguments[0], list)
+}
+
+// guaranteeNames are those of the oracle, and that of runs that do not end.
+func guaranteeNames() (list []named) {
+	for _, rule := range linearizability.Rules {
+		if g := rule.Guarantee; g != nil && !slices.ContainsFunc(list, func(n named) bool { return n.name == g.Name }) {
+			list = append(list, named{g.Name, g.Error()})
+		}
+	}
+	return append(list, named{scenario.Completed, "the run comes to its end"})
+}

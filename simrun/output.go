@@ -1,0 +1,94 @@
+package simrun
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/watchsim/watchsim/traces"
+)
+
+// terminal is the file behind a writer if that is a terminal, nil if it is not.
+func terminal(w io.Writer) *os.File {
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return file
+	}
+	return nil
+}
+
+// The parts of a report that have a color: the verdict, the violation in a sentence, and
+// where in the drawing it shows.
+var (
+	verdictWord   = regexp.MustCompile(`(?m)^(PASSED|FAILED|INCONCLUSIVE)(  .*)$`)
+	violationText = regexp.MustCompile(`(?m)^(\x1b\[1;31mFAILED.*\n)((?:  [^g\n].*\n)+)`)
+	drawnMark     = regexp.MustCompile(`(?m)^(.{0,24})>>`)
+)
+
+// paint escapes what a terminal would take for orders in a report, whose names others may
+// have chosen, and colors it for a terminal, as https://no-color.org has it.
+func paint(w io.Writer, report string) string {
+	var printable strings.Builder
+	_, _ = io.WriteString(traces.PrintableWriter(&printable), report)
+	report = printable.String()
+	if terminal(w) == nil || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return report
+	}
+	report = verdictWord.ReplaceAllStringFunc(report, func(line string) string {
+		word, rest, _ := strings.Cut(line, " ")
+		color := map[string]string{"PASSED": "32", "FAILED": "31", "INCONCLUSIVE": "33"}[word]
+		return "\x1b[1;" + color + "m" + word + "\x1b[0m " + rest
+	})
+	report = violationText.ReplaceAllString(report, "$1\x1b[1m$2\x1b[0m")
+	return drawnMark.ReplaceAllString(report, "$1\x1b[31m>>\x1b[0m")
+}
+
+// shown is a path as short as it can be from here.
+func shown(path string) string {
+	if here, err := os.Getwd(); err == nil {
+		if relative, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(relative, "..") {
+			return relative
+		}
+	}
+	return path
+}
+
+// statusLine shows what comes last: over itself on a terminal, and otherwise a line
+// now and then.
+type statusLine struct {
+	out      io.Writer
+	terminal *os.File
+	width    int // of what it shows
+	last     time.Time
+}
+
+const statusPeriod = 5 * time.Second
+
+func newStatusLine(out io.Writer) *statusLine {
+	return &statusLine{out: out, terminal: terminal(out), last: time.Now()}
+}
+
+func (l *statusLine) say(text string) {
+	if l.terminal != nil {
+		width, _, _ := term.GetSize(int(l.terminal.Fd()))
+		text = text[:min(len(text), max(0, width-1))]
+		fmt.Fprintf(l.out, "\r%-*s", l.width, text)
+		l.width = len(text)
+		return
+	}
+	if time.Since(l.last) >= statusPeriod {
+		l.last = time.Now()
+		fmt.Fprintln(l.out, text)
+	}
+}
+
+func (l *statusLine) end() {
+	if l.width > 0 {
+		fmt.Fprintln(l.out)
+	}
+}

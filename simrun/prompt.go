@@ -1,0 +1,181 @@
+package simrun
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/search/swarm"
+)
+
+// promptHelp lists what the prompt understands.
+const promptHelp = `  to PLACE     go to a place, forwards or backwards: ` + whereForms + `
+  step [N]     go N decisions forwards, 1 if N is left out
+  back [N]     go N decisions backwards; or back 500ms
+  stacks       show where every goroutine is
+  last [N]     show the last N events of the history before this place
+  help         show this
+  quit         end
+`
+
+// prompt is a recorded run that somebody walks through.
+type prompt struct {
+	out     io.Writer
+	folder  string
+	began   time.Duration // where the history's times begin
+	session *swarm.Session
+	here    swarm.Standing
+	moments []explain.Moment
+}
+
+// walk reads commands and has the run stand where they say.
+func (f *replayFlags) walk(command *cobra.Command, binary, folder string, recorded scenario.Recorded) error {
+	job := swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape}
+	session, here, err := swarm.Visiting(command.Context(), binary, job, swarm.DefaultLimits())
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	p := &prompt{out: command.OutOrStdout(), folder: folder, began: recorded.Began, session: session, here: here}
+	p.moments, _ = momentsOf(folder) // a run that died has none
+	fmt.Fprintf(p.out, "seed %d stands at its beginning; it can go to any place, forwards and backwards\n%s", recorded.Spec.Seed, promptHelp)
+	lines := bufio.NewScanner(command.InOrStdin())
+	for p.ask(); lines.Scan(); p.ask() {
+		again, err := p.obey(strings.Fields(lines.Text()))
+		if err != nil {
+			fmt.Fprintf(p.out, "  %v\n", err)
+		}
+		if !again {
+			return nil
+		}
+	}
+	fmt.Fprintln(p.out)
+	return lines.Err()
+}
+
+// at is where the run stands, on the history's clock.
+func (p *prompt) at() time.Duration { return p.here.At - p.began }
+
+func (p *prompt) ask() {
+	fmt.Fprintf(p.out, "%.6fs, decision %d> ", p.at().Seconds(), p.here.Decisions)
+}
+
+// obey does what a line says, and reports whether there may be another.
+func (p *prompt) obey(words []string) (again bool, err error) {
+	if len(words) == 0 {
+		return true, nil
+	}
+	argument := strings.Join(words[1:], " ")
+	switch words[0] {
+	case "to":
+		return true, p.to(argument)
+	case "step":
+		n, err := count(argument, 1)
+		if err != nil {
+			return true, err
+		}
+		return true, p.visit(swarm.Visit{Decision: p.here.Decisions + n})
+	case "back":
+		return true, p.back(argument)
+	case "stacks":
+		return true, p.stacks()
+	case "last":
+		n, err := count(argument, lastShown)
+		if err == nil {
+			p.last(int(n))
+		}
+		return true, err
+	case "help":
+		fmt.Fprint(p.out, promptHelp)
+		return true, nil
+	case "quit", "exit", "q":
+		return false, nil
+	}
+	return true, fmt.Errorf("expected to, step, back, stacks, last, help or quit, found %q", words[0])
+}
+
+// count reads how many, which is n if nothing is said.
+func count(text string, n uint64) (uint64, error) {
+	if text == "" {
+		return n, nil
+	}
+	found, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || found == 0 {
+		return 0, fmt.Errorf("expected a number of at least 1, found %q", text)
+	}
+	return found, nil
+}
+
+func (p *prompt) to(text string) error {
+	place, err := parseWhere(text, func() (*model.History, error) { return historyAt(p.folder) })
+	if err != nil {
+		return err
+	}
+	return p.visit(swarm.Visit{Decision: place.decision, At: p.began + place.at})
+}
+
+// back goes back by decisions or by time.
+func (p *prompt) back(text string) error {
+	if by, err := time.ParseDuration(text); err == nil && by > 0 {
+		return p.visit(swarm.Visit{At: max(p.here.At-by, 0)})
+	}
+	n, err := count(text, 1)
+	if err != nil {
+		return err
+	}
+	if n >= p.here.Decisions {
+		return p.visit(swarm.Visit{}) // to the beginning
+	}
+	return p.visit(swarm.Visit{Decision: p.here.Decisions - n})
+}
+
+func (p *prompt) stacks() error {
+	here, err := p.session.Go(swarm.Visit{Decision: p.here.Decisions, At: p.here.At, Stacks: true})
+	if err == nil {
+		fmt.Fprint(p.out, here.Stacks)
+	}
+	return err
+}
+
+// visit goes to a place and says what happened on the way.
+func (p *prompt) visit(to swarm.Visit) error {
+	from := p.at()
+	here, err := p.session.Go(to)
+	if err != nil {
+		return err
+	}
+	p.here = here
+	switch {
+	case here.Died != "":
+		fmt.Fprintf(p.out, "  the run does not get there: %s\n", strings.SplitN(here.Died, "\n", 2)[0])
+	case here.Over != "":
+		fmt.Fprintf(p.out, "  the run ended before: %s\n", here.Over)
+	}
+	passed := p.between(from, p.at())
+	fmt.Fprint(p.out, explain.Steps(2, passed[max(0, len(passed)-lastShown):]))
+	return nil
+}
+
+// between are the events of the history after one time and up to another.
+func (p *prompt) between(from, to time.Duration) (list []explain.Moment) {
+	for _, m := range p.moments {
+		if m.Time > int64(from) && m.Time <= int64(to) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// last shows what happened last.
+func (p *prompt) last(n int) {
+	before := p.between(-1, p.at())
+	fmt.Fprint(p.out, explain.Steps(2, before[max(0, len(before)-n):]))
+}

@@ -1,0 +1,79 @@
+package simrun
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// scratchName matches the names of the temporary folders of this command. Earlier releases
+// had their process in the name, and no lock.
+var scratchName = regexp.MustCompile(`^watchsim-(simrun|[0-9]+)-`)
+
+// scratch is a temporary folder. A lock on it, which the system releases however its owner
+// ends, tells a folder in use from one that was left behind.
+type scratch struct {
+	path string
+	lock *os.File
+}
+
+func newScratch(purpose string) (scratch, error) {
+	path, err := os.MkdirTemp("", "watchsim-simrun-"+purpose+"-")
+	if err != nil {
+		return scratch{}, err
+	}
+	lock, err := lockFolder(path)
+	return scratch{path, lock}, err
+}
+
+// remove removes the folder. An error leaves it to the next start.
+func (s scratch) remove() {
+	_ = os.RemoveAll(s.path)
+	s.lock.Close()
+}
+
+// lockFolder locks a folder. It fails where another process has it locked.
+func lockFolder(path string) (*os.File, error) {
+	folder, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		folder.Close()
+		return nil, err
+	}
+	return folder, nil
+}
+
+// sweepAge is how old a folder is at least that is swept: its owner has locked it by then.
+const sweepAge = time.Minute
+
+// sweep removes the temporary folders that commands of this user have left when they were
+// killed, from the folders for temporary files and for shared memory.
+func sweep() {
+	for _, parent := range []string{os.TempDir(), "/dev/shm"} {
+		entries, _ := os.ReadDir(parent)
+		for _, entry := range entries {
+			info, err := entry.Info()
+			name := scratchName.FindStringSubmatch(entry.Name())
+			if err != nil || !entry.IsDir() || name == nil || time.Since(info.ModTime()) < sweepAge {
+				continue
+			}
+			if pid, err := strconv.Atoi(name[1]); err == nil && unix.Kill(pid, 0) != unix.ESRCH {
+				continue
+			}
+			if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
+				continue
+			}
+			path := filepath.Join(parent, entry.Name())
+			if lock, err := lockFolder(path); err == nil {
+				scratch{path, lock}.remove()
+			}
+		}
+	}
+}

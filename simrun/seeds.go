@@ -1,0 +1,239 @@
+package simrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/swarm"
+)
+
+// run runs one seed or many.
+func (f *runFlags) run(command *cobra.Command) error {
+	config, err := f.config(command.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if err := f.prepareOut(); err != nil {
+		return err
+	}
+	out, notes := command.OutOrStdout(), command.ErrOrStderr()
+	f.banner(notes, config)
+
+	// What goes wrong outside of the runs would go wrong with the next one, too.
+	ctx, abandon := context.WithCancel(command.Context())
+	defer abandon()
+	tally := newTally(f, out, notes, config.Last-config.First+1)
+	start := time.Now()
+	swarm.Run(ctx, config, func(outcome swarm.Outcome) {
+		tally.add(outcome)
+		if tally.problem != nil {
+			abandon()
+		}
+	})
+	return tally.finish(command.Context().Err() != nil, time.Since(start))
+}
+
+func (f *runFlags) banner(w io.Writer, config swarm.Config) {
+	spec := config.Spec
+	faultsFrom := "drawn from the seed"
+	switch {
+	case spec.Plan != "":
+		faultsFrom = "the plan " + f.faults
+	case spec.Kinds != nil && len(spec.Kinds) == 0:
+		faultsFrom = "none"
+	case spec.Kinds != nil:
+		faultsFrom = "every one of " + strings.Join(spec.Kinds, ", ")
+	case spec.Every:
+		faultsFrom = "every kind"
+	}
+	fmt.Fprintf(w, "watchsim  target %s  scenario %s  seeds %d to %d\n", spec.Target, spec.Scenario, config.First, config.Last)
+	if spec.Mutant != "" {
+		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
+	}
+	switch {
+	case !spec.Drawn():
+		fmt.Fprintf(w, "  cluster     %d etcd, %d API servers; %v simulated, %d operations\n", spec.Members, spec.Servers, spec.Duration, spec.Operations)
+		fmt.Fprintf(w, "  faults      %s\n", faultsFrom)
+	case config.First == config.Last:
+		fmt.Fprintf(w, "  knobs       %s\n", strings.Join(spec.Unusual(), " "))
+	default:
+		but := ""
+		for _, knob := range f.knobs() {
+			but += ", but " + knob.setting
+		}
+		fmt.Fprintf(w, "  knobs       drawn from each seed%s\n", but)
+	}
+	fmt.Fprintf(w, "  limits      %s\n", spec.Limits())
+	fmt.Fprintf(w, "  oracle      %s\n", scenario.OracleLimits())
+	fmt.Fprintf(w, "  workers     %s\n", config.Limits)
+}
+
+// tally counts and prints outcomes as they come.
+type tally struct {
+	flags      *runFlags
+	out, notes io.Writer
+	total      uint64
+	bar        *progressbar.ProgressBar
+
+	done, passed, failed, inconclusive uint64
+	events, operations                 int
+	simulated, wall, check             float64
+	guarantees                         map[string]int
+
+	// undetermined counts seeds that were two different runs; problem is why no
+	// more seeds can be run.
+	undetermined uint64
+	problem      error
+}
+
+func newTally(f *runFlags, out, notes io.Writer, total uint64) *tally {
+	t := &tally{flags: f, out: out, notes: notes, total: total, guarantees: map[string]int{}}
+	if total > 1 && terminal(notes) != nil {
+		t.bar = progressbar.NewOptions64(int64(total),
+			progressbar.OptionSetWriter(notes), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+			progressbar.OptionSetItsString("seeds"), progressbar.OptionThrottle(200*time.Millisecond),
+			progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true))
+	}
+	return t
+}
+
+func (t *tally) add(outcome swarm.Outcome) {
+	if t.bar != nil {
+		_ = t.bar.Add(1)
+	}
+	for _, note := range outcome.Notes {
+		fmt.Fprintf(t.notes, "simrun: %s\n", note)
+	}
+	v := outcome.Verdict
+	switch {
+	case errors.Is(outcome.Err, swarm.ErrNotDeterministic):
+		t.undetermined++
+		t.say("%v", outcome.Err)
+	case errors.Is(outcome.Err, swarm.ErrOutside):
+		fmt.Fprintf(t.notes, "simrun: %v\n", outcome.Err)
+	case outcome.Err != nil && t.problem == nil:
+		t.problem = outcome.Err
+	}
+	if v.Outcome == "" {
+		return
+	}
+	t.done++
+	t.events += v.WatchEvents
+	t.operations += v.Operations
+	t.simulated += v.SimulatedSeconds
+	t.wall += v.WallSeconds
+	t.check += v.CheckSeconds
+	broken := map[string]bool{}
+	for _, violation := range v.Violations {
+		if !broken[violation.Guarantee] {
+			broken[violation.Guarantee] = true
+			t.guarantees[violation.Guarantee]++
+		}
+	}
+	switch v.Outcome {
+	case linearizability.Passed:
+		t.passed++
+	case linearizability.Failed:
+		t.failed++
+	default:
+		t.inconclusive++
+	}
+	t.print(outcome)
+}
+
+func (t *tally) print(outcome swarm.Outcome) {
+	v := outcome.Verdict
+	if t.flags.json {
+		_ = json.NewEncoder(t.out).Encode(v)
+	}
+	if v.Outcome == linearizability.Passed && t.total > 1 {
+		return
+	}
+	text := "\n" + paint(t.out, outcome.Report)
+	if v.Outcome == linearizability.Failed {
+		text += "  again: " + t.flags.reproduce(v) + "\n"
+	}
+	if v.Folder != "" {
+		text += "  artifacts in " + shown(v.Folder) + "\n"
+	}
+	t.say("%s", strings.TrimSuffix(text, "\n"))
+}
+
+// say prints for people: to standard output, unless that is for JSON.
+func (t *tally) say(format string, arguments ...any) {
+	if t.bar != nil {
+		_ = t.bar.Clear()
+	}
+	w := t.out
+	if t.flags.json {
+		w = t.notes
+	}
+	fmt.Fprintf(w, format+"\n", arguments...)
+}
+
+// reproduce is the command that runs a seed again.
+func (f *runFlags) reproduce(v scenario.Verdict) string {
+	words := []string{"simrun", "--seed", fmt.Sprint(v.Seed)}
+	add := func(flag string, value any, isDefault bool) {
+		if !isDefault {
+			words = append(words, flag, fmt.Sprint(value))
+		}
+	}
+	add("--target", v.Target, v.Target == targets[0].Name)
+	add("--scenario", v.Scenario, v.Scenario == scenario.Default)
+	add("--mutant", v.Mutant, v.Mutant == "")
+	add("--etcd-members", f.members, f.members == 0)
+	add("--servers", f.servers, f.servers == 0)
+	add("--duration", f.duration, f.duration == 0)
+	add("--operations", f.operations, f.operations == 0)
+	add("--faults", f.faults, f.faults == "")
+	for _, knob := range f.set {
+		add("--set", knob, false)
+	}
+	for _, branch := range v.Branches {
+		add("--branch", branch, false)
+	}
+	return strings.Join(words, " ")
+}
+
+// finish prints the sum and turns it into an exit code.
+func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
+	if t.bar != nil {
+		_ = t.bar.Finish()
+	}
+	if t.total > 1 || interrupted {
+		t.say("\n%d of %d seeds: %d passed, %d failed, %d inconclusive, in %.1f s (%.1f seeds/s)",
+			t.done, t.total, t.passed, t.failed, t.inconclusive, elapsed.Seconds(), float64(t.done)/elapsed.Seconds())
+		t.say("%d operations, %d watch events; %.0f simulated seconds in %.1f s of running and %.1f s of checking",
+			t.operations, t.events, t.simulated, t.wall, t.check)
+		for _, guarantee := range slices.Sorted(maps.Keys(t.guarantees)) {
+			t.say("  %s broken in %d", guarantee, t.guarantees[guarantee])
+		}
+	}
+	if interrupted {
+		t.say("  interrupted: the seeds that are missing were not run")
+	}
+	switch {
+	case t.problem != nil:
+		return t.problem
+	case t.failed > 0:
+		return exit(exitFailed)
+	case t.undetermined > 0:
+		return exit(exitUsage)
+	case t.inconclusive > 0 || t.done < t.total:
+		return exit(exitInconclusive)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+// Package simrun is the command of that name: it reads flags, prints and exits. It answers
+// one question: what has somebody asked for on the command line?
+//
+// A command of your own that calls [Main] with targets has everything that simrun has, with
+// your watch cache or storage under test:
+//
+//	func main() { simrun.Main(simrun.Target{Name: "mine", Summary: "my cache", New: newTarget}) }
+//
+// docs/storage.md shows how to make a target of a cache.
+package simrun
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/search/selfbuild"
+)
+
+// Target is something to put under test.
+type Target struct {
+	// Name is what --target calls it, and Summary says in half a sentence what it is.
+	Name, Summary string
+	// New makes it.
+	New func() target.Target
+}
+
+// Main runs the command and exits. Targets of your own come before those of this project,
+// so that the first of them is the default. The package main that calls it must be where its
+// source is: Main builds it again with the toolchain overlay.
+func Main(own ...Target) {
+	if len(own) > 0 {
+		if err := add(own); err != nil {
+			fmt.Fprintf(os.Stderr, "simrun: %v\n", err)
+			os.Exit(exitUsage)
+		}
+		_, file, _, _ := runtime.Caller(1)
+		selfbuild.CommandIn(filepath.Dir(file))
+	}
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// add puts targets before those that there are.
+func add(own []Target) error {
+	for i, t := range own {
+		if t.Name == "" || t.New == nil {
+			return fmt.Errorf("expected a target with a name and a function that makes it, found %q without one of them", t.Name)
+		}
+		for _, other := range append(targets, own[:i]...) {
+			if other.Name == t.Name {
+				return fmt.Errorf("expected a name that no other target has, found %q twice", t.Name)
+			}
+		}
+	}
+	targets = append(own[:len(own):len(own)], targets...)
+	return nil
+}

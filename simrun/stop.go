@@ -1,0 +1,157 @@
+package simrun
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/search/swarm"
+	"github.com/watchsim/watchsim/traces"
+)
+
+// stop replays a run up to a place in it.
+func (f *replayFlags) stop(command *cobra.Command, binary, folder string, recorded scenario.Recorded, job swarm.Job) error {
+	history := func() (*model.History, error) { return historyAt(folder) }
+	text := f.until + f.breakAt // one of them is empty
+	place, err := parseWhere(text, history)
+	if err != nil {
+		return err
+	}
+	began := recorded.Began
+	if began == 0 && place.decision == 0 {
+		// The folder is of before it was written down.
+		answer, err := swarm.Once(command.Context(), binary, swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape}, swarm.DefaultLimits())
+		if err != nil {
+			return err
+		}
+		began = answer.Began
+	}
+	if job.BreakAt = place.decision; place.decision == 0 {
+		// At the time itself, and not the moment before.
+		job.Until = began + place.at + 1
+	}
+	if f.breakAt != "" {
+		return underDelve(command, binary, job, text)
+	}
+	if f.log {
+		job.Log = filepath.Join(job.Folder, "log.txt")
+	}
+	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
+	if err != nil {
+		return err
+	}
+	return f.stopped(command.OutOrStdout(), folder, recorded, job, answer, began)
+}
+
+// lastShown is how much of what had happened is told at a stop.
+const lastShown = 8
+
+// stopped says what a run that was stopped was doing.
+func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Recorded, job swarm.Job, answer swarm.Answer, began time.Duration) error {
+	tape, err := traces.ReadFile(filepath.Join(job.Folder, "tape.bin"))
+	if err != nil {
+		return err
+	}
+	followed, err := traces.ReadTape(bytes.NewReader(tape))
+	if err != nil {
+		return err
+	}
+	at := time.Duration(answer.Verdict.SimulatedSeconds*float64(time.Second)) - began
+	fmt.Fprintf(out, "STOPPED  seed %d at %.6fs, after %d decisions\n", recorded.Spec.Seed, at.Seconds(), answer.Verdict.Decisions)
+	if !follows(followed.Decisions, recorded.Tape) {
+		fmt.Fprintln(out, "  the replay differs: these are not the decisions that were recorded;\n  the code or the toolchain is not the one that recorded them")
+		if err := firstDifference(out, folder, job.Folder, recorded.Build); err != nil {
+			return err
+		}
+		return exit(exitInconclusive)
+	}
+	fmt.Fprintf(out, "  the decisions so far are those that were recorded\n")
+	if moments, err := momentsOf(folder); err == nil {
+		last := 0
+		for last < len(moments) && moments[last].Time <= int64(at) {
+			last++
+		}
+		fmt.Fprintf(out, "\n  the last that had happened:\n%s", explain.Steps(2, moments[max(0, last-lastShown):last]))
+	}
+	if f.stacks {
+		stacks, err := os.ReadFile(filepath.Join(job.Folder, "stacks.txt"))
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		fmt.Fprintf(out, "\n%s", stacks)
+	}
+	fmt.Fprintf(out, "\n  artifacts in %s\n", job.Folder)
+	return nil
+}
+
+// follows reports whether a tape that was cut short begins as another one does, which may
+// leave out the plain choices at its end.
+func follows(begun, whole []byte) bool {
+	for i, b := range begun {
+		if i < len(whole) && b != whole[i] || i >= len(whole) && b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// delveScript is what the debugger does first.
+const delveScript = `break watchsim github.com/watchsim/watchsim/sim.Here
+continue
+`
+
+// underDelve has one run stop in a debugger.
+func underDelve(command *cobra.Command, binary string, job swarm.Job, place string) error {
+	job.Stop = true
+	line, err := json.Marshal(swarm.Sealed(job))
+	if err != nil {
+		return err
+	}
+	jobFile, script := filepath.Join(job.Folder, "job.json"), filepath.Join(job.Folder, "break.dlv")
+	if err := errors.Join(os.WriteFile(jobFile, append(line, '\n'), 0o644), os.WriteFile(script, []byte(delveScript), 0o644)); err != nil {
+		return err
+	}
+	arguments := []string{"exec", binary, "--init", script, "--", hereArgument, jobFile}
+	delve, err := exec.LookPath("dlv")
+	if err != nil {
+		fmt.Fprintf(command.OutOrStdout(), "  Delve is not in the PATH; install it with\n\n    go install github.com/go-delve/delve/cmd/dlv@latest\n\n"+
+			"  and run this again, or\n\n    GOMAXPROCS=1 dlv %s\n", strings.Join(arguments, " "))
+		return exit(exitUsage)
+	}
+	fmt.Fprintf(command.ErrOrStderr(), "the run stands still at %s; `goroutines -with user` lists where everybody is, `goroutine N bt` one of them\n", place)
+	return syscall.Exec(delve, append([]string{"dlv"}, arguments...), append(os.Environ(), "GOMAXPROCS=1"))
+}
+
+// hereArgument is the hidden command that does one job in this process, where a
+// debugger can look at it.
+const hereArgument = "here"
+
+func hereCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    hereArgument + " JOB",
+		Short:  "do one job in this process, for a debugger",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) (err error) {
+			job, err := os.Open(arguments[0])
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, job.Close()) }()
+			return swarm.Work(job, command.OutOrStdout(), findTarget)
+		},
+	}
+}

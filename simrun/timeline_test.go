@@ -1,0 +1,57 @@
+package simrun
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTimelineIsWrittenWhereItIsAskedFor: beside the history, or to a file.
+func TestTimelineIsWrittenWhereItIsAskedFor(t *testing.T) {
+	text, err := os.ReadFile(exampleHistory)
+	require.NoError(t, err)
+	folder := t.TempDir()
+	history := filepath.Join(folder, "history.jsonl")
+	require.NoError(t, os.WriteFile(history, text, 0o600))
+	for name, row := range map[string]struct {
+		arguments []string
+		stdin     string
+		page      string
+	}{
+		"a file":         {[]string{history}, "", filepath.Join(folder, "timeline.html")},
+		"a folder":       {[]string{folder, "-o", filepath.Join(folder, "of-folder.html")}, "", filepath.Join(folder, "of-folder.html")},
+		"standard input": {[]string{"-", "-o", filepath.Join(folder, "of-stdin.html")}, string(text), filepath.Join(folder, "of-stdin.html")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr strings.Builder
+			code := run(append([]string{"timeline"}, row.arguments...), strings.NewReader(row.stdin), &stdout, &stderr)
+			require.Zero(t, code, stderr.String())
+			require.Contains(t, stdout.String(), row.page)
+			page, err := os.ReadFile(row.page)
+			require.NoError(t, err)
+			require.Contains(t, string(page), "Content-Security-Policy")
+			require.FileExists(t, filepath.Join(folder, "reads.html"))
+		})
+	}
+}
+
+func TestTimelineRefusesInASentence(t *testing.T) {
+	for name, row := range map[string]struct {
+		arguments []string
+		says      string
+	}{
+		"nothing":         {[]string{}, "expected one history to draw, found 0 arguments"},
+		"two":             {[]string{"a", "b"}, "expected one history to draw, found 2 arguments"},
+		"no such file":    {[]string{"nowhere.jsonl"}, "nowhere.jsonl: expected a history"},
+		"no place for it": {[]string{exampleHistory, "-o", "/nowhere/at/all.html"}, "-o: expected a place that can be written to, found that /nowhere/at/all.html cannot: no such file or directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr strings.Builder
+			code := run(append([]string{"timeline"}, row.arguments...), strings.NewReader(""), &stdout, &stderr)
+			requireRefused(t, row.says, code, stdout.String(), stderr.String())
+		})
+	}
+}
