@@ -95,7 +95,7 @@ func TestDiffRefusesBadUsage(t *testing.T) {
 // repository is the absolute path of a file of the repository.
 func repository(t *testing.T, path string) string {
 	t.Helper()
-	absolute, err := filepath.Abs(filepath.Join("../..", path))
+	absolute, err := filepath.Abs(filepath.Join("..", path))
 	require.NoError(t, err)
 	return absolute
 }
