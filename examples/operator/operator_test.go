@@ -38,10 +38,10 @@ func simulate(t *testing.T, options Options) {
 		for _, name := range []string{"a", "b"} {
 			c.Go(name, func(ctx context.Context, config *rest.Config) error { return Run(ctx, config, options) })
 		}
-		c.Faults(time.Minute)
+		c.Faults(30 * time.Second)
 		u := newUser(t, t.Context(), c.Config())
-		for c.Now() < time.Minute {
-			u.live(time.Second, 10*time.Second)
+		for c.Now() < 30*time.Second {
+			u.live(200*time.Millisecond, 3*time.Second)
 			t.Sometimes("a database that is as wanted", len(u.volumes) > 0)
 			u.delete()
 		}
@@ -94,9 +94,10 @@ func (u *user) database() *v1.Database {
 	return &v1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
 }
 
-// do makes a request until it succeeds.
+// do makes a request until it succeeds. What it is about exists.
 func (u *user) do(request func() error) {
-	for request() != nil {
+	for err := request(); err != nil; err = request() {
+		require.False(u.t, apierrors.IsNotFound(err), "%v", err)
 		time.Sleep(100 * time.Millisecond)
 	}
 }
