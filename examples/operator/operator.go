@@ -53,8 +53,8 @@ func Run(ctx context.Context, cluster *rest.Config, options Options) error {
 		LeaderElectionNamespace: options.Namespace,
 		// A database without an operator does not heal, so another replica takes over
 		// soon, with caches that are filled already.
-		LeaseDuration: ptr.To(3 * time.Second),
-		RenewDeadline: ptr.To(2 * time.Second),
+		LeaseDuration: ptr.To(2 * time.Second),
+		RenewDeadline: ptr.To(1500 * time.Millisecond),
 		RetryPeriod:   ptr.To(500 * time.Millisecond),
 		Controller: config.Controller{
 			EnableWarmup: ptr.To(true),

@@ -31,6 +31,9 @@ func TestDatabase(t *testing.T) {
 	simulate(t, Options{Metrics: "0", Namespace: "default", ReleaseByName: os.Getenv(byName) != ""})
 }
 
+// within is how long things go wrong.
+const within = 20 * time.Second
+
 // simulate has a user create, resize and delete databases of one name while things go wrong.
 func simulate(t *testing.T, options Options) {
 	ctrl.SetLogger(logr.Discard())
@@ -38,12 +41,13 @@ func simulate(t *testing.T, options Options) {
 		for _, name := range []string{"a", "b"} {
 			c.Go(name, func(ctx context.Context, config *rest.Config) error { return Run(ctx, config, options) })
 		}
-		c.Faults(30 * time.Second)
+		c.Faults(within)
 		u := newUser(t, t.Context(), c.Config())
-		for c.Now() < 30*time.Second {
-			u.live(200*time.Millisecond, 3*time.Second)
+		for c.Now() < within {
+			u.live(200*time.Millisecond, 2*time.Second)
 			t.Sometimes("a database that is as wanted", len(u.volumes) > 0)
 			u.delete()
+			time.Sleep(rand.N(4 * time.Second))
 		}
 		u.create()
 		c.Eventually(u.asWanted)
@@ -75,7 +79,7 @@ func newUser(t testing.TB, ctx context.Context, config *rest.Config) *user {
 // live creates a database, and changes its size from time to time.
 func (u *user) live(pause, longest time.Duration) {
 	u.create()
-	for range 1 + rand.IntN(3) {
+	for range 1 + rand.IntN(2) {
 		for range longest / pause {
 			time.Sleep(pause)
 			if u.asWanted() == nil {

@@ -102,11 +102,7 @@ func (r *Reconciler) finalize(ctx context.Context, database *v1.Database) (ctrl.
 	if !controllerutil.ContainsFinalizer(database, finalizer) {
 		return ctrl.Result{}, nil
 	}
-	release := r.release
-	if r.ReleaseByName {
-		release = r.releaseByName
-	}
-	left, err := release(ctx, client.ObjectKeyFromObject(database))
+	left, err := r.release(ctx, client.ObjectKeyFromObject(database))
 	if err != nil {
 		return ctrl.Result{}, err
 	}

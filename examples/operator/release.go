@@ -16,6 +16,9 @@ import (
 // the database then, so that whatever it has found and is not of that database is of an
 // earlier one, whose UID never comes back.
 func (r *Reconciler) release(ctx context.Context, name types.NamespacedName) (left int, err error) {
+	if r.ReleaseByName {
+		return r.releaseByName(ctx, name)
+	}
 	objects, err := objectsOf(ctx, r.Live, name)
 	if err != nil {
 		return 0, err
@@ -42,10 +45,10 @@ func (r *Reconciler) deleteExactly(ctx context.Context, object client.Object) er
 }
 
 // releaseByName deletes the pods and volumes of a database as several operators did in which
-// Sieve has found it (README.md): it trusts the cache that the database is being deleted, and
-// goes by names.
+// Sieve has found it (README.md): its caller knows from a cache that the database is deleted,
+// and what has its name goes with it.
 func (r *Reconciler) releaseByName(ctx context.Context, name types.NamespacedName) (left int, err error) {
-	objects, err := objectsOf(ctx, r, name)
+	objects, err := objectsOf(ctx, r.Live, name)
 	if err != nil {
 		return 0, err
 	}
