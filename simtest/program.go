@@ -21,7 +21,7 @@ const restartDelay = 10 * time.Second
 type program struct {
 	cluster *Cluster
 	name    string
-	server  string
+	lives   int // counts from its number, so that programs begin at different servers
 	run     func(context.Context, *rest.Config) error
 	process *sim.Process // nil while it is down
 }
@@ -33,9 +33,13 @@ func (p *program) start() error {
 	}
 	process := p.cluster.world.Process(p.name)
 	p.process = process
+	// As behind a load balancer, each life may find another API server, which may be behind.
+	servers := p.cluster.booted.Servers()
+	server := servers[p.lives%len(servers)].Name()
+	p.lives++
 	process.Go(func() {
 		ctx := p.cluster.ctx
-		err := p.run(ctx, p.cluster.config(p.name, p.server))
+		err := p.run(ctx, p.cluster.config(p.name, server))
 		if ctx.Err() != nil {
 			return
 		}

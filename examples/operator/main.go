@@ -14,7 +14,7 @@ import (
 func main() {
 	var options Options
 	flag.StringVar(&options.Metrics, "metrics", ":8080", "serve metrics at this address; 0 for nowhere")
-	flag.StringVar(&options.Namespace, "namespace", "default", "the namespace of the lease by which replicas elect a leader")
+	flag.StringVar(&options.Lead, "lead", "default", "the namespace of the lease by which replicas elect a leader; empty for the only one")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
 	if err := Run(ctrl.SetupSignalHandler(), ctrl.GetConfigOrDie(), options); err != nil {

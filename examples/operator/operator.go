@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,8 +23,8 @@ import (
 type Options struct {
 	// Metrics is the address at which metrics are served; 0 is nowhere.
 	Metrics string
-	// Namespace is that of the lease.
-	Namespace string
+	// Lead is the namespace of the lease by which replicas elect a leader; "" for the only one.
+	Lead string
 	// ReleaseByName is that of Reconciler.
 	ReleaseByName bool
 }
@@ -48,19 +47,11 @@ func Run(ctx context.Context, cluster *rest.Config, options Options) error {
 	manager, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:                  scheme,
 		Metrics:                 server.Options{BindAddress: options.Metrics},
-		LeaderElection:          true,
+		LeaderElection:          options.Lead != "",
 		LeaderElectionID:        "database-operator",
-		LeaderElectionNamespace: options.Namespace,
-		// A database without an operator does not heal, so another replica takes over
-		// soon, with caches that are filled already.
-		LeaseDuration: ptr.To(2 * time.Second),
-		RenewDeadline: ptr.To(1500 * time.Millisecond),
-		RetryPeriod:   ptr.To(500 * time.Millisecond),
-		Controller: config.Controller{
-			EnableWarmup: ptr.To(true),
-			// Tests run several operators in one process, and names are for its metrics.
-			SkipNameValidation: ptr.To(true),
-		},
+		LeaderElectionNamespace: options.Lead,
+		// Tests run several operators in one process, and names are for its metrics.
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {
 		return err

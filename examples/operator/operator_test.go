@@ -28,7 +28,7 @@ const byName = "RELEASE_BY_NAME"
 
 // A database keeps its volumes as long as it lives, and leaves nothing behind.
 func TestDatabase(t *testing.T) {
-	simulate(t, Options{Metrics: "0", Namespace: "default", ReleaseByName: os.Getenv(byName) != ""})
+	simulate(t, Options{Metrics: "0", ReleaseByName: os.Getenv(byName) != ""})
 }
 
 // within is how long things go wrong.
@@ -38,14 +38,12 @@ const within = 20 * time.Second
 func simulate(t *testing.T, options Options) {
 	ctrl.SetLogger(logr.Discard())
 	simtest.Seeds(t, simtest.Config{Servers: 2, CRDs: []string{"crd"}}, func(t *simtest.T, c *simtest.Cluster) {
-		for _, name := range []string{"a", "b"} {
-			c.Go(name, func(ctx context.Context, config *rest.Config) error { return Run(ctx, config, options) })
-		}
+		c.Go("operator", func(ctx context.Context, config *rest.Config) error { return Run(ctx, config, options) })
 		c.Faults(within)
 		u := newUser(t, t.Context(), c.Config())
 		for c.Now() < within {
 			u.live(200*time.Millisecond, 2*time.Second)
-			t.Sometimes("a database that is as wanted", len(u.volumes) > 0)
+			t.Sometimes("a database with volumes", len(u.volumes) > 0)
 			u.delete()
 			time.Sleep(rand.N(4 * time.Second))
 		}
@@ -65,7 +63,7 @@ type user struct {
 	ctx     context.Context
 	client  client.Client
 	size    int32
-	volumes map[string]types.UID // those that the database had when it was as wanted
+	volumes map[string]types.UID // those that the database has had
 }
 
 func newUser(t testing.TB, ctx context.Context, config *rest.Config) *user {
@@ -129,43 +127,40 @@ func (u *user) delete() {
 	})
 }
 
-// asWanted returns an error until the database has as many servers as its user wants.
+// asWanted returns an error until the database has as many servers as its user wants. It
+// remembers the volumes that the database has.
 func (u *user) asWanted() error {
 	database := u.database()
 	if err := u.client.Get(u.ctx, name, database); err != nil {
 		return err
 	}
+	var volumes corev1.PersistentVolumeClaimList
+	if err := u.client.List(u.ctx, &volumes); err != nil {
+		return err
+	}
+	for _, volume := range volumes.Items {
+		if isFor(&volume, database) && u.volumes[volume.Name] == "" {
+			u.volumes[volume.Name] = volume.UID
+		}
+	}
 	if database.Status.Size != u.size || database.Status.ObservedGeneration != database.Generation {
 		return fmt.Errorf("expected %d servers, found %+v", u.size, database.Status)
 	}
-	volumes, err := u.list()
-	for server := range int(u.size) {
-		if volume := volumeOf(database, server).Name; err == nil && u.volumes[volume] == "" {
-			u.volumes[volume] = volumes[volume]
-		}
-	}
-	return err
+	return nil
 }
 
-// list returns the UIDs of all volumes by their names.
-func (u *user) list() (map[string]types.UID, error) {
-	var list corev1.PersistentVolumeClaimList
-	err := u.client.List(u.ctx, &list)
-	volumes := map[string]types.UID{}
-	for _, volume := range list.Items {
-		volumes[volume.Name] = volume.UID
-	}
-	return volumes, err
-}
-
-// keepsVolumes checks that each volume which the database had when it was as wanted is there:
-// nobody has deleted the database.
+// keepsVolumes checks that the database has all volumes that it has had: nobody deletes it.
 func (u *user) keepsVolumes() {
 	u.do(func() error {
-		volumes, err := u.list()
+		var volumes corev1.PersistentVolumeClaimList
+		err := u.client.List(u.ctx, &volumes)
+		found := map[string]types.UID{}
+		for _, volume := range volumes.Items {
+			found[volume.Name] = volume.UID
+		}
 		for volume, uid := range u.volumes {
-			if err == nil && volumes[volume] != uid {
-				u.t.Fatalf("volume %s of a database that nobody has deleted is lost: expected UID %s, found %q", volume, uid, volumes[volume])
+			if err == nil && found[volume] != uid {
+				u.t.Fatalf("the database lives, but its volume %s is lost: expected UID %s, found %q", volume, uid, found[volume])
 			}
 		}
 		return err
