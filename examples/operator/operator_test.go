@@ -26,27 +26,22 @@ import (
 // byName is the environment variable that has the operator make the mistake of releaseByName.
 const byName = "RELEASE_BY_NAME"
 
-// A database keeps its volumes as long as it lives, and leaves nothing behind.
-func TestDatabase(t *testing.T) {
-	simulate(t, Options{Metrics: "0", ReleaseByName: os.Getenv(byName) != ""})
-}
+func options() Options { return Options{Metrics: "0", ReleaseByName: os.Getenv(byName) != ""} }
 
-// within is how long things go wrong.
+// within is how long the user goes on, and how long things go wrong.
 const within = 20 * time.Second
 
-// simulate has a user create, resize and delete databases of one name while things go wrong.
-func simulate(t *testing.T, options Options) {
+// A database keeps its volumes as long as it lives, and leaves nothing behind.
+func TestDatabase(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	simtest.Seeds(t, simtest.Config{Servers: 2, CRDs: []string{"crd"}}, func(t *simtest.T, c *simtest.Cluster) {
-		c.Go("operator", func(ctx context.Context, config *rest.Config) error { return Run(ctx, config, options) })
+		c.Go("operator", func(ctx context.Context, config *rest.Config) error { return Run(ctx, config, options()) })
 		c.Faults(within)
 		u := newUser(t, t.Context(), c.Config())
-		for c.Now() < within {
-			u.live(200*time.Millisecond, 2*time.Second)
+		u.use(func() bool {
 			t.Sometimes("a database with volumes", len(u.volumes) > 0)
-			u.delete()
-			time.Sleep(rand.N(4 * time.Second))
-		}
+			return c.Now() < within
+		})
 		u.create()
 		c.Eventually(u.asWanted)
 		u.keepsVolumes()
@@ -74,21 +69,26 @@ func newUser(t testing.TB, ctx context.Context, config *rest.Config) *user {
 	return &user{t: t, ctx: ctx, client: c}
 }
 
-// live creates a database, and changes its size from time to time.
-func (u *user) live(pause, longest time.Duration) {
-	u.create()
-	for range 1 + rand.IntN(2) {
-		for range longest / pause {
-			time.Sleep(pause)
-			if u.asWanted() == nil {
-				break
+// use creates, resizes and deletes one database after another.
+func (u *user) use(more func() bool) {
+	for more() {
+		u.create()
+		for range 1 + rand.IntN(2) {
+			for range 10 {
+				time.Sleep(200 * time.Millisecond)
+				if u.asWanted() == nil {
+					break
+				}
 			}
+			u.keepsVolumes()
+			u.size = rand.Int32N(3) + 1
+			u.do(func() error {
+				return u.client.Patch(u.ctx, u.database(), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, u.size)))
+			})
 		}
 		u.keepsVolumes()
-		u.size = rand.Int32N(3) + 1
-		u.do(func() error {
-			return u.client.Patch(u.ctx, u.database(), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, u.size)))
-		})
+		u.delete()
+		time.Sleep(rand.N(4 * time.Second))
 	}
 }
 
