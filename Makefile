@@ -11,6 +11,7 @@ SEEDS    ?= 1-2000
 TRIALS   ?= 5
 LAST     ?= 2000
 REPLAYS  ?= 200
+EXAMPLE_SEEDS ?= 10
 
 .DEFAULT_GOAL := help
 
@@ -62,6 +63,13 @@ FINDINGS := docs/findings/reproducers
 vet-findings: ## build and vet the reproducers of docs/findings, and check that its patches apply
 	cd $(FINDINGS) && go vet ./... && go build -o /dev/null ./...
 	for finding in 1 2 3 4 5 6 7 8; do docs/findings/patches/check $$finding --applies || exit 1; done
+
+# The examples are modules of their own, as those of users are.
+.PHONY: examples
+examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
+	cd examples/operator && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
+	cd examples/controller && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
+	cd examples/storage && go vet ./... && go test -count 1 .
 
 .PHONY: reproduce-4
 reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -8 the others; code 1 if the bug shows

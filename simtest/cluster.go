@@ -85,7 +85,7 @@ func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfi
 // off, slow down and crash. run gets the configuration of a client, and a context that is
 // done at the end of the test. When it returns earlier, it is started again after 10 s, as
 // a kubelet does. It must create everything it needs: variables of the test binary outlive a
-// crash, as those of a process would not.
+// crash, as those of a process would not. Each time it starts it reaches the next API server.
 func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Config) error) {
 	c.t.Helper()
 	for _, other := range c.programs {
@@ -97,8 +97,7 @@ func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Con
 		c.world.Disturb()
 		go c.restartEnded()
 	}
-	servers := c.booted.Servers()
-	p := &program{cluster: c, name: name, server: servers[len(c.programs)%len(servers)], run: run}
+	p := &program{cluster: c, name: name, number: len(c.programs), run: run}
 	c.programs = append(c.programs, p)
 	if err := p.start(); err != nil {
 		c.t.Fatal(err)

@@ -20,7 +20,7 @@ const restartDelay = 10 * time.Second
 type program struct {
 	cluster *Cluster
 	name    string
-	server  string
+	number  int // programs begin at different servers
 	run     func(context.Context, *rest.Config) error
 	process *sim.Process // nil while it is down
 }
@@ -32,7 +32,9 @@ func (p *program) start() error {
 	}
 	process := p.cluster.world.Process(p.name)
 	p.process = process
-	config := p.cluster.config(p.name, p.server)
+	// As behind a load balancer, each life may find another API server, which may be behind.
+	servers := p.cluster.booted.Servers()
+	config := p.cluster.config(p.name, servers[(p.number+p.cluster.lives[p.name])%len(servers)])
 	process.Go(func() {
 		ctx := p.cluster.ctx
 		err := p.run(ctx, config)

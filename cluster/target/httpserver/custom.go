@@ -8,17 +8,13 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	extensionoptions "k8s.io/apiextensions-apiserver/pkg/cmd/server/options"
 	extensionopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
-	"k8s.io/apiserver/pkg/endpoints/filters"
+	genericfilters "k8s.io/apiserver/pkg/endpoints/filters"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/util/notfoundhandler"
 	"k8s.io/apiserver/pkg/util/webhook"
 )
-
-// notFound answers what nobody serves: 503 until the server serves all that it is going to,
-// as kube-apiserver does, and 404 from then on.
-var notFound = notfoundhandler.New(apiextensions.Codecs, filters.NoMuxAndDiscoveryIncompleteKey)
 
 // extensions returns the server of custom resources, to which the other one delegates what
 // it does not serve itself.
@@ -27,6 +23,9 @@ func (o *options) extensions(config *genericapiserver.RecommendedConfig, decorat
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(extensionopenapi.GetOpenAPIDefinitions, openapinamer.NewDefinitionNamer(apiextensions.Scheme))
 	config.SkipOpenAPIInstallation = true
 	config.MergedResourceConfig = apiextensions.DefaultAPIResourceConfigSource()
+	// A server that has just started does not know yet what is defined. As kube-apiserver does,
+	// it then asks clients to try again: a 404 would tell them that an object is deleted.
+	notFound := notfoundhandler.New(config.Serializer, genericfilters.NoMuxAndDiscoveryIncompleteKey)
 	made, err := (&apiextensions.Config{
 		GenericConfig: config,
 		ExtraConfig: apiextensions.ExtraConfig{

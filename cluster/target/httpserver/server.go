@@ -226,7 +226,12 @@ func (o *options) config(codecs serializer.CodecFactory, stored apiruntime.Codec
 		return nil, err
 	}
 	config.SecureServing = o.serving
-	config.LoopbackClientConfig = &clientrest.Config{Host: URL(o.name), TLSClientConfig: clientrest.TLSClientConfig{Insecure: true}, QPS: -1}
+	// client-go keeps connections for the whole process, unless a client dials in a way of its
+	// own. Those of a life that has crashed must not be waited for in the next one.
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	config.LoopbackClientConfig = &clientrest.Config{
+		Host: URL(o.name), TLSClientConfig: clientrest.TLSClientConfig{Insecure: true}, QPS: -1, Dial: dialer.DialContext,
+	}
 	config.Authentication.Authenticator = anonymous.NewAuthenticator(nil)
 	config.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
 	config.EnableProfiling = false

@@ -3,12 +3,14 @@ package httpserver_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/client-go/kubernetes"
@@ -48,6 +50,36 @@ func TestWritesAndWatches(t *testing.T) {
 			})
 			require.NoError(t, c.Servers()[0].Stop())
 			fmt.Println(world.Now(), c.Servers()[0].Leaks())
+			world.Settle()
+		})
+	})
+}
+
+// A server that has just started does not say that custom resources are not there.
+func TestStartsBeforeItKnowsWhatIsDefined(t *testing.T) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.New(genericregistry.StorageWithCacher()), ProgressNotify: 5 * time.Second})
+			require.NoError(t, err)
+			for life := range 3 {
+				unavailable := 0
+				world.Process("client").Do(func() {
+					dialer := &net.Dialer{}
+					config := &rest.Config{Host: httpserver.URL("apiserver-0"), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, Dial: dialer.DialContext}
+					client := kubernetes.NewForConfigOrDie(config).Discovery().RESTClient()
+					require.Eventually(t, func() bool {
+						err := client.Get().AbsPath("/apis/example.com/v1/gadgets").MaxRetries(0).Do(context.Background()).Error()
+						if apierrors.IsServiceUnavailable(err) {
+							unavailable++
+						}
+						return apierrors.IsNotFound(err)
+					}, time.Minute, time.Millisecond)
+				})
+				require.NotZero(t, unavailable, "life %d", life)
+				require.NoError(t, c.Servers()[0].Crash())
+				require.NoError(t, c.Servers()[0].Start())
+			}
+			require.NoError(t, c.Servers()[0].Stop())
 			world.Settle()
 		})
 	})
