@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/watchsim/watchsim/simtest"
 
@@ -88,7 +89,7 @@ func (u *user) use(more func() bool) {
 		}
 		u.keepsVolumes()
 		u.delete()
-		time.Sleep(rand.N(4 * time.Second))
+		time.Sleep(rand.N(time.Second))
 	}
 }
 
@@ -108,6 +109,7 @@ func (u *user) create() {
 	u.volumes, u.size = map[string]types.UID{}, rand.Int32N(3)+1
 	database := u.database()
 	database.Spec.Size = u.size
+	database.Finalizers = []string{backup}
 	u.do(func() error {
 		err := u.client.Create(u.ctx, database.DeepCopyObject().(client.Object))
 		if apierrors.IsAlreadyExists(err) {
@@ -117,8 +119,20 @@ func (u *user) create() {
 	})
 }
 
+// backup is a finalizer of the user, who takes a while for a last look at the database.
+const backup = "example.com/backup"
+
 func (u *user) delete() {
-	u.do(func() error { return client.IgnoreNotFound(u.client.Delete(u.ctx, u.database())) })
+	u.do(func() error { return u.client.Delete(u.ctx, u.database()) })
+	time.Sleep(rand.N(3 * time.Second))
+	u.do(func() error {
+		database := u.database()
+		err := u.client.Get(u.ctx, name, database)
+		if err == nil && controllerutil.RemoveFinalizer(database, backup) {
+			err = u.client.Update(u.ctx, database)
+		}
+		return client.IgnoreNotFound(err)
+	})
 	u.do(func() error {
 		if err := u.client.Get(u.ctx, name, u.database()); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("expected no database, found %v", err)
