@@ -40,6 +40,11 @@ func write(kind model.Kind, at, before, after int64, o *model.Object) model.Oper
 	return op
 }
 
+func get(at int64, o *model.Object) model.Operation {
+	return model.Operation{Client: "c", Server: "a", Kind: model.Get, Call: at, Return: at + 1, RV: -1,
+		Scope: model.Scope{Namespace: "default", Name: o.Name}, ResultRV: o.RV, Objects: []model.Object{*o}}
+}
+
 func onB(op model.Operation) model.Operation {
 	op.Server = "b"
 	return op
@@ -112,6 +117,12 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 15, object("x", 15, "2"))},
 		"an update that changed nothing": {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 5, object("x", 5, "1"))},
+		"an update that changed nothing after a write that was not recorded": {
+			get(1, object("x", 5, "1")), write(model.Update, 3, 0, 5, object("x", 5, "1"))},
+		"an object that is marked for deletion twice": {
+			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Object: *object("x", 8, "2")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 8, object("x", 8, "")),
+			get(5, object("x", 8, "2")), write(model.Delete, 7, 0, 8, object("x", 8, ""))},
 		"a get that finds nothing, and a refused write": {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")),
 			model.Operation{Client: "c", Server: "a", Kind: model.Get, Call: 3, Return: 4, RV: -1, Scope: model.Scope{Namespace: "default", Name: "x"}, Err: model.NotFound},

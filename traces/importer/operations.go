@@ -37,6 +37,10 @@ func (f *finisher) operations() []model.Operation {
 				r.Omit(omittedDeletes)
 				continue
 			}
+			if op.Kind == model.Update && writer[op.ResultRV] != op.ID {
+				r.Omit(omittedNoop) // the object was marked for deletion before
+				continue
+			}
 		case isWrite(&op) && op.Err == model.OK && writer[op.ResultRV] != op.ID:
 			r.Omit(omittedNoop)
 			continue
@@ -56,10 +60,12 @@ func (f *finisher) operations() []model.Operation {
 }
 
 // writers tells which operation wrote each revision: a write that changes nothing is
-// answered with what is there. A create writes always, an update only if it did not
-// have that revision to begin with; of two, the one that was called first.
+// answered with what is there. A create writes always. An update, or a delete that marks an
+// object for deletion, does so only if it did not have that revision to begin with and nobody
+// had seen it before the call; of two, the one that was called first.
 func (f *finisher) writers() map[int64]int {
 	writer := map[int64]int{}
+	seen := f.truth.recording.firstSeen()
 	all := f.truth.recording.operations
 	rank := func(op *model.Operation) int {
 		switch {
@@ -71,7 +77,10 @@ func (f *finisher) writers() map[int64]int {
 		return 2
 	}
 	for _, op := range all {
-		if !isWrite(op) || op.Kind == model.Delete || op.Err != model.OK || op.Precondition == op.ResultRV {
+		if !isWrite(op) || op.Err != model.OK || op.Precondition == op.ResultRV {
+			continue
+		}
+		if first, known := seen[op.ResultRV]; op.Kind != model.Create && known && first < op.Call {
 			continue
 		}
 		before := writer[op.ResultRV]
@@ -80,6 +89,35 @@ func (f *finisher) writers() map[int64]int {
 		}
 	}
 	return writer
+}
+
+// firstSeen is when the first client knew of each revision of an object.
+func (r *Recording) firstSeen() map[int64]int64 {
+	first := map[int64]int64{}
+	see := func(rv, at int64) {
+		if before, known := first[rv]; at != model.Pending && (!known || at < before) {
+			first[rv] = at
+		}
+	}
+	for _, op := range r.operations {
+		if op.Err != model.OK {
+			continue
+		}
+		if isWrite(op) {
+			see(op.ResultRV, op.Return)
+		}
+		for i := range op.Objects {
+			see(op.Objects[i].RV, op.Return)
+		}
+	}
+	for _, s := range r.streams {
+		for i := range s.Events {
+			if e := &s.Events[i]; e.Object != nil && !s.untimed {
+				see(e.RV, e.Time)
+			}
+		}
+	}
+	return first
 }
 
 // finishWrite names the content that a create or update wrote by the version that it
