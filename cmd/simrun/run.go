@@ -70,7 +70,7 @@ func prepare(command *cobra.Command, arguments []string) error {
 		return nil
 	}
 	binary, err := built(command.ErrOrStderr(), "simrun with the toolchain overlay", func(progress selfbuild.Progress) (string, error) {
-		return selfbuild.Build(progress)
+		return selfbuild.Build(progress, nil)
 	})
 	if err != nil {
 		return err

@@ -62,6 +62,9 @@ func (f *runFlags) banner(w io.Writer, config swarm.Config) {
 	if spec.Mutant != "" {
 		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
 	}
+	if spec.Use != "" {
+		fmt.Fprintf(w, "  use         %s\n", spec.Use)
+	}
 	switch {
 	case !spec.Drawn():
 		fmt.Fprintf(w, "  cluster     %d etcd, %d API servers; %v simulated, %d operations\n", spec.Members, spec.Servers, spec.Duration, spec.Operations)
@@ -194,6 +197,7 @@ func (f *runFlags) reproduce(v scenario.Verdict) string {
 	add("--target", v.Target, v.Target == targets[0].name)
 	add("--scenario", v.Scenario, v.Scenario == scenario.Default)
 	add("--mutant", v.Mutant, v.Mutant == "")
+	add("--use", v.Use, v.Use == "")
 	add("--etcd-members", f.members, f.members == 0)
 	add("--servers", f.servers, f.servers == 0)
 	add("--duration", f.duration, f.duration == 0)
