@@ -100,7 +100,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 	}
 	flags.register(root)
 	root.SetFlagErrorFunc(unknownFlag)
-	simulate := []*cobra.Command{campaignCommand(), replayCommand(), shrinkCommand(), exploreCommand(), verifyCommand()}
+	simulate := []*cobra.Command{campaignCommand(), compareCommand(), bisectCommand(), replayCommand(), shrinkCommand(), exploreCommand(), verifyCommand()}
 	for _, command := range append(simulate, root) {
 		command.Annotations = map[string]string{simulating: "yes"}
 	}

@@ -138,12 +138,8 @@ func (t *tally) add(outcome swarm.Outcome) {
 	t.simulated += v.SimulatedSeconds
 	t.wall += v.WallSeconds
 	t.check += v.CheckSeconds
-	broken := map[string]bool{}
-	for _, violation := range v.Violations {
-		if !broken[violation.Guarantee] {
-			broken[violation.Guarantee] = true
-			t.guarantees[violation.Guarantee]++
-		}
+	for guarantee := range brokenIn(v) {
+		t.guarantees[guarantee]++
 	}
 	switch v.Outcome {
 	case linearizability.Passed:

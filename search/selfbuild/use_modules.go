@@ -140,7 +140,13 @@ func (u Use) check(toolchain overlay.Toolchain, file *modfile.File) error {
 			return fmt.Errorf("expected a version of %s, found %s, which there is not or cannot be had: %s; `go list -m -versions %s` lists them",
 				u.Module, u.Version, strings.TrimSpace(found[0].Error.Err), u.Module)
 		}
-		wanted = found[0].GoVersion
+		own, err := readModFile(found[0].GoMod)
+		if err != nil {
+			return err
+		}
+		if own.Go != nil {
+			wanted = own.Go.Version
+		}
 	}
 	if wanted != "" && version.Compare("go"+wanted, toolchain.Version) > 0 {
 		return fmt.Errorf("expected code for %s or older, found %s, which needs go%s; simrun cannot use it before it supports that release of Go", toolchain.Version, u, wanted)
@@ -276,8 +282,8 @@ func inRepository(path string) string {
 
 // listed is what `go list -m -json` says of a version.
 type listed struct {
-	Path, GoVersion, GoMod string
-	Error                  *struct{ Err string }
+	Path, GoMod string
+	Error       *struct{ Err string }
 }
 
 // listVersions asks the go command about versions of modules, in their order.
@@ -349,4 +355,21 @@ func sourceHash(folder string) (string, error) {
 	}
 	// Hash1 is base64, some of which are no good in a flag's value.
 	return strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimPrefix(hash, "h1:"))[:hashLength], nil
+}
+
+// Versions are the versions of a module, in ascending order.
+func Versions(path string) ([]string, error) {
+	if module.CheckPath(path) != nil {
+		return nil, fmt.Errorf("expected the path of a module, such as go.etcd.io/etcd/server/v3, found %q", path)
+	}
+	list := exec.Command("go", "list", "-m", "-versions", "-f", "{{range .Versions}}{{.}} {{end}}", path)
+	list.Dir = os.TempDir() // outside of any module
+	list.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	var said bytes.Buffer
+	list.Stderr = &said
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask the go command for the versions of %s: %w: %s", path, err, bytes.TrimSpace(said.Bytes()))
+	}
+	return strings.Fields(string(out)), nil
 }
