@@ -1,5 +1,5 @@
 // Package selfbuild builds this project's command with the toolchain overlay,
-// for a binary that was built without it, or that needs a known bug inside.
+// for a binary that was built without it, or that needs a known bug or other code inside.
 package selfbuild
 
 import (
