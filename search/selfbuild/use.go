@@ -43,8 +43,8 @@ func ParseUses(texts ...string) (Uses, error) {
 		}
 		use := Use{Module: path}
 		if semver.IsValid(value) {
-			if err := module.Check(path, value); err != nil {
-				return nil, fmt.Errorf("expected a version of %s in full, such as v3.7.3, found %s: %w", path, value, err)
+			if semver.Canonical(value) != value || module.Check(path, value) != nil {
+				return nil, fmt.Errorf("expected a version of %s in full, such as v3.7.3 where the path ends in /v3, found %s", path, value)
 			}
 			use.Version = value
 		} else if err := use.setFolder(value); err != nil {
