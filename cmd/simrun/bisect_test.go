@@ -36,13 +36,13 @@ func TestHalvingFindsWhereATestTurns(t *testing.T) {
 	}
 }
 
-func verdicts(broken map[uint64]string) variant {
+func variantOf(broken map[uint64]string) variant {
 	v := variant{verdicts: map[uint64]scenario.Verdict{}}
 	for seed, guarantee := range broken {
 		verdict := scenario.Verdict{Seed: seed, Outcome: linearizability.Passed}
 		if guarantee != "" {
 			verdict.Outcome = linearizability.Failed
-			verdict.Violations = []scenario.Violation{{Guarantee: guarantee}, {Guarantee: guarantee}}
+			verdict.Violations = []scenario.Violation{violated(guarantee), violated(guarantee)}
 		}
 		v.verdicts[seed] = verdict
 	}
@@ -51,8 +51,8 @@ func verdicts(broken map[uint64]string) variant {
 
 // What the good version breaks as well does not tell a bad one.
 func TestWhatTheGoodVersionBreaksTellsNothing(t *testing.T) {
-	good := verdicts(map[uint64]string{1: "", 2: "Delivered"}).broken()
-	bad := verdicts(map[uint64]string{1: "Reliable", 2: "Delivered", 3: "Unique"}).broken()
+	good := variantOf(map[uint64]string{1: "", 2: "Delivered"}).broken()
+	bad := variantOf(map[uint64]string{1: "Reliable", 2: "Delivered", 3: "Unique"}).broken()
 	require.Equal(t, []string{"Reliable", "Unique"}, (&bisectFlags{}).telling(good, bad))
 	require.Equal(t, []string{"Unique"}, (&bisectFlags{guarantee: "Unique"}).telling(good, bad))
 	require.Empty(t, (&bisectFlags{guarantee: "Delivered"}).telling(good, bad))
@@ -60,8 +60,8 @@ func TestWhatTheGoodVersionBreaksTellsNothing(t *testing.T) {
 }
 
 func TestSeedsDifferByOutcomeAndGuarantee(t *testing.T) {
-	one := verdicts(map[uint64]string{1: "", 2: "Delivered", 3: "Reliable", 4: "Unique"})
-	other := verdicts(map[uint64]string{1: "", 2: "", 3: "Unique", 4: "Unique", 5: ""})
+	one := variantOf(map[uint64]string{1: "", 2: "Delivered", 3: "Reliable", 4: "Unique"})
+	other := variantOf(map[uint64]string{1: "", 2: "", 3: "Unique", 4: "Unique", 5: ""})
 	require.Equal(t, []uint64{2, 3, 5}, differing([]variant{one, other}))
 	require.Equal(t, "did not run", one.verdictOf(5))
 }
@@ -76,4 +76,9 @@ func TestWrongUseStopsGitBisect(t *testing.T) {
 		code := run(append(arguments, "--out", t.TempDir()), strings.NewReader(""), &stdout, &stderr)
 		require.Equal(t, exitAbort, code, stderr.String())
 	}
+}
+
+func violated(guarantee string) (v scenario.Violation) {
+	v.Guarantee = guarantee
+	return v
 }
