@@ -98,7 +98,7 @@ func (f *campaignFlags) chosenShard() (campaign.Shard, error) {
 
 // command runs a seed of the campaign again.
 func (f *campaignFlags) command(spec scenario.Spec) string {
-	line := f.reproduce(scenario.Verdict{Seed: spec.Seed, Target: spec.Target, Scenario: spec.Scenario, Mutant: spec.Mutant})
+	line := f.reproduce(scenario.Verdict{Seed: spec.Seed, Target: spec.Target, Scenario: spec.Scenario, Mutant: spec.Mutant, Use: spec.Use})
 	return strings.Replace(line, fmt.Sprintf("--seed %d", spec.Seed), "--seed "+campaign.SeedPlaceholder, 1)
 }
 

@@ -22,7 +22,7 @@ func TestCanaryIsCaught(t *testing.T) {
 
 	canary, err := mutant.Find("canary")
 	require.NoError(t, err)
-	binary, err := selfbuild.Build(nil, canary)
+	binary, err := selfbuild.Build(nil, nil, canary)
 	require.NoError(t, err)
 	damaged := exec.Command(binary, "--mutant", canary.Name, "--seeds", canarySeeds)
 	damaged.Dir = t.TempDir()

@@ -237,7 +237,7 @@ func lastBefore(decisions []sim.Decision, at time.Duration) uint64 {
 // before, and returns what is left with its folder.
 func (f *explainFlags) smaller(command *cobra.Command, binary string, whole scenario.Recorded, folder, guarantee, temporary string) (scenario.Recorded, string, error) {
 	shrunk := filepath.Clean(folder) + "-shrunk"
-	if before, err := scenario.Load(shrunk); err == nil && before.Spec.Reduced != nil && before.Spec.Seed == whole.Spec.Seed && before.Spec.Mutant == whole.Spec.Mutant {
+	if before, err := scenario.Load(shrunk); err == nil && before.Spec.Reduced != nil && before.Spec.Seed == whole.Spec.Seed && before.Spec.Mutant == whole.Spec.Mutant && before.Spec.Use == whole.Spec.Use {
 		return before, shrunk, nil
 	}
 	shrinking := shrinkFlags{guarantee: guarantee, budget: f.budget, workers: f.workers}

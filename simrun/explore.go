@@ -167,7 +167,7 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	binary, err := binaryFor(command.ErrOrStderr(), spec.Target, spec.Mutant)
+	binary, err := binaryFor(command.ErrOrStderr(), spec)
 	if err != nil {
 		return err
 	}
@@ -210,6 +210,9 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 	fmt.Fprintf(w, "watchsim  target %s  scenario %s  seed %d  strategy %s\n", spec.Target, spec.Scenario, spec.Seed, f.strategy)
 	if spec.Mutant != "" {
 		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
+	}
+	if spec.Use != "" {
+		fmt.Fprintf(w, "  use         %s\n", spec.Use)
 	}
 	switch f.strategy {
 	case byExhaustion:

@@ -26,7 +26,7 @@ import (
 type runFlags struct {
 	seed, seeds            string
 	scenario, target       string
-	mutants                []string
+	mutants, use           []string
 	members, servers       int
 	duration               time.Duration
 	operations             int
@@ -59,6 +59,7 @@ func (f *runFlags) registerSpec(command *cobra.Command) {
 	flags.StringVar(&f.scenario, "scenario", f.scenario, "`name` of the scenario; simrun scenarios lists them (default: "+scenario.Default+" for one seed, "+scenario.Any+" for a range)")
 	flags.StringVar(&f.target, "target", "", "`name` of the cacher under test (default: the one that has the mutant, or "+targets[0].Name+")")
 	flags.StringSliceVar(&f.mutants, "mutant", nil, "`name` of a known bug to put into the code under test; simrun mutants lists them; can be repeated")
+	flags.StringSliceVar(&f.use, "use", nil, "build with another version or your own folder of a `module`, such as go.etcd.io/etcd/server/v3=v3.7.3 or k8s.io/apiserver=FOLDER; can be repeated")
 	flags.StringArrayVar(&f.set, "set", nil, "set a `knob`, such as servers=2 or gates=WatchList=false; simrun knobs lists them; can be repeated")
 	flags.DurationVar(&f.duration, "duration", 0, "simulated length of a run (default: the scenario's)")
 	flags.StringVar(&f.faults, "faults", "", "all, none, every, `kinds` such as compaction,reset, or the path of a plan; simrun kinds lists them (default: the scenario's)")
@@ -107,6 +108,11 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 		return spec, err
 	}
 	spec.Mutant = strings.Join(f.mutants, ",")
+	uses, err := selfbuild.ParseUses(f.use...)
+	if err != nil {
+		return spec, fmt.Errorf("--use: %w", err)
+	}
+	spec.Use = uses.String()
 	for _, knob := range f.knobs() {
 		name, value, complete := strings.Cut(knob.setting, "=")
 		err := checkName("knob", name, knobNames())
@@ -274,7 +280,7 @@ func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
 		return swarm.Config{}, err
 	}
 	limits.Workers = int(min(uint64(limits.Workers), last-first+1))
-	binary, err := binaryFor(notes, spec.Target, spec.Mutant)
+	binary, err := binaryFor(notes, spec)
 	return swarm.Config{
 		Binary: binary, Spec: spec, First: first, Last: last,
 		Out: f.out, KeepAll: f.keepAll || first == last, InPlace: f.noFork, Verbose: f.verbose, Limits: limits,
@@ -322,30 +328,37 @@ func recordedRun(notes io.Writer, folder string) (recorded scenario.Recorded, bi
 	if err != nil {
 		return recorded, "", fmt.Errorf("%s: %w", folder, err)
 	}
-	binary, err = binaryFor(notes, recorded.Spec.Target, recorded.Spec.Mutant)
+	binary, err = binaryFor(notes, recorded.Spec)
 	return recorded, binary, err
 }
 
 // binaryFor is the program that workers of a target are started from: this one, or
-// one with a released version or known bugs inside, which is built first.
-func binaryFor(notes io.Writer, target, names string) (string, error) {
-	mutants, _, err := mutant.FindAll(names)
+// one with a released version, other code or known bugs inside, which is built first.
+func binaryFor(notes io.Writer, spec scenario.Spec) (string, error) {
+	mutants, _, err := mutant.FindAll(spec.Mutant)
 	if err != nil {
 		return "", err
 	}
+	uses, err := selfbuild.SplitUses(spec.Use)
+	if err != nil {
+		return "", fmt.Errorf("--use: %w", err)
+	}
 	what := "simrun"
 	if mutants != nil {
-		what += " with the mutant " + strings.ReplaceAll(names, ",", " and ")
+		what += " with the mutant " + strings.ReplaceAll(spec.Mutant, ",", " and ")
 	}
-	if release, known := released.Find(target); known {
+	if uses != nil {
+		what += " with " + strings.ReplaceAll(spec.Use, ",", " and ")
+	}
+	if release, known := released.Find(spec.Target); known {
 		return built(notes, strings.Replace(what, "simrun", release.Summary, 1), func(progress selfbuild.Progress) (string, error) {
-			return selfbuild.BuildReleased(progress, release, mutants...)
+			return selfbuild.BuildReleased(progress, release, uses, mutants...)
 		})
 	}
-	if mutants == nil {
+	if mutants == nil && uses == nil {
 		return os.Executable()
 	}
-	return built(notes, what, func(progress selfbuild.Progress) (string, error) { return selfbuild.Build(progress, mutants...) })
+	return built(notes, what, func(progress selfbuild.Progress) (string, error) { return selfbuild.Build(progress, uses, mutants...) })
 }
 
 // built builds a program, and says so and how far it is if there is anything to compile.

@@ -70,7 +70,7 @@ func prepare(command *cobra.Command, arguments []string) error {
 		return nil
 	}
 	binary, err := built(command.ErrOrStderr(), "simrun with the toolchain overlay", func(progress selfbuild.Progress) (string, error) {
-		return selfbuild.Build(progress)
+		return selfbuild.Build(progress, nil)
 	})
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 	}
 	flags.register(root)
 	root.SetFlagErrorFunc(unknownFlag)
-	simulate := []*cobra.Command{campaignCommand(), replayCommand(), shrinkCommand(), exploreCommand(), verifyCommand()}
+	simulate := []*cobra.Command{campaignCommand(), compareCommand(), bisectCommand(), replayCommand(), shrinkCommand(), exploreCommand(), verifyCommand()}
 	for _, command := range append(simulate, root) {
 		command.Annotations = map[string]string{simulating: "yes"}
 	}

@@ -62,6 +62,9 @@ func (f *runFlags) banner(w io.Writer, config swarm.Config) {
 	if spec.Mutant != "" {
 		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
 	}
+	if spec.Use != "" {
+		fmt.Fprintf(w, "  use         %s\n", spec.Use)
+	}
 	switch {
 	case !spec.Drawn():
 		fmt.Fprintf(w, "  cluster     %d etcd, %d API servers; %v simulated, %d operations\n", spec.Members, spec.Servers, spec.Duration, spec.Operations)
@@ -135,12 +138,8 @@ func (t *tally) add(outcome swarm.Outcome) {
 	t.simulated += v.SimulatedSeconds
 	t.wall += v.WallSeconds
 	t.check += v.CheckSeconds
-	broken := map[string]bool{}
-	for _, violation := range v.Violations {
-		if !broken[violation.Guarantee] {
-			broken[violation.Guarantee] = true
-			t.guarantees[violation.Guarantee]++
-		}
+	for guarantee := range brokenIn(v) {
+		t.guarantees[guarantee]++
 	}
 	switch v.Outcome {
 	case linearizability.Passed:
@@ -194,6 +193,7 @@ func (f *runFlags) reproduce(v scenario.Verdict) string {
 	add("--target", v.Target, v.Target == targets[0].Name)
 	add("--scenario", v.Scenario, v.Scenario == scenario.Default)
 	add("--mutant", v.Mutant, v.Mutant == "")
+	add("--use", v.Use, v.Use == "")
 	add("--etcd-members", f.members, f.members == 0)
 	add("--servers", f.servers, f.servers == 0)
 	add("--duration", f.duration, f.duration == 0)

@@ -38,7 +38,7 @@ func binary(t *testing.T) (string, error) {
 	}
 	sum := sha256.Sum256([]byte(source))
 	dir := filepath.Join(cache, "watchsim", "simtest", hex.EncodeToString(sum[:6]))
-	made, err := overlay.Write(toolchain, source, filepath.Join(dir, "overlay"))
+	made, err := overlay.Write(toolchain, overlay.Project{Dir: source}, filepath.Join(dir, "overlay"))
 	if err != nil {
 		return "", err
 	}

@@ -27,13 +27,29 @@ var modulesUnderTest = []string{
 	"go.etcd.io/etcd/raft/v3", // up to etcd 3.5
 }
 
+// folders are the modules that were built from somebody's folder, each with a hash of its
+// source, as module=hash,module=hash. The linker sets it.
+var folders string
+
+// FoldersVariable is its name for the linker.
+const FoldersVariable = "github.com/watchsim/watchsim/cluster/scenario.folders"
+
 // CurrentBuild describes this binary.
 func CurrentBuild() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return Build{Go: runtime.Version()}
 	}
-	return described(info)
+	b := described(info)
+	for folder := range strings.SplitSeq(folders, ",") {
+		if module, hash, found := strings.Cut(folder, "="); found {
+			if b.Modules == nil {
+				b.Modules = map[string]string{}
+			}
+			b.Modules[module] = "source " + hash
+		}
+	}
+	return b
 }
 
 // BuildOf describes another binary, as far as its build information can be read.

@@ -9,8 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
@@ -58,15 +61,16 @@ type record struct {
 	Go    string `json:"go,omitempty"`
 }
 
-// Name returns the name of a run's folder: target, scenario, seed and mutant, and a
+// Name returns the name of a run's folder: target, scenario, seed, mutant and use, and a
 // hash of all options that differ from the scenario's.
 func (s Spec) Name() string {
 	name := fmt.Sprintf("%s-%s-%d", s.Target, s.Scenario, s.Seed)
 	if s.Mutant != "" {
 		name += "-" + s.Mutant
 	}
+	name += usedName(s.Use)
 	usual, _ := Named(s.Scenario)
-	usual.Target, usual.Mutant = s.Target, s.Mutant
+	usual.Target, usual.Mutant, usual.Use = s.Target, s.Mutant, s.Use
 	usual, s.Given = usual.WithSeed(s.Seed), nil
 	if drawn := s; s.Plan != "" {
 		// A recorded run contains the text of the plan that its seed draws.
@@ -79,6 +83,27 @@ func (s Spec) Name() string {
 		h := fnv.New32a()
 		h.Write(options)
 		name += fmt.Sprintf("-%08x", h.Sum32())
+	}
+	return name
+}
+
+// majorVersion is the end of a module's path that says nothing.
+var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
+
+// usedName is what the name of a folder says of the code that is used: the version of
+// each module, and a hash of the path instead of a path.
+func usedName(use string) (name string) {
+	for one := range strings.SplitSeq(use, ",") {
+		module, value, found := strings.Cut(one, "=")
+		if !found {
+			continue
+		}
+		if filepath.IsAbs(value) {
+			h := fnv.New32a()
+			h.Write([]byte(value))
+			value = fmt.Sprintf("folder-%08x", h.Sum32())
+		}
+		name += "-" + path.Base(majorVersion.ReplaceAllString(module, "")) + "-" + value
 	}
 	return name
 }

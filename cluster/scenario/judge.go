@@ -17,6 +17,7 @@ type Verdict struct {
 	Scenario string `json:"scenario"`
 	Target   string `json:"target"`
 	Mutant   string `json:"mutant,omitempty"`
+	Use      string `json:"use,omitempty"`
 	// Branches are the branches of the run's schedule.
 	Branches []Branch `json:"branches,omitempty"`
 	// Knobs are those that are not usual, as name=value, where the seed draws them.
@@ -98,7 +99,7 @@ const deliveryBound = 12 * time.Second
 // Judge checks the history of a run.
 func (r *Run) Judge() Verdict {
 	v := Verdict{
-		Seed: r.Spec.Seed, Scenario: r.Spec.Scenario, Target: r.Spec.Target, Mutant: r.Spec.Mutant, Branches: r.Spec.Branches,
+		Seed: r.Spec.Seed, Scenario: r.Spec.Scenario, Target: r.Spec.Target, Mutant: r.Spec.Mutant, Use: r.Spec.Use, Branches: r.Spec.Branches,
 		Hash:             fmt.Sprintf("%016x", r.Result.Hash),
 		Decisions:        r.Result.Decisions,
 		SimulatedSeconds: r.Result.Simulated.Seconds(),

@@ -22,6 +22,9 @@ func (r *Run) Report(v Verdict, verbose bool) string {
 	if v.Mutant != "" {
 		fmt.Fprintf(&b, "  mutant %s", v.Mutant)
 	}
+	if v.Use != "" {
+		fmt.Fprintf(&b, "  use %s", v.Use)
+	}
 	for _, branch := range v.Branches {
 		fmt.Fprintf(&b, "  branch %v", branch)
 	}

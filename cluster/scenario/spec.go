@@ -29,7 +29,10 @@ type Spec struct {
 	Target   string `json:"target"`
 	// Mutant is the known bug the binary was built with, empty for none.
 	Mutant string `json:"mutant,omitempty"`
-	Seed   uint64 `json:"seed"`
+	// Use is the code that the binary was built with instead of what go.mod requires, as
+	// module=version or module=folder with commas between, empty for none.
+	Use  string `json:"use,omitempty"`
+	Seed uint64 `json:"seed"`
 	// Members and Servers are the numbers of etcd members and API servers.
 	Members int `json:"members"`
 	Servers int `json:"servers"`

@@ -17,7 +17,7 @@ func (r *Run) WriteTimeline(folder string, v Verdict) error {
 	page := timeline.Page{
 		Title: r.Spec.Name(), History: r.History, Verdict: r.found,
 		About: [][2]string{
-			{"seed", fmt.Sprint(r.Spec.Seed)}, {"target", r.Spec.Target}, {"scenario", r.Spec.Scenario}, {"mutant", r.Spec.Mutant}, {"hash", v.Hash},
+			{"seed", fmt.Sprint(r.Spec.Seed)}, {"target", r.Spec.Target}, {"scenario", r.Spec.Scenario}, {"mutant", r.Spec.Mutant}, {"use", r.Spec.Use}, {"hash", v.Hash},
 		},
 	}
 	reads, links, err := timeline.Reads(r.History, OracleConfig(), timeline.File)

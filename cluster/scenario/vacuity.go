@@ -52,7 +52,7 @@ func (s Spec) minimumOfScenario() linearizability.Counts {
 	if s.Duration < whole.Duration || s.Operations < whole.Operations {
 		return minimum
 	}
-	s.Target, s.Mutant, s.Seed, s.Plan, s.Explore = "", "", 0, whole.Plan, nil
+	s.Target, s.Mutant, s.Use, s.Seed, s.Plan, s.Explore = "", "", "", 0, whole.Plan, nil
 	s.Duration, s.Operations = whole.Duration, whole.Operations
 	if !reflect.DeepEqual(s, whole) {
 		return minimum

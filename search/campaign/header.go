@@ -118,6 +118,8 @@ func (h Header) difference(wanted Header) string {
 		return differ("scenario", wanted.Spec.Scenario, h.Spec.Scenario)
 	case h.Spec.Mutant != wanted.Spec.Mutant:
 		return fmt.Sprintf("expected mutant %q, found %q", wanted.Spec.Mutant, h.Spec.Mutant)
+	case h.Spec.Use != wanted.Spec.Use:
+		return fmt.Sprintf("expected --use %q, found %q", wanted.Spec.Use, h.Spec.Use)
 	case !reflect.DeepEqual(h.Spec, wanted.Spec):
 		return differ("runs of", compact(wanted.Spec), compact(h.Spec))
 	case h.Build != wanted.Build:

@@ -50,7 +50,7 @@ func TestEveryEditApplies(t *testing.T) {
 
 func TestEveryEditOfAReleaseApplies(t *testing.T) {
 	for _, m := range Released() {
-		dir, err := overlay.ModuleDir("../../cluster/released/"+m.Target, m.Module)
+		dir, err := overlay.ModuleDir(overlay.Project{Dir: "../../cluster/released/" + m.Target}, m.Module)
 		require.NoError(t, err)
 		require.NoError(t, Check(at(dir), m))
 		require.NotEmpty(t, m.Hunt, m.Name)

@@ -50,7 +50,7 @@ func TestAnotherModuleSimulatesWithTheOverlayAlone(t *testing.T) {
 	require.NoError(t, err)
 	toolchain, err := overlay.Installed()
 	require.NoError(t, err)
-	made, err := overlay.Write(toolchain, source, filepath.Join(t.TempDir(), "overlay"))
+	made, err := overlay.Write(toolchain, overlay.Project{Dir: source}, filepath.Join(t.TempDir(), "overlay"))
 	require.NoError(t, err)
 	require.Empty(t, made.ModFile)
 

@@ -34,7 +34,7 @@ func run(t *testing.T, target, edit, name string, first, last uint64) (verdicts 
 		require.NoError(t, err)
 		edits = append(edits, m)
 	}
-	worker, err := selfbuild.BuildReleased(nil, release, edits...)
+	worker, err := selfbuild.BuildReleased(nil, release, nil, edits...)
 	require.NoError(t, err)
 	spec, err := scenario.Named(name)
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
 // Package selfbuild builds this project's command with the toolchain overlay,
-// for a binary that was built without it, or that needs a known bug inside.
+// for a binary that was built without it, or that needs a known bug or other code inside.
 package selfbuild
 
 import (
@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/module"
 
 	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/sim/overlay"
 )
@@ -25,25 +27,19 @@ const Command = "./cmd/simrun"
 // Progress is told of each package that a build compiles. What is built already is not.
 type Progress func(pkg string)
 
-// Build builds the command, with mutants applied, into the user's cache folder,
-// and returns the path of the binary. The go command's own cache makes this
-// quick when nothing has changed.
-func Build(progress Progress, mutants ...mutant.Mutant) (string, error) {
+// Build builds the command, with other code for some modules and with mutants applied,
+// into the user's cache folder, and returns the path of the binary. The go command's own
+// cache makes this quick when nothing has changed.
+func Build(progress Progress, uses Uses, mutants ...mutant.Mutant) (string, error) {
 	source, command, err := command()
 	if err != nil {
 		return "", err
 	}
-	if len(mutants) > 1 {
-		if err := mutant.Check(Modules(source), mutants...); err != nil {
-			return "", err
-		}
-	}
-	name, patches := applied(mutants)
-	return build(source, command, name, patches, progress)
+	return build(source, command, progress, uses, mutants)
 }
 
 // BuildReleased builds the worker of a release, as Build does the command.
-func BuildReleased(progress Progress, release released.Release, mutants ...mutant.Mutant) (string, error) {
+func BuildReleased(progress Progress, release released.Release, uses Uses, mutants ...mutant.Mutant) (string, error) {
 	source, err := Source()
 	if err != nil {
 		return "", err
@@ -52,72 +48,122 @@ func BuildReleased(progress Progress, release released.Release, mutants ...mutan
 	if err != nil {
 		return "", err
 	}
-	name, patches := applied(mutants)
-	return build(dir, released.Worker, name, patches, progress)
+	return build(dir, released.Worker, progress, uses, mutants)
 }
 
-// applied is a name for a build with mutants, and their edits.
-func applied(mutants []mutant.Mutant) (string, []overlay.Patch) {
+// build builds a command in the module whose go.mod is in source.
+func build(source, command string, progress Progress, uses Uses, mutants []mutant.Mutant) (string, error) {
 	name := []string{"plain"}
 	var patches []overlay.Patch
 	for _, m := range mutants {
 		name = append(name, m.Name)
 		patches = append(patches, m.Patches()...)
 	}
-	return strings.Join(name, "+"), patches
+	b, err := newBuilder(source, strings.Join(name, "+"), uses)
+	if err != nil {
+		return "", err
+	}
+	if len(mutants) > 1 && command == Command {
+		if err := mutant.Check(modules(b.project), mutants...); err != nil {
+			return "", err
+		}
+	}
+	return b.build(command, patches, progress)
 }
 
 // BuildSwitched is Build with all of some mutants inside, all of them off:
 // mutant.Variable switches one on. With that, many are hunted for the price of one
 // build.
-func BuildSwitched(mutants []mutant.Mutant) (string, error) {
+func BuildSwitched(uses Uses, mutants []mutant.Mutant) (string, error) {
 	source, command, err := command()
 	if err != nil {
 		return "", err
 	}
-	patches, err := mutant.Switched(Modules(source), mutants)
+	b, err := newBuilder(source, "switched", uses)
 	if err != nil {
 		return "", err
 	}
-	return build(source, command, "switched", patches, nil)
+	patches, err := mutant.Switched(modules(b.project), mutants)
+	if err != nil {
+		return "", err
+	}
+	return b.build(command, patches, nil)
 }
 
-// Modules says where the modules lie that the project in a folder requires.
-func Modules(source string) func(module string) (string, error) {
+// Modules says where the modules lie that the project in a folder requires, or that take
+// their place.
+func Modules(source string, uses Uses) (func(module string) (string, error), error) {
+	b, err := newBuilder(source, "modules", uses)
+	return modules(b.project), err
+}
+
+func modules(project overlay.Project) func(module string) (string, error) {
 	dirs := map[string]string{}
 	return func(module string) (dir string, err error) {
 		if dirs[module] == "" {
-			dirs[module], err = overlay.ModuleDir(source, module)
+			dirs[module], err = overlay.ModuleDir(project, module)
 		}
 		return dirs[module], err
 	}
 }
 
-// build builds a command with edits, in the module whose go.mod is in source, under a
-// name in the cache folder.
-func build(source, command, name string, patches []overlay.Patch, progress Progress) (string, error) {
+// builder builds into one folder of the cache.
+type builder struct {
+	toolchain overlay.Toolchain
+	project   overlay.Project
+	uses      Uses
+	dir       string
+}
+
+// newBuilder prepares builds of the module whose go.mod is in source, under a name in the
+// cache folder.
+func newBuilder(source, name string, uses Uses) (builder, error) {
 	toolchain, err := overlay.Installed()
 	if err != nil {
-		return "", err
+		return builder{}, err
+	}
+	if len(uses) > 0 {
+		sum := sha256.Sum256([]byte(uses.String()))
+		name += "+use-" + hex.EncodeToString(sum[:6])
 	}
 	dir, err := cacheDir(source, name)
 	if err != nil {
-		return "", err
+		return builder{}, err
 	}
-	made, err := overlay.Write(toolchain, source, filepath.Join(dir, "overlay"), patches...)
+	project, err := uses.project(toolchain, source, dir)
+	return builder{toolchain: toolchain, project: project, uses: uses, dir: dir}, err
+}
+
+// maxCompilerLines is how much of what the compiler says an error shows.
+const maxCompilerLines = 10
+
+// build builds a command with edits.
+func (b builder) build(command string, patches []overlay.Patch, progress Progress) (string, error) {
+	made, err := overlay.Write(b.toolchain, b.project, filepath.Join(b.dir, "overlay"), patches...)
 	if err != nil {
 		return "", err
 	}
-	binary := filepath.Join(dir, "simrun")
+	binary := filepath.Join(b.dir, "simrun")
 	arguments := append([]string{"build", "-v", "-o", binary}, made.Flags()...)
+	folders, err := sources(b.project)
+	if err != nil {
+		return "", err
+	}
+	if len(folders) > 0 {
+		arguments = append(arguments, "-ldflags=-X="+scenario.FoldersVariable+"="+strings.Join(folders, UsesSeparator))
+	}
 	build := exec.Command("go", append(arguments, command)...)
-	build.Dir = source
+	build.Dir = b.project.Dir
 	// A process that is copied may have no thread that Go did not start.
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	said := &listener{progress: progress}
 	build.Stdout, build.Stderr = said, said
 	if err := build.Run(); err != nil {
-		return "", fmt.Errorf("cannot build %s with the toolchain overlay: %w\n%s", command, err, said.errors.Bytes())
+		with := "the toolchain overlay"
+		if len(b.uses) > 0 {
+			with += " and " + b.uses.String()
+		}
+		return "", fmt.Errorf("cannot build %s with %s: %w\n%s", command, with, err, said.first(maxCompilerLines))
 	}
 	return binary, nil
 }
@@ -144,6 +190,16 @@ func (l *listener) Write(p []byte) (int, error) {
 		l.line = l.line[:0]
 	}
 	return len(p), nil
+}
+
+// first returns the first lines that are no names of packages.
+func (l *listener) first(number int) []byte {
+	lines := slices.Collect(bytes.Lines(l.errors.Bytes()))
+	lines = slices.DeleteFunc(lines, func(line []byte) bool { return bytes.HasPrefix(line, []byte("go: downloading ")) })
+	if len(lines) > number {
+		lines = append(lines[:number], []byte("...\n"))
+	}
+	return bytes.Join(lines, nil)
 }
 
 // cacheDir is a folder for one checkout and one kind of build.

@@ -167,7 +167,7 @@ func confirmed(spec scenario.Spec, first Answer, died error, second Answer) Outc
 // dead is the verdict on a run that ended its process.
 func dead(spec scenario.Spec, err error) scenario.Verdict {
 	return scenario.Verdict{
-		Seed: spec.Seed, Scenario: spec.Scenario, Target: spec.Target, Mutant: spec.Mutant,
+		Seed: spec.Seed, Scenario: spec.Scenario, Target: spec.Target, Mutant: spec.Mutant, Use: spec.Use,
 		Outcome: linearizability.Failed, Faults: map[string]int{},
 		Violations: []scenario.Violation{Unfinished(err)},
 	}

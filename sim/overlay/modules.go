@@ -1,6 +1,8 @@
 package overlay
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,17 +19,42 @@ import (
 // mainModule is the project. Its files can be overlaid where they are.
 const mainModule = "github.com/watchsim/watchsim"
 
+// Project is a module that is built.
+type Project struct {
+	// Dir is the folder with its go.mod.
+	Dir string
+	// ModFile is the go.mod that the go command reads instead, and adds sums to the go.sum
+	// beside it; empty for the one in Dir.
+	ModFile string
+}
+
+// modFile is the go.mod that says which modules the project is built from.
+func (p Project) modFile() string {
+	if p.ModFile != "" {
+		return p.ModFile
+	}
+	return filepath.Join(p.Dir, "go.mod")
+}
+
+// Flags are those of the go command for a go.mod that is elsewhere.
+func (p Project) Flags() []string {
+	if p.ModFile == "" {
+		return nil
+	}
+	return []string{"-mod=mod", "-modfile=" + p.ModFile}
+}
+
 // linkModules makes a link to each module that has patches and returns the folders
 // by module. The go command overlays files below a link, but none below its module
 // cache. It compiles a package again when its folder has another name, so that the
 // links are the same for all builds of a user: they share what no edit touches.
-func linkModules(source string, patches []Patch) (map[string]string, error) {
+func linkModules(project Project, patches []Patch) (map[string]string, error) {
 	linked := map[string]string{}
 	for _, p := range patches {
 		if linked[p.Module] != "" {
 			continue
 		}
-		sources, err := ModuleDir(source, p.Module)
+		sources, err := ModuleDir(project, p.Module)
 		if err != nil {
 			return nil, err
 		}
@@ -40,6 +67,10 @@ func linkModules(source string, patches []Patch) (map[string]string, error) {
 			return nil, err
 		}
 		name := strings.NewReplacer("/", "_").Replace(filepath.Join(filepath.Dir(p.Module), filepath.Base(sources)))
+		if !strings.Contains(name, "@") { // a folder of somebody's: another may have the same name
+			sum := sha256.Sum256([]byte(sources))
+			name += "-" + hex.EncodeToString(sum[:6])
+		}
 		link := filepath.Join(links, name)
 		if err := relink(sources, link); err != nil {
 			return nil, err
@@ -68,24 +99,24 @@ func needsModFile(modules map[string]string) bool {
 	return false
 }
 
-// ModuleDir returns the folder of a module that source requires. It downloads the
+// ModuleDir returns the folder of a module that a project requires. It downloads the
 // module if need be: the first build on a machine finds an empty module cache,
 // for which `go list -m` reports no folder and no error.
-func ModuleDir(source, module string) (string, error) {
-	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
-	list.Dir = source
+func ModuleDir(project Project, module string) (string, error) {
+	list := exec.Command("go", append([]string{"list", "-m", "-f", "{{.Dir}}"}, append(project.Flags(), module)...)...)
+	list.Dir = project.Dir
 	out, err := list.Output()
 	if dir := strings.TrimSpace(string(out)); err == nil && dir != "" {
 		return dir, nil
 	}
-	download := exec.Command("go", "mod", "download", "-json", module)
-	download.Dir = source
+	download := exec.Command("go", append([]string{"mod", "download", "-json"}, append(project.Flags(), module)...)...)
+	download.Dir = project.Dir
 	var found struct{ Dir string }
 	if out, err = download.Output(); err == nil {
 		err = json.Unmarshal(out, &found)
 	}
 	if err != nil || found.Dir == "" {
-		return "", fmt.Errorf("expected the module %s, which %s requires, found no copy of it (%v); run `go mod download` there", module, source, err)
+		return "", fmt.Errorf("expected the module %s, which %s requires, found no copy of it (%v); run `go mod download` there", module, project.Dir, err)
 	}
 	return found.Dir, nil
 }
@@ -108,14 +139,14 @@ func relink(target, link string) error {
 	return err
 }
 
-// writeModFile writes the go.mod of source, with the modules found at their links,
-// and the go.sum that goes with it. Where source is a module of its own inside the
+// writeModFile writes the go.mod of a project, with the modules found at their links,
+// and the go.sum that goes with it. Where the project is a module of its own inside the
 // project, the project's sums are in it as well.
-func writeModFile(source, dir string, links map[string]string) (string, error) {
-	name := filepath.Join(source, "go.mod")
+func writeModFile(project Project, dir string, links map[string]string) (string, error) {
+	name := project.modFile()
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return "", fmt.Errorf("expected a Go module in %s: %w", source, err)
+		return "", fmt.Errorf("expected a Go module in %s: %w", filepath.Dir(name), err)
 	}
 	parsed, err := modfile.Parse(name, text, nil)
 	if err != nil {
@@ -137,12 +168,12 @@ func writeModFile(source, dir string, links map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sums, err := os.ReadFile(filepath.Join(source, "go.sum"))
+	sums, err := os.ReadFile(filepath.Join(filepath.Dir(name), "go.sum"))
 	if err != nil {
 		return "", err
 	}
-	if project := links[mainModule]; project != "" && !sameFolder(project, source) {
-		more, err := os.ReadFile(filepath.Join(project, "go.sum"))
+	if main := links[mainModule]; main != "" && !sameFolder(main, project.Dir) {
+		more, err := os.ReadFile(filepath.Join(main, "go.sum"))
 		if err != nil {
 			return "", err
 		}

@@ -94,6 +94,8 @@ type Build struct {
 	// the project's, but that the modules with edits are found by way of links. The go
 	// command refuses to overlay files of its module cache.
 	ModFile string
+	// adds says whether the go command may add to ModFile and its sums.
+	adds bool
 }
 
 // Flags are the flags for go build, test and vet.
@@ -101,6 +103,9 @@ func (b Build) Flags() []string {
 	flags := []string{"-overlay", b.Overlay}
 	if b.ModFile != "" {
 		flags = append(flags, "-modfile", b.ModFile)
+	}
+	if b.adds {
+		flags = append(flags, "-mod=mod")
 	}
 	return flags
 }
@@ -110,9 +115,9 @@ func (b Build) Flags() []string {
 const apart = "module overlay\n"
 
 // Write makes the edited copies in dir, which is made if need be, for the
-// project whose go.mod is in source. It changes no file whose content stays the
+// project. It changes no file whose content stays the
 // same, so that the go command's cache stays warm.
-func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, error) {
+func Write(toolchain Toolchain, project Project, dir string, patches ...Patch) (Build, error) {
 	if err := toolchain.Supported(); err != nil {
 		return Build{}, err
 	}
@@ -123,13 +128,13 @@ func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, er
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Build{}, err
 	}
-	modules, err := linkModules(source, patches)
+	modules, err := linkModules(project, patches)
 	if err != nil {
 		return Build{}, err
 	}
-	modFile := ""
+	modFile := project.ModFile
 	if needsModFile(modules) {
-		modFile, err = writeModFile(source, dir, modules)
+		modFile, err = writeModFile(project, dir, modules)
 	} else {
 		err = writeIfChanged(filepath.Join(dir, "go.mod"), apart)
 	}
@@ -171,7 +176,7 @@ func Write(toolchain Toolchain, source, dir string, patches ...Patch) (Build, er
 		roots = append(roots, links)
 	}
 	list, err := writeCopies(roots, dir, contents)
-	return Build{Overlay: list, ModFile: modFile}, err
+	return Build{Overlay: list, ModFile: modFile, adds: project.ModFile != ""}, err
 }
 
 // writeCopies writes the edited files, which lie below roots, and the list of what

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// project is the folder of the project's go.mod.
-const project = "../.."
+// project is the project itself.
+var project = Project{Dir: "../.."}
 
 func TestEveryAnchorOccursOnceInTheInstalledGo(t *testing.T) {
 	toolchain, err := Installed()

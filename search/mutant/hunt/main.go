@@ -193,7 +193,10 @@ func checkEdits(chosen []mutant.Mutant) error {
 	if err != nil {
 		return err
 	}
-	modules := selfbuild.Modules(source)
+	modules, err := selfbuild.Modules(source, nil)
+	if err != nil {
+		return err
+	}
 	for _, m := range chosen {
 		if err := mutant.Check(modules, m); err != nil {
 			return err
@@ -322,7 +325,7 @@ func (h *hunter) shrinkAll(ctx context.Context, chosen []mutant.Mutant) error {
 func (h *hunter) build() (binary string, err error) {
 	fmt.Fprintln(h.stdout, "building simrun with all mutants inside; minutes the first time")
 	began := time.Now()
-	if binary, err = selfbuild.BuildSwitched(mutant.All()); err == nil {
+	if binary, err = selfbuild.BuildSwitched(nil, mutant.All()); err == nil {
 		fmt.Fprintf(h.stdout, "built in %.0f s\n", time.Since(began).Seconds())
 	}
 	return binary, err

@@ -32,7 +32,7 @@ func buildTests(ctx context.Context, pkg string, mutants []mutant.Mutant) (*pack
 		return nil, err
 	}
 	module := mutants[0].Module
-	dir, err := overlay.ModuleDir(source, module)
+	dir, err := overlay.ModuleDir(overlay.Project{Dir: source}, module)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func main() {
 	toolchain, err := overlay.Installed()
 	if err == nil {
 		var build overlay.Build
-		if build, err = overlay.Write(toolchain, ".", os.Args[1]); err == nil {
+		if build, err = overlay.Write(toolchain, overlay.Project{Dir: "."}, os.Args[1]); err == nil {
 			fmt.Println(strings.Join(build.Flags(), " "))
 			return
 		}

@@ -1,0 +1,375 @@
+package selfbuild
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/version"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/watchsim/watchsim/sim/overlay"
+)
+
+// replacements are what takes the place of modules, by their path: a folder is a path
+// without a version.
+type replacements map[string]module.Version
+
+// project is the project in a folder with other code for some modules. Its go.mod is
+// written to dir. Nothing is written if there are no uses.
+func (uses Uses) project(toolchain overlay.Toolchain, source, dir string) (overlay.Project, error) {
+	if len(uses) == 0 {
+		return overlay.Project{Dir: source}, nil
+	}
+	file, err := readGoMod(source)
+	if err != nil {
+		return overlay.Project{}, err
+	}
+	replaced, err := uses.replacements(toolchain, file)
+	if err != nil {
+		return overlay.Project{}, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(replaced)) {
+		// One for a single version would win over one for all.
+		for _, old := range slices.Clone(file.Replace) {
+			if old.Old.Path == path {
+				err = errors.Join(err, file.DropReplace(path, old.Old.Version))
+			}
+		}
+		err = errors.Join(err, file.AddReplace(path, "", replaced[path].Path, replaced[path].Version))
+	}
+	if err != nil {
+		return overlay.Project{}, err
+	}
+	file.Cleanup()
+	text, err := file.Format()
+	if err != nil {
+		return overlay.Project{}, err
+	}
+	written := filepath.Join(dir, "go.mod")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return overlay.Project{}, err
+	}
+	if err := os.WriteFile(written, text, 0o644); err != nil {
+		return overlay.Project{}, err
+	}
+	return overlay.Project{Dir: source, ModFile: written}, addSums(filepath.Join(source, "go.sum"), filepath.Join(dir, "go.sum"))
+}
+
+// addSums adds sums to a file of them, in which the go command has noted those of an
+// earlier build.
+func addSums(from, to string) error {
+	sums, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	known, err := os.ReadFile(to)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	lines := slices.Compact(slices.Sorted(strings.Lines(string(sums) + string(known))))
+	return os.WriteFile(to, []byte(strings.Join(lines, "")), 0o644)
+}
+
+// replacements are those for all uses. A module that nobody named goes with the first
+// named one of its repository.
+func (uses Uses) replacements(toolchain overlay.Toolchain, file *modfile.File) (replacements, error) {
+	replaced, named := replacements{}, replacements{}
+	for _, use := range uses {
+		if err := use.check(toolchain, file); err != nil {
+			return nil, err
+		}
+		named[use.Module] = use.replacement()
+	}
+	for _, use := range uses {
+		others, err := use.others(toolchain, file)
+		if err != nil {
+			return nil, err
+		}
+		for path, instead := range others {
+			if _, taken := replaced[path]; !taken {
+				replaced[path] = instead
+			}
+		}
+	}
+	maps.Copy(replaced, named)
+	return replaced, nil
+}
+
+func (u Use) replacement() module.Version {
+	if u.Folder != "" {
+		return module.Version{Path: u.Folder}
+	}
+	return module.Version{Path: u.Module, Version: u.Version}
+}
+
+// check reports a module that the project does not have, and code that is not there or
+// not for the installed Go.
+func (u Use) check(toolchain overlay.Toolchain, file *modfile.File) error {
+	if strings.HasPrefix(u.Module+"/", project+"/") || !requires(file, u.Module) {
+		return fmt.Errorf("expected a module that simrun is built from, such as k8s.io/apiserver or go.etcd.io/etcd/server/v3, found %s; `simrun version` and go.mod list them", u.Module)
+	}
+	wanted := ""
+	if u.Folder != "" {
+		found, err := readGoMod(u.Folder)
+		if err != nil {
+			return err
+		}
+		if found.Go != nil {
+			wanted = found.Go.Version
+		}
+	} else {
+		found, err := listVersions(module.Version{Path: u.Module, Version: u.Version})
+		if err != nil {
+			return err
+		}
+		if found[0].Error != nil {
+			return fmt.Errorf("expected a version of %s, found %s, which there is not or cannot be had: %s; `go list -m -versions %s` lists them",
+				u.Module, u.Version, strings.TrimSpace(found[0].Error.Err), u.Module)
+		}
+		own, err := readModFile(found[0].GoMod)
+		if err != nil {
+			return err
+		}
+		if own.Go != nil {
+			wanted = own.Go.Version
+		}
+	}
+	if wanted != "" && version.Compare("go"+wanted, toolchain.Version) > 0 {
+		return fmt.Errorf("expected code for %s or older, found %s, which needs go%s; simrun cannot use it before it supports that release of Go", toolchain.Version, u, wanted)
+	}
+	return nil
+}
+
+func requires(file *modfile.File, path string) bool {
+	return slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == path })
+}
+
+// others are the modules that belong to the one that is used: those of the same
+// repository, and what it requires of the same host besides (etcd's raft and database, and
+// Kubernetes' OpenAPI), because one was tested with the other.
+func (u Use) others(toolchain overlay.Toolchain, file *modfile.File) (replacements, error) {
+	if u.Folder != "" {
+		return u.beside(file)
+	}
+	var same []module.Version
+	for _, sibling := range siblings(file, u.Module) {
+		same = append(same, module.Version{Path: sibling, Version: u.Version})
+	}
+	// The module comes last, to get its go.mod.
+	found, err := listVersions(append(same, module.Version{Path: u.Module, Version: u.Version})...)
+	if err != nil {
+		return nil, err
+	}
+	replaced := replacements{}
+	for _, one := range found[:len(same)] {
+		// A release need not have them all: then the requirements decide.
+		if one.Error == nil {
+			replaced[one.Path] = module.Version{Path: one.Path, Version: u.Version}
+		}
+	}
+	own, err := readModFile(found[len(same)].GoMod)
+	if err != nil {
+		return nil, err
+	}
+	for _, required := range own.Require {
+		if _, sibling := replaced[required.Mod.Path]; !sibling && repository(u.Module) != "" && host(required.Mod.Path) == host(u.Module) {
+			replaced[required.Mod.Path] = required.Mod
+		}
+	}
+	return replaced, nil
+}
+
+// beside are the modules that lie where the go.mod of a folder says, or where they lie
+// relative to it in a checkout of its repository.
+func (u Use) beside(file *modfile.File) (replacements, error) {
+	replaced := replacements{}
+	own, err := readGoMod(u.Folder)
+	if err != nil {
+		return nil, err
+	}
+	add := func(path, folder string) {
+		found, err := readGoMod(folder)
+		if err == nil && found.Module != nil && found.Module.Mod.Path == path {
+			replaced[path] = module.Version{Path: folder}
+		}
+	}
+	if root, within := strings.CutSuffix(u.Folder, string(filepath.Separator)+inRepository(u.Module)); within {
+		for _, sibling := range siblings(file, u.Module) {
+			add(sibling, filepath.Join(root, inRepository(sibling)))
+		}
+	}
+	for _, r := range own.Replace {
+		if r.New.Version == "" && !filepath.IsAbs(r.New.Path) {
+			add(r.Old.Path, filepath.Join(u.Folder, r.New.Path))
+		}
+	}
+	return replaced, nil
+}
+
+// siblings are the modules of a repository that a go.mod has in the same version as one.
+func siblings(file *modfile.File, path string) (paths []string) {
+	for _, r := range file.Require {
+		other := r.Mod.Path
+		if other != path && repository(path) != "" && repository(other) == repository(path) && effective(file, other) == effective(file, path) {
+			paths = append(paths, other)
+		}
+	}
+	return paths
+}
+
+// effective is the version of a module that is built, which is not the required one where
+// a go.mod replaces it.
+func effective(file *modfile.File, path string) string {
+	for _, r := range file.Replace {
+		if r.Old.Path == path {
+			return cmp.Or(r.New.Version, r.New.Path)
+		}
+	}
+	for _, r := range file.Require {
+		if r.Mod.Path == path {
+			return r.Mod.Version
+		}
+	}
+	return ""
+}
+
+// repository is the one that has several modules of one release, the module among them;
+// empty for every other module.
+func repository(path string) string {
+	switch {
+	case strings.HasPrefix(path, "go.etcd.io/etcd/"):
+		return "go.etcd.io/etcd"
+	case host(path) == "k8s.io":
+		return "k8s.io"
+	}
+	return ""
+}
+
+func host(path string) string {
+	name, _, _ := strings.Cut(path, "/")
+	return name
+}
+
+// majorVersion is the end of a module's path that is no folder in its repository.
+var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
+
+// inRepository is where a module of Kubernetes' staging folder or of etcd lies, below the
+// folder that has all of them.
+func inRepository(path string) string {
+	if inside, ok := strings.CutPrefix(path, "go.etcd.io/etcd/"); ok {
+		if inside == "client/v3" { // the one with a folder for its major version
+			return inside
+		}
+		return majorVersion.ReplaceAllString(inside, "")
+	}
+	_, inside, _ := strings.Cut(path, "/")
+	return majorVersion.ReplaceAllString(inside, "")
+}
+
+// listed is what `go list -m -json` says of a version.
+type listed struct {
+	Path, GoMod string
+	Error       *struct{ Err string }
+}
+
+// listVersions asks the go command about versions of modules, in their order.
+func listVersions(versions ...module.Version) ([]listed, error) {
+	arguments := []string{"list", "-m", "-e", "-json"}
+	for _, v := range versions {
+		arguments = append(arguments, v.String())
+	}
+	list := exec.Command("go", arguments...)
+	list.Dir = os.TempDir() // outside of any module
+	list.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	var errors bytes.Buffer
+	list.Stderr = &errors
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask the go command for versions of %s: %w: %s", versions[0].Path, err, bytes.TrimSpace(errors.Bytes()))
+	}
+	var all []listed
+	decoder := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var one listed
+		switch err := decoder.Decode(&one); {
+		case err == io.EOF && len(all) == len(versions):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("expected %d versions from `go list -m`, found %d: %w", len(versions), len(all), err)
+		}
+		all = append(all, one)
+	}
+}
+
+// sources are the folders among replacements with hashes of what is in them, as
+// module=hash, sorted.
+func sources(project overlay.Project) (hashes []string, err error) {
+	if project.ModFile == "" {
+		return nil, nil
+	}
+	file, err := readModFile(project.ModFile)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range file.Replace {
+		if r.New.Version != "" || !filepath.IsAbs(r.New.Path) {
+			continue
+		}
+		hash, err := sourceHash(r.New.Path)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, r.Old.Path+"="+hash)
+	}
+	slices.Sort(hashes)
+	return hashes, nil
+}
+
+// hashLength is how much of a hash is kept.
+const hashLength = 12
+
+// sourceHash identifies the files of a folder, without those of version control.
+func sourceHash(folder string) (string, error) {
+	files, err := dirhash.DirFiles(folder, "")
+	if err != nil {
+		return "", err
+	}
+	files = slices.DeleteFunc(files, func(name string) bool { return strings.HasPrefix(name, ".git/") })
+	hash, err := dirhash.Hash1(files, func(name string) (io.ReadCloser, error) { return os.Open(filepath.Join(folder, name)) })
+	if err != nil {
+		return "", fmt.Errorf("cannot read the source in %s: %w", folder, err)
+	}
+	// Hash1 is base64, some of which are no good in a flag's value.
+	return strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimPrefix(hash, "h1:"))[:hashLength], nil
+}
+
+// Versions are the versions of a module, in ascending order.
+func Versions(path string) ([]string, error) {
+	if module.CheckPath(path) != nil {
+		return nil, fmt.Errorf("expected the path of a module, such as go.etcd.io/etcd/server/v3, found %q", path)
+	}
+	list := exec.Command("go", "list", "-m", "-versions", "-f", "{{range .Versions}}{{.}} {{end}}", path)
+	list.Dir = os.TempDir() // outside of any module
+	list.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	var said bytes.Buffer
+	list.Stderr = &said
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask the go command for the versions of %s: %w: %s", path, err, bytes.TrimSpace(said.Bytes()))
+	}
+	return strings.Fields(string(out)), nil
+}

@@ -1,0 +1,126 @@
+package simrun
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/linearizability"
+)
+
+// compareCommand runs the same seeds with different code.
+func compareCommand() *cobra.Command {
+	var flags runFlags
+	var variants []string
+	command := &cobra.Command{
+		Use:   "compare --use A --use B --seeds 1-100",
+		Short: "run the same seeds with different versions or folders of modules, and say where their verdicts differ",
+		Long: "compare builds a binary for each --use and runs all seeds with each. A comma joins several modules of one\n" +
+			"variant, and `" + asItIs + "` is the code that go.mod requires.\n\n" +
+			"A seed is another schedule in other code: one seed says little, and a hundred say more.\n" +
+			"It exits with 0 if the verdicts are the same, and with 1 if one differs.",
+		Example: "  simrun compare --use none --use go.etcd.io/etcd/server/v3=v3.7.3 --seeds 1-100 --target kubernetes",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if len(variants) < 2 {
+				return fmt.Errorf("--use: expected 2 variants or more, found %d; `--use %s` is the code that go.mod requires", len(variants), asItIs)
+			}
+			return flags.compare(command, variants)
+		},
+	}
+	flags.register(command)
+	replaceUse(command, &variants)
+	return command
+}
+
+// replaceUse has --use read each text as it is. The flag of runs splits it at commas.
+func replaceUse(command *cobra.Command, texts *[]string) {
+	flag := command.Flags().Lookup("use")
+	flag.Value = &wholeTexts{texts}
+}
+
+// wholeTexts is the value of a flag that can be repeated.
+type wholeTexts struct{ texts *[]string }
+
+func (w *wholeTexts) Set(text string) error { *w.texts = append(*w.texts, text); return nil }
+func (w *wholeTexts) Type() string          { return "stringArray" }
+func (w *wholeTexts) String() string        { return "" }
+
+func (f *runFlags) compare(command *cobra.Command, texts []string) error {
+	if err := f.prepareOut(); err != nil {
+		return err
+	}
+	var all []variant
+	for _, text := range texts {
+		var uses []string
+		if text != "" && text != asItIs {
+			uses = strings.Split(text, ",")
+		}
+		one, err := f.runVariant(command, uses)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(command.ErrOrStderr(), "%s: %d seeds run\n", one.name, len(one.verdicts))
+		all = append(all, one)
+	}
+	out := command.OutOrStdout()
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "use\tpassed\tfailed\tinconclusive\tguarantees broken (seeds)")
+	for _, v := range all {
+		broken := v.broken()
+		var words []string
+		for _, guarantee := range slices.Sorted(maps.Keys(broken)) {
+			words = append(words, fmt.Sprintf("%s (%d)", guarantee, len(broken[guarantee])))
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%s\n", v.name, v.count(linearizability.Passed), v.count(linearizability.Failed),
+			v.count(linearizability.Inconclusive), strings.Join(words, ", "))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	differ := differing(all)
+	if len(differ) == 0 {
+		fmt.Fprintln(out, "no seed has another verdict in one than in another")
+		return nil
+	}
+	fmt.Fprintf(out, "%d seeds have different verdicts, the first of them %s\n", len(differ), seedList(differ))
+	for _, seed := range differ[:min(len(differ), maxSeedsShown)] {
+		var words []string
+		for _, v := range all {
+			words = append(words, v.name+" "+v.verdictOf(seed))
+		}
+		fmt.Fprintf(out, "  seed %d: %s\n", seed, strings.Join(words, "; "))
+	}
+	return exit(exitFailed)
+}
+
+// verdictOf is what a seed came to, and what it broke.
+func (v variant) verdictOf(seed uint64) string {
+	verdict, ran := v.verdicts[seed]
+	if !ran {
+		return "did not run"
+	}
+	words := slices.Sorted(maps.Keys(brokenIn(verdict)))
+	return strings.TrimSpace(string(verdict.Outcome) + " " + strings.Join(words, ", "))
+}
+
+// differing are the seeds whose verdicts are not the same in all variants, in ascending
+// order.
+func differing(all []variant) (seeds []uint64) {
+	ran := map[uint64]bool{}
+	for _, v := range all {
+		for seed := range v.verdicts {
+			ran[seed] = true
+		}
+	}
+	for _, seed := range slices.Sorted(maps.Keys(ran)) {
+		if slices.ContainsFunc(all[1:], func(v variant) bool { return v.verdictOf(seed) != all[0].verdictOf(seed) }) {
+			seeds = append(seeds, seed)
+		}
+	}
+	return seeds
+}

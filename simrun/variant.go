@@ -1,0 +1,104 @@
+package simrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/swarm"
+)
+
+// asItIs is the variant that is built from what go.mod requires.
+const asItIs = "none"
+
+// variant is what seeds came to with other code, or with none.
+type variant struct {
+	name     string
+	verdicts map[uint64]scenario.Verdict
+}
+
+// runVariant runs the seeds of the flags with some code. What fails keeps its folder, as in
+// a range.
+func (f *runFlags) runVariant(command *cobra.Command, uses []string) (variant, error) {
+	flags := *f
+	flags.use = uses
+	v := variant{name: strings.Join(uses, ","), verdicts: map[uint64]scenario.Verdict{}}
+	if v.name == "" {
+		v.name = asItIs
+	}
+	config, err := flags.config(command.ErrOrStderr())
+	if err != nil {
+		return v, &unbuildable{err}
+	}
+	config.KeepAll = f.keepAll
+	ctx, abandon := context.WithCancel(command.Context())
+	defer abandon()
+	var problem error
+	swarm.Run(ctx, config, func(outcome swarm.Outcome) {
+		if outcome.Err != nil && !errors.Is(outcome.Err, swarm.ErrOutside) && problem == nil {
+			problem = fmt.Errorf("%s: %w", v.name, outcome.Err)
+			abandon()
+		}
+		if outcome.Verdict.Outcome != "" {
+			v.verdicts[outcome.Verdict.Seed] = outcome.Verdict
+		}
+	})
+	if problem == nil && command.Context().Err() != nil {
+		problem = command.Context().Err()
+	}
+	return v, problem
+}
+
+// unbuildable says that there is no binary for a variant.
+type unbuildable struct{ error }
+
+func (u *unbuildable) Unwrap() error { return u.error }
+
+// count is how many seeds ended so.
+func (v variant) count(outcome linearizability.Outcome) (n int) {
+	for _, verdict := range v.verdicts {
+		if verdict.Outcome == outcome {
+			n++
+		}
+	}
+	return n
+}
+
+// broken are the guarantees that seeds broke, with the seeds in ascending order.
+func (v variant) broken() map[string][]uint64 {
+	seeds := map[string][]uint64{}
+	for _, seed := range slices.Sorted(maps.Keys(v.verdicts)) {
+		for guarantee := range brokenIn(v.verdicts[seed]) {
+			seeds[guarantee] = append(seeds[guarantee], seed)
+		}
+	}
+	return seeds
+}
+
+// brokenIn are the guarantees that a run broke.
+func brokenIn(v scenario.Verdict) map[string]bool {
+	broken := map[string]bool{}
+	for _, violation := range v.Violations {
+		broken[violation.Guarantee] = true
+	}
+	return broken
+}
+
+// maxSeedsShown is how many seeds a line lists.
+const maxSeedsShown = 8
+
+// seedList is the first seeds of a list as text.
+func seedList(seeds []uint64) string {
+	text := strings.Trim(fmt.Sprint(seeds[:min(len(seeds), maxSeedsShown)]), "[]")
+	if len(seeds) > maxSeedsShown {
+		text += " ..."
+	}
+	return text
+}
