@@ -17,7 +17,7 @@ import (
 
 // Every namespace gets the newest settings in the end.
 func TestCopies(t *testing.T) {
-	options := Options{Forget: os.Getenv("FORGET") != ""} // FORGET=1 go test finds the mistake
+	options := Options{Forget: os.Getenv("FORGET") != ""} // FORGET=1 switches the mistake on
 	simtest.Seeds(t, simtest.Config{Servers: 2}, func(t *simtest.T, c *simtest.Cluster) {
 		client, namespaces := c.Client().CoreV1(), []string{"red", "green", "blue"}
 		for _, name := range append(namespaces, source) {
