@@ -68,6 +68,9 @@ func (f *runFlags) compare(command *cobra.Command, texts []string) error {
 		all = append(all, one)
 	}
 	out := command.OutOrStdout()
+	if f.json {
+		out = command.ErrOrStderr() // standard output has the verdicts
+	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "use\tpassed\tfailed\tinconclusive\tguarantees broken (seeds)")
 	for _, v := range all {

@@ -2,6 +2,7 @@ package simrun
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -48,6 +49,9 @@ func (f *runFlags) runVariant(command *cobra.Command, uses []string) (variant, e
 		}
 		if outcome.Verdict.Outcome != "" {
 			v.verdicts[outcome.Verdict.Seed] = outcome.Verdict
+			if f.json && problem == nil {
+				problem = json.NewEncoder(command.OutOrStdout()).Encode(outcome.Verdict)
+			}
 		}
 	})
 	if problem == nil && command.Context().Err() != nil {

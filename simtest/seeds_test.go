@@ -59,6 +59,13 @@ func TestAFailureIsKeptAndRunsAgain(t *testing.T) {
 	require.True(t, failed, again)
 	require.Contains(t, again, "It was kept before, with")
 
+	content, err := os.ReadFile(kept[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(kept[0], append([]byte("# A comment\n# and another one\n"), content...), 0o644))
+	commented, failed := outside(t, dir, "TestCounter", "-simtest.seeds=1")
+	require.True(t, failed, commented)
+	require.Equal(t, hashes.FindString(again), hashes.FindString(commented), "comments make no other run of it")
+
 	for range 2 {
 		alone, failed := outside(t, "", "TestCounter", seed, "-simtest.shrink=0")
 		require.True(t, failed, alone)
