@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/etcd/raftlog"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
@@ -148,7 +150,8 @@ func (m *Member) CutPower(keepSome bool) (lost int, err error) {
 
 // Restore replaces the member by one that is restored from its database, with the revision
 // raised by bump and all older history compacted, or unchanged if bump is 0. It must be the
-// only member.
+// only member. One whose database lacks what only its log has, because it had no leader since
+// it crashed, is started again as it is: a restore would lose what it has acknowledged.
 func (m *Member) Restore(bump int64) error {
 	if err := m.Stop(); err != nil {
 		return err
@@ -161,7 +164,7 @@ func (m *Member) Restore(bump int64) error {
 	m.cluster.world.Process(m.name).Do(func() {
 		next.Restored, err = etcd.Restore(m.settings(m.folder(from+1)), m.dir(), bump)
 	})
-	if err != nil {
+	if err != nil || m.lacks(next.Applied) {
 		return errors.Join(err, m.Start())
 	}
 	if next.Revision != 0 {
@@ -172,6 +175,17 @@ func (m *Member) Restore(bump int64) error {
 	m.restores = append(m.restores, next)
 	m.mu.Unlock()
 	return m.Start()
+}
+
+// lacks reports whether the member's log has requests beyond an entry.
+func (m *Member) lacks(applied uint64) (lacks bool) {
+	sim.Aside(func() { // what is looked up here is no part of the run
+		log, err := m.cluster.config.Target.Etcd().ReadLog(m.dir())
+		lacks = err == nil && slices.ContainsFunc(log.Entries, func(e raftlog.Entry) bool {
+			return e.Index > applied && e.Normal && len(e.Data) > 0
+		})
+	})
+	return lacks
 }
 
 // track has the member's disk remember what was synced while at least one wants it:
