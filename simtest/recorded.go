@@ -97,7 +97,7 @@ func (r *recorded) histories(committed model.Truth, faults []model.Fault) (all [
 		recorded := r.resources[resource]
 		recorded.World(committed, faults)
 		one := history{resource: resource}
-		if one.header, one.history, _, err = recorded.History(); err != nil {
+		if one.header, one.history, one.omitted, err = recorded.History(); err != nil {
 			return nil, fmt.Errorf("what was recorded of %s: %w", resource, err)
 		}
 		all = append(all, one)
@@ -110,6 +110,7 @@ type history struct {
 	resource string
 	header   traces.Header
 	history  *model.History
+	omitted  []string // what it does not hold, and why
 }
 
 // violations says which guarantees of the API the servers have broken.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +102,10 @@ func (r *run) judge() error {
 	}
 	for _, one := range histories {
 		r.report.Violations = append(r.report.Violations, one.violations()...)
+		for _, note := range one.omitted {
+			_, why, _ := strings.Cut(note, " ") // after how many
+			r.report.Unjudged = append(r.report.Unjudged, one.resource+": "+why)
+		}
 	}
 	if r.report.Failed = r.report.Failed || len(r.report.Violations) > 0; !r.report.Failed {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +54,7 @@ type hunt struct {
 	skipped int
 	spent   time.Duration // processor time of runs
 	reached map[string]int
+	omitted map[string]int // what was not judged, by the number of runs
 	failed  *report
 	broken  error
 }
@@ -77,7 +79,7 @@ func (h *hunt) prepare() (err error) {
 			return err
 		}
 	}
-	h.reached = map[string]int{}
+	h.reached, h.omitted = map[string]int{}, map[string]int{}
 	h.program, err = binary(h.t)
 	return err
 }
@@ -150,6 +152,9 @@ func (h *hunt) note(r report) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.spent += r.Processor
+	for _, what := range r.Unjudged {
+		h.omitted[what]++
+	}
 	for what, times := range r.Reached {
 		if times > 0 {
 			h.reached[what]++
@@ -175,17 +180,15 @@ func (h *hunt) summarise(took time.Duration) {
 	if h.skipped > 0 {
 		text += fmt.Sprintf(", %d were skipped", h.skipped)
 	}
-	names := make([]string, 0, len(h.reached))
-	for name := range h.reached {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(h.reached)) {
 		if h.reached[name] == 0 {
 			text += fmt.Sprintf("\nnever: %s", name)
 		} else {
 			text += fmt.Sprintf("\n%s: in %d runs", name, h.reached[name])
 		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(h.omitted)) {
+		text += fmt.Sprintf("\nnot judged in %d runs: %s", h.omitted[what], what)
 	}
 	h.t.Log(text)
 }
@@ -238,6 +241,9 @@ func (h *hunt) present(r report) {
 	h.artifact(r.Seed, "stacks.txt", small.Stacks)
 	for resource, history := range small.Histories {
 		h.artifact(r.Seed, resource+".jsonl", history)
+	}
+	if len(small.Requests) == maxRequests {
+		text += fmt.Sprintf("\nThe run made more requests than the %d that are kept for people.", maxRequests)
 	}
 	if len(small.Requests) > 0 {
 		h.artifact(r.Seed, "requests.txt", strings.Join(small.Requests, "\n")+"\n")

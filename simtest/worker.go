@@ -56,6 +56,8 @@ type report struct {
 	Reached   map[string]int
 	// Violations are the guarantees of the API that the servers have broken.
 	Violations []violation
+	// Unjudged says what of it the oracle was not told, and why.
+	Unjudged []string
 	// Histories are those of a failed run, by resource, as docs/history-format.md has them.
 	Histories map[string]string
 	// Requests are those of the programs, a line each.

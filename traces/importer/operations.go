@@ -184,8 +184,11 @@ func (f *finisher) countDeletes() map[model.Key]bool {
 func (r *Recording) reachedComplete() int64 {
 	from, _, ok := r.complete()
 	time := int64(math.MaxInt64)
-	if !ok {
+	switch {
+	case !ok:
 		return time
+	case from == 0:
+		return math.MinInt64 // it is complete since etcd was new
 	}
 	for _, op := range r.operations {
 		if op.Err == model.OK && op.Return != model.Pending && op.ResultRV >= from {
