@@ -134,17 +134,21 @@ func likeness(op *model.Operation) [sha256.Size]byte {
 	return [sha256.Size]byte(hash.Sum(nil))
 }
 
+// stampDelay is how long after a client has an answer the server may note that it has
+// written it: on a busy machine it is not scheduled in between.
+const stampDelay = 500 * time.Millisecond
+
 // takeMerged returns the ID of the request of a merged history that an entry of an
-// audit log is about, 0 if there is none. A client waits longer than the server works.
-// Each request is taken once. A history that does not know the name of the log's server
-// may have another name for it.
+// audit log is about, 0 if there is none. A client waits longer than the server works, but
+// for what the server does after its answer. Each request is taken once. A history that does
+// not know the name of the log's server may have another name for it.
 func (r *Recording) takeMerged(op *model.Operation, skew time.Duration) int {
 	alike := likeness(op)
 	ids := r.merged.requests[alike]
 	i := slices.IndexFunc(ids, func(id int) bool {
 		asked := r.operations[id-1]
 		return (asked.Server == op.Server || !r.merged.servers[op.Server]) &&
-			asked.Call-skew.Nanoseconds() <= op.Call && (asked.Return == model.Pending || op.Return <= asked.Return+skew.Nanoseconds())
+			asked.Call-skew.Nanoseconds() <= op.Call && (asked.Return == model.Pending || op.Return <= asked.Return+(skew+stampDelay).Nanoseconds())
 	})
 	if i < 0 {
 		return 0
