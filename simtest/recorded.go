@@ -113,9 +113,14 @@ type history struct {
 	omitted  []string // what it does not hold, and why
 }
 
-// violations says which guarantees of the API the servers have broken.
-func (h history) violations() (all []violation) {
-	for _, one := range judge.RealCluster(h.history).Violations {
+// violations says which guarantees of the API the servers have broken, and notes what could
+// not be decided.
+func (h *history) violations() (all []violation) {
+	verdict := judge.RealCluster(h.history)
+	if verdict.Severity() == judge.Inconclusive {
+		h.omitted = append(h.omitted, "inconclusive: "+verdict.Reason)
+	}
+	for _, one := range verdict.Violations {
 		all = append(all, violation{h.resource, one.Guarantee, strings.TrimSpace(explain.Text(one.Text, one.Explanation))})
 	}
 	return all

@@ -103,7 +103,7 @@ func (r *run) judge() error {
 	for _, one := range histories {
 		r.report.Violations = append(r.report.Violations, one.violations()...)
 		for _, note := range one.omitted {
-			_, why, _ := strings.Cut(note, " ") // after how many
+			_, why, _ := strings.Cut(note, " ") // after how many, or after "inconclusive:"
 			r.report.Unjudged = append(r.report.Unjudged, one.resource+": "+why)
 		}
 	}
