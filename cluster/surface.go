@@ -284,8 +284,22 @@ func (s *surface) RestartServer(_ context.Context, name string) error {
 	if err := server.Stop(); err != nil {
 		return err
 	}
-	return server.Start()
+	// A server that does not reach etcd ends, and is started again, as by a kubelet.
+	for range startAttempts {
+		if err = server.Start(); err == nil || server.Up() {
+			return nil
+		}
+		time.Sleep(startPause)
+	}
+	return err
 }
+
+// startAttempts is how often an API server is started that does not come up, with startPause
+// in between.
+const (
+	startAttempts = 5
+	startPause    = time.Second
+)
 
 func (s *surface) CrashServer(name string) error {
 	server, err := s.server(name)

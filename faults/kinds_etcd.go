@@ -97,6 +97,7 @@ func etcdKinds() []Kind {
 			"Reads that must be fresh wait, fail or go to etcd; watches catch up afterwards without a gap.",
 		Parameters: []Parameter{parameterServer, parameterFor},
 		claims:     claimsWatchStreams,
+		lags:       true,
 		begin:      func(a action) (string, error) { return "", a.HoldWatchStreams(a.Server) },
 		end:        func(a action) error { return a.ReleaseWatchStreams(a.Server) },
 	}, {

@@ -8,6 +8,7 @@ func programKinds() []Kind {
 			"What it wrote stays; what it had only decided or remembered is gone.",
 		Parameters: []Parameter{parameterProgram, parameterDown},
 		slow:       true,
+		switches:   true,
 		begin:      func(a action) (string, error) { return "", a.CrashProgram(a.Program) },
 		end:        func(a action) error { return a.StartProgram(a.Program) },
 	}}

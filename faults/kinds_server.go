@@ -10,6 +10,7 @@ func serverKinds() []Kind {
 			"Its clients' streams end and are resumed; nothing they saw is taken back.",
 		Parameters: []Parameter{parameterServer},
 		slow:       true,
+		switches:   true,
 		begin:      func(a action) (string, error) { return "", a.RestartServer(a.ctx, a.Server) },
 	}, {
 		Name: "apiserver-crash",
@@ -17,6 +18,7 @@ func serverKinds() []Kind {
 			"Writes in flight took effect once or never; its clients resume without a gap.",
 		Parameters: []Parameter{parameterServer, parameterDown},
 		slow:       true,
+		switches:   true,
 		begin:      func(a action) (string, error) { return "", a.CrashServer(a.Server) },
 		end:        func(a action) error { return a.StartServer(a.ctx, a.Server) },
 	}, watchKind("watch-break", WatchExpired,
@@ -48,6 +50,7 @@ func serverKinds() []Kind {
 			Doc: "Disconnects the clients of an API server and refuses new connections, while its cache goes on. " +
 				"Some clients turn to another server; they resume without a gap wherever they go.",
 			Parameters: []Parameter{parameterServer, parameterFor},
+			switches:   true,
 			begin:      func(a action) (string, error) { return "", a.Refuse(a.Server, true) },
 			end:        func(a action) error { return a.Refuse(a.Server, false) },
 		}, {

@@ -15,7 +15,14 @@ const (
 	PatternRotate = "rotate"
 	// PatternChain repeats two faults, the second right after the first has begun.
 	PatternChain = "chain"
+	// PatternLag leaves one API server after another behind etcd, for long, and has clients
+	// turn to another server meanwhile: some find an older state than they have seen (time
+	// travel, kubernetes #59848).
+	PatternLag = "lag"
 )
+
+// Patterns are the names of all patterns.
+func Patterns() []string { return []string{PatternRepeat, PatternRotate, PatternChain, PatternLag} }
 
 // The bounds of patterns.
 const (
@@ -26,12 +33,20 @@ const (
 	maxPause = 4 * time.Second
 	// maxAfter bounds how long the second fault of a chain begins after the first.
 	maxAfter = 100 * time.Millisecond
+	// minLag and maxLag bound how long a server stays behind, and maxSwitches how many
+	// faults have clients turn to another one in that time.
+	minLag      = 4 * time.Second
+	maxLag      = 30 * time.Second
+	maxSwitches = 3
 )
 
 // drawPattern draws the faults of the pattern, none if there is no pattern.
 func (c GeneratorConfig) drawPattern(random *rand.Rand, candidates []Kind) (plan Plan) {
 	if c.Pattern == "" || len(candidates) == 0 {
 		return nil
+	}
+	if c.Pattern == PatternLag {
+		return c.drawLags(random, candidates)
 	}
 	draw := c.drawFirst
 	if random.IntN(3) == 0 && len(c.Servers) > 0 {
@@ -60,6 +75,31 @@ func (c GeneratorConfig) drawPattern(random *rand.Rand, candidates []Kind) (plan
 			}
 		}
 		shift = occupiedUntil(kind, fault) + pause - first.At
+	}
+	return plan
+}
+
+// drawLags draws the faults of PatternLag.
+func (c GeneratorConfig) drawLags(random *rand.Rand, candidates []Kind) (plan Plan) {
+	lagging := slices.DeleteFunc(slices.Clone(candidates), func(kind Kind) bool { return !kind.lags })
+	switching := slices.DeleteFunc(slices.Clone(candidates), func(kind Kind) bool { return !kind.switches })
+	if len(lagging) == 0 || len(switching) == 0 {
+		return nil
+	}
+	for began := c.Start; began+minLag <= c.HealBy; began += drawBetween(random, minPause, maxPause) {
+		lag, ok := c.draw(random, pick(random, lagging))
+		if !ok {
+			return plan
+		}
+		lag.At, lag.Lasts = began, drawBetween(random, minLag, min(maxLag, c.HealBy-began))
+		plan = c.add(plan, lag)
+		for range 1 + random.IntN(maxSwitches) {
+			other, ok := c.draw(random, pick(random, switching))
+			if ok && other.Server != lag.Server {
+				plan = c.add(plan, other.later(began+time.Duration(random.Int64N(int64(lag.Lasts/precision)))*precision-other.At))
+			}
+		}
+		began = lag.End()
 	}
 	return plan
 }

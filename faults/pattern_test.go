@@ -15,6 +15,7 @@ func patternOf(t *testing.T, pattern string, kinds []string, each func(Plan)) {
 		Topology: Topology{
 			Members: []string{"etcd-0", "etcd-1", "etcd-2"}, Servers: []string{"apiserver-0", "apiserver-1"},
 			Clients: []string{"writer-0", "watcher-0"}, Consumers: []string{"watcher-0"},
+			Programs: []string{"program"},
 		},
 		Kinds: kinds, Pattern: pattern, Start: 3 * time.Second, HealBy: 45 * time.Second,
 	}
@@ -70,4 +71,23 @@ func TestPatternChain(t *testing.T) {
 		}
 		require.Positive(t, soon, plan)
 	})
+}
+
+func TestPatternLag(t *testing.T) {
+	others := map[string]int{}
+	patternOf(t, PatternLag, nil, func(plan Plan) {
+		var lag Fault
+		for _, fault := range plan {
+			if kind, _ := Lookup(fault.Kind); kind.lags {
+				require.GreaterOrEqual(t, fault.Lasts, minLag)
+				require.GreaterOrEqual(t, fault.At, lag.End(), plan)
+				lag = fault
+				continue
+			}
+			others[fault.Kind]++
+			require.NotEqual(t, lag.Server, fault.Server, plan)
+			require.Less(t, fault.At, lag.End(), plan)
+		}
+	})
+	require.Len(t, others, 4, "clients turn to another server in fewer ways: %v", others)
 }

@@ -75,7 +75,7 @@ const setupClient = "setup"
 
 // Config is what the test itself uses to reach an API server; no fault gets in between but
 // those of the server and of what is below.
-func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.Servers()[0]) }
+func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.Servers()[:1]) }
 
 // Client returns a client of the test itself, with that configuration.
 func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(c.Config()) }
@@ -85,7 +85,7 @@ func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfi
 // off, slow down and crash. run gets the configuration of a client, and a context that is
 // done at the end of the test. When it returns earlier, it is started again after 10 s, as
 // a kubelet does. It must create everything it needs: variables of the test binary outlive a
-// crash, as those of a process would not. Each time it starts it reaches the next API server.
+// crash, as those of a process would not. Each of its connections reaches the next API server.
 func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Config) error) {
 	c.t.Helper()
 	for _, other := range c.programs {

@@ -48,8 +48,10 @@ func (c *Cluster) Faults(within time.Duration) {
 		kinds = Kinds()
 	}
 	began, beganWorld := time.Now(), c.world.Now()
+	patterns := append(faults.Patterns(), "") // none
 	plan, err := faults.Generate(c.world.Rand("faults"), faults.GeneratorConfig{
 		Topology: topology, Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
+		Pattern: patterns[c.world.Rand("pattern").IntN(len(patterns))],
 	})
 	plan = slices.DeleteFunc(plan, func(f faults.Fault) bool { return f.Point != "" && f.Point != faults.PointSync }) // nothing here reaches the others
 	if err == nil && c.job.HasPlan {

@@ -59,7 +59,7 @@ func until(ctx context.Context, request func() error) error {
 }
 
 func (c *Cluster) ready(ctx context.Context, server string) error {
-	client, err := kubernetes.NewForConfig(c.config(setupClient, server))
+	client, err := kubernetes.NewForConfig(c.config(setupClient, []string{server}))
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ var definitionsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.
 // define creates a definition and waits until every server serves the resource.
 func (c *Cluster) define(ctx context.Context, definition *unstructured.Unstructured) error {
 	for i, server := range c.booted.Servers() {
-		client, err := dynamic.NewForConfig(c.config(setupClient, server))
+		client, err := dynamic.NewForConfig(c.config(setupClient, []string{server}))
 		if err != nil {
 			return err
 		}

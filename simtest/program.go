@@ -2,9 +2,13 @@ package simtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -32,9 +36,7 @@ func (p *program) start() error {
 	}
 	process := p.cluster.world.Process(p.name)
 	p.process = process
-	// As behind a load balancer, each life may find another API server, which may be behind.
-	servers := p.cluster.booted.Servers()
-	config := p.cluster.config(p.name, servers[(p.number+p.cluster.lives[p.name])%len(servers)])
+	config := p.cluster.config(p.name, p.cluster.balanced(p.number+p.cluster.lives[p.name]))
 	process.Go(func() {
 		ctx := p.cluster.ctx
 		err := p.run(ctx, config)
@@ -81,25 +83,44 @@ func (c *Cluster) restartEnded() {
 	}
 }
 
-// config is what a client uses to reach an API server. Each life has connections of its own,
-// which client-go keeps for the whole process.
-func (c *Cluster) config(client, server string) *rest.Config {
+// balanced are the API servers in the order in which the connections of a client reach them.
+func (c *Cluster) balanced(first int) []string {
+	servers := c.booted.Servers()
+	first %= len(servers)
+	return slices.Concat(servers[first:], servers[:first])
+}
+
+// config is what a client uses to reach API servers. As behind a load balancer, each of its
+// connections goes to the next one that accepts it, which may be behind the others. Each life
+// has connections of its own, which client-go keeps for the whole process.
+func (c *Cluster) config(client string, servers []string) *rest.Config {
 	c.lives[client]++
 	session := client
 	if life := c.lives[client]; life > 1 {
 		session += fmt.Sprintf(" (life %d)", life)
 	}
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	var connections atomic.Int64
 	return &rest.Config{
-		Host: c.booted.URL(server), TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+		Host: c.booted.URL(servers[0]), TLSClientConfig: rest.TLSClientConfig{Insecure: true},
 		QPS: 1000, Burst: 2000, UserAgent: client,
-		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return dialer.DialContext(ctx, network, address)
+		Dial: func(ctx context.Context, network, address string) (conn net.Conn, err error) {
+			_, port, err := net.SplitHostPort(address)
+			if err != nil {
+				return nil, err
+			}
+			for range servers {
+				next := servers[int(connections.Add(1)-1)%len(servers)]
+				if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(next, port)); !errors.Is(err, syscall.ECONNREFUSED) {
+					break
+				}
+			}
+			return conn, err
 		},
 		// What is recorded is read as JSON.
 		ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
 		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
-			return c.recorded.wrap(server, client, session, next)
+			return c.recorded.wrap(servers[0], client, session, next)
 		},
 	}
 }

@@ -1,9 +1,12 @@
 package simtest
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"time"
@@ -52,6 +55,9 @@ type transport struct {
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	r, next := t.recorded, t.next
 	called := r.world.Now() - r.began
+	at := &route{server: t.server}
+	ctx := httptrace.WithClientTrace(context.WithValue(request.Context(), routeKey{}, at), &httptrace.ClientTrace{GotConn: at.got})
+	request = request.WithContext(ctx)
 	sim.Aside(func() { next = t.of(request) })
 	response, err := next.RoundTrip(request)
 	sim.Aside(func() {
@@ -62,10 +68,22 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		if err == nil {
 			answer = response.Status
 		}
-		r.lines = append(r.lines, fmt.Sprintf("%v to %v: %s %s %s: %s", called.Round(time.Millisecond),
-			(r.world.Now()-r.began).Round(time.Millisecond), t.client, request.Method, request.URL.RequestURI(), answer))
+		r.lines = append(r.lines, fmt.Sprintf("%v to %v: %s %s %s on %s: %s", called.Round(time.Millisecond),
+			(r.world.Now()-r.began).Round(time.Millisecond), t.client, request.Method, request.URL.RequestURI(), at.server, answer))
 	})
 	return response, err
+}
+
+// route is where a request has gone.
+type route struct{ server string }
+
+type routeKey struct{}
+
+// got is called with the connection on which a request is sent.
+func (r *route) got(connection httptrace.GotConnInfo) {
+	if server, _, err := net.SplitHostPort(connection.Conn.RemoteAddr().String()); err == nil {
+		r.server = server
+	}
 }
 
 // WrappedRoundTripper lets client-go find what is below.
@@ -82,6 +100,7 @@ func (t *transport) of(request *http.Request) http.RoundTripper {
 		if into == nil {
 			into = recorder.New(asked.Resource, recorder.Options{
 				Clock: func() int64 { return int64(t.recorded.world.Now()) }, Do: sim.Aside,
+				Server: func(request *http.Request) string { return request.Context().Value(routeKey{}).(*route).server },
 			})
 			t.recorded.resources[asked.Resource] = into
 		}

@@ -56,6 +56,7 @@ func (r *run) live(world *sim.World) {
 		return
 	}
 	booted.Follow(r.report.Seed)
+	r.report.PlainLists = drawGates(world.Rand("gates"))
 	ctx, cancel := context.WithCancel(context.Background())
 	reached := map[string]int{}
 	said := isolate.Inside(r.t, func(inside testing.TB) {

@@ -235,6 +235,9 @@ func (h *hunt) present(r report) {
 	default:
 		text += "\nThe faults:\n" + indent([]string{faultsOf(small.Plan)})
 	}
+	if r.PlainLists {
+		text += fmt.Sprintf("\nInformers began with plain lists, which may be old, as they do for half of the seeds (%s=true has none).", gateVariable)
+	}
 	if !whole {
 		text += fmt.Sprintf("\nThat there are no fewer was not found out within -simtest.shrink %v.", *flagShrink)
 	}

@@ -47,6 +47,8 @@ type report struct {
 	Failed, Skipped bool
 	// Stop says why a run that did not come to its end ended.
 	Stop string
+	// PlainLists means that client-go's WatchListClient was off.
+	PlainLists bool
 	// Plan are the faults, Hash identifies the run.
 	Plan      string
 	Faults    int

@@ -106,8 +106,8 @@ var knobs = []Knob{
 		get:   kindsOf, set: setKinds,
 	},
 	number("max-count", "the largest number of faults of a kind; 0 is 3", func(s *Spec) *int { return &s.MaxCount }, 0, 1, 6, 14),
-	word("pattern", "arrangement of faults: independent, repeated, rotating over processes, or one right after another",
-		func(s *Spec) *string { return &s.Setup.Pattern }, "", faults.PatternRepeat, faults.PatternRotate, faults.PatternChain),
+	word("pattern", "arrangement of faults: independent, repeated, rotating over processes, one right after another, or servers that lag while others fail",
+		func(s *Spec) *string { return &s.Setup.Pattern }, "", faults.Patterns()...),
 
 	costly(boots(number("object-bytes", "padding of each stored object", func(s *Spec) *int { return &s.Setup.ObjectBytes }, 0, 2<<10, 2<<10, 20<<10, 100<<10))),
 	boots(number("window-events", "events in the window of our cache; 0 leaves it to the cache", func(s *Spec) *int { return &s.WindowEvents }, 0, 8, 40)),

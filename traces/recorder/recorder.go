@@ -30,6 +30,9 @@ type Options struct {
 	// Do runs each piece of work that records; nil runs it as it is. A simulation keeps
 	// such work out of its schedule.
 	Do func(record func())
+	// Server names the server that a request has reached, once it is answered or has
+	// failed; nil for the one that Wrap was told. With a load balancer nobody knows before.
+	Server func(*http.Request) string
 }
 
 // Recorder records the requests for one resource. It is safe for concurrent use.
@@ -187,6 +190,9 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	x.Call = t.recorder.options.Clock()
 	response, err := t.next.RoundTrip(request)
+	if server := t.recorder.options.Server; server != nil {
+		x.Server = server(request)
+	}
 	switch {
 	case err != nil:
 		x.end(0, nil)
