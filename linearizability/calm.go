@@ -45,6 +45,7 @@ func newCalm(h *model.History, config Config) (calm, parties) {
 	for l := range all {
 		who.clients[l.client], who.servers[l.server] = true, true
 	}
+	outages := outagesOf(h, config.DeliveryBound.Nanoseconds())
 	for l := range all {
 		spans := []span{{0, startBound.Nanoseconds()}}
 		if !h.Steady {
@@ -60,9 +61,36 @@ func newCalm(h *model.History, config Config) (calm, parties) {
 				spans = append(spans, span{at - config.AnswerBound.Nanoseconds(), at + config.DeliveryBound.Nanoseconds()})
 			}
 		}
-		all[l] = merged(spans)
+		all[l] = merged(append(spans, outages...))
 	}
 	return all, who
+}
+
+// outagesOf returns the spans in which etcd had no leader, and as long again after each: a
+// client that could not connect for a while may wait for nearly that long until it tries again,
+// by gRPC's connection backoff (its delay grows by 1.6). An outage within the delivery bound
+// after another continues it, as not all clients need have connected in between.
+func outagesOf(h *model.History, bound int64) []span {
+	var outages []span
+	for i := range h.Leaders {
+		at := h.Leaders[i].Time
+		switch last := len(outages) - 1; {
+		case h.Leaders[i].Member != "":
+			if last >= 0 && outages[last].to == model.Pending {
+				outages[last].to = at
+			}
+		case last < 0 || outages[last].to != model.Pending && at > outages[last].to+bound:
+			outages = append(outages, span{at, model.Pending})
+		default:
+			outages[last].to = model.Pending
+		}
+	}
+	for i := range outages {
+		if o := &outages[i]; o.to != model.Pending {
+			o.to += o.to - o.from
+		}
+	}
+	return outages
 }
 
 // reaches reports whether a fault may have to do with what goes over a link. One that names

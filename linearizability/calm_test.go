@@ -48,3 +48,36 @@ func TestWhomAFaultDisturbs(t *testing.T) {
 		})
 	}
 }
+
+// TestLongOutagesDisturbForLonger is a slow list that begins 13 s after etcd has a leader
+// again, which it had not for a while.
+func TestLongOutagesDisturbForLonger(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		lost    []int64 // in seconds; the leader is back 1 s later, the last time at 15
+		excused bool
+	}{
+		{"a short outage", []int64{10}, false},
+		{"a long outage", []int64{1}, true},
+		{"one outage after another", []int64{1, 5}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 60, received(29, event(model.Modified, 15)))
+			slow := listed(model.Operation{RV: 0}, 15, 15, 9)
+			slow.ID, slow.Client, slow.Server, slow.Call, slow.Return = 2, "c1", "s1", 28*second, 37*second
+			h.Operations, h.Steady = []model.Operation{slow}, true
+			for i, lost := range row.lost {
+				back := (lost + 1) * second
+				if i == len(row.lost)-1 {
+					back = 15 * second
+				}
+				h.Leaders = append(h.Leaders, model.Leader{Time: lost * second}, model.Leader{Time: back, Member: "etcd-0", Term: 2})
+			}
+			want := guarantees{linearizability.Answered}
+			if row.excused {
+				want = nil
+			}
+			judge(t, h, want)
+		})
+	}
+}

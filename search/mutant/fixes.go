@@ -3,7 +3,7 @@ package mutant
 // fixes are fixes of what docs/findings describes. A failure of released code that
 // disappears with one of them is explained by that finding.
 var fixes = append(findings, together("fix-etcd-client", "etcd's client and the store that uses it have the fixes of findings 2, 5 and 6, some of which are in one function.",
-	findings[1], findings[3], findings[4]))
+	findings[1], findings[4], findings[5]))
 
 // together is a control that makes the edits of several.
 func together(name, summary string, controls ...Mutant) Mutant {
@@ -52,6 +52,16 @@ var findings = []Mutant{
 		Replacement: "",
 		Hunt:        in("storm"),
 		Equivalent:  "it fixes finding 3",
+	},
+	{
+		Name:        "fix-finding-4",
+		Summary:     "gRPC's client takes a connection for alive on which it has read at another time than before, instead of at a later one of the wall clock.",
+		Module:      grpcGo,
+		File:        "internal/transport/http2_client.go",
+		Anchor:      "			if lastRead > prevNano {\n",
+		Replacement: "			if lastRead != prevNano {\n",
+		Hunt:        in("any"),
+		Equivalent:  "it fixes finding 4",
 	},
 	{
 		Name:        "fix-finding-5",

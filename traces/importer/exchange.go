@@ -54,7 +54,7 @@ func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Op
 		op.Object = &model.Object{Namespace: x.Scope.Namespace, Name: x.Scope.Name}
 	}
 	switch {
-	case write && op.Err == model.Unknown:
+	case write && op.Err == model.Unknown && op.Kind != model.Delete:
 		return op, omittedUnknown, nil
 	case op.Err == model.OK && x.Body == nil:
 		return op, omittedBodies, nil

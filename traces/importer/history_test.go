@@ -40,6 +40,12 @@ func write(kind model.Kind, at, before, after int64, o *model.Object) model.Oper
 	return op
 }
 
+func refused(at int64, kind model.Kind, code model.Code) model.Operation {
+	op := write(kind, at, 0, 0, object("x", 0, ""))
+	op.Err, op.Objects = code, nil
+	return op
+}
+
 func get(at int64, o *model.Object) model.Operation {
 	return model.Operation{Client: "c", Server: "a", Kind: model.Get, Call: at, Return: at + 1, RV: -1,
 		Scope: model.Scope{Namespace: "default", Name: o.Name}, ResultRV: o.RV, Objects: []model.Object{*o}}
@@ -123,6 +129,9 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Object: *object("x", 8, "2")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 8, object("x", 8, "")),
 			get(5, object("x", 8, "2")), write(model.Delete, 7, 0, 8, object("x", 8, ""))},
+		"a delete that comes after one of unknown outcome": {
+			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.Unknown), refused(5, model.Delete, model.NotFound)},
 		"a get that finds nothing, and a refused write": {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")),
 			model.Operation{Client: "c", Server: "a", Kind: model.Get, Call: 3, Return: 4, RV: -1, Scope: model.Scope{Namespace: "default", Name: "x"}, Err: model.NotFound},

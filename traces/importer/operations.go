@@ -12,6 +12,7 @@ import (
 const (
 	omittedNoop     = "writes that changed nothing: their resourceVersion is that of another write"
 	omittedRefusals = "refused writes, and gets that found nothing: to judge them takes all changes, from `etcdctl get` and `etcdctl watch`"
+	omittedDoubtful = "refused deletes of objects for which the outcome of another delete is unknown"
 	omittedDeletes  = "deletes whose resourceVersion nobody tells: which deletion they made takes all changes and all deletes"
 )
 
@@ -20,6 +21,14 @@ func (f *finisher) operations() []model.Operation {
 	r := f.truth.recording
 	writer, deletes := f.writers(), f.countDeletes()
 	reached := r.reachedComplete()
+	// A delete of unknown outcome may have deleted the object, marked it for deletion, or done
+	// nothing. Whether other deletes were refused rightly cannot be said then.
+	lost := map[model.Key]bool{}
+	for _, op := range r.operations {
+		if op.Kind == model.Delete && op.Err == model.Unknown {
+			lost[op.Key()] = true
+		}
+	}
 	whole := map[int]bool{}
 	for _, id := range slices.Concat(r.wholePages()...) {
 		whole[id] = true
@@ -29,6 +38,12 @@ func (f *finisher) operations() []model.Operation {
 		op := *asked
 		refusal := op.Err == model.AlreadyExists || op.Err == model.Conflict || op.Err == model.NotFound
 		switch {
+		case op.Kind == model.Delete && op.Err == model.Unknown:
+			r.Omit(omittedUnknown)
+			continue
+		case op.Kind == model.Delete && refusal && lost[op.Key()]:
+			r.Omit(omittedDoubtful)
+			continue
 		case refusal && op.Call <= reached:
 			r.Omit(omittedRefusals)
 			continue
