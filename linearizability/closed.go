@@ -132,6 +132,9 @@ func (w *walk) judgeCut(hands hands, out *findings) {
 	}
 }
 
+// minLeaderless is less than the shortest election timeout of a scenario, 200 ms.
+const minLeaderless = int64(100 * time.Millisecond)
+
 // hands are what may have had a hand in the end of a stream: faults and
 // compactions, and who is who among the processes that they name.
 type hands struct {
@@ -157,8 +160,9 @@ func (f *facts) hands() hands {
 	for i, leader := range f.history.Leaders {
 		// Members end the watches that require a leader, as those of Kubernetes do, when
 		// they have known of none for an election timeout (v3rpc, monitorLeader), whether
-		// or not another member leads.
-		if i > 0 && (leader.Member == "" || leader.Leaderless > 0) {
+		// or not another member leads. A run may begin while one still waits for it.
+		lasts := i > 0 || i+1 < len(f.history.Leaders) && f.history.Leaders[i+1].Time > minLeaderless
+		if lasts && (leader.Member == "" || leader.Leaderless > 0) {
 			h.everywhere(leader.Time)
 		}
 	}

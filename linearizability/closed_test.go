@@ -232,6 +232,7 @@ func TestEndAfterTheLeaderWasLost(t *testing.T) {
 		"not since the beginning":  {[]model.Leader{{Time: 0}, {Time: 5, Member: "etcd-0", Term: 1}}, guarantees{linearizability.Closed}},
 		"a change is not its loss": {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999, Member: "etcd-1", Term: 2}}, guarantees{linearizability.Closed}},
 		"one member lost it":       {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1}, {Time: 2999, Member: "etcd-0", Term: 1, Leaderless: 1}}, nil},
+		"one had none for long":    {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1, Leaderless: 1}, {Time: second, Member: "etcd-0", Term: 1}}, nil},
 		"one had none at first":    {[]model.Leader{{Time: 0, Member: "etcd-0", Term: 1, Leaderless: 1}, {Time: 5, Member: "etcd-0", Term: 1}}, guarantees{linearizability.Closed}},
 	} {
 		t.Run(name, func(t *testing.T) {
