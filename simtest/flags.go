@@ -35,10 +35,20 @@ func seeds() (first, last uint64, err error) {
 	return first, last, nil
 }
 
-// deadline is when no more seeds begin.
-func deadline() time.Time {
-	if *flagTime == 0 {
-		return time.Now().Add(365 * 24 * time.Hour)
+// closing is what is left of -timeout for the last runs and the report, besides -simtest.shrink.
+const closing = 30 * time.Second
+
+// deadline is when no more seeds begin, and the flag that says so. timeout is when the test
+// panics, if it does.
+func deadline(timeout time.Time, has bool) (until time.Time, flag string) {
+	now := time.Now()
+	until = now.Add(365 * 24 * time.Hour)
+	if has {
+		left := timeout.Sub(now)
+		until, flag = timeout.Add(-min(left/2, closing+*flagShrink)), "-timeout"
 	}
-	return time.Now().Add(*flagTime)
+	if *flagTime != 0 && now.Add(*flagTime).Before(until) {
+		until, flag = now.Add(*flagTime), "-simtest.time"
+	}
+	return until, flag
 }

@@ -48,6 +48,7 @@ type hunt struct {
 	kept    []job
 	first   uint64
 	last    uint64
+	cut     string // which seeds did not begin, and why
 
 	mu      sync.Mutex
 	passed  int
@@ -121,8 +122,12 @@ func (h *hunt) all() *report {
 			}
 			jobs <- next
 		}
-		until := deadline()
-		for seed := h.first; seed <= h.last && !h.over() && time.Now().Before(until); seed++ {
+		until, limit := deadline(h.t.Deadline())
+		for seed := h.first; seed <= h.last && !h.over(); seed++ {
+			if time.Now().After(until) {
+				h.cut = fmt.Sprintf("%d seeds from %d on did not begin within %s", h.last-seed+1, seed, limit)
+				break
+			}
 			jobs <- job{Seed: seed, Kinds: h.kinds}
 		}
 	}()
@@ -179,6 +184,9 @@ func (h *hunt) summarise(took time.Duration) {
 	text := fmt.Sprintf("%d seeds passed in %v, with %v of processor time", h.passed, took.Round(10*time.Millisecond), h.spent.Round(10*time.Millisecond))
 	if h.skipped > 0 {
 		text += fmt.Sprintf(", %d were skipped", h.skipped)
+	}
+	if h.cut != "" {
+		text += "; " + h.cut
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.reached)) {
 		if h.reached[name] == 0 {

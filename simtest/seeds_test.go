@@ -172,4 +172,9 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 	require.False(t, failed, out)
 	require.Contains(t, out, "never: the impossible")
 	require.Contains(t, out, "the certain: in 3 runs")
+	for limit, argument := range map[string]string{"-simtest.time": "-simtest.time=1ms", "-timeout": "-test.timeout=3s"} {
+		out, failed := outside(t, "", "TestNeverReached", "-simtest.seeds=1000000", argument)
+		require.False(t, failed, out)
+		require.Regexp(t, `; \d+ seeds from \d+ on did not begin within `+limit, out)
+	}
 }
