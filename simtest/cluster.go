@@ -33,6 +33,10 @@ type Config struct {
 	CRDs []string
 	// Patience is how long Eventually waits, in simulated time; 0 is two minutes.
 	Patience time.Duration
+	// Check is called after each run with what clients have seen of each resource, such as
+	// pods or databases.example.com, and what etcd has committed. An error fails the run. It
+	// runs outside of the simulation; nil checks nothing.
+	Check func(resource string, history *model.History) error
 }
 
 // Cluster is the cluster of one run. Its methods are for the function of the test.

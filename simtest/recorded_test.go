@@ -59,7 +59,7 @@ func (h *hidden) Read(p []byte) (int, error) {
 }
 
 func TestHides(t *testing.T) {
-	inside(t, func(t *simtest.T, c *simtest.Cluster) {
+	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		maps := c.Client().CoreV1().ConfigMaps("default")
 		c.Go("watcher", func(ctx context.Context, config *rest.Config) error {
 			recorded := config.WrapTransport // a transport that is wrapped later lies above it

@@ -103,6 +103,12 @@ func (r *run) judge() error {
 	}
 	for _, one := range histories {
 		r.report.Violations = append(r.report.Violations, one.violations()...)
+		if check := r.config.Check; check != nil {
+			if err := check(one.resource, one.history); err != nil {
+				r.report.Failed = true
+				r.report.Log = append(r.report.Log, fmt.Sprintf("The history of %s: %v", one.resource, err))
+			}
+		}
 		for _, note := range one.omitted {
 			_, why, _ := strings.Cut(note, " ") // after how many, or after "inconclusive:"
 			r.report.Unjudged = append(r.report.Unjudged, one.resource+": "+why)

@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,8 +11,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -86,45 +91,71 @@ func TestWrongUseIsOneSentence(t *testing.T) {
 }
 
 // inside runs one of the tests below as users would, and skips it otherwise.
-func inside(t *testing.T, body func(*simtest.T, *simtest.Cluster)) {
+func inside(t *testing.T, config simtest.Config, body func(*simtest.T, *simtest.Cluster)) {
 	if os.Getenv(asOutside) == "" {
 		t.Skip("it fails on purpose: TestWhatGoesWrongIsSaid runs it")
 	}
-	simtest.Seeds(t, simtest.Config{}, body)
+	simtest.Seeds(t, config, body)
 }
 
 func TestPanics(t *testing.T) {
-	inside(t, func(_ *simtest.T, c *simtest.Cluster) {
+	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
 		c.Go("controller", func(context.Context, *rest.Config) error { panic("the controller panics") })
 		time.Sleep(time.Second)
 	})
 }
 
 func TestExits(t *testing.T) {
-	inside(t, func(_ *simtest.T, c *simtest.Cluster) {
+	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
 		c.Go("controller", func(context.Context, *rest.Config) error { os.Exit(7); return nil })
 		time.Sleep(time.Second)
 	})
 }
 
 func TestNeverEnds(t *testing.T) {
-	inside(t, func(*simtest.T, *simtest.Cluster) { select {} })
+	inside(t, simtest.Config{}, func(*simtest.T, *simtest.Cluster) { select {} })
 }
 
 func TestUsesTheTestOutside(t *testing.T) {
-	inside(t, func(_ *simtest.T, _ *simtest.Cluster) { require.Fail(t, "what it says is lost") })
+	inside(t, simtest.Config{}, func(_ *simtest.T, _ *simtest.Cluster) { require.Fail(t, "what it says is lost") })
 }
 
 func TestTwoProgramsOfOneName(t *testing.T) {
-	inside(t, func(_ *simtest.T, c *simtest.Cluster) {
+	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
 		wait := func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return nil }
 		c.Go("controller", wait)
 		c.Go("controller", wait)
 	})
 }
 
+// TestTwoWrite has an invariant on what was recorded: one client alone creates ConfigMaps.
+func TestTwoWrite(t *testing.T) {
+	check := func(resource string, history *model.History) error {
+		by := map[string]bool{}
+		for _, op := range history.Operations {
+			if op.Kind == model.Create && op.Err == model.OK {
+				by[op.Client] = true
+			}
+		}
+		if resource == "configmaps" && len(by) > 1 {
+			return fmt.Errorf("expected one client that creates, found %d", len(by))
+		}
+		return nil
+	}
+	inside(t, simtest.Config{Check: check}, func(t *simtest.T, c *simtest.Cluster) {
+		create := func(ctx context.Context, config *rest.Config, name string) error {
+			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			_, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default").Create(ctx, object, metav1.CreateOptions{})
+			return err
+		}
+		require.NoError(t, create(t.Context(), c.Config(), "a"))
+		c.Go("other", func(ctx context.Context, config *rest.Config) error { return create(ctx, config, "b") })
+		time.Sleep(10 * time.Second)
+	})
+}
+
 func TestNeverReached(t *testing.T) {
-	inside(t, func(t *simtest.T, _ *simtest.Cluster) {
+	inside(t, simtest.Config{}, func(t *simtest.T, _ *simtest.Cluster) {
 		t.Sometimes("the impossible", false)
 		t.Sometimes("the certain", true)
 		t.Always("one is one", true)
@@ -149,13 +180,14 @@ func TestProgramsStartAgain(t *testing.T) {
 }
 
 func TestBroken(t *testing.T) {
-	inside(t, func(t *simtest.T, _ *simtest.Cluster) { t.Always("two is three", false) })
+	inside(t, simtest.Config{}, func(t *simtest.T, _ *simtest.Cluster) { t.Always("two is three", false) })
 }
 
 func TestWhatGoesWrongIsSaid(t *testing.T) {
 	for test, want := range map[string]string{
 		"TestPanics":               "panic: the controller panics",
 		"TestBroken":               "expected always: two is three",
+		"TestTwoWrite":             "The history of configmaps: expected one client that creates, found 2",
 		"TestExits":                "it ended its process with exit status 7",
 		"TestNeverEnds":            "the budget of simulated time is used up",
 		"TestUsesTheTestOutside":   "use the test that the function is called with",
