@@ -87,14 +87,10 @@ func (h *hunt) prepare() (err error) {
 
 // all runs the seeds until one fails, and returns the report of the lowest that did.
 func (h *hunt) all() *report {
-	workers := *flagWorkers
-	if workers == 0 {
-		workers = runtime.NumCPU()
-	}
 	jobs := make(chan job)
 	done := make(chan struct{})
 	var group sync.WaitGroup
-	for range min(workers, len(h.kept)+int(min(h.last-h.first+1, 1000))) {
+	for range min(h.workers(), len(h.kept)+int(min(h.last-h.first+1, 1000))) {
 		group.Go(func() {
 			p, err := h.start()
 			for next := range jobs {
@@ -139,6 +135,14 @@ func (h *hunt) all() *report {
 	return h.failed
 }
 
+// workers is how many processes simulate at once.
+func (h *hunt) workers() int {
+	if *flagWorkers == 0 {
+		return runtime.NumCPU()
+	}
+	return *flagWorkers
+}
+
 func (h *hunt) over() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,7 +172,7 @@ func (h *hunt) note(r report) {
 		}
 	}
 	switch {
-	case r.Failed && (h.failed == nil || r.Seed < h.failed.Seed):
+	case r.Failed && (h.failed == nil || r.before(h.failed)):
 		h.failed = &r
 	case r.Failed:
 	case r.Skipped:
@@ -176,6 +180,11 @@ func (h *hunt) note(r report) {
 	default:
 		h.passed++
 	}
+}
+
+// before reports whether a failure is shown rather than another one.
+func (r *report) before(other *report) bool {
+	return r.Kept && !other.Kept || r.Kept == other.Kept && r.Seed < other.Seed
 }
 
 // summarise reports what the seeds have reached.
@@ -229,6 +238,10 @@ func (h *hunt) present(r report) {
 	if len(small.Violations) == 0 && small.Stop == "" {
 		text += "\nThe API servers kept all guarantees of list and watch."
 	}
+	elsewhere := ""
+	if small.Seed != r.Seed {
+		elsewhere = fmt.Sprintf(", in the run of seed %d, which is shown here", small.Seed)
+	}
 	switch {
 	case r.Kept && r.Faults == 0:
 		text += "\nIt was kept before, without faults."
@@ -237,27 +250,27 @@ func (h *hunt) present(r report) {
 	case r.Faults == 0:
 		text += "\nIt needs no faults."
 	case small.Faults == 0:
-		text += fmt.Sprintf("\nIt needs none of the %d faults of the seed.", r.Faults)
+		text += fmt.Sprintf("\nIt needs none of the %d faults of the seed%s.", r.Faults, elsewhere)
 	case small.Faults < r.Faults:
-		text += fmt.Sprintf("\nIt needs %d of the %d faults of the seed:\n", small.Faults, r.Faults) + indent([]string{faultsOf(small.Plan)})
+		text += fmt.Sprintf("\nIt needs %d of the %d faults of the seed%s:\n", small.Faults, r.Faults, elsewhere) + indent([]string{faultsOf(small.Plan)})
 	default:
 		text += "\nThe faults:\n" + indent([]string{faultsOf(small.Plan)})
 	}
-	if r.PlainLists {
+	if small.PlainLists {
 		text += fmt.Sprintf("\nInformers began with plain lists, which may be old, as they do for half of the seeds (%s=true has none).", gateVariable)
 	}
 	if !whole {
 		text += fmt.Sprintf("\nThat there are no fewer was not found out within -simtest.shrink %v.", *flagShrink)
 	}
-	h.artifact(r.Seed, "stacks.txt", small.Stacks)
+	h.artifact(small.Seed, "stacks.txt", small.Stacks)
 	for resource, history := range small.Histories {
-		h.artifact(r.Seed, resource+".jsonl", history)
+		h.artifact(small.Seed, resource+".jsonl", history)
 	}
 	if len(small.Requests) == maxRequests {
 		text += fmt.Sprintf("\nThe run made more requests than the %d that are kept for people.", maxRequests)
 	}
 	if len(small.Requests) > 0 {
-		h.artifact(r.Seed, "requests.txt", strings.Join(small.Requests, "\n")+"\n")
+		h.artifact(small.Seed, "requests.txt", strings.Join(small.Requests, "\n")+"\n")
 		programs := slices.DeleteFunc(small.Requests, func(line string) bool {
 			return strings.Contains(line, ": "+testClient+" ") || strings.Contains(line, ": "+setupClient+" ")
 		})

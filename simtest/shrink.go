@@ -1,39 +1,92 @@
 package simtest
 
 import (
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/watchsim/watchsim/faults"
 )
 
-// shrink drops faults that a failure does not need. It reports whether nothing more can be
-// dropped.
+// schedules is how many seeds are tried with fewer faults. A run with fewer faults is another
+// run from the first one on that is missing, so what needs them no more may still need luck.
+const schedules = 8
+
+// shrink drops faults that a failure does not need, and returns a run that fails alike with
+// fewer, which may be that of another seed. It reports whether nothing more can be dropped.
 func (h *hunt) shrink(r report) (small report, whole bool) {
 	plan, err := faults.Parse(r.Plan)
 	if err != nil || len(plan) == 0 {
 		return r, true
 	}
-	p, err := h.start()
-	if err != nil {
-		return r, false
+	var crew []*peer
+	defer func() {
+		for _, p := range crew {
+			p.stop()
+		}
+	}()
+	for range h.workers() {
+		p, err := h.start()
+		if err != nil {
+			return r, false
+		}
+		crew = append(crew, p)
 	}
-	defer p.stop()
-	until := time.Now().Add(*flagShrink)
 	small, whole = r, true
+	until := time.Now().Add(*flagShrink)
 	faults.Minimise(plan, faults.EveryItem, func(candidates [][]faults.Fault) int {
-		return slices.IndexFunc(candidates, func(candidate []faults.Fault) bool {
-			if !whole || time.Now().After(until) {
-				whole = false
-				return false
+		if !whole {
+			return -1
+		}
+		var jobs []job
+		for schedule := range uint64(schedules) {
+			for _, candidate := range candidates {
+				jobs = append(jobs, job{Seed: r.Seed + schedule, Plan: faults.Plan(candidate).String(), HasPlan: true})
 			}
-			got, err := p.do(job{Seed: r.Seed, Plan: faults.Plan(candidate).String(), HasPlan: true})
-			if whole = err == nil; !whole || got.signature() != r.signature() {
-				return false
-			}
-			small = got
-			return true
-		})
+		}
+		found, failed, tried := alike(crew, jobs, r.signature(), until)
+		if whole = tried || found >= 0; found < 0 {
+			return -1
+		}
+		small = failed
+		return found % len(candidates)
 	})
 	return small, whole
+}
+
+// alike runs jobs until one fails with the signature, and returns its index, -1 if none does.
+// It reports whether all those before it were tried in time.
+func alike(crew []*peer, jobs []job, signature string, until time.Time) (found int, failed report, tried bool) {
+	var mu sync.Mutex
+	next, found, tried := 0, -1, true
+	var group sync.WaitGroup
+	for _, p := range crew {
+		group.Go(func() {
+			for {
+				mu.Lock()
+				at := next
+				next++
+				over := found >= 0 || at >= len(jobs)
+				if !over && time.Now().After(until) {
+					over, tried = true, false
+				}
+				mu.Unlock()
+				if over {
+					return
+				}
+				got, err := p.do(jobs[at])
+				mu.Lock()
+				if err != nil {
+					tried = false
+				} else if got.signature() == signature && (found < 0 || at < found) {
+					found, failed = at, got
+				}
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return found, failed, tried
 }
