@@ -279,6 +279,9 @@ func (h *hunt) present(r report) {
 		}
 	}
 	text += fmt.Sprintf("\nIt is kept in %s. Run it again:\n    go test -run '%s' -simtest.seed=%d", path, exactly(h.t.Name()), r.Seed)
+	if *flagFaults != "" {
+		text += " -simtest.faults=" + *flagFaults // or the seed draws other ones
+	}
 	h.t.Error(text)
 }
 
