@@ -9,10 +9,9 @@ import (
 
 // The reasons for which requests are omitted, whoever saw them.
 const (
-	omittedBodies  = "requests whose response is not known, so that nobody knows what they read or wrote; of an audit log, those below the level RequestResponse or cut short"
-	omittedUnknown = "writes of which nobody knows whether they were carried out"
-	omittedPages   = "pages of lists whose first page is not known"
-	omittedNames   = "refused creates that left the name to the server"
+	omittedBodies = "requests whose response is not known, so that nobody knows what they read or wrote; of an audit log, those below the level RequestResponse or cut short"
+	omittedPages  = "pages of lists whose first page is not known"
+	omittedNames  = "refused creates that left the name to the server"
 	// OmittedSelectors is why requests are omitted for which ParseURL returns
 	// [ErrUnsupported].
 	OmittedSelectors = "requests with selectors that a history cannot hold, such as \"in\" and \"!=\""
@@ -54,8 +53,6 @@ func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Op
 		op.Object = &model.Object{Namespace: x.Scope.Namespace, Name: x.Scope.Name}
 	}
 	switch {
-	case write && op.Err == model.Unknown && op.Kind != model.Delete:
-		return op, omittedUnknown, nil
 	case op.Err == model.OK && x.Body == nil:
 		return op, omittedBodies, nil
 	case op.Err == model.OK && x.Kind == model.List:

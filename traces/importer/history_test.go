@@ -132,6 +132,11 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 		"a delete that comes after one of unknown outcome": {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.Unknown), refused(5, model.Delete, model.NotFound)},
+		"an update answered with what another one of unknown outcome has written": {
+			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 6, Object: *object("y", 6, "1")},
+				{RV: 7, Object: *object("x", 7, "2")}, {RV: 8, Object: *object("y", 8, "2")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 6, object("y", 6, "1")),
+			refused(5, model.Update, model.Unknown), write(model.Update, 7, 6, 8, object("y", 8, "2")), write(model.Update, 9, 0, 7, object("x", 7, "2"))},
 		"a get that finds nothing, and a refused write": {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")),
 			model.Operation{Client: "c", Server: "a", Kind: model.Get, Call: 3, Return: 4, RV: -1, Scope: model.Scope{Namespace: "default", Name: "x"}, Err: model.NotFound},

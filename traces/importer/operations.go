@@ -12,23 +12,17 @@ import (
 const (
 	omittedNoop     = "writes that changed nothing: their resourceVersion is that of another write"
 	omittedRefusals = "refused writes, and gets that found nothing: to judge them takes all changes, from `etcdctl get` and `etcdctl watch`"
-	omittedDoubtful = "refused deletes of objects for which the outcome of another delete is unknown"
+	omittedUnknown  = "writes of which nobody knows whether they were carried out"
+	omittedDoubtful = "refused deletes of objects for which the outcome of another write is unknown"
 	omittedDeletes  = "deletes whose resourceVersion nobody tells: which deletion they made takes all changes and all deletes"
 )
 
 // operations finishes the operations that the truth is enough for.
 func (f *finisher) operations() []model.Operation {
 	r := f.truth.recording
-	writer, deletes := f.writers(), f.countDeletes()
+	lost := r.lostWrites()
+	writer, deletes := f.writers(lost), f.countDeletes()
 	reached := r.reachedComplete()
-	// A delete of unknown outcome may have deleted the object, marked it for deletion, or done
-	// nothing. Whether other deletes were refused rightly cannot be said then.
-	lost := map[model.Key]bool{}
-	for _, op := range r.operations {
-		if op.Kind == model.Delete && op.Err == model.Unknown {
-			lost[op.Key()] = true
-		}
-	}
 	whole := map[int]bool{}
 	for _, id := range slices.Concat(r.wholePages()...) {
 		whole[id] = true
@@ -38,11 +32,11 @@ func (f *finisher) operations() []model.Operation {
 		op := *asked
 		refusal := op.Err == model.AlreadyExists || op.Err == model.Conflict || op.Err == model.NotFound
 		switch {
-		case op.Kind == model.Delete && op.Err == model.Unknown:
+		case isWrite(&op) && op.Err == model.Unknown:
 			r.Omit(omittedUnknown)
 			continue
-		case op.Kind == model.Delete && refusal && lost[op.Key()]:
-			r.Omit(omittedDoubtful)
+		case op.Kind == model.Delete && refusal && mayFollow(lost, &op):
+			r.Omit(omittedDoubtful) // perhaps the other one has deleted it
 			continue
 		case refusal && op.Call <= reached:
 			r.Omit(omittedRefusals)
@@ -77,8 +71,9 @@ func (f *finisher) operations() []model.Operation {
 // writers tells which operation wrote each revision: a write that changes nothing is
 // answered with what is there. A create writes always. An update, or a delete that marks an
 // object for deletion, does so only if it did not have that revision to begin with and nobody
-// had seen it before the call; of two, the one that was called first.
-func (f *finisher) writers() map[int64]int {
+// had seen it before the call; of two, the one that was called first. Without a precondition
+// it may be answered with what a write of unknown outcome has made.
+func (f *finisher) writers(lost map[model.Key]int64) map[int64]int {
 	writer := map[int64]int{}
 	seen := f.truth.recording.firstSeen()
 	all := f.truth.recording.operations
@@ -98,12 +93,34 @@ func (f *finisher) writers() map[int64]int {
 		if first, known := seen[op.ResultRV]; op.Kind != model.Create && known && first < op.Call {
 			continue
 		}
+		if op.Kind != model.Create && op.Precondition == 0 && mayFollow(lost, op) {
+			continue
+		}
 		before := writer[op.ResultRV]
 		if before == 0 || cmp.Or(cmp.Compare(rank(op), rank(all[before-1])), cmp.Compare(op.Call, all[before-1].Call)) < 0 {
 			writer[op.ResultRV] = op.ID
 		}
 	}
 	return writer
+}
+
+// lostWrites is when the first write of unknown outcome was called, for each object that has
+// one. It may have been carried out at any time since.
+func (r *Recording) lostWrites() map[model.Key]int64 {
+	lost := map[model.Key]int64{}
+	for _, op := range r.operations {
+		if first, known := lost[op.Key()]; isWrite(op) && op.Err == model.Unknown && (!known || op.Call < first) {
+			lost[op.Key()] = op.Call
+		}
+	}
+	return lost
+}
+
+// mayFollow reports whether a write of unknown outcome may have been carried out before an
+// operation on the same object.
+func mayFollow(lost map[model.Key]int64, op *model.Operation) bool {
+	called, known := lost[op.Key()]
+	return known && called < op.Return
 }
 
 // firstSeen is when the first client knew of each revision of an object.
