@@ -294,8 +294,8 @@ func (s *surface) RestartServer(_ context.Context, name string) error {
 	return err
 }
 
-// startAttempts is how often an API server is started that does not come up, with startPause
-// in between.
+// startAttempts is how often an API server that does not come up is started, and startPause
+// the simulated time in between.
 const (
 	startAttempts = 5
 	startPause    = time.Second

@@ -22,6 +22,7 @@ func kept(test string) (jobs []job, err error) {
 	}
 	for _, entry := range entries {
 		number, is := strings.CutPrefix(entry.Name(), "seed-")
+		number, _, _ = strings.Cut(number, ".")
 		seed, notNumber := strconv.ParseUint(number, 10, 64)
 		if !is || notNumber != nil {
 			continue
@@ -31,7 +32,7 @@ func kept(test string) (jobs []job, err error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs = append(jobs, job{Seed: seed, Kept: true, Plan: string(content), HasPlan: strings.Contains(string(content), planHeader)})
+		jobs = append(jobs, job{Seed: seed, Kept: path, Plan: string(content), HasPlan: strings.Contains(string(content), planHeader)})
 	}
 	slices.SortFunc(jobs, func(a, b job) int { return int(a.Seed) - int(b.Seed) })
 	return jobs, err
@@ -43,15 +44,14 @@ const maxKeptLines = 20
 // planHeader begins the faults in the file of a failure.
 const planHeader = "# watchsim plan"
 
-// keep writes a failure to where it is run first next time, unless it is there. The file is
-// a plan of faults; what was reported is in its comments.
+// keep writes a failure to where it is run first next time, unless it was kept before. The
+// file is a plan of faults; what was reported is in its comments. One of another failure of the
+// seed stays, and this one gets a number after its name.
 func keep(test string, r report) (path string, err error) {
-	dir := keptDir(test)
-	path = filepath.Join(dir, fmt.Sprintf("seed-%d", r.Seed))
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
+	if r.Kept != "" {
+		return r.Kept, nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(keptDir(test), 0o755); err != nil {
 		return "", err
 	}
 	text := fmt.Sprintf("# Seed %d of %s failed. Delete this file once it is of no use.\n", r.Seed, test)
@@ -62,5 +62,15 @@ func keep(test string, r report) (path string, err error) {
 	if r.Plan != "" {
 		text += r.Plan
 	}
-	return path, os.WriteFile(path, []byte(text), 0o644)
+	path = filepath.Join(keptDir(test), fmt.Sprintf("seed-%d", r.Seed))
+	for number := 2; ; number++ {
+		before, err := os.ReadFile(path)
+		switch {
+		case os.IsNotExist(err):
+			return path, os.WriteFile(path, []byte(text), 0o644)
+		case err != nil || string(before) == text:
+			return path, err
+		}
+		path = filepath.Join(keptDir(test), fmt.Sprintf("seed-%d.%d", r.Seed, number))
+	}
 }

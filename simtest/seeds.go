@@ -184,7 +184,10 @@ func (h *hunt) note(r report) {
 
 // before reports whether a failure is shown rather than another one.
 func (r *report) before(other *report) bool {
-	return r.Kept && !other.Kept || r.Kept == other.Kept && r.Seed < other.Seed
+	if (r.Kept != "") != (other.Kept != "") {
+		return r.Kept != ""
+	}
+	return r.Seed < other.Seed
 }
 
 // summarise reports what the seeds have reached.
@@ -214,7 +217,7 @@ func (h *hunt) summarise(took time.Duration) {
 func (h *hunt) present(r report) {
 	h.t.Helper()
 	small, whole := r, true
-	if *flagShrink > 0 && !r.Kept {
+	if *flagShrink > 0 && r.Kept == "" {
 		small, whole = h.shrink(r)
 	}
 	path, err := keep(h.t.Name(), small)
@@ -243,9 +246,9 @@ func (h *hunt) present(r report) {
 		elsewhere = fmt.Sprintf(", in the run of seed %d, which is shown here", small.Seed)
 	}
 	switch {
-	case r.Kept && r.Faults == 0:
+	case r.Kept != "" && r.Faults == 0:
 		text += "\nIt was kept before, without faults."
-	case r.Kept:
+	case r.Kept != "":
 		text += "\nIt was kept before, with these faults:\n" + indent([]string{faultsOf(small.Plan)})
 	case r.Faults == 0:
 		text += "\nIt needs no faults."

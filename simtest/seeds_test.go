@@ -179,6 +179,30 @@ func TestProgramsStartAgain(t *testing.T) {
 	})
 }
 
+// A load balancer sends each connection of a program to the next API server, and those of
+// different programs begin at different ones.
+func TestConnectionsAreBalanced(t *testing.T) {
+	simtest.Seeds(t, simtest.Config{Servers: 3}, func(t *simtest.T, c *simtest.Cluster) {
+		reached := map[string][]string{}
+		for _, name := range []string{"a", "b"} {
+			c.Go(name, func(ctx context.Context, config *rest.Config) error {
+				for range 4 {
+					connection, err := config.Dial(ctx, "tcp", "anywhere:6443")
+					if err != nil {
+						return err
+					}
+					reached[name] = append(reached[name], connection.RemoteAddr().String())
+				}
+				<-ctx.Done()
+				return nil
+			})
+		}
+		time.Sleep(5 * time.Second)
+		require.Equal(t, []string{"apiserver-0:6443", "apiserver-1:6443", "apiserver-2:6443", "apiserver-0:6443"}, reached["a"])
+		require.Equal(t, "apiserver-1:6443", reached["b"][0])
+	})
+}
+
 func TestBroken(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, _ *simtest.Cluster) { t.Always("two is three", false) })
 }

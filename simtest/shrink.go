@@ -7,8 +7,9 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// schedules is how many seeds are tried with fewer faults. A run with fewer faults is another
-// run from the first one on that is missing, so what needs them no more may still need luck.
+// schedules is how many seeds are tried with each smaller plan. From the first fault on that is
+// left out, everything is scheduled differently, so the same seed may pass although the failure
+// does not need that fault.
 const schedules = 8
 
 // shrink drops faults that a failure does not need, and returns a run that fails alike with
@@ -54,7 +55,7 @@ func (h *hunt) shrink(r report) (small report, whole bool) {
 }
 
 // alike runs jobs until one fails with the signature, and returns its index, -1 if none does.
-// It reports whether all those before it were tried in time.
+// It reports whether every job that it began came to its end, and all began in time.
 func alike(crew []*peer, jobs []job, signature string, until time.Time) (found int, failed report, tried bool) {
 	var mu sync.Mutex
 	next, found, tried := 0, -1, true

@@ -33,16 +33,16 @@ type job struct {
 	// Plan replaces the faults that the seed draws if HasPlan is set.
 	Plan    string
 	HasPlan bool
-	Kept    bool
+	// Kept is the file of a failure that was kept, "" for a seed with faults of its own.
+	Kept string
 	// Kinds are the kinds of faults to draw from; nil for all.
 	Kinds []string
 }
 
 // report is what a run has to say.
 type report struct {
-	Seed uint64
-	// Kept means that the run is that of a failure that was kept, with its faults.
-	Kept            bool
+	Seed            uint64
+	Kept            string // that of the job
 	Log             []string
 	Failed, Skipped bool
 	// Stop says why a run that did not come to its end ended.

@@ -93,7 +93,8 @@ func (v *Verdict) inconclusive(code linearizability.ReasonCode, text string) {
 }
 
 // deliveryBound is how long after healing everything must have arrived. It exceeds both
-// the silence of connections after a partition and a reconnecting client's backoff.
+// the silence of connections after a partition and the backoff of a client that
+// could not connect for a short while.
 const deliveryBound = 12 * time.Second
 
 // Judge checks the history of a run.

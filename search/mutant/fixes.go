@@ -20,7 +20,7 @@ func together(name, summary string, controls ...Mutant) Mutant {
 	return all
 }
 
-// findings are fixes of one finding each.
+// findings are fixes of one finding each, in the order of their numbers.
 var findings = []Mutant{
 	{
 		Name:        "fix-finding-1",

@@ -179,6 +179,19 @@ func TestRequestsAreUnderstood(t *testing.T) {
 	require.Equal(t, h.Truth.Changes[len(h.Truth.Changes)-1], model.Change{RV: 22, Deleted: true, Object: *s.Events[2].Object})
 }
 
+// TestAServerIsNamedAfterItsAnswer has a load balancer, behind which nobody knows before.
+func TestAServerIsNamedAfterItsAnswer(t *testing.T) {
+	reached := "a"
+	r := New("pods", Options{Server: func(*http.Request) string { return reached }})
+	for _, reached = range []string{"b", "c"} {
+		ask(t, r, answers(t), http.MethodGet, "/api/v1/namespaces/default/pods", "")
+	}
+	_, h, _, err := r.History()
+	require.NoError(t, err)
+	require.Equal(t, "b", h.Operations[0].Server)
+	require.Equal(t, "c", h.Operations[1].Server)
+}
+
 // TestWhatCannotBeRecordedPasses feeds clients with what no API server sends.
 func TestWhatCannotBeRecordedPasses(t *testing.T) {
 	for name, row := range map[string]struct{ path, media, body, note string }{

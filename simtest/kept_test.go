@@ -1,0 +1,37 @@
+package simtest
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestKeepOverwritesNothing keeps two failures of one seed, the first one twice.
+func TestKeepOverwritesNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	first := report{Seed: 7, Plan: planHeader + " v1\nat 1s compaction revision=current\n"}
+	second := report{Seed: 7, Plan: planHeader + " v1\n"}
+	var paths []string
+	for _, r := range []report{first, second, first} {
+		path, err := keep("TestIt", r)
+		require.NoError(t, err)
+		paths = append(paths, path)
+	}
+	require.Equal(t, []string{"testdata/simtest/TestIt/seed-7", "testdata/simtest/TestIt/seed-7.2", "testdata/simtest/TestIt/seed-7"}, paths)
+	content, err := os.ReadFile(paths[0])
+	require.NoError(t, err)
+	require.Contains(t, string(content), first.Plan)
+
+	jobs, err := kept("TestIt")
+	require.NoError(t, err)
+	require.Len(t, jobs, 2)
+	for i, one := range jobs {
+		require.EqualValues(t, 7, one.Seed)
+		require.Equal(t, paths[i], one.Kept)
+		require.True(t, one.HasPlan)
+		path, err := keep("TestIt", report{Seed: 7, Kept: one.Kept})
+		require.NoError(t, err)
+		require.Equal(t, one.Kept, path)
+	}
+}
