@@ -12,6 +12,7 @@ TRIALS   ?= 5
 LAST     ?= 2000
 REPLAYS  ?= 200
 EXAMPLE_SEEDS ?= 10
+CONTROLPLANE_SEEDS ?= 10
 
 .DEFAULT_GOAL := help
 
@@ -70,6 +71,10 @@ examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
 	cd examples/operator && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 	cd examples/controller && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 	cd examples/storage && go vet ./... && go test -count 1 .
+
+.PHONY: controlplane
+controlplane: overlay ## run the whole control plane of Kubernetes, with a few seeds (CONTROLPLANE_SEEDS=10); compiling it takes minutes
+	cd controlplane && go vet -tags watchsim . && go test $(SIMFLAGS) -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
 
 .PHONY: reproduce-4
 reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -8 the others; code 1 if the bug shows

@@ -75,6 +75,17 @@ func (p *Process) Gone() <-chan struct{} { return p.gone }
 // else runs, as after [World.Settle].
 func (p *Process) Goroutines() int { return kernel.Alive(p.group) }
 
+// OnExit has f called when a process calls os.Exit, which otherwise ends the real process and
+// with it the run. f runs on the goroutine that exits, and reports whether it has had the
+// process crashed, by another one: then the goroutine never goes on.
+func (w *World) OnExit(f func(p *Process, code int) bool) {
+	kernel.SetProcesses(&kernel.Processes{Exit: func(code int) {
+		if f(w.Current(), code) {
+			select {}
+		}
+	}})
+}
+
 // Crash ends the process at the next instant at which every goroutine waits:
 // none of its goroutines ever runs again, its timers never fire, its listeners
 // close and its connections reset. It must be called from another process.

@@ -88,6 +88,7 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	kernel.SetNetwork(&kernel.Network{Dial: w.dial, Listen: w.listen})
 	defer kernel.SetNetwork(nil)
+	defer kernel.SetProcesses(nil)
 	simdisk.OnAnySync(w.sync)
 	defer simdisk.OnAnySync(nil)
 
@@ -202,19 +203,19 @@ func (w *World) Settle() {
 	}
 }
 
-// current returns the process of the calling goroutine.
-func (w *World) current() *Process {
+// Current returns the process of the calling goroutine.
+func (w *World) Current() *Process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.groups[kernel.Group()]
 }
 
 func (w *World) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return w.network.DialContext(ctx, w.current().name, network, address)
+	return w.network.DialContext(ctx, w.Current().name, network, address)
 }
 
 func (w *World) listen(_ context.Context, network, address string) (net.Listener, error) {
-	return w.network.Listen(w.current().name, network, address)
+	return w.network.Listen(w.Current().name, network, address)
 }
 
 func (w *World) sync(fd int) {

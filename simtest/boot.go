@@ -3,9 +3,14 @@
 package simtest
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/cacher"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
 	"github.com/watchsim/watchsim/cluster/target/kubernetes"
@@ -37,11 +42,19 @@ func seedWorld(seed uint64) sim.Config {
 	return sim.Config{Source: sim.FromSeed(seed), Schedule: sim.DefaultSchedule, Network: cluster.Network(cluster.LatencyOf(seed))}
 }
 
+// makers make the API servers with each cache.
+var makers = map[Cache]func() target.Servers{Kubernetes: kubernetes.NewWeb, Watchsim: cacher.NewWeb}
+
+// Register lets tests ask for API servers of one's own, as Config.Cache. They listen at port
+// 6443 of their hosts and serve HTTPS. It is to be called while the program is initialised,
+// from a file with the build tag watchsim, which is that of the binary that simulates.
+func Register(cache Cache, servers func() target.Servers) { makers[cache] = servers }
+
 // boot starts the cluster of a configuration.
 func boot(world *sim.World, config Config) (booted, error) {
-	servers := kubernetes.NewWeb
-	if config.Cache == Watchsim {
-		servers = cacher.NewWeb
+	servers, known := makers[cmp.Or(config.Cache, Kubernetes)]
+	if !known {
+		return nil, fmt.Errorf("expected Config.Cache to be one of %q, found %q", slices.Sorted(maps.Keys(makers)), config.Cache)
 	}
 	return started(cluster.Start(world, cluster.Config{
 		Members: config.Members, Servers: config.Servers, Target: servers(),

@@ -37,6 +37,10 @@ type Config struct {
 	// pods or databases.example.com, and what etcd has committed. An error fails the run. It
 	// runs outside of the simulation; nil checks nothing.
 	Check func(resource string, history *model.History) error
+	// CheckStored is called after each run with every change that etcd has committed since it
+	// was new, the key as the object's name and what is stored as its value. An error fails
+	// the run. It runs outside of the simulation; nil checks nothing.
+	CheckStored func(committed model.Truth) error
 }
 
 // Cluster is the cluster of one run. Its methods are for the function of the test.
@@ -88,7 +92,7 @@ func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfi
 // are held up. The program runs on a machine of its own with the given name, which faults can cut
 // off, slow down and crash. run gets the configuration of a client, and a context that is
 // done at the end of the test. When it returns earlier, it is started again after 10 s, as
-// a kubelet does. It must create everything it needs: variables of the test binary outlive a
+// a kubelet does, and so when it calls os.Exit. It must create everything it needs: variables of the test binary outlive a
 // crash, as those of a process would not. Each of its connections reaches the next API server.
 func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Config) error) {
 	c.t.Helper()

@@ -49,11 +49,16 @@ func (c *Cluster) prepare() (err error) {
 
 // until repeats a request until it succeeds.
 func until(ctx context.Context, request func() error) error {
+	var last error // that says more than that the time is over
 	for {
 		err := request()
-		if err == nil || ctx.Err() != nil {
-			return err
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return errors.Join(ctx.Err(), last)
 		}
+		last = err
 		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -63,6 +64,21 @@ func (p *program) crash() error {
 	p.process.Crash()
 	p.process = nil
 	return nil
+}
+
+// onExit is called when a process calls os.Exit. A program is started again.
+func (c *Cluster) onExit(process *sim.Process, code int) bool {
+	for _, p := range c.programs {
+		if p.process == process {
+			c.logf("%s has exited with code %d and is started again in %v", p.name, code, restartDelay)
+			c.ended <- life{p, process}
+			return true
+		}
+	}
+	if slices.Contains(c.booted.Servers(), process.Name()) {
+		runtime.Goexit() // it is being stopped while it starts, and takes care of what is left
+	}
+	return false
 }
 
 // restartEnded starts programs again that have returned.

@@ -31,6 +31,7 @@ type run struct {
 func (r *run) live(world *sim.World) {
 	booted, err := boot(world, r.config)
 	r.cluster = newCluster(world, booted, r.config)
+	world.OnExit(r.cluster.onExit)
 	if err == nil {
 		err = r.cluster.prepare()
 	}
@@ -96,6 +97,12 @@ func (r *run) judge() error {
 	committed, err := r.cluster.booted.Committed()
 	if err != nil {
 		return err
+	}
+	if check := r.config.CheckStored; check != nil {
+		if err := check(committed); err != nil {
+			r.report.Failed = true
+			r.report.Log = append(r.report.Log, fmt.Sprintf("What etcd has stored: %v", err))
+		}
 	}
 	histories, err := r.cluster.recorded.histories(committed, r.cluster.fired)
 	if err != nil {

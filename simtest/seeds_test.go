@@ -108,7 +108,8 @@ func TestPanics(t *testing.T) {
 func TestExits(t *testing.T) {
 	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
 		c.Go("controller", func(context.Context, *rest.Config) error { os.Exit(7); return nil })
-		time.Sleep(time.Second)
+		time.Sleep(time.Minute)
+		os.Exit(8)
 	})
 }
 
@@ -212,7 +213,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		"TestPanics":               "panic: the controller panics",
 		"TestBroken":               "expected always: two is three",
 		"TestTwoWrite":             "The history of configmaps: expected one client that creates, found 2",
-		"TestExits":                "it ended its process with exit status 7",
+		"TestExits":                "it ended its process with exit status 8",
 		"TestNeverEnds":            "the budget of simulated time is used up",
 		"TestUsesTheTestOutside":   "use the test that the function is called with",
 		"TestTwoProgramsOfOneName": `expected a name that no program has, found "controller" twice`,

@@ -14,4 +14,24 @@ var outsideEdits = []Edit{
 		return simulated.dial(ctx, network, address)
 	}
 `, "dials of simulated goroutines are in the simulated network"),
+
+	after("os/proc.go", "func Exit(code int) {\n", "	simExit(code)\n",
+		"a simulated process ends, and not the one that simulates it"),
+
+	replace("os/signal/signal.go", `	"sync"
+)
+`, `	"sync"
+	_ "unsafe" // for go:linkname
+)
+
+//go:linkname simActive runtime.simActive
+func simActive() bool
+`, ""),
+
+	after("os/signal/signal.go", `		panic("os/signal: Notify using nil channel")
+	}
+`, `	if simActive() {
+		return
+	}
+`, "no signal reaches a simulated goroutine, and what waits for them is a thread that a copy does not have"),
 }

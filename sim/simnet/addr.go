@@ -3,7 +3,6 @@ package simnet
 import (
 	"net"
 	"net/netip"
-	"strings"
 )
 
 // Addr is the address of a TCP endpoint whose host is a name, where a real
@@ -38,11 +37,29 @@ func canonical(network string) (string, bool) {
 	return "", false
 }
 
-// qualify puts the host's name before an address that is a mere port, since
-// all hosts share one name space.
+// qualify puts the host's name before an address that is a mere port, and in place of the
+// loopback's, since all hosts share one name space. A listener there is therefore reached from
+// elsewhere too, as one at all of a machine's addresses is.
 func qualify(h *host, network, address string) string {
-	if network == "tcp" && strings.HasPrefix(address, ":") {
-		return h.name + address
+	if network != "tcp" {
+		return address
+	}
+	switch name, port, err := net.SplitHostPort(address); {
+	case err != nil:
+		return address
+	case name == "", name == "localhost", net.ParseIP(name).IsLoopback():
+		return net.JoinHostPort(h.name, port)
 	}
 	return address
+}
+
+// asGiven is a qualified address with the loopback's name or number that was asked for, as
+// programs expect to find it in what they get.
+func asGiven(given, qualified string) string {
+	name, _, err := net.SplitHostPort(given)
+	_, port, qualifiedErr := net.SplitHostPort(qualified)
+	if err != nil || qualifiedErr != nil || net.ParseIP(name) == nil {
+		return qualified
+	}
+	return net.JoinHostPort(name, port)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -167,7 +168,11 @@ func TestListen(t *testing.T) {
 			require.Equal(t, test.want, l.Addr().String())
 			defer l.Close()
 
-			conn, err := n.DialContext(t.Context(), "client", test.network, test.want)
+			from, other := "client", "z"
+			if strings.HasPrefix(test.want, "127.") {
+				from, other = test.host, test.host // each host has a loopback of its own
+			}
+			conn, err := n.DialContext(t.Context(), from, test.network, test.want)
 			require.NoError(t, err)
 			defer conn.Close()
 			require.Equal(t, l.Addr(), conn.RemoteAddr())
@@ -177,10 +182,16 @@ func TestListen(t *testing.T) {
 			require.Equal(t, conn.LocalAddr(), accepted.RemoteAddr())
 			require.Equal(t, conn.LocalAddr().Network(), l.Addr().Network())
 
-			_, err = n.Listen("z", test.network, test.want)
+			_, err = n.Listen(other, test.network, test.want)
 			require.ErrorIs(t, err, syscall.EADDRINUSE)
 		}
-		_, err := n.Listen("a", "udp", ":1")
+		// From elsewhere, what listens at the loopback is reached by the host's name.
+		_, err := n.DialContext(t.Context(), "client", "tcp", "127.0.0.1:80")
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		conn, err := n.DialContext(t.Context(), "client", "tcp", "b:80")
+		require.NoError(t, err)
+		require.NoError(t, conn.Close())
+		_, err = n.Listen("a", "udp", ":1")
 		require.ErrorIs(t, err, net.UnknownNetworkError("udp"))
 	})
 }

@@ -28,8 +28,8 @@ var _ net.Listener = (*Listener)(nil)
 
 // Listen makes a host listen on an address of network "tcp" or "unix". An address is a
 // name: dialing that name reaches this listener, so two hosts cannot listen on the same
-// one. A TCP address that is a mere port gets the host's name before it; port 0 gets a
-// number that no other listener has.
+// one. In a TCP address that is a mere port or one of the loopback, the host's name stands
+// for the machine; port 0 gets a number that no other listener has.
 //
 // It fails with EADDRINUSE if the address has a listener already, and with
 // net.UnknownNetworkError for other networks.
@@ -52,7 +52,7 @@ func (n *Network) Listen(host, network, address string) (net.Listener, error) {
 	if s != nil && s.listener != nil {
 		return nil, &net.OpError{Op: "listen", Net: name, Addr: makeAddr(name, key.address), Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}
 	}
-	l := &Listener{network: n, host: h, key: key, addr: makeAddr(name, key.address), accepts: newWaitPoint()}
+	l := &Listener{network: n, host: h, key: key, addr: makeAddr(name, asGiven(address, key.address)), accepts: newWaitPoint()}
 	n.endpoints[key] = &service{host: h, listener: l}
 	h.listeners = append(h.listeners, l)
 	return l, nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,6 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	clientrest "k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/etcd/current"
@@ -46,8 +44,6 @@ const watchGrace = 10 * time.Second
 // storage of each resource.
 func New(decorator generic.StorageDecorator) target.Servers {
 	apiserver.LogTo(nil)
-	// A server that is stopped while it starts ends its process, which here is that of all.
-	klog.OsExit = func(int) { runtime.Goexit() }
 	return &servers{decorator: decorator}
 }
 
@@ -124,11 +120,11 @@ type options struct {
 	name     string
 	etcd     *genericoptions.EtcdOptions
 	serving  *genericapiserver.SecureServingInfo
-	listener *listener
+	listener *Listener
 }
 
 func (s *servers) options(config target.ServerConfig) (*options, error) {
-	o := &options{name: config.Name, listener: &listener{}}
+	o := &options{name: config.Name, listener: &Listener{}}
 	recommended := genericoptions.NewRecommendedOptions(Prefix, storageCodec)
 	o.etcd = recommended.Etcd
 	o.etcd.StorageConfig.Transport.ServerList = config.Endpoints
@@ -149,18 +145,18 @@ func (s *servers) options(config target.ServerConfig) (*options, error) {
 	return o, serving.ApplyTo(&o.serving)
 }
 
-// listener stands for the one that a server gets when it serves. API servers insist on an
+// Listener stands for the one that a server gets when it serves. API servers insist on an
 // IP address to listen at.
-type listener struct{ net.Listener }
+type Listener struct{ net.Listener }
 
 // Port is where API servers listen.
 const Port = 6443
 
 // Addr implements net.Listener.
-func (*listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: Port} }
+func (*Listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: Port} }
 
 // Close implements net.Listener.
-func (l *listener) Close() error {
+func (l *Listener) Close() error {
 	if l.Listener == nil {
 		return nil
 	}

@@ -26,6 +26,7 @@ var seam = map[string]struct{ file, name string }{
 	"Chosen":      {"runtime/watchsim_explore", "simChosen"},
 	"functions":   {"runtime/watchsim_table", "simFunctions"},
 	"Network":     {"net/watchsim", "simNetwork"},
+	"Processes":   {"os/watchsim", "simProcesses"},
 	"Files":       {"syscall/watchsim", "simFiles"},
 	"TraceRecord": {}, // an array there: see TestATraceRecordIsSoManyWords
 }

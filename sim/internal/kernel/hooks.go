@@ -17,6 +17,15 @@ type Network struct {
 // SetNetwork says who is the network of simulated goroutines.
 func SetNetwork(n *Network) { table().setHook(0, unsafe.Pointer(n)) }
 
+// Processes are told what simulated processes do to themselves. The edited package os
+// declares the same struct; keep both alike.
+type Processes struct {
+	Exit func(code int) // of the calling goroutine's process; if it returns, the real process exits
+}
+
+// SetProcesses says who is told.
+func SetProcesses(p *Processes) { table().setHook(2, unsafe.Pointer(p)) }
+
 // Root is the folder below which all files are in memory.
 const Root = "/simulated"
 

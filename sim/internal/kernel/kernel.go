@@ -5,7 +5,7 @@
 //
 //   - kernel.go: what goes through the seam.
 //   - table.go: how the edited runtime is found, and its functions.
-//   - hooks.go: what the edited packages net and syscall call.
+//   - hooks.go: what the edited packages net, os and syscall call.
 package kernel
 
 import (

@@ -31,7 +31,7 @@ type functions struct {
 
 const (
 	tableTag     = 0x77617463_6873696d // "watchsim"
-	tableVersion = 1
+	tableVersion = 2
 )
 
 // getAuxv is Go's own. The overlay adds a pair to what it returns: the tag, and the

@@ -4,8 +4,30 @@ package os
 
 import (
 	"syscall"
-	_ "unsafe" // for go:linkname
+	"unsafe" // for go:linkname
 )
+
+//go:linkname simActive runtime.simActive
+func simActive() bool
+
+//go:linkname simHook runtime.simHook
+func simHook(which int) unsafe.Pointer
+
+// simProcesses are told what simulated processes do to themselves. Package kernel declares
+// the same struct; keep both alike.
+type simProcesses struct {
+	exit func(code int)
+}
+
+// simExit ends the simulated process that calls it, and returns in any other.
+func simExit(code int) {
+	if !simActive() {
+		return
+	}
+	if processes := (*simProcesses)(simHook(2)); processes != nil {
+		processes.exit(code)
+	}
+}
 
 //go:linkname simRemoveAll syscall.simRemoveAll
 func simRemoveAll(path string) (handled bool, err error)

@@ -11,7 +11,7 @@ import "unsafe"
 
 const (
 	simTableTag     = 0x77617463_6873696d // "watchsim"
-	simTableVersion = 1                   // changes with what follows, and with simParams and simCounters
+	simTableVersion = 2                   // changes with what follows, and with simParams and simCounters
 )
 
 // simFunctions is the table. Package kernel declares the same struct; keep both alike.
@@ -49,9 +49,9 @@ func simAuxiliary() []uintptr {
 	return append(auxv[:len(auxv):len(auxv)], simTableTag, uintptr(unsafe.Pointer(&simTable)))
 }
 
-// simHooks are tables of functions that packages net and syscall call instead of the
+// simHooks are tables of functions that packages net, os and syscall call instead of the
 // operating system: see package kernel.
-var simHooks [2]unsafe.Pointer
+var simHooks [3]unsafe.Pointer
 
 func simSetHook(which int, table unsafe.Pointer) { simHooks[which] = table }
 

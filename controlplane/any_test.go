@@ -1,0 +1,61 @@
+package controlplane_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/watchsim/watchsim/controlplane"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// judged is a configuration in which all that is stored is judged.
+func judged(config simtest.Config) simtest.Config {
+	config.Cache, config.Patience = controlplane.KubeAPIServer, 5*time.Minute
+	config.CheckStored = func(committed model.Truth) error {
+		broken, err := controlplane.Check(committed)
+		if err == nil && len(broken) > 0 {
+			err = errors.New(strings.Join(broken, "\n"))
+		}
+		return err
+	}
+	return config
+}
+
+// upTo draws a duration.
+func upTo(most time.Duration) time.Duration { return rand.N(most) }
+
+// anything has users, controllers, schedulers, nodes and faults for a minute, and judges what is left.
+func anything(t *simtest.T, c *simtest.Cluster) {
+	for _, space := range []string{"red", "blue"} {
+		_, err := c.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	controlplane.Start(c, controlplane.Plane{
+		Managers: 1 + rand.IntN(2), Schedulers: 1 + rand.IntN(2), Nodes: 1 + rand.IntN(3),
+		Workload: controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)},
+	})
+	const within = time.Minute
+	c.Go("user", controlplane.User(time.Now().Add(within)))
+	c.Faults(within)
+	time.Sleep(within)
+	c.Eventually(func() error { return controlplane.Settled(t.Context(), c.Client()) })
+	require.NoError(t, controlplane.Quiet(t.Context(), c.Client(), time.Minute))
+}
+
+// TestAny: anything happens to a control plane with one API server.
+func TestAny(t *testing.T) {
+	simtest.Seeds(t, judged(simtest.Config{}), anything)
+}
+
+// TestHA: anything happens to a control plane with three API servers and three etcd members.
+func TestHA(t *testing.T) {
+	simtest.Seeds(t, judged(simtest.Config{Members: 3, Servers: 3}), anything)
+}

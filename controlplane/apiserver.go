@@ -1,0 +1,199 @@
+//go:build watchsim
+
+package controlplane
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/keyutil"
+	"k8s.io/klog/v2"
+	aggregator "k8s.io/kube-aggregator/pkg/apiserver"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	apiserveroptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/etcd/current"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver"
+	"github.com/watchsim/watchsim/cluster/target/httpserver"
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/sim/simdisk"
+	"github.com/watchsim/watchsim/simtest"
+)
+
+func init() { simtest.Register(KubeAPIServer, newServers) }
+
+// watchGrace is how long a server that stops waits for its watches to end.
+const watchGrace = 10 * time.Second
+
+func newServers() target.Servers {
+	apiserver.LogTo(nil)
+	return servers{}
+}
+
+type servers struct{}
+
+// Etcd implements target.Servers.
+func (servers) Etcd() etcd.Release { return current.Release{} }
+
+// Prefix implements target.Servers.
+func (servers) Prefix() string { return httpserver.Prefix + "/" }
+
+// Decode implements target.Servers. How to read a value depends on the resource, so that an
+// object has its key as its name and what is stored as its value.
+func (servers) Decode(key string, value []byte) (model.Object, error) {
+	return model.Object{Name: key, Value: string(value)}, nil
+}
+
+// Start implements target.Servers.
+func (servers) Start(config target.ServerConfig) (target.Server, error) {
+	s := &server{name: config.Name, listener: &httpserver.Listener{}, done: make(chan struct{})}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	if err := s.prepare(config); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("start kube-apiserver %q: %w", config.Name, err)
+	}
+	return s, nil
+}
+
+// server is one kube-apiserver. It implements target.Web.
+type server struct {
+	name     string
+	listener *httpserver.Listener
+	chain    *aggregator.APIAggregator
+	ctx      context.Context
+	stop     func()
+	done     chan struct{}
+	begun    atomic.Bool // it serves, or never will
+}
+
+// prepare makes the server as its command does, up to when it would serve.
+func (s *server) prepare(config target.ServerConfig) error {
+	options, err := s.options(config)
+	if err != nil {
+		return err
+	}
+	complete, err := options.Complete(s.ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(complete.Validate()...); err != nil {
+		return err
+	}
+	configured, err := app.NewConfig(complete)
+	if err != nil {
+		return err
+	}
+	outermost := &configured.Aggregator.GenericConfig.Authentication
+	outermost.Authenticator = byUserAgent{outermost.Authenticator}
+	completed, err := configured.Complete()
+	if err != nil {
+		return err
+	}
+	s.chain, err = app.CreateServerChain(completed)
+	return err
+}
+
+// options are the flags that differ from kube-apiserver's defaults.
+func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRunOptions, error) {
+	key, err := signingKey()
+	if err != nil {
+		return nil, err
+	}
+	o := apiserveroptions.NewServerRunOptions()
+	o.SecureServing.Listener = s.listener
+	o.SecureServing.BindPort = httpserver.Port
+	o.SecureServing.ExternalAddress = net.IPv4(127, 0, 0, 1)
+	o.SecureServing.ServerCert.CertDirectory = "" // a certificate that lives in memory
+	o.ServiceClusterIPRanges = "10.0.0.0/16"
+	o.Etcd.StorageConfig.Transport.ServerList = config.Endpoints
+	// Servers of one process share what compacts etcd, and here all servers are in one.
+	o.Etcd.StorageConfig.CompactionInterval = config.Tuning.CompactInterval
+	o.GenericServerRunOptions.ShutdownWatchTerminationGracePeriod = watchGrace
+	o.EndpointReconcilerType = "none" // the addresses of hosts are names here
+	o.ServiceAccountSigningKeyFile = key
+	o.Authentication.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc"}
+	o.Authentication.ServiceAccounts.KeyFiles = []string{key}
+	// Informers are registered by name in the whole process, which here is that of all servers.
+	o.InformerName, err = cache.NewInformerName(fmt.Sprintf("%s-%d", config.Name, config.Restarts))
+	return o, err
+}
+
+// signingKey is the file with the key of service account tokens, which all servers share.
+func signingKey() (string, error) {
+	const path = simdisk.Root + "/service-account.key"
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	content, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(path, content, 0o600)
+}
+
+// byUserAgent believes clients without a token who they are. API servers close the HTTP/2
+// connections of anonymous clients after each request.
+type byUserAgent struct{ next authenticator.Request }
+
+// AuthenticateRequest implements authenticator.Request.
+func (a byUserAgent) AuthenticateRequest(request *http.Request) (*authenticator.Response, bool, error) {
+	if request.Header.Get("Authorization") != "" {
+		return a.next.AuthenticateRequest(request)
+	}
+	name, _, _ := strings.Cut(request.UserAgent(), " ")
+	return &authenticator.Response{User: &user.DefaultInfo{
+		Name: name, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
+	}}, true, nil
+}
+
+// Serve implements target.Web.
+func (s *server) Serve(listener net.Listener) {
+	if !s.begun.CompareAndSwap(false, true) {
+		return
+	}
+	defer close(s.done)
+	s.listener.Listener = listener
+	prepared, err := s.chain.PrepareRun()
+	if err == nil {
+		err = prepared.Run(s.ctx)
+	}
+	if err != nil && s.ctx.Err() == nil {
+		klog.ErrorS(err, "kube-apiserver ended", "server", s.name)
+		runtime.Goexit()
+	}
+}
+
+// BreakWatch implements target.Server. Faults break the watches of these servers in etcd.
+func (s *server) BreakWatch(faults.WatchEnd) {}
+
+// Stop implements target.Server.
+func (s *server) Stop() {
+	s.stop()
+	if s.begun.CompareAndSwap(false, true) {
+		s.chain.GenericAPIServer.Destroy()
+		return
+	}
+	<-s.done
+}

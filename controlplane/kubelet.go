@@ -1,0 +1,351 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+)
+
+// The periods of a kubelet, from its defaults (nodeLeaseDurationSeconds, nodeStatusUpdateFrequency).
+const (
+	leaseDuration = 40 * time.Second
+	leaseRenewal  = leaseDuration / 4
+	statusUpdate  = 10 * time.Second
+)
+
+// Workload says how long what runs in pods takes.
+type Workload struct {
+	// Start is the most that a pod takes until it is ready, End the most that it takes to end
+	// when it is deleted.
+	Start, End time.Duration
+	// Work is the most that a pod works whose restart policy lets it come to an end.
+	Work time.Duration
+	// FailOneIn makes one of so many pods that come to an end fail; 0 none.
+	FailOneIn int
+}
+
+// Kubelet returns a program for simtest that is a node with the given name. It registers the
+// node, renews its lease and its status, and does with the pods that are bound to it what a
+// kubelet does, but runs nothing: a pod becomes ready after a while, comes to its end if its
+// restart policy says so, and is gone some time after it was marked for deletion.
+//
+// What runs on a node outlives its kubelet, as containers do; [Node] is that.
+func Kubelet(node *Node) func(ctx context.Context, config *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		k := &kubelet{node: node, client: client, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]())}
+		return k.run(ctx)
+	}
+}
+
+// Node is the machine of a kubelet: what runs on it, and since when.
+type Node struct {
+	name     string
+	workload Workload
+
+	mu   sync.Mutex
+	pods map[types.UID]*containers
+}
+
+// NewNode returns a node on which nothing runs.
+func NewNode(name string, workload Workload) *Node {
+	return &Node{name: name, workload: workload, pods: map[types.UID]*containers{}}
+}
+
+// containers are those of a pod, from their start to their end.
+type containers struct {
+	ready, ends, gone time.Time // ends is zero for pods that run until they are deleted, gone until they are
+	fails             bool
+}
+
+// Running are the UIDs of pods that have containers on the node.
+func (n *Node) Running() (uids []types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for uid, c := range n.pods {
+		if c.ends.IsZero() || time.Now().Before(c.ends) {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
+// of returns the containers of a pod, which start if there are none.
+func (n *Node) of(pod *corev1.Pod) *containers {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := n.pods[pod.UID]
+	if c == nil {
+		c = &containers{ready: time.Now().Add(upTo(n.workload.Start))}
+		if pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+			c.ends = c.ready.Add(upTo(n.workload.Work))
+			c.fails = n.workload.FailOneIn > 0 && rand.IntN(n.workload.FailOneIn) == 0
+		}
+		n.pods[pod.UID] = c
+	}
+	if pod.DeletionTimestamp != nil && c.gone.IsZero() {
+		c.gone = time.Now().Add(min(upTo(n.workload.End), time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 30))*time.Second))
+	}
+	return c
+}
+
+func (n *Node) forget(uid types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.pods, uid)
+}
+
+func upTo(most time.Duration) time.Duration { return rand.N(max(most, time.Millisecond)) }
+
+// kubelet is one life of a kubelet.
+type kubelet struct {
+	node   *Node
+	client kubernetes.Interface
+	pods   cache.Indexer
+	queue  workqueue.TypedRateLimitingInterface[types.NamespacedName]
+}
+
+func (k *kubelet) run(ctx context.Context) error {
+	if err := k.register(ctx); err != nil {
+		return fmt.Errorf("register node %s: %w", k.node.name, err)
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(k.client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", k.node.name).String()
+	}))
+	informer := factory.Core().V1().Pods().Informer()
+	k.pods = informer.GetIndexer()
+	changed := func(object any) {
+		if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
+			k.queue.Add(types.NamespacedName(key))
+		}
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }, DeleteFunc: changed,
+	}); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	go k.renew(ctx, leaseRenewal, k.renewLease)
+	go k.renew(ctx, statusUpdate, k.reportStatus)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return ctx.Err()
+	}
+	go func() {
+		<-ctx.Done()
+		k.queue.ShutDown()
+	}()
+	for {
+		key, stop := k.queue.Get()
+		if stop {
+			return nil
+		}
+		again, err := k.sync(ctx, key)
+		switch {
+		case err != nil:
+			k.queue.AddRateLimited(key)
+		default:
+			k.queue.Forget(key)
+			if again > 0 {
+				k.queue.AddAfter(key, again)
+			}
+		}
+		k.queue.Done(key)
+	}
+}
+
+// renew does a piece of work again and again.
+func (k *kubelet) renew(ctx context.Context, every time.Duration, work func(context.Context) error) {
+	for ctx.Err() == nil {
+		_ = work(ctx) // the next one is soon
+		time.Sleep(every + upTo(every/25))
+	}
+}
+
+// register creates the node, unless it is there.
+func (k *kubelet) register(ctx context.Context) error {
+	for {
+		capacity := corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("30"),
+		}
+		_, err := k.client.CoreV1().Nodes().Create(ctx, &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: k.node.name, Labels: map[string]string{corev1.LabelHostname: k.node.name}},
+			Status:     corev1.NodeStatus{Capacity: capacity, Allocatable: capacity, Conditions: conditions()},
+		}, metav1.CreateOptions{})
+		if err == nil || apierrors.IsAlreadyExists(err) || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+func conditions() []corev1.NodeCondition {
+	now := metav1.Now()
+	healthy := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason string) corev1.NodeCondition {
+		return corev1.NodeCondition{Type: kind, Status: status, Reason: reason, LastHeartbeatTime: now, LastTransitionTime: now}
+	}
+	return []corev1.NodeCondition{
+		healthy(corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory"),
+		healthy(corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure"),
+		healthy(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID"),
+		healthy(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady"),
+	}
+}
+
+// reportStatus tells that the node is well, if the API server thinks otherwise.
+func (k *kubelet) reportStatus(ctx context.Context) error {
+	node, err := k.client.CoreV1().Nodes().Get(ctx, k.node.name, metav1.GetOptions{ResourceVersion: "0"})
+	if apierrors.IsNotFound(err) {
+		return k.register(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			return nil
+		}
+	}
+	node.Status.Conditions = conditions()
+	_, err = k.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})
+	return err
+}
+
+// renewLease renews the lease by which the node lifecycle controller knows that the node lives.
+func (k *kubelet) renewLease(ctx context.Context) error {
+	leases := k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	now := metav1.NowMicro()
+	lease, err := leases.Get(ctx, k.node.name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		_, err = leases.Create(ctx, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: k.node.name},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &k.node.name, LeaseDurationSeconds: ptr.To(int32(leaseDuration.Seconds())), RenewTime: &now},
+		}, metav1.CreateOptions{})
+	case err == nil:
+		lease.Spec.RenewTime = &now
+		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+	}
+	return err
+}
+
+// sync brings a pod on, and says when it is to be looked at again; 0 is when it changes.
+func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
+	object, exists, err := k.pods.GetByKey(key.String())
+	if err != nil || !exists {
+		return 0, err
+	}
+	pod := object.(*corev1.Pod)
+	c := k.node.of(pod)
+	now := time.Now()
+	if !c.gone.IsZero() {
+		if now.Before(c.gone) {
+			return c.gone.Sub(now), nil
+		}
+		return 0, k.end(ctx, pod)
+	}
+	status := pod.Status.DeepCopy()
+	switch {
+	case !c.ends.IsZero() && !now.Before(c.ends):
+		status.Phase = corev1.PodSucceeded
+		if c.fails {
+			status.Phase = corev1.PodFailed
+		}
+		setReady(status, false)
+	case !now.Before(c.ready):
+		status.Phase = corev1.PodRunning
+		status.PodIP = "10.1.0.1"
+		setReady(status, true)
+		if !c.ends.IsZero() {
+			again = c.ends.Sub(now)
+		}
+	default:
+		again = c.ready.Sub(now)
+	}
+	if status.StartTime == nil {
+		status.StartTime = ptr.To(metav1.Now())
+	}
+	return again, k.report(ctx, pod, status)
+}
+
+// report writes the status of a pod if it differs.
+func (k *kubelet) report(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
+	if pod.Status.Phase == status.Phase && isReady(&pod.Status) == isReady(status) && pod.Status.StartTime != nil {
+		return nil
+	}
+	changed := pod.DeepCopy()
+	changed.Status = *status
+	_, err := k.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// end removes a pod whose containers have ended.
+func (k *kubelet) end(ctx context.Context, pod *corev1.Pod) error {
+	if pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending {
+		status := pod.Status.DeepCopy()
+		status.Phase = corev1.PodSucceeded
+		if pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+			status.Phase = corev1.PodFailed
+		}
+		setReady(status, false)
+		if err := k.report(ctx, pod, status); err != nil {
+			return err
+		}
+	}
+	err := k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: ptr.To(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+	})
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		k.node.forget(pod.UID)
+		return nil
+	}
+	return errors.Join(err)
+}
+
+func isReady(status *corev1.PodStatus) bool {
+	for _, c := range status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// setReady sets the condition that controllers go by.
+func setReady(status *corev1.PodStatus, ready bool) {
+	condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
+	if ready {
+		condition.Status = corev1.ConditionTrue
+	}
+	for i, c := range status.Conditions {
+		if c.Type == corev1.PodReady {
+			if c.Status != condition.Status {
+				status.Conditions[i] = condition
+			}
+			return
+		}
+	}
+	status.Conditions = append(status.Conditions, condition)
+}

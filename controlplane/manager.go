@@ -1,0 +1,46 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/component-base/configz"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+)
+
+// controllers are those that run: all that need neither a cloud, nor certificates, nor
+// volumes, nor metrics.
+var controllers = []string{
+	names.CronJobController, names.DaemonSetController, names.DeploymentController, names.DisruptionController,
+	names.EndpointSliceController, names.EndpointsController, names.GarbageCollectorController, names.JobController,
+	names.NamespaceController, names.NodeLifecycleController, names.PodGarbageCollectorController,
+	names.ReplicaSetController, names.ResourceQuotaController, names.ServiceAccountController,
+	names.StatefulSetController, names.TaintEvictionController, names.TTLAfterFinishedController,
+}
+
+// ControllerManager runs kube-controller-manager with leader election until ctx is done. It is
+// a program for simtest: when it loses its lease it exits, and is started again.
+func ControllerManager(ctx context.Context, config *rest.Config) error {
+	o, err := options.NewKubeControllerManagerOptions()
+	if err != nil {
+		return err
+	}
+	o.Master = config.Host
+	o.SecureServing.BindPort = 0 // nobody asks it
+	o.Generic.Controllers = controllers
+	manager, err := o.Config(ctx, app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases())
+	if err != nil {
+		return fmt.Errorf("configure kube-controller-manager: %w", err)
+	}
+	manager.Kubeconfig = rest.CopyConfig(config)
+	manager.Kubeconfig.QPS, manager.Kubeconfig.Burst = o.Generic.ClientConnection.QPS, int(o.Generic.ClientConnection.Burst)
+	if manager.Client, err = kubernetes.NewForConfig(manager.Kubeconfig); err != nil {
+		return err
+	}
+	configz.Delete(app.ConfigzName) // it is registered once a process, and all managers are in one
+	return app.Run(ctx, manager.Complete())
+}

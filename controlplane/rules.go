@@ -1,0 +1,265 @@
+package controlplane
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// Rule is what must be true of every state that etcd has ever held.
+type Rule struct {
+	Name string
+	// Promise is the rule as a sentence, and Source who promises it.
+	Promise, Source string
+	// broken says what a change breaks, nothing if it is empty. The store is as it was
+	// before; old and now are what the key held and holds, nil for nothing.
+	broken func(s *store, key string, old, now object) string
+}
+
+// Rules are those of all states.
+var Rules = []Rule{
+	{
+		"BoundOnce", "A pod that is bound to a node stays bound to it.",
+		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle: pods are only scheduled once in their lifetime", boundOnce,
+	},
+	{
+		"EndIsFinal", "A pod that has succeeded or failed does not run again.",
+		"kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle: containers of such a pod have terminated and will not be restarted", endIsFinal,
+	},
+	{
+		"Fits", "The requests of the pods bound to a node do not exceed what it can allocate.",
+		"kubernetes.io/docs/concepts/configuration/manage-resources-containers: how pods with resource requests are scheduled", fits,
+	},
+	{
+		"NoExtraReplica", "A replica set has no more living pods than it has ever asked for.",
+		"pkg/controller/replicaset/replica_set.go: expectations, and since 1.36 the consistency store, keep a stale cache from that", noExtraReplica,
+	},
+	{
+		"OnePerNode", "A daemon set has at most one living pod on a node, unless it may surge.",
+		"kubernetes.io/docs/concepts/workloads/controllers/daemonset: all (or some) nodes run a copy of a pod", onePerNode,
+	},
+	{
+		"JobIsOver", "No pod is created for a job that has finished.",
+		"kubernetes/kubernetes#130103, #130333: a finished job that creates pods was a bug", jobIsOver,
+	},
+	{
+		"JobCounts", "A job counts up: no pod that it has counted is forgotten, and it counts no more successes than it wants.",
+		"KEP-2307: job tracking without lingering pods", jobCounts,
+	},
+	{
+		"WithinQuota", "A quota that did not shrink is not used up beyond what is hard.",
+		"kubernetes.io/docs/concepts/policy/resource-quotas: a request that violates a quota fails", withinQuota,
+	},
+}
+
+// Check says which rules the states of a cluster have broken, one sentence each for the first
+// time: all states that etcd has held, in the order of its revisions, with values as
+// kube-apiserver stores them.
+func Check(committed model.Truth) (broken []string, err error) {
+	s := newStore()
+	said := map[string]bool{}
+	for _, change := range committed.Changes {
+		key := change.Object.Name
+		if !isJudged(key) {
+			continue
+		}
+		var now object
+		if !change.Deleted {
+			if now, err = decode(change); err != nil {
+				return nil, fmt.Errorf("%s at revision %d: %w", key, change.RV, err)
+			}
+		}
+		for _, rule := range Rules {
+			if said[rule.Name] {
+				continue
+			}
+			if text := rule.broken(s, key, s.objects[key], now); text != "" {
+				said[rule.Name] = true
+				broken = append(broken, fmt.Sprintf("%s is broken at revision %d: %s. %s (%s)", rule.Name, change.RV, text, rule.Promise, rule.Source))
+			}
+		}
+		s.apply(key, now)
+	}
+	return broken, nil
+}
+
+// nameOf is the name of what a key of etcd holds, with its namespace.
+func nameOf(key string) string {
+	_, rest, _ := strings.Cut(strings.TrimPrefix(key, "/registry/"), "/")
+	return rest
+}
+
+// both are what a key of one type held and holds; now alone is nil for a deletion.
+func both[T any](old, now object) (before, after *T) {
+	before, _ = any(old).(*T)
+	after, _ = any(now).(*T)
+	return before, after
+}
+
+func boundOnce(_ *store, key string, old, now object) string {
+	before, after := both[corev1.Pod](old, now)
+	if before == nil || after == nil || before.UID != after.UID || before.Spec.NodeName == "" || before.Spec.NodeName == after.Spec.NodeName {
+		return ""
+	}
+	return fmt.Sprintf("pod %s is moved from %s to %s", nameOf(key), before.Spec.NodeName, after.Spec.NodeName)
+}
+
+func endIsFinal(_ *store, key string, old, now object) string {
+	before, after := both[corev1.Pod](old, now)
+	if before == nil || after == nil || before.UID != after.UID || !isOver(before) || before.Status.Phase == after.Status.Phase {
+		return ""
+	}
+	return fmt.Sprintf("pod %s goes from %s to %s", nameOf(key), before.Status.Phase, after.Status.Phase)
+}
+
+// fits looks at each binding. What a daemon set puts on a node is scheduled as well.
+func fits(s *store, key string, old, now object) string {
+	before, after := both[corev1.Pod](old, now)
+	if after == nil || after.Spec.NodeName == "" || before != nil && before.Spec.NodeName != "" || isOver(after) {
+		return ""
+	}
+	node, _ := s.objects["/registry/minions/"+after.Spec.NodeName].(*corev1.Node)
+	if node == nil {
+		return ""
+	}
+	used := resource.PodRequests(after, resource.PodResourcesOptions{})
+	pods := int64(1)
+	for other, pod := range s.byNode[after.Spec.NodeName] {
+		if other == key || isOver(pod) {
+			continue
+		}
+		pods++
+		for name, quantity := range resource.PodRequests(pod, resource.PodResourcesOptions{}) {
+			sum := used[name]
+			sum.Add(quantity)
+			used[name] = sum
+		}
+	}
+	for name, quantity := range used {
+		if allocatable, is := node.Status.Allocatable[name]; is && quantity.Cmp(allocatable) > 0 {
+			return fmt.Sprintf("pod %s is bound to %s, whose pods then request %s of %s, of which it has %s", nameOf(key), node.Name, quantity.String(), name, allocatable.String())
+		}
+	}
+	if most := node.Status.Allocatable.Pods().Value(); pods > most {
+		return fmt.Sprintf("pod %s is bound to %s, which then has %d pods of at most %d", nameOf(key), node.Name, pods, most)
+	}
+	return ""
+}
+
+func noExtraReplica(s *store, key string, old, now object) string {
+	if set, is := now.(*appsv1.ReplicaSet); is {
+		s.replicas[set.UID] = max(s.replicas[set.UID], ptr.Deref(set.Spec.Replicas, 1))
+		return ""
+	}
+	pod, created := now.(*corev1.Pod)
+	if !created || old != nil || ownerKind(pod) != "ReplicaSet" {
+		return ""
+	}
+	living := int32(1)
+	for _, other := range s.byOwner[ownerOf(pod)] {
+		if lives(other) {
+			living++
+		}
+	}
+	if most := s.replicas[ownerOf(pod)]; living > most {
+		return fmt.Sprintf("pod %s is created as the living pod number %d of a replica set that has asked for %d at most", nameOf(key), living, most)
+	}
+	return ""
+}
+
+func ownerKind(pod *corev1.Pod) string {
+	for _, owner := range pod.OwnerReferences {
+		if ptr.Deref(owner.Controller, false) {
+			return owner.Kind
+		}
+	}
+	return ""
+}
+
+// onePerNode looks at creations, whose node is in the affinity that the controller sets.
+func onePerNode(s *store, key string, old, now object) string {
+	pod, created := now.(*corev1.Pod)
+	if !created || old != nil || ownerKind(pod) != "DaemonSet" {
+		return ""
+	}
+	for other, twin := range s.byOwner[ownerOf(pod)] {
+		if lives(twin) && wantedNode(twin) == wantedNode(pod) {
+			return fmt.Sprintf("pod %s is created for %s, where pod %s of the same daemon set lives", nameOf(key), wantedNode(pod), nameOf(other))
+		}
+	}
+	return ""
+}
+
+// wantedNode is the node that the pod of a daemon set is for.
+func wantedNode(pod *corev1.Pod) string {
+	if affinity := pod.Spec.Affinity; affinity != nil && affinity.NodeAffinity != nil && affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		for _, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			for _, field := range term.MatchFields {
+				if field.Key == "metadata.name" && len(field.Values) == 1 {
+					return field.Values[0]
+				}
+			}
+		}
+	}
+	return pod.Spec.NodeName
+}
+
+func jobIsOver(s *store, key string, old, now object) string {
+	pod, created := now.(*corev1.Pod)
+	if !created || old != nil || ownerKind(pod) != "Job" {
+		return ""
+	}
+	for other, o := range s.objects {
+		if job, is := o.(*batchv1.Job); is && job.UID == ownerOf(pod) && finished(job) != "" {
+			return fmt.Sprintf("pod %s is created for job %s, which is %s", nameOf(key), nameOf(other), finished(job))
+		}
+	}
+	return ""
+}
+
+// finished is how a job has come to its end, empty if it has not.
+func finished(job *batchv1.Job) batchv1.JobConditionType {
+	for _, c := range job.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			return c.Type
+		}
+	}
+	return ""
+}
+
+func jobCounts(_ *store, key string, old, now object) string {
+	before, after := both[batchv1.Job](old, now)
+	if after == nil {
+		return ""
+	}
+	if wanted := after.Spec.Completions; wanted != nil && after.Status.Succeeded > *wanted {
+		return fmt.Sprintf("job %s counts %d successes of %d", nameOf(key), after.Status.Succeeded, *wanted)
+	}
+	if before != nil && before.UID == after.UID && (after.Status.Succeeded < before.Status.Succeeded || after.Status.Failed < before.Status.Failed) {
+		return fmt.Sprintf("job %s counted %d successes and %d failures, and now %d and %d", nameOf(key),
+			before.Status.Succeeded, before.Status.Failed, after.Status.Succeeded, after.Status.Failed)
+	}
+	return ""
+}
+
+func withinQuota(_ *store, key string, old, now object) string {
+	before, after := both[corev1.ResourceQuota](old, now)
+	if before == nil || after == nil {
+		return ""
+	}
+	for name, used := range after.Status.Used {
+		hard, limited := after.Spec.Hard[name]
+		earlier, had := before.Spec.Hard[name]
+		if limited && had && hard.Cmp(earlier) >= 0 && used.Cmp(hard) > 0 {
+			return fmt.Sprintf("quota %s has %s of %s used, of which %s are hard", nameOf(key), used.String(), name, hard.String())
+		}
+	}
+	return ""
+}

@@ -1,0 +1,269 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+)
+
+// state is everything of a cluster that controllers bring into the state that is wanted.
+type state struct {
+	namespaces  []corev1.Namespace
+	nodes       []corev1.Node
+	pods        []corev1.Pod
+	services    []corev1.Service
+	slices      []discoveryv1.EndpointSlice
+	quotas      []corev1.ResourceQuota
+	deployments []appsv1.Deployment
+	sets        []appsv1.ReplicaSet
+	stateful    []appsv1.StatefulSet
+	daemons     []appsv1.DaemonSet
+	jobs        []batchv1.Job
+}
+
+// read lists everything.
+func read(ctx context.Context, client kubernetes.Interface) (*state, error) {
+	s := &state{}
+	all, core, apps := metav1.ListOptions{}, client.CoreV1(), client.AppsV1()
+	errs := []error{
+		listed(&s.namespaces, func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items })(core.Namespaces().List(ctx, all)),
+		listed(&s.nodes, func(l *corev1.NodeList) []corev1.Node { return l.Items })(core.Nodes().List(ctx, all)),
+		listed(&s.pods, func(l *corev1.PodList) []corev1.Pod { return l.Items })(core.Pods("").List(ctx, all)),
+		listed(&s.services, func(l *corev1.ServiceList) []corev1.Service { return l.Items })(core.Services("").List(ctx, all)),
+		listed(&s.quotas, func(l *corev1.ResourceQuotaList) []corev1.ResourceQuota { return l.Items })(core.ResourceQuotas("").List(ctx, all)),
+		listed(&s.slices, func(l *discoveryv1.EndpointSliceList) []discoveryv1.EndpointSlice { return l.Items })(client.DiscoveryV1().EndpointSlices("").List(ctx, all)),
+		listed(&s.deployments, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items })(apps.Deployments("").List(ctx, all)),
+		listed(&s.sets, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items })(apps.ReplicaSets("").List(ctx, all)),
+		listed(&s.stateful, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items })(apps.StatefulSets("").List(ctx, all)),
+		listed(&s.daemons, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items })(apps.DaemonSets("").List(ctx, all)),
+		listed(&s.jobs, func(l *batchv1.JobList) []batchv1.Job { return l.Items })(client.BatchV1().Jobs("").List(ctx, all)),
+	}
+	return s, errors.Join(errs...)
+}
+
+// listed stores the items of a list.
+func listed[L, I any](into *[]I, items func(L) []I) func(L, error) error {
+	return func(list L, err error) error {
+		if err == nil {
+			*into = items(list)
+		}
+		return err
+	}
+}
+
+// Settled says what is not yet as it should be once nothing goes wrong any more, nil if nothing is:
+// the documentation of each kind promises that its controller brings the state about.
+func Settled(ctx context.Context, client kubernetes.Interface) error {
+	s, err := read(ctx, client)
+	if err != nil {
+		return err
+	}
+	for _, wrong := range []func() error{
+		s.owners, s.deleted, s.deploymentsDone, s.setsDone, s.statefulDone, s.daemonsDone, s.jobsDone, s.podsRun, s.servicesReach, s.quotasCount,
+	} {
+		if err := wrong(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Quiet says which objects have changed within the given time, nil if none has: a control
+// plane that has brought everything about writes nothing but its leases, and events.
+func Quiet(ctx context.Context, client kubernetes.Interface, within time.Duration) error {
+	before, err := read(ctx, client)
+	if err != nil {
+		return err
+	}
+	time.Sleep(within)
+	after, err := read(ctx, client)
+	if err != nil {
+		return err
+	}
+	was := map[types.UID]string{}
+	for _, o := range before.objects() {
+		was[o.GetUID()] = o.GetResourceVersion()
+	}
+	for _, o := range after.objects() {
+		if rv, had := was[o.GetUID()]; !had || rv != o.GetResourceVersion() {
+			return fmt.Errorf("expected no writes within %v, found one to %T %s (resourceVersion %q, before %q)", within, o, describe(o), o.GetResourceVersion(), rv)
+		}
+	}
+	return nil
+}
+
+// objects are all but nodes, whose controller goes by labels of its own.
+func (s *state) objects() (all []metav1.Object) {
+	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas),
+		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs))
+}
+
+func pointers[T any, P interface {
+	*T
+	metav1.Object
+}](items []T) (all []metav1.Object) {
+	for i := range items {
+		all = append(all, P(&items[i]))
+	}
+	return all
+}
+
+func describe(o metav1.Object) string {
+	if o.GetNamespace() == "" {
+		return o.GetName()
+	}
+	return o.GetNamespace() + "/" + o.GetName()
+}
+
+// owners: the garbage collector deletes objects whose owners are all gone.
+func (s *state) owners() error {
+	living := map[types.UID]bool{}
+	for _, o := range s.objects() {
+		living[o.GetUID()] = true
+	}
+	for _, o := range s.objects() {
+		owners := o.GetOwnerReferences()
+		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return living[r.UID] }) {
+			return fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID)
+		}
+	}
+	return nil
+}
+
+// deleted: what is deleted goes, once its finalizers have done their work.
+func (s *state) deleted() error {
+	for _, o := range s.objects() {
+		if o.GetDeletionTimestamp() != nil {
+			return fmt.Errorf("%T %s is deleted and does not go; its finalizers are %q", o, describe(o), o.GetFinalizers())
+		}
+	}
+	return nil
+}
+
+func (s *state) deploymentsDone() error {
+	for _, d := range s.deployments {
+		want, is := ptr.Deref(d.Spec.Replicas, 1), d.Status
+		if is.ObservedGeneration != d.Generation || is.Replicas != want || is.UpdatedReplicas != want || is.AvailableReplicas != want {
+			return fmt.Errorf("deployment %s wants %d replicas at generation %d, and has %d, %d of them updated and %d available, at generation %d",
+				describe(&d), want, d.Generation, is.Replicas, is.UpdatedReplicas, is.AvailableReplicas, is.ObservedGeneration)
+		}
+	}
+	return nil
+}
+
+func (s *state) setsDone() error {
+	for _, r := range s.sets {
+		living := int32(s.count(func(p *corev1.Pod) bool { return ownerOf(p) == r.UID && lives(p) }))
+		if want := ptr.Deref(r.Spec.Replicas, 1); r.Status.Replicas != want || living != want {
+			return fmt.Errorf("replica set %s wants %d replicas, says that it has %d, and has %d", describe(&r), want, r.Status.Replicas, living)
+		}
+	}
+	return nil
+}
+
+func (s *state) statefulDone() error {
+	for _, set := range s.stateful {
+		want, is := ptr.Deref(set.Spec.Replicas, 1), set.Status
+		if is.ObservedGeneration != set.Generation || is.Replicas != want || is.ReadyReplicas != want || is.UpdateRevision != is.CurrentRevision {
+			return fmt.Errorf("stateful set %s wants %d replicas of one revision at generation %d, and has %d, %d of them ready, of %s and %s, at generation %d",
+				describe(&set), want, set.Generation, is.Replicas, is.ReadyReplicas, is.CurrentRevision, is.UpdateRevision, is.ObservedGeneration)
+		}
+	}
+	return nil
+}
+
+func (s *state) daemonsDone() error {
+	for _, d := range s.daemons {
+		is := d.Status
+		if int(is.DesiredNumberScheduled) != len(s.nodes) || is.NumberReady != is.DesiredNumberScheduled || is.UpdatedNumberScheduled != is.DesiredNumberScheduled || is.NumberMisscheduled != 0 || is.ObservedGeneration != d.Generation {
+			return fmt.Errorf("daemon set %s has %d ready and %d updated pods of %d, and %d where none belongs, on %d nodes, at generation %d of %d", describe(&d), is.NumberReady,
+				is.UpdatedNumberScheduled, is.DesiredNumberScheduled, is.NumberMisscheduled, len(s.nodes), is.ObservedGeneration, d.Generation)
+		}
+	}
+	return nil
+}
+
+func (s *state) jobsDone() error {
+	for _, job := range s.jobs {
+		if finished(&job) == "" {
+			return fmt.Errorf("job %s has not finished: %d active, %d succeeded, %d failed", describe(&job), job.Status.Active, job.Status.Succeeded, job.Status.Failed)
+		}
+		for _, pod := range s.pods {
+			if ownerOf(&pod) == job.UID && (!isOver(&pod) || slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)) {
+				return fmt.Errorf("job %s has finished, and its pod %s is %s with finalizers %q", describe(&job), pod.Name, pod.Status.Phase, pod.Finalizers)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *state) podsRun() error {
+	for _, pod := range s.pods {
+		if !isOver(&pod) && (pod.Spec.NodeName == "" || !isReady(&pod.Status)) {
+			return fmt.Errorf("pod %s is %s on node %q and not ready", describe(&pod), pod.Status.Phase, pod.Spec.NodeName)
+		}
+	}
+	return nil
+}
+
+// servicesReach: the endpoints of a service are the ready pods that it selects.
+func (s *state) servicesReach() error {
+	for _, service := range s.services {
+		if service.Spec.Selector == nil {
+			continue
+		}
+		selector := labels.SelectorFromSet(service.Spec.Selector)
+		want := s.count(func(p *corev1.Pod) bool {
+			return p.Namespace == service.Namespace && selector.Matches(labels.Set(p.Labels)) && !isOver(p) && isReady(&p.Status)
+		})
+		found := map[types.UID]bool{}
+		for _, slice := range s.slices {
+			if slice.Namespace == service.Namespace && slice.Labels[discoveryv1.LabelServiceName] == service.Name {
+				for _, endpoint := range slice.Endpoints {
+					if ptr.Deref(endpoint.Conditions.Ready, false) && endpoint.TargetRef != nil {
+						found[endpoint.TargetRef.UID] = true
+					}
+				}
+			}
+		}
+		if len(found) != want {
+			return fmt.Errorf("service %s has %d endpoints, and selects %d ready pods", describe(&service), len(found), want)
+		}
+	}
+	return nil
+}
+
+// quotasCount: what a quota has counted is what there is.
+func (s *state) quotasCount() error {
+	for _, quota := range s.quotas {
+		if _, limited := quota.Spec.Hard[corev1.ResourcePods]; !limited {
+			continue
+		}
+		want := s.count(func(p *corev1.Pod) bool { return p.Namespace == quota.Namespace && !isOver(p) })
+		if used := quota.Status.Used.Pods().Value(); used != int64(want) {
+			return fmt.Errorf("quota %s counts %d pods, and there are %d", describe(&quota), used, want)
+		}
+	}
+	return nil
+}
+
+func (s *state) count(is func(*corev1.Pod) bool) (n int) {
+	for i := range s.pods {
+		if is(&s.pods[i]) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,94 @@
+package controlplane
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// object is one of Kubernetes' built-in types.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// store is the state of a cluster at a revision, of the resources that rules are about.
+type store struct {
+	objects map[string]object // by their key in etcd
+	byOwner map[types.UID]map[string]*corev1.Pod
+	byNode  map[string]map[string]*corev1.Pod
+	// replicas is the most that a replica set has ever asked for.
+	replicas map[types.UID]int32
+}
+
+func newStore() *store {
+	return &store{objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{}, replicas: map[types.UID]int32{}}
+}
+
+// judged are the resources that rules are about, by their keys in etcd.
+var judged = []string{"/registry/pods/", "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/"}
+
+// isJudged reports whether there is a rule about what a key of etcd holds.
+func isJudged(key string) bool {
+	for _, prefix := range judged {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// decode reads an object as it lies in etcd.
+func decode(change model.Change) (object, error) {
+	decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode([]byte(change.Object.Value), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return decoded.(object), nil
+}
+
+// apply makes a change, after which now is what the key holds, nil for nothing.
+func (s *store) apply(key string, now object) {
+	if old, is := s.objects[key].(*corev1.Pod); is {
+		delete(s.byOwner[ownerOf(old)], key)
+		delete(s.byNode[old.Spec.NodeName], key)
+	}
+	if now == nil {
+		delete(s.objects, key)
+		return
+	}
+	s.objects[key] = now
+	if pod, is := now.(*corev1.Pod); is {
+		put(s.byOwner, ownerOf(pod), key, pod)
+		put(s.byNode, pod.Spec.NodeName, key, pod)
+	}
+}
+
+func put[K comparable](index map[K]map[string]*corev1.Pod, at K, key string, pod *corev1.Pod) {
+	if index[at] == nil {
+		index[at] = map[string]*corev1.Pod{}
+	}
+	index[at][key] = pod
+}
+
+// ownerOf is the UID of the controller of an object, empty if it has none.
+func ownerOf(o metav1.Object) types.UID {
+	if owner := metav1.GetControllerOf(o); owner != nil {
+		return owner.UID
+	}
+	return ""
+}
+
+// isOver reports whether a pod has come to its end.
+func isOver(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// lives reports whether a pod runs or will, and nobody has deleted it.
+func lives(pod *corev1.Pod) bool { return !isOver(pod) && pod.DeletionTimestamp == nil }
