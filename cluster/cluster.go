@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -85,6 +86,14 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 	}
 	c.standing.windows = make([]record[model.CacheWindow], len(c.servers))
 	world.Network().Observe(c.look)
+	world.OnExit(func(process *sim.Process, _ int) bool {
+		for _, server := range c.servers {
+			if server.name == process.Name() {
+				runtime.Goexit() // it is being stopped while it starts, and takes care of what is left
+			}
+		}
+		return false
+	})
 	for _, member := range c.members {
 		if err := member.Start(); err != nil {
 			return nil, err

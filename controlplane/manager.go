@@ -3,9 +3,12 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"sync"
+	_ "unsafe" // for go:linkname
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/configz"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
@@ -20,6 +23,14 @@ var controllers = []string{
 	names.NamespaceController, names.NodeLifecycleController, names.PodGarbageCollectorController,
 	names.ReplicaSetController, names.ResourceQuotaController, names.ServiceAccountController,
 	names.StatefulSetController, names.TaintEvictionController, names.TTLAfterFinishedController,
+}
+
+// informerNames is client-go's, which has no way to forget the names of a process that crashed.
+//
+//go:linkname informerNames k8s.io/client-go/tools/cache.informerNameRegistry
+var informerNames struct {
+	sync.Mutex
+	names map[string]*cache.InformerName
 }
 
 // ControllerManager runs kube-controller-manager with leader election until ctx is done. It is
@@ -41,6 +52,8 @@ func ControllerManager(ctx context.Context, config *rest.Config) error {
 	if manager.Client, err = kubernetes.NewForConfig(manager.Kubeconfig); err != nil {
 		return err
 	}
-	configz.Delete(app.ConfigzName) // it is registered once a process, and all managers are in one
+	// Both are registered once a process, and all managers in all their lives are in one.
+	configz.Delete(app.ConfigzName)
+	delete(informerNames.names, "kube-controller-manager")
 	return app.Run(ctx, manager.Complete())
 }

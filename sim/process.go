@@ -77,11 +77,15 @@ func (p *Process) Goroutines() int { return kernel.Alive(p.group) }
 
 // OnExit has f called when a process calls os.Exit, which otherwise ends the real process and
 // with it the run. f runs on the goroutine that exits, and reports whether it has had the
-// process crashed, by another one: then the goroutine never goes on.
+// process crashed, by another one: then the goroutine never goes on. Otherwise those are
+// asked that were given in later calls.
 func (w *World) OnExit(f func(p *Process, code int) bool) {
+	w.exits = append(w.exits, f)
 	kernel.SetProcesses(&kernel.Processes{Exit: func(code int) {
-		if f(w.Current(), code) {
-			select {}
+		for _, takesCare := range w.exits {
+			if takesCare(w.Current(), code) {
+				select {}
+			}
 		}
 	}})
 }

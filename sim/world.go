@@ -38,6 +38,7 @@ type World struct {
 	outside   func()          // who wanted the next pause
 	followed  Source          // since the last pause that changed it
 	setWindow func(open bool) // the kernel's, see explore.go
+	exits     []func(p *Process, code int) bool
 
 	mu       sync.Mutex // guards groups, disks and clocks
 	groups   []*Process // by number

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -74,9 +73,6 @@ func (c *Cluster) onExit(process *sim.Process, code int) bool {
 			c.ended <- life{p, process}
 			return true
 		}
-	}
-	if slices.Contains(c.booted.Servers(), process.Name()) {
-		runtime.Goexit() // it is being stopped while it starts, and takes care of what is left
 	}
 	return false
 }
