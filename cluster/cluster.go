@@ -88,8 +88,8 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 	world.Network().Observe(c.look)
 	world.OnExit(func(process *sim.Process, _ int) bool {
 		for _, server := range c.servers {
-			if server.name == process.Name() {
-				runtime.Goexit() // it is being stopped while it starts, and takes care of what is left
+			if server.stops(process) {
+				runtime.Goexit() // API servers that are stopped while they start want to exit
 			}
 		}
 		return false

@@ -23,6 +23,7 @@ type Server struct {
 	process *sim.Process // nil while the server is down
 	running *handler     // nil while it does not serve
 	leaks   []int        // goroutines left over after each orderly stop
+	stopped *sim.Process // the last one that was asked to stop
 	starts  int
 }
 
@@ -109,7 +110,7 @@ func (s *Server) Start() error {
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	process, running := s.process, s.running
-	s.running = nil
+	s.running, s.stopped = nil, process
 	s.mu.Unlock()
 	if running == nil {
 		return fmt.Errorf("stop %s: %w: it is down", s.name, ErrState)
@@ -135,6 +136,13 @@ func (s *Server) Stop() error {
 	s.mu.Unlock()
 	s.leave(process)
 	return nil
+}
+
+// stops reports whether a process is the server's and was asked to stop.
+func (s *Server) stops(process *sim.Process) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped == process
 }
 
 // Crash ends the server at once.

@@ -2,7 +2,6 @@ package controlplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -28,6 +27,7 @@ const (
 	leaseDuration = 40 * time.Second
 	leaseRenewal  = leaseDuration / 4
 	statusUpdate  = 10 * time.Second
+	maxBackoff    = 10 * time.Second // backOffPeriod of pkg/kubelet
 )
 
 // Workload says how long what runs in pods takes.
@@ -53,7 +53,8 @@ func Kubelet(node *Node) func(ctx context.Context, config *rest.Config) error {
 		if err != nil {
 			return err
 		}
-		k := &kubelet{node: node, client: client, queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]())}
+		retries := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](5*time.Millisecond, maxBackoff)
+		k := &kubelet{node: node, client: client, queue: workqueue.NewTypedRateLimitingQueue(retries)}
 		return k.run(ctx)
 	}
 }
@@ -321,7 +322,7 @@ func (k *kubelet) end(ctx context.Context, pod *corev1.Pod) error {
 		k.node.forget(pod.UID)
 		return nil
 	}
-	return errors.Join(err)
+	return err
 }
 
 func isReady(status *corev1.PodStatus) bool {

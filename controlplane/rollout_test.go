@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/controlplane"
@@ -33,10 +34,9 @@ func deployment(name string, replicas int32) *appsv1.Deployment {
 	}
 }
 
-// TestRollout: deployments are created and changed.
+// TestRollout: deployments are created, and get another image while faults happen.
 func TestRollout(t *testing.T) {
-	config := simtest.Config{Cache: controlplane.KubeAPIServer}
-	simtest.Seeds(t, config, func(t *simtest.T, c *simtest.Cluster) {
+	simtest.Seeds(t, judged(simtest.Config{}), func(t *simtest.T, c *simtest.Cluster) {
 		controlplane.Start(c, controlplane.Plane{Managers: 1, Schedulers: 1, Nodes: 3, Workload: controlplane.Workload{Start: 3 * time.Second, End: 2 * time.Second}})
 		all := c.Client().AppsV1().Deployments("default")
 		for i := range 5 {
@@ -44,17 +44,17 @@ func TestRollout(t *testing.T) {
 			require.NoError(t, err)
 		}
 		c.Faults(60 * time.Second)
-		c.Eventually(func() error {
-			list, err := all.List(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				return err
-			}
-			for _, d := range list.Items {
-				if d.Status.AvailableReplicas != 3 {
-					return fmt.Errorf("expected 3 available replicas of %s, found %d", d.Name, d.Status.AvailableReplicas)
+		time.Sleep(30 * time.Second)
+		for i := range 5 {
+			image := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"image:2"}]}}}}`)
+			for {
+				_, err := all.Patch(t.Context(), fmt.Sprintf("d%d", i), types.StrategicMergePatchType, image, metav1.PatchOptions{})
+				if err == nil {
+					break
 				}
+				time.Sleep(time.Second) // the faults end
 			}
-			return nil
-		})
+		}
+		c.Eventually(func() error { return controlplane.Settled(t.Context(), c.Client()) })
 	})
 }

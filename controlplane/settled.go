@@ -104,7 +104,7 @@ func Quiet(ctx context.Context, client kubernetes.Interface, within time.Duratio
 	return nil
 }
 
-// objects are all but nodes, whose controller goes by labels of its own.
+// objects are all of them.
 func (s *state) objects() (all []metav1.Object) {
 	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas),
 		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs))

@@ -90,6 +90,15 @@ func TestOneSeedIsOneRun(t *testing.T) {
 	require.Len(t, hashes, 50, "different seeds are different runs")
 }
 
+var initialised = time.Now()
+
+// Packages seed random numbers with when they are initialised: that is one instant.
+func TestPackagesAreInitialisedAtOneInstant(t *testing.T) {
+	require.Equal(t, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), initialised.UnixNano())
+	require.Less(t, time.Since(initialised), time.Hour)
+	require.Greater(t, time.Now().Year(), 2020, "outside of a simulation, the clock is the real one")
+}
+
 func TestOrderOfRunsDoesNotMatter(t *testing.T) {
 	const seeds = 200
 	var forwards, backwards [seeds]uint64

@@ -91,9 +91,10 @@ func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfi
 // Go starts a program, and with the first one the seed begins to decide which goroutines
 // are held up. The program runs on a machine of its own with the given name, which faults can cut
 // off, slow down and crash. run gets the configuration of a client, and a context that is
-// done at the end of the test. When it returns earlier, it is started again after 10 s, as
-// a kubelet does, and so when it calls os.Exit. It must create everything it needs: variables of the test binary outlive a
-// crash, as those of a process would not. Each of its connections reaches the next API server.
+// done at the end of the test. When it returns earlier or calls os.Exit, it is started again
+// after 10 s, as a kubelet does. It must create everything it needs: variables of the test binary
+// outlive a crash, as those of a process would not. Each of its connections reaches the next
+// API server.
 func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Config) error) {
 	c.t.Helper()
 	for _, other := range c.programs {

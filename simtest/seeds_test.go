@@ -107,10 +107,34 @@ func TestPanics(t *testing.T) {
 
 func TestExits(t *testing.T) {
 	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
-		c.Go("controller", func(context.Context, *rest.Config) error { os.Exit(7); return nil })
-		time.Sleep(time.Minute)
-		os.Exit(8)
+		lives := 0
+		c.Go("controller", func(context.Context, *rest.Config) error { lives++; os.Exit(7); return nil })
+		time.Sleep(30 * time.Second)
+		os.Exit(lives) // the test's own exit ends the run
 	})
+}
+
+func TestGeneratesNames(t *testing.T) {
+	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		made, err := c.Client().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "generated-"}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		t.Fatal(made.Name)
+	})
+}
+
+// The random part of a name follows from the seed, and not from when the process started.
+func TestGeneratedNamesAreThoseOfTheSeed(t *testing.T) {
+	first, _ := outside(t, "", "TestGeneratesNames", "-simtest.seed=1")
+	second, _ := outside(t, "", "TestGeneratesNames", "-simtest.seed=1")
+	name := regexp.MustCompile(`generated-\w+`)
+	require.NotEmpty(t, name.FindString(first), first)
+	require.Equal(t, name.FindString(first), name.FindString(second))
+	require.NotEmpty(t, hashes.FindString(first), first)
+	require.Equal(t, hashes.FindString(first), hashes.FindString(second))
+}
+
+func TestUnknownCache(t *testing.T) {
+	inside(t, simtest.Config{Cache: "another"}, func(*simtest.T, *simtest.Cluster) {})
 }
 
 func TestNeverEnds(t *testing.T) {
@@ -213,7 +237,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		"TestPanics":               "panic: the controller panics",
 		"TestBroken":               "expected always: two is three",
 		"TestTwoWrite":             "The history of configmaps: expected one client that creates, found 2",
-		"TestExits":                "it ended its process with exit status 8",
+		"TestExits":                "it ended its process with exit status 3",
 		"TestNeverEnds":            "the budget of simulated time is used up",
 		"TestUsesTheTestOutside":   "use the test that the function is called with",
 		"TestTwoProgramsOfOneName": `expected a name that no program has, found "controller" twice`,
@@ -225,7 +249,10 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 			require.Contains(t, out, want)
 		})
 	}
-	out, failed := outside(t, "", "TestNeverReached", "-simtest.seeds=3")
+	out, failed := outside(t, "", "TestUnknownCache", "-simtest.seeds=1")
+	require.True(t, failed, out)
+	require.Contains(t, out, `expected Config.Cache to be one of ["kubernetes" "watchsim"], found "another"`)
+	out, failed = outside(t, "", "TestNeverReached", "-simtest.seeds=3")
 	require.False(t, failed, out)
 	require.Contains(t, out, "never: the impossible")
 	require.Contains(t, out, "the certain: in 3 runs")

@@ -135,6 +135,15 @@ var clockEdits = []Edit{
 	after("runtime/time.go", "func time_runtimeNano() int64 {\n", "	simReadClock()\n",
 		"what a goroutine has read is part of where a run is"),
 
+	after("runtime/proc.go", "	close(main_init_done)\n", "	simInitialised = true\n", ""),
+
+	replace("runtime/time.go", "	return time_now()\n", `	sec, nsec, mono = time_now()
+	if !simInitialised {
+		sec, nsec = simInitTime, 0
+	}
+	return sec, nsec, mono
+`, "process-wide: packages that initialise random numbers from the wall clock have the same ones in every process"),
+
 	replace("time/time.go", "var startNano int64 = runtimeNano() - 1\n", "var startNano int64\n",
 		"process-wide: monotonic readings of a simulation are the same in every process"),
 }

@@ -53,8 +53,8 @@ func qualify(h *host, network, address string) string {
 	return address
 }
 
-// asGiven is a qualified address with the loopback's name or number that was asked for, as
-// programs expect to find it in what they get.
+// asGiven is a qualified address with the IP address that was asked for, as programs expect
+// to find it in what they get.
 func asGiven(given, qualified string) string {
 	name, _, err := net.SplitHostPort(given)
 	_, port, qualifiedErr := net.SplitHostPort(qualified)

@@ -147,6 +147,12 @@ var sim struct {
 	c         simCounters
 }
 
+// simInitialised is set when all packages have been initialised. Until then the wall clock
+// stands at simInitTime, in seconds since 1970, which is where that of a simulation begins.
+var simInitialised bool
+
+const simInitTime = 946684800
+
 // simOutside is the random state of everything that is not simulated. It starts
 // the same in every process, so that maps made by package initialisers do too.
 var simOutside uint64 = 0x9e3779b97f4a7c15

@@ -1,0 +1,93 @@
+package controlplane_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/controlplane"
+	"github.com/watchsim/watchsim/model"
+)
+
+// states are values that keys of etcd hold one after the other, as "key value"; a value - is
+// a deletion. Fields that no rule reads are left out.
+func states(t *testing.T, lines string) (truth model.Truth) {
+	for line := range strings.Lines(strings.TrimSpace(lines)) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		require.True(t, ok, line)
+		truth.Revision++
+		change := model.Change{RV: truth.Revision, Deleted: value == "-", Object: model.Object{Name: "/registry/" + key, Value: value}}
+		require.True(t, change.Deleted || json.Valid([]byte(value)), line)
+		truth.Changes = append(truth.Changes, change)
+	}
+	return truth
+}
+
+// pod is a value: its UID, the rest of its metadata, its specification and its phase.
+func pod(uid, metadata, spec, phase string) string {
+	return `{"apiVersion":"v1","kind":"Pod","metadata":{"uid":"` + uid + `"` + metadata + `},"spec":{` + spec + `},"status":{"phase":"` + phase + `"}}`
+}
+
+// owned is the metadata of what a controller has created.
+func owned(kind, uid string) string {
+	return `,"ownerReferences":[{"apiVersion":"v1","kind":"` + kind + `","uid":"` + uid + `","controller":true}]`
+}
+
+const (
+	node    = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"allocatable":{"cpu":"1","pods":"2"}}}`
+	bound   = `"nodeName":"n"`
+	half    = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]`
+	most    = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"600m"}}}]`
+	set     = `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"s"},"spec":{"replicas":1}}`
+	dying   = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+	forNode = `"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}]}}}`
+)
+
+func job(status string) string {
+	return `{"apiVersion":"batch/v1","kind":"Job","metadata":{"uid":"j"},"spec":{"completions":2},"status":{` + status + `}}`
+}
+
+func quota(hard, used string) string {
+	return `{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"uid":"q"},"spec":{"hard":{"pods":"` + hard + `"}},"status":{"used":{"pods":"` + used + `"}}}`
+}
+
+func TestRules(t *testing.T) {
+	for name, test := range map[string]struct{ states, broken string }{
+		"a pod is bound":                {"pods/r/a " + pod("1", "", "", "") + "\npods/r/a " + pod("1", "", bound, ""), ""},
+		"a pod is moved":                {"pods/r/a " + pod("1", "", bound, "") + "\npods/r/a " + pod("1", "", `"nodeName":"m"`, ""), "BoundOnce"},
+		"another pod of that name":      {"pods/r/a " + pod("1", "", bound, "") + "\npods/r/a " + pod("2", "", `"nodeName":"m"`, ""), ""},
+		"a pod fails":                   {"pods/r/a " + pod("1", "", "", "Running") + "\npods/r/a " + pod("1", "", "", "Failed"), ""},
+		"a failed pod runs again":       {"pods/r/a " + pod("1", "", "", "Failed") + "\npods/r/a " + pod("1", "", "", "Running"), "EndIsFinal"},
+		"a full node":                   {"minions/n " + node + "\npods/r/a " + pod("1", "", half, "") + "\npods/r/b " + pod("2", "", half, ""), ""},
+		"too much processor":            {"minions/n " + node + "\npods/r/a " + pod("1", "", half, "") + "\npods/r/b " + pod("2", "", most, ""), "Fits"},
+		"after another pod has ended":   {"minions/n " + node + "\npods/r/a " + pod("1", "", half, "Failed") + "\npods/r/b " + pod("2", "", most, ""), ""},
+		"too many pods":                 {"minions/n " + node + "\npods/r/a " + pod("1", "", bound, "") + "\npods/r/b " + pod("2", "", bound, "") + "\npods/r/c " + pod("3", "", bound, ""), "Fits"},
+		"a replica":                     {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", ""), ""},
+		"a second replica":              {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", "") + "\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), "NoExtraReplica"},
+		"one for a pod that is deleted": {"replicasets/r/s " + set + "\npods/r/a " + pod("1", dying+owned("ReplicaSet", "s"), "", "") + "\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), ""},
+		"one for a pod that is gone":    {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", "") + "\npods/r/a -\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), ""},
+		"two pods of a daemon set":      {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "d"), forNode, ""), "OnePerNode"},
+		"pods of two daemon sets":       {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "e"), forNode, ""), ""},
+		"a pod of a job":                {"jobs/r/j " + job("") + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), ""},
+		"a pod of a job that is over":   {"jobs/r/j " + job(`"conditions":[{"type":"Complete","status":"True"}]`) + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), "JobIsOver"},
+		"a job counts":                  {"jobs/r/j " + job(`"succeeded":1`) + "\njobs/r/j " + job(`"succeeded":2`), ""},
+		"a job counts down":             {"jobs/r/j " + job(`"failed":2`) + "\njobs/r/j " + job(`"failed":1`), "JobCounts"},
+		"a job counts too far":          {"jobs/r/j " + job(`"succeeded":3`), "JobCounts"},
+		"a quota is used up":            {"resourcequotas/r/q " + quota("2", "1") + "\nresourcequotas/r/q " + quota("2", "2"), ""},
+		"a quota is exceeded":           {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("2", "3"), "WithinQuota"},
+		"a quota shrinks":               {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("1", "2"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			broken, err := controlplane.Check(states(t, test.states))
+			require.NoError(t, err)
+			if test.broken == "" {
+				require.Empty(t, broken)
+				return
+			}
+			require.Len(t, broken, 1)
+			require.True(t, strings.HasPrefix(broken[0], test.broken+" is broken"), broken[0])
+		})
+	}
+}
