@@ -20,7 +20,7 @@ func (c *Cluster) MakeSpace(ctx context.Context, every time.Duration) {
 		case <-ticker.C:
 		case <-ctx.Done():
 		}
-		is, now := c.full(), time.Now()
+		is, now := c.Full(), time.Now()
 		c.mu.Lock()
 		switch {
 		case was:
@@ -59,8 +59,8 @@ func (c *Cluster) Filled(began time.Time) (all []model.Fault) {
 	return all
 }
 
-// full reports whether a running member knows of an alarm.
-func (c *Cluster) full() bool {
+// Full reports whether a running member knows of an alarm, for lack of space.
+func (c *Cluster) Full() bool {
 	full := false
 	for _, member := range c.members {
 		member.do(func(m *etcd.Member) { full = full || m.Full() })

@@ -12,15 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/watchsim/watchsim/controlplane"
-	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 )
 
 // judged is a configuration in which all that is stored is judged.
 func judged(config simtest.Config) simtest.Config {
 	config.Cache, config.Patience = controlplane.KubeAPIServer, 5*time.Minute
-	config.CheckStored = func(committed model.Truth) error {
-		broken, err := controlplane.Check(committed)
+	config.Check = func(seen simtest.Seen) error {
+		broken, err := controlplane.Check(seen.Committed, seen.Histories["pods"])
 		if err == nil && len(broken) > 0 {
 			err = errors.New(strings.Join(broken, "\n"))
 		}

@@ -30,7 +30,6 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/apiserver"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
@@ -43,10 +42,7 @@ func init() { simtest.Register(KubeAPIServer, newServers) }
 // watchGrace is how long a server that stops waits for its watches to end.
 const watchGrace = 10 * time.Second
 
-func newServers() target.Servers {
-	apiserver.LogTo(nil)
-	return servers{}
-}
+func newServers() target.Servers { return servers{} }
 
 type servers struct{}
 

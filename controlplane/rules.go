@@ -61,9 +61,19 @@ var Rules = []Rule{
 
 // Check says which rules the states of a cluster have broken, one sentence each for the first
 // time: all states that etcd has held, in the order of its revisions, with values as
-// kube-apiserver stores them.
-func Check(committed model.Truth) (broken []string, err error) {
+// kube-apiserver stores them. pods is what clients have asked of pods, and nil if nobody knows.
+// Who was not told that a pod was created creates another one: rules against too many of them are
+// about those pods that somebody was told of.
+func Check(committed model.Truth, pods *model.History) (broken []string, err error) {
 	s := newStore()
+	created := map[int64]bool{} // the revisions at which somebody knows to have created a pod
+	if pods != nil {
+		for _, op := range pods.Operations {
+			if op.Kind == model.Create && op.Err == model.OK {
+				created[op.ResultRV] = true
+			}
+		}
+	}
 	said := map[string]bool{}
 	for _, change := range committed.Changes {
 		key := change.Object.Name
@@ -75,6 +85,9 @@ func Check(committed model.Truth) (broken []string, err error) {
 			if now, err = decode(change); err != nil {
 				return nil, fmt.Errorf("%s at revision %d: %w", key, change.RV, err)
 			}
+		}
+		if pod, is := now.(*corev1.Pod); is && s.objects[key] == nil && pods != nil && !created[change.RV] {
+			s.untold[pod.UID] = true
 		}
 		for _, rule := range Rules {
 			if said[rule.Name] {
@@ -158,13 +171,13 @@ func noExtraReplica(s *store, key string, old, now object) string {
 		s.replicas[set.UID] = max(s.replicas[set.UID], ptr.Deref(set.Spec.Replicas, 1))
 		return ""
 	}
-	pod, created := now.(*corev1.Pod)
-	if !created || old != nil || ownerKind(pod) != "ReplicaSet" {
+	pod := s.createdFor("ReplicaSet", old, now)
+	if pod == nil {
 		return ""
 	}
 	living := int32(1)
 	for _, other := range s.byOwner[ownerOf(pod)] {
-		if lives(other) {
+		if lives(other) && !s.untold[other.UID] {
 			living++
 		}
 	}
@@ -172,6 +185,16 @@ func noExtraReplica(s *store, key string, old, now object) string {
 		return fmt.Sprintf("pod %s is created as the living pod number %d of a replica set that has asked for %d at most", nameOf(key), living, most)
 	}
 	return ""
+}
+
+// createdFor is the pod that a change creates for a controller of some kind, who was told of
+// it; nil for any other change.
+func (s *store) createdFor(kind string, old, now object) *corev1.Pod {
+	pod, is := now.(*corev1.Pod)
+	if !is || old != nil || ownerKind(pod) != kind || s.untold[pod.UID] {
+		return nil
+	}
+	return pod
 }
 
 func ownerKind(pod *corev1.Pod) string {
@@ -185,12 +208,12 @@ func ownerKind(pod *corev1.Pod) string {
 
 // onePerNode looks at creations, whose node is in the affinity that the controller sets.
 func onePerNode(s *store, key string, old, now object) string {
-	pod, created := now.(*corev1.Pod)
-	if !created || old != nil || ownerKind(pod) != "DaemonSet" {
+	pod := s.createdFor("DaemonSet", old, now)
+	if pod == nil {
 		return ""
 	}
 	for other, twin := range s.byOwner[ownerOf(pod)] {
-		if lives(twin) && wantedNode(twin) == wantedNode(pod) {
+		if lives(twin) && !s.untold[twin.UID] && wantedNode(twin) == wantedNode(pod) {
 			return fmt.Sprintf("pod %s is created for %s, where pod %s of the same daemon set lives", nameOf(key), wantedNode(pod), nameOf(other))
 		}
 	}
@@ -212,8 +235,8 @@ func wantedNode(pod *corev1.Pod) string {
 }
 
 func jobIsOver(s *store, key string, old, now object) string {
-	pod, created := now.(*corev1.Pod)
-	if !created || old != nil || ownerKind(pod) != "Job" {
+	pod := s.createdFor("Job", old, now)
+	if pod == nil {
 		return ""
 	}
 	for other, o := range s.objects {

@@ -80,7 +80,7 @@ func TestRules(t *testing.T) {
 		"a quota shrinks":               {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("1", "2"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			broken, err := controlplane.Check(states(t, test.states))
+			broken, err := controlplane.Check(states(t, test.states), nil)
 			require.NoError(t, err)
 			if test.broken == "" {
 				require.Empty(t, broken)
@@ -89,5 +89,25 @@ func TestRules(t *testing.T) {
 			require.Len(t, broken, 1)
 			require.True(t, strings.HasPrefix(broken[0], test.broken+" is broken"), broken[0])
 		})
+	}
+}
+
+// Who was not told that it has created a pod creates another one, and breaks no rule.
+func TestUntoldPods(t *testing.T) {
+	replicas := states(t, "replicasets/r/s "+set+"\npods/r/a "+pod("1", owned("ReplicaSet", "s"), "", "")+"\npods/r/b "+pod("2", owned("ReplicaSet", "s"), "", ""))
+	told := func(created ...int) *model.History {
+		h := &model.History{}
+		for _, n := range created {
+			h.Operations = append(h.Operations, model.Operation{Kind: model.Create, ResultRV: replicas.Changes[n].RV})
+		}
+		return h
+	}
+	for _, test := range []struct {
+		pods   *model.History
+		broken int
+	}{{told(1, 2), 1}, {told(2), 0}, {told(1), 0}} {
+		broken, err := controlplane.Check(replicas, test.pods)
+		require.NoError(t, err)
+		require.Len(t, broken, test.broken)
 	}
 }

@@ -5,12 +5,15 @@ package simtest
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver"
 	"github.com/watchsim/watchsim/cluster/target/cacher"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
 	"github.com/watchsim/watchsim/cluster/target/kubernetes"
@@ -51,14 +54,16 @@ var makers = map[Cache]func() target.Servers{Kubernetes: kubernetes.NewWeb, Watc
 func Register(cache Cache, servers func() target.Servers) { makers[cache] = servers }
 
 // boot starts the cluster of a configuration.
-func boot(world *sim.World, config Config) (booted, error) {
+func boot(world *sim.World, config Config, log io.Writer) (booted, error) {
 	servers, known := makers[cmp.Or(config.Cache, Kubernetes)]
 	if !known {
 		return nil, fmt.Errorf("expected Config.Cache to be one of %q, found %q", slices.Sorted(maps.Keys(makers)), config.Cache)
 	}
+	target := servers()
+	apiserver.LogTo(log)
 	return started(cluster.Start(world, cluster.Config{
-		Members: config.Members, Servers: config.Servers, Target: servers(),
-		Latency: bootLatency, ProgressNotify: progressNotify,
+		Members: config.Members, Servers: config.Servers, Target: target,
+		Latency: bootLatency, ProgressNotify: progressNotify, Etcd: etcd.Tuning{QuotaBytes: quota},
 	}))
 }
 
@@ -73,5 +78,7 @@ func (l live) URL(server string) string { return httpserver.URL(server) }
 func (l live) Follow(seed uint64)       { l.cluster.Follow(cluster.LatencyOf(seed), 0) }
 
 func (l live) Surface(programs *Cluster) faults.Surface { return l.cluster.Surface(nil, programs) }
+
+func (l live) Full() bool { return l.cluster.Full() }
 
 func (l live) Committed() (model.Truth, error) { return l.cluster.Truth() }

@@ -5,6 +5,9 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
+// quota is how large etcd's databases may become, in bytes.
+const quota = 64 << 20
+
 // booted is a cluster that runs in a world. Only a binary that simulates has one: the binary
 // that `go test` builds need not compile etcd and API servers.
 type booted interface {
@@ -17,6 +20,8 @@ type booted interface {
 	Follow(seed uint64)
 	// Surface is what faults act on, with the programs of the cluster.
 	Surface(programs *Cluster) faults.Surface
+	// Full reports whether etcd has used up its quota.
+	Full() bool
 	// Committed reads what etcd has committed from its logs. An object has its key as its
 	// name, and what is stored as its value. It must be called outside of the simulation.
 	Committed() (model.Truth, error)

@@ -33,14 +33,19 @@ type Config struct {
 	CRDs []string
 	// Patience is how long Eventually waits, in simulated time; 0 is two minutes.
 	Patience time.Duration
-	// Check is called after each run with what clients have seen of each resource, such as
-	// pods or databases.example.com, and what etcd has committed. An error fails the run. It
+	// Check is called after each run with what can be seen of it. An error fails the run. It
 	// runs outside of the simulation; nil checks nothing.
-	Check func(resource string, history *model.History) error
-	// CheckStored is called after each run with every change that etcd has committed since it
-	// was new, the key as the object's name and what is stored as its value. An error fails
-	// the run. It runs outside of the simulation; nil checks nothing.
-	CheckStored func(committed model.Truth) error
+	Check func(Seen) error
+}
+
+// Seen is what can be seen of a run that is over.
+type Seen struct {
+	// Committed is every change that etcd has committed since it was new, the key as the
+	// object's name and what is stored as its value.
+	Committed model.Truth
+	// Histories are what clients have asked and were answered, by resources such as pods or
+	// databases.example.com.
+	Histories map[string]*model.History
 }
 
 // Cluster is the cluster of one run. Its methods are for the function of the test.

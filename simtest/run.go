@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/isolate"
 )
@@ -23,13 +24,15 @@ type run struct {
 	begin  func() (job, error)
 
 	cluster *Cluster
+	log     sim.Logbook // of Kubernetes' libraries
+	full    bool        // etcd has used up its quota
 	report  report
 	failed  error // why nothing could be run
 }
 
 // live runs in the world.
 func (r *run) live(world *sim.World) {
-	booted, err := boot(world, r.config)
+	booted, err := boot(world, r.config, &r.log)
 	r.cluster = newCluster(world, booted, r.config)
 	world.OnExit(r.cluster.onExit)
 	if err == nil {
@@ -65,6 +68,7 @@ func (r *run) live(world *sim.World) {
 		r.cluster.t, r.cluster.ctx = t, ctx
 		r.body(t, r.cluster)
 	}, world.Process(testClient).Go)
+	r.full = booted.Full()
 	cancel()
 	r.report.Log, r.report.Failed, r.report.Skipped, r.report.Reached = said.Log, said.Failed, said.Skipped, reached
 	if err := r.cluster.problem; err != nil && !errors.Is(err, io.EOF) {
@@ -86,10 +90,22 @@ func (r *run) finish(result *sim.Result) {
 		r.report.Failed, r.report.Stop = true, result.Stop.String()
 		r.report.Stacks = result.Stacks
 	}
-	if err := r.judge(); err != nil {
-		r.report.Failed = true
-		r.report.Log = append(r.report.Log, "The guarantees of the API cannot be checked: "+err.Error())
+	if r.full {
+		r.fail("etcd's databases outgrew the %d MiB that a test's cluster has room for, and took no more writes", quota>>20)
 	}
+	if err := r.judge(); err != nil {
+		r.fail("The guarantees of the API cannot be checked: %v", err)
+	}
+	if r.report.Failed {
+		var log strings.Builder
+		_ = r.log.Print(&log, result, r.cluster.began) // to memory
+		r.report.Output = log.String()
+	}
+}
+
+func (r *run) fail(format string, arguments ...any) {
+	r.report.Failed = true
+	r.report.Log = append(r.report.Log, fmt.Sprintf(format, arguments...))
 }
 
 // judge has the oracle look at what clients have seen, and keeps that of a run that failed.
@@ -98,27 +114,22 @@ func (r *run) judge() error {
 	if err != nil {
 		return err
 	}
-	if check := r.config.CheckStored; check != nil {
-		if err := check(committed); err != nil {
-			r.report.Failed = true
-			r.report.Log = append(r.report.Log, fmt.Sprintf("What etcd has stored: %v", err))
-		}
-	}
 	histories, err := r.cluster.recorded.histories(committed, r.cluster.fired)
 	if err != nil {
 		return err
 	}
+	seen := Seen{Committed: committed, Histories: map[string]*model.History{}}
 	for _, one := range histories {
 		r.report.Violations = append(r.report.Violations, one.violations()...)
-		if check := r.config.Check; check != nil {
-			if err := check(one.resource, one.history); err != nil {
-				r.report.Failed = true
-				r.report.Log = append(r.report.Log, fmt.Sprintf("The history of %s: %v", one.resource, err))
-			}
-		}
+		seen.Histories[one.resource] = one.history
 		for _, note := range one.omitted {
 			_, why, _ := strings.Cut(note, " ") // after how many, or after "inconclusive:"
 			r.report.Unjudged = append(r.report.Unjudged, one.resource+": "+why)
+		}
+	}
+	if check := r.config.Check; check != nil {
+		if err := check(seen); err != nil {
+			r.fail("Config.Check: %v", err)
 		}
 	}
 	if r.report.Failed = r.report.Failed || len(r.report.Violations) > 0; !r.report.Failed {

@@ -266,6 +266,7 @@ func (h *hunt) present(r report) {
 		text += fmt.Sprintf("\nThat there are no fewer was not found out within -simtest.shrink %v.", *flagShrink)
 	}
 	h.artifact(small.Seed, "stacks.txt", small.Stacks)
+	h.artifact(small.Seed, "log.txt", small.Output)
 	for resource, history := range small.Histories {
 		h.artifact(small.Seed, resource+".jsonl", history)
 	}

@@ -155,14 +155,14 @@ func TestTwoProgramsOfOneName(t *testing.T) {
 
 // TestTwoWrite has an invariant on what was recorded: one client alone creates ConfigMaps.
 func TestTwoWrite(t *testing.T) {
-	check := func(resource string, history *model.History) error {
+	check := func(seen simtest.Seen) error {
 		by := map[string]bool{}
-		for _, op := range history.Operations {
+		for _, op := range seen.Histories["configmaps"].Operations {
 			if op.Kind == model.Create && op.Err == model.OK {
 				by[op.Client] = true
 			}
 		}
-		if resource == "configmaps" && len(by) > 1 {
+		if len(by) > 1 {
 			return fmt.Errorf("expected one client that creates, found %d", len(by))
 		}
 		return nil
@@ -236,7 +236,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 	for test, want := range map[string]string{
 		"TestPanics":               "panic: the controller panics",
 		"TestBroken":               "expected always: two is three",
-		"TestTwoWrite":             "The history of configmaps: expected one client that creates, found 2",
+		"TestTwoWrite":             "Config.Check: expected one client that creates, found 2",
 		"TestExits":                "it ended its process with exit status 3",
 		"TestNeverEnds":            "the budget of simulated time is used up",
 		"TestUsesTheTestOutside":   "use the test that the function is called with",

@@ -4,6 +4,7 @@ package simtest
 
 import (
 	"errors"
+	"io"
 
 	"github.com/watchsim/watchsim/sim"
 )
@@ -16,4 +17,4 @@ func bootWorld() sim.Config { return sim.Config{} }
 
 func seedWorld(uint64) sim.Config { return sim.Config{} }
 
-func boot(*sim.World, Config) (booted, error) { return nil, errors.ErrUnsupported }
+func boot(*sim.World, Config, io.Writer) (booted, error) { return nil, errors.ErrUnsupported }

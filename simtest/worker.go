@@ -64,6 +64,8 @@ type report struct {
 	Histories map[string]string
 	// Requests are those of the programs, a line each.
 	Requests []string
+	// Output is what Kubernetes' libraries logged in a failed run.
+	Output string
 	// Stacks are those of all goroutines of a run that did not come to its end.
 	Stacks string
 	// Broken says why the cluster did not boot: no fault of the test.

@@ -3,10 +3,12 @@ package apiserver
 import (
 	"context"
 	"io"
+	"net/http"
 	"sync"
 
 	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/storage"
 	etcdfeature "k8s.io/apiserver/pkg/storage/feature"
 	"k8s.io/klog/v2"
@@ -24,7 +26,7 @@ func LogTo(w io.Writer) {
 		klog.SetLogger(logr.Discard())
 		return
 	}
-	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(w)))
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(w), textlogger.WithHeader(false)))
 	klog.SetLogger(logger.WithSink(asideSink{logger.GetSink()}))
 }
 
@@ -44,6 +46,10 @@ var prepareProcess = sync.OnceFunc(func() {
 	// The checker returns false until it has queried etcd's version, which only the
 	// first server does: if that one is killed meanwhile, all servers get false.
 	etcdfeature.DefaultFeatureSupportChecker = allFeatures{etcdfeature.NewDefaultFeatureSupportChecker()}
+
+	// The check looks for signs of life from a goroutine that the first server starts: if
+	// that one is killed, no server is healthy two minutes later.
+	healthz.LogHealthz = healthz.NamedCheck("log", func(*http.Request) error { return nil })
 })
 
 // allFeatures reports that etcd supports what the API server needs, which is true of
