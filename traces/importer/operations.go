@@ -188,13 +188,19 @@ func (f *finisher) finishDelete(op *model.Operation, deletes map[model.Key]bool)
 }
 
 // countDeletes tells for which objects every deletion that etcd committed has its
-// delete among the operations, so that all of them can be judged.
+// delete among the operations, so that all of them can be judged. A deletion that the answer
+// to a delete names is that delete's: another one that succeeded without a revision marked the
+// object, or found it gone.
 func (f *finisher) countDeletes() map[model.Key]bool {
 	r := f.truth.recording
-	count := map[model.Key]int{}
+	count, named := map[model.Key]int{}, map[int64]bool{}
 	for _, op := range r.operations {
-		if op.Kind == model.Delete && op.Err == model.OK && op.ResultRV == 0 {
+		switch {
+		case op.Kind != model.Delete || op.Err != model.OK:
+		case op.ResultRV == 0:
 			count[model.Key{Namespace: op.Scope.Namespace, Name: op.Scope.Name}]++
+		default:
+			named[op.ResultRV] = true
 		}
 	}
 	_, _, complete := r.complete()
@@ -202,7 +208,7 @@ func (f *finisher) countDeletes() map[model.Key]bool {
 	for key, deletes := range count {
 		deletions := 0
 		for _, v := range f.truth.versions[key] {
-			if v.deleted {
+			if v.deleted && !named[v.rv] {
 				deletions++
 			}
 		}
