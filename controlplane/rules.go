@@ -61,16 +61,16 @@ var Rules = []Rule{
 
 // Check says which rules the states of a cluster have broken, one sentence each for the first
 // time: all states that etcd has held, in the order of its revisions, with values as
-// kube-apiserver stores them. pods is what clients have asked of pods, and nil if nobody knows.
-// Who was not told that a pod was created creates another one: rules against too many of them are
-// about those pods that somebody was told of.
+// kube-apiserver stores them. pods is what clients have asked of pods, nil if all creations were
+// confirmed: a controller whose create gets no answer creates another pod, so that rules against too
+// many pods count only those whose creation a client was told of.
 func Check(committed model.Truth, pods *model.History) (broken []string, err error) {
 	s := newStore()
-	created := map[int64]bool{} // the revisions at which somebody knows to have created a pod
+	confirmed := map[int64]bool{} // the revisions at which clients were told that they have created a pod
 	if pods != nil {
 		for _, op := range pods.Operations {
 			if op.Kind == model.Create && op.Err == model.OK {
-				created[op.ResultRV] = true
+				confirmed[op.ResultRV] = true
 			}
 		}
 	}
@@ -86,8 +86,8 @@ func Check(committed model.Truth, pods *model.History) (broken []string, err err
 				return nil, fmt.Errorf("%s at revision %d: %w", key, change.RV, err)
 			}
 		}
-		if pod, is := now.(*corev1.Pod); is && s.objects[key] == nil && pods != nil && !created[change.RV] {
-			s.untold[pod.UID] = true
+		if pod, is := now.(*corev1.Pod); is && s.objects[key] == nil && pods != nil && !confirmed[change.RV] {
+			s.unconfirmed[pod.UID] = true
 		}
 		for _, rule := range Rules {
 			if said[rule.Name] {
@@ -177,7 +177,7 @@ func noExtraReplica(s *store, key string, old, now object) string {
 	}
 	living := int32(1)
 	for _, other := range s.byOwner[ownerOf(pod)] {
-		if lives(other) && !s.untold[other.UID] {
+		if lives(other) && !s.unconfirmed[other.UID] {
 			living++
 		}
 	}
@@ -187,11 +187,11 @@ func noExtraReplica(s *store, key string, old, now object) string {
 	return ""
 }
 
-// createdFor is the pod that a change creates for a controller of some kind, who was told of
-// it; nil for any other change.
+// createdFor is the pod that a change creates for a controller of some kind which is told so; nil
+// for any other change.
 func (s *store) createdFor(kind string, old, now object) *corev1.Pod {
 	pod, is := now.(*corev1.Pod)
-	if !is || old != nil || ownerKind(pod) != kind || s.untold[pod.UID] {
+	if !is || old != nil || ownerKind(pod) != kind || s.unconfirmed[pod.UID] {
 		return nil
 	}
 	return pod
@@ -213,7 +213,7 @@ func onePerNode(s *store, key string, old, now object) string {
 		return ""
 	}
 	for other, twin := range s.byOwner[ownerOf(pod)] {
-		if lives(twin) && !s.untold[twin.UID] && wantedNode(twin) == wantedNode(pod) {
+		if lives(twin) && !s.unconfirmed[twin.UID] && wantedNode(twin) == wantedNode(pod) {
 			return fmt.Sprintf("pod %s is created for %s, where pod %s of the same daemon set lives", nameOf(key), wantedNode(pod), nameOf(other))
 		}
 	}

@@ -92,8 +92,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Who was not told that it has created a pod creates another one, and breaks no rule.
-func TestUntoldPods(t *testing.T) {
+// A controller whose create got no answer creates another pod, and breaks no rule.
+func TestUnconfirmedPods(t *testing.T) {
 	replicas := states(t, "replicasets/r/s "+set+"\npods/r/a "+pod("1", owned("ReplicaSet", "s"), "", "")+"\npods/r/b "+pod("2", owned("ReplicaSet", "s"), "", ""))
 	told := func(created ...int) *model.History {
 		h := &model.History{}

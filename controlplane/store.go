@@ -25,14 +25,14 @@ type store struct {
 	byNode  map[string]map[string]*corev1.Pod
 	// replicas is the most that a replica set has ever asked for.
 	replicas map[types.UID]int32
-	// untold are the pods of which nobody was told that they were created.
-	untold map[types.UID]bool
+	// unconfirmed are the pods whose creation no client was told of.
+	unconfirmed map[types.UID]bool
 }
 
 func newStore() *store {
 	return &store{
 		objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
-		replicas: map[types.UID]int32{}, untold: map[types.UID]bool{},
+		replicas: map[types.UID]int32{}, unconfirmed: map[types.UID]bool{},
 	}
 }
 

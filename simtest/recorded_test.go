@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -94,4 +95,11 @@ func TestClientsAreJudged(t *testing.T) {
 	require.Len(t, files, 1)
 	verdict := judge.File(files[0], nil, linearizability.DefaultConfig())
 	require.Equal(t, linearizability.Failed, verdict.Outcome, verdict.Report())
+
+	logs, err := filepath.Glob(filepath.Join(dir, "_artifacts", "*", "seed-1-log.txt"))
+	require.NoError(t, err)
+	require.Len(t, logs, 1)
+	log, err := os.ReadFile(logs[0])
+	require.NoError(t, err)
+	require.Regexp(t, `s  apiserver-0 +"`, string(log), "with simulated times and the names of processes")
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -179,6 +181,19 @@ func TestTwoWrite(t *testing.T) {
 	})
 }
 
+// TestFills writes until etcd takes no more.
+func TestFills(t *testing.T) {
+	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		maps, content := c.Client().CoreV1().ConfigMaps("default"), strings.Repeat("x", 1_000_000)
+		for n := 0; ; n++ {
+			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: strconv.Itoa(n)}, Data: map[string]string{"x": content}}
+			if _, err := maps.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+				return
+			}
+		}
+	})
+}
+
 func TestNeverReached(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, _ *simtest.Cluster) {
 		t.Sometimes("the impossible", false)
@@ -237,6 +252,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		"TestPanics":               "panic: the controller panics",
 		"TestBroken":               "expected always: two is three",
 		"TestTwoWrite":             "Config.Check: expected one client that creates, found 2",
+		"TestFills":                "etcd's databases outgrew the 64 MiB that a test's cluster has room for",
 		"TestExits":                "it ended its process with exit status 3",
 		"TestNeverEnds":            "the budget of simulated time is used up",
 		"TestUsesTheTestOutside":   "use the test that the function is called with",
