@@ -28,33 +28,40 @@ func judged(config simtest.Config) simtest.Config {
 	return config
 }
 
+// booted is a control plane that every seed begins with: the namespaces of users, a controller
+// manager, a scheduler and some nodes.
+func booted(plane *controlplane.Plane, nodes int) func(t *simtest.T, c *simtest.Cluster) {
+	return func(t *simtest.T, c *simtest.Cluster) {
+		for _, space := range []string{"red", "blue"} {
+			_, err := c.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
+			require.NoError(t, err)
+		}
+		plane.Grow(c, 1, 1, nodes)
+		c.Eventually(func() error { return plane.Works(t.Context(), c.Client()) })
+	}
+}
+
 // upTo draws a duration.
 func upTo(most time.Duration) time.Duration { return rand.N(most) }
 
 // anything has users, controllers, schedulers, nodes and faults for a minute, and judges what is left.
-func anything(t *simtest.T, c *simtest.Cluster) {
-	for _, space := range []string{"red", "blue"} {
-		_, err := c.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-		require.NoError(t, err)
-	}
-	controlplane.Start(c, controlplane.Plane{
-		Managers: 1 + rand.IntN(2), Schedulers: 1 + rand.IntN(2), Nodes: 1 + rand.IntN(3),
-		Workload: controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)},
+func anything(t *testing.T, config simtest.Config) {
+	plane := &controlplane.Plane{}
+	config.Boot = booted(plane, 1)
+	simtest.Seeds(t, judged(config), func(t *simtest.T, c *simtest.Cluster) {
+		plane.Workload = controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)}
+		plane.Grow(c, rand.IntN(2), rand.IntN(2), rand.IntN(3))
+		const within = time.Minute
+		c.Go("user", controlplane.User(time.Now().Add(within)))
+		c.Faults(within)
+		time.Sleep(within)
+		c.Eventually(func() error { return controlplane.Settled(t.Context(), c.Client()) })
+		require.NoError(t, controlplane.Quiet(t.Context(), c.Client(), time.Minute))
 	})
-	const within = time.Minute
-	c.Go("user", controlplane.User(time.Now().Add(within)))
-	c.Faults(within)
-	time.Sleep(within)
-	c.Eventually(func() error { return controlplane.Settled(t.Context(), c.Client()) })
-	require.NoError(t, controlplane.Quiet(t.Context(), c.Client(), time.Minute))
 }
 
 // TestAny: anything happens to a control plane with one API server.
-func TestAny(t *testing.T) {
-	simtest.Seeds(t, judged(simtest.Config{}), anything)
-}
+func TestAny(t *testing.T) { anything(t, simtest.Config{}) }
 
 // TestHA: anything happens to a control plane with three API servers and three etcd members.
-func TestHA(t *testing.T) {
-	simtest.Seeds(t, judged(simtest.Config{Members: 3, Servers: 3}), anything)
-}
+func TestHA(t *testing.T) { anything(t, simtest.Config{Members: 3, Servers: 3}) }

@@ -62,14 +62,14 @@ func Kubelet(node *Node) func(ctx context.Context, config *rest.Config) error {
 // Node is the machine of a kubelet: what runs on it, and since when.
 type Node struct {
 	name     string
-	workload Workload
+	workload *Workload
 
 	mu   sync.Mutex
 	pods map[types.UID]*containers
 }
 
-// NewNode returns a node on which nothing runs.
-func NewNode(name string, workload Workload) *Node {
+// NewNode returns a node on which nothing runs. What will run there takes as long as workload says then.
+func NewNode(name string, workload *Workload) *Node {
 	return &Node{name: name, workload: workload, pods: map[types.UID]*containers{}}
 }
 

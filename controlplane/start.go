@@ -1,7 +1,12 @@
 package controlplane
 
 import (
+	"context"
+	"errors"
 	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchsim/watchsim/simtest"
 )
@@ -9,28 +14,55 @@ import (
 // KubeAPIServer makes the API servers of a test kube-apiservers.
 const KubeAPIServer simtest.Cache = "kube-apiserver"
 
-// Plane says what a control plane consists of besides its API servers and etcd.
+// Plane is a control plane besides its API servers and etcd. The zero value is an empty one.
 type Plane struct {
-	// Managers and Schedulers are how many there are, of which one of each leads.
-	Managers, Schedulers int
-	// Nodes is how many nodes there are.
-	Nodes int
-	// Workload is how long what runs in pods takes.
+	// Workload is how long what runs in pods takes. It may be changed at any time.
 	Workload Workload
+
+	managers, schedulers int
+	nodes                []*Node
 }
 
-// Start starts a control plane in a simulated cluster, and returns its nodes.
-func Start(c *simtest.Cluster, plane Plane) (nodes []*Node) {
-	for i := range plane.Managers {
-		c.Go(fmt.Sprintf("manager-%d", i), ControllerManager)
+// Grow starts more controller managers and schedulers, of which one of each leads, and more nodes.
+func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
+	for range managers {
+		c.Go(fmt.Sprintf("manager-%d", p.managers), ControllerManager)
+		p.managers++
 	}
-	for i := range plane.Schedulers {
-		c.Go(fmt.Sprintf("scheduler-%d", i), Scheduler)
+	for range schedulers {
+		c.Go(fmt.Sprintf("scheduler-%d", p.schedulers), Scheduler)
+		p.schedulers++
 	}
-	for i := range plane.Nodes {
-		node := NewNode(fmt.Sprintf("node-%d", i), plane.Workload)
-		nodes = append(nodes, node)
+	for range nodes {
+		node := NewNode(fmt.Sprintf("node-%d", len(p.nodes)), &p.Workload)
+		p.nodes = append(p.nodes, node)
 		c.Go(node.name, Kubelet(node))
 	}
-	return nodes
+}
+
+// Works says what keeps a control plane from doing anything yet: nodes that are not ready, or that
+// nobody leads. It returns nil if nothing does.
+func (p *Plane) Works(ctx context.Context, client kubernetes.Interface) error {
+	leaders := client.CoordinationV1().Leases(metav1.NamespaceSystem)
+	for _, lease := range []string{"kube-controller-manager", "kube-scheduler"} {
+		if _, err := leaders.Get(ctx, lease, metav1.GetOptions{}); err != nil {
+			return err
+		}
+	}
+	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
+		return err
+	}
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes.Items {
+		if len(node.Spec.Taints) > 0 {
+			return fmt.Errorf("node %s has the taint %s", node.Name, node.Spec.Taints[0].Key)
+		}
+	}
+	if len(nodes.Items) < len(p.nodes) {
+		return errors.New("a node has not registered")
+	}
+	return nil
 }

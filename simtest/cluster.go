@@ -33,6 +33,10 @@ type Config struct {
 	CRDs []string
 	// Patience is how long Eventually waits, in simulated time; 0 is two minutes.
 	Patience time.Duration
+	// Boot is what happens before every seed, once for all of them, with no faults and nothing held
+	// up: each seed begins in a copy of what it leaves, with the programs that it has started and
+	// with all variables. nil leaves an empty cluster.
+	Boot func(t *T, c *Cluster)
 	// Check is called after each run with what can be seen of it. An error fails the run. It
 	// runs outside of the simulation; nil checks nothing.
 	Check func(Seen) error
@@ -54,6 +58,7 @@ type Cluster struct {
 	booted   booted
 	settings Config
 	job      job
+	running  bool          // the seed's run has begun
 	began    time.Duration // from the start of the world to that of the run
 
 	t        *T
@@ -71,6 +76,19 @@ type Cluster struct {
 
 func newCluster(world *sim.World, booted booted, config Config) *Cluster {
 	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), recorded: newRecorded(world), lives: map[string]int{}}
+}
+
+// begin has the run of a seed begin here. The world stands still.
+func (c *Cluster) begin(next job) {
+	c.job, c.running = next, true
+	c.world.Begin(seedWorld(next.Seed))
+	c.began = c.world.Progress().Now
+	if len(c.programs) == 0 {
+		c.world.Calm()
+	} else {
+		c.world.Disturb()
+	}
+	c.recorded.began, c.recorded.lines = c.began, nil
 }
 
 // Now is the simulated time since the run began.
@@ -93,7 +111,7 @@ func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.S
 // Client returns a client of the test itself, with that configuration.
 func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(c.Config()) }
 
-// Go starts a program, and with the first one the seed begins to decide which goroutines
+// Go starts a program, and from the first one on the seed decides which goroutines
 // are held up. The program runs on a machine of its own with the given name, which faults can cut
 // off, slow down and crash. run gets the configuration of a client, and a context that is
 // done at the end of the test. When it returns earlier or calls os.Exit, it is started again
@@ -108,8 +126,10 @@ func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Con
 		}
 	}
 	if len(c.programs) == 0 {
-		c.world.Disturb()
 		go c.restartEnded()
+		if c.running {
+			c.world.Disturb()
+		}
 	}
 	p := &program{cluster: c, name: name, number: len(c.programs), run: run}
 	c.programs = append(c.programs, p)

@@ -36,6 +36,9 @@ func Kinds() (names []string) {
 // later have no faults of their own.
 func (c *Cluster) Faults(within time.Duration) {
 	c.t.Helper()
+	if !c.running {
+		c.t.Fatal("expected Faults in the function of the test, found it in Config.Boot, where nothing goes wrong")
+	}
 	if c.breaking != nil {
 		c.t.Fatal("expected Faults to be called once, found a second call")
 	}

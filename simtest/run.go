@@ -38,6 +38,14 @@ func (r *run) live(world *sim.World) {
 	if err == nil {
 		err = r.cluster.prepare()
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r.cluster.ctx = ctx
+	if err == nil && r.config.Boot != nil {
+		if said := r.inside(world, r.config.Boot, map[string]int{}); said.Failed || said.Skipped {
+			err = fmt.Errorf("Config.Boot failed:\n%s", strings.Join(said.Log, "\n"))
+		}
+	}
 	if err != nil {
 		r.failed = fmt.Errorf("the cluster did not boot: %w", err)
 		return
@@ -49,25 +57,15 @@ func (r *run) live(world *sim.World) {
 			return
 		}
 		r.report.Seed, r.report.Kept = next.Seed, next.Kept
-		r.cluster.job = next
-		world.Begin(seedWorld(next.Seed))
-		r.cluster.began = world.Progress().Now
-		world.Calm() // until the first program starts
-		r.cluster.recorded = newRecorded(world)
-		r.cluster.recorded.began = r.cluster.began
+		r.cluster.begin(next)
 	})
 	if r.failed != nil {
 		return
 	}
 	booted.Follow(r.report.Seed)
 	r.report.PlainLists = drawGates(world.Rand("gates"))
-	ctx, cancel := context.WithCancel(context.Background())
 	reached := map[string]int{}
-	said := isolate.Inside(r.t, func(inside testing.TB) {
-		t := &T{TB: inside, Seed: r.report.Seed, ctx: ctx, reached: reached}
-		r.cluster.t, r.cluster.ctx = t, ctx
-		r.body(t, r.cluster)
-	}, world.Process(testClient).Go)
+	said := r.inside(world, r.body, reached)
 	r.full = booted.Full()
 	cancel()
 	r.report.Log, r.report.Failed, r.report.Skipped, r.report.Reached = said.Log, said.Failed, said.Skipped, reached
@@ -76,6 +74,15 @@ func (r *run) live(world *sim.World) {
 		r.report.Log = append(r.report.Log, err.Error())
 	}
 	world.Settle()
+}
+
+// inside runs a function of the test in the world.
+func (r *run) inside(world *sim.World, body func(*T, *Cluster), reached map[string]int) isolate.Said {
+	return isolate.Inside(r.t, func(inside testing.TB) {
+		t := &T{TB: inside, Seed: r.report.Seed, ctx: r.cluster.ctx, reached: reached}
+		r.cluster.t = t
+		body(t, r.cluster)
+	}, world.Process(testClient).Go)
 }
 
 // finish completes the report of a run that is over.
@@ -124,7 +131,7 @@ func (r *run) judge() error {
 		seen.Histories[one.resource] = one.history
 		for _, note := range one.omitted {
 			_, why, _ := strings.Cut(note, " ") // after how many, or after "inconclusive:"
-			r.report.Unjudged = append(r.report.Unjudged, one.resource+": "+why)
+			r.report.Unjudged = append(r.report.Unjudged, unjudged{one.resource, why})
 		}
 	}
 	if check := r.config.Check; check != nil {

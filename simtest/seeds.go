@@ -55,7 +55,8 @@ type hunt struct {
 	skipped int
 	spent   time.Duration // processor time of runs
 	reached map[string]int
-	omitted map[string]int // what was not judged, by the number of runs
+	omitted map[string]map[string]int // why something was not judged, of which resource, in how many runs
+	hash    uint64                    // of the last run
 	failed  *report
 	broken  error
 }
@@ -80,7 +81,7 @@ func (h *hunt) prepare() (err error) {
 			return err
 		}
 	}
-	h.reached, h.omitted = map[string]int{}, map[string]int{}
+	h.reached, h.omitted = map[string]int{}, map[string]map[string]int{}
 	h.program, err = binary(h.t)
 	return err
 }
@@ -161,8 +162,12 @@ func (h *hunt) note(r report) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.spent += r.Processor
-	for _, what := range r.Unjudged {
-		h.omitted[what]++
+	h.hash = r.Hash
+	for _, one := range r.Unjudged {
+		if h.omitted[one.Why] == nil {
+			h.omitted[one.Why] = map[string]int{}
+		}
+		h.omitted[one.Why][one.Resource]++
 	}
 	for what, times := range r.Reached {
 		if times > 0 {
@@ -194,6 +199,9 @@ func (r *report) before(other *report) bool {
 func (h *hunt) summarise(took time.Duration) {
 	h.t.Helper()
 	text := fmt.Sprintf("%d seeds passed in %v, with %v of processor time", h.passed, took.Round(10*time.Millisecond), h.spent.Round(10*time.Millisecond))
+	if h.passed == 1 && h.failed == nil {
+		text += fmt.Sprintf(" (hash %016x)", h.hash)
+	}
 	if h.skipped > 0 {
 		text += fmt.Sprintf(", %d were skipped", h.skipped)
 	}
@@ -207,8 +215,12 @@ func (h *hunt) summarise(took time.Duration) {
 			text += fmt.Sprintf("\n%s: in %d runs", name, h.reached[name])
 		}
 	}
-	for _, what := range slices.Sorted(maps.Keys(h.omitted)) {
-		text += fmt.Sprintf("\nnot judged in %d runs: %s", h.omitted[what], what)
+	for _, why := range slices.Sorted(maps.Keys(h.omitted)) {
+		var of []string
+		for _, resource := range slices.Sorted(maps.Keys(h.omitted[why])) {
+			of = append(of, fmt.Sprintf("%s (%d)", resource, h.omitted[why][resource]))
+		}
+		text += fmt.Sprintf("\nnot judged, of resources (in so many runs): %s: %s", why, strings.Join(of, ", "))
 	}
 	h.t.Log(text)
 }
@@ -276,7 +288,7 @@ func (h *hunt) present(r report) {
 	if len(small.Requests) > 0 {
 		h.artifact(small.Seed, "requests.txt", strings.Join(small.Requests, "\n")+"\n")
 		programs := slices.DeleteFunc(small.Requests, func(line string) bool {
-			return strings.Contains(line, ": "+testClient+" ") || strings.Contains(line, ": "+setupClient+" ")
+			return strings.Contains(line, ": "+testClient+" ")
 		})
 		if last := programs[max(0, len(programs)-shownRequests):]; len(last) > 0 {
 			text += fmt.Sprintf("\nThe last of %d requests of the programs (-artifacts keeps all of them):\n", len(programs)) + indent(last)

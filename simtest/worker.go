@@ -59,7 +59,7 @@ type report struct {
 	// Violations are the guarantees of the API that the servers have broken.
 	Violations []violation
 	// Unjudged says what of it the oracle was not told, and why.
-	Unjudged []string
+	Unjudged []unjudged
 	// Histories are those of a failed run, by resource, as docs/history-format.md has them.
 	Histories map[string]string
 	// Requests are those of the programs, a line each.
@@ -71,6 +71,9 @@ type report struct {
 	// Broken says why the cluster did not boot: no fault of the test.
 	Broken string
 }
+
+// unjudged is a part of what clients saw of a resource that the oracle was not told.
+type unjudged struct{ Resource, Why string }
 
 // violation is a guarantee that was broken, in what clients saw of a resource.
 type violation struct{ Resource, Guarantee, Text string }
