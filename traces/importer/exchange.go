@@ -101,10 +101,30 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 			op.Objects = []model.Object{object}
 		}
 	}
-	if op.Kind == model.Update && x.Code == http.StatusCreated {
+	switch {
+	case op.Kind == model.Update && x.Code == http.StatusCreated:
 		op.Kind, op.Precondition = model.Create, 0 // a PUT or an apply of what was not there
+	case op.Kind == model.Update && isOver(x.Body):
+		// Who takes away what has held an object deletes it, and is answered with what it would be.
+		op.Kind, op.ResultRV, op.Objects = model.Delete, 0, nil
 	}
 	return "", nil
+}
+
+// isOver reports whether nothing holds an object any more that is marked for deletion.
+func isOver(text []byte) bool {
+	var object struct {
+		Metadata struct {
+			DeletionTimestamp          *string  `json:"deletionTimestamp"`
+			DeletionGracePeriodSeconds *int64   `json:"deletionGracePeriodSeconds"`
+			Finalizers                 []string `json:"finalizers"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(text, &object) != nil {
+		return false
+	}
+	meta := object.Metadata
+	return meta.DeletionTimestamp != nil && len(meta.Finalizers) == 0 && (meta.DeletionGracePeriodSeconds == nil || *meta.DeletionGracePeriodSeconds == 0)
 }
 
 // isStatus reports whether a Status came in the place of an object.

@@ -135,6 +135,9 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 		"a delete that finds its object gone, while another one deletes it": {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 0, object("x", 0, "")), onB(write(model.Delete, 3, 0, 8, object("x", 8, "")))},
+		"a delete that finds its object gone, and two that may have deleted it": {
+			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 0, object("x", 0, "")), onB(write(model.Delete, 3, 0, 0, object("x", 0, ""))), refused(5, model.Delete, model.NotFound)},
 		"an update answered with what another one of unknown outcome has written": {
 			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 6, Object: *object("y", 6, "1")},
 				{RV: 7, Object: *object("x", 7, "2")}, {RV: 8, Object: *object("y", 8, "2")}}},

@@ -35,11 +35,16 @@ var plain = Reducer{Family: "json"}
 // content is not there to be seen, as in the rows of a table, and for a Secret, of
 // which nothing is looked at but the metadata.
 func (r Reducer) Object(text []byte) (model.Object, error) {
-	object := model.Object{}
 	var head head
 	if err := json.Unmarshal(text, &head); err != nil {
-		return object, misfit("an object", err)
+		return model.Object{}, misfit("an object", err)
 	}
+	return r.object(text, &head)
+}
+
+// object reduces one whose head has been read.
+func (r Reducer) object(text []byte, head *head) (model.Object, error) {
+	object := model.Object{}
 	meta := &head.Metadata
 	object.Namespace, object.Name, object.UID = meta.Namespace, meta.Name, meta.UID
 	if meta.ResourceVersion != "" {
@@ -235,7 +240,7 @@ func (r Reducer) Event(text []byte) (event model.Event, kind string, err error) 
 		}
 		return event, head.Kind, err
 	}
-	object, err := r.Object(raw.Object)
+	object, err := r.object(raw.Object, &head)
 	if err != nil {
 		return event, head.Kind, err
 	}

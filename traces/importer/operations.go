@@ -13,7 +13,7 @@ const (
 	omittedNoop     = "writes that changed nothing: their resourceVersion is that of another write"
 	omittedRefusals = "refused writes, and gets that found nothing: to judge them takes all changes, from `etcdctl get` and `etcdctl watch`"
 	omittedUnknown  = "writes of which nobody knows whether they were carried out"
-	omittedDoubtful = "refused deletes of objects for which the outcome of another write is unknown"
+	omittedDoubtful = "refused deletes of objects that another write may have deleted"
 	omittedDeletes  = "deletes whose resourceVersion nobody tells: which deletion they made takes all changes and all deletes"
 )
 
@@ -35,7 +35,7 @@ func (f *finisher) operations() []model.Operation {
 		case isWrite(&op) && op.Err == model.Unknown:
 			r.Omit(omittedUnknown)
 			continue
-		case op.Kind == model.Delete && refusal && mayFollow(lost, &op):
+		case op.Kind == model.Delete && refusal && (mayFollow(lost, &op) || deletes[op.Key()] == ambiguous):
 			r.Omit(omittedDoubtful) // perhaps the other one has deleted it
 			continue
 		case refusal && op.Call <= reached:
@@ -170,10 +170,10 @@ func (f *finisher) finishWrite(op *model.Operation) {
 // finishDelete finds out what an acknowledged delete did: it deleted, if a deletion
 // has its RV; it marked the object for deletion, which is an update, if a live
 // version has. Without an RV it is of use only where all are known: see countDeletes.
-func (f *finisher) finishDelete(op *model.Operation, deletes map[model.Key]bool) bool {
+func (f *finisher) finishDelete(op *model.Operation, deletes map[model.Key]deletions) bool {
 	key := model.Key{Namespace: op.Scope.Namespace, Name: op.Scope.Name}
 	if op.ResultRV == 0 {
-		return deletes[key]
+		return deletes[key] == clear
 	}
 	v := f.truth.at(key, op.ResultRV)
 	if v == nil || !v.committed {
@@ -187,11 +187,19 @@ func (f *finisher) finishDelete(op *model.Operation, deletes map[model.Key]bool)
 	return true
 }
 
-// countDeletes tells for which objects every deletion that etcd committed has its
-// delete among the operations, so that all of them can be judged. A deletion that the answer
-// to a delete names is that delete's: another one that succeeded without a revision marked the
-// object, or found it gone.
-func (f *finisher) countDeletes() map[model.Key]bool {
+// deletions says what is known of the deletes of an object that succeeded without naming a
+// revision.
+type deletions int
+
+const (
+	clear     deletions = iota + 1 // each made one of the deletions that etcd committed
+	ambiguous                      // some made none: they marked the object, or found it gone
+)
+
+// countDeletes tells what is known of such deletes, by object: all can be judged if there is one
+// for every deletion that etcd committed. A deletion that the answer to a delete names is that
+// delete's.
+func (f *finisher) countDeletes() map[model.Key]deletions {
 	r := f.truth.recording
 	count, named := map[model.Key]int{}, map[int64]bool{}
 	for _, op := range r.operations {
@@ -204,15 +212,17 @@ func (f *finisher) countDeletes() map[model.Key]bool {
 		}
 	}
 	_, _, complete := r.complete()
-	all := map[model.Key]bool{}
+	all := map[model.Key]deletions{}
 	for key, deletes := range count {
-		deletions := 0
+		committed := 0
 		for _, v := range f.truth.versions[key] {
 			if v.deleted && !named[v.rv] {
-				deletions++
+				committed++
 			}
 		}
-		all[key] = complete && deletes == deletions
+		if all[key] = ambiguous; complete && deletes == committed {
+			all[key] = clear
+		}
 	}
 	return all
 }

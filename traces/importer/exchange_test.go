@@ -1,0 +1,37 @@
+package importer
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// Who takes the last finalizer from an object that is marked for deletion deletes it, and the
+// answer has the revision that the object had before.
+func TestAnUpdateThatLeavesNothingToWaitForDeletes(t *testing.T) {
+	for name, row := range map[string]struct {
+		meta string
+		want model.Kind
+	}{
+		"in use":                      {`"finalizers":[]`, model.Update},
+		"marked, with a finalizer":    {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["f"]`, model.Update},
+		"marked, in its grace period": {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":5`, model.Update},
+		"marked, without a finalizer": {`"deletionTimestamp":"2026-01-01T00:00:00Z"`, model.Delete},
+		"marked, its grace over":      {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0`, model.Delete},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := Exchange{Kind: model.Update, Code: http.StatusOK, Body: []byte(`{"kind":"Pod","metadata":{"namespace":"n","name":"x","resourceVersion":"7",` + row.meta + `}}`)}
+			x.Scope = model.Scope{Namespace: "n", Name: "x"}
+			op, omitted, err := x.Operation(plain, nil)
+			require.NoError(t, err)
+			require.Empty(t, omitted)
+			require.Equal(t, row.want, op.Kind)
+			if row.want == model.Delete {
+				require.Zero(t, op.ResultRV)
+			}
+		})
+	}
+}
