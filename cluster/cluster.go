@@ -40,6 +40,9 @@ type Config struct {
 	Etcd        etcd.Tuning
 	Server      target.Tuning
 	ObjectBytes int
+	// Exited is called when an API server exits by itself, which is started again after
+	// RestartDelay. nil lets the exit end the run.
+	Exited func(server string, code int)
 	// Logger receives what the members log; nil means nothing.
 	Logger *zap.Logger
 }
@@ -86,10 +89,15 @@ func Start(world *sim.World, config Config) (*Cluster, error) {
 	}
 	c.standing.windows = make([]record[model.CacheWindow], len(c.servers))
 	world.Network().Observe(c.look)
-	world.OnExit(func(process *sim.Process, _ int) bool {
+	world.OnExit(func(process *sim.Process, code int) bool {
 		for _, server := range c.servers {
 			if server.stops(process) {
 				runtime.Goexit() // API servers that are stopped while they start want to exit
+			}
+			if config.Exited != nil && server.runsIn(process) {
+				config.Exited(server.name, code)
+				world.Process(keeper).Go(func() { server.revive(process) })
+				return true
 			}
 		}
 		return false

@@ -145,6 +145,29 @@ func (s *Server) stops(process *sim.Process) bool {
 	return s.stopped == process
 }
 
+// keeper is the process that starts API servers again which have exited.
+const keeper = "keeper of API servers"
+
+// RestartDelay is how long one that has exited is down, as a kubelet's first CrashLoopBackOff is.
+const RestartDelay = 10 * time.Second
+
+// runsIn reports whether a process is the server's.
+func (s *Server) runsIn(process *sim.Process) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process == process
+}
+
+// revive ends a life of the server that has exited, and starts the next one a while later.
+func (s *Server) revive(process *sim.Process) {
+	process.Crash()
+	s.leave(process)
+	time.Sleep(RestartDelay)
+	if s.runsIn(nil) {
+		_ = s.Start() // a fault may have been faster
+	}
+}
+
 // Crash ends the server at once.
 func (s *Server) Crash() error {
 	s.mu.Lock()

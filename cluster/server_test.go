@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -85,6 +86,43 @@ func TestAServerIsToldOfItsRestarts(t *testing.T) {
 			require.NoError(t, c.servers[1].Crash())
 			require.NoError(t, c.servers[1].Start())
 			require.Equal(t, []int{0, 0, 1, 2}, starts.restarts)
+		})
+	})
+}
+
+// exiting is a target whose server exits in its first life.
+type exiting struct {
+	target.Target
+	lives *int
+}
+
+func (e exiting) Start(target.ServerConfig) (target.Server, error) {
+	if *e.lives++; *e.lives == 1 {
+		go func() {
+			time.Sleep(5 * time.Second)
+			os.Exit(255)
+		}()
+	}
+	return lingeringServer{}, nil
+}
+
+func TestAServerThatExitsIsStartedAgain(t *testing.T) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			lives, exits := 0, 0
+			c, err := Start(world, Config{Servers: 1, Target: exiting{lives: &lives}, Exited: func(server string, code int) {
+				require.Equal(t, "apiserver-0", server)
+				require.Equal(t, 255, code)
+				exits++
+			}})
+			require.NoError(t, err)
+			time.Sleep(6 * time.Second)
+			require.False(t, c.Servers()[0].Up())
+			time.Sleep(RestartDelay)
+			require.True(t, c.Servers()[0].Up())
+			require.Equal(t, 2, lives)
+			require.Equal(t, 1, exits)
+			require.NoError(t, c.Servers()[0].Stop())
 		})
 	})
 }

@@ -311,7 +311,7 @@ func (s *surface) CrashServer(name string) error {
 
 func (s *surface) StartServer(_ context.Context, name string) error {
 	server, err := s.server(name)
-	if err != nil || server.Up() {
+	if err != nil || !server.runsIn(nil) {
 		return err
 	}
 	return server.Start()

@@ -18,6 +18,10 @@ import (
 func scenariosCommand() *cobra.Command {
 	return listCommand("scenarios", "list the scenarios and targets", func(out io.Writer) error {
 		list := append(scenarioNames(), named{})
+		for _, one := range planeScenarioNames() {
+			list = append(list, named{"--target " + plane + " --scenario " + one.name, one.summary})
+		}
+		list = append(list, named{})
 		for _, target := range targetNames() {
 			list = append(list, named{"--target " + target.name, target.summary})
 		}

@@ -31,6 +31,7 @@ func targetNames() (list []named) {
 	for _, r := range released.All() {
 		list = append(list, named{r.Name, r.Summary + " (built on first use)"})
 	}
+	list = append(list, named{plane, "kube-apiserver, kube-controller-manager and kube-scheduler 1.37.2, with nodes and users (built on first use; has scenarios of its own)"})
 	return list
 }
 
@@ -42,7 +43,7 @@ func knobNames() (list []named) {
 }
 
 func mutantNames() (list []named) {
-	for _, m := range slices.Concat(mutant.All(), mutant.Released(), mutant.Variants()) {
+	for _, m := range slices.Concat(mutant.All(), mutant.Released(), mutant.ControlPlane(), mutant.Variants()) {
 		list = append(list, named{m.Name, m.Summary})
 	}
 	return list

@@ -21,6 +21,9 @@ import (
 
 // run runs one seed or many.
 func (f *runFlags) run(command *cobra.Command) error {
+	if f.target == plane {
+		return f.runPlane(command)
+	}
 	config, err := f.config(command.ErrOrStderr())
 	if err != nil {
 		return err

@@ -53,8 +53,8 @@ var makers = map[Cache]func() target.Servers{Kubernetes: kubernetes.NewWeb, Watc
 // from a file with the build tag watchsim, which is that of the binary that simulates.
 func Register(cache Cache, servers func() target.Servers) { makers[cache] = servers }
 
-// boot starts the cluster of a configuration.
-func boot(world *sim.World, config Config, log io.Writer) (booted, error) {
+// boot starts the cluster of a configuration. exited is called when an API server exits by itself.
+func boot(world *sim.World, config Config, log io.Writer, exited func(server string, code int)) (booted, error) {
 	servers, known := makers[cmp.Or(config.Cache, Kubernetes)]
 	if !known {
 		return nil, fmt.Errorf("expected Config.Cache to be one of %q, found %q", slices.Sorted(maps.Keys(makers)), config.Cache)
@@ -63,7 +63,7 @@ func boot(world *sim.World, config Config, log io.Writer) (booted, error) {
 	apiserver.LogTo(log)
 	return started(cluster.Start(world, cluster.Config{
 		Members: config.Members, Servers: config.Servers, Target: target,
-		Latency: bootLatency, ProgressNotify: progressNotify, Etcd: etcd.Tuning{QuotaBytes: quota},
+		Latency: bootLatency, ProgressNotify: progressNotify, Etcd: etcd.Tuning{QuotaBytes: quota}, Exited: exited,
 	}))
 }
 

@@ -32,7 +32,7 @@ type run struct {
 
 // live runs in the world.
 func (r *run) live(world *sim.World) {
-	booted, err := boot(world, r.config, &r.log)
+	booted, err := boot(world, r.config, &r.log, r.exited)
 	r.cluster = newCluster(world, booted, r.config)
 	world.OnExit(r.cluster.onExit)
 	if err == nil {
@@ -74,6 +74,14 @@ func (r *run) live(world *sim.World) {
 		r.report.Log = append(r.report.Log, err.Error())
 	}
 	world.Settle()
+}
+
+// exited notes that an API server has exited by itself, as one does that cannot do without what it
+// waits for in vain.
+func (r *run) exited(server string, code int) {
+	if r.cluster != nil && r.cluster.t != nil {
+		r.cluster.logf("%s has exited with code %d and is started again in %v", server, code, restartDelay)
+	}
 }
 
 // inside runs a function of the test in the world.

@@ -198,7 +198,11 @@ func (r *report) before(other *report) bool {
 // summarise reports what the seeds have reached.
 func (h *hunt) summarise(took time.Duration) {
 	h.t.Helper()
-	text := fmt.Sprintf("%d seeds passed in %v, with %v of processor time", h.passed, took.Round(10*time.Millisecond), h.spent.Round(10*time.Millisecond))
+	seeds := "seeds"
+	if h.passed == 1 {
+		seeds = "seed"
+	}
+	text := fmt.Sprintf("%d %s passed in %v, with %v of processor time", h.passed, seeds, took.Round(10*time.Millisecond), h.spent.Round(10*time.Millisecond))
 	if h.passed == 1 && h.failed == nil {
 		text += fmt.Sprintf(" (hash %016x)", h.hash)
 	}
@@ -294,12 +298,24 @@ func (h *hunt) present(r report) {
 			text += fmt.Sprintf("\nThe last of %d requests of the programs (-artifacts keeps all of them):\n", len(programs)) + indent(last)
 		}
 	}
-	text += fmt.Sprintf("\nIt is kept in %s. Run it again:\n    go test -run '%s' -simtest.seed=%d", path, exactly(h.t.Name()), r.Seed)
-	if *flagFaults != "" {
-		text += " -simtest.faults=" + *flagFaults // or the seed draws other ones
+	text += fmt.Sprintf("\nIt is kept in %s. Run it again:\n    ", path)
+	if again := os.Getenv(againVariable); again != "" {
+		text += fmt.Sprintf("%s --seed %d", again, r.Seed)
+		if *flagFaults != "" {
+			text += " --faults " + *flagFaults // or the seed draws other ones
+		}
+	} else {
+		text += fmt.Sprintf("go test -run '%s' -simtest.seed=%d", exactly(h.t.Name()), r.Seed)
+		if *flagFaults != "" {
+			text += " -simtest.faults=" + *flagFaults
+		}
 	}
 	h.t.Error(text)
 }
+
+// againVariable is the environment variable with the command that runs seeds of this test, if
+// it is not `go test`: simrun sets it.
+const againVariable = "WATCHSIM_SIMTEST_AGAIN"
 
 // artifact writes a file that `go test -artifacts` keeps.
 func (h *hunt) artifact(seed uint64, what, content string) {

@@ -17,4 +17,6 @@ func bootWorld() sim.Config { return sim.Config{} }
 
 func seedWorld(uint64) sim.Config { return sim.Config{} }
 
-func boot(*sim.World, Config, io.Writer) (booted, error) { return nil, errors.ErrUnsupported }
+func boot(*sim.World, Config, io.Writer, func(string, int)) (booted, error) {
+	return nil, errors.ErrUnsupported
+}

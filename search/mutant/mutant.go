@@ -73,7 +73,7 @@ var ErrUnknown = errors.New("unknown mutant")
 // Find returns the mutant of that name.
 func Find(name string) (Mutant, error) {
 	var names []string
-	for _, m := range slices.Concat(mutants, released, variants) {
+	for _, m := range slices.Concat(mutants, released, ControlPlane(), variants) {
 		if m.Name == name {
 			return m, nil
 		}

@@ -143,16 +143,21 @@ func (b builder) build(command string, patches []overlay.Patch, progress Progres
 	if err != nil {
 		return "", err
 	}
-	binary := filepath.Join(b.dir, "simrun")
-	arguments := append([]string{"build", "-v", "-o", binary}, made.Flags()...)
+	flags := made.Flags()
 	folders, err := sources(b.project)
 	if err != nil {
 		return "", err
 	}
 	if len(folders) > 0 {
-		arguments = append(arguments, "-ldflags=-X="+scenario.FoldersVariable+"="+strings.Join(folders, UsesSeparator))
+		flags = append(flags, "-ldflags=-X="+scenario.FoldersVariable+"="+strings.Join(folders, UsesSeparator))
 	}
-	build := exec.Command("go", append(arguments, command)...)
+	binary := filepath.Join(b.dir, "simrun")
+	return binary, b.run(progress, command, append([]string{"build", "-v", "-o", binary}, flags...)...)
+}
+
+// run runs the go command on a package.
+func (b builder) run(progress Progress, pkg string, arguments ...string) error {
+	build := exec.Command("go", append(arguments, pkg)...)
 	build.Dir = b.project.Dir
 	// A process that is copied may have no thread that Go did not start.
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -163,9 +168,9 @@ func (b builder) build(command string, patches []overlay.Patch, progress Progres
 		if len(b.uses) > 0 {
 			with += " and " + b.uses.String()
 		}
-		return "", fmt.Errorf("cannot build %s with %s: %w\n%s", command, with, err, said.first(maxCompilerLines))
+		return fmt.Errorf("cannot build %s with %s: %w\n%s", pkg, with, err, said.first(maxCompilerLines))
 	}
-	return binary, nil
+	return nil
 }
 
 // listener tells the packages that `go build -v` names from what else it says.

@@ -57,24 +57,29 @@ func copiesDir() (string, error) {
 	return filepath.Join(cache, "source"), err
 }
 
-// releaseDir is the folder of a release's module in the project's source. A module does
-// not include those inside of it: a copy of an installed version gets them on first use.
+// releaseDir is the folder of a release's module in the project's source.
 func releaseDir(source string, release released.Release) (string, error) {
-	copies, err := copiesDir()
-	if err != nil || filepath.Dir(source) != copies {
-		return release.Dir(source), err
-	}
 	for _, one := range released.All() { // each may need the others
-		dir := one.Dir(source)
-		inside, err := filepath.Rel(source, dir)
-		if err != nil {
-			return "", err
-		}
-		if err := copyModule(project+"/"+filepath.ToSlash(inside), filepath.Base(source), dir); err != nil {
+		if err := haveInside(source, one.Dir(source)); err != nil {
 			return "", err
 		}
 	}
 	return release.Dir(source), nil
+}
+
+// haveInside makes sure that a module is there whose folder lies in the project's source. A
+// module does not include those inside of it: a copy of an installed version gets them on
+// first use.
+func haveInside(source, dir string) error {
+	copies, err := copiesDir()
+	if err != nil || filepath.Dir(source) != copies {
+		return err
+	}
+	inside, err := filepath.Rel(source, dir)
+	if err != nil {
+		return err
+	}
+	return copyModule(project+"/"+filepath.ToSlash(inside), filepath.Base(source), dir)
 }
 
 // copyModule copies a version of a module to a folder, unless it is there already. The go

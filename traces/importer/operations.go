@@ -71,7 +71,7 @@ func (f *finisher) operations() []model.Operation {
 // writers tells which operation wrote each revision: a write that changes nothing is
 // answered with what is there. A create writes always. An update, or a delete that marks an
 // object for deletion, does so only if it did not have that revision to begin with and nobody
-// had seen it before the call; of two, the one that was called first. Without a precondition
+// had seen it when it was called; of two, the one that was called first. Without a precondition
 // it may be answered with what a write of unknown outcome has made.
 func (f *finisher) writers(lost map[model.Key]int64) map[int64]int {
 	writer := map[int64]int{}
@@ -90,7 +90,7 @@ func (f *finisher) writers(lost map[model.Key]int64) map[int64]int {
 		if !isWrite(op) || op.Err != model.OK || op.Precondition == op.ResultRV {
 			continue
 		}
-		if first, known := seen[op.ResultRV]; op.Kind != model.Create && known && first < op.Call {
+		if first, known := seen[op.ResultRV]; op.Kind != model.Create && known && first <= op.Call {
 			continue
 		}
 		if op.Kind != model.Create && op.Precondition == 0 && mayFollow(lost, op) {

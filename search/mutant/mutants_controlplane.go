@@ -1,0 +1,205 @@
+package mutant
+
+import "slices"
+
+// The modules of Kubernetes' control plane, and the target that has them.
+const (
+	kubernetes   = "k8s.io/kubernetes"
+	controlPlane = "controlplane"
+)
+
+// The controllers that are edited.
+const (
+	replicaSetFile  = "pkg/controller/replicaset/replica_set.go"
+	daemonSetFile   = "pkg/controller/daemon/daemon_controller.go"
+	jobFile         = "pkg/controller/job/job_controller.go"
+	collectorFile   = "pkg/controller/garbagecollector/garbagecollector.go"
+	sharedInformer  = "tools/cache/shared_informer.go"
+	leaderElection  = "tools/leaderelection/leaderelection.go"
+	informerControl = "tools/cache/controller.go"
+)
+
+// controlPlaneMutants are edits of Kubernetes' control plane. Those with letters and an odd number
+// bring a bug back that there was; the others are errors that such code could have.
+var controlPlaneMutants = []Mutant{
+	{
+		Name: "IN01", Summary: "The scheduler begins before it has heard of the objects that there are.",
+		Source: "kubernetes/kubernetes #113763, #113985", Module: kubernetes, File: "pkg/scheduler/eventhandlers.go",
+		Anchor: "			if !handler.HasSynced() {\n", Replacement: "			if false && !handler.HasSynced() {\n",
+	},
+	{
+		Name: "IN03", Summary: "An informer that resyncs before its handlers run waits for them for ever.",
+		Source: "kubernetes/kubernetes #136509", Module: clientGo, File: sharedInformer,
+		Anchor: "	for !p.listenersStarted && len(p.listeners) > 0 {\n", Replacement: "	for false && !p.listenersStarted && len(p.listeners) > 0 {\n",
+	},
+	{
+		Name: "IN09", Summary: "A leader that gives up its lease waits for the answer without a bound.",
+		Source: "kubernetes/kubernetes #124588", Module: clientGo, File: leaderElection,
+		Anchor:      "	timeoutCtx, timeoutCancel := context.WithTimeout(ctx, le.config.RenewDeadline)\n	defer timeoutCancel()\n	return le.tryRelease(timeoutCtx)\n",
+		Replacement: "	return le.tryRelease(ctx)\n",
+	},
+	{
+		Name: "IN11", Summary: "A candidate believes that it leads before its write of the lease has succeeded.",
+		Source: "kubernetes/kubernetes #23731", Module: clientGo, File: leaderElection,
+		Anchor:      "	// update the lock itself\n	if err = le.config.Lock.Update(ctx, leaderElectionRecord); err != nil {\n",
+		Replacement: "	le.setObservedRecord(&leaderElectionRecord)\n	if err = le.config.Lock.Update(ctx, leaderElectionRecord); err != nil {\n",
+	},
+	{
+		Name: "IN13", Summary: "An informer that lists again does not tell its handlers of what is gone.",
+		Source: "kubernetes/kubernetes #27004, #27435", Module: clientGo, File: informerControl,
+		Anchor: "	for _, objToDelete := range deletions {\n", Replacement: "	for _, objToDelete := range deletions[:0] {\n",
+	},
+	{
+		Name: "IN15", Summary: "An informer takes an update of the status for a resync.",
+		Source: "falcosecurity/k8s-metacollector #188", Module: clientGo, File: sharedInformer,
+		Anchor:      "			isSync = accessor.GetResourceVersion() == oldAccessor.GetResourceVersion()\n",
+		Replacement: "			isSync = accessor.GetGeneration() == oldAccessor.GetGeneration()\n",
+	},
+	{
+		Name: "CT01-rs", Summary: "What a deleted replica set still expected holds up the next one of its name.",
+		Source: "kubernetes/kubernetes #69376, #82572", Module: kubernetes, File: replicaSetFile,
+		Anchor:      "	// Delete expectations for the ReplicaSet so if we create a new one with the same name it starts clean\n	rsc.expectations.DeleteExpectations(logger, key)\n",
+		Replacement: "",
+	},
+	{
+		Name: "CT01-ds", Summary: "What a deleted daemon set still expected holds up the next one of its name.",
+		Source: "kubernetes/kubernetes #69376, #91915", Module: kubernetes, File: daemonSetFile,
+		Anchor:      "	// Delete expectations for the DaemonSet so if we create a new one with the same name it starts clean\n	dsc.expectations.DeleteExpectations(logger, key)\n",
+		Replacement: "",
+	},
+	{
+		Name: "CT01-job", Summary: "What a deleted job still expected holds up the next one of its name.",
+		Source: "kubernetes/kubernetes #69376", Module: kubernetes, File: jobFile,
+		Anchor:      "	// Delete expectations for the Job so a replacement with the same name starts clean.\n	jm.expectations.DeleteExpectations(logger, key)\n",
+		Replacement: "",
+	},
+	{
+		Name: "CT03", Summary: "A daemon set deletes a pod again that is being deleted, and waits for a second deletion.",
+		Source: "kubernetes/kubernetes #78972, #78974", Module: kubernetes, File: daemonSetFile,
+		Anchor:      "			if pod.DeletionTimestamp != nil {\n				continue\n			}\n			podsToDelete = append(podsToDelete, pod.Name)\n",
+		Replacement: "			podsToDelete = append(podsToDelete, pod.Name)\n",
+	},
+	{
+		Name: "CT05", Summary: "A daemon set does not count a pod as deleted that is only marked.",
+		Source: "kubernetes/kubernetes #63465, #77773", Module: kubernetes, File: daemonSetFile,
+		Anchor:      "		// until the kubelet actually deletes the pod.\n		dsc.deletePod(logger, curPod)\n		return\n",
+		Replacement: "		// until the kubelet actually deletes the pod.\n",
+	},
+	{
+		Name: "CT07", Summary: "A pod that is gone already keeps a stateful set from deleting others.",
+		Source: "kubernetes/kubernetes #136812", Module: kubernetes, File: "pkg/controller/statefulset/stateful_pod_control.go",
+		Anchor:      "	if err := spc.objectMgr.DeletePod(pod); err != nil {\n		if !apierrors.IsNotFound(err) {\n			spc.recordPodEvent(\"delete\", set, pod, err)\n			return err\n		}\n	}\n",
+		Replacement: "	if err := spc.objectMgr.DeletePod(pod); err != nil {\n		spc.recordPodEvent(\"delete\", set, pod, err)\n		return err\n	}\n",
+	},
+	{
+		Name: "CT09", Summary: "A deployment takes the replica set of another one of its name for its own.",
+		Source: "kubernetes/kubernetes #29735, #59212", Module: kubernetes, File: "pkg/controller/deployment/sync.go",
+		Anchor:      "controllerRef != nil && controllerRef.UID == d.UID && deploymentutil.EqualIgnoreHash",
+		Replacement: "controllerRef != nil && deploymentutil.EqualIgnoreHash",
+	},
+	{
+		Name: "CT11", Summary: "A job that has finished gets another pod while nobody has seen that it has.",
+		Source: "kubernetes/kubernetes #130103, #130333", Module: kubernetes, File: jobFile,
+		Anchor:      "	if _, ok := jm.finishedJobExpectations.Load(job.UID); ok {\n",
+		Replacement: "	if _, ok := jm.finishedJobExpectations.Load(job.UID); ok && false {\n",
+	},
+	{
+		Name: "CT11-unmasked", Summary: "The same, by a controller that does not wait for its own writes either.",
+		Source: "kubernetes/kubernetes #130103, #130333", Module: kubernetes, File: jobFile,
+		Anchor:      "	if _, ok := jm.finishedJobExpectations.Load(job.UID); ok {\n",
+		Replacement: "	if _, ok := jm.finishedJobExpectations.Load(job.UID); ok && false {\n",
+		More:        []Edit{{Anchor: "	if err := jm.consistencyStore.EnsureReady(jobNamespacedName); err != nil {\n", Replacement: "	if err := jm.consistencyStore.EnsureReady(jobNamespacedName); err != nil && false {\n"}},
+	},
+	{
+		Name: "CT13", Summary: "The finalizer of a pod stays whose job is gone.",
+		Source: "kubernetes/kubernetes #108645, #108752", Module: kubernetes, File: jobFile,
+		Anchor: "	jm.finishedJobExpectations.Delete(jobObj.UID)\n	jm.enqueueLabelSelector(jobObj)\n", Replacement: "	jm.finishedJobExpectations.Delete(jobObj.UID)\n",
+	},
+	{
+		Name: "CT13-once", Summary: "The removal of such a finalizer is not tried again.",
+		Source: "kubernetes/kubernetes #141346, #141329", Module: kubernetes, File: jobFile,
+		Anchor:      "			logger.Error(err, \"syncing orphan pod failed\", \"pod\", klog.KObj(pod))\n			jm.enqueueOrphanPod(pod, true)\n",
+		Replacement: "			logger.Error(err, \"syncing orphan pod failed\", \"pod\", klog.KObj(pod))\n",
+	},
+	{
+		Name: "CT15", Summary: "A job is deleted because one of its name, or its own past, was to be.",
+		Source: "kubernetes/kubernetes #66840", Module: kubernetes, File: "pkg/controller/ttlafterfinished/ttlafterfinished_controller.go",
+		Anchor:      "	fresh, err := tc.client.BatchV1().Jobs(namespace).Get(ctx, name, metav1.GetOptions{})\n",
+		Replacement: "	fresh := job\n",
+		More:        []Edit{{Anchor: "		Preconditions:     &metav1.Preconditions{UID: &fresh.UID},\n", Replacement: ""}},
+	},
+	{
+		Name: "CT23", Summary: "Nodes are declared dead by leases of a watch that lags.",
+		Source: "kubernetes/kubernetes #138698", Module: kubernetes, File: "pkg/controller/nodelifecycle/node_lifecycle_controller.go",
+		Anchor:      "				if liveLease.ResourceVersion != nodeHealthLeaseRV {\n",
+		Replacement: "				if false && liveLease.ResourceVersion != nodeHealthLeaseRV {\n",
+	},
+	{
+		Name: "SC05", Summary: "The scheduler forgets what happened while it tried to place a pod.",
+		Source: "kubernetes/kubernetes #120413", Module: kubernetes, File: "pkg/scheduler/backend/queue/active_queue.go",
+		Anchor:      "		ev, ok := e.Value.(*clusterEvent)\n		if !ok {\n			// A pod, must stop pruning.\n			break\n		}\n",
+		Replacement: "		ev, ok := e.Value.(*clusterEvent)\n		for !ok && e != nil {\n			if e = e.Next(); e != nil {\n				ev, ok = e.Value.(*clusterEvent)\n			}\n		}\n		if e == nil {\n			break\n		}\n",
+	},
+	{
+		Name: "RS02", Summary: "A replica set creates pods again whose creation it has not seen yet.",
+		Module: kubernetes, File: replicaSetFile,
+		Anchor:      "	rsNeedsSync := rsc.expectations.SatisfiedExpectations(logger, key)\n",
+		Replacement: "	rsNeedsSync := true\n",
+		More:        []Edit{{Anchor: "	if err := rsc.consistencyStore.EnsureReady(rsNamespacedName); err != nil {\n", Replacement: "	if err := rsc.consistencyStore.EnsureReady(rsNamespacedName); err != nil && false {\n"}},
+	},
+	{
+		Name: "DS02", Summary: "A daemon set creates pods again whose creation it has not seen yet.",
+		Module: kubernetes, File: daemonSetFile,
+		Anchor:      "	if !dsc.expectations.SatisfiedExpectations(logger, dsKey) {\n",
+		Replacement: "	if false && !dsc.expectations.SatisfiedExpectations(logger, dsKey) {\n",
+		More:        []Edit{{Anchor: "	if err := dsc.consistencyStore.EnsureReady(dsNamespacedName); err != nil {\n", Replacement: "	if err := dsc.consistencyStore.EnsureReady(dsNamespacedName); err != nil && false {\n"}},
+	},
+	{
+		Name: "JB02", Summary: "A job counts pods twice whose end it has counted before.",
+		Module: kubernetes, File: jobFile,
+		Anchor:      "			} else if !jobCtx.uncounted.succeeded.Has(pod.UID) {\n",
+		Replacement: "			} else {\n",
+	},
+	{
+		Name: "QT02", Summary: "The quota of a namespace is counted up without a look at what others have counted.",
+		Module: apiserver, File: "pkg/admission/plugin/resourcequota/resource_access.go",
+		Anchor:      "	updatedQuota, err := e.client.CoreV1().ResourceQuotas(newQuota.Namespace).UpdateStatus(context.TODO(), newQuota, metav1.UpdateOptions{})\n",
+		Replacement: "	newQuota.ResourceVersion = \"\"\n	updatedQuota, err := e.client.CoreV1().ResourceQuotas(newQuota.Namespace).UpdateStatus(context.TODO(), newQuota, metav1.UpdateOptions{})\n",
+	},
+	{
+		Name: "GC02", Summary: "What an owner of the same name had is never collected.",
+		Module: kubernetes, File: collectorFile,
+		Anchor: "	if owner.GetUID() != reference.UID {\n", Replacement: "	if false && owner.GetUID() != reference.UID {\n",
+	},
+	{
+		Name: "GC04", Summary: "What has an owner is collected while that owner lives.",
+		Module: kubernetes, File: collectorFile,
+		Anchor: "	case len(solid) != 0:\n		logger.V(2).Info(\"item has at least one existing owner", Replacement: "	case len(solid) != 0 && len(solid) != 1:\n		logger.V(2).Info(\"item has at least one existing owner",
+	},
+	{
+		Name: "KA02", Summary: "kube-apiserver accepts an update of an object that has changed since it was read.",
+		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
+		Anchor: "			if newResourceVersion != existingResourceVersion {\n", Replacement: "			if false && newResourceVersion != existingResourceVersion {\n",
+	},
+	{
+		Name: "SC02", Summary: "The scheduler does not reckon with pods whose binding is under way.",
+		Module: kubernetes, File: "pkg/scheduler/backend/cache/cache.go",
+		Anchor: "	return cache.addPod(logger, pod, true)\n}\n\n// validateAssumedPod", Replacement: "	return nil\n}\n\n// validateAssumedPod",
+	},
+	{
+		Name: "SS02", Summary: "A stateful set replaces a pod before what runs in it has ended.",
+		Module: kubernetes, File: "pkg/controller/statefulset/stateful_pod_control.go",
+		Anchor:      "	return om.client.CoreV1().Pods(pod.Namespace).Delete(context.TODO(), pod.Name, metav1.DeleteOptions{})\n",
+		Replacement: "	return om.client.CoreV1().Pods(pod.Namespace).Delete(context.TODO(), pod.Name, *metav1.NewDeleteOptions(0))\n",
+	},
+}
+
+// ControlPlane lists the mutants of Kubernetes' control plane in a fixed order. They are not among
+// those of All: another build has the code.
+func ControlPlane() []Mutant {
+	all := slices.Clone(controlPlaneMutants)
+	for i := range all {
+		all[i].Target = controlPlane
+	}
+	return all
+}
