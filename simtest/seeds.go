@@ -224,6 +224,9 @@ func (h *hunt) summarise(took time.Duration) {
 		for _, resource := range slices.Sorted(maps.Keys(h.omitted[why])) {
 			of = append(of, fmt.Sprintf("%s (%d)", resource, h.omitted[why][resource]))
 		}
+		if more := len(of) - shownResources; more > 0 {
+			of = append(of[:shownResources], fmt.Sprintf("%d more", more))
+		}
 		text += fmt.Sprintf("\nnot judged, of resources (in so many runs): %s: %s", why, strings.Join(of, ", "))
 	}
 	h.t.Log(text)
@@ -328,10 +331,11 @@ func (h *hunt) artifact(seed uint64, what, content string) {
 	}
 }
 
-// How many requests and broken guarantees a report shows.
+// How many requests, broken guarantees and resources a report shows.
 const (
 	shownRequests   = 10
 	shownViolations = 3
+	shownResources  = 4
 )
 
 // faultsOf is a plan without its header.

@@ -218,6 +218,32 @@ func TestWhatCannotBeRecordedPasses(t *testing.T) {
 	}
 }
 
+// A delete whose answer cannot be read may have deleted what another one finds gone.
+func TestAWriteWhoseAnswerCannotBeReadIsKnownOf(t *testing.T) {
+	deletes := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if deletes++; deletes == 1 {
+			w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
+			io.WriteString(w, "k8s\x00")
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"NotFound","details":{"name":"a","kind":"pods"},"code":404}`)
+	}))
+	t.Cleanup(server.Close)
+	r := New("pods", Options{})
+	r.World(model.Truth{Changes: []model.Change{
+		{RV: 5, Object: model.Object{Namespace: "default", Name: "a", RV: 5}}, {RV: 6, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 6}},
+	}}, nil)
+	for range 2 {
+		ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
+	}
+	h, notes, _ := written(t, r)
+	require.Empty(t, h.Operations)
+	require.Len(t, notes, 3, "%v: the answer, the delete, and the one that may follow it", notes)
+}
+
 // TestAWatchPassesAtOnce shows that an event reaches the client, and the history, while
 // the stream goes on.
 func TestAWatchPassesAtOnce(t *testing.T) {

@@ -91,6 +91,11 @@ func (x *exchange) endLocked(code int, body []byte) {
 	if code != 0 {
 		x.Err = importer.FailureOf(code, body)
 	}
+	if x.omit == omittedEncoding && (x.Kind == model.Update || x.Kind == model.Delete) {
+		// Without its answer, what it did is unknown; that it was there is not.
+		r.omitLocked(omittedEncoding)
+		x.omit, x.Err = "", model.Unknown
+	}
 	switch {
 	case x.omit != "":
 	case x.Watch:
