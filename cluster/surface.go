@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -314,7 +315,10 @@ func (s *surface) StartServer(_ context.Context, name string) error {
 	if err != nil || !server.runsIn(nil) {
 		return err
 	}
-	return server.Start()
+	if err = server.Start(); s.cluster.config.Exited != nil && errors.Is(err, ErrState) {
+		return nil // it has exited meanwhile, and is started again
+	}
+	return err
 }
 
 func (s *surface) ReplaceStorage(name string) error {

@@ -15,23 +15,18 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// judged is a configuration in which all that is stored is judged.
-func judged(config simtest.Config) simtest.Config {
+// booted adds to a configuration a control plane that every seed begins with, and by whose rules it is
+// judged: the namespaces of users, a controller manager, a scheduler and some nodes.
+func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest.Config {
 	config.Cache, config.Patience = controlplane.KubeAPIServer, 5*time.Minute
 	config.Check = func(seen simtest.Seen) error {
-		broken, err := controlplane.Check(seen.Committed, seen.Histories["pods"])
-		if err == nil && len(broken) > 0 {
+		broken, err := controlplane.Check(seen.Committed, seen.Histories)
+		if broken = append(broken, plane.Twins()...); err == nil && len(broken) > 0 {
 			err = errors.New(strings.Join(broken, "\n"))
 		}
 		return err
 	}
-	return config
-}
-
-// booted is a control plane that every seed begins with: the namespaces of users, a controller
-// manager, a scheduler and some nodes.
-func booted(plane *controlplane.Plane, nodes int) func(t *simtest.T, c *simtest.Cluster) {
-	return func(t *simtest.T, c *simtest.Cluster) {
+	config.Boot = func(t *simtest.T, c *simtest.Cluster) {
 		for _, space := range []string{"red", "blue"} {
 			_, err := c.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
 			require.NoError(t, err)
@@ -39,6 +34,7 @@ func booted(plane *controlplane.Plane, nodes int) func(t *simtest.T, c *simtest.
 		plane.Grow(c, 1, 1, nodes)
 		c.Eventually(func() error { return plane.Works(t.Context(), c.Client()) })
 	}
+	return config
 }
 
 // upTo draws a duration.
@@ -47,16 +43,19 @@ func upTo(most time.Duration) time.Duration { return rand.N(most) }
 // anything has users, controllers, schedulers, nodes and faults for a minute, and judges what is left.
 func anything(t *testing.T, config simtest.Config) {
 	plane := &controlplane.Plane{}
-	config.Boot = booted(plane, 1)
-	simtest.Seeds(t, judged(config), func(t *simtest.T, c *simtest.Cluster) {
+	simtest.Seeds(t, booted(config, plane, 1), func(t *simtest.T, c *simtest.Cluster) {
 		plane.Workload = controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)}
 		plane.Grow(c, rand.IntN(2), rand.IntN(2), rand.IntN(3))
 		const within = time.Minute
 		c.Go("user", controlplane.User(time.Now().Add(within)))
 		c.Faults(within)
 		time.Sleep(within)
-		c.Eventually(func() error { return controlplane.Settled(t.Context(), c.Client()) })
-		require.NoError(t, controlplane.Quiet(t.Context(), c.Client(), time.Minute))
+		c.Eventually(func() error {
+			if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
+				return err
+			}
+			return controlplane.Quiet(t.Context(), c.Client(), time.Minute)
+		})
 	})
 }
 

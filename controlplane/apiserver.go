@@ -58,13 +58,19 @@ func (servers) Decode(key string, value []byte) (model.Object, error) {
 	return model.Object{Name: key, Value: string(value)}, nil
 }
 
-// Start implements target.Servers.
+// Start implements target.Servers. Like its command, a kube-apiserver that cannot start exits.
 func (servers) Start(config target.ServerConfig) (target.Server, error) {
 	s := &server{name: config.Name, listener: &httpserver.Listener{}, done: make(chan struct{})}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	defer func() {
+		if reason := recover(); reason != nil { // it panics where etcd does not answer
+			klog.InfoS("kube-apiserver panicked", "server", config.Name, "reason", reason)
+			os.Exit(2)
+		}
+	}()
 	if err := s.prepare(config); err != nil {
-		s.stop()
-		return nil, fmt.Errorf("start kube-apiserver %q: %w", config.Name, err)
+		klog.ErrorS(err, "kube-apiserver cannot start", "server", config.Name)
+		os.Exit(1)
 	}
 	return s, nil
 }

@@ -66,6 +66,7 @@ type Node struct {
 
 	mu   sync.Mutex
 	pods map[types.UID]*containers
+	ran  []*containers // all that ever began, in order
 }
 
 // NewNode returns a node on which nothing runs. What will run there takes as long as workload says then.
@@ -75,20 +76,20 @@ func NewNode(name string, workload *Workload) *Node {
 
 // containers are those of a pod, from their start to their end.
 type containers struct {
+	pod               types.NamespacedName
+	uid               types.UID
+	kind, node        string // kind is that of the controller
+	began             time.Time
 	ready, ends, gone time.Time // ends is zero for pods that run until they are deleted, gone until they are
 	fails             bool
 }
 
-// Running are the UIDs of pods that have containers on the node.
-func (n *Node) Running() (uids []types.UID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for uid, c := range n.pods {
-		if c.ends.IsZero() || time.Now().Before(c.ends) {
-			uids = append(uids, uid)
-		}
+// over reports when the containers have ended or will; false if nobody has said so.
+func (c *containers) over() (at time.Time, is bool) {
+	if !c.gone.IsZero() && (c.ends.IsZero() || c.gone.Before(c.ends)) {
+		return c.gone, true
 	}
-	return uids
+	return c.ends, !c.ends.IsZero()
 }
 
 // of returns the containers of a pod, which start if there are none.
@@ -97,7 +98,11 @@ func (n *Node) of(pod *corev1.Pod) *containers {
 	defer n.mu.Unlock()
 	c := n.pods[pod.UID]
 	if c == nil {
-		c = &containers{ready: time.Now().Add(upTo(n.workload.Start))}
+		c = &containers{
+			pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID, kind: ownerKind(pod), node: n.name,
+			began: time.Now(), ready: time.Now().Add(upTo(n.workload.Start)),
+		}
+		n.ran = append(n.ran, c)
 		if pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
 			c.ends = c.ready.Add(upTo(n.workload.Work))
 			c.fails = n.workload.FailOneIn > 0 && rand.IntN(n.workload.FailOneIn) == 0
@@ -114,6 +119,18 @@ func (n *Node) forget(uid types.UID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.pods, uid)
+}
+
+// end stops the containers of pods of a name whose pods are gone, unless their end is under way. A
+// living pod of that name is left alone.
+func (n *Node) end(name types.NamespacedName, living types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.ran {
+		if _, over := c.over(); c.pod == name && c.uid != living && !over {
+			c.gone = time.Now().Add(upTo(n.workload.End))
+		}
+	}
 }
 
 func upTo(most time.Duration) time.Duration { return rand.N(max(most, time.Millisecond)) }
@@ -253,9 +270,11 @@ func (k *kubelet) renewLease(ctx context.Context) error {
 func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	object, exists, err := k.pods.GetByKey(key.String())
 	if err != nil || !exists {
+		k.node.end(key, "")
 		return 0, err
 	}
 	pod := object.(*corev1.Pod)
+	k.node.end(key, pod.UID)
 	c := k.node.of(pod)
 	now := time.Now()
 	if !c.gone.IsZero() {

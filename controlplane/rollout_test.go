@@ -37,7 +37,7 @@ func deployment(name string, replicas int32) *appsv1.Deployment {
 // TestRollout: deployments are created, and get another image while faults happen.
 func TestRollout(t *testing.T) {
 	plane := &controlplane.Plane{Workload: controlplane.Workload{Start: 3 * time.Second, End: 2 * time.Second}}
-	simtest.Seeds(t, judged(simtest.Config{Boot: booted(plane, 3)}), func(t *simtest.T, c *simtest.Cluster) {
+	simtest.Seeds(t, booted(simtest.Config{}, plane, 3), func(t *simtest.T, c *simtest.Cluster) {
 		all := c.Client().AppsV1().Deployments("default")
 		for i := range 5 {
 			_, err := all.Create(t.Context(), deployment(fmt.Sprintf("d%d", i), 3), metav1.CreateOptions{})

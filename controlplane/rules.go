@@ -3,9 +3,11 @@ package controlplane
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
@@ -19,8 +21,8 @@ type Rule struct {
 	// Promise is the rule as a sentence, and Source who promises it.
 	Promise, Source string
 	// broken says what a change breaks, nothing if it is empty. The store is as it was
-	// before; old and now are what the key held and holds, nil for nothing.
-	broken func(s *store, key string, old, now object) string
+	// before; old and now are what the key held and holds from the revision rv on, nil for nothing.
+	broken func(s *store, key string, old, now object, rv int64) string
 }
 
 // Rules are those of all states.
@@ -57,23 +59,24 @@ var Rules = []Rule{
 		"WithinQuota", "A quota that did not shrink is not used up beyond what is hard.",
 		"kubernetes.io/docs/concepts/policy/resource-quotas: a request that violates a quota fails", withinQuota,
 	},
+	{
+		"LeaseHeld", "Nobody takes the lease of a leader that has neither expired nor been given up.",
+		"k8s.io/client-go/tools/leaderelection: a candidate waits LeaseDuration after it has last observed a change", leaseHeld,
+	},
+	{
+		"JobIsKept", "The control plane deletes no job that has not finished.",
+		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed", jobIsKept,
+	},
 }
 
 // Check says which rules the states of a cluster have broken, one sentence each for the first
 // time: all states that etcd has held, in the order of its revisions, with values as
-// kube-apiserver stores them. pods is what clients have asked of pods, nil if all creations were
-// confirmed: a controller whose create gets no answer creates another pod, so that rules against too
-// many pods count only those whose creation a client was told of.
-func Check(committed model.Truth, pods *model.History) (broken []string, err error) {
-	s := newStore()
-	confirmed := map[int64]bool{} // the revisions at which clients were told that they have created a pod
-	if pods != nil {
-		for _, op := range pods.Operations {
-			if op.Kind == model.Create && op.Err == model.OK {
-				confirmed[op.ResultRV] = true
-			}
-		}
-	}
+// kube-apiserver stores them. histories are what clients have asked, by resource, nil if that is not
+// known: then rules about who wrote something, and when, are silent. A controller whose create gets no
+// answer creates another pod, so that rules against too many pods count only those whose creation a
+// client was told of.
+func Check(committed model.Truth, histories map[string]*model.History) (broken []string, err error) {
+	s := newStore(histories)
 	said := map[string]bool{}
 	for _, change := range committed.Changes {
 		key := change.Object.Name
@@ -86,19 +89,19 @@ func Check(committed model.Truth, pods *model.History) (broken []string, err err
 				return nil, fmt.Errorf("%s at revision %d: %w", key, change.RV, err)
 			}
 		}
-		if pod, is := now.(*corev1.Pod); is && s.objects[key] == nil && pods != nil && !confirmed[change.RV] {
+		if pod, is := now.(*corev1.Pod); is && s.objects[key] == nil && s.wrote != nil && s.wrote[change.RV] == nil {
 			s.unconfirmed[pod.UID] = true
 		}
 		for _, rule := range Rules {
 			if said[rule.Name] {
 				continue
 			}
-			if text := rule.broken(s, key, s.objects[key], now); text != "" {
+			if text := rule.broken(s, key, s.objects[key], now, change.RV); text != "" {
 				said[rule.Name] = true
 				broken = append(broken, fmt.Sprintf("%s is broken at revision %d: %s. %s (%s)", rule.Name, change.RV, text, rule.Promise, rule.Source))
 			}
 		}
-		s.apply(key, now)
+		s.apply(key, now, change.RV)
 	}
 	return broken, nil
 }
@@ -116,7 +119,7 @@ func both[T any](old, now object) (before, after *T) {
 	return before, after
 }
 
-func boundOnce(_ *store, key string, old, now object) string {
+func boundOnce(_ *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.Pod](old, now)
 	if before == nil || after == nil || before.UID != after.UID || before.Spec.NodeName == "" || before.Spec.NodeName == after.Spec.NodeName {
 		return ""
@@ -124,7 +127,7 @@ func boundOnce(_ *store, key string, old, now object) string {
 	return fmt.Sprintf("pod %s is moved from %s to %s", nameOf(key), before.Spec.NodeName, after.Spec.NodeName)
 }
 
-func endIsFinal(_ *store, key string, old, now object) string {
+func endIsFinal(_ *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.Pod](old, now)
 	if before == nil || after == nil || before.UID != after.UID || !isOver(before) || before.Status.Phase == after.Status.Phase {
 		return ""
@@ -133,7 +136,7 @@ func endIsFinal(_ *store, key string, old, now object) string {
 }
 
 // fits looks at each binding. What a daemon set puts on a node is scheduled as well.
-func fits(s *store, key string, old, now object) string {
+func fits(s *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.Pod](old, now)
 	if after == nil || after.Spec.NodeName == "" || before != nil && before.Spec.NodeName != "" || isOver(after) {
 		return ""
@@ -166,7 +169,7 @@ func fits(s *store, key string, old, now object) string {
 	return ""
 }
 
-func noExtraReplica(s *store, key string, old, now object) string {
+func noExtraReplica(s *store, key string, old, now object, _ int64) string {
 	if set, is := now.(*appsv1.ReplicaSet); is {
 		s.replicas[set.UID] = max(s.replicas[set.UID], ptr.Deref(set.Spec.Replicas, 1))
 		return ""
@@ -207,7 +210,7 @@ func ownerKind(pod *corev1.Pod) string {
 }
 
 // onePerNode looks at creations, whose node is in the affinity that the controller sets.
-func onePerNode(s *store, key string, old, now object) string {
+func onePerNode(s *store, key string, old, now object, _ int64) string {
 	pod := s.createdFor("DaemonSet", old, now)
 	if pod == nil {
 		return ""
@@ -234,7 +237,7 @@ func wantedNode(pod *corev1.Pod) string {
 	return pod.Spec.NodeName
 }
 
-func jobIsOver(s *store, key string, old, now object) string {
+func jobIsOver(s *store, key string, old, now object, _ int64) string {
 	pod := s.createdFor("Job", old, now)
 	if pod == nil {
 		return ""
@@ -257,7 +260,7 @@ func finished(job *batchv1.Job) batchv1.JobConditionType {
 	return ""
 }
 
-func jobCounts(_ *store, key string, old, now object) string {
+func jobCounts(_ *store, key string, old, now object, _ int64) string {
 	before, after := both[batchv1.Job](old, now)
 	if after == nil {
 		return ""
@@ -272,7 +275,38 @@ func jobCounts(_ *store, key string, old, now object) string {
 	return ""
 }
 
-func withinQuota(_ *store, key string, old, now object) string {
+// leaseHeld compares the last change by the old holder with the first one by the new. Each takes effect
+// between the call and the return of its request, whatever the clocks of the two say.
+func leaseHeld(s *store, key string, old, now object, rv int64) string {
+	before, after := both[coordinationv1.Lease](old, now)
+	if before == nil || after == nil {
+		return ""
+	}
+	was, is := ptr.Deref(before.Spec.HolderIdentity, ""), ptr.Deref(after.Spec.HolderIdentity, "")
+	renewed, taken := s.wrote[s.changed[key]], s.wrote[rv]
+	if was == "" || is == "" || was == is || renewed == nil || taken == nil {
+		return ""
+	}
+	term := time.Duration(ptr.Deref(before.Spec.LeaseDurationSeconds, 0)) * time.Second
+	if most := time.Duration(taken.Return - renewed.Call); most < term {
+		return fmt.Sprintf("%s takes the lease %s at most %v after %s has renewed it for %v", taken.Client, nameOf(key), most, renewed.Client, term)
+	}
+	return ""
+}
+
+// jobIsKept looks at deletions and marks for deletion by controller managers. Users delete jobs at any time.
+func jobIsKept(s *store, key string, old, now object, rv int64) string {
+	before, after := both[batchv1.Job](old, now)
+	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || finished(before) != "" {
+		return ""
+	}
+	if by := s.wrote[rv]; by != nil && strings.HasPrefix(by.Client, managerName) {
+		return fmt.Sprintf("%s deletes job %s, which has not finished", by.Client, nameOf(key))
+	}
+	return ""
+}
+
+func withinQuota(_ *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.ResourceQuota](old, now)
 	if before == nil || after == nil {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -95,19 +96,63 @@ func TestRules(t *testing.T) {
 // A controller whose create got no answer creates another pod, and breaks no rule.
 func TestUnconfirmedPods(t *testing.T) {
 	replicas := states(t, "replicasets/r/s "+set+"\npods/r/a "+pod("1", owned("ReplicaSet", "s"), "", "")+"\npods/r/b "+pod("2", owned("ReplicaSet", "s"), "", ""))
-	told := func(created ...int) *model.History {
+	told := func(created ...int) map[string]*model.History {
 		h := &model.History{}
 		for _, n := range created {
 			h.Operations = append(h.Operations, model.Operation{Kind: model.Create, ResultRV: replicas.Changes[n].RV})
 		}
-		return h
+		return map[string]*model.History{"pods": h}
 	}
 	for _, test := range []struct {
-		pods   *model.History
+		pods   map[string]*model.History
 		broken int
 	}{{told(1, 2), 1}, {told(2), 0}, {told(1), 0}} {
 		broken, err := controlplane.Check(replicas, test.pods)
 		require.NoError(t, err)
 		require.Len(t, broken, test.broken)
+	}
+}
+
+// Leases and jobs are judged by who wrote them, and when: each line of states is a request that takes a
+// second, so many seconds after the start.
+func TestRulesAboutWhoWrote(t *testing.T) {
+	lease := func(holder string) string {
+		return `leases/kube-system/kube-scheduler {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"` + holder + `","leaseDurationSeconds":15}}`
+	}
+	type request struct {
+		client string
+		at     int
+	}
+	const scheduler, other, manager, user = "scheduler-0", "scheduler-1", "manager-0", "user"
+	for name, test := range map[string]struct {
+		states   string
+		requests []request
+		broken   string
+	}{
+		"a lease is renewed":                {lease("a") + "\n" + lease("a"), []request{{scheduler, 0}, {scheduler, 2}}, ""},
+		"a lease expires":                   {lease("a") + "\n" + lease("b"), []request{{scheduler, 0}, {other, 15}}, ""},
+		"a lease is taken":                  {lease("a") + "\n" + lease("b"), []request{{scheduler, 0}, {other, 13}}, "LeaseHeld"},
+		"a lease is taken once more":        {lease("b") + "\n" + lease("a") + "\n" + lease("b"), []request{{other, 0}, {scheduler, 20}, {other, 25}}, "LeaseHeld"},
+		"a lease is given up":               {lease("a") + "\n" + lease("") + "\n" + lease("b"), []request{{scheduler, 0}, {scheduler, 2}, {other, 4}}, ""},
+		"a job is deleted by a user":        {"jobs/r/j " + job("") + "\njobs/r/j -", []request{{user, 0}, {user, 1}}, ""},
+		"a job is deleted before its end":   {"jobs/r/j " + job("") + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, "JobIsKept"},
+		"a job is deleted after its end":    {"jobs/r/j " + job(`"conditions":[{"type":"Failed","status":"True"}]`) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
+		"a job that is marked for deletion": {"jobs/r/j " + strings.Replace(job(""), `"uid":"j"`, `"uid":"j"`+dying, 1) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			committed, h := states(t, test.states), &model.History{}
+			for i, r := range test.requests {
+				call := int64(time.Duration(r.at) * time.Second)
+				h.Operations = append(h.Operations, model.Operation{Kind: model.Update, Client: r.client, Call: call, Return: call + int64(time.Second), ResultRV: committed.Changes[i].RV})
+			}
+			broken, err := controlplane.Check(committed, map[string]*model.History{"all": h})
+			require.NoError(t, err)
+			if test.broken == "" {
+				require.Empty(t, broken)
+				return
+			}
+			require.Len(t, broken, 1)
+			require.True(t, strings.HasPrefix(broken[0], test.broken+" is broken"), broken[0])
+		})
 	}
 }

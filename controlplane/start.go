@@ -23,10 +23,13 @@ type Plane struct {
 	nodes                []*Node
 }
 
+// managerName begins the names of controller managers.
+const managerName = "manager-"
+
 // Grow starts more controller managers and schedulers, of which one of each leads, and more nodes.
 func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	for range managers {
-		c.Go(fmt.Sprintf("manager-%d", p.managers), ControllerManager)
+		c.Go(fmt.Sprintf("%s%d", managerName, p.managers), ControllerManager)
 		p.managers++
 	}
 	for range schedulers {

@@ -23,21 +23,43 @@ type store struct {
 	objects map[string]object // by their key in etcd
 	byOwner map[types.UID]map[string]*corev1.Pod
 	byNode  map[string]map[string]*corev1.Pod
+	// changed is the revision of the last change of each key.
+	changed map[string]int64
 	// replicas is the most that a replica set has ever asked for.
 	replicas map[types.UID]int32
 	// unconfirmed are the pods whose creation no client was told of.
 	unconfirmed map[types.UID]bool
+	// wrote are the requests of clients by the revision at which each wrote something, nil if there
+	// are no histories.
+	wrote map[int64]*model.Operation
 }
 
-func newStore() *store {
-	return &store{
+func newStore(histories map[string]*model.History) *store {
+	s := &store{
 		objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
-		replicas: map[types.UID]int32{}, unconfirmed: map[types.UID]bool{},
+		changed: map[string]int64{}, replicas: map[types.UID]int32{}, unconfirmed: map[types.UID]bool{},
 	}
+	if histories != nil {
+		s.wrote = map[int64]*model.Operation{}
+	}
+	for _, history := range histories {
+		for i := range history.Operations {
+			switch op := &history.Operations[i]; op.Kind {
+			case model.Create, model.Update, model.Delete:
+				if op.Err == model.OK && op.ResultRV != 0 {
+					s.wrote[op.ResultRV] = op
+				}
+			}
+		}
+	}
+	return s
 }
+
+// leases is where those of leaders are.
+const leases = "/registry/leases/kube-system/"
 
 // judged are the resources that rules are about, by their keys in etcd.
-var judged = []string{"/registry/pods/", "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/"}
+var judged = []string{"/registry/pods/", "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases}
 
 // isJudged reports whether there is a rule about what a key of etcd holds.
 func isJudged(key string) bool {
@@ -59,7 +81,8 @@ func decode(change model.Change) (object, error) {
 }
 
 // apply makes a change, after which now is what the key holds, nil for nothing.
-func (s *store) apply(key string, now object) {
+func (s *store) apply(key string, now object, rv int64) {
+	s.changed[key] = rv
 	if old, is := s.objects[key].(*corev1.Pod); is {
 		delete(s.byOwner[ownerOf(old)], key)
 		delete(s.byNode[old.Spec.NodeName], key)

@@ -83,6 +83,7 @@ func (u *person) act(ctx context.Context) error {
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: batchv1.JobSpec{
 				Completions: ptr.To(1 + rand.Int32N(4)), Parallelism: ptr.To(1 + rand.Int32N(2)), BackoffLimit: ptr.To(rand.Int32N(4)), Template: template,
+				TTLSecondsAfterFinished: []*int32{nil, ptr.To(rand.Int32N(10))}[rand.IntN(2)],
 			},
 		}, metav1.CreateOptions{})
 		return err

@@ -184,7 +184,8 @@ var controlPlaneMutants = []Mutant{
 	{
 		Name: "SC02", Summary: "The scheduler does not reckon with pods whose binding is under way.",
 		Module: kubernetes, File: "pkg/scheduler/backend/cache/cache.go",
-		Anchor: "	return cache.addPod(logger, pod, true)\n}\n\n// validateAssumedPod", Replacement: "	return nil\n}\n\n// validateAssumedPod",
+		Anchor:      "so can't be assumed\", key, klog.KObj(pod))\n	}\n\n	return cache.addPod(logger, pod, true)\n",
+		Replacement: "so can't be assumed\", key, klog.KObj(pod))\n	}\n\n	return nil\n",
 	},
 	{
 		Name: "SS02", Summary: "A stateful set replaces a pod before what runs in it has ended.",
