@@ -64,6 +64,8 @@ func (u *person) act(ctx context.Context) error {
 	case 2:
 		return apps.Deployments(space).Delete(ctx, name, deletion)
 	case 3:
+		// Without a grace period, nobody waits until the containers have ended.
+		template.Spec.TerminationGracePeriodSeconds = ptr.To(1 + rand.Int64N(5))
 		return ensure(ctx, apps.StatefulSets(space), name, &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec:       appsv1.StatefulSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template, ServiceName: name},

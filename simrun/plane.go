@@ -18,6 +18,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/scenario"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/search/selfbuild"
+	"github.com/watchsim/watchsim/simtest"
 )
 
 // plane is the target that is the whole control plane of Kubernetes. It is a module of its own,
@@ -42,6 +43,14 @@ func planeScenarioNames() (list []named) {
 		list = append(list, one.named)
 	}
 	return list
+}
+
+// planeFaultNames are what --faults takes.
+func planeFaultNames() (list []named) {
+	for _, kind := range simtest.Kinds() {
+		list = append(list, named{name: kind})
+	}
+	return append(list, named{name: "none"}, named{name: "all"})
 }
 
 // planeFlags are the flags that such a run can have.
@@ -77,6 +86,14 @@ func (f *runFlags) runPlane(command *cobra.Command) error {
 	if _, err := workerLimits(f.workers); err != nil {
 		return err
 	}
+	kinds := strings.TrimPrefix(f.faults, "all")
+	if kinds != "" && kinds != "none" {
+		for kind := range strings.SplitSeq(kinds, ",") {
+			if err := checkName("kind", kind, planeFaultNames()); err != nil {
+				return fmt.Errorf("--faults: %w", err)
+			}
+		}
+	}
 	var mutants []mutant.Mutant
 	if len(f.mutants) > 0 {
 		mutants = mutant.ControlPlane()
@@ -108,7 +125,7 @@ func (f *runFlags) runPlane(command *cobra.Command) error {
 	return runTests(command.Context(), command.OutOrStdout(), folder, binary, []string{
 		"-test.run=^" + chosen.test + "$", "-test.v", "-test.timeout=0", "-test.artifacts", "-test.outputdir=" + folder,
 		"-simtest.seeds=" + strconv.FormatUint(first, 10) + "-" + strconv.FormatUint(last, 10), "-simtest.workers=" + strconv.Itoa(f.workers),
-		"-simtest.faults=" + strings.TrimPrefix(f.faults, "all"),
+		"-simtest.faults=" + kinds,
 	}, mutant.Variable+"="+strings.Join(f.mutants, ","), again)
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -65,7 +67,8 @@ func (p *program) crash() error {
 	return nil
 }
 
-// onExit is called when a process calls os.Exit. A program is started again.
+// onExit is called when a process calls os.Exit. A program is started again; of anything else, which ends
+// the run, the report says where it was.
 func (c *Cluster) onExit(process *sim.Process, code int) bool {
 	for _, p := range c.programs {
 		if p.process == process {
@@ -74,6 +77,7 @@ func (c *Cluster) onExit(process *sim.Process, code int) bool {
 			return true
 		}
 	}
+	fmt.Fprintf(os.Stderr, "%s called os.Exit(%d):\n%s", process.Name(), code, debug.Stack())
 	return false
 }
 

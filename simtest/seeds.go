@@ -65,6 +65,9 @@ func (h *hunt) prepare() (err error) {
 	if h.first, h.last, err = seeds(); err != nil {
 		return err
 	}
+	if *flagVerify < 1 {
+		return fmt.Errorf("expected -simtest.verify to be at least 1, found %d", *flagVerify)
+	}
 	switch text := *flagFaults; {
 	case text == "none":
 		h.kinds = []string{}
@@ -93,11 +96,11 @@ func (h *hunt) all() *report {
 	var group sync.WaitGroup
 	for range min(h.workers(), len(h.kept)+int(min(h.last-h.first+1, 1000))) {
 		group.Go(func() {
-			p, err := h.start()
+			peers, err := h.peers()
 			for next := range jobs {
 				if err == nil {
 					var r report
-					if r, err = p.do(next); err == nil {
+					if r, err = alikeEverywhere(peers, next); err == nil {
 						h.note(r)
 					}
 				}
@@ -105,7 +108,7 @@ func (h *hunt) all() *report {
 					h.breakOff(err)
 				}
 			}
-			if p != nil {
+			for _, p := range peers {
 				p.stop()
 			}
 		})
@@ -134,6 +137,37 @@ func (h *hunt) all() *report {
 		h.t.Fatal(h.broken)
 	}
 	return h.failed
+}
+
+// peers starts the processes in each of which a seed runs.
+func (h *hunt) peers() (all []*peer, err error) {
+	for range *flagVerify {
+		p, err := h.start()
+		if err != nil {
+			return all, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// alikeEverywhere has each of some workers run a job, and returns the report of the first. It is an
+// error if another one has another run: then something decides that the seed does not.
+func alikeEverywhere(peers []*peer, next job) (first report, err error) {
+	for i, p := range peers {
+		r, err := p.do(next)
+		if err != nil {
+			return r, err
+		}
+		if i == 0 {
+			first = r
+		}
+		if r.Hash != first.Hash {
+			return r, fmt.Errorf("expected the same run of seed %d in each process, found the hashes %016x and %016x: something decides that the seed does not, such as the real clock, "+
+				"a file, a variable that runs before have left, or a goroutine that was started outside of the simulation", next.Seed, first.Hash, r.Hash)
+		}
+	}
+	return first, nil
 }
 
 // workers is how many processes simulate at once.
@@ -205,6 +239,9 @@ func (h *hunt) summarise(took time.Duration) {
 	text := fmt.Sprintf("%d %s passed in %v, with %v of processor time", h.passed, seeds, took.Round(10*time.Millisecond), h.spent.Round(10*time.Millisecond))
 	if h.passed == 1 && h.failed == nil {
 		text += fmt.Sprintf(" (hash %016x)", h.hash)
+	}
+	if *flagVerify > 1 {
+		text += fmt.Sprintf(", each the same run in %d processes", *flagVerify)
 	}
 	if h.skipped > 0 {
 		text += fmt.Sprintf(", %d were skipped", h.skipped)

@@ -84,6 +84,7 @@ func TestWrongUseIsOneSentence(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"-simtest.seeds=0":      `expected -simtest.seeds to be a number above 0 or a range such as 1000-2000, found "0"`,
 		"-simtest.seeds=9-3":    `found "9-3"`,
+		"-simtest.verify=0":     `expected -simtest.verify to be at least 1, found 0`,
 		"-simtest.faults=never": `expected -simtest.faults to name some of compaction, `,
 	} {
 		out, failed := outside(t, "", "TestCounter", arguments)
@@ -133,6 +134,23 @@ func TestGeneratedNamesAreThoseOfTheSeed(t *testing.T) {
 	require.Equal(t, name.FindString(first), name.FindString(second))
 	require.NotEmpty(t, hashes.FindString(first), first)
 	require.Equal(t, hashes.FindString(first), hashes.FindString(second))
+}
+
+// TestReadsTheProcess decides by what the seed does not.
+func TestReadsTheProcess(t *testing.T) {
+	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
+		time.Sleep(time.Duration(os.Getppid()) * time.Millisecond)
+	})
+}
+
+func TestRunsThatDifferAreNoticed(t *testing.T) {
+	out, failed := outside(t, "", "TestReadsTheProcess", "-simtest.seeds=1", "-simtest.verify=2")
+	require.True(t, failed, out)
+	require.Contains(t, out, "expected the same run of seed 1 in each process, found the hashes ")
+	out, failed = outside(t, "", "TestConnectionsAreBalanced", "-simtest.seeds=3", "-simtest.verify=2")
+	require.False(t, failed, out)
+	require.Contains(t, out, "3 seeds passed in ")
+	require.Contains(t, out, ", each the same run in 2 processes")
 }
 
 func TestUnknownCache(t *testing.T) {
@@ -253,7 +271,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		"TestBroken":               "expected always: two is three",
 		"TestTwoWrite":             "Config.Check: expected one client that creates, found 2",
 		"TestFills":                "etcd's databases outgrew the 64 MiB that a test's cluster has room for",
-		"TestExits":                "it ended its process with exit status 3",
+		"TestExits":                "test called os.Exit(3):",
 		"TestNeverEnds":            "the budget of simulated time is used up",
 		"TestUsesTheTestOutside":   "use the test that the function is called with",
 		"TestTwoProgramsOfOneName": `expected a name that no program has, found "controller" twice`,

@@ -136,6 +136,9 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 		"a delete that comes after one of unknown outcome": {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.Unknown), refused(5, model.Delete, model.NotFound)},
+		"a delete that comes before one of unknown outcome": {
+			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.Conflict), refused(5, model.Delete, model.Unknown)},
 		"a delete that finds its object gone, while another one deletes it": {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 0, object("x", 0, "")), onB(write(model.Delete, 3, 0, 8, object("x", 8, "")))},

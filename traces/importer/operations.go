@@ -35,7 +35,7 @@ func (f *finisher) operations() []model.Operation {
 		case isWrite(&op) && op.Err == model.Unknown:
 			r.Omit(omittedUnknown)
 			continue
-		case op.Kind == model.Delete && refusal && (mayFollow(lost, &op) || deletes[op.Key()] == ambiguous):
+		case op.Kind == model.Delete && refusal && (isLost(lost, &op) || deletes[op.Key()] == ambiguous):
 			r.Omit(omittedDoubtful) // perhaps the other one has deleted it
 			continue
 		case refusal && op.Call <= reached:
@@ -114,6 +114,13 @@ func (r *Recording) lostWrites() map[model.Key]int64 {
 		}
 	}
 	return lost
+}
+
+// isLost reports whether a write of unknown outcome has been asked for of the same object, which
+// may have made a deletion that nobody else can have made.
+func isLost(lost map[model.Key]int64, op *model.Operation) bool {
+	_, known := lost[op.Key()]
+	return known
 }
 
 // mayFollow reports whether a write of unknown outcome may have been carried out before an
