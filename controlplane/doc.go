@@ -12,5 +12,6 @@
 //   - workload.go: what users do.
 //   - store.go: the states that etcd has held.
 //   - rules.go: what must be true of all of them.
+//   - twins.go: what must be true of what has run on nodes.
 //   - settled.go: what must be true once everything has healed.
 package controlplane
