@@ -18,7 +18,7 @@ import (
 // booted adds to a configuration a control plane that every seed begins with, and by whose rules it is
 // judged: the namespaces of users, a controller manager, a scheduler and some nodes.
 func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest.Config {
-	config.Cache, config.Patience = controlplane.KubeAPIServer, 5*time.Minute
+	config.Cache, config.Patience = controlplane.KubeAPIServer, 10*time.Minute
 	config.Check = func(seen simtest.Seen) error {
 		broken, err := controlplane.Check(seen.Committed, seen.Histories)
 		if broken = append(broken, plane.Twins()...); err == nil && len(broken) > 0 {

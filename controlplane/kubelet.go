@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,11 +23,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// The periods of a kubelet, from its defaults (nodeLeaseDurationSeconds, nodeStatusUpdateFrequency).
+// The periods of a kubelet, from its defaults (nodeLeaseDurationSeconds, nodeStatusUpdateFrequency,
+// nodeStatusReportFrequency).
 const (
 	leaseDuration = 40 * time.Second
 	leaseRenewal  = leaseDuration / 4
 	statusUpdate  = 10 * time.Second
+	statusReport  = 5 * time.Minute
 	maxBackoff    = 10 * time.Second // backOffPeriod of pkg/kubelet
 )
 
@@ -141,6 +144,8 @@ type kubelet struct {
 	client kubernetes.Interface
 	pods   cache.Indexer
 	queue  workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	// reported is when the kubelet has told last that the node is well.
+	reported time.Time
 }
 
 func (k *kubelet) run(ctx context.Context) error {
@@ -229,7 +234,8 @@ func conditions() []corev1.NodeCondition {
 	}
 }
 
-// reportStatus tells that the node is well, if the API server thinks otherwise.
+// reportStatus tells that the node is well: if the API server thinks otherwise, when the kubelet starts,
+// and now and then. Whoever has missed the node's last change looks at it again because of that.
 func (k *kubelet) reportStatus(ctx context.Context) error {
 	node, err := k.client.CoreV1().Nodes().Get(ctx, k.node.name, metav1.GetOptions{ResourceVersion: "0"})
 	if apierrors.IsNotFound(err) {
@@ -238,13 +244,16 @@ func (k *kubelet) reportStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
-			return nil
-		}
+	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+	if ready && time.Since(k.reported) < statusReport {
+		return nil
 	}
 	node.Status.Conditions = conditions()
-	_, err = k.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})
+	if _, err = k.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err == nil {
+		k.reported = time.Now()
+	}
 	return err
 }
 
