@@ -1,0 +1,123 @@
+package controlplane_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/controlplane"
+)
+
+// world is a cluster in which everything is as it should be, with one object of each kind.
+type world struct {
+	node       corev1.Node
+	deployment appsv1.Deployment
+	set        appsv1.ReplicaSet
+	stateful   appsv1.StatefulSet
+	daemon     appsv1.DaemonSet
+	job        batchv1.Job
+	pod        corev1.Pod // of the replica set
+	service    corev1.Service
+	slice      discoveryv1.EndpointSlice
+	quota      corev1.ResourceQuota
+}
+
+func meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "r", Name: name, UID: types.UID(name), Generation: 1}
+}
+
+// settled returns such a cluster.
+func settled() *world {
+	one, labels := ptr.To(int32(1)), map[string]string{"app": "a"}
+	w := &world{
+		node: corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "n"}},
+		deployment: appsv1.Deployment{ObjectMeta: meta("deployment"), Spec: appsv1.DeploymentSpec{Replicas: one},
+			Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}},
+		set: appsv1.ReplicaSet{ObjectMeta: meta("set"), Spec: appsv1.ReplicaSetSpec{Replicas: one}, Status: appsv1.ReplicaSetStatus{Replicas: 1}},
+		stateful: appsv1.StatefulSet{ObjectMeta: meta("stateful"), Spec: appsv1.StatefulSetSpec{Replicas: one},
+			Status: appsv1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 1, ReadyReplicas: 1}},
+		daemon: appsv1.DaemonSet{ObjectMeta: meta("daemon"),
+			Status: appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 1, NumberReady: 1, UpdatedNumberScheduled: 1}},
+		job: batchv1.Job{ObjectMeta: meta("job"), Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}}},
+		pod: corev1.Pod{ObjectMeta: meta("pod"), Spec: corev1.PodSpec{NodeName: "n"},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}},
+		service: corev1.Service{ObjectMeta: meta("service"), Spec: corev1.ServiceSpec{Selector: labels}},
+		slice: discoveryv1.EndpointSlice{ObjectMeta: meta("slice"),
+			Endpoints: []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}, TargetRef: &corev1.ObjectReference{UID: "pod"}}}},
+		quota: corev1.ResourceQuota{ObjectMeta: meta("quota"), Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("5")}},
+			Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}}},
+	}
+	w.pod.Labels = labels
+	w.pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", UID: "set", Controller: ptr.To(true)}}
+	w.slice.Labels = map[string]string{discoveryv1.LabelServiceName: "service"}
+	return w
+}
+
+func (w *world) client() *fake.Clientset {
+	objects := []runtime.Object{&w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.slice, &w.quota}
+	return fake.NewClientset(objects...)
+}
+
+func TestSettled(t *testing.T) {
+	ends := metav1.Now()
+	for name, row := range map[string]struct {
+		change func(*world)
+		wrong  string // nothing if it is empty
+	}{
+		"all is well":                   {func(*world) {}, ""},
+		"an orphan":                     {func(w *world) { w.pod.OwnerReferences[0].UID = "gone" }, "has no owner left"},
+		"a finalizer that stays":        {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is deleted and does not go"},
+		"a rollout that hangs":          {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
+		"a deployment nobody has seen":  {func(w *world) { w.deployment.Generation = 2 }, "deployment r/deployment wants 1"},
+		"a replica too few":             {func(w *world) { w.set.Spec.Replicas = ptr.To(int32(2)) }, "replica set r/set wants 2"},
+		"a wrong count of replicas":     {func(w *world) { w.set.Status.Replicas = 2 }, "replica set r/set wants 1"},
+		"a stateful set that is behind": {func(w *world) { w.stateful.Status.CurrentRevision = "old" }, "stateful set r/stateful wants 1"},
+		"a node without its daemon":     {func(w *world) { w.daemon.Status.NumberReady = 0 }, "daemon set r/daemon has 0 ready"},
+		"a job that hangs":              {func(w *world) { w.job.Status.Conditions = nil }, "job r/job has not finished"},
+		"a job started by a clock ahead": {func(w *world) {
+			w.job.Status = batchv1.JobStatus{StartTime: ptr.To(metav1.NewTime(ends.Add(time.Hour)))}
+		}, ""},
+		"a pod nobody has placed": {func(w *world) { w.pod.Spec.NodeName = "" }, "pod r/pod is Running on node \"\" and not ready"},
+		"an endpoint of a pod gone": {func(w *world) {
+			w.slice.Endpoints = append(w.slice.Endpoints, w.slice.Endpoints[0])
+			w.slice.Endpoints[1].TargetRef = &corev1.ObjectReference{UID: "gone"}
+		}, "has 2 endpoints"},
+		"a quota that counts wrong": {func(w *world) { w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2") }, "counts 2 pods, and there are 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled()
+			row.change(w)
+			err := controlplane.Settled(t.Context(), w.client())
+			if row.wrong == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, row.wrong)
+		})
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	w := settled()
+	require.NoError(t, controlplane.Quiet(t.Context(), w.client(), time.Millisecond))
+	client := w.client()
+	go func() {
+		for t.Context().Err() == nil {
+			w.pod.ResourceVersion += "1"
+			_ = client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), w.pod.DeepCopy(), "r")
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	require.ErrorContains(t, controlplane.Quiet(t.Context(), client, 100*time.Millisecond), "expected no writes within 100ms, found one to *v1.Pod r/pod")
+}
