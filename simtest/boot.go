@@ -40,9 +40,12 @@ func bootWorld() sim.Config {
 	return sim.Config{Source: sim.FromSeed(bootSeed), Network: cluster.Network(bootLatency)}
 }
 
-// seedWorld is the configuration of the world for the run of a seed.
-func seedWorld(seed uint64) sim.Config {
-	return sim.Config{Source: sim.FromSeed(seed), Schedule: sim.DefaultSchedule, Network: cluster.Network(cluster.LatencyOf(seed))}
+// seedWorld is the configuration of the world for the run of a seed, which has time for that much
+// waiting besides what it does.
+func seedWorld(seed uint64, patience time.Duration) sim.Config {
+	limits := sim.DefaultLimits
+	limits.Simulated += patience
+	return sim.Config{Limits: limits, Source: sim.FromSeed(seed), Schedule: sim.DefaultSchedule, Network: cluster.Network(cluster.LatencyOf(seed))}
 }
 
 // makers make the API servers with each cache.

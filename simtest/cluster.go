@@ -31,7 +31,8 @@ type Config struct {
 	Cache Cache
 	// CRDs are the files or folders of YAML with definitions of custom resources.
 	CRDs []string
-	// Patience is how long Eventually waits, in simulated time; 0 is two minutes.
+	// Patience is how long Eventually waits, in simulated time; 0 is two minutes. A run may take ten
+	// minutes besides.
 	Patience time.Duration
 	// Boot is what happens before every seed, once for all of them, with no faults and nothing held
 	// up: each seed begins in a copy of what it leaves, with the programs that it has started and
@@ -81,7 +82,7 @@ func newCluster(world *sim.World, booted booted, config Config) *Cluster {
 // begin has the run of a seed begin here. The world stands still.
 func (c *Cluster) begin(next job) {
 	c.job, c.running = next, true
-	c.world.Begin(seedWorld(next.Seed))
+	c.world.Begin(seedWorld(next.Seed, c.settings.Patience))
 	c.began = c.world.Progress().Now
 	if len(c.programs) == 0 {
 		c.world.Calm()

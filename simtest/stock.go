@@ -5,6 +5,7 @@ package simtest
 import (
 	"errors"
 	"io"
+	"time"
 
 	"github.com/watchsim/watchsim/sim"
 )
@@ -15,7 +16,7 @@ const simulates = false
 
 func bootWorld() sim.Config { return sim.Config{} }
 
-func seedWorld(uint64) sim.Config { return sim.Config{} }
+func seedWorld(uint64, time.Duration) sim.Config { return sim.Config{} }
 
 func boot(*sim.World, Config, io.Writer, func(string, int)) (booted, error) {
 	return nil, errors.ErrUnsupported
