@@ -43,6 +43,7 @@ func (w *World) paused() {
 // what follows is a function of this configuration. Counters start here; the hash covers
 // everything.
 func (w *World) Begin(config Config) {
+	w.calm = false
 	params := w.follow(config)
 	w.network.Follow(w.networkConfig())
 	kernel.Resume(params, true)

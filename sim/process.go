@@ -97,21 +97,30 @@ func (w *World) OnExit(f func(p *Process, code int) bool) {
 // All processes share one address space, so a crashed process could leave a shared lock
 // locked, such as that of a metrics registry. The crash therefore waits while a goroutine
 // of the process is stalled with a lock held or queues for one, but not longer than
-// Limits.CrashDelay.
+// Limits.CrashDelay. In the second half of that nothing is stalled anew, or a large process
+// would always have such a goroutine.
 func (p *Process) Crash() {
 	// Only one goroutine at a time can wait for all others.
 	p.world.crashing.Lock()
 	defer p.world.crashing.Unlock()
-	deadline := time.Now().Add(p.world.config.Limits.CrashDelay)
+	began, delay, calmed := time.Now(), p.world.config.Limits.CrashDelay, false
 	for {
 		synctest.Wait()
 		if p.dead.Load() {
 			return
 		}
-		if kernel.Fragile(p.group, false) == 0 || !time.Now().Before(deadline) {
+		waited := time.Since(began)
+		if kernel.Fragile(p.group, false) == 0 || waited >= delay {
 			break
 		}
+		if !calmed && waited >= delay/2 {
+			calmed = true
+			kernel.SetQuiet(true)
+		}
 		time.Sleep(time.Millisecond)
+	}
+	if calmed && !p.world.calm {
+		kernel.SetQuiet(false)
 	}
 	p.dead.Store(true)
 	kernel.Kill(p.group)

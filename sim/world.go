@@ -39,6 +39,7 @@ type World struct {
 	followed  Source          // since the last pause that changed it
 	setWindow func(open bool) // the kernel's, see explore.go
 	exits     []func(p *Process, code int) bool
+	calm      bool
 
 	mu       sync.Mutex // guards groups, disks and clocks
 	groups   []*Process // by number
@@ -185,10 +186,16 @@ func (w *World) At(instant time.Time) time.Duration { return instant.Sub(w.begin
 
 // Calm turns yields and stalls off: from now on a goroutine can only be overtaken by others
 // that are runnable.
-func (w *World) Calm() { kernel.SetQuiet(true) }
+func (w *World) Calm() {
+	w.calm = true
+	kernel.SetQuiet(true)
+}
 
 // Disturb turns yields and stalls on again, as the schedule has them.
-func (w *World) Disturb() { kernel.SetQuiet(false) }
+func (w *World) Disturb() {
+	w.calm = false
+	kernel.SetQuiet(false)
+}
 
 // Settle calms the world and waits until no goroutine is stalled or queues for a lock, so
 // that goroutines wait only for what their own code waits for. A run ends with it, so that
