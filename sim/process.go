@@ -97,8 +97,8 @@ func (w *World) OnExit(f func(p *Process, code int) bool) {
 // All processes share one address space, so a crashed process could leave a shared lock
 // locked, such as that of a metrics registry. The crash therefore waits while a goroutine
 // of the process is stalled with a lock held or queues for one, but not longer than
-// Limits.CrashDelay. In the second half of that nothing is stalled anew, or a large process
-// would always have such a goroutine.
+// Limits.CrashDelay. When half of that is over, the world is calm until the crash: a large
+// process would otherwise always have such a goroutine.
 func (p *Process) Crash() {
 	// Only one goroutine at a time can wait for all others.
 	p.world.crashing.Lock()

@@ -22,7 +22,7 @@ func scenariosCommand() *cobra.Command {
 			list = append(list, named{"--target " + plane + " --scenario " + one.name, one.summary})
 		}
 		list = append(list, named{})
-		for _, target := range targetNames() {
+		for _, target := range append(targetNames(), planeTarget) {
 			list = append(list, named{"--target " + target.name, target.summary})
 		}
 		return printList(out, list)

@@ -31,7 +31,6 @@ func targetNames() (list []named) {
 	for _, r := range released.All() {
 		list = append(list, named{r.Name, r.Summary + " (built on first use)"})
 	}
-	list = append(list, named{plane, "kube-apiserver, kube-controller-manager and kube-scheduler 1.37.2, with nodes and users (built on first use; has scenarios of its own)"})
 	return list
 }
 

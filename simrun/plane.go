@@ -25,6 +25,13 @@ import (
 // whose scenarios are tests of package simtest: they are built and run as such.
 const plane = "controlplane"
 
+var planeTarget = named{plane, "kube-apiserver, kube-controller-manager and kube-scheduler 1.37.2, with nodes and users (built on first use; has scenarios of its own)"}
+
+// isPlane reports whether the flags ask for the control plane, by its name or by a mutant of it.
+func (f *runFlags) isPlane() bool {
+	return f.target == plane || f.target == "" && slices.ContainsFunc(mutant.ControlPlane(), func(m mutant.Mutant) bool { return slices.Contains(f.mutants, m.Name) })
+}
+
 // planeScenario is one of its scenarios.
 type planeScenario struct {
 	named

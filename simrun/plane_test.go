@@ -25,6 +25,15 @@ func TestScenariosOfTheControlPlaneAreThere(t *testing.T) {
 	}
 }
 
+// Commands that cannot run the control plane say so, whether it is named or one of its mutants is.
+func TestOnlySeedsOfTheControlPlaneRun(t *testing.T) {
+	for _, arguments := range []string{"explore --target " + plane, "campaign --seeds 1-2 --target " + plane, "campaign --seeds 1-2 --mutant RS02"} {
+		var out, notes bytes.Buffer
+		require.Equal(t, exitUsage, run(strings.Fields(arguments), strings.NewReader(""), &out, &notes), arguments)
+		require.Contains(t, notes.String(), "expected another target than "+plane, arguments)
+	}
+}
+
 // What the control plane cannot do is said before anything is built.
 func TestWrongUseOfTheControlPlane(t *testing.T) {
 	for arguments, want := range map[string]string{

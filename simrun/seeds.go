@@ -21,7 +21,7 @@ import (
 
 // run runs one seed or many.
 func (f *runFlags) run(command *cobra.Command) error {
-	if f.target == plane {
+	if f.isPlane() {
 		return f.runPlane(command)
 	}
 	config, err := f.config(command.ErrOrStderr())
