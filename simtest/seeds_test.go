@@ -153,6 +153,12 @@ func TestRunsThatDifferAreNoticed(t *testing.T) {
 	require.Contains(t, out, ", each the same run in 2 processes")
 }
 
+// Members that lose their leader end watches in the order of maps.
+func TestThreeMembersRunAlikeEverywhere(t *testing.T) {
+	out, failed := outside(t, "", "TestCustomResources", "-simtest.seeds=3-4", "-simtest.verify=2")
+	require.False(t, failed, out)
+}
+
 func TestUnknownCache(t *testing.T) {
 	inside(t, simtest.Config{Cache: "another"}, func(*simtest.T, *simtest.Cluster) {})
 }

@@ -17,11 +17,21 @@ var mapEdits = []Edit{
 	replace("runtime/hash64.go", `	a := r8(p)
 	return mix(m5^8, mix(a^hashkey[1], a^seed^hashkey[0]))
 `, `	a := r8(p)
-	if seed>>48 == simSeedTag || (seed^c0)>>48 == simSeedTag { // the latter by way of an interface
+	if simByIdentity(seed) {
 		a = simIdentity(a)
 	}
 	return mix(m5^8, mix(a^hashkey[1], a^seed^hashkey[0]))
 `, "pointers are hashed by identity"),
+
+	after("runtime/alg.go", "func typehash(t *_type, p unsafe.Pointer, h uintptr) uintptr {\n", `	if simByIdentity(h) && t.PtrBytes != 0 && (t.Kind() == abi.Struct || t.Kind() == abi.Array) {
+		return simPartsHash(t, p, h)
+	}
+`, "pointers within a key are hashed by identity"),
+
+	replace("internal/abi/map.go", "	Hasher    func(unsafe.Pointer, uintptr) uintptr\n", "	KeyHasher func(unsafe.Pointer, uintptr) uintptr\n",
+		"a method takes the name of the field, so that every use of it becomes a call"),
+	replace("reflect/map.go", "	mt.Hasher = func(p unsafe.Pointer, seed uintptr) uintptr {\n", "	mt.KeyHasher = func(p unsafe.Pointer, seed uintptr) uintptr {\n",
+		"the field has another name"),
 
 	replace("runtime/mgc.go", "		mProf_PostSweep()\n	}\n	releasem(mp)\n", `		mProf_PostSweep()
 	}

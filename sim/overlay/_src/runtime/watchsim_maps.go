@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	simSeedTag       = 0xa51d
+	simSeedTag       = abi.SimSeedTag
+	simSeedMask      = 1<<48 - 1
 	simIdentityFirst = 1 << 12 // places for identities at first; a power of two
 )
 
@@ -107,11 +108,57 @@ func simMapSeed(key *abi.Type, seed uintptr) uintptr {
 
 // simPointerSeed marks the seed of a map if the map hashes pointers.
 func simPointerSeed(key *abi.Type, seed uintptr) uintptr {
-	switch key.Kind() {
-	case abi.Pointer, abi.UnsafePointer, abi.Chan, abi.Interface:
-		return simSeedTag<<48 | seed&(1<<48-1)
+	if simHasPointers(key) {
+		return simSeedTag<<48 | seed&simSeedMask
 	}
 	return seed
+}
+
+// simHasPointers reports whether hashing a key of that type hashes pointers.
+func simHasPointers(key *abi.Type) bool {
+	switch key.Kind() {
+	case abi.Pointer, abi.UnsafePointer, abi.Chan, abi.Interface:
+		return true
+	case abi.Array:
+		return simHasPointers((*arraytype)(unsafe.Pointer(key)).Elem)
+	case abi.Struct:
+		for _, field := range (*structtype)(unsafe.Pointer(key)).Fields {
+			if simHasPointers(field.Typ) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// simByIdentity reports whether a seed is that of a map that hashes pointers by identity.
+//
+//go:nosplit
+func simByIdentity(seed uintptr) bool {
+	return seed>>48 == simSeedTag || (seed^c0)>>48 == simSeedTag // the latter by way of an interface
+}
+
+// simPartsHash hashes a struct or an array with a marked seed. Go hashes neighbours without
+// padding as one piece of memory, and what comes first is the seed of what comes next, which
+// has no mark then: pointers in such a key would be hashed by address.
+//
+//go:linkname simPartsHash
+func simPartsHash(t *abi.Type, p unsafe.Pointer, seed uintptr) uintptr {
+	h := seed
+	switch t.Kind() {
+	case abi.Array:
+		elem := (*arraytype)(unsafe.Pointer(t)).Elem
+		for i := uintptr(0); i < (*arraytype)(unsafe.Pointer(t)).Len; i++ {
+			h = typehash(elem, add(p, i*elem.Size_), seed&^simSeedMask|h&simSeedMask)
+		}
+	case abi.Struct:
+		for _, field := range (*structtype)(unsafe.Pointer(t)).Fields {
+			if !field.Name.IsBlank() {
+				h = typehash(field.Typ, add(p, field.Offset), seed&^simSeedMask|h&simSeedMask)
+			}
+		}
+	}
+	return h
 }
 
 // simTrieSeed is the seed of a map of package sync. Those made before a run have one, and

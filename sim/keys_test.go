@@ -1,0 +1,86 @@
+package sim_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/isolate"
+)
+
+type (
+	pair struct {
+		number int
+		one    *thing
+	}
+	stream interface{ Name() string }
+	// wrapped has pointers in its second field and later, as etcd's streams of watches do.
+	wrapped struct {
+		stream
+		one *thing
+	}
+)
+
+func (t *thing) Name() string { return t.name }
+
+// keys makes maps of all kinds of keys that pointers lie in, and returns the orders in which
+// they are iterated.
+func keys(t *testing.T) (string, uint64) {
+	order, result := isolate.Value(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) string {
+		const many = 100
+		structs, arrays, streams := map[pair]string{}, map[[2]*thing]string{}, map[stream]string{}
+		anything, channels := map[any]string{}, map[<-chan int]string{}
+		made := reflect.MakeMap(reflect.MapOf(reflect.TypeFor[pair](), reflect.TypeFor[string]()))
+		var trie sync.Map
+		for i := range many {
+			name := fmt.Sprint(i)
+			one, other := &thing{name: name}, &thing{name: name}
+			structs[pair{i % 3, one}] = name
+			arrays[[2]*thing{one, other}] = name
+			streams[wrapped{one, other}] = name
+			anything[[1]pair{{0, one}}] = name
+			channels[make(chan int)] = name
+			made.SetMapIndex(reflect.ValueOf(pair{i % 3, one}), reflect.ValueOf(name))
+			trie.Store(pair{i % 3, one}, name)
+
+			require.Equal(t, name, structs[pair{i % 3, one}])
+			require.Equal(t, name, streams[wrapped{one, other}])
+			require.Equal(t, name, made.Interface().(map[pair]string)[pair{i % 3, one}], "a compiled access finds what package reflect has put there")
+			found, _ := trie.Load(pair{i % 3, one})
+			require.Equal(t, name, found)
+		}
+		var b strings.Builder
+		for what, all := range map[string][]string{
+			"structs": slices.Collect(maps.Values(structs)), "arrays": slices.Collect(maps.Values(arrays)),
+			"interfaces": slices.Collect(maps.Values(streams)), "any": slices.Collect(maps.Values(anything)),
+			"channels": slices.Collect(maps.Values(channels)), "reflect": slices.Collect(maps.Values(made.Interface().(map[pair]string))),
+		} {
+			require.Len(t, all, many)
+			fmt.Fprintln(&b, what, all)
+		}
+		trie.Range(func(_, name any) bool { fmt.Fprintln(&b, "trie", name); return true })
+		return b.String()
+	})
+	return order, result.Hash
+}
+
+// Addresses differ from process to process, wherever in a key they are.
+func TestKeysWithPointersAreIteratedInOneOrder(t *testing.T) {
+	first, hash := keys(t)
+	garbage := make([][]byte, 1000)
+	for i := range garbage {
+		garbage[i] = make([]byte, 100+i)
+	}
+	second, again := keys(t)
+	runtime.KeepAlive(garbage)
+	require.Equal(t, strings.Split(first, "\n"), strings.Split(second, "\n"))
+	require.Equal(t, hash, again)
+}
