@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -101,4 +102,25 @@ func TestGoingInCirclesTakesTime(t *testing.T) {
 	})
 	require.InDelta(t, 100, result.Spins, 2, "each takes 10 ms")
 	require.GreaterOrEqual(t, result.Simulated, time.Second)
+}
+
+func TestPollingTakesTime(t *testing.T) {
+	for name, poll := range map[string]func(done *bool, until time.Time) bool{
+		"clock":   func(_ *bool, until time.Time) bool { return time.Now().After(until) },
+		"Gosched": func(done *bool, _ time.Time) bool { runtime.Gosched(); return *done },
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := isolate.Run(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) {
+				done := false
+				go func() {
+					time.Sleep(time.Second)
+					done = true
+				}()
+				for until := time.Now().Add(time.Second); !poll(&done, until); {
+				}
+			})
+			require.InDelta(t, 100, result.Spins, 2, "each takes 10 ms")
+			require.GreaterOrEqual(t, result.Simulated, time.Second)
+		})
+	}
 }

@@ -57,8 +57,9 @@ type Result struct {
 	// Decisions counts scheduling decisions, Switches goroutine switches,
 	// Points synchronisation points passed, Yields and Stalls what happened at them.
 	Decisions, Switches, Points, Yields, Stalls uint64
-	// Spins counts how often 20,000 synchronisation points were passed at one instant. The
-	// busy-waiting goroutine then sleeps for 10 ms, so that those it waits for can run.
+	// Spins counts how often 20,000 synchronisation points were passed, or the clock was read or
+	// runtime.Gosched called so often, at one instant. The busy-waiting goroutine then sleeps for
+	// 10 ms, so that those it waits for can run.
 	Spins uint64
 	// Simulated and Wall are the time the run took on the two clocks.
 	Simulated, Wall time.Duration

@@ -7,8 +7,10 @@ import (
 	"net"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/watchsim/watchsim/sim/internal/kernel"
@@ -219,7 +221,22 @@ func (w *World) Current() *Process {
 }
 
 func (w *World) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return w.network.DialContext(ctx, w.Current().name, network, address)
+	conn, err := w.network.DialContext(ctx, w.Current().name, network, address)
+	if host, _, _ := net.SplitHostPort(address); errors.Is(err, syscall.ECONNREFUSED) && !w.hasHost(host) {
+		return nil, &net.DNSError{Err: "no such host in the simulation", Name: host, IsNotFound: true}
+	}
+	return conn, err
+}
+
+// hasHost reports whether a process, of today or before, is called like that host. Each has a
+// loopback of its own.
+func (w *World) hasHost(host string) bool {
+	if ip := net.ParseIP(host); host == "" || host == "localhost" || ip != nil && ip.IsLoopback() {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.groups, func(p *Process) bool { return p.name == host })
 }
 
 func (w *World) listen(_ context.Context, network, address string) (net.Listener, error) {

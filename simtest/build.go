@@ -53,9 +53,23 @@ func binary(t *testing.T) (string, error) {
 	build := exec.Command("go", append(arguments, ".")...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build this test with the toolchain overlay: %w\n%s", err, beginning(string(out)))
+		why := ""
+		if uses := usesCgo(source); len(uses) > 0 {
+			why = fmt.Sprintf("; a process with cgo cannot be copied, so that it is built without, and cgo is used by %s", strings.Join(uses, ", "))
+		}
+		return "", fmt.Errorf("cannot build this test with the toolchain overlay: %w%s\n%s", err, why, beginning(string(out)))
 	}
 	return path, nil
+}
+
+// usesCgo returns the packages below a test that have cgo in them, but for those of Go, which do
+// without it.
+func usesCgo(source string) []string {
+	list := exec.Command("go", "list", "-e", "-deps", "-test", "-f", "{{if and .CgoFiles (not .Standard)}}{{.ImportPath}}{{end}}", ".")
+	list.Dir = source
+	list.Env = append(os.Environ(), "CGO_ENABLED=1")
+	out, _ := list.Output() // it only adds to what is said of a failed build
+	return strings.Fields(string(out))
 }
 
 // maxBuildLines is how many lines of what a build says are shown.

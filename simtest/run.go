@@ -14,6 +14,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/isolate"
+	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
 // run is the boot of a cluster, and then the run of one seed.
@@ -104,6 +105,12 @@ func (r *run) finish(result *sim.Result) {
 	if result.Stop != sim.Completed {
 		r.report.Failed, r.report.Stop = true, result.Stop.String()
 		r.report.Stacks = result.Stacks
+	}
+	if result.Uncontrolled > 0 {
+		r.fail("a goroutine from outside of the simulation has woken one inside, so that more than the seed decides the run: start goroutines within the function of the test, or in Config.Boot")
+	}
+	if result.DiskFull {
+		r.fail("%s", simdisk.FullReason)
 	}
 	if r.full {
 		r.fail("etcd's databases outgrew the %d MiB that a test's cluster has room for, and took no more writes", quota>>20)

@@ -51,6 +51,7 @@ type hunt struct {
 	cut     string // which seeds did not begin, and why
 
 	mu      sync.Mutex
+	begun   *report // of the first job
 	passed  int
 	skipped int
 	spent   time.Duration // processor time of runs
@@ -58,6 +59,7 @@ type hunt struct {
 	omitted map[string]map[string]int // why something was not judged, of which resource, in how many runs
 	hash    uint64                    // of the last run
 	failed  *report
+	unlike  error // the failed seed had another run in another process
 	broken  error
 }
 
@@ -89,14 +91,25 @@ func (h *hunt) prepare() (err error) {
 	return err
 }
 
-// all runs the seeds until one fails, and returns the report of the lowest that did.
+// all runs the seeds until one fails, and returns the report of the lowest that did. Every
+// worker begins with the first of all runs: that it is the same everywhere costs little to see.
 func (h *hunt) all() *report {
 	jobs := make(chan job)
 	done := make(chan struct{})
+	first, kept, from := job{Seed: h.first, Kinds: h.kinds}, h.kept, h.first+1
+	if len(kept) > 0 {
+		first, kept, from = kept[0], kept[1:], h.first
+	}
 	var group sync.WaitGroup
 	for range min(h.workers(), len(h.kept)+int(min(h.last-h.first+1, 1000))) {
 		group.Go(func() {
 			peers, err := h.peers()
+			if err == nil {
+				err = h.begin(peers, first)
+			}
+			if err != nil {
+				h.breakOff(err)
+			}
 			for next := range jobs {
 				if err == nil {
 					var r report
@@ -116,14 +129,14 @@ func (h *hunt) all() *report {
 	go func() {
 		defer close(done)
 		defer close(jobs)
-		for _, next := range h.kept {
+		for _, next := range kept {
 			if h.over() {
 				return
 			}
 			jobs <- next
 		}
 		until, limit := deadline(h.t.Deadline())
-		for seed := h.first; seed <= h.last && !h.over(); seed++ {
+		for seed := from; seed <= h.last && !h.over(); seed++ {
 			if time.Now().After(until) {
 				h.cut = fmt.Sprintf("%d seeds from %d on did not begin within %s", h.last-seed+1, seed, limit)
 				break
@@ -162,12 +175,37 @@ func alikeEverywhere(peers []*peer, next job) (first report, err error) {
 		if i == 0 {
 			first = r
 		}
-		if r.Hash != first.Hash {
-			return r, fmt.Errorf("expected the same run of seed %d in each process, found the hashes %016x and %016x: something decides that the seed does not, such as the real clock, "+
-				"a file, a variable that runs before have left, or a goroutine that was started outside of the simulation", next.Seed, first.Hash, r.Hash)
+		if err := sameRun(first, r); err != nil {
+			return r, err
 		}
 	}
 	return first, nil
+}
+
+// sameRun is an error if two runs of a job differ: then something decides that the seed does not.
+func sameRun(a, b report) error {
+	if a.Hash == b.Hash {
+		return nil
+	}
+	return fmt.Errorf("expected the same run of seed %d in each process, found the hashes %016x and %016x: something decides that the seed does not, such as the real clock, "+
+		"a file, a variable that runs before have left, or a goroutine that was started outside of the simulation", a.Seed, a.Hash, b.Hash)
+}
+
+// begin has a worker do the first job, as each of them does.
+func (h *hunt) begin(peers []*peer, next job) error {
+	r, err := alikeEverywhere(peers, next)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	before := h.begun
+	h.begun = &r
+	h.mu.Unlock()
+	if before != nil {
+		return sameRun(*before, r)
+	}
+	h.note(r)
+	return nil
 }
 
 // workers is how many processes simulate at once.
@@ -318,7 +356,9 @@ func (h *hunt) present(r report) {
 	if small.PlainLists {
 		text += fmt.Sprintf("\nInformers began with plain lists, which may be old, as they do for half of the seeds (%s=true has none).", gateVariable)
 	}
-	if !whole {
+	if h.unlike != nil {
+		text += "\n" + h.unlike.Error() + "."
+	} else if !whole {
 		text += fmt.Sprintf("\nThat there are no fewer was not found out within -simtest.shrink %v.", *flagShrink)
 	}
 	h.artifact(small.Seed, "stacks.txt", small.Stacks)

@@ -19,6 +19,9 @@ func (h *hunt) shrink(r report) (small report, whole bool) {
 	if err != nil || len(plan) == 0 {
 		return r, true
 	}
+	if r.Processor > *flagShrink {
+		return r, false
+	}
 	var crew []*peer
 	defer func() {
 		for _, p := range crew {
@@ -31,6 +34,13 @@ func (h *hunt) shrink(r report) (small report, whole bool) {
 			return r, false
 		}
 		crew = append(crew, p)
+	}
+	again, err := crew[0].do(job{Seed: r.Seed, Kinds: h.kinds})
+	if err != nil {
+		return r, false
+	}
+	if h.unlike = sameRun(r, again); h.unlike != nil {
+		return r, false
 	}
 	small, whole = r, true
 	until := time.Now().Add(*flagShrink)

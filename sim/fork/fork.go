@@ -33,6 +33,9 @@ type Copy struct {
 // The copy has one thread. Its standard input is empty, its standard output and error go
 // to memory, and it does not outlive the original.
 func Now(limits Limits) (*Copy, error) {
+	if !kernel.Available() {
+		return nil, fmt.Errorf("%w: %s", ErrFork, kernel.Missing)
+	}
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFork, err)

@@ -18,6 +18,16 @@ var outsideEdits = []Edit{
 	after("os/proc.go", "func Exit(code int) {\n", "	simExit(code)\n",
 		"a simulated process ends, and not the one that simulates it"),
 
+	after("os/exec.go", "	testlog.Open(name)\n", `	if simActive() {
+		return nil, &PathError{Op: "fork/exec", Path: name, Err: errSimProcess}
+	}
+`, "what another process does does not follow from the seed"),
+
+	after("runtime/debug.go", "func GOMAXPROCS(n int) int {\n", `	if simActive() {
+		return 1
+	}
+`, "a simulated program has one processor, whatever it asks for"),
+
 	replace("os/signal/signal.go", `	"sync"
 )
 `, `	"sync"

@@ -2,6 +2,9 @@ package overlay
 
 // schedulerEdits make the order in which goroutines run a decision.
 var schedulerEdits = []Edit{
+	replace("runtime/proc.go", "func Gosched() {\n	checkTimeouts()\n", "func Gosched() {\n	checkTimeouts()\n	simBusy()\n",
+		"what polls takes time"),
+
 	after("runtime/runtime2.go", "	bubble  *synctestBubble\n", `
 	simID      uint64 // order of creation within the simulation
 	simGroup   uint32 // process group

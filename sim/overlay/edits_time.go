@@ -126,13 +126,14 @@ var clockEdits = []Edit{
 	replace("runtime/time.go", `		// Don't return a monotonic time inside a synctest bubble.
 `, `		if bubble.sim {
 			simReadClock()
+			simBusy()
 			wall := bubble.now + sim.wall[getg().simGroup]
 			return wall / (1000 * 1000 * 1000), int32(wall % (1000 * 1000 * 1000)), bubble.now - sim.begin + 1
 		}
 		// Don't return a monotonic time inside a synctest bubble.
 `, "a time has two readings, as outside: that of the wall clock of the process, which may jump, and that of the simulated clock"),
 
-	after("runtime/time.go", "func time_runtimeNano() int64 {\n", "	simReadClock()\n",
+	after("runtime/time.go", "func time_runtimeNano() int64 {\n", "	simReadClock()\n	simBusy()\n",
 		"what a goroutine has read is part of where a run is"),
 
 	after("runtime/proc.go", "	close(main_init_done)\n", "	simInitialised = true\n", ""),

@@ -3,6 +3,7 @@
 package os
 
 import (
+	"errors"
 	"syscall"
 	"unsafe" // for go:linkname
 )
@@ -28,6 +29,9 @@ func simExit(code int) {
 		processes.exit(code)
 	}
 }
+
+// errSimProcess is what a simulated goroutine gets that wants to start a process.
+var errSimProcess = errors.New("a simulated program cannot start a process, as what that one does would not follow from the seed")
 
 //go:linkname simRemoveAll syscall.simRemoveAll
 func simRemoveAll(path string) (handled bool, err error)

@@ -19,7 +19,8 @@ const (
 
 	// A goroutine that goes round in circles until another has done something
 	// takes no simulated time. If that other one is asleep it would never wake
-	// up. So many synchronisation points at one instant therefore take a while.
+	// up. So many synchronisation points at one instant therefore take a while, and so
+	// many readings of the clock and calls of Gosched.
 	simSpinPoints = 20000
 	simSpinSleep  = 10_000_000 // nanoseconds
 
@@ -108,7 +109,7 @@ type simCounters struct {
 	identities uint64 // pointers hashed by identity
 	running    uint64 // the goroutine that ran last
 	traced     int    // records of trace written
-	spins      uint64 // times that simSpinPoints were passed at one instant
+	spins      uint64 // times that something happened simSpinPoints times at one instant
 
 	shape       uint64 // of a run that explores, up to the end of its window
 	state       uint64 // where it was at the end of its window
@@ -131,8 +132,9 @@ var sim struct {
 	bubble    *synctestBubble
 	begin     int64
 	countdown int64
-	instant   int64 // when the last synchronisation point was passed
-	passed    int   // those passed at that instant
+	instant   int64 // when something was counted that takes no time
+	passed    int   // synchronisation points passed at that instant
+	busy      int   // readings of the clock and calls of Gosched at that instant
 	sched     uint64
 	code      uint64
 	sticky    guintptr

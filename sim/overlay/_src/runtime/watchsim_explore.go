@@ -165,7 +165,7 @@ func simStep(gp *g) {
 	case k <= others:
 		sim.c.yields++
 		x.yielder.set(gp)
-		Gosched()
+		mcall(gosched_m)
 	default:
 		sim.c.stalls++
 		length := *(*int64)(add(sim.p.holds, uintptr(k-1-others)*8))

@@ -31,7 +31,7 @@ func simBeginRun(params *simParams) {
 // hash is that of everything since the world began.
 func simCountAnew() {
 	sim.c = simCounters{hash: sim.c.hash, goroutines: sim.c.goroutines, running: sim.c.running}
-	sim.instant, sim.passed = 0, 0
+	sim.instant, sim.passed, sim.busy = 0, 0, 0
 }
 
 // simPauseDue reports whether the run has come to the decision that it is to pause at.

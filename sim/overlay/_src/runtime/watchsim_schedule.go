@@ -135,10 +135,7 @@ func simPoint() {
 		return
 	}
 	gp := getg()
-	if gp.bubble == nil || gp.bubble != sim.bubble || gp.m.locks != 0 || gp != gp.m.curg || gp.m.preemptoff != "" {
-		return
-	}
-	if gp.simAside > 0 {
+	if !simMayWait(gp) {
 		return
 	}
 	sim.c.points++
@@ -149,12 +146,7 @@ func simPoint() {
 	if gp == sim.bubble.root {
 		return
 	}
-	if sim.instant != sim.bubble.now {
-		sim.instant, sim.passed = sim.bubble.now, 0
-	}
-	if sim.passed++; sim.passed >= simSpinPoints {
-		sim.passed = 0
-		sim.c.spins++
+	if simSpins(&sim.passed) {
 		simHold(gp, simSpinSleep)
 		return
 	}
@@ -178,6 +170,34 @@ func simPoint() {
 	simYield(gp)
 }
 
+// simMayWait reports whether a goroutine of the simulation can be held up where it is.
+func simMayWait(gp *g) bool {
+	return gp.bubble != nil && gp.bubble == sim.bubble && gp.m.locks == 0 && gp == gp.m.curg && gp.m.preemptoff == "" && gp.simAside == 0
+}
+
+// simSpins counts something that goroutines do at one instant, and reports whether it was too often.
+func simSpins(count *int) bool {
+	if sim.instant != sim.bubble.now {
+		sim.instant, sim.passed, sim.busy = sim.bubble.now, 0, 0
+	}
+	if *count++; *count < simSpinPoints {
+		return false
+	}
+	*count = 0
+	sim.c.spins++
+	return true
+}
+
+// simBusy notes that a goroutine reads the clock, or offers its turn. One that does nothing
+// else waits for what cannot happen while it runs.
+//
+//go:yeswritebarrierrec
+func simBusy() {
+	if gp := getg(); sim.on && simMayWait(gp) && gp != sim.bubble.root && simSpins(&sim.busy) {
+		simHold(gp, simSpinSleep)
+	}
+}
+
 func simYield(gp *g) {
 	mean := sim.p.yieldMean
 	if mean == 0 {
@@ -190,7 +210,7 @@ func simYield(gp *g) {
 		return
 	}
 	sim.c.yields++
-	Gosched()
+	mcall(gosched_m)
 }
 
 func simStall(gp *g) {

@@ -1,0 +1,39 @@
+package sim_test
+
+import (
+	"net"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/isolate"
+)
+
+// What a program asks of the machine, such as a library that sets GOMAXPROCS, stays inside.
+func TestAProgramReachesNothingOutside(t *testing.T) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+			require.Equal(t, 1, runtime.GOMAXPROCS(4))
+			require.Equal(t, 1, runtime.GOMAXPROCS(0))
+
+			err := exec.Command("true").Run()
+			require.ErrorContains(t, err, "a simulated program cannot start a process")
+
+			for address, want := range map[string]string{
+				"example.com:80": "lookup example.com: no such host in the simulation",
+				"192.0.2.1:443":  "lookup 192.0.2.1: no such host in the simulation",
+				"127.0.0.1:443":  syscall.ECONNREFUSED.Error(),
+				"database:5432":  syscall.ECONNREFUSED.Error(),
+			} {
+				w.Process("database").Do(func() {
+					_, err := net.Dial("tcp", address)
+					require.ErrorContains(t, err, want)
+				})
+			}
+		})
+	})
+}
