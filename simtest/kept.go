@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +33,11 @@ func kept(test string) (jobs []job, err error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs = append(jobs, job{Seed: seed, Kept: path, Plan: string(content), HasPlan: strings.Contains(string(content), planHeader)})
+		next := job{Seed: seed, Kept: path, Plan: string(content), HasPlan: strings.Contains(string(content), planHeader)}
+		if next.Drawn, err = drawnOf(string(content)); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		jobs = append(jobs, next)
 	}
 	slices.SortFunc(jobs, func(a, b job) int { return int(a.Seed) - int(b.Seed) })
 	return jobs, err
@@ -43,6 +48,41 @@ const maxKeptLines = 20
 
 // planHeader begins the faults in the file of a failure.
 const planHeader = "# watchsim plan"
+
+// drawnHeader begins a line of the file of a failure that has the words of a value: its name,
+// and the words in brackets.
+const drawnHeader = "# watchsim drawn "
+
+// drawnOf reads the words of values from the file of a failure.
+func drawnOf(content string) (map[string][]uint64, error) {
+	var drawn map[string][]uint64
+	for line := range strings.Lines(content) {
+		text, is := strings.CutPrefix(line, drawnHeader)
+		if !is {
+			continue
+		}
+		name, err := strconv.QuotedPrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("expected a name in quotes after %q, found %q", drawnHeader, line)
+		}
+		var words []uint64
+		for _, word := range strings.Fields(strings.Trim(strings.TrimSpace(text[len(name):]), "[]")) {
+			number, err := strconv.ParseUint(word, 16, 64)
+			if err != nil {
+				return nil, fmt.Errorf("expected hexadecimal numbers of 64 bits after %s%s, found %q", drawnHeader, name, word)
+			}
+			words = append(words, number)
+		}
+		if name, err = strconv.Unquote(name); err != nil {
+			return nil, err
+		}
+		if drawn == nil {
+			drawn = map[string][]uint64{}
+		}
+		drawn[name] = words
+	}
+	return drawn, nil
+}
 
 // keep writes a failure to where it is run first next time, unless it was kept before. The
 // file is a plan of faults; what was reported is in its comments. One of another failure of the
@@ -58,6 +98,9 @@ func keep(test string, r report) (path string, err error) {
 	lines := strings.Split(strings.TrimSpace(strings.Join(r.Log, "\n")+"\n"+r.Stop), "\n")
 	for _, line := range lines[:min(len(lines), maxKeptLines)] {
 		text += "# " + line + "\n"
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Drawn)) {
+		text += fmt.Sprintf("%s%q %x\n", drawnHeader, name, r.Drawn[name])
 	}
 	if r.Plan != "" {
 		text += r.Plan

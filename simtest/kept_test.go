@@ -35,3 +35,21 @@ func TestKeepOverwritesNothing(t *testing.T) {
 		require.Equal(t, one.Kept, path)
 	}
 }
+
+func TestKeepsWhatWasDrawn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	drawn := map[string][]uint64{"sizes": {1, 1 << 63}, `a "name" (2)`: nil}
+	_, err := keep("TestIt", report{Seed: 7, Drawn: drawn, Log: []string{"drawn sizes: [1]"}})
+	require.NoError(t, err)
+	jobs, err := kept("TestIt")
+	require.NoError(t, err)
+	require.Equal(t, drawn, jobs[0].Drawn)
+
+	for content, want := range map[string]string{
+		"# watchsim drawn sizes [1]\n":     `expected a name in quotes after "# watchsim drawn "`,
+		"# watchsim drawn \"sizes\" [x]\n": `expected hexadecimal numbers of 64 bits after # watchsim drawn "sizes", found "x"`,
+	} {
+		_, err := drawnOf(content)
+		require.ErrorContains(t, err, want)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ type run struct {
 	log     sim.Logbook // of Kubernetes' libraries
 	full    bool        // etcd has used up its quota
 	report  report
+	drawn   drawn
 	failed  error // why nothing could be run
 }
 
@@ -58,6 +60,7 @@ func (r *run) live(world *sim.World) {
 			return
 		}
 		r.report.Seed, r.report.Kept = next.Seed, next.Kept
+		r.drawn = newDrawn(next.Drawn)
 		r.cluster.begin(next)
 	})
 	if r.failed != nil {
@@ -88,7 +91,7 @@ func (r *run) exited(server string, code int) {
 // inside runs a function of the test in the world.
 func (r *run) inside(world *sim.World, body func(*T, *Cluster), reached map[string]int) isolate.Said {
 	return isolate.Inside(r.t, func(inside testing.TB) {
-		t := &T{TB: inside, Seed: r.report.Seed, ctx: r.cluster.ctx, reached: reached}
+		t := &T{TB: inside, Seed: r.report.Seed, ctx: r.cluster.ctx, reached: reached, outside: r.t, drawn: &r.drawn}
 		r.cluster.t = t
 		body(t, r.cluster)
 	}, world.Process(testClient).Go)
@@ -105,6 +108,9 @@ func (r *run) finish(result *sim.Result) {
 	if result.Stop != sim.Completed {
 		r.report.Failed, r.report.Stop = true, result.Stop.String()
 		r.report.Stacks = result.Stacks
+		if place, state := whereBodyIs(result.Stacks); place != "" {
+			r.fail("the function of the test had not returned from %s (%s); a goroutine that was started before the simulation does nothing during it", place, state)
+		}
 	}
 	if result.Uncontrolled > 0 {
 		r.fail("a goroutine from outside of the simulation has woken one inside, so that more than the seed decides the run: start goroutines within the function of the test, or in Config.Boot")
@@ -119,6 +125,7 @@ func (r *run) finish(result *sim.Result) {
 		r.fail("The guarantees of the API cannot be checked: %v", err)
 	}
 	if r.report.Failed {
+		r.report.Drawn = r.drawn.used
 		var log strings.Builder
 		_ = r.log.Print(&log, result, r.cluster.began) // to memory
 		r.report.Output = log.String()
@@ -128,6 +135,24 @@ func (r *run) finish(result *sim.Result) {
 func (r *run) fail(format string, arguments ...any) {
 	r.report.Failed = true
 	r.report.Log = append(r.report.Log, fmt.Sprintf(format, arguments...))
+}
+
+// whereBodyIs finds the function of the test in the stacks of a run, and returns the file and the
+// line that it had come to, and what that goroutine waits for.
+func whereBodyIs(stacks string) (place, state string) {
+	for _, one := range strings.Split(stacks, "\n\n") {
+		lines := strings.Split(one, "\n")
+		for i, line := range lines {
+			if strings.Contains(line, "simtest.(*run).inside.func1(") && i > 1 {
+				place, _, _ = strings.Cut(path.Base(lines[i-1]), " ")
+				_, state, _ = strings.Cut(lines[0], " [")
+				state, _, _ = strings.Cut(state, "]")
+				state, _, _ = strings.Cut(state, ", synctest bubble")
+				return place, state
+			}
+		}
+	}
+	return "", ""
 }
 
 // judge has the oracle look at what clients have seen, and keeps that of a run that failed.

@@ -20,9 +20,15 @@ import (
 )
 
 // Seeds runs a test for each of a number of seeds, in a cluster of its own. It stops at the
-// first seed that fails.
+// first seed that fails. A test calls it once.
 func Seeds(t *testing.T, config Config, body func(t *T, c *Cluster)) {
 	t.Helper()
+	if _, again := called.LoadOrStore(t, true); again {
+		panic("expected one call of simtest.Seeds in a test, found another one; a test with several has each in a t.Run")
+	}
+	if body == nil || config.Members < 0 || config.Servers < 0 {
+		t.Fatalf("expected a function and no negative number in the Config of simtest.Seeds, found the function nil: %v, %d members and %d servers", body == nil, config.Members, config.Servers)
+	}
 	config.Members, config.Servers = max(1, config.Members), max(1, config.Servers)
 	if os.Getenv(workerVariable) == t.Name() {
 		work(t, config, body)
@@ -39,6 +45,9 @@ func Seeds(t *testing.T, config Config, body func(t *T, c *Cluster)) {
 	}
 	h.present(*failed)
 }
+
+// called are the tests that have called Seeds. Their workers come to the first call.
+var called sync.Map
 
 // hunt runs the seeds of a test.
 type hunt struct {

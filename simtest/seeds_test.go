@@ -155,7 +155,7 @@ func TestRunsThatDifferAreNoticed(t *testing.T) {
 
 // Members that lose their leader end watches in the order of maps.
 func TestThreeMembersRunAlikeEverywhere(t *testing.T) {
-	out, failed := outside(t, "", "TestCustomResources", "-simtest.seeds=3-4", "-simtest.verify=2")
+	out, failed := outside(t, ".", "TestCustomResources", "-simtest.seeds=3-4", "-simtest.verify=2")
 	require.False(t, failed, out)
 }
 

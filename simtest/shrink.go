@@ -1,6 +1,8 @@
 package simtest
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,19 +14,20 @@ import (
 // does not need that fault.
 const schedules = 8
 
-// shrink drops faults that a failure does not need, and returns a run that fails alike with
-// fewer, which may be that of another seed. It reports whether nothing more can be dropped.
+// shrink drops faults that a failure does not need, and then makes what was drawn simpler. It
+// returns a run that fails alike with less, which may be that of another seed, and reports
+// whether nothing more can be dropped.
 func (h *hunt) shrink(r report) (small report, whole bool) {
 	plan, err := faults.Parse(r.Plan)
-	if err != nil || len(plan) == 0 {
+	if err != nil || len(plan) == 0 && len(r.Drawn) == 0 {
 		return r, true
 	}
 	if r.Processor > *flagShrink {
 		return r, false
 	}
-	var crew []*peer
+	s := &shrinking{small: r, whole: true}
 	defer func() {
-		for _, p := range crew {
+		for _, p := range s.crew {
 			p.stop()
 		}
 	}()
@@ -33,35 +36,95 @@ func (h *hunt) shrink(r report) (small report, whole bool) {
 		if err != nil {
 			return r, false
 		}
-		crew = append(crew, p)
+		s.crew = append(s.crew, p)
 	}
-	again, err := crew[0].do(job{Seed: r.Seed, Kinds: h.kinds})
+	again, err := s.crew[0].do(job{Seed: r.Seed, Kinds: h.kinds})
 	if err != nil {
 		return r, false
 	}
 	if h.unlike = sameRun(r, again); h.unlike != nil {
 		return r, false
 	}
-	small, whole = r, true
-	until := time.Now().Add(*flagShrink)
+	s.until = time.Now().Add(*flagShrink)
 	faults.Minimise(plan, faults.EveryItem, func(candidates [][]faults.Fault) int {
-		if !whole {
-			return -1
-		}
-		var jobs []job
-		for schedule := range uint64(schedules) {
-			for _, candidate := range candidates {
-				jobs = append(jobs, job{Seed: r.Seed + schedule, Plan: faults.Plan(candidate).String(), HasPlan: true})
-			}
-		}
-		found, failed, tried := alike(crew, jobs, r.signature(), until)
-		if whole = tried || found >= 0; found < 0 {
-			return -1
-		}
-		small = failed
-		return found % len(candidates)
+		return s.first(schedules, len(candidates), func(i int) job {
+			return job{Plan: faults.Plan(candidates[i]).String(), Drawn: s.small.Drawn}
+		})
 	})
-	return small, whole
+	for _, name := range slices.Sorted(maps.Keys(r.Drawn)) {
+		s.simplify(name)
+	}
+	return s.small, s.whole
+}
+
+// shrinking is the search for a smaller run that fails alike.
+type shrinking struct {
+	crew  []*peer
+	until time.Time
+	small report
+	whole bool // all has been tried
+}
+
+// first runs a number of jobs, each with so many seeds, and returns the index of the first that
+// fails alike, which is the smallest run from then on, or -1.
+func (s *shrinking) first(seeds uint64, number int, candidate func(int) job) int {
+	if !s.whole {
+		return -1
+	}
+	var jobs []job
+	base := s.small.Seed
+	for schedule := range seeds {
+		for i := range number {
+			next := candidate(i)
+			next.Seed, next.HasPlan = base+schedule, true
+			jobs = append(jobs, next)
+		}
+	}
+	found, failed, tried := alike(s.crew, jobs, s.small.signature(), s.until)
+	if s.whole = tried || found >= 0; found < 0 {
+		return -1
+	}
+	s.small = failed
+	return found % number
+}
+
+// simplify has a value drawn from fewer and smaller words, which makes it simpler. It stays with
+// one seed: there are many words, and what is scheduled matters less than for faults.
+func (s *shrinking) simplify(name string) {
+	with := func(words []uint64) job {
+		drawn := maps.Clone(s.small.Drawn)
+		drawn[name] = words
+		return job{Plan: s.small.Plan, Drawn: drawn}
+	}
+	words := faults.Minimise(s.small.Drawn[name], faults.EveryItem, func(candidates [][]uint64) int {
+		return s.first(1, len(candidates), func(i int) job { return with(candidates[i]) })
+	})
+	for at := range words {
+		for words[at] > 0 {
+			smaller := below(words[at])
+			found := s.first(1, len(smaller), func(i int) job {
+				next := slices.Clone(words)
+				next[at] = smaller[i]
+				return with(next)
+			})
+			if found < 0 {
+				break
+			}
+			words[at] = smaller[found]
+		}
+	}
+}
+
+// below are some numbers below one, from 0 on: with fewer of its low bits, without them, and
+// less by a part.
+func below(number uint64) (smaller []uint64) {
+	for bits := 32; bits > 0; bits /= 2 {
+		smaller = append(smaller, number>>bits, number&(1<<bits-1), number-number>>bits)
+	}
+	smaller = append(smaller, 0, number-1)
+	slices.Sort(smaller)
+	smaller = slices.Compact(smaller)
+	return slices.DeleteFunc(smaller, func(one uint64) bool { return one >= number })
 }
 
 // alike runs jobs until one fails with the signature, and returns its index, -1 if none does.

@@ -14,6 +14,8 @@ type T struct {
 
 	ctx     context.Context
 	reached map[string]int
+	outside *testing.T
+	drawn   *drawn
 }
 
 // Context is done when the function of the test has returned.

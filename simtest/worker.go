@@ -37,6 +37,9 @@ type job struct {
 	Kept string
 	// Kinds are the kinds of faults to draw from; nil for all.
 	Kinds []string
+	// Drawn are the words from which values are drawn, by their names, where they are not those
+	// of the seed.
+	Drawn map[string][]uint64 `json:",omitempty"`
 }
 
 // report is what a run has to say.
@@ -56,6 +59,8 @@ type report struct {
 	Simulated time.Duration
 	Processor time.Duration
 	Reached   map[string]int
+	// Drawn are the words from which the values of a failed run were drawn.
+	Drawn map[string][]uint64 `json:",omitempty"`
 	// Violations are the guarantees of the API that the servers have broken.
 	Violations []violation
 	// Unjudged says what of it the oracle was not told, and why.
@@ -105,7 +110,7 @@ func work(t *testing.T, config Config, body func(*T, *Cluster)) {
 		w.give(report{Broken: err.Error()})
 		os.Exit(1)
 	}
-	r := &run{config: config, t: t, body: body, begin: w.begin}
+	r := &run{config: config, t: t, body: body, begin: w.begin, drawn: newDrawn(nil)}
 	result, err := sim.Run(bootWorld(), r.live)
 	switch {
 	case errors.Is(r.failed, io.EOF):

@@ -1,0 +1,64 @@
+package simtest_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// TestDraws creates objects that rapid draws, and has a bug with large ones.
+func TestDraws(t *testing.T) {
+	sizes := rapid.SliceOfN(rapid.IntRange(0, 100_000), 1, 8)
+	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		if simtest.Draw(t, rapid.Bool(), "rest first") {
+			time.Sleep(time.Second)
+		}
+		for _, size := range simtest.Draw(t, sizes, "sizes") {
+			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "drawn-"}, BinaryData: map[string][]byte{"x": make([]byte, size)}}
+			_, err := c.Client().CoreV1().ConfigMaps("default").Create(t.Context(), object, metav1.CreateOptions{})
+			require.NoError(t, err)
+			if size >= 1000 {
+				t.Fatal("a large object")
+			}
+		}
+	})
+}
+
+// TestDrawsInVain asks for what no generator finds.
+func TestDrawsInVain(t *testing.T) {
+	inside(t, simtest.Config{}, func(t *simtest.T, _ *simtest.Cluster) {
+		simtest.Draw(t, rapid.Int().Filter(func(int) bool { return false }), "nothing")
+	})
+}
+
+// What is drawn follows from the seed, is made as simple as can be, and is kept.
+func TestWhatIsDrawnShrinks(t *testing.T) {
+	dir := t.TempDir()
+	out, failed := outside(t, dir, "TestDraws", "-simtest.seeds=50")
+	require.True(t, failed, out)
+	require.Contains(t, out, "drawn rest first: false")
+	require.Contains(t, out, "drawn sizes: [1000]")
+	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "simtest", "TestDraws", "seed-*"))
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	content, err := os.ReadFile(kept[0])
+	require.NoError(t, err)
+	require.Contains(t, string(content), `# watchsim drawn "sizes" [`)
+	again, failed := outside(t, dir, "TestDraws", "-simtest.seeds=1")
+	require.True(t, failed, again)
+	require.Contains(t, again, "It was kept before")
+	require.Contains(t, again, "drawn sizes: [1000]")
+
+	out, failed = outside(t, "", "TestDrawsInVain", "-simtest.seeds=2")
+	require.False(t, failed, out)
+	require.Contains(t, out, "0 seeds passed in ")
+	require.Contains(t, out, "2 were skipped")
+}
