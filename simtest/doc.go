@@ -26,6 +26,8 @@
 //   - kept.go: failures that run first next time.
 //   - build.go: the binary that can simulate.
 //   - worker.go: the process that boots the cluster, and its copies.
+//   - inplace.go: a run without a copy, for a debugger.
+//   - draw.go: values that rapid draws.
 //   - run.go: the run of one seed.
 //   - booted.go, boot.go, stock.go: the cluster, in a binary that has one.
 //   - cluster.go: what a test can do with its cluster.

@@ -42,7 +42,7 @@ func TestDrawsInVain(t *testing.T) {
 // What is drawn follows from the seed, is made as simple as can be, and is kept.
 func TestWhatIsDrawnShrinks(t *testing.T) {
 	dir := t.TempDir()
-	out, failed := outside(t, dir, "TestDraws", "-simtest.seeds=50")
+	out, failed := outside(t, dir, "TestDraws", "-simtest.seeds=50", "-simtest.shrink=5m")
 	require.True(t, failed, out)
 	require.Contains(t, out, "drawn rest first: false")
 	require.Contains(t, out, "drawn sizes: [1000]")

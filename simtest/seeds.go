@@ -38,12 +38,17 @@ func Seeds(t *testing.T, config Config, body func(t *T, c *Cluster)) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	failed := h.all()
-	h.summarise(time.Since(began))
-	if failed == nil {
-		return
+	if *flagNoFork {
+		if err := h.inPlace(config, body); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		h.all()
 	}
-	h.present(*failed)
+	h.summarise(time.Since(began))
+	if h.failed != nil {
+		h.present(*h.failed)
+	}
 }
 
 // called are the tests that have called Seeds. Their workers come to the first call.
@@ -100,9 +105,9 @@ func (h *hunt) prepare() (err error) {
 	return err
 }
 
-// all runs the seeds until one fails, and returns the report of the lowest that did. Every
+// all runs the seeds until one fails, and keeps the report of the lowest that did. Every
 // worker begins with the first of all runs: that it is the same everywhere costs little to see.
-func (h *hunt) all() *report {
+func (h *hunt) all() {
 	jobs := make(chan job)
 	done := make(chan struct{})
 	first, kept, from := job{Seed: h.first, Kinds: h.kinds}, h.kept, h.first+1
@@ -158,7 +163,6 @@ func (h *hunt) all() *report {
 	if h.broken != nil {
 		h.t.Fatal(h.broken)
 	}
-	return h.failed
 }
 
 // peers starts the processes in each of which a seed runs.
@@ -320,7 +324,7 @@ func (h *hunt) summarise(took time.Duration) {
 func (h *hunt) present(r report) {
 	h.t.Helper()
 	small, whole := r, true
-	if *flagShrink > 0 && r.Kept == "" {
+	if *flagShrink > 0 && !*flagNoFork && r.Kept == "" {
 		small, whole = h.shrink(r)
 	}
 	path, err := keep(h.t.Name(), small)

@@ -302,3 +302,19 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		require.Regexp(t, `; \d+ seeds from \d+ on did not begin within `+limit, out)
 	}
 }
+
+// A run in place is that in a copy, whether it fails or not.
+func TestARunInPlaceIsTheSame(t *testing.T) {
+	for _, test := range []string{"TestConnectionsAreBalanced", "TestCounter", "TestBroken"} {
+		for _, seed := range []string{"-simtest.seed=1", "-simtest.seed=2"} {
+			copied, failed := outside(t, "", test, seed, "-simtest.shrink=0")
+			inPlace, failedToo := outside(t, "", test, seed, "-simtest.no-fork")
+			require.Equal(t, failed, failedToo, inPlace)
+			require.NotEmpty(t, hashes.FindString(copied), copied)
+			require.Equal(t, hashes.FindString(copied), hashes.FindString(inPlace), inPlace)
+		}
+	}
+	out, failed := outside(t, "", "TestCounter", "-simtest.no-fork")
+	require.True(t, failed, out)
+	require.Contains(t, out, "expected -simtest.no-fork with one seed, found no -simtest.seed")
+}

@@ -100,31 +100,28 @@ func (s *shrinking) simplify(name string) {
 		return s.first(1, len(candidates), func(i int) job { return with(candidates[i]) })
 	})
 	for at := range words {
-		for words[at] > 0 {
-			smaller := below(words[at])
-			found := s.first(1, len(smaller), func(i int) job {
-				next := slices.Clone(words)
-				next[at] = smaller[i]
-				return with(next)
-			})
-			if found < 0 {
-				break
+		set := func(word uint64) job {
+			next := slices.Clone(words)
+			next[at] = word
+			return with(next)
+		}
+		var short []uint64 // nobody looks at the upper bits of most words
+		for bits := 0; bits < 64; bits += 4 {
+			short = append(short, words[at]&(1<<bits-1))
+		}
+		short = slices.DeleteFunc(slices.Compact(short), func(word uint64) bool { return word == words[at] })
+		if found := s.first(1, len(short), func(i int) job { return set(short[i]) }); found >= 0 {
+			words[at] = short[found]
+		}
+		for low, high := uint64(0), words[at]; low < high && s.whole; {
+			middle := low + (high-low)/2
+			if s.first(1, 1, func(int) job { return set(middle) }) < 0 {
+				low = middle + 1
+			} else {
+				words[at], high = middle, middle
 			}
-			words[at] = smaller[found]
 		}
 	}
-}
-
-// below are some numbers below one, from 0 on: with fewer of its low bits, without them, and
-// less by a part.
-func below(number uint64) (smaller []uint64) {
-	for bits := 32; bits > 0; bits /= 2 {
-		smaller = append(smaller, number>>bits, number&(1<<bits-1), number-number>>bits)
-	}
-	smaller = append(smaller, 0, number-1)
-	slices.Sort(smaller)
-	smaller = slices.Compact(smaller)
-	return slices.DeleteFunc(smaller, func(one uint64) bool { return one >= number })
 }
 
 // alike runs jobs until one fails with the signature, and returns its index, -1 if none does.

@@ -99,13 +99,10 @@ func (r report) signature() string {
 // work is what a worker does: it boots the cluster, and runs each job in a copy of itself.
 // It does not return.
 func work(t *testing.T, config Config, body func(*T, *Cluster)) {
-	debug.SetGCPercent(-1)
-	runtime.MemProfileRate = 0
+	settle()
 	out := os.NewFile(reportPipe, "reports")
 	w := &worker{lines: bufio.NewScanner(os.Stdin), out: out}
 	w.lines.Buffer(nil, 64<<20)
-	_, _ = json.Marshal(report{}) // fills the cache of encoding/json before the first copy
-	_ = json.Unmarshal([]byte(`{}`), &job{})
 	if err := fork.OwnProgram(); err != nil {
 		w.give(report{Broken: err.Error()})
 		os.Exit(1)
@@ -126,6 +123,14 @@ func work(t *testing.T, config Config, body func(*T, *Cluster)) {
 	}
 	w.give(r.report)
 	os.Exit(0)
+}
+
+// settle has every process that simulates begin alike.
+func settle() {
+	debug.SetGCPercent(-1)
+	runtime.MemProfileRate = 0
+	_, _ = json.Marshal(report{}) // fills the cache of encoding/json
+	_ = json.Unmarshal([]byte(`{}`), &job{})
 }
 
 // worker does one job after another.

@@ -1,0 +1,37 @@
+package simtest
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+
+	"github.com/watchsim/watchsim/sim"
+)
+
+// inPlace runs the seed of -simtest.seed in this process, where a debugger finds it, instead of
+// a copy of a worker. It is the same run. If this binary does not simulate, the one that does
+// takes its place.
+func (h *hunt) inPlace(config Config, body func(*T, *Cluster)) error {
+	if *flagSeed < 0 {
+		return fmt.Errorf("expected -simtest.no-fork with one seed, found no -simtest.seed")
+	}
+	if !simulates {
+		h.t.Logf("the run is in the process of %s", h.program)
+		return syscall.Exec(h.program, append([]string{h.program}, os.Args[1:]...), os.Environ())
+	}
+	runtime.GOMAXPROCS(1)
+	settle()
+	next := job{Seed: uint64(*flagSeed), Kinds: h.kinds}
+	r := &run{config: config, t: h.t, body: body, begin: func() (job, error) { return next, nil }, drawn: newDrawn(nil)}
+	result, err := sim.Run(bootWorld(), r.live)
+	if err == nil {
+		err = r.failed
+	}
+	if err != nil {
+		return err
+	}
+	r.finish(result)
+	h.note(r.report)
+	return nil
+}
