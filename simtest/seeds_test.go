@@ -143,10 +143,24 @@ func TestReadsTheProcess(t *testing.T) {
 	})
 }
 
+// TestFailsByTheProcess does so, and fails with faults that could be dropped.
+func TestFailsByTheProcess(t *testing.T) {
+	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		c.Go("idle", func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return nil })
+		c.Faults(5 * time.Second)
+		time.Sleep(10*time.Second + time.Duration(os.Getppid())*time.Millisecond)
+		t.Fatal("as it should")
+	})
+}
+
 func TestRunsThatDifferAreNoticed(t *testing.T) {
 	out, failed := outside(t, "", "TestReadsTheProcess", "-simtest.seeds=1", "-simtest.verify=2")
 	require.True(t, failed, out)
 	require.Contains(t, out, "expected the same run of seed 1 in each process, found the hashes ")
+	out, failed = outside(t, "", "TestFailsByTheProcess", "-simtest.seed=2")
+	require.True(t, failed, out)
+	require.Contains(t, out, "as it should")
+	require.Contains(t, out, "expected the same run of seed 2 in each process, found the hashes ")
 	out, failed = outside(t, "", "TestConnectionsAreBalanced", "-simtest.seeds=3", "-simtest.verify=2")
 	require.False(t, failed, out)
 	require.Contains(t, out, "3 seeds passed in ")
