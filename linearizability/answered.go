@@ -23,8 +23,7 @@ const reachBound = 3 * time.Second
 // A request that names an RV which etcd may not have reached when it was called may wait
 // for it, and be refused as too large.
 func judgeAnswered(f *facts, out *findings) {
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
+	for op := range model.Each(f.history.Operations) {
 		f.judgeAnswer(about(op), request{op.Call, op.Return, op.RV, op.Err, op.Answer}, out)
 	}
 	for _, w := range f.walks {
@@ -37,14 +36,11 @@ func judgeAnswered(f *facts, out *findings) {
 
 // judgeErrorEvents judges the ERROR events that say that the server could not go on.
 func (w *walk) judgeErrorEvents(out *findings) {
-	for i := range w.stream.Events {
-		event := &w.stream.Events[i]
+	for event := range model.Each(w.stream.Events) {
 		if event.Answer == "" || event.Answer == model.InternalError || !w.facts.calm.during(w.stream.Client, w.stream.Server, event.Time-w.facts.config.AnswerBound.Nanoseconds(), event.Time) {
 			continue
 		}
-		witness := onStream(w.stream)
-		witness.Events = []*model.Event{event}
-		out.violate(Answered, answeredFailure, witness)
+		out.violate(Answered, answeredFailure, onStream(w.stream).showing(event))
 	}
 }
 

@@ -39,8 +39,7 @@ func plainly(h *model.History) []plainOperation {
 		return values[o.Value]
 	}
 	var plain []plainOperation
-	for i := range h.Operations {
-		op := &h.Operations[i]
+	for op := range model.Each(h.Operations) {
 		p := plainOperation{kind: op.Kind, call: op.Call, answer: op.Return, unknown: op.Err == model.Unknown}
 		switch op.Kind {
 		case model.Create, model.Update:

@@ -104,8 +104,7 @@ func TestLargeHistories(t *testing.T) {
 			"blocks": counts.Blocks, "resumed": counts.Resumed, "bookmarks": counts.Bookmarks, "delivered": counts.Delivered} {
 			require.Positive(t, count, name)
 		}
-		for i := range h.Streams {
-			s := &h.Streams[i]
+		for s := range model.Each(h.Streams) {
 			if k := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.Type == model.Modified }); k >= 0 && k < len(s.Events)-1 {
 				s.Events = slices.Delete(s.Events, k, k+1)
 				break

@@ -1,6 +1,10 @@
 package linearizability
 
-import "github.com/watchsim/watchsim/model"
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
 
 // watchOf returns what a stream asked for, but for what had been committed by then.
 func watchOf(s *model.Stream) model.Watch {
@@ -75,13 +79,9 @@ func (w *walk) readMarkedBlock(end int) {
 // arrivesLate reports whether an object of the block comes after the mark of the
 // block's end.
 func (w *walk) arrivesLate(object *model.Object, end int) bool {
-	for i := range w.stream.Events[end+1:] {
-		event := &w.stream.Events[end+1+i]
-		if event.Type == model.Added && event.RV == object.RV && event.Object != nil && event.Object.Key() == object.Key() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.stream.Events[end+1:], func(event model.Event) bool {
+		return event.Type == model.Added && event.RV == object.RV && event.Object != nil && event.Object.Key() == object.Key()
+	})
 }
 
 // oldestAsked returns the lowest RV that the block may be at. A watch without an
@@ -112,9 +112,6 @@ func (w *walk) reportBlock(size int, differences []Difference) {
 		case event.Type != model.Added:
 			w.violate(Initial, notAdded, w.at(i, event.RV))
 		}
-	}
-	if len(differences) == 0 {
-		return
 	}
 	found := map[*Guarantee][]Difference{}
 	for _, d := range differences {

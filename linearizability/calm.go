@@ -3,6 +3,7 @@ package linearizability
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -51,8 +52,8 @@ func newCalm(h *model.History, config Config) (calm, parties) {
 		if !h.Steady {
 			spans = append(spans, span{0, h.Healed + stallBound.Nanoseconds()})
 		}
-		for i := range h.Faults {
-			if fault := &h.Faults[i]; who.reaches(fault, l) {
+		for fault := range model.Each(h.Faults) {
+			if who.reaches(fault, l) {
 				spans = append(spans, span{fault.Begin, fault.End + config.DeliveryBound.Nanoseconds()})
 			}
 		}
@@ -85,8 +86,8 @@ func outagesOf(h *model.History, bound int64) []span {
 			outages[last].to = model.Pending
 		}
 	}
-	for i := range outages {
-		if o := &outages[i]; o.to != model.Pending {
+	for o := range model.Each(outages) {
+		if o.to != model.Pending {
 			o.to += o.to - o.from
 		}
 	}
@@ -136,6 +137,6 @@ func merged(all []span) []span {
 // two.
 func (c calm) during(client, server string, from, to int64) bool {
 	spans := c[link{client, server}]
-	i, _ := slices.BinarySearchFunc(spans, from, func(s span, time int64) int { return cmp.Compare(s.to, time) })
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].to >= from })
 	return i == len(spans) || spans[i].from > to
 }

@@ -10,8 +10,7 @@ import "github.com/watchsim/watchsim/model"
 // What the count before showed as well is there to stay.
 func judgeSharing(f *facts, out *findings) {
 	before := map[string]int{} // what the last count of a server showed on etcd
-	for i := range f.history.Censuses {
-		census := &f.history.Censuses[i]
+	for census := range model.Each(f.history.Censuses) {
 		if census.Phase != model.Serving {
 			continue
 		}
@@ -22,8 +21,7 @@ func judgeSharing(f *facts, out *findings) {
 		}
 		out.judged.Shared++
 		if held > f.config.MaxShared {
-			out.violate(Shared, notShared, Witness{Client: census.Server, Census: census, Time: census.Time,
-				Got: int64(census.EtcdWatches), Want: int64(f.config.MaxShared)})
+			out.violate(Shared, notShared, f.inCensus(census).got(int64(census.EtcdWatches)))
 		}
 	}
 }
@@ -33,8 +31,7 @@ func judgeSharing(f *facts, out *findings) {
 // judged: a network that is cut keeps etcd from hearing of it.
 func judgeLeftovers(f *facts, out *findings) {
 	judged := map[string]bool{}
-	for i := range f.history.Censuses {
-		census := &f.history.Censuses[i]
+	for census := range model.Each(f.history.Censuses) {
 		if census.Phase == model.Serving || census.Time < f.settled {
 			continue
 		}
@@ -43,9 +40,14 @@ func judgeLeftovers(f *facts, out *findings) {
 			out.judged.Released++
 		}
 		if left := leftovers(census, f.config.MaxShared); len(left) > 0 {
-			out.violate(Released, notReleased, Witness{Client: census.Server, Census: census, Time: census.Time, Want: int64(f.config.MaxShared)})
+			out.violate(Released, notReleased, f.inCensus(census))
 		}
 	}
+}
+
+// inCensus returns a witness of a sample, which was to count so many watches on etcd at most.
+func (f *facts) inCensus(census *model.Census) Witness {
+	return Witness{Client: census.Server, Census: census, Time: census.Time, Want: int64(f.config.MaxShared)}
 }
 
 // leftovers lists what a sample counted and should not have.

@@ -1,9 +1,9 @@
 package linearizability
 
 import (
-	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -63,8 +63,7 @@ const (
 func claimWrites(history *model.History, store *model.Store, most int) claims {
 	all := claims{findings: findings{most: most}}
 	byKey, touches := map[model.Key]*register{}, touchesOf(history)
-	for i := range history.Operations {
-		op := &history.Operations[i]
+	for op := range model.Each(history.Operations) {
 		if !op.IsWrite() && !(op.Kind == model.Get && op.RV == model.RVUnset) {
 			continue
 		}
@@ -90,6 +89,17 @@ func claimWrites(history *model.History, store *model.Store, most int) claims {
 	return all
 }
 
+// acknowledged returns the acknowledged writes, by the RVs of their changes.
+func (all *claims) acknowledged() map[int64]*model.Operation {
+	byRV := make(map[int64]*model.Operation, len(all.writes))
+	for _, w := range all.writes {
+		if w.acknowledged {
+			byRV[w.rv] = w.op
+		}
+	}
+	return byRV
+}
+
 // complete claims what is left, given what etcd's revision can have been at a time.
 // A change has taken effect once etcd is known to have reached its RV or a later one,
 // whoever made it, and whether or not the outcome of the write is known.
@@ -111,15 +121,14 @@ func (all *claims) complete(b bounds) {
 
 // until returns how many versions there were at an RV.
 func (r *register) until(rv int64) int {
-	i, _ := slices.BinarySearchFunc(r.versions, rv+1, func(v model.Version, rv int64) int { return cmp.Compare(v.RV, rv) })
-	return i
+	return sort.Search(len(r.versions), func(i int) bool { return r.versions[i].RV > rv })
 }
 
 // touchesOf returns the touches of each object.
 func touchesOf(history *model.History) map[model.Key][]*model.Operation {
 	touches := map[model.Key][]*model.Operation{}
-	for i := range history.Operations {
-		if op := &history.Operations[i]; op.Touch {
+	for op := range model.Each(history.Operations) {
+		if op.Touch {
 			touches[op.Key()] = append(touches[op.Key()], op)
 		}
 	}

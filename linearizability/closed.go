@@ -49,26 +49,22 @@ func (w *walk) judgeEnded(hands hands, out *findings) {
 	if w.isOld(ended) || !known || atMostQueued >= heldBack {
 		return
 	}
+	witness := onStream(s).want(int64(heldBack)).got(int64(atMostQueued)).at(ended)
 	began := s.Call
 	if w.newest != nil {
 		began = max(began, w.facts.bounds.notBefore(w.newest.RV))
 	}
 	if other := w.facts.witnesses[s.Server].survivor(began, ended); w.facts.cached && other != nil && other != w &&
 		!w.facts.replaced(s.Server, min(s.Call, other.stream.Call), ended) {
-		witness := onStream(s, other.newest.RV).want(int64(heldBack)).got(int64(atMostQueued)).proof(other.stream, nil)
-		witness.Events, witness.Time = []*model.Event{other.newest}, ended
-		out.violate(Closed, endedAlone, witness)
+		witness.RVs = []int64{other.newest.RV}
+		out.violate(Closed, endedAlone, witness.showing(other.newest).proof(other.stream, nil))
 		return
 	}
 	if _, filled := w.facts.heldSince(s.Server, s.Call, ended); filled && !mayBypassCache(s) {
-		witness := onStream(s).want(int64(heldBack)).got(int64(atMostQueued))
-		witness.Since, witness.Time = s.Return, ended
-		out.violate(Closed, endedBesideCache, witness)
+		out.violate(Closed, endedBesideCache, witness.since(s.Return))
 		return
 	}
 	if !hands.mayEnd(s.Server, ended) {
-		witness := onStream(s).want(int64(heldBack)).got(int64(atMostQueued))
-		witness.Time = ended
 		out.violate(Closed, endedCauseless, witness)
 	}
 }
@@ -97,13 +93,10 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 		return 0, false
 	}
 	registered := s.Return
-	for i := range s.Events {
-		if s.Events[i].InitialEnd {
-			// A server that gives up a consumer which still waits for the end of the
-			// initial events may deliver what is in the queue first.
-			registered = s.Events[i].Time
-			break
-		}
+	if mark := slices.IndexFunc(s.Events, func(event model.Event) bool { return event.InitialEnd }); mark >= 0 {
+		// A server that gives up a consumer which still waits for the end of the
+		// initial events may deliver what is in the queue first.
+		registered = s.Events[mark].Time
 	}
 	after := int64(0)
 	if limit := f.bounds.atMost(registered); w.newest != nil && w.newest.RV > limit {
@@ -124,11 +117,8 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 // judgeCut judges a stream whose connection broke. Nothing but a fault between
 // the two ends, or at one of them, breaks a connection.
 func (w *walk) judgeCut(hands hands, out *findings) {
-	s := w.stream
-	if !hands.mayCut(s) {
-		witness := onStream(s)
-		witness.Time = s.Closed
-		out.violate(Closed, connectionLost, witness)
+	if s := w.stream; !hands.mayCut(s) {
+		out.violate(Closed, connectionLost, onStream(s).at(s.Closed))
 	}
 }
 

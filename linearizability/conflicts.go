@@ -14,8 +14,7 @@ import (
 // Whether a request had preconditions is known where somebody has called the storage
 // itself; a recording of a real cluster need not show them.
 func judgeConflicts(f *facts, out *findings) {
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
+	for op := range model.Each(f.history.Operations) {
 		if !op.IsWrite() || op.Err != model.Conflict || op.Precondition != 0 || op.ErrRV == 0 {
 			continue
 		}

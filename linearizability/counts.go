@@ -106,8 +106,7 @@ func counted(h *model.History) Counts {
 	for i := range h.Operations {
 		c.countOperation(&h.Operations[i])
 	}
-	for i := range h.Streams {
-		s := &h.Streams[i]
+	for s := range model.Each(h.Streams) {
 		if s.Err != model.OK {
 			continue
 		}
@@ -154,8 +153,7 @@ func (c *Counts) countOperation(op *model.Operation) {
 // that had already watched from a list or resumed a stream.
 func relists(h *model.History) (count int) {
 	resumed := map[string]int{} // the first stream of each client that resumes something
-	for i := range h.Streams {
-		s := &h.Streams[i]
+	for s := range model.Each(h.Streams) {
 		if s.ResumesList == 0 && s.ResumesStream == 0 {
 			continue
 		}
@@ -167,13 +165,13 @@ func relists(h *model.History) (count int) {
 		first, known := resumed[client]
 		return known && id > first
 	}
-	for i := range h.Operations {
-		if op := &h.Operations[i]; op.Kind == model.List && op.Continues == 0 && again(op.Client, op.ID) {
+	for op := range model.Each(h.Operations) {
+		if op.Kind == model.List && op.Continues == 0 && again(op.Client, op.ID) {
 			count++
 		}
 	}
-	for i := range h.Streams {
-		if s := &h.Streams[i]; s.InitialEvents && again(s.Client, s.ID) {
+	for s := range model.Each(h.Streams) {
+		if s.InitialEvents && again(s.Client, s.ID) {
 			count++
 		}
 	}

@@ -109,11 +109,3 @@ func rvs(differences []Difference) []int64 {
 	}
 	return all
 }
-
-func pointers(objects []model.Object) []*model.Object {
-	all := make([]*model.Object, len(objects))
-	for i := range objects {
-		all[i] = &objects[i]
-	}
-	return all
-}

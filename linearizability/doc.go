@@ -26,8 +26,7 @@
 //     revision.go: the passes over the facts that find violations
 //   - failures.go: what servers answer that is an error; answered.go,
 //     prompt.go: what is late while nothing is wrong, which calm.go tells for each
-//     client and server;
-//     statuses.go: what is refused for a reason that only writes have
+//     client and server
 //   - notified.go: what the handlers of informers are told
 //   - replaced.go: when a server had two caches at a time
 //   - search.go: streams again, by porcupine along the state machine of the model

@@ -3,6 +3,7 @@ package linearizability
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/watchsim/watchsim/model"
@@ -25,46 +26,39 @@ type evidence struct {
 	expired staircase
 }
 
-// stair says that from a time on something had reached an RV.
-type stair struct {
-	time, rv int64
-	walk     *walk
-	event    *model.Event // what brought the RV, nil for a refused stream
-	// stream and op are who had asked for it, where there is no walk.
-	stream *model.Stream
-	op     *model.Operation
-}
-
 // staircase is in order of time and of RV.
-type staircase []stair
+type staircase []moment
 
-// newStaircase sorts stairs and drops those that lead nowhere.
-func newStaircase(stairs []stair) staircase {
-	slices.SortStableFunc(stairs, func(a, b stair) int {
+// newStaircase sorts moments and drops those that show no higher RV than the ones before.
+func newStaircase(moments []moment) staircase {
+	slices.SortStableFunc(moments, func(a, b moment) int {
 		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(b.rv, a.rv))
 	})
-	kept := stairs[:0]
-	for _, s := range stairs {
-		if len(kept) == 0 || s.rv > kept[len(kept)-1].rv {
-			kept = append(kept, s)
+	kept := moments[:0]
+	for _, m := range moments {
+		if len(kept) == 0 || m.rv > kept[len(kept)-1].rv {
+			kept = append(kept, m)
 		}
 	}
 	return staircase(kept)
 }
 
-// before returns the highest stair strictly before a time, false if there is none.
-func (s staircase) before(time int64) (stair, bool) {
-	i, _ := slices.BinarySearchFunc(s, time, func(s stair, time int64) int { return cmp.Compare(s.time, time) })
-	if i == 0 {
-		return stair{}, false
+// from returns the index of the first moment at or after a time.
+func (s staircase) from(time int64) int {
+	return sort.Search(len(s), func(i int) bool { return s[i].time >= time })
+}
+
+// before returns the highest moment strictly before a time, false if there is none.
+func (s staircase) before(time int64) (moment, bool) {
+	if i := s.from(time); i > 0 {
+		return s[i-1], true
 	}
-	return s[i-1], true
+	return moment{}, false
 }
 
 // gatherEvidence sorts the walks by server.
 func gatherEvidence(f *facts) map[string]*evidence {
 	all := map[string]*evidence{}
-	refusals := map[string][]stair{}
 	for _, w := range f.walks {
 		s := w.stream
 		e := all[s.Server]
@@ -83,12 +77,12 @@ func gatherEvidence(f *facts) map[string]*evidence {
 			}
 		case model.Expired:
 			if !hasBlock(s) {
-				refusals[s.Server] = append(refusals[s.Server], stair{time: answeredAt(s), rv: s.RV, walk: w})
+				e.expired = append(e.expired, moment{time: answeredAt(s), rv: s.RV, stream: s})
 			}
 		}
 	}
-	for server, e := range all {
-		e.expired = newStaircase(refusals[server])
+	for _, e := range all {
+		e.expired = newStaircase(e.expired)
 		slices.SortStableFunc(e.begun, func(a, b *walk) int { return cmp.Compare(a.stream.Return, b.stream.Return) })
 		e.furthest = slices.Clone(e.begun)
 		for i := 1; i < len(e.furthest); i++ {
@@ -117,7 +111,7 @@ func newestRV(w *walk) int64 {
 // again between two times: it began before the first, and brought a change that
 // was committed after the second. It is nil if there is none.
 func (e *evidence) survivor(from, to int64) *walk {
-	i, _ := slices.BinarySearchFunc(e.begun, from, func(w *walk, time int64) int { return cmp.Compare(w.stream.Return, time) })
+	i := sort.Search(len(e.begun), func(i int) bool { return e.begun[i].stream.Return >= from })
 	if i == 0 {
 		return nil
 	}
@@ -130,16 +124,15 @@ func (e *evidence) survivor(from, to int64) *walk {
 // collect builds the staircase of the changes above an RV that each stream has a
 // say in.
 func (e *evidence) collect(above func(*walk) int64) staircase {
-	stairs := []stair{}
+	var moments []moment
 	for _, w := range e.begun {
 		highest := above(w)
-		for i := range w.stream.Events {
-			event := &w.stream.Events[i]
+		for event := range model.Each(w.stream.Events) {
 			if event.Type != model.Error && event.RV > highest && event.RV <= e.facts.bounds.atMost(event.Time) {
 				highest = event.RV
-				stairs = append(stairs, stair{time: event.Time, rv: event.RV, walk: w, event: event})
+				moments = append(moments, moment{time: event.Time, rv: event.RV, stream: w.stream, event: event})
 			}
 		}
 	}
-	return newStaircase(stairs)
+	return newStaircase(moments)
 }

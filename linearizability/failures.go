@@ -10,40 +10,45 @@ import (
 // they alone explain that it answers with an internal error.
 var unreadable = []string{"list-failure", "decode-failure", "transform-failure", "watch-error"}
 
-// judgeFailures judges the answers that are errors.
-func judgeFailures(f *facts, out *findings) {
-	judgeInternalErrors(f, out)
-	judgeErrorRVs(f, out)
-}
-
-// judgeInternalErrors judges InternalError: whether a fault explains each internal error
-// that a server answered with.
+// judgeFailures judges the answers that are errors, and ERROR events: InternalError, whether
+// a fault explains each internal error, ReadStatus, and ErrorRV.
 //
 // A server that cannot reach etcd, or gives up waiting, says so by other answers: see
 // Answered. What is left is a failure within the server, and neither a slow network nor a
 // dead member brings that about. A fault counts if it was in force at its server at any
 // time between the call and the answer.
-func judgeInternalErrors(f *facts, out *findings) {
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
-		if op.Answer == model.InternalError && !f.explainsInternal(op.Server, op.Call, op.Return) {
-			out.violate(InternalError, internalError, about(op))
+func judgeFailures(f *facts, out *findings) {
+	judge := func(err model.Code, answer model.Answer, server string, call, answered int64, witness func() Witness) {
+		if answer == model.InternalError && !f.explainsInternal(server, call, answered) {
+			out.violate(InternalError, internalError, witness())
+		}
+		if ofWritesAlone(err) {
+			out.violate(ReadStatus, statusOfWrites, witness())
 		}
 	}
-	for i := range f.history.Streams {
-		s := &f.history.Streams[i]
-		if s.Answer == model.InternalError && !f.explainsInternal(s.Server, s.Call, s.Return) {
-			out.violate(InternalError, internalError, onStream(s))
+	for op := range model.Each(f.history.Operations) {
+		err := op.Err
+		if op.IsWrite() {
+			err = model.OK // it may have any status
 		}
-		for j := range s.Events {
-			event := &s.Events[j]
-			if event.Answer == model.InternalError && !f.explainsInternal(s.Server, s.Call, event.Time) {
-				witness := onStream(s)
-				witness.Events = []*model.Event{event}
-				out.violate(InternalError, internalError, witness)
-			}
+		judge(err, op.Answer, op.Server, op.Call, op.Return, func() Witness { return about(op) })
+	}
+	for s := range model.Each(f.history.Streams) {
+		judge(s.Err, s.Answer, s.Server, s.Call, s.Return, func() Witness { return onStream(s) })
+		for event := range model.Each(s.Events) {
+			judge(event.Err, event.Answer, s.Server, s.Call, event.Time, func() Witness { return onStream(s).showing(event) })
 		}
 	}
+	judgeErrorRVs(f, out)
+}
+
+// ofWritesAlone reports whether a status answers writes alone: the object is there
+// already, or has changed. A read or a watch has nothing that could be in conflict.
+//
+// NotFound is not judged where a collection is asked for, although no collection is
+// missing: a server that does not serve the resource yet answers so.
+func ofWritesAlone(code model.Code) bool {
+	return code == model.Conflict || code == model.AlreadyExists
 }
 
 // explainsInternal reports whether a fault kept the server from reading what is stored
@@ -61,8 +66,7 @@ func (f *facts) explainsInternal(server string, call, answered int64) bool {
 // etcd3's store names no RV for an object that is not there. It answers what asks for no
 // RV, and what reaches a cache that is being filled.
 func judgeErrorRVs(f *facts, out *findings) {
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
+	for op := range model.Each(f.history.Operations) {
 		if op.Kind != model.Get || op.Err != model.NotFound || op.ErrRV == 0 {
 			continue
 		}

@@ -20,7 +20,7 @@ type findings struct {
 	judged  Counts
 	slowest []Margin
 	// sources are the violations of each source so far.
-	sources map[source]*reported
+	sources map[source]reported
 }
 
 // source is what violations are limited by.
@@ -49,21 +49,17 @@ func (o *findings) violate(guarantee *Guarantee, code *Code, witness Witness) {
 func (o *findings) take(v Violation) {
 	from := sourceOf(&v)
 	r := o.sources[from]
-	if r == nil {
-		if o.sources == nil {
-			o.sources = map[source]*reported{}
-		}
-		r = &reported{}
-		o.sources[from] = r
-	}
-	before := r.count
-	r.count += 1 + v.More
-	if o.most > 0 && before >= o.most {
+	if o.most > 0 && r.count >= o.most {
 		o.violations[r.last].More += 1 + v.More
-		return
+	} else {
+		r.last = len(o.violations)
+		o.violations = append(o.violations, v)
 	}
-	r.last = len(o.violations)
-	o.violations = append(o.violations, v)
+	r.count += 1 + v.More
+	if o.sources == nil {
+		o.sources = map[source]reported{}
+	}
+	o.sources[from] = r
 }
 
 // took notes how long something took that a guarantee bounds.

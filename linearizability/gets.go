@@ -6,8 +6,7 @@ import "github.com/watchsim/watchsim/model"
 // must have been the stored one at some revision that is fresh enough. Gets
 // without one are judged with the writes, for Linearizable.
 func judgeGets(f *facts, out *findings) {
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
+	for op := range model.Each(f.history.Operations) {
 		if op.Kind != model.Get || op.RV == model.RVUnset || op.Lost() {
 			continue
 		}
@@ -22,24 +21,17 @@ func judgeGets(f *facts, out *findings) {
 
 // judgeGot judges a get that returned an object.
 func (f *facts) judgeGot(op *model.Operation, out *findings) {
-	guarantee, rv := guaranteeOfGet(op), op.ResultRV
-	if len(op.Objects) > 0 {
-		rv = op.Objects[0].RV
-	}
+	guarantee, rv := guaranteeOfGet(op), objectRV(op)
 	version, known := f.store.VersionAt(op.Key(), rv)
 	switch {
 	case !known || version.RV != rv || version.Object == nil:
 		out.violate(guarantee, unknownVersion, about(op, rv))
 	case len(op.Objects) > 0 && !op.Objects[0].Equal(version.Object):
-		witness := about(op, rv)
-		witness.Differences = []Difference{{Altered, version.Object, &op.Objects[0]}}
-		out.violate(guarantee, alteredObject, witness)
+		out.violate(guarantee, alteredObject, about(op, rv).differing(Difference{Altered, version.Object, &op.Objects[0]}))
 	case version.Until <= op.RV:
 		out.violate(guarantee, superseded, about(op, rv, version.Until))
 	case rv > f.bounds.atMost(op.Return):
-		witness := about(op, rv)
-		witness.Want = f.bounds.atMost(op.Return)
-		out.violate(guarantee, futureRead, witness)
+		out.violate(guarantee, futureRead, about(op, rv).want(f.bounds.atMost(op.Return)))
 	}
 }
 
@@ -47,9 +39,7 @@ func (f *facts) judgeGot(op *model.Operation, out *findings) {
 // last revision etcd can have reached by then, the object must have been absent.
 func (f *facts) judgeAbsent(op *model.Operation, out *findings) {
 	if version := f.storedFrom(op.Key(), op.RV, f.bounds.atMost(op.Return)); version != nil {
-		witness := about(op, version.RV)
-		witness.Want = op.RV
-		out.violate(guaranteeOfGet(op), notFound, witness)
+		out.violate(guaranteeOfGet(op), notFound, about(op, version.RV).want(op.RV))
 	}
 }
 

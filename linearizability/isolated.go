@@ -10,8 +10,8 @@ import "github.com/watchsim/watchsim/model"
 // compare contents report it as well. This one says whose doing it is.
 func judgeMutations(f *facts, out *findings) {
 	streams := map[int]*model.Stream{}
-	for i := range f.history.Streams {
-		if s := &f.history.Streams[i]; s.Mutates {
+	for s := range model.Each(f.history.Streams) {
+		if s.Mutates {
 			streams[s.ID] = s
 			for j := range s.Events {
 				if s.Events[j].IsData() {
@@ -30,33 +30,24 @@ func judgeMutations(f *facts, out *findings) {
 			out.violate(Isolated, mutated, w)
 		}
 	}
-	for i := range f.history.Streams {
-		s := &f.history.Streams[i]
-		for j := range s.Events {
-			event := &s.Events[j]
-			judge(event.Object, func() Witness {
-				witness := onStream(s, event.RV)
-				witness.Events = []*model.Event{event}
-				return witness
-			})
+	for s := range model.Each(f.history.Streams) {
+		for event := range model.Each(s.Events) {
+			judge(event.Object, func() Witness { return onStream(s, event.RV).showing(event) })
 		}
 	}
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
+	for op := range model.Each(f.history.Operations) {
 		for j := range op.Objects {
 			judge(&op.Objects[j], func() Witness { return about(op, op.Objects[j].RV) })
 		}
 	}
-	for i := range f.history.Informers {
-		informer := &f.history.Informers[i]
+	for informer := range model.Each(f.history.Informers) {
 		for j := range informer.Objects {
 			judge(&informer.Objects[j], func() Witness {
 				return Witness{Client: informer.Client, Informer: informer, RVs: []int64{informer.Objects[j].RV}}
 			})
 		}
 	}
-	for i := range f.history.Truth.Changes {
-		change := &f.history.Truth.Changes[i]
+	for change := range model.Each(f.history.Truth.Changes) {
 		judge(&change.Object, func() Witness { return Witness{RVs: []int64{change.RV}} })
 	}
 }

@@ -1,13 +1,16 @@
 package linearizability
 
-import "github.com/watchsim/watchsim/model"
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
 
 // judgeReads judges the gets that name a resourceVersion, every list, and every
 // page of one.
 func judgeReads(f *facts, out *findings) {
 	judgeGets(f, out)
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
+	for op := range model.Each(f.history.Operations) {
 		if op.Kind != model.List || op.Lost() || op.Err != model.OK {
 			continue
 		}
@@ -57,15 +60,10 @@ func freshnessOf(op *model.Operation) freshness {
 // allows. It is a scan where a search would do as well: the RV of a list says
 // which writes it has seen.
 func (f *facts) judgeListFreshness(op *model.Operation, out *findings) {
-	witness := about(op, op.ResultRV)
-	witness.Want = op.RV
+	witness := about(op, op.ResultRV).want(op.RV)
 	switch freshnessOf(op) {
 	case mostRecent:
-		if rv, before := f.bounds.atLeastFor(op); op.ResultRV < rv {
-			out.violate(MostRecent, staleRead, about(op, op.ResultRV, rv).after(before))
-		} else {
-			f.judgeUnseen(MostRecent, op, op.ResultRV, out)
-		}
+		f.judgeNewest(op, staleRead, out)
 	case notOlderThan:
 		if op.ResultRV < op.RV {
 			out.violate(NotOlderThan, olderThanAsked, witness)
@@ -79,21 +77,29 @@ func (f *facts) judgeListFreshness(op *model.Operation, out *findings) {
 	}
 }
 
+// judgeNewest judges whether a list or page that had to be at the newest state is. The code
+// says what it is if it misses a write that had returned.
+func (f *facts) judgeNewest(op *model.Operation, stale *Code, out *findings) {
+	if rv, before := f.bounds.atLeastFor(op); op.ResultRV < rv {
+		out.violate(MostRecent, stale, about(op, op.ResultRV, rv).after(before))
+	} else {
+		f.judgeUnseen(MostRecent, op, op.ResultRV, out)
+	}
+}
+
 // judgeListState judges whether a list or page holds what it must at the RV it
 // returned, and whether that RV was real by then.
 func (f *facts) judgeListState(op *model.Operation, p page, out *findings) {
-	witness := about(op, op.ResultRV)
 	if latest := f.bounds.atMost(op.Return); op.ResultRV < 1 || op.ResultRV > latest {
 		guarantee := ExactState
 		if op.Continues == 0 && freshnessOf(op) == anyState {
 			guarantee = Any
 		}
-		witness.Want = latest
-		out.violate(guarantee, futureRead, witness)
+		out.violate(guarantee, futureRead, about(op, op.ResultRV).want(latest))
 		return
 	}
 	want := p.rest(f.store.List(p.first.Scope, p.first.Selector, op.ResultRV))
-	got := pointers(op.Objects)
+	got := slices.Collect(model.Each(op.Objects))
 	left := 0
 	if op.HasMore && len(got) < len(want) {
 		// More is to come, so this page need only be the beginning.
@@ -113,6 +119,5 @@ func (f *facts) judgeListState(op *model.Operation, p page, out *findings) {
 			}
 		}
 	}
-	witness.RVs, witness.Want, witness.Differences = rvs(differences), op.ResultRV, differences
-	out.violate(guarantee, wrongState, witness)
+	out.violate(guarantee, wrongState, about(op, rvs(differences)...).want(op.ResultRV).differing(differences...))
 }

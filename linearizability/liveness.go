@@ -1,6 +1,10 @@
 package linearizability
 
-import "github.com/watchsim/watchsim/model"
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
 
 // consumers that may lawfully lag behind at the end of a run.
 const (
@@ -9,12 +13,18 @@ const (
 	stalledConsumer = "stalled"
 )
 
+// readsInTime reports whether the stream's consumer takes what arrives, once the
+// run has healed.
+func readsInTime(s *model.Stream) bool {
+	return s.Consumer != slowConsumer && s.Consumer != stalledConsumer
+}
+
 // quietSince returns when the last fault had healed and the last write had
 // ended. A write that never returned counts from its call.
 func quietSince(history *model.History) int64 {
 	quiet := history.Healed
-	for i := range history.Operations {
-		if op := &history.Operations[i]; op.IsWrite() {
+	for op := range model.Each(history.Operations) {
+		if op.IsWrite() {
 			quiet = max(quiet, op.Call, op.Return)
 		}
 	}
@@ -33,15 +43,15 @@ func (w *walk) judged() bool {
 	s := w.stream
 	canceled := s.Closed != model.Pending && s.Reason == model.ClosedByClient && !endsInError(s)
 	return s.Err == model.OK && s.Return != model.Pending && (s.Closed == model.Pending || canceled) &&
-		s.Consumer != slowConsumer && s.Consumer != stalledConsumer && w.facts.quietLongEnough(s.Return, w.ended())
+		readsInTime(s) && w.facts.quietLongEnough(s.Return, w.facts.endOf(s))
 }
 
-// ended returns when the stream ended: at the end of the run if it was open then.
-func (w *walk) ended() int64 {
-	if w.stream.Closed != model.Pending {
-		return w.stream.Closed
+// endOf returns when a stream ended: at the end of the run if it was open then.
+func (f *facts) endOf(s *model.Stream) int64 {
+	if s.Closed != model.Pending {
+		return s.Closed
 	}
-	return w.facts.history.End
+	return f.history.End
 }
 
 // judgeDelivered judges Delivered for a stream that lasted long enough. What a
@@ -52,9 +62,7 @@ func (w *walk) judgeDelivered() {
 	}
 	w.found.judged.Delivered++
 	if w.partial {
-		witness := onStream(w.stream)
-		witness.Time = w.ended()
-		w.violate(Delivered, blockUnfinished, witness)
+		w.violate(Delivered, blockUnfinished, onStream(w.stream).at(w.facts.endOf(w.stream)))
 		return
 	}
 	first, count := -1, 0
@@ -66,9 +74,7 @@ func (w *walk) judgeDelivered() {
 		}
 	}
 	if count > 0 {
-		witness := onStream(w.stream, w.owed[first].RV).owing(&w.owed[first]).got(int64(count))
-		witness.Time = w.ended()
-		w.violate(Delivered, undelivered, witness)
+		w.violate(Delivered, undelivered, onStream(w.stream, w.owed[first].RV).owing(&w.owed[first]).got(int64(count)).at(w.facts.endOf(w.stream)))
 	}
 }
 
@@ -77,11 +83,10 @@ func judgeInformers(f *facts, out *findings) {
 	if !f.quietLongEnough(0, f.history.End) {
 		return
 	}
-	for i := range f.history.Informers {
-		informer := &f.history.Informers[i]
+	for informer := range model.Each(f.history.Informers) {
 		out.judged.Informers++
 		want := f.store.List(informer.Scope, model.Selector{}, f.store.LastRV())
-		differences := compareStates(want, pointers(informer.Objects))
+		differences := compareStates(want, slices.Collect(model.Each(informer.Objects)))
 		if len(differences) == 0 {
 			f.judgeLastSync(informer, out)
 			continue
@@ -96,8 +101,8 @@ func judgeInformers(f *facts, out *findings) {
 // it, so it is that of the last change to the informer's scope at least. 0 is unknown.
 func (f *facts) judgeLastSync(informer *model.Informer, out *findings) {
 	last := int64(0)
-	for i := range f.history.Truth.Changes {
-		if change := &f.history.Truth.Changes[i]; informer.Scope.Contains(change.Object.Key()) {
+	for change := range model.Each(f.history.Truth.Changes) {
+		if informer.Scope.Contains(change.Object.Key()) {
 			last = change.RV
 		}
 	}

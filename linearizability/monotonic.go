@@ -3,6 +3,7 @@ package linearizability
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -58,14 +59,6 @@ func (l *look) returned() int64 {
 	return l.op.Return
 }
 
-// sight is something that a client saw: an event, or what a read returned.
-type sight struct {
-	rv    int64
-	walk  *walk
-	event *model.Event
-	op    *model.Operation
-}
-
 // viewers gathers what concerns each client that looks at all, in the order in
 // which clients appear.
 func (f *facts) viewers() []*viewer {
@@ -80,8 +73,7 @@ func (f *facts) viewers() []*viewer {
 		}
 		return v
 	}
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
+	for op := range model.Each(f.history.Operations) {
 		if (op.Kind != model.List && op.Kind != model.Get) || op.Lost() {
 			continue
 		}
@@ -135,10 +127,10 @@ func (w *walk) asks() freshness {
 }
 
 // seen is the newest that a client had seen by the time of each of its looks.
-type seen []sight
+type seen []moment
 
-// note enters a sight at a time before the given look, and those after it.
-func (s seen) note(look int, what sight) {
+// note enters something seen at a time before the given look, and those after it.
+func (s seen) note(look int, what moment) {
 	if look < len(s) && what.rv > s[look].rv {
 		s[look] = what
 	}
@@ -162,12 +154,8 @@ func (v *viewer) judge(f *facts, out *findings) {
 		}
 	}
 	for _, op := range v.reads {
-		rv := op.ResultRV
-		if op.Kind == model.Get {
-			rv = objectRV(op)
-		}
-		if rv <= f.bounds.atMost(op.Return) {
-			anywhere.note(v.after(0, op.Return), sight{rv: rv, op: op})
+		if rv := readAt(op); rv <= f.bounds.atMost(op.Return) {
+			anywhere.note(v.after(0, op.Return), moment{rv: rv, op: op})
 		}
 	}
 	for _, w := range v.walks {
@@ -183,7 +171,7 @@ func (v *viewer) judge(f *facts, out *findings) {
 	for i := range v.looks {
 		l := &v.looks[i]
 		switch newest := streamed[l.server][i]; {
-		case f.shows(l, newest) && !f.replaced(l.server, min(l.call, newest.walk.stream.Call), l.returned()):
+		case f.shows(l, newest) && !f.replaced(l.server, min(l.call, newest.stream.Call), l.returned()):
 			out.violate(Monotonic, wentBack, l.witness(newest))
 		case v.informer && l.asks == anyState && f.shows(l, anywhere[i]):
 			out.violate(Monotonic, wentBack, l.witness(anywhere[i]))
@@ -202,27 +190,20 @@ func (v *viewer) after(from int, time int64) int {
 	if from == len(v.looks) || v.looks[from].call > time {
 		return from
 	}
-	i, _ := slices.BinarySearchFunc(v.looks[from:], time, func(l look, time int64) int {
-		if l.call <= time {
-			return -1
-		}
-		return 1
-	})
-	return from + i
+	return from + sort.Search(len(v.looks)-from, func(i int) bool { return v.looks[from+i].call > time })
 }
 
 // noteStream enters what a stream brought. Only the newest event between two
 // looks matters.
 func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
-	next, newest := 0, sight{walk: w}
+	next, newest := 0, moment{stream: w.stream}
 	enter := func() {
 		anywhere.note(next, newest)
 		if streamed != nil && !mayBypassCache(w.stream) {
 			streamed.note(next, newest)
 		}
 	}
-	for i := range w.stream.Events {
-		event := &w.stream.Events[i]
+	for event := range model.Each(w.stream.Events) {
 		if then := v.after(next, event.Time); then != next {
 			enter()
 			next = then
@@ -237,7 +218,7 @@ func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
 // shows reports whether a look shows a state that is certainly older than what
 // had been seen. What had not been committed by the time it was seen is reported
 // as what it is, and proves nothing.
-func (f *facts) shows(l *look, what sight) bool {
+func (f *facts) shows(l *look, what moment) bool {
 	if what.rv == 0 || (what.event != nil && what.rv > f.bounds.atMost(what.event.Time)) {
 		return false
 	}
@@ -283,7 +264,7 @@ func objectRV(op *model.Operation) int64 {
 }
 
 // witness shows the look, and what the client had seen before it.
-func (l *look) witness(newest sight) Witness {
+func (l *look) witness(newest moment) Witness {
 	witness := Witness{RVs: []int64{newest.rv}}
 	if l.walk != nil {
 		witness.Client, witness.Stream, witness.Got = l.walk.stream.Client, l.walk.stream, l.walk.start
@@ -291,7 +272,7 @@ func (l *look) witness(newest sight) Witness {
 		witness.Client, witness.Operations = l.op.Client, []*model.Operation{l.op}
 	}
 	if newest.event != nil {
-		witness.Events, witness.Other = []*model.Event{newest.event}, newest.walk.stream
+		witness.Events, witness.Other = []*model.Event{newest.event}, newest.stream
 	} else {
 		witness.Operations = append(witness.Operations, newest.op)
 	}

@@ -18,14 +18,12 @@ func eventOf(n *model.Notification) *model.Event {
 // judgeNotifications judges Notified. Handlers of different objects may be told in any
 // order, as a queue of client-go hands over one object at a time.
 func judgeNotifications(f *facts, out *findings) {
-	for i := range f.history.Informers {
-		informer := &f.history.Informers[i]
+	for informer := range model.Each(f.history.Informers) {
 		if len(informer.Notifications) == 0 {
 			continue // nobody recorded them, or there are none: Converged tells
 		}
 		told, last := map[notice]bool{}, map[model.Key]*model.Notification{}
-		for j := range informer.Notifications {
-			n := &informer.Notifications[j]
+		for n := range model.Each(informer.Notifications) {
 			key := n.Object.Key()
 			before := last[key]
 			last[key], told[notice{key, n.Object.RV, n.Type == model.Deleted}] = n, true
@@ -50,14 +48,12 @@ func judgeNotifications(f *facts, out *findings) {
 // show no change.
 func (f *facts) judgeUnnotified(informer *model.Informer, told map[notice]bool, out *findings) {
 	var open []Witness
-	for i := range f.history.Streams {
-		s := &f.history.Streams[i]
+	for s := range model.Each(f.history.Streams) {
 		if s.Client != informer.Client {
 			continue
 		}
 		initial := s.InitialEvents
-		for j := range s.Events {
-			event := &s.Events[j]
+		for event := range model.Each(s.Events) {
 			if initial || !event.IsData() || event.Object == nil {
 				initial = initial && !event.InitialEnd
 				continue

@@ -37,8 +37,8 @@ type pages struct {
 
 func newPages(history *model.History) pages {
 	p := pages{byID: map[int]*model.Operation{}}
-	for i := range history.Operations {
-		if op := &history.Operations[i]; op.Kind == model.List {
+	for op := range model.Each(history.Operations) {
+		if op.Kind == model.List {
 			p.byID[op.ID] = op
 		}
 	}
@@ -75,11 +75,7 @@ func (p pages) of(op *model.Operation) (page, bool) {
 // judgePageRV judges whether a continuation is at the RV of the pages before it.
 func (f *facts) judgePageRV(op *model.Operation, p page, out *findings) {
 	if p.rv == 0 {
-		if rv, before := f.bounds.atLeastFor(op); op.ResultRV < rv {
-			out.violate(MostRecent, stalePage, about(op, op.ResultRV, rv).after(before))
-		} else {
-			f.judgeUnseen(MostRecent, op, op.ResultRV, out)
-		}
+		f.judgeNewest(op, stalePage, out)
 		return
 	}
 	if op.ResultRV != p.rv {
@@ -98,13 +94,10 @@ func judgePageShape(op *model.Operation, left int, out *findings) {
 	witness := about(op, op.ResultRV)
 	switch {
 	case op.HasMore && int64(len(op.Objects)) > op.Limit:
-		witness.Want, witness.Got = op.Limit, int64(len(op.Objects))
-		out.violate(Paged, pageTooLong, witness)
+		out.violate(Paged, pageTooLong, witness.want(op.Limit).got(int64(len(op.Objects))))
 	case op.HasMore && op.Remaining >= 0 && op.Remaining != int64(left):
-		witness.Want, witness.Got = int64(left), op.Remaining
-		out.violate(Paged, wrongRemaining, witness)
+		out.violate(Paged, wrongRemaining, witness.want(int64(left)).got(op.Remaining))
 	case !op.HasMore && op.Remaining > 0:
-		witness.Got = op.Remaining
-		out.violate(Paged, noToken, witness)
+		out.violate(Paged, noToken, witness.got(op.Remaining))
 	}
 }

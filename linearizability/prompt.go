@@ -7,12 +7,7 @@ import "github.com/watchsim/watchsim/model"
 // once. Behind other events, those of the initial state among them, each is due when the
 // one before it has come: large ones take their time on the wire.
 func judgePrompt(f *facts, out *findings) {
-	acknowledged := make(map[int64]*model.Operation, len(f.claims.writes))
-	for _, w := range f.claims.writes {
-		if w.acknowledged {
-			acknowledged[w.rv] = w.op
-		}
-	}
+	acknowledged := f.claims.acknowledged()
 	idlers := f.newIdlers()
 	for _, w := range f.walks {
 		s := w.stream
@@ -20,8 +15,8 @@ func judgePrompt(f *facts, out *findings) {
 			continue
 		}
 		came := make(map[int64]*model.Event, len(s.Events))
-		for i := range s.Events {
-			if event := &s.Events[i]; event.IsData() {
+		for event := range model.Each(s.Events) {
+			if event.IsData() {
 				came[event.RV] = event
 			}
 		}
@@ -46,10 +41,7 @@ func judgePrompt(f *facts, out *findings) {
 func (w *walk) judgeDelay(owed *model.Transition, op *model.Operation, event *model.Event, since int64, out *findings) {
 	s, f := w.stream, w.facts
 	due := since + f.config.AnswerBound.Nanoseconds()
-	closed := s.Closed
-	if closed == model.Pending {
-		closed = f.history.End
-	}
+	closed := f.endOf(s)
 	if event != nil {
 		closed = event.Time
 	}
@@ -61,11 +53,9 @@ func (w *walk) judgeDelay(owed *model.Transition, op *model.Operation, event *mo
 	if closed <= due {
 		return
 	}
-	witness := onStream(s, owed.RV).owing(owed).want(due - since)
-	witness.Since, witness.Time = since, due
+	witness := onStream(s, owed.RV).owing(owed).want(due - since).since(since).at(due)
 	if event != nil {
-		witness.Events = []*model.Event{event}
-		out.violate(Prompt, deliveredLate, witness.got(event.Time-since))
+		out.violate(Prompt, deliveredLate, witness.showing(event).got(event.Time-since))
 		return
 	}
 	out.violate(Prompt, notDelivered, witness)

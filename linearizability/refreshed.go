@@ -1,8 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -14,25 +12,13 @@ import (
 // a grain of 1 s, and looks every 1.25 s at the most. The rest is for the network.
 const refreshBound = 75 * time.Second
 
-// milestone is a revision that etcd is known to have reached by a time.
-type milestone struct{ time, rv int64 }
-
-// milestones are what the samples of servers say of etcd's revision, each at its first
-// sight, in order.
-func (f *facts) milestones() []milestone {
-	var all []milestone
-	for i := range f.history.Censuses {
-		census := &f.history.Censuses[i]
-		all = append(all, milestone{census.Time, census.Revision})
+// milestones are what the samples of servers say of etcd's revision.
+func (f *facts) milestones() staircase {
+	var all []moment
+	for census := range model.Each(f.history.Censuses) {
+		all = append(all, moment{time: census.Time, rv: census.Revision})
 	}
-	slices.SortStableFunc(all, func(a, b milestone) int { return cmp.Compare(a.time, b.time) })
-	kept := all[:0]
-	for _, m := range all {
-		if len(kept) == 0 || m.rv > kept[len(kept)-1].rv {
-			kept = append(kept, m)
-		}
-	}
-	return kept
+	return newStaircase(all)
 }
 
 // judgeBookmarks judges Refreshed: a client that asked for bookmarks learns of
@@ -47,27 +33,17 @@ func (f *facts) milestones() []milestone {
 // the rule is silent.
 func judgeBookmarks(f *facts, out *findings) {
 	milestones := f.milestones()
-	for i := range f.history.Streams {
-		s := &f.history.Streams[i]
+	for s := range model.Each(f.history.Streams) {
 		if s.Bookmarks && s.Err == model.OK && s.Return != model.Pending && readsInTime(s) {
 			f.judgeRefreshed(s, milestones, out)
 		}
 	}
 }
 
-// readsInTime reports whether the stream's consumer takes what arrives, once the
-// run has healed.
-func readsInTime(s *model.Stream) bool {
-	return s.Consumer != slowConsumer && s.Consumer != stalledConsumer
-}
-
-func (f *facts) judgeRefreshed(s *model.Stream, milestones []milestone, out *findings) {
-	closed := s.Closed
-	if closed == model.Pending {
-		closed = f.history.End
-	}
+func (f *facts) judgeRefreshed(s *model.Stream, milestones staircase, out *findings) {
+	closed := f.endOf(s)
 	// Whatever etcd had reached when the stream was open may be its start.
-	opened, _ := slices.BinarySearchFunc(milestones, s.Return, func(m milestone, time int64) int { return cmp.Compare(m.time, time) })
+	opened := milestones.from(s.Return)
 	arrived, idle := 0, false
 	for _, reached := range milestones[min(opened+1, len(milestones)):] {
 		due := max(reached.time, f.settled) + f.config.RefreshBound.Nanoseconds()
@@ -85,8 +61,7 @@ func (f *facts) judgeRefreshed(s *model.Stream, milestones []milestone, out *fin
 			continue
 		}
 		idle = true
-		witness := onStream(s, reached.rv)
-		witness.Time, witness.Since = due, reached.time
+		witness := onStream(s, reached.rv).at(due).since(reached.time)
 		if arrived > 0 {
 			witness.Evidence = &s.Events[arrived-1]
 		}

@@ -24,8 +24,7 @@ func answeredAt(s *model.Stream) int64 {
 // missing see unrefused.go.
 func judgeRefusals(f *facts) findings {
 	out := findings{most: f.config.ViolationsPerSource}
-	for i := range f.history.Streams {
-		s := &f.history.Streams[i]
+	for s := range model.Each(f.history.Streams) {
 		switch refusalOf(s) {
 		case model.Expired:
 			out.judged.Refused++
@@ -36,8 +35,7 @@ func judgeRefusals(f *facts) findings {
 			f.judgeTooLarge(onStream(s, s.RV), s.RV, s.Call, &out)
 		}
 	}
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
+	for op := range model.Each(f.history.Operations) {
 		if op.Return == model.Pending || (op.Kind != model.Get && op.Kind != model.List) {
 			continue
 		}
@@ -83,8 +81,7 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 		return
 	}
 	if since, filled := f.heldSince(s.Server, s.Call, answered); filled && since <= s.RV {
-		witness.Since, witness.Time = s.Call, answered
-		out.violate(Expired, refusedInWindow, witness.want(since))
+		out.violate(Expired, refusedInWindow, witness.want(since).since(s.Call).at(answered))
 		return
 	}
 	if f.store.CountChanges(s.RV, latest) >= f.config.Window {
@@ -92,8 +89,7 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 	}
 	for _, other := range f.witnesses[s.Server].begun {
 		if outlasts(other, s, latest) && !f.replaced(s.Server, other.stream.Call, answered) {
-			witness.Events = []*model.Event{other.newest}
-			out.violate(Expired, refusedHeld, witness.proof(other.stream, nil).want(other.start).got(int64(f.config.Window)))
+			out.violate(Expired, refusedHeld, witness.showing(other.newest).proof(other.stream, nil).want(other.start).got(int64(f.config.Window)))
 			return
 		}
 	}
@@ -151,7 +147,7 @@ func (f *facts) judgeTooLarge(witness Witness, rv, called int64, out *findings) 
 	if rv <= 0 || e == nil {
 		return
 	}
-	if last, ok := e.sent().before(called); ok && last.rv >= rv && !f.replaced(witness.Server(), last.walk.stream.Call, called) {
-		out.violate(TooLarge, tooLargeReached, witness.proof(last.walk.stream, last.event))
+	if last, ok := e.sent().before(called); ok && last.rv >= rv && !f.replaced(witness.Server(), last.stream.Call, called) {
+		out.violate(TooLarge, tooLargeReached, witness.proof(last.stream, last.event))
 	}
 }

@@ -179,8 +179,8 @@ func (w *Witness) value(name string) string {
 // missed says of an event that had not arrived when a later one did whether it
 // ever came.
 func (w *Witness) missed() string {
-	for i := range w.Stream.Events {
-		if e := &w.Stream.Events[i]; e.IsData() && e.RV == w.Owed.RV {
+	for e := range model.Each(w.Stream.Events) {
+		if e.IsData() && e.RV == w.Owed.RV {
 			return fmt.Sprintf("received %s too late, at %s", w.Owed.Describe(), model.At(e.Time))
 		}
 	}

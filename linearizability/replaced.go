@@ -1,6 +1,10 @@
 package linearizability
 
-import "github.com/watchsim/watchsim/model"
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/model"
+)
 
 // storageRestart is the name of the fault that replaces a server's storage and cache while
 // the server goes on serving. Its watches stay on the old cache until that stops, so that
@@ -11,18 +15,15 @@ const storageRestart = "storage-restart"
 // times: of what was called from the first on and had come by the second, some may have
 // come from one cache and the rest from another.
 func (f *facts) replaced(server string, from, to int64) bool {
-	for _, fault := range f.replacements[server] {
-		if fault.End >= from && fault.Begin <= to {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.replacements[server], func(fault *model.Fault) bool {
+		return fault.End >= from && fault.Begin <= to
+	})
 }
 
 func replacementsOf(h *model.History) map[string][]*model.Fault {
 	all := map[string][]*model.Fault{}
-	for i := range h.Faults {
-		if fault := &h.Faults[i]; fault.Name == storageRestart {
+	for fault := range model.Each(h.Faults) {
+		if fault.Name == storageRestart {
 			for _, server := range fault.Processes {
 				all[server] = append(all[server], fault)
 			}

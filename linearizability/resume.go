@@ -23,8 +23,8 @@ func judgeResumptions(f *facts, out *findings) {
 	for _, w := range f.walks {
 		j.streams[w.stream.ID] = w
 	}
-	for i := range f.history.Operations {
-		if op := &f.history.Operations[i]; op.Kind == model.List {
+	for op := range model.Each(f.history.Operations) {
+		if op.Kind == model.List {
 			j.lists[op.ID] = op
 		}
 	}
@@ -143,8 +143,8 @@ func (j *joints) afterList(w *walk) (joint, bool) {
 // lastSeen returns the RV of the last event that a stream had brought by a time,
 // 0 if there was none.
 func lastSeen(s *model.Stream, by int64) int64 {
-	for i := len(s.Events) - 1; i >= 0; i-- {
-		if event := &s.Events[i]; event.Type != model.Error && event.Time <= by {
+	for _, event := range slices.Backward(s.Events) {
+		if event.Type != model.Error && event.Time <= by {
 			return event.RV
 		}
 	}
@@ -179,8 +179,8 @@ func (w *walk) resumedElsewhere(seen int64, witness Witness) (*Guarantee, *Code,
 		return Resumable, resumedWithLoss, witness.owing(&lost[0]).got(int64(len(lost)))
 	}
 	repeated, first := int64(0), (*model.Event)(nil)
-	for i := range s.Events {
-		if event := &s.Events[i]; event.IsData() && event.RV <= seen {
+	for event := range model.Each(s.Events) {
+		if event.IsData() && event.RV <= seen {
 			if repeated++; first == nil {
 				first = event
 			}

@@ -199,8 +199,7 @@ func TestJoinedStreamsAreTheSpecification(t *testing.T) {
 // chainsOf returns the streams of a client, those together that continue one list.
 func chainsOf(h *model.History, client string) [][]*model.Stream {
 	var chains [][]*model.Stream
-	for i := range h.Streams {
-		s := &h.Streams[i]
+	for s := range model.Each(h.Streams) {
 		if s.Client != client || s.Err != model.OK {
 			continue
 		}

@@ -19,8 +19,7 @@ func inOrder(truth *model.Truth) bool {
 func judgeRevisions(f *facts, out *findings) {
 	truth := &f.history.Truth
 	last := int64(0)
-	for i := range truth.Changes {
-		change := &truth.Changes[i]
+	for change := range model.Each(truth.Changes) {
 		key := change.Object.Key()
 		if change.RV <= last {
 			out.violate(Revision, revisionBack, Witness{RVs: []int64{last, change.RV}, Key: key})

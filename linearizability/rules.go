@@ -57,7 +57,6 @@ var (
 	informers     = &pass{judgeInformers}     // liveness.go
 	failures      = &pass{judgeFailures}      // failures.go
 	notifications = &pass{judgeNotifications} // notified.go
-	statuses      = &pass{judgeStatuses}      // statuses.go
 	responses     = &pass{judgeAnswered}      // answered.go
 	deliveries    = &pass{judgePrompt}        // prompt.go
 	// crossChecks look for mistakes of the oracle itself, and break no guarantee.
@@ -211,7 +210,7 @@ var Rules = []Rule{
 	{"Answers that are errors", ReadStatus, nil,
 		"`apierrors.NewConflict`, `NewAlreadyExists`; `storage.Interface`: only `Create`, `Delete` and `GuaranteedUpdate` return them",
 		"a get, a list or a watch that is refused as in conflict, or as there already",
-		statuses},
+		failures},
 	{"While nothing is wrong", Answered, nil,
 		"the project's own bound: ten times over a network that takes 200 ms at most, below the 3 s of the cacher's `blockTimeout`",
 		"a request that takes longer than 2 s, fails, is cut off or is turned away, or a watch that gets its first event later than that; an RV refused as too large although etcd had reached it",

@@ -140,5 +140,5 @@ func (f *facts) disagreement(w *walk, allowed bool) string {
 
 // about reports whether a stream was found to break a guarantee.
 func (o *findings) about(guarantee *Guarantee, s *model.Stream) bool {
-	return o.sources[source{guarantee: guarantee, client: s.Client, stream: s.ID}] != nil
+	return o.sources[source{guarantee: guarantee, client: s.Client, stream: s.ID}].count > 0
 }

@@ -124,8 +124,7 @@ func (o *secondOpinion) expected(s *model.Stream, after int64) (lines []line) {
 
 // commits calls back for every write whose revision is known.
 func (o *secondOpinion) commits(each func(op *model.Operation, rv int64)) {
-	for i := range o.h.Operations {
-		op := &o.h.Operations[i]
+	for op := range model.Each(o.h.Operations) {
 		lost := op.Err == model.Unknown || op.Return == model.Pending
 		if op.Err != model.OK && !lost {
 			continue
@@ -368,13 +367,12 @@ func compareOpinions(t require.TestingT, h *model.History) (accepted, rejected i
 			rejected++
 		}
 	}
-	for i := range h.Streams {
-		if s := &h.Streams[i]; s.Err == model.OK {
+	for s := range model.Each(h.Streams) {
+		if s.Err == model.OK {
 			count(opinion.allows(s), streams[s.ID], fmt.Sprintf("stream %d", s.ID))
 		}
 	}
-	for i := range h.Operations {
-		op := &h.Operations[i]
+	for op := range model.Each(h.Operations) {
 		if op.Kind == model.List && op.Err == model.OK && op.Return != model.Pending && op.Limit == 0 && op.Continues == 0 {
 			count(opinion.allowsList(op), lists[op.ID], fmt.Sprintf("operation %d", op.ID))
 		}

@@ -1,9 +1,9 @@
 package linearizability
 
 import (
-	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -68,11 +68,7 @@ func (all *selections) of(scope model.Scope, selector model.Selector) *selection
 
 // after returns the index of the first of owed above rv.
 func (s *selection) after(rv int64) int {
-	i, exact := slices.BinarySearchFunc(s.owed, rv, func(t model.Transition, rv int64) int { return cmp.Compare(t.RV, rv) })
-	if exact {
-		i++
-	}
-	return i
+	return sort.Search(len(s.owed), func(i int) bool { return s.owed[i].RV > rv })
 }
 
 // sizeAt returns how many objects matched at rv.

@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/watchsim/watchsim/model"
@@ -11,37 +12,29 @@ import (
 // cache at, as a staircase of the highest RV that etcd had reached by a time. What cannot
 // have been committed by then is reported for what it is, and proves nothing.
 func (b bounds) sightings(history *model.History) staircase {
-	first := map[int64]stair{} // by RV
-	note := func(s stair) {
-		if known, ok := first[s.rv]; s.rv > 0 && (!ok || s.time < known.time) && s.rv <= b.atMost(s.time) {
-			first[s.rv] = s
+	first := map[int64]moment{} // by RV
+	note := func(m moment) {
+		if known, ok := first[m.rv]; m.rv > 0 && (!ok || m.time < known.time) && m.rv <= b.atMost(m.time) {
+			first[m.rv] = m
 		}
 	}
-	for i := range history.Streams {
-		s := &history.Streams[i]
-		for j := range s.Events {
-			if event := &s.Events[j]; event.Type != model.Error {
-				note(stair{time: event.Time, rv: event.RV, stream: s, event: event})
+	for s := range model.Each(history.Streams) {
+		for event := range model.Each(s.Events) {
+			if event.Type != model.Error {
+				note(moment{time: event.Time, rv: event.RV, stream: s, event: event})
 			}
 		}
 	}
-	for i := range history.Operations {
-		op := &history.Operations[i]
-		if rv := readAt(op); rv > 0 {
-			note(stair{time: op.Return, rv: rv, op: op})
-		}
+	for op := range model.Each(history.Operations) {
+		note(moment{time: op.Return, rv: readAt(op), op: op})
 	}
-	for i := range history.Censuses {
-		note(stair{time: history.Censuses[i].Time, rv: history.Censuses[i].Revision})
+	for _, census := range history.Censuses {
+		note(moment{time: census.Time, rv: census.Revision})
 	}
-	for i := range history.Windows {
-		note(stair{time: history.Windows[i].Time, rv: history.Windows[i].Newest})
+	for _, window := range history.Windows {
+		note(moment{time: window.Time, rv: window.Newest})
 	}
-	stairs := make([]stair, 0, len(first))
-	for _, s := range first {
-		stairs = append(stairs, s)
-	}
-	return newStaircase(stairs)
+	return newStaircase(slices.Collect(maps.Values(first)))
 }
 
 // readAt returns the RV that a read returned, 0 if it was none or returned none.
@@ -100,11 +93,7 @@ func (f *facts) judgeUnseen(guarantee *Guarantee, op *model.Operation, rv int64,
 func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]moment {
 	last := map[string]*model.Operation{}
 	parallel := map[string]bool{}
-	operations := make([]*model.Operation, len(history.Operations))
-	for i := range history.Operations {
-		operations[i] = &history.Operations[i]
-	}
-	slices.SortStableFunc(operations, func(a, b *model.Operation) int {
+	operations := slices.SortedStableFunc(model.Each(history.Operations), func(a, b *model.Operation) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Return, b.Return))
 	})
 	for _, op := range operations {
@@ -126,7 +115,7 @@ func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]
 		}
 	}
 	for _, moments := range own {
-		slices.SortFunc(moments, func(a, b moment) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.rv, b.rv)) })
+		slices.SortFunc(moments, byTime)
 	}
 	return own
 }

@@ -318,7 +318,5 @@ func (w *walk) violate(guarantee *Guarantee, code *Code, witness Witness) {
 
 // at returns a witness of one event of the stream.
 func (w *walk) at(event int, rvs ...int64) Witness {
-	witness := onStream(w.stream, rvs...)
-	witness.Events = []*model.Event{&w.stream.Events[event]}
-	return witness
+	return onStream(w.stream, rvs...).showing(&w.stream.Events[event])
 }

@@ -190,8 +190,7 @@ type unmatched struct {
 func unmatchedChanges(h *model.History) (places []unmatched) {
 	store := model.NewStore(&h.Truth)
 	for _, p := range events(h, func(p place) bool { return isLive(p) && !p.stream.Selector.Empty() }) {
-		for i := range h.Truth.Changes {
-			change := &h.Truth.Changes[i]
+		for change := range model.Each(h.Truth.Changes) {
 			if change.RV == p.event().RV+1 && p.stream.Scope.Contains(change.Object.Key()) &&
 				len(store.Owed(p.stream.Scope, p.stream.Selector, change.RV-1, change.RV)) == 0 {
 				places = append(places, unmatched{p, change})

@@ -28,12 +28,16 @@ func (d *idlers) open(time int64) int {
 	return begun - ended
 }
 
+// idle reports whether a stream was open that nobody read, or not in time.
+func idle(s *model.Stream) bool {
+	return s.Err == model.OK && s.Return != model.Pending && !readsInTime(s)
+}
+
 // newIdlers finds the streams of slow and stalled consumers, by server.
 func (f *facts) newIdlers() map[string]*idlers {
 	all := map[string]*idlers{}
-	for i := range f.history.Streams {
-		s := &f.history.Streams[i]
-		if s.Err != model.OK || s.Return == model.Pending || readsInTime(s) {
+	for s := range model.Each(f.history.Streams) {
+		if !idle(s) {
 			continue
 		}
 		d := all[s.Server]
@@ -61,19 +65,9 @@ func (f *facts) newIdlers() map[string]*idlers {
 // of a fault. It speaks of events that arrive. One that never does is for
 // Delivered and Reliable.
 func judgeDelays(f *facts, out *findings) {
-	acknowledged := make(map[int64]int64, len(f.claims.writes))
-	for _, w := range f.claims.writes {
-		if w.acknowledged && w.op.Return >= f.settled {
-			acknowledged[w.rv] = w.op.Return
-		}
-	}
-	idlers := f.newIdlers()
-	if len(acknowledged) == 0 || len(idlers) == 0 {
-		return
-	}
+	acknowledged, idlers := f.claims.acknowledged(), f.newIdlers()
 	bound := f.config.UnblockedBound.Nanoseconds()
-	for i := range f.history.Streams {
-		s := &f.history.Streams[i]
+	for s := range model.Each(f.history.Streams) {
 		inTheWay := idlers[s.Server]
 		if inTheWay == nil || s.Consumer != fastConsumer || s.Return == model.Pending {
 			continue
@@ -82,25 +76,23 @@ func judgeDelays(f *facts, out *findings) {
 		// an event has come well in time, each is due when the one before it has come:
 		// at the end of the backlog events come ever less late.
 		current, before := false, s.Return
-		for j := range s.Events {
-			event := &s.Events[j]
-			since, known := acknowledged[event.RV]
-			due := since
-			if !current {
-				due = max(since, before)
-			}
+		for event := range model.Each(s.Events) {
+			op, previous := acknowledged[event.RV], before
 			before = event.Time
 			// What was written before the stream was open may be part of its start.
-			if !known || !event.IsData() || since < s.Return || inTheWay.open(since) == 0 {
+			if op == nil || op.Return < max(f.settled, s.Return) || !event.IsData() || inTheWay.open(op.Return) == 0 {
 				continue
+			}
+			since, due := op.Return, op.Return
+			if !current {
+				due = max(since, previous)
 			}
 			out.judged.Unblocked++
 			// The initial events are in no order, and more of them may be on the wire.
 			current = current || event.Time-since <= bound/caughtUp && !(hasBlock(s) && event.Type == model.Added)
 			if event.Time-due > bound {
-				witness := onStream(s, event.RV).got(event.Time-since).want(bound).proof(f.idlerAt(s.Server, since), nil)
-				witness.Events, witness.Since = []*model.Event{event}, since
-				out.violate(Unblocked, lateEvent, witness)
+				out.violate(Unblocked, lateEvent, onStream(s, event.RV).showing(event).got(event.Time-since).since(since).want(bound).
+					proof(f.idlerAt(s.Server, since), nil))
 			}
 		}
 	}
@@ -108,10 +100,8 @@ func judgeDelays(f *facts, out *findings) {
 
 // idlerAt returns a stream that nobody read at a time, nil if there was none.
 func (f *facts) idlerAt(server string, time int64) *model.Stream {
-	for i := range f.history.Streams {
-		s := &f.history.Streams[i]
-		if s.Server == server && s.Err == model.OK && s.Return != model.Pending && !readsInTime(s) &&
-			s.Return <= time && (s.Closed == model.Pending || s.Closed > time) {
+	for s := range model.Each(f.history.Streams) {
+		if s.Server == server && idle(s) && s.Return <= time && (s.Closed == model.Pending || s.Closed > time) {
 			return s
 		}
 	}

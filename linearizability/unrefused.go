@@ -30,8 +30,7 @@ func judgeAnswers(f *facts, out *findings) {
 			out.violate(TooLarge, servedFuture, w.at(0, s.RV).want(latest))
 		}
 	}
-	for i := range f.history.Operations {
-		op := &f.history.Operations[i]
+	for op := range model.Each(f.history.Operations) {
 		if (op.Kind != model.Get && op.Kind != model.List) || op.Lost() || (op.Err != model.OK && op.Err != model.NotFound) {
 			continue
 		}
@@ -45,21 +44,19 @@ func judgeAnswers(f *facts, out *findings) {
 // time on: a new cache holds nothing below what it lists first, and that is what
 // etcd had when the old one stopped, or more.
 func (f *facts) restarts() map[string]staircase {
-	stairs := map[string][]stair{}
-	for i := range f.history.Faults {
-		fault := &f.history.Faults[i]
+	restarts := map[string]staircase{}
+	for fault := range model.Each(f.history.Faults) {
 		if fault.Name != serverRestart && fault.Name != serverCrash {
 			continue
 		}
 		if rv, _ := f.bounds.atLeast(fault.Begin); rv > 0 {
 			for _, server := range fault.Processes {
-				stairs[server] = append(stairs[server], stair{time: fault.End, rv: rv})
+				restarts[server] = append(restarts[server], moment{time: fault.End, rv: rv})
 			}
 		}
 	}
-	restarts := map[string]staircase{}
-	for server := range stairs {
-		restarts[server] = newStaircase(stairs[server])
+	for server := range restarts {
+		restarts[server] = newStaircase(restarts[server])
 	}
 	return restarts
 }
@@ -72,12 +69,10 @@ func (f *facts) restarts() map[string]staircase {
 func (w *walk) judgeNotExpired(restarts staircase, out *findings) {
 	s := w.stream
 	if refused, ok := w.facts.witnesses[s.Server].expired.before(s.Call); ok && s.RV <= refused.rv {
-		out.violate(Expired, servedRefused, w.at(0, s.RV, refused.rv).proof(refused.walk.stream, nil))
+		out.violate(Expired, servedRefused, w.at(0, s.RV, refused.rv).proof(refused.stream, nil))
 		return
 	}
 	if restarted, ok := restarts.before(s.Call); ok && s.RV < restarted.rv {
-		witness := w.at(0, s.RV, restarted.rv).want(restarted.rv)
-		witness.Time = restarted.time
-		out.violate(Expired, servedOverRestart, witness)
+		out.violate(Expired, servedOverRestart, w.at(0, s.RV, restarted.rv).want(restarted.rv).at(restarted.time))
 	}
 }

@@ -124,13 +124,23 @@ func about(op *model.Operation, rvs ...int64) Witness {
 	return Witness{Client: op.Client, Operations: []*model.Operation{op}, RVs: rvs}
 }
 
-// want, got, owing and proof set what was expected, found and owed, and what else
-// proves it.
+// want, got, owing, showing and proof set what was expected, found and owed, the event at
+// fault, and what else proves it; at and since when it showed, and what that is measured
+// from.
 func (w Witness) want(n int64) Witness { w.Want = n; return w }
 
 func (w Witness) got(n int64) Witness { w.Got = n; return w }
 
 func (w Witness) owing(owed *model.Transition) Witness { w.Owed = owed; return w }
+
+func (w Witness) showing(event *model.Event) Witness {
+	w.Events = []*model.Event{event}
+	return w
+}
+
+func (w Witness) at(time int64) Witness { w.Time = time; return w }
+
+func (w Witness) since(time int64) Witness { w.Since = time; return w }
 
 func (w Witness) proof(other *model.Stream, event *model.Event) Witness {
 	w.Other, w.Evidence = other, event

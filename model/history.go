@@ -1,5 +1,7 @@
 package model
 
+import "iter"
+
 // History is everything one run recorded: what the clients did and saw, and
 // what was true. It is plain data; package traces reads and writes it, package
 // linearizability judges it.
@@ -23,6 +25,18 @@ type History struct {
 	Healed, End int64
 	// Steady says that no goroutine was stalled on purpose, also before Healed.
 	Steady bool
+}
+
+// Each yields a pointer to each record of a list, which spares copying it, and lets a
+// witness point into the history.
+func Each[T any](records []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range records {
+			if !yield(&records[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Object is one stored object, reduced to what a watch cache can get wrong.

@@ -35,8 +35,7 @@ func (e *Explainer) around(when int64, server string) string {
 func (e *Explainer) faults(when int64) string {
 	var during, recent []string
 	var last *model.Fault
-	for i := range e.history.Faults {
-		fault := &e.history.Faults[i]
+	for fault := range model.Each(e.history.Faults) {
 		if fault.Begin > when {
 			continue
 		}
@@ -70,8 +69,7 @@ func (e *Explainer) faults(when int64) string {
 // compactions names the last one that etcd may have made by then.
 func (e *Explainer) compactions(when int64) string {
 	var last *model.Compaction
-	for i := range e.history.Truth.Compactions {
-		c := &e.history.Truth.Compactions[i]
+	for c := range model.Each(e.history.Truth.Compactions) {
 		if (c.Time == model.Pending || c.Time <= when) && (last == nil || c.RV > last.RV) {
 			last = c
 		}
@@ -116,8 +114,7 @@ func (e *Explainer) ends(when int64, server string) string {
 // time before another, in order; stayed is how many others were open and went on.
 func (e *Explainer) endedTogether(when int64, server string) (batch []*model.Stream, stayed int) {
 	var ended []*model.Stream
-	for i := range e.history.Streams {
-		s := &e.history.Streams[i]
+	for s := range model.Each(e.history.Streams) {
 		if s.Server == server && s.Err == model.OK && s.Closed != model.Pending && s.Reason != model.ClosedByClient &&
 			s.Closed <= when && when-s.Closed <= int64(endsBefore) {
 			ended = append(ended, s)
@@ -129,8 +126,7 @@ func (e *Explainer) endedTogether(when int64, server string) (batch []*model.Str
 	slices.SortStableFunc(ended, func(a, b *model.Stream) int { return int(a.Closed - b.Closed) })
 	last := ended[len(ended)-1].Closed
 	batch = slices.DeleteFunc(slices.Clone(ended), func(s *model.Stream) bool { return last-s.Closed > int64(together) })
-	for i := range e.history.Streams {
-		s := &e.history.Streams[i]
+	for s := range model.Each(e.history.Streams) {
 		if s.Server == server && s.Err == model.OK && s.Return != model.Pending && s.Return < batch[0].Closed && (s.Closed == model.Pending || s.Closed > last) {
 			stayed++
 		}

@@ -12,8 +12,8 @@ import (
 // is known of what happens inside of it.
 func (e *Explainer) counted(server string) string {
 	var facts []string
-	for i := range e.history.Censuses {
-		if census := &e.history.Censuses[i]; census.Server == server {
+	for census := range model.Each(e.history.Censuses) {
+		if census.Server == server {
 			facts = append(facts, fact(census))
 		}
 	}

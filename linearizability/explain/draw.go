@@ -118,8 +118,8 @@ func (d *drawing) beats(moments []Moment) []beat {
 		beats = append(beats, b)
 	}
 	last := moments[len(moments)-1].Time
-	for i := range d.faults {
-		if f := &d.faults[i]; f.moment.End > f.moment.Time && f.moment.End <= last {
+	for f := range model.Each(d.faults) {
+		if f.moment.End > f.moment.Time && f.moment.End <= last {
 			beats = append(beats, beat{time: f.moment.End, moment: f.moment, end: f})
 		}
 	}
@@ -170,8 +170,7 @@ func marked(m Moment, text string) string {
 // under are the letters of the faults that are under way.
 func (d *drawing) under(b beat) string {
 	var letters []byte
-	for i := range d.faults {
-		f := &d.faults[i]
+	for f := range model.Each(d.faults) {
 		if (f.moment.Time <= b.time && b.time < f.moment.End && b.end != f) || b.begin == f {
 			letters = append(letters, f.letter)
 		}

@@ -33,8 +33,7 @@ func (e *Explainer) others(s *model.Stream, witness *linearizability.Witness) st
 func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 	known := e.knownAt(rv)
 	var live, state, without, ended []string
-	for i := range e.history.Streams {
-		s := &e.history.Streams[i]
+	for s := range model.Each(e.history.Streams) {
 		if s == stream || s.Err != model.OK || len(e.store.Owed(s.Scope, s.Selector, rv-1, rv)) == 0 {
 			continue
 		}

@@ -101,8 +101,8 @@ func (e *Explainer) Explain(v linearizability.Violation) []string {
 
 // stream returns the stream with an ID, nil if there is none.
 func (e *Explainer) stream(id int) *model.Stream {
-	for i := range e.history.Streams {
-		if s := &e.history.Streams[i]; id != 0 && s.ID == id {
+	for s := range model.Each(e.history.Streams) {
+		if id != 0 && s.ID == id {
 			return s
 		}
 	}
@@ -111,8 +111,7 @@ func (e *Explainer) stream(id int) *model.Stream {
 
 // streamOf returns the stream that holds an event and its place there.
 func (e *Explainer) streamOf(event *model.Event) (*model.Stream, int) {
-	for i := range e.history.Streams {
-		s := &e.history.Streams[i]
+	for s := range model.Each(e.history.Streams) {
 		for j := range s.Events {
 			if &s.Events[j] == event {
 				return s, j

@@ -63,8 +63,7 @@ func TestEveryRuleHasAnExplanation(t *testing.T) {
 	for _, twist := range twists {
 		explained[twist.guarantee] = true
 	}
-	for i := range linearizability.Rules {
-		rule := &linearizability.Rules[i]
+	for rule := range model.Each(linearizability.Rules) {
 		require.True(t, rule.Guarantee == nil || explained[rule.Name()], "no golden test explains a violation of %s: add a twist to story_test.go", rule.Name())
 	}
 }

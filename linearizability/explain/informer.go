@@ -20,8 +20,8 @@ func (e *Explainer) converging(informer *model.Informer) string {
 	}
 	var last *model.Stream
 	streams := 0
-	for i := range e.history.Streams {
-		if s := &e.history.Streams[i]; s.Client == informer.Client {
+	for s := range model.Each(e.history.Streams) {
+		if s.Client == informer.Client {
 			streams++
 			if last == nil || s.Call >= last.Call {
 				last = s

@@ -14,19 +14,16 @@ import (
 // no time of their own.
 func (e *Explainer) Moments() []Moment {
 	s := &slicer{Explainer: e, told: map[int64]bool{}}
-	for i := range e.history.Operations {
-		op := &e.history.Operations[i]
+	for op := range model.Each(e.history.Operations) {
 		s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s on %s (operation %d)", op.Request(), op.Server, op.ID)})
 		if op.Return != model.Pending {
 			s.add(Moment{Time: op.Return, Lane: Client, Process: op.Client, Text: s.answer(op)})
 		}
 	}
-	for i := range e.history.Streams {
-		of := &e.history.Streams[i]
+	for of := range model.Each(e.history.Streams) {
 		s.life(of, len(of.Events), " on "+of.Server)
 	}
-	for i := range e.history.Faults {
-		fault := &e.history.Faults[i]
+	for fault := range model.Each(e.history.Faults) {
 		s.add(Moment{Time: fault.Begin, End: fault.End, Lane: Fault, Text: strings.TrimSpace(fault.Name + " " + fault.Note)})
 	}
 	slices.SortStableFunc(s.moments, func(a, b Moment) int {

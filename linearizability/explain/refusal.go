@@ -25,13 +25,12 @@ func (e *Explainer) window(s *model.Stream) string {
 func (e *Explainer) reached(server string, called, rv int64) string {
 	var newest *model.Event
 	by := 0
-	for i := range e.history.Streams {
-		s := &e.history.Streams[i]
+	for s := range model.Each(e.history.Streams) {
 		if s.Server != server {
 			continue
 		}
-		for j := range s.Events {
-			if event := &s.Events[j]; event.Time < called && event.IsData() && (newest == nil || event.RV > newest.RV) {
+		for event := range model.Each(s.Events) {
+			if event.Time < called && event.IsData() && (newest == nil || event.RV > newest.RV) {
 				newest, by = event, s.ID
 			}
 		}

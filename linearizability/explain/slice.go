@@ -166,8 +166,8 @@ func (s *slicer) past(of *model.Stream) {
 			s.client(before, before.Closed, "ends: "+before.EndReason(), "")
 		}
 	}
-	for i := range s.history.Operations {
-		if op := &s.history.Operations[i]; of.ResumesList != 0 && op.ID == of.ResumesList {
+	for op := range model.Each(s.history.Operations) {
+		if of.ResumesList != 0 && op.ID == of.ResumesList {
 			s.operation(op, false)
 		}
 	}
@@ -258,8 +258,7 @@ func (s *slicer) witnesses(of *model.Stream, rv int64) {
 		return
 	}
 	known, told := s.knownAt(rv), 0
-	for i := range s.history.Streams {
-		other := &s.history.Streams[i]
+	for other := range model.Each(s.history.Streams) {
 		if other == of || other.Err != model.OK || told == sliceWitnesses || len(s.store.Owed(other.Scope, other.Selector, rv-1, rv)) == 0 {
 			continue
 		}
@@ -272,8 +271,8 @@ func (s *slicer) witnesses(of *model.Stream, rv int64) {
 
 // operation tells of a request and its answer.
 func (s *slicer) operation(op *model.Operation, atFault bool) {
-	for i := range s.history.Operations {
-		if page := &s.history.Operations[i]; op.Continues != 0 && page.ID == op.Continues {
+	for page := range model.Each(s.history.Operations) {
+		if op.Continues != 0 && page.ID == op.Continues {
 			s.operation(page, false) // IDs grow, so that this ends
 		}
 	}
@@ -329,8 +328,8 @@ func (s *slicer) answer(op *model.Operation) string {
 // informers tells of an informer's watches, the last two of them.
 func (s *slicer) informers(informer *model.Informer) {
 	var own []*model.Stream
-	for i := range s.history.Streams {
-		if of := &s.history.Streams[i]; of.Client == informer.Client {
+	for of := range model.Each(s.history.Streams) {
+		if of.Client == informer.Client {
 			own = append(own, of)
 		}
 	}
@@ -349,8 +348,7 @@ func (s *slicer) informers(informer *model.Informer) {
 func (s *slicer) counts(v linearizability.Violation) {
 	var own []*model.Census
 	worst := 0
-	for i := range s.history.Censuses {
-		census := &s.history.Censuses[i]
+	for census := range model.Each(s.history.Censuses) {
 		if census.Server != v.Witness.Client {
 			continue
 		}
@@ -401,8 +399,7 @@ func (s *slicer) opens(fault *model.Fault) bool {
 // background tells of faults, of compactions, and of streams that ended together.
 func (s *slicer) background() {
 	var faults []Moment
-	for i := range s.history.Faults {
-		fault := &s.history.Faults[i]
+	for fault := range model.Each(s.history.Faults) {
 		if fault.Begin <= s.when && s.when-fault.End <= int64(faultsBefore) || s.opens(fault) {
 			faults = append(faults, Moment{Time: fault.Begin, End: fault.End, Lane: Fault, Text: strings.TrimSpace(fault.Name + " " + fault.Note)})
 		}
@@ -412,8 +409,8 @@ func (s *slicer) background() {
 		s.add(fault)
 	}
 	var compaction *model.Compaction
-	for i := range s.history.Truth.Compactions {
-		if c := &s.history.Truth.Compactions[i]; c.Time != model.Pending && c.Time <= s.when && (compaction == nil || c.RV > compaction.RV) {
+	for c := range model.Each(s.history.Truth.Compactions) {
+		if c.Time != model.Pending && c.Time <= s.when && (compaction == nil || c.RV > compaction.RV) {
 			compaction = c
 		}
 	}

@@ -28,8 +28,7 @@ func knownOf(h *model.History) known {
 			steps = append(steps, s)
 		}
 	}
-	for i := range h.Operations {
-		op := &h.Operations[i]
+	for op := range model.Each(h.Operations) {
 		if op.Err == model.OK && op.Return != model.Pending {
 			rv := op.ResultRV
 			if op.Kind == model.Get && len(op.Objects) > 0 {
@@ -38,10 +37,9 @@ func knownOf(h *model.History) known {
 			add(step{time: op.Return, rv: rv, server: op.Server, op: op})
 		}
 	}
-	for i := range h.Streams {
-		s := &h.Streams[i]
-		for j := range s.Events {
-			if e := &s.Events[j]; e.Type != model.Error {
+	for s := range model.Each(h.Streams) {
+		for e := range model.Each(s.Events) {
+			if e.Type != model.Error {
 				add(step{time: e.Time, rv: e.RV, server: s.Server, stream: s, event: e})
 			}
 		}

@@ -44,8 +44,7 @@ func looks(h *model.History, store *model.Store, known known) map[string][]look 
 		}
 		all[server] = append(all[server], l)
 	}
-	for i := range h.Operations {
-		op := &h.Operations[i]
+	for op := range model.Each(h.Operations) {
 		if op.Err != model.OK || op.Return == model.Pending || op.Continues != 0 || op.Match == model.MatchExact {
 			continue
 		}
@@ -59,8 +58,7 @@ func looks(h *model.History, store *model.Store, known known) map[string][]look 
 			}
 		}
 	}
-	for i := range h.Streams {
-		s := &h.Streams[i]
+	for s := range model.Each(h.Streams) {
 		ended := s.Closed
 		if ended == model.Pending {
 			ended = h.End

@@ -72,8 +72,7 @@ func of(name string, looks []look) Server {
 	server := Server{Name: name}
 	var current *Period
 	fresh := int64(0) // when it last showed something that was not stale
-	for i := range looks {
-		l := &looks[i]
+	for l := range model.Each(looks) {
 		stale := l.missed > 0
 		if l.isRead() {
 			server.Reads++
