@@ -39,7 +39,7 @@ func (e *Explainer) faults(when int64) string {
 		if fault.Begin > when {
 			continue
 		}
-		name := strings.TrimSpace(fault.Name + " " + fault.Note)
+		name := nameOf(fault)
 		switch {
 		case fault.End >= when:
 			during = append(during, name+" (since "+model.At(fault.Begin)+")")
@@ -63,8 +63,11 @@ func (e *Explainer) faults(when int64) string {
 	case last == nil:
 		return text + "no fault had begun yet."
 	}
-	return text + fmt.Sprintf("no fault was active; the last, %s, had ended at %s.", strings.TrimSpace(last.Name+" "+last.Note), model.At(last.End))
+	return text + fmt.Sprintf("no fault was active; the last, %s, had ended at %s.", nameOf(last), model.At(last.End))
 }
+
+// nameOf is the name of a fault, with its note.
+func nameOf(fault *model.Fault) string { return strings.TrimSpace(fault.Name + " " + fault.Note) }
 
 // compactions names the last one that etcd may have made by then.
 func (e *Explainer) compactions(when int64) string {
@@ -113,23 +116,18 @@ func (e *Explainer) ends(when int64, server string) string {
 // endedTogether returns the streams that a server ended at one time, the last such
 // time before another, in order; stayed is how many others were open and went on.
 func (e *Explainer) endedTogether(when int64, server string) (batch []*model.Stream, stayed int) {
-	var ended []*model.Stream
-	for s := range model.Each(e.history.Streams) {
-		if s.Server == server && s.Err == model.OK && s.Closed != model.Pending && s.Reason != model.ClosedByClient &&
-			s.Closed <= when && when-s.Closed <= int64(endsBefore) {
-			ended = append(ended, s)
-		}
-	}
+	ended := e.streamsWhere(func(s *model.Stream) bool {
+		return s.Server == server && s.Err == model.OK && s.Closed != model.Pending && s.Reason != model.ClosedByClient &&
+			s.Closed <= when && when-s.Closed <= int64(endsBefore)
+	})
 	if len(ended) == 0 {
 		return nil, 0
 	}
 	slices.SortStableFunc(ended, func(a, b *model.Stream) int { return int(a.Closed - b.Closed) })
 	last := ended[len(ended)-1].Closed
 	batch = slices.DeleteFunc(slices.Clone(ended), func(s *model.Stream) bool { return last-s.Closed > int64(together) })
-	for s := range model.Each(e.history.Streams) {
-		if s.Server == server && s.Err == model.OK && s.Return != model.Pending && s.Return < batch[0].Closed && (s.Closed == model.Pending || s.Closed > last) {
-			stayed++
-		}
-	}
-	return batch, stayed
+	others := e.streamsWhere(func(s *model.Stream) bool {
+		return s.Server == server && s.Err == model.OK && s.Return != model.Pending && s.Return < batch[0].Closed && (s.Closed == model.Pending || s.Closed > last)
+	})
+	return batch, len(others)
 }

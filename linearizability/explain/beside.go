@@ -27,12 +27,4 @@ func Beside(leftName, rightName string, left, right []string) string {
 }
 
 // Line is a moment in a line, with its time.
-func Line(m Moment) string {
-	text := m.Text
-	if m.Lane != Fault {
-		text = who(m) + " " + text
-	} else if m.End > m.Time {
-		text += ", to " + model.At(m.End)
-	}
-	return model.At(m.Time) + " " + text
-}
+func Line(m Moment) string { return model.At(m.Time) + " " + told(m) }

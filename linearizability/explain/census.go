@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/watchsim/watchsim/linearizability"
@@ -49,9 +50,7 @@ func (e *Explainer) mutators(v linearizability.Violation) string {
 		objects = append(objects, event.Object)
 	}
 	for _, op := range v.Witness.Operations {
-		for i := range op.Objects {
-			objects = append(objects, &op.Objects[i])
-		}
+		objects = slices.AppendSeq(objects, model.Each(op.Objects))
 	}
 	for _, object := range objects {
 		id, found := model.MutatedBy(object)

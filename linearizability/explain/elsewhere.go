@@ -34,7 +34,7 @@ func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 	known := e.knownAt(rv)
 	var live, state, without, ended []string
 	for s := range model.Each(e.history.Streams) {
-		if s == stream || s.Err != model.OK || len(e.store.Owed(s.Scope, s.Selector, rv-1, rv)) == 0 {
+		if s == stream || s.Err != model.OK || len(e.owedAt(s, rv)) == 0 {
 			continue
 		}
 		name := fmt.Sprintf("stream %d of client %s on %s", s.ID, s.Client, s.Server)
@@ -89,12 +89,7 @@ func (e *Explainer) knownAt(rv int64) int64 {
 	if !certain {
 		known = math.MaxInt64
 	}
-	for i := range e.history.Streams {
-		if arrived, _ := arrival(&e.history.Streams[i], rv); arrived >= 0 {
-			known = min(known, e.history.Streams[i].Events[arrived].Time)
-		}
-	}
-	return known
+	return e.knownFrom(rv, known)
 }
 
 // madeAt returns when the write that made the change at rv was called, false if

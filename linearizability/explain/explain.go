@@ -109,6 +109,16 @@ func (e *Explainer) stream(id int) *model.Stream {
 	return nil
 }
 
+// streamsWhere returns the streams for which something holds.
+func (e *Explainer) streamsWhere(holds func(*model.Stream) bool) (all []*model.Stream) {
+	for s := range model.Each(e.history.Streams) {
+		if holds(s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // streamOf returns the stream that holds an event and its place there.
 func (e *Explainer) streamOf(event *model.Event) (*model.Stream, int) {
 	for s := range model.Each(e.history.Streams) {

@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -18,20 +20,13 @@ func (e *Explainer) converging(informer *model.Informer) string {
 		}
 		text += "."
 	}
-	var last *model.Stream
-	streams := 0
-	for s := range model.Each(e.history.Streams) {
-		if s.Client == informer.Client {
-			streams++
-			if last == nil || s.Call >= last.Call {
-				last = s
-			}
-		}
-	}
-	if last == nil {
+	streams := e.streamsWhere(func(s *model.Stream) bool { return s.Client == informer.Client })
+	if len(streams) == 0 {
 		return text + " It never opened a watch."
 	}
-	text += fmt.Sprintf(" Its watch was the last of %s: stream %d, opened at %s from %s.", model.Plural(streams, "stream"), last.ID, model.At(last.Call), model.Requested(last.RV))
+	slices.SortStableFunc(streams, func(a, b *model.Stream) int { return cmp.Compare(a.Call, b.Call) })
+	last := streams[len(streams)-1]
+	text += fmt.Sprintf(" Its watch was the last of %s: stream %d, opened at %s from %s.", model.Plural(len(streams), "stream"), last.ID, model.At(last.Call), model.Requested(last.RV))
 	if n := len(last.Events); n > 0 {
 		text += fmt.Sprintf(" The last event on it was %s.", arrived(&last.Events[n-1]))
 	} else if last.Err == model.OK {

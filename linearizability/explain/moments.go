@@ -2,9 +2,7 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -15,16 +13,13 @@ import (
 func (e *Explainer) Moments() []Moment {
 	s := &slicer{Explainer: e, told: map[int64]bool{}}
 	for op := range model.Each(e.history.Operations) {
-		s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s on %s (operation %d)", op.Request(), op.Server, op.ID)})
-		if op.Return != model.Pending {
-			s.add(Moment{Time: op.Return, Lane: Client, Process: op.Client, Text: s.answer(op)})
-		}
+		s.call(op, " on "+op.Server, "")
 	}
 	for of := range model.Each(e.history.Streams) {
 		s.life(of, len(of.Events), " on "+of.Server)
 	}
 	for fault := range model.Each(e.history.Faults) {
-		s.add(Moment{Time: fault.Begin, End: fault.End, Lane: Fault, Text: strings.TrimSpace(fault.Name + " " + fault.Note)})
+		s.add(momentOf(fault))
 	}
 	slices.SortStableFunc(s.moments, func(a, b Moment) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Stream, b.Stream))

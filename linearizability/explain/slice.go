@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
@@ -32,6 +31,14 @@ const (
 	// Came is what came instead: here the guarantee was broken.
 	Came Mark = "came"
 )
+
+// cameIf is the mark of what broke the guarantee, and none of anything else.
+func cameIf(broke bool) Mark {
+	if broke {
+		return Came
+	}
+	return ""
+}
 
 // Moment is something that happened on the way to a violation.
 type Moment struct {
@@ -146,7 +153,7 @@ func (s *slicer) mark(rv int64) Mark {
 		return ""
 	}
 	start, known := startOf(s.stream)
-	if len(s.store.Owed(s.stream.Scope, s.stream.Selector, rv-1, rv)) > 0 && !(known && rv <= start) {
+	if len(s.owedAt(s.stream, rv)) > 0 && !(known && rv <= start) {
 		return Owed
 	}
 	return ""
@@ -156,11 +163,8 @@ func (s *slicer) mark(rv int64) Mark {
 func (s *slicer) past(of *model.Stream) {
 	if before := s.Explainer.stream(of.ResumesStream); before != nil {
 		s.client(before, before.Call, s.opening(before), "")
-		for i := len(before.Events) - 1; i >= 0; i-- {
-			if before.Events[i].Type != model.Error {
-				s.client(before, before.Events[i].Time, "receives "+before.Events[i].Describe()+", its last", "")
-				break
-			}
+		if last := lastEvent(before); last != nil {
+			s.client(before, last.Time, "receives "+last.Describe()+", its last", "")
 		}
 		if before.Closed != model.Pending {
 			s.client(before, before.Closed, "ends: "+before.EndReason(), "")
@@ -200,11 +204,7 @@ func (s *slicer) watch(of *model.Stream) {
 		first = max(first, block)
 	}
 	for i := first; i <= last; i++ {
-		mark := Mark("")
-		if i == fault {
-			mark = Came
-		}
-		s.client(of, of.Events[i].Time, "receives "+of.Events[i].Describe(), mark)
+		s.client(of, of.Events[i].Time, "receives "+of.Events[i].Describe(), cameIf(i == fault))
 		if of.Events[i].IsData() {
 			s.change(of.Events[i].RV, "")
 		}
@@ -226,14 +226,10 @@ func (s *slicer) block(of *model.Stream) int {
 	if !hasBlock(of) {
 		return 0
 	}
-	added := 0
-	for added < len(of.Events) && of.Events[added].Type == model.Added {
-		added++
-	}
-	if mark := slices.IndexFunc(of.Events, func(e model.Event) bool { return e.InitialEnd }); mark >= 0 {
+	if mark := markOf(of); mark >= 0 {
 		return mark
 	}
-	return added
+	return added(of)
 }
 
 // missing says of what was owed that it had not come, if it had not.
@@ -241,8 +237,8 @@ func (s *slicer) missing(of *model.Stream, rv int64, fault int) {
 	if s.mark(rv) != Owed {
 		return
 	}
-	what := s.store.Owed(of.Scope, of.Selector, rv-1, rv)[0].Describe()
-	arrived := slices.IndexFunc(of.Events, func(e model.Event) bool { return e.RV == rv && e.IsData() })
+	what := s.owedAt(of, rv)[0].Describe()
+	arrived, _ := arrival(of, rv)
 	switch {
 	case arrived < 0 && s.when >= 0:
 		s.client(of, s.when, "has never received "+what, Owed)
@@ -259,7 +255,7 @@ func (s *slicer) witnesses(of *model.Stream, rv int64) {
 	}
 	known, told := s.knownAt(rv), 0
 	for other := range model.Each(s.history.Streams) {
-		if other == of || other.Err != model.OK || told == sliceWitnesses || len(s.store.Owed(other.Scope, other.Selector, rv-1, rv)) == 0 {
+		if other == of || other.Err != model.OK || told == sliceWitnesses || len(s.owedAt(other, rv)) == 0 {
 			continue
 		}
 		if arrived, _ := arrival(other, rv); arrived >= 0 && other.Call < known && other.Server == of.Server {
@@ -276,14 +272,7 @@ func (s *slicer) operation(op *model.Operation, atFault bool) {
 			s.operation(page, false) // IDs grow, so that this ends
 		}
 	}
-	mark := Mark("")
-	if atFault {
-		mark = Came
-	}
-	s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s (operation %d)", op.Request(), op.ID)})
-	if op.Return != model.Pending {
-		s.add(Moment{Time: op.Return, Lane: Client, Process: op.Client, Text: s.answer(op), Mark: mark})
-	}
+	s.call(op, "", cameIf(atFault))
 	if s.store == nil {
 		return
 	}
@@ -297,6 +286,14 @@ func (s *slicer) operation(op *model.Operation, atFault bool) {
 				s.change(version.RV, "")
 			}
 		}
+	}
+}
+
+// call tells that a request was made, and of its answer.
+func (s *slicer) call(op *model.Operation, on string, mark Mark) {
+	s.add(Moment{Time: op.Call, Lane: Client, Process: op.Client, Text: fmt.Sprintf("calls %s%s (operation %d)", op.Request(), on, op.ID)})
+	if op.Return != model.Pending {
+		s.add(Moment{Time: op.Return, Lane: Client, Process: op.Client, Text: s.answer(op), Mark: mark})
 	}
 }
 
@@ -327,12 +324,7 @@ func (s *slicer) answer(op *model.Operation) string {
 
 // informers tells of an informer's watches, the last two of them.
 func (s *slicer) informers(informer *model.Informer) {
-	var own []*model.Stream
-	for of := range model.Each(s.history.Streams) {
-		if of.Client == informer.Client {
-			own = append(own, of)
-		}
-	}
+	own := s.streamsWhere(func(of *model.Stream) bool { return of.Client == informer.Client })
 	for _, of := range own[max(0, len(own)-2):] {
 		s.life(of, sliceEvents, "")
 	}
@@ -360,15 +352,8 @@ func (s *slicer) counts(v linearizability.Violation) {
 		}
 		own = append(own, census)
 	}
-	for i, census := range own {
-		mark := Mark("")
-		switch {
-		case i < worst-sliceEvents || i > worst:
-			continue
-		case i == worst:
-			mark = Came
-		}
-		s.add(Moment{Time: census.Time, Lane: Server, Process: census.Server, Text: counts(census), Mark: mark})
+	for i := max(0, worst-sliceEvents); i < len(own) && i <= worst; i++ {
+		s.add(Moment{Time: own[i].Time, Lane: Server, Process: own[i].Server, Text: counts(own[i]), Mark: cameIf(i == worst)})
 	}
 }
 
@@ -396,12 +381,17 @@ func (s *slicer) opens(fault *model.Fault) bool {
 	return fault.End >= s.stream.Call && fault.Begin <= until && slices.Contains(fault.Processes, s.server)
 }
 
+// momentOf is a fault as a moment.
+func momentOf(fault *model.Fault) Moment {
+	return Moment{Time: fault.Begin, End: fault.End, Lane: Fault, Text: nameOf(fault)}
+}
+
 // background tells of faults, of compactions, and of streams that ended together.
 func (s *slicer) background() {
 	var faults []Moment
 	for fault := range model.Each(s.history.Faults) {
 		if fault.Begin <= s.when && s.when-fault.End <= int64(faultsBefore) || s.opens(fault) {
-			faults = append(faults, Moment{Time: fault.Begin, End: fault.End, Lane: Fault, Text: strings.TrimSpace(fault.Name + " " + fault.Note)})
+			faults = append(faults, momentOf(fault))
 		}
 	}
 	slices.SortStableFunc(faults, func(a, b Moment) int { return cmp.Compare(a.End, b.End) })

@@ -61,10 +61,10 @@ func (s *slicer) inOrder() {
 }
 
 // knownFrom is when the change at rv first came on any stream, at most a time.
-func (s *slicer) knownFrom(rv, most int64) int64 {
-	for i := range s.history.Streams {
-		if arrived, _ := arrival(&s.history.Streams[i], rv); arrived >= 0 {
-			most = min(most, s.history.Streams[i].Events[arrived].Time)
+func (e *Explainer) knownFrom(rv, most int64) int64 {
+	for s := range model.Each(e.history.Streams) {
+		if arrived, _ := arrival(s, rv); arrived >= 0 {
+			most = min(most, s.Events[arrived].Time)
 		}
 	}
 	return most

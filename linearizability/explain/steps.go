@@ -11,12 +11,7 @@ import (
 func Steps(indent int, moments []Moment) string {
 	var b strings.Builder
 	for i, m := range moments {
-		text := m.Text
-		if m.Lane != Fault {
-			text = who(m) + " " + text
-		} else if m.End > m.Time {
-			text += ", to " + model.At(m.End)
-		}
+		text := told(m)
 		switch {
 		case m.Mark == Owed && m.Lane == Etcd:
 			text += "  <-- expected"
@@ -33,6 +28,17 @@ func Steps(indent int, moments []Moment) string {
 		}
 	}
 	return b.String()
+}
+
+// told is what happened in a moment, and to whom.
+func told(m Moment) string {
+	switch {
+	case m.Lane != Fault:
+		return who(m) + " " + m.Text
+	case m.End > m.Time:
+		return m.Text + ", to " + model.At(m.End)
+	}
+	return m.Text
 }
 
 // who is the process of a moment, and which of its streams.

@@ -41,12 +41,38 @@ func (e *Explainer) lastOf(id int) string {
 	if s == nil {
 		return ""
 	}
-	for i := len(s.Events) - 1; i >= 0; i-- {
-		if s.Events[i].Type != model.Error {
-			return ", after " + arrived(&s.Events[i])
-		}
+	if last := lastEvent(s); last != nil {
+		return ", after " + arrived(last)
 	}
 	return ", on which nothing had arrived"
+}
+
+// lastEvent returns the last event of a stream but for an ERROR, nil if there is none.
+func lastEvent(s *model.Stream) *model.Event {
+	for i := range slices.Backward(s.Events) {
+		if s.Events[i].Type != model.Error {
+			return &s.Events[i]
+		}
+	}
+	return nil
+}
+
+// markOf returns which event of a stream marks the end of the initial events, -1 if none does.
+func markOf(s *model.Stream) int {
+	return slices.IndexFunc(s.Events, func(e model.Event) bool { return e.InitialEnd })
+}
+
+// added returns how many ADDED events a stream begins with.
+func added(s *model.Stream) int {
+	if i := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.Type != model.Added }); i >= 0 {
+		return i
+	}
+	return len(s.Events)
+}
+
+// owedAt returns what a stream is owed of the change at rv: one transition, or none.
+func (e *Explainer) owedAt(s *model.Stream, rv int64) []model.Transition {
+	return e.store.Owed(s.Scope, s.Selector, rv-1, rv)
 }
 
 // hasBlock reports whether a stream begins with the state.
@@ -57,11 +83,8 @@ func beginning(s *model.Stream) string {
 	if s.Err != model.OK || !hasBlock(s) {
 		return ""
 	}
-	added := 0
-	for added < len(s.Events) && s.Events[added].Type == model.Added {
-		added++
-	}
-	if mark := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.InitialEnd }); mark >= 0 {
+	added := added(s)
+	if mark := markOf(s); mark >= 0 {
 		return fmt.Sprintf(" Its %s were marked as complete at RV %d (%s).", model.Plural(mark, "initial event"), s.Events[mark].RV, model.At(s.Events[mark].Time))
 	}
 	if added == 0 {
@@ -105,7 +128,7 @@ func (e *Explainer) owed(s *model.Stream, rvs []int64) string {
 	var owed, begun, other []string
 	for _, rv := range distinct(rvs) {
 		key, changed := e.store.KeyOf(rv)
-		transitions := e.store.Owed(s.Scope, s.Selector, rv-1, rv)
+		transitions := e.owedAt(s, rv)
 		switch {
 		case len(transitions) > 0:
 			what := fmt.Sprintf("%s %s at RV %d (%s)", transitions[0].Type, key, rv, e.author(rv))
@@ -160,10 +183,8 @@ func startOf(s *model.Stream) (int64, bool) {
 	if !hasBlock(s) {
 		return s.RV, true
 	}
-	for i := range s.Events {
-		if s.Events[i].InitialEnd {
-			return s.Events[i].RV, true
-		}
+	if mark := markOf(s); mark >= 0 {
+		return s.Events[mark].RV, true
 	}
 	return 0, false
 }
@@ -245,10 +266,10 @@ func (e *Explainer) lateOrNever(s *model.Stream, rvs []int64, fault int) string 
 	start, known := startOf(s)
 	var sentences []string
 	for _, rv := range distinct(rvs) {
-		if len(e.store.Owed(s.Scope, s.Selector, rv-1, rv)) == 0 || (known && rv <= start && !hasBlock(s)) || e.afterEnd(s, rv) {
+		if len(e.owedAt(s, rv)) == 0 || (known && rv <= start && !hasBlock(s)) || e.afterEnd(s, rv) {
 			continue
 		}
-		arrived := slices.IndexFunc(s.Events, func(event model.Event) bool { return event.RV == rv && event.IsData() })
+		arrived, _ := arrival(s, rv)
 		switch {
 		case arrived < 0:
 			sentences = append(sentences, fmt.Sprintf("RV %d never arrived.", rv))
