@@ -257,15 +257,10 @@ func (g *largeGenerator) fill(s *model.Stream, from int64, most int) (int64, boo
 		}
 	}
 	s.Closed = model.Pending
-	if !ended {
-		if len(owed) == 0 && g.store.CountChanges(from, g.revision) > 0 {
-			// Nothing came for a long time, and the client gave up.
-			s.Closed, s.Reason = now+1, model.ClosedByClient
-		}
-		return from, false
+	if ended || len(owed) == 0 && g.store.CountChanges(from, g.revision) > 0 { // nothing came for a long time, and the client gave up
+		s.Closed, s.Reason = now+1, model.ClosedByClient
 	}
-	s.Closed, s.Reason = now+1, model.ClosedByClient
-	return from, true
+	return from, ended
 }
 
 // time is when a change arrives at a client at the earliest.

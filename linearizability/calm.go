@@ -37,11 +37,11 @@ type parties struct{ clients, servers map[string]bool }
 // newCalm works out the spans of each client and server that had to do with each other.
 func newCalm(h *model.History, config Config) (calm, parties) {
 	all, who := calm{}, parties{map[string]bool{}, map[string]bool{}}
-	for i := range h.Operations {
-		all[link{h.Operations[i].Client, h.Operations[i].Server}] = nil
+	for op := range model.Each(h.Operations) {
+		all[link{op.Client, op.Server}] = nil
 	}
-	for i := range h.Streams {
-		all[link{h.Streams[i].Client, h.Streams[i].Server}] = nil
+	for s := range model.Each(h.Streams) {
+		all[link{s.Client, s.Server}] = nil
 	}
 	for l := range all {
 		who.clients[l.client], who.servers[l.server] = true, true

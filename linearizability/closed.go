@@ -128,24 +128,25 @@ const minLeaderless = int64(100 * time.Millisecond)
 // hands are what may have had a hand in the end of a stream: faults and
 // compactions, and who is who among the processes that they name.
 type hands struct {
-	history *model.History
 	parties
-	// first is when the first thing happened that may have reached every server,
-	// and firstAt that for one server alone; absent if nothing did.
-	first    *int64
-	firstAt  map[string]int64
-	cuts     map[string][]*model.Fault // by one of the ends that it named
-	cutsWide []*model.Fault            // those that name nobody
+	// first is when the first thing happened that may have reached a server, and that
+	// which may have reached every one; absent if nothing did.
+	first map[string]int64
+	// cuts are the faults, by each end that they name.
+	cuts map[string][]*model.Fault
 }
 
+// everywhere stands for all servers, or for all ends of connections.
+const everywhere = ""
+
 func (f *facts) hands() hands {
-	h := hands{history: f.history, parties: f.parties, firstAt: map[string]int64{}, cuts: map[string][]*model.Fault{}}
-	for i := range f.history.Faults {
-		h.add(&f.history.Faults[i])
+	h := hands{parties: f.parties, first: map[string]int64{}, cuts: map[string][]*model.Fault{}}
+	for fault := range model.Each(f.history.Faults) {
+		h.add(fault)
 	}
 	for _, compaction := range f.history.Truth.Compactions {
 		// A cache whose watch on etcd is behind the compaction has to list again.
-		h.everywhere(max(0, compaction.Time))
+		h.happened(everywhere, max(0, compaction.Time))
 	}
 	for i, leader := range f.history.Leaders {
 		// Members end the watches that require a leader, as those of Kubernetes do, when
@@ -153,7 +154,7 @@ func (f *facts) hands() hands {
 		// or not another member leads. A run may begin while one still waits for it.
 		lasts := i > 0 || i+1 < len(f.history.Leaders) && f.history.Leaders[i+1].Time > minLeaderless
 		if lasts && (leader.Member == "" || leader.Leaderless > 0) {
-			h.everywhere(leader.Time)
+			h.happened(everywhere, leader.Time)
 		}
 	}
 	return h
@@ -164,12 +165,9 @@ func (f *facts) hands() hands {
 // neither clients nor servers the history says nothing, so they are etcd's.
 func (h *hands) add(fault *model.Fault) {
 	if len(fault.Processes) == 0 {
-		h.everywhere(fault.Begin)
-		h.cutsWide = append(h.cutsWide, fault)
-		return
+		h.cuts[everywhere] = append(h.cuts[everywhere], fault)
 	}
-	server := ""
-	several := false
+	server, several := everywhere, false
 	for _, name := range fault.Processes {
 		if h.clients[name] || h.servers[name] {
 			h.cuts[name] = append(h.cuts[name], fault)
@@ -178,25 +176,19 @@ func (h *hands) add(fault *model.Fault) {
 			several = true
 		}
 		if h.servers[name] {
-			several = several || server != ""
+			several = several || server != everywhere
 			server = name
 		}
 	}
-	switch {
-	case several:
-		// Something between a client and a server, or between two servers.
-	case server == "":
-		h.everywhere(fault.Begin)
-	default:
-		if first, ok := h.firstAt[server]; !ok || fault.Begin < first {
-			h.firstAt[server] = fault.Begin
-		}
+	if !several { // as is what lies between a client and a server, or between two servers
+		h.happened(server, fault.Begin)
 	}
 }
 
-func (h *hands) everywhere(time int64) {
-	if h.first == nil || time < *h.first {
-		h.first = &time
+// happened notes that something may have reached a server at a time.
+func (h *hands) happened(server string, time int64) {
+	if first, known := h.first[server]; !known || time < first {
+		h.first[server] = time
 	}
 }
 
@@ -204,23 +196,18 @@ func (h *hands) everywhere(time int64) {
 // server stop or list again. There is no saying how long it takes a cache to
 // notice, so it may have happened at any time before.
 func (h *hands) mayEnd(server string, by int64) bool {
-	if h.first != nil && *h.first <= by {
-		return true
-	}
-	first, ok := h.firstAt[server]
-	return ok && first <= by
+	return slices.ContainsFunc([]string{everywhere, server}, func(reached string) bool {
+		first, known := h.first[reached]
+		return known && first <= by
+	})
 }
 
 // mayCut reports whether a fault can have cut the stream's connection: one that
 // lasted at some time while there was a connection, and that names no process
 // but its two ends.
 func (h *hands) mayCut(s *model.Stream) bool {
-	lasted := func(fault *model.Fault) bool { return fault.Begin <= s.Closed && fault.End >= s.Call }
-	ends := func(fault *model.Fault) bool {
-		return lasted(fault) && !slices.ContainsFunc(fault.Processes, func(name string) bool {
-			return name != s.Client && name != s.Server
-		})
-	}
-	return slices.ContainsFunc(h.cutsWide, lasted) ||
-		slices.ContainsFunc(h.cuts[s.Client], ends) || slices.ContainsFunc(h.cuts[s.Server], ends)
+	elsewhere := func(name string) bool { return name != s.Client && name != s.Server }
+	return slices.ContainsFunc(slices.Concat(h.cuts[everywhere], h.cuts[s.Client], h.cuts[s.Server]), func(fault *model.Fault) bool {
+		return fault.Begin <= s.Closed && fault.End >= s.Call && !slices.ContainsFunc(fault.Processes, elsewhere)
+	})
 }

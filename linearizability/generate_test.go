@@ -297,15 +297,15 @@ func (w *world) page(op *model.Operation, rest []*model.Object, rv int64) {
 		w.write()
 		w.compact()
 	}
-	next := w.operation(model.Operation{Kind: model.List, Server: first.Server, Scope: first.Scope, Selector: first.Selector,
-		Limit: first.Limit, RV: model.RVUnset, Continues: first.ID, Remaining: -1})
+	following := func(continued int) *model.Operation {
+		return w.operation(model.Operation{Kind: model.List, Server: first.Server, Scope: first.Scope, Selector: first.Selector,
+			Limit: first.Limit, RV: model.RVUnset, Continues: continued, Remaining: -1})
+	}
+	next := following(first.ID)
 	if model.ReadRefused(rv, w.h.Truth.CompactedBy(w.now)) {
 		next.Err = model.Expired
-		expired := *next
 		w.now += 5 * step
-		next = w.operation(model.Operation{Kind: model.List, Server: first.Server, Scope: first.Scope, Selector: first.Selector,
-			Limit: first.Limit, RV: model.RVUnset, Continues: expired.ID, Remaining: -1})
-		rv = w.revision
+		next, rv = following(next.ID), w.revision
 	}
 	last := first.Objects[len(first.Objects)-1].Key()
 	var left []*model.Object

@@ -36,14 +36,14 @@ func judgeMutations(f *facts, out *findings) {
 		}
 	}
 	for op := range model.Each(f.history.Operations) {
-		for j := range op.Objects {
-			judge(&op.Objects[j], func() Witness { return about(op, op.Objects[j].RV) })
+		for object := range model.Each(op.Objects) {
+			judge(object, func() Witness { return about(op, object.RV) })
 		}
 	}
 	for informer := range model.Each(f.history.Informers) {
-		for j := range informer.Objects {
-			judge(&informer.Objects[j], func() Witness {
-				return Witness{Client: informer.Client, Informer: informer, RVs: []int64{informer.Objects[j].RV}}
+		for object := range model.Each(informer.Objects) {
+			judge(object, func() Witness {
+				return Witness{Client: informer.Client, Informer: informer, RVs: []int64{object.RV}}
 			})
 		}
 	}

@@ -67,7 +67,7 @@ func (f *facts) viewers() []*viewer {
 	of := func(client string) *viewer {
 		v := byName[client]
 		if v == nil {
-			v = &viewer{informer: slices.ContainsFunc(f.history.Informers, func(i model.Informer) bool { return i.Client == client })}
+			v = &viewer{informer: f.isInformer(client)}
 			byName[client] = v
 			all = append(all, v)
 		}
@@ -97,6 +97,12 @@ func (f *facts) viewers() []*viewer {
 		}
 	}
 	return slices.DeleteFunc(all, func(v *viewer) bool { return len(v.looks) == 0 })
+}
+
+// isInformer reports whether a client is known to be an informer, which follows the
+// list-watch protocol.
+func (f *facts) isInformer(client string) bool {
+	return slices.ContainsFunc(f.history.Informers, func(i model.Informer) bool { return i.Client == client })
 }
 
 // asksOf returns what a list or get asks for. A page that continues a list has

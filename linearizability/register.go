@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -188,21 +189,14 @@ func firstImpossible(calls []*call, limit time.Duration) (int, porcupine.CheckRe
 	if possible(len(calls)) || worst == porcupine.Unknown {
 		return -1, worst
 	}
-	low, high := -1, len(calls) // possible(low), not possible(high); -1 is never tried
-	for high-low > 1 {
-		if middle := (low + high + 1) / 2; possible(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-		if worst == porcupine.Unknown {
-			return -1, worst
-		}
-	}
-	if high == 0 {
+	first := sort.Search(len(calls), func(returned int) bool { return worst == porcupine.Unknown || !possible(returned) })
+	switch {
+	case worst == porcupine.Unknown:
+		return -1, worst
+	case first == 0:
 		return -1, porcupine.Illegal
 	}
-	return byReturn[high-1], porcupine.Illegal
+	return byReturn[first-1], porcupine.Illegal
 }
 
 // search looks for an order of all writes and of those reads that are among the

@@ -18,23 +18,13 @@ import (
 // the client keeps to the protocol, and that the recording of it is whole. A new
 // list after 410 may not go back either, which is Monotonic and Not-older-than.
 func judgeResumptions(f *facts, out *findings) {
-	j := joints{facts: f, findings: out, streams: map[int]*walk{}, lists: map[int]*model.Operation{},
-		followers: map[origin]*walk{}, told: map[origin]*model.Stream{}, informers: map[string]bool{}}
-	for _, w := range f.walks {
-		j.streams[w.stream.ID] = w
+	j := joints{f, out, map[int]*model.Stream{}, map[origin]*model.Stream{}, map[origin]*model.Stream{}}
+	for s := range model.Each(f.history.Streams) {
+		j.streams[s.ID] = s
 	}
-	for op := range model.Each(f.history.Operations) {
-		if op.Kind == model.List {
-			j.lists[op.ID] = op
-		}
-	}
-	for _, informer := range f.history.Informers {
-		j.informers[informer.Client] = true
-	}
-	ordered := slices.Clone(f.walks)
-	slices.SortStableFunc(ordered, func(a, b *walk) int { return cmp.Compare(a.stream.Call, b.stream.Call) })
-	for _, w := range ordered {
-		j.judge(w)
+	byCall := func(a, b *model.Stream) int { return cmp.Compare(a.Call, b.Call) }
+	for _, s := range slices.SortedStableFunc(model.Each(f.history.Streams), byCall) {
+		j.judge(s)
 	}
 }
 
@@ -42,14 +32,10 @@ func judgeResumptions(f *facts, out *findings) {
 type joints struct {
 	*facts
 	*findings
-	streams map[int]*walk
-	lists   map[int]*model.Operation
+	streams map[int]*model.Stream // by ID
 	// followers are, by what they continue from, the latest streams that brought
 	// something; told are those that were told 410.
-	followers map[origin]*walk
-	told      map[origin]*model.Stream
-	// informers are the clients that are known to follow the protocol.
-	informers map[string]bool
+	followers, told map[origin]*model.Stream
 }
 
 // origin is the ID of the stream or list that a stream continues from.
@@ -67,23 +53,22 @@ type joint struct {
 	vague bool
 }
 
-func (j *joints) judge(w *walk) {
-	s := w.stream
+func (j *joints) judge(s *model.Stream) {
 	from, ok := joint{}, false
 	switch {
 	case s.ResumesStream != 0:
-		from, ok = j.afterStream(w)
+		from, ok = j.afterStream(s)
 	case s.ResumesList != 0:
-		from, ok = j.afterList(w)
-	case j.informers[s.Client] && !hasBlock(s):
+		from, ok = j.afterList(s)
+	case j.isInformer(s.Client) && !hasBlock(s):
 		j.violate(Resumable, resumedNowhere, onStream(s, s.RV))
 	}
 	if !ok {
 		return
 	}
 	witness := onStream(s, s.RV, from.rv).want(from.rv)
-	if follower := j.followers[from.origin]; follower != nil && lastSeen(follower.stream, s.Call) > 0 {
-		j.violate(Resumable, resumedTwice, witness.proof(follower.stream, nil).got(lastSeen(follower.stream, s.Call)))
+	if follower := j.followers[from.origin]; follower != nil && lastSeen(follower, s.Call) > 0 {
+		j.violate(Resumable, resumedTwice, witness.proof(follower, nil).got(lastSeen(follower, s.Call)))
 	}
 	if told := j.told[from.origin]; told != nil && answeredLast(told) <= s.Call {
 		j.violate(Resumable, resumedAfterGone, witness.proof(told, nil))
@@ -91,10 +76,10 @@ func (j *joints) judge(w *walk) {
 	if from.client != s.Client || from.scope != s.Scope || queryKey(s.Scope, from.selector) != queryKey(s.Scope, s.Selector) {
 		j.violate(Resumable, resumedForeign, witness)
 	} else if from.rv != s.RV && !from.vague {
-		j.violate(w.resumedElsewhere(from.rv, witness))
+		j.violate(j.resumedElsewhere(s, from.rv, witness))
 	}
 	if len(s.Events) > 0 && s.Events[0].Type != model.Error {
-		j.followers[from.origin] = w
+		j.followers[from.origin] = s
 	}
 	if expiredAtLast(s) {
 		j.told[from.origin] = s
@@ -102,32 +87,29 @@ func (j *joints) judge(w *walk) {
 }
 
 // afterStream returns the joint with the stream that this one continues.
-func (j *joints) afterStream(w *walk) (joint, bool) {
-	s := w.stream
+func (j *joints) afterStream(s *model.Stream) (joint, bool) {
 	before := j.streams[s.ResumesStream]
-	if before == nil || before == w {
+	if before == nil || before == s {
 		j.undecided(HistoryIncomplete, "%s continues a stream that the history lacks", s.Describe())
 		return joint{}, false
 	}
-	p := before.stream
-	from := joint{origin: origin{stream: p.ID}, client: p.Client, scope: p.Scope, selector: p.Selector}
-	if from.rv = lastSeen(p, s.Call); from.rv == 0 {
+	from := joint{origin: origin{stream: before.ID}, client: before.Client, scope: before.Scope, selector: before.Selector}
+	if from.rv = lastSeen(before, s.Call); from.rv == 0 {
 		// Nothing came, so the client is where it was.
-		from.rv = p.RV
+		from.rv = before.RV
 	}
 	// The objects of a block come in order of their keys. Where its end is not
 	// marked, the protocol does not say which RV to resume at.
-	from.vague = hasBlock(p) && !hasMarkBefore(p, s.Call)
-	if expiredAtLast(p) && answeredLast(p) <= s.Call {
-		j.told[from.origin] = p
+	from.vague = hasBlock(before) && !hasMarkBefore(before, s.Call)
+	if expiredAtLast(before) && answeredLast(before) <= s.Call {
+		j.told[from.origin] = before
 	}
 	return from, true
 }
 
 // afterList returns the joint with the list that a stream begins from.
-func (j *joints) afterList(w *walk) (joint, bool) {
-	s := w.stream
-	op := j.lists[s.ResumesList]
+func (j *joints) afterList(s *model.Stream) (joint, bool) {
+	op := j.pages.byID[s.ResumesList]
 	if op == nil {
 		j.undecided(HistoryIncomplete, "%s continues a list that the history lacks", s.Describe())
 		return joint{}, false
@@ -169,10 +151,9 @@ func answeredLast(s *model.Stream) int64 {
 }
 
 // resumedElsewhere says what comes of resuming elsewhere than at the last RV seen.
-func (w *walk) resumedElsewhere(seen int64, witness Witness) (*Guarantee, *Code, Witness) {
-	s := w.stream
+func (f *facts) resumedElsewhere(s *model.Stream, seen int64, witness Witness) (*Guarantee, *Code, Witness) {
 	if seen < s.RV {
-		lost := w.facts.store.Owed(s.Scope, s.Selector, seen, s.RV)
+		lost := f.store.Owed(s.Scope, s.Selector, seen, s.RV)
 		if len(lost) == 0 {
 			return Resumable, resumedElsewhere, witness
 		}
