@@ -131,10 +131,7 @@ func TestFirstEventsComeInTime(t *testing.T) {
 	reader := model.Stream{RV: 12, Consumer: "fast"}
 	marked := model.Stream{RV: model.RVUnset, Bookmarks: true, InitialEvents: true, Consumer: "fast"}
 	at := func(after time.Duration, events ...model.Event) []model.Event {
-		for i := range events {
-			events[i].Time = 20*second + int64(after)
-		}
-		return events
+		return cameAt(20*second+int64(after), events...)
 	}
 	block := func(after time.Duration) []model.Event {
 		return at(after, event(model.Added, 15), event(model.Added, 9), initialEnd(15))

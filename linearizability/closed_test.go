@@ -23,11 +23,10 @@ func TestEndsOfStreams(t *testing.T) {
 	late := witnessing("s1", 11)
 	late.Return = 500
 	uncached := witnessing("s1", model.RVUnset)
-	for _, rv := range []int64{9, 7, 4} {
-		uncached.Events = append([]model.Event{with(event(model.Added, rv), func(e *model.Event) { e.Time = 445 })}, uncached.Events...)
-	}
+	uncached.Events = append(cameAt(445, event(model.Added, 4), event(model.Added, 7), event(model.Added, 9)), uncached.Events...)
+	failed := []model.Event{came(510, event(model.Deleted, 12)), came(540, failure(model.Unknown))}
 	partial := model.Stream{ID: 3, Client: "c3", Server: "s1", RV: 0, Call: 440, Return: 441, Closed: 700,
-		Events: []model.Event{with(event(model.Added, 15), func(e *model.Event) { e.Time = 650 })}}
+		Events: []model.Event{came(650, event(model.Added, 15))}}
 	for _, row := range []struct {
 		name   string
 		stream model.Stream
@@ -61,21 +60,15 @@ func TestEndsOfStreams(t *testing.T) {
 			[]model.Fault{fault("black-hole", 400, 505, "c1", "s1")}, nil},
 
 		{"for nothing", model.Stream{Reason: server}, model.Stream{}, nil, broken},
-		{"with an error, for nothing", model.Stream{Reason: model.ClosedByError, Events: []model.Event{
-			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 510 }), with(failure(model.Unknown), func(e *model.Event) { e.Time = 540 }),
-		}}, model.Stream{}, nil, broken},
-		{"with an error, after which the client hung up", model.Stream{Reason: client, Events: []model.Event{
-			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 510 }), with(failure(model.Unknown), func(e *model.Event) { e.Time = 540 }),
-		}}, model.Stream{}, nil, broken},
-		{"with an error before the fault, after which the client hung up", model.Stream{Reason: client, Events: []model.Event{
-			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 510 }), with(failure(model.Unknown), func(e *model.Event) { e.Time = 540 }),
-		}}, model.Stream{}, []model.Fault{fault("watch-break", 545, 545, "s1")}, broken},
+		{"with an error, for nothing", model.Stream{Reason: model.ClosedByError, Events: failed}, model.Stream{}, nil, broken},
+		{"with an error, after which the client hung up", model.Stream{Reason: client, Events: failed}, model.Stream{}, nil, broken},
+		{"with an error before the fault, after which the client hung up", model.Stream{Reason: client, Events: failed}, model.Stream{},
+			[]model.Fault{fault("watch-break", 545, 545, "s1")}, broken},
 		{"before its timeout", model.Stream{Reason: server, Timeout: 51}, model.Stream{}, nil, broken},
 		{"although the cache went on", model.Stream{Reason: server}, witnessing("s1", 11),
 			[]model.Fault{fault("watch-break", 450, 450, "s1")}, broken},
-		{"although the cache went on since the last event", model.Stream{Reason: server, Events: []model.Event{
-			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 510 }),
-		}}, witnessing("s1", 11), []model.Fault{fault("watch-break", 450, 450, "s1")}, broken},
+		{"although the cache went on since the last event", model.Stream{Reason: server, Events: failed[:1]}, witnessing("s1", 11),
+			[]model.Fault{fault("watch-break", 450, 450, "s1")}, broken},
 		{"after a fault of another server", model.Stream{Reason: server}, witnessing("s2", 11),
 			[]model.Fault{fault("watch-break", 450, 450, "s2")}, broken},
 		{"after a fault between its two ends", model.Stream{Reason: server}, model.Stream{},
@@ -212,7 +205,7 @@ func TestASurvivorNeedOnlyBeAsOldAsTheLastEvent(t *testing.T) {
 		survivor := witnessing("s1", 11)
 		survivor.Call, survivor.Return, survivor.Events[0].Time = 504, 505, 541
 		h.Streams = []model.Stream{{ID: 9, Client: "c1", Server: "s1", RV: 11, Call: 500, Return: 501, Closed: 550, Reason: model.ClosedByServer,
-			Events: []model.Event{with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 540 })}}, survivor}
+			Events: []model.Event{came(540, event(model.Deleted, 12))}}, survivor}
 		h.Faults = []model.Fault{fault("watch-break", 450, 450, "s1")}
 		return h
 	}

@@ -148,6 +148,20 @@ func with(e model.Event, change func(*model.Event)) model.Event {
 	return e
 }
 
+// came is an event that came at a time, cameAt several of them.
+func came(time int64, e model.Event) model.Event {
+	e.Time = time
+	return e
+}
+
+func cameAt(time int64, events ...model.Event) []model.Event {
+	events = slices.Clone(events)
+	for i := range events {
+		events[i].Time = time
+	}
+	return events
+}
+
 // changed returns a copy of a record that is changed in one way.
 func changed[T any](record T, change func(*T)) T {
 	change(&record)

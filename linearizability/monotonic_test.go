@@ -14,10 +14,7 @@ import (
 // 15, at 350 and 360.
 func seeing(client, server string, from int64) model.Stream {
 	return model.Stream{ID: 20, Client: client, Server: server, Call: 300, Return: 301, RV: from, Closed: 400,
-		Events: []model.Event{
-			with(event(model.Deleted, 12), func(e *model.Event) { e.Time = 350 }),
-			with(event(model.Modified, 15), func(e *model.Event) { e.Time = 360 }),
-		}}
+		Events: []model.Event{came(350, event(model.Deleted, 12)), came(360, event(model.Modified, 15))}}
 }
 
 // blockAt is a stream of client c1 that begins with the given changes as its
@@ -28,10 +25,10 @@ func blockAt(s model.Stream, mark int64, added ...int64) model.Stream {
 		s.Server = "s1"
 	}
 	for _, rv := range added {
-		s.Events = append(s.Events, with(event(model.Added, rv), func(e *model.Event) { e.Time = 510 }))
+		s.Events = append(s.Events, came(510, event(model.Added, rv)))
 	}
 	if mark > 0 {
-		s.Events = append(s.Events, with(initialEnd(mark), func(e *model.Event) { e.Time = 510 }))
+		s.Events = append(s.Events, came(510, initialEnd(mark)))
 	}
 	return s
 }
@@ -43,10 +40,8 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 	here, elsewhere := seeing("c1", "s1", 11), seeing("c1", "s2", 11)
 	// All that matched before RV 15, and a part of what did from then on.
 	cut := blockAt(model.Stream{RV: 0, Selector: model.Selector{Labels: web}}, 0, 9)
-	uncached := model.Stream{ID: 20, Client: "c1", Server: "s1", Call: 300, Return: 301, RV: model.RVUnset, Closed: 400}
-	for _, rv := range []int64{15, 9} {
-		uncached.Events = append(uncached.Events, with(event(model.Added, rv), func(e *model.Event) { e.Time = 350 }))
-	}
+	uncached := model.Stream{ID: 20, Client: "c1", Server: "s1", Call: 300, Return: 301, RV: model.RVUnset, Closed: 400,
+		Events: cameAt(350, event(model.Added, 15), event(model.Added, 9))}
 	newest := uncached
 	newest.InitialEvents = true
 	get := func(rv int64, op model.Operation) model.Operation {

@@ -14,23 +14,14 @@ func TestEventsArePrompt(t *testing.T) {
 	reader := model.Stream{RV: 12, Consumer: "fast"}
 	// The write is acknowledged at 20 s, and its event comes a while later.
 	at := func(after time.Duration) []model.Event {
-		e := event(model.Modified, 15)
-		e.Time = 20*second + int64(after)
-		return []model.Event{e}
+		return cameAt(20*second+int64(after), event(model.Modified, 15))
 	}
 	behind := func(first, then time.Duration) []model.Event {
-		events := append(at(first), at(then)...)
-		events[0].Type, events[0].RV, events[0].Object = model.Deleted, 12, objectAt(12)
-		return events
+		return append(cameAt(20*second+int64(first), event(model.Deleted, 12)), at(then)...)
 	}
 	marked := model.Stream{RV: 0, Bookmarks: true, InitialEvents: true, Consumer: "fast"}
 	block := func(after time.Duration) []model.Event {
-		events := []model.Event{event(model.Added, 7), event(model.Added, 9), initialEnd(14)}
-		for i := range events {
-			events[i].Time = 20*second + int64(after)
-		}
-		events[0].Time = 3 * second
-		return events
+		return append(cameAt(3*second, event(model.Added, 7)), cameAt(20*second+int64(after), event(model.Added, 9), initialEnd(14))...)
 	}
 	none := func(*model.History) {}
 	for _, row := range []struct {

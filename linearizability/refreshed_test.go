@@ -27,10 +27,7 @@ func quietHistory(stream model.Stream, end int64, events ...model.Event) *model.
 }
 
 // received is an event that came at a second.
-func received(at int64, e model.Event) model.Event {
-	e.Time = at * second
-	return e
-}
+func received(at int64, e model.Event) model.Event { return came(at*second, e) }
 
 func census(at, revision int64) model.Census {
 	return model.Census{Time: at * second, Phase: model.Serving, Server: "s1", Revision: revision}

@@ -14,12 +14,9 @@ import (
 // chain is a client that lists at RV 5, watches up to RV 9, and resumes.
 func chain() *model.History {
 	stream := func(id int, rv, call, closed int64, events ...model.Event) model.Stream {
-		s := model.Stream{ID: id, Client: "c1", Server: "s1", RV: rv, Call: call, Return: call + 1, Closed: closed,
+		s := model.Stream{ID: id, Client: "c1", Server: "s1", Call: call, Return: call + 1, Closed: closed,
 			Reason: model.ClosedByClient, Bookmarks: true}
-		for i, e := range events {
-			e.Time = call + 2 + int64(i)
-			s.Events = append(s.Events, e)
-		}
+		reset(&s, rv, events...)
 		return s
 	}
 	h := listHistory(listed(model.Operation{ID: 1, RV: 5, Match: model.MatchExact, Call: 100, Return: 110}, 5, 5, 4))
@@ -37,8 +34,7 @@ func chain() *model.History {
 func reset(s *model.Stream, rv int64, events ...model.Event) {
 	s.RV, s.Events = rv, nil
 	for i, e := range events {
-		e.Time = s.Call + 2 + int64(i)
-		s.Events = append(s.Events, e)
+		s.Events = append(s.Events, came(s.Call+2+int64(i), e))
 	}
 }
 
@@ -47,7 +43,7 @@ func TestJointsOfStreams(t *testing.T) {
 	judgeChanges(t, chain, []historyRow[func(*model.History)]{
 		{"as it should be", func(*model.History) {}, nil},
 		{"after a bookmark", func(h *model.History) {
-			h.Streams[1].Events = append(h.Streams[1].Events, with(bookmark(14), func(e *model.Event) { e.Time = 450 }))
+			h.Streams[1].Events = append(h.Streams[1].Events, came(450, bookmark(14)))
 			h.Streams[2].RV = 14
 		}, nil},
 		{"after a stream that brought nothing", func(h *model.History) {
@@ -61,7 +57,7 @@ func TestJointsOfStreams(t *testing.T) {
 		}, nil},
 		{"on another server, which may have to catch up first", func(h *model.History) { h.Streams[2].Server = "s2" }, nil},
 		{"after an error that is not 410", func(h *model.History) {
-			h.Streams[1].Events = append(h.Streams[1].Events, with(failure(model.Unknown), func(e *model.Event) { e.Time = 450 }))
+			h.Streams[1].Events = append(h.Streams[1].Events, came(450, failure(model.Unknown)))
 			h.Streams[1].Reason, h.Faults = model.ClosedByError, []model.Fault{fault("watch-break", 1, 1, "s1")}
 		}, nil},
 		{"at the moment at which the last event came", func(h *model.History) { h.Streams[1].Events[0].Time = h.Streams[2].Call }, nil},
@@ -82,7 +78,7 @@ func TestJointsOfStreams(t *testing.T) {
 
 		{"while the stream before it still brings something", func(h *model.History) {
 			h.Streams[1].Closed = 660
-			h.Streams[1].Events = append(h.Streams[1].Events, with(bookmark(14), func(e *model.Event) { e.Time = 650 }))
+			h.Streams[1].Events = append(h.Streams[1].Events, came(650, bookmark(14)))
 		}, nil},
 		{"nothing, as an informer may begin with initial events", func(h *model.History) {
 			reset(&h.Streams[1], 9, event(model.Added, 9), event(model.Added, 4), event(model.Added, 7), initialEnd(11))
@@ -116,7 +112,7 @@ func TestJointsOfStreams(t *testing.T) {
 			h.Streams[2].ResumesStream, h.Streams[2].Server = 2, "s2"
 		}, resumable},
 		{"after a stream that ended in 410", func(h *model.History) {
-			h.Streams[1].Events = append(h.Streams[1].Events, with(failure(model.Expired), func(e *model.Event) { e.Time = 450 }))
+			h.Streams[1].Events = append(h.Streams[1].Events, came(450, failure(model.Expired)))
 			h.Streams[1].Reason, h.Faults = model.ClosedByError, []model.Fault{fault("watch-break", 1, 1, "s1")}
 		}, resumable},
 		{"a list that had failed", func(h *model.History) { h.Operations[0].Err, h.Operations[0].Objects = model.TooMany, nil }, resumable},

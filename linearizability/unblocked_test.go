@@ -10,12 +10,16 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// wrote is the acknowledged update that made the change at RV 15.
+// wrote is the acknowledged update that made the change at RV 15, wroteAt one at another RV.
 func wrote(returned int64) model.Operation {
-	object := *objectAt(15)
+	return changed(wroteAt(15, returned), func(op *model.Operation) { op.ID = 1 })
+}
+
+func wroteAt(rv, returned int64) model.Operation {
+	object := *objectAt(rv)
 	object.RV = 0
-	return model.Operation{ID: 1, Client: "w", Server: "s1", Kind: model.Update, Scope: model.Scope{Namespace: "a", Name: "x"},
-		RV: model.RVUnset, Object: &object, Call: returned - second, Return: returned, ResultRV: 15}
+	return model.Operation{ID: int(rv), Client: "w", Server: "s1", Kind: model.Update, Scope: model.Scope{Namespace: "a", Name: "x"},
+		RV: model.RVUnset, Object: &object, Call: returned - second, Return: returned, ResultRV: rv}
 }
 
 // stalled is an open stream of a client that does not read.
@@ -27,9 +31,7 @@ func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 	const written = 20 // seconds, long after the settling at 6 s
 	prompt := guarantees{linearizability.Prompt}
 	late := func(delay time.Duration) []model.Event {
-		e := event(model.Modified, 15)
-		e.Time = written*second + delay.Nanoseconds()
-		return []model.Event{e}
+		return cameAt(written*second+delay.Nanoseconds(), event(model.Modified, 15))
 	}
 	reader := model.Stream{RV: 12, Consumer: "fast"}
 	for _, row := range []struct {
@@ -80,22 +82,12 @@ func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 // A stream that begins with a backlog may be late for as long as the backlog
 // takes; one that has caught up once may not be late again.
 func TestABacklogTakesItsTime(t *testing.T) {
-	update := func(rv, returned int64) model.Operation {
-		op := wrote(returned * second)
-		object := *objectAt(rv)
-		object.RV = 0
-		op.ID, op.Object, op.ResultRV = int(rv), &object, rv
-		return op
-	}
+	update := func(rv, returned int64) model.Operation { return wroteAt(rv, returned*second) }
 	// The first is of the time before the run had settled, and judged by nobody.
 	writes := []model.Operation{update(5, 5), update(7, 18), update(15, 26)}
 	quick := []model.Operation{update(5, 10), update(7, 11), update(15, 12)}
-	read := func(times ...int64) []model.Event {
-		events := []model.Event{event(model.Modified, 5), event(model.Modified, 7), event(model.Modified, 15)}
-		for i := range events {
-			events[i].Time = times[i] * second
-		}
-		return events
+	read := func(first, then, last int64) []model.Event {
+		return []model.Event{received(first, event(model.Modified, 5)), received(then, event(model.Modified, 7)), received(last, event(model.Modified, 15))}
 	}
 	for _, row := range []struct {
 		name   string
@@ -126,11 +118,7 @@ func TestInitialEventsAreABacklog(t *testing.T) {
 		received(10, event(model.Added, 7)), received(20, event(model.Added, 4)),
 		received(20, event(model.Deleted, 12)), received(20, event(model.Modified, 15)))
 	h.Streams = append(h.Streams, stalled())
-	update, last := wrote(10*second), wrote(11*second)
-	object := *objectAt(7)
-	object.RV = 0
-	update.ID, update.Object, update.ResultRV = 7, &object, 7
-	h.Operations = []model.Operation{update, last}
+	h.Operations = []model.Operation{wroteAt(7, 10*second), wrote(11 * second)}
 	judge(t, h, nil)
 }
 

@@ -12,12 +12,8 @@ import (
 func TestWatchesThatHadToBeRefused(t *testing.T) {
 	expired := guarantees{linearizability.Expired}
 	served := func(server string, rv, call int64, events ...model.Event) model.Stream {
-		s := model.Stream{ID: 10, Client: "c2", Server: server, RV: rv, Call: call, Return: call + 1, Closed: 590, Reason: model.ClosedByClient}
-		for _, e := range events {
-			e.Time = 580
-			s.Events = append(s.Events, e)
-		}
-		return s
+		return model.Stream{ID: 10, Client: "c2", Server: server, RV: rv, Call: call, Return: call + 1, Closed: 590, Reason: model.ClosedByClient,
+			Events: cameAt(580, events...)}
 	}
 	gap := []model.Event{event(model.Deleted, 12)} // and not the change at 9
 	whole := []model.Event{event(model.Added, 9), event(model.Deleted, 12)}
@@ -87,10 +83,7 @@ func TestRequestsFromTheFuture(t *testing.T) {
 	}
 	stream := func(s model.Stream, events ...model.Event) model.Stream {
 		s.ID, s.Client, s.Server, s.Call, s.Return, s.Closed, s.Reason = 10, "c1", "s1", 500, 501, 700, model.ClosedByClient
-		for _, e := range events {
-			e.Time = 510
-			s.Events = append(s.Events, e)
-		}
+		s.Events = cameAt(510, events...)
 		return s
 	}
 	added := []model.Event{event(model.Added, 7), event(model.Added, 9)}
@@ -139,6 +132,6 @@ func TestTheHighestRefusalCounts(t *testing.T) {
 	low.ID, low.Call, low.Return, low.Closed = 11, 511, 515, 515
 	h.Streams = []model.Stream{refused(model.Stream{RV: 8}, model.Expired, false), low,
 		{ID: 10, Client: "c2", Server: "s1", RV: 7, Call: 520, Return: 521, Closed: 590, Reason: model.ClosedByClient,
-			Events: []model.Event{with(event(model.Added, 9), func(e *model.Event) { e.Time = 580 })}}}
+			Events: []model.Event{came(580, event(model.Added, 9))}}}
 	judge(t, h, guarantees{linearizability.Expired})
 }
