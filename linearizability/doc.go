@@ -15,7 +15,7 @@
 //     time (bounds.go), which change each write made (claims.go, deletions.go), what
 //     each stream was owed and got (stream.go, block.go, unmarked.go, selection.go),
 //     what the streams of one server witness together (evidence.go), and what its cache
-//     held (windows.go)
+//     held and when it had two (windows.go)
 //   - codes.go, violation.go, render.go: what can be wrong, the values that show it,
 //     and the one place that puts them into words; report.go: the same for files
 //   - guarantees.go, verdict.go, counts.go: what [Check] returns
@@ -28,7 +28,6 @@
 //     prompt.go: what is late while nothing is wrong, which calm.go tells for each
 //     client and server
 //   - notified.go: what the handlers of informers are told
-//   - replaced.go: when a server had two caches at a time
 //   - search.go: streams again, by porcupine along the state machine of the model
 //
 // The checks are linear in practice: a resourceVersion orders everything, so most
