@@ -36,8 +36,6 @@ type facts struct {
 	// streams of a server show together, by server.
 	walks     []*walk
 	witnesses map[string]*evidence
-	// replacements are the faults that replaced the storage of a server, by server.
-	replacements map[string][]*model.Fault
 	// refusals are what is wrong with the requests that were refused.
 	refusals findings
 }
@@ -48,7 +46,6 @@ func newFacts(history *model.History, config Config) *facts {
 	f.cached = !slices.ContainsFunc(history.Censuses, func(c model.Census) bool {
 		return c.Phase == model.Serving && c.EtcdWatches == model.Uncounted
 	})
-	f.replacements = replacementsOf(history)
 	f.settled = history.Healed + config.DeliveryBound.Nanoseconds()
 	if f.ordered = inOrder(&history.Truth); !f.ordered {
 		return f

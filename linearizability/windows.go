@@ -51,19 +51,7 @@ const storageRestart = "storage-restart"
 // times: of what was called from the first on and had come by the second, some may have
 // come from one cache and the rest from another.
 func (f *facts) replaced(server string, from, to int64) bool {
-	return slices.ContainsFunc(f.replacements[server], func(fault *model.Fault) bool {
-		return fault.End >= from && fault.Begin <= to
+	return slices.ContainsFunc(f.history.Faults, func(fault model.Fault) bool {
+		return fault.Name == storageRestart && fault.End >= from && fault.Begin <= to && slices.Contains(fault.Processes, server)
 	})
-}
-
-func replacementsOf(h *model.History) map[string][]*model.Fault {
-	all := map[string][]*model.Fault{}
-	for fault := range model.Each(h.Faults) {
-		if fault.Name == storageRestart {
-			for _, server := range fault.Processes {
-				all[server] = append(all[server], fault)
-			}
-		}
-	}
-	return all
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -56,7 +57,7 @@ func knownOf(h *model.History) known {
 
 // before returns the newest that had been shown before a time, false if nothing had.
 func (k known) before(time int64) (step, bool) {
-	i, _ := slices.BinarySearchFunc(k, time, func(s step, time int64) int { return cmp.Compare(s.time, time) })
+	i := sort.Search(len(k), func(i int) bool { return k[i].time >= time })
 	if i == 0 {
 		return step{}, false
 	}
@@ -65,7 +66,7 @@ func (k known) before(time int64) (step, bool) {
 
 // first returns when a revision, or a newer one, was first shown.
 func (k known) first(rv int64) (step, bool) {
-	i, _ := slices.BinarySearchFunc(k, rv, func(s step, rv int64) int { return cmp.Compare(s.rv, rv) })
+	i := sort.Search(len(k), func(i int) bool { return k[i].rv >= rv })
 	if i == len(k) {
 		return step{}, false
 	}
