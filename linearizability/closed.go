@@ -180,7 +180,7 @@ func (h *hands) add(fault *model.Fault) {
 			server = name
 		}
 	}
-	if !several { // as is what lies between a client and a server, or between two servers
+	if !several { // otherwise it lies between a client and a server, or between two servers
 		h.happened(server, fault.Begin)
 	}
 }

@@ -229,7 +229,7 @@ func (s *slicer) block(of *model.Stream) int {
 	if mark := markOf(of); mark >= 0 {
 		return mark
 	}
-	return added(of)
+	return addedFirst(of)
 }
 
 // missing says of what was owed that it had not come, if it had not.

@@ -62,8 +62,8 @@ func markOf(s *model.Stream) int {
 	return slices.IndexFunc(s.Events, func(e model.Event) bool { return e.InitialEnd })
 }
 
-// added returns how many ADDED events a stream begins with.
-func added(s *model.Stream) int {
+// addedFirst returns how many ADDED events a stream begins with.
+func addedFirst(s *model.Stream) int {
 	if i := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.Type != model.Added }); i >= 0 {
 		return i
 	}
@@ -83,15 +83,15 @@ func beginning(s *model.Stream) string {
 	if s.Err != model.OK || !hasBlock(s) {
 		return ""
 	}
-	added := added(s)
+	count := addedFirst(s)
 	if mark := markOf(s); mark >= 0 {
 		return fmt.Sprintf(" Its %s were marked as complete at RV %d (%s).", model.Plural(mark, "initial event"), s.Events[mark].RV, model.At(s.Events[mark].Time))
 	}
-	if added == 0 {
+	if count == 0 {
 		return " No initial events arrived."
 	}
 	return fmt.Sprintf(" It began with %s, the last at RV %d (%s); no bookmark marks the end of the initial events.",
-		model.Plural(added, "ADDED event"), s.Events[added-1].RV, model.At(s.Events[added-1].Time))
+		model.Plural(count, "ADDED event"), s.Events[count-1].RV, model.At(s.Events[count-1].Time))
 }
 
 // ending says how a stream ended.
