@@ -56,15 +56,15 @@ func (r *auditReader) request(server string, e *auditEntry, request Request) err
 	case x.Kind == "":
 		omitted = omittedVerbs
 	}
-	if omitted != "" {
-		r.Recording.Omit(omitted)
-		return nil
+	var op model.Operation
+	var err error
+	if omitted == "" {
+		op, omitted, err = x.Operation(plain, r.tokens)
 	}
-	op, omitted, err := x.Operation(plain, r.tokens)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if omitted != "" {
+	case omitted != "":
 		r.Recording.Omit(omitted)
 		return nil
 	}

@@ -47,7 +47,7 @@ func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Op
 			return op, omittedPages, nil
 		}
 	}
-	write := isWrite(&op)
+	write := op.IsWrite()
 	if write {
 		op.RV, op.Precondition = 0, x.Sent
 		op.Object = &model.Object{Namespace: x.Scope.Namespace, Name: x.Scope.Name}
@@ -87,11 +87,15 @@ func (x *Exchange) Stream() model.Stream {
 
 // written fills in what a write that was carried out wrote.
 func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string, err error) {
-	object, err := reducer.Object(x.Body)
+	var head head
+	if err := json.Unmarshal(x.Body, &head); err != nil {
+		return "", misfit("an object", err)
+	}
+	object, err := reducer.object(x.Body, &head)
 	switch {
 	case err != nil:
 		return "", err
-	case op.Kind == model.Delete && (object.RV == 0 || isStatus(x.Body)): // a Status, in the place of the object
+	case op.Kind == model.Delete && (object.RV == 0 || head.Kind == "Status"): // a Status, in the place of the object
 	case object.Name == "" || object.RV == 0:
 		return omittedBodies, nil
 	default:
@@ -104,7 +108,7 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 	switch {
 	case op.Kind == model.Update && x.Code == http.StatusCreated:
 		op.Kind, op.Precondition = model.Create, 0 // a PUT or an apply of what was not there
-	case op.Kind == model.Update && isOver(x.Body):
+	case op.Kind == model.Update && head.Metadata.isOver():
 		// Who takes away what has held an object deletes it, and is answered with what it would be.
 		op.Kind, op.ResultRV, op.Objects = model.Delete, 0, nil
 	}
@@ -112,38 +116,14 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 }
 
 // isOver reports whether nothing holds an object any more that is marked for deletion.
-func isOver(text []byte) bool {
-	var object struct {
-		Metadata struct {
-			DeletionTimestamp          *string  `json:"deletionTimestamp"`
-			DeletionGracePeriodSeconds *int64   `json:"deletionGracePeriodSeconds"`
-			Finalizers                 []string `json:"finalizers"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal(text, &object) != nil {
-		return false
-	}
-	meta := object.Metadata
-	return meta.DeletionTimestamp != nil && len(meta.Finalizers) == 0 && (meta.DeletionGracePeriodSeconds == nil || *meta.DeletionGracePeriodSeconds == 0)
-}
-
-// isStatus reports whether a Status came in the place of an object.
-func isStatus(text []byte) bool {
-	var object struct {
-		Kind string `json:"kind"`
-	}
-	return json.Unmarshal(text, &object) == nil && object.Kind == "Status"
+func (m *metadata) isOver() bool {
+	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && m.DeletionGracePeriodSeconds == 0
 }
 
 // single returns an object, or that in a table with one row, which is what kubectl
 // asks for.
 func single(text []byte) []byte {
-	var table struct {
-		Kind string `json:"kind"`
-		Rows []struct {
-			Object json.RawMessage `json:"object"`
-		} `json:"rows"`
-	}
+	var table collection
 	if json.Unmarshal(text, &table) == nil && table.Kind == "Table" && len(table.Rows) == 1 {
 		return table.Rows[0].Object
 	}

@@ -122,12 +122,8 @@ func (m *merged) note(op *model.Operation) {
 // likeness stands for what was asked and what was answered. Two requests of which a
 // client and a server tell alike are one, if the times agree.
 func likeness(op *model.Operation) [sha256.Size]byte {
-	scope := op.Scope
-	if op.Object != nil {
-		scope = model.Scope{Namespace: op.Object.Namespace, Name: op.Object.Name}
-	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%q %q %q %q %d %q %d %t %q %d", op.Kind, scope, op.Selector.Labels, op.Selector.Node, op.RV, op.Match, op.Limit, op.Continues != 0, op.Err, op.ResultRV)
+	fmt.Fprintf(hash, "%q %q %q %q %d %q %d %t %q %d", op.Kind, op.Key(), op.Selector.Labels, op.Selector.Node, op.RV, op.Match, op.Limit, op.Continues != 0, op.Err, op.ResultRV)
 	for i := range op.Objects {
 		fmt.Fprintf(hash, " %q %d", op.Objects[i].Key(), op.Objects[i].RV)
 	}

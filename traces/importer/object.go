@@ -81,6 +81,10 @@ type metadata struct {
 	Annotations        map[string]string `json:"annotations"`
 	Continue           string            `json:"continue"`
 	RemainingItemCount *int64            `json:"remainingItemCount"`
+
+	DeletionTimestamp          *string  `json:"deletionTimestamp"`
+	DeletionGracePeriodSeconds int64    `json:"deletionGracePeriodSeconds"`
+	Finalizers                 []string `json:"finalizers"`
 }
 
 // node is spec.nodeName, which only some kinds have.
@@ -163,19 +167,22 @@ type List struct {
 	Objects   []model.Object
 }
 
+// collection is a list as JSON: with items, or, as a table, with rows.
+type collection struct {
+	Kind     string            `json:"kind"`
+	Metadata metadata          `json:"metadata"`
+	Items    []json.RawMessage `json:"items"`
+	Rows     []struct {
+		Object json.RawMessage `json:"object"`
+	} `json:"rows"`
+}
+
 // errNotList means that something else than a list is there.
 var errNotList = errors.New("expected a list")
 
 // List reduces a list of any kind, and a table, which is what kubectl asks for.
 func (r Reducer) List(text []byte) (List, error) {
-	var raw struct {
-		Kind     string            `json:"kind"`
-		Metadata metadata          `json:"metadata"`
-		Items    []json.RawMessage `json:"items"`
-		Rows     []struct {
-			Object json.RawMessage `json:"object"`
-		} `json:"rows"`
-	}
+	var raw collection
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return List{}, misfit("a list", err)
 	}

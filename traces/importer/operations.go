@@ -30,12 +30,13 @@ func (f *finisher) operations() []model.Operation {
 	var kept []model.Operation
 	for _, asked := range r.operations {
 		op := *asked
+		_, anotherLost := lost[op.Key()]
 		refusal := op.Err == model.AlreadyExists || op.Err == model.Conflict || op.Err == model.NotFound
 		switch {
-		case isWrite(&op) && op.Err == model.Unknown:
+		case op.IsWrite() && op.Err == model.Unknown:
 			r.Omit(omittedUnknown)
 			continue
-		case op.Kind == model.Delete && refusal && (isLost(lost, &op) || deletes[op.Key()] == ambiguous):
+		case op.Kind == model.Delete && refusal && (anotherLost || deletes[op.Key()] == ambiguous):
 			r.Omit(omittedDoubtful) // perhaps the other one has deleted it
 			continue
 		case refusal && op.Call <= reached:
@@ -50,10 +51,10 @@ func (f *finisher) operations() []model.Operation {
 				r.Omit(omittedNoop) // the object was marked for deletion before
 				continue
 			}
-		case isWrite(&op) && op.Err == model.OK && writer[op.ResultRV] != op.ID:
+		case op.IsWrite() && op.Err == model.OK && writer[op.ResultRV] != op.ID:
 			r.Omit(omittedNoop)
 			continue
-		case isWrite(&op) && op.Kind != model.Delete:
+		case op.IsWrite() && op.Kind != model.Delete:
 			f.finishWrite(&op)
 		}
 		op.Objects = slices.Clone(op.Objects)
@@ -87,13 +88,13 @@ func (f *finisher) writers(lost map[model.Key]int64) map[int64]int {
 		return 2
 	}
 	for _, op := range all {
-		if !isWrite(op) || op.Err != model.OK || op.Precondition == op.ResultRV {
+		if !op.IsWrite() || op.Err != model.OK || op.Precondition == op.ResultRV {
 			continue
 		}
 		if first, known := seen[op.ResultRV]; op.Kind != model.Create && known && first <= op.Call {
 			continue
 		}
-		if op.Kind != model.Create && op.Precondition == 0 && mayFollow(lost, op) {
+		if called, known := lost[op.Key()]; op.Kind != model.Create && op.Precondition == 0 && known && called < op.Return {
 			continue
 		}
 		before := writer[op.ResultRV]
@@ -109,25 +110,11 @@ func (f *finisher) writers(lost map[model.Key]int64) map[int64]int {
 func (r *Recording) lostWrites() map[model.Key]int64 {
 	lost := map[model.Key]int64{}
 	for _, op := range r.operations {
-		if first, known := lost[op.Key()]; isWrite(op) && op.Err == model.Unknown && (!known || op.Call < first) {
+		if first, known := lost[op.Key()]; op.IsWrite() && op.Err == model.Unknown && (!known || op.Call < first) {
 			lost[op.Key()] = op.Call
 		}
 	}
 	return lost
-}
-
-// isLost reports whether a write of unknown outcome has been asked for of the same object, which
-// may have made a deletion that nobody else can have made.
-func isLost(lost map[model.Key]int64, op *model.Operation) bool {
-	_, known := lost[op.Key()]
-	return known
-}
-
-// mayFollow reports whether a write of unknown outcome may have been carried out before an
-// operation on the same object.
-func mayFollow(lost map[model.Key]int64, op *model.Operation) bool {
-	called, known := lost[op.Key()]
-	return known && called < op.Return
 }
 
 // firstSeen is when the first client knew of each revision of an object.
@@ -142,7 +129,7 @@ func (r *Recording) firstSeen() map[int64]int64 {
 		if op.Err != model.OK {
 			continue
 		}
-		if isWrite(op) {
+		if op.IsWrite() {
 			see(op.ResultRV, op.Return)
 		}
 		for i := range op.Objects {
@@ -178,7 +165,7 @@ func (f *finisher) finishWrite(op *model.Operation) {
 // has its RV; it marked the object for deletion, which is an update, if a live
 // version has. Without an RV it is of use only where all are known: see countDeletes.
 func (f *finisher) finishDelete(op *model.Operation, deletes map[model.Key]deletions) bool {
-	key := model.Key{Namespace: op.Scope.Namespace, Name: op.Scope.Name}
+	key := op.Key()
 	if op.ResultRV == 0 {
 		return deletes[key] == clear
 	}
@@ -213,7 +200,7 @@ func (f *finisher) countDeletes() map[model.Key]deletions {
 		switch {
 		case op.Kind != model.Delete || op.Err != model.OK:
 		case op.ResultRV == 0:
-			count[model.Key{Namespace: op.Scope.Namespace, Name: op.Scope.Name}]++
+			count[op.Key()]++
 		default:
 			named[op.ResultRV] = true
 		}

@@ -1,6 +1,13 @@
 package importer
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+	"strings"
+)
+
+// whiteSpace is what may stand between two values.
+const whiteSpace = " \t\r\n"
 
 // MaxValue is how many bytes one value may have, so that a file of another kind is
 // noticed before it fills the memory. A list of ten thousand pods fits.
@@ -40,7 +47,7 @@ func (s *Splitter) Take(p []byte) (taken int, object []byte, err error) {
 	begin := 0
 	for i, c := range p {
 		switch {
-		case s.depth == 0 && isSpace(c):
+		case s.depth == 0 && strings.IndexByte(whiteSpace, c) >= 0:
 			begin = i + 1
 			continue
 		case s.depth == 0 && c != '{':
@@ -73,11 +80,4 @@ func (s *Splitter) check() error {
 	return nil
 }
 
-func (s *Splitter) limit() int {
-	if s.Limit == 0 {
-		return MaxValue
-	}
-	return s.Limit
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+func (s *Splitter) limit() int { return cmp.Or(s.Limit, MaxValue) }

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/watchsim/watchsim/model"
@@ -54,12 +55,7 @@ func newTruth(r *Recording) *truth {
 
 // keys returns the keys in order.
 func (t *truth) keys() []model.Key {
-	keys := make([]model.Key, 0, len(t.versions))
-	for key := range t.versions {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, model.Key.Compare)
-	return keys
+	return slices.SortedFunc(maps.Keys(t.versions), model.Key.Compare)
 }
 
 // commit adds what etcd says.
@@ -194,7 +190,7 @@ func (r *Recording) eachSight(do func(sight)) {
 		for j := range op.Objects {
 			do(sight{&op.Objects[j], op.Objects[j].RV})
 		}
-		if isWrite(op) && op.Precondition > 0 {
+		if op.IsWrite() && op.Precondition > 0 {
 			do(sight{&model.Object{Namespace: op.Object.Namespace, Name: op.Object.Name}, op.Precondition})
 		}
 	}
@@ -222,8 +218,4 @@ func (r *Recording) eachDeletion(do func(sight)) {
 			}
 		}
 	}
-}
-
-func isWrite(op *model.Operation) bool {
-	return op.Kind == model.Create || op.Kind == model.Update || op.Kind == model.Delete
 }

@@ -3,6 +3,7 @@ package importer
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -78,7 +79,7 @@ func (r *valueReader) Next() (jsonValue, error) {
 		}
 		piece, _ := r.in.Peek(r.in.Buffered())
 		if !splitter.Within() {
-			blank := len(piece) - len(bytes.TrimLeft(piece, " \t\r\n"))
+			blank := len(piece) - len(bytes.TrimLeft(piece, whiteSpace))
 			r.pass(blank)
 			if piece = piece[blank:]; len(piece) == 0 {
 				continue
@@ -90,7 +91,7 @@ func (r *valueReader) Next() (jsonValue, error) {
 			if errors.Is(err, errTooLong) {
 				return jsonValue{}, begin.Errorf("expected a value of at most %d bytes, found a longer one", splitter.limit())
 			}
-			return jsonValue{}, begin.Errorf("%w, found %s", err, abbreviate(piece[taken:]))
+			return jsonValue{}, begin.Errorf("%w, found %.20q", err, piece[taken:])
 		}
 		r.pass(taken)
 		if text != nil {
@@ -118,17 +119,9 @@ func (v jsonValue) Decode(into any) error {
 	case errors.As(err, &syntax):
 		return v.within(syntax.Offset).Errorf("expected JSON, found %w", err)
 	case errors.As(err, &misfit):
-		return v.within(misfit.Offset).Errorf("expected another type of value in the field %s, found a JSON %s", name(misfit.Field), misfit.Value)
+		return v.within(misfit.Offset).Errorf("expected another type of value in the field %s, found a JSON %s", cmp.Or(misfit.Field, "at the top"), misfit.Value)
 	}
 	return v.Errorf("expected JSON that fits, found %s", strings.ReplaceAll(err.Error(), "\n", " "))
-}
-
-// fieldName is a field's name, or what stands for it where there is none.
-func name(field string) string {
-	if field == "" {
-		return "at the top"
-	}
-	return field
 }
 
 // within returns the position of a byte of the value.
@@ -138,15 +131,6 @@ func (v jsonValue) within(offset int64) position {
 	at.Line += bytes.Count(v.Text[:offset], []byte{'\n'})
 	at.Byte += offset
 	return at
-}
-
-// abbreviate shows the beginning of foreign bytes.
-func abbreviate(p []byte) string {
-	const most = 20
-	if len(p) > most {
-		p = p[:most]
-	}
-	return fmt.Sprintf("%q", p)
 }
 
 // eachValue calls a function for each object of a file. One that the end of the file
