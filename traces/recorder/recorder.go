@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -224,17 +223,13 @@ func sentRV(request *http.Request) int64 {
 		return 0
 	}
 	defer body.Close()
-	var object struct {
-		Metadata struct {
-			ResourceVersion string `json:"resourceVersion"`
-		} `json:"metadata"`
-	}
-	if json.NewDecoder(io.LimitReader(body, importer.MaxValue)).Decode(&object) != nil {
-		return 0
-	}
-	rv, err := importer.ParseRV(object.Metadata.ResourceVersion)
+	text, err := io.ReadAll(io.LimitReader(body, importer.MaxValue))
 	if err != nil {
 		return 0
 	}
-	return rv
+	object, err := importer.Reducer{Blind: true}.Object(text)
+	if err != nil {
+		return 0
+	}
+	return object.RV
 }
