@@ -26,6 +26,7 @@ const patience = 60 * time.Second
 type tab struct {
 	t       *testing.T
 	context context.Context
+	page    string // the address without a fragment, if it is one of [shown]
 
 	mu       sync.Mutex
 	requests []string
@@ -62,6 +63,16 @@ func open(t *testing.T, address string) *tab {
 	}
 	tab := blank(t)
 	tab.visit(address)
+	return tab
+}
+
+// shown opens a page at a fragment of its address, which may be empty, and demands at the
+// end of the test that it stayed quiet.
+func shown(t *testing.T, page Page, fragment string) *tab {
+	path, _ := saved(t, page)
+	tab := open(t, "file://"+path+fragment)
+	tab.page = "file://" + path
+	t.Cleanup(tab.quiet)
 	return tab
 }
 

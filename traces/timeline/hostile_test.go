@@ -48,8 +48,7 @@ func hostile(t *testing.T) Page {
 }
 
 func TestHostileNamesStayText(t *testing.T) {
-	path, _ := saved(t, hostile(t))
-	tab := open(t, "file://"+path)
+	tab := shown(t, hostile(t), "")
 	look := func() {
 		t.Helper()
 		require.Zero(t, tab.number(`document.querySelectorAll("img").length`))
@@ -68,10 +67,9 @@ func TestHostileNamesStayText(t *testing.T) {
 	require.Contains(t, tab.details(), "bytes in all")
 	look()
 	for mark := range int(tab.number(`document.querySelectorAll(".found li").length`)) {
-		tab.visit("file://" + path + "#violation=" + string(rune('1'+mark)))
+		tab.visit(tab.page + "#violation=" + string(rune('1'+mark)))
 		look()
 	}
-	tab.quiet()
 }
 
 // TestTheHistoryIsInThePageAsBase64Alone looks at the file rather than at what a

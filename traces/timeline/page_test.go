@@ -49,8 +49,7 @@ func (tab *tab) colours(lane string) int {
 }
 
 func TestThePageShowsEveryLane(t *testing.T) {
-	path, _ := saved(t, judged(t, broken(t)))
-	tab := open(t, "file://"+path)
+	tab := shown(t, judged(t, broken(t)), "")
 	lanes := tab.text(`[...document.querySelectorAll("[data-lane]")].map((lane) => lane.dataset.lane).join("\n")`)
 	require.Equal(t, strings.Join([]string{
 		"verdict", "faults", "etcd", "leader", "server:apiserver-0", "window:apiserver-0", "server:apiserver-1", "window:apiserver-1", "client:reader", "client:watcher-0", "stream:61",
@@ -64,12 +63,10 @@ func TestThePageShowsEveryLane(t *testing.T) {
 	require.Contains(t, tab.text(`document.title`), "a history")
 	require.Equal(t, "FAILED", tab.text(`document.getElementById("verdict").textContent`))
 	require.Contains(t, tab.details(), "Reliable")
-	tab.quiet()
 }
 
 func TestTheAxesAreToggled(t *testing.T) {
-	path, _ := saved(t, judged(t, broken(t)))
-	tab := open(t, "file://"+path)
+	tab := shown(t, judged(t, broken(t)), "")
 	ticks := func() string {
 		return tab.text(`[...document.querySelectorAll("#axis text")].map((tick) => tick.textContent).join(" ")`)
 	}
@@ -84,7 +81,6 @@ func TestTheAxesAreToggled(t *testing.T) {
 	tab.until(`location.hash.startsWith("#rv=")`)
 	tab.keys("x")
 	tab.until(`document.documentElement.dataset.axis === "time"`)
-	tab.quiet()
 }
 
 // TestAGapInVersionsIsABreakOfTheAxis has a history in which etcd skipped a thousand.
@@ -101,25 +97,22 @@ func TestAGapInVersionsIsABreakOfTheAxis(t *testing.T) {
 	})
 	_, h, err := traces.ReadValidHistory(strings.NewReader(bumped))
 	require.NoError(t, err)
-	path, _ := saved(t, judged(t, h))
-	tab := open(t, "file://"+path+"#axis=rv")
+	tab := shown(t, judged(t, h), "#axis=rv")
 	ticks := tab.text(`[...document.querySelectorAll("#axis text")].map((tick) => tick.textContent).join(" | ")`)
 	require.Contains(t, ticks, "41–1,040 skipped")
 	require.Contains(t, ticks, "10 | ")
 	require.Contains(t, ticks, "1,050")
 	low, high := tab.domain()
 	require.Less(t, high-low, 90.0, "what is known fills the screen")
-	tab.visit("file://" + path + "#rv=1050&span=6")
+	tab.visit(tab.page + "#rv=1050&span=6")
 	tab.until(`document.getElementById("range").textContent.startsWith("RV 1047 to RV 1053")`)
 	low, high = tab.domain()
 	require.InDelta(t, 6, high-low, 0.01)
 	require.Greater(t, tab.colours("stream:61"), 3)
-	tab.quiet()
 }
 
 func TestAddressesLeadToMoments(t *testing.T) {
-	path, _ := saved(t, judged(t, broken(t)))
-	tab := open(t, "file://"+path+"#violation=1")
+	tab := shown(t, judged(t, broken(t)), "#violation=1")
 	require.Equal(t, "1", tab.text(`document.documentElement.dataset.mark`))
 	require.Contains(t, tab.details(), "stream 62 on apiserver-1, opened at")
 	sides := tab.text(`[...document.querySelectorAll(".sides tr.wrong td")].map((cell) => cell.textContent).join(" | ")`)
@@ -131,12 +124,12 @@ func TestAddressesLeadToMoments(t *testing.T) {
 	require.Greater(t, high, 32.0)
 	require.Less(t, high, 40.0)
 
-	tab.visit("file://" + path + "#t=12.5&span=4")
+	tab.visit(tab.page + "#t=12.5&span=4")
 	low, high = tab.domain()
 	require.InDelta(t, 10.5, low, 0.01)
 	require.InDelta(t, 14.5, high, 0.01)
 
-	tab.visit("file://" + path + "#rv=32&span=10")
+	tab.visit(tab.page + "#rv=32&span=10")
 	require.Equal(t, "rv", tab.text(`document.documentElement.dataset.axis`))
 	low, high = tab.domain()
 	require.InDelta(t, 27, low, 0.01)
@@ -145,14 +138,12 @@ func TestAddressesLeadToMoments(t *testing.T) {
 	// The address follows what is on screen, and leads there again.
 	tab.click("#zoom-in")
 	tab.until(`location.hash === "#rv=32.000&span=5"`)
-	tab.visit("file://" + path + "#violation=99&t=x")
+	tab.visit(tab.page + "#violation=99&t=x")
 	require.Equal(t, "0", tab.text(`document.documentElement.dataset.mark`))
-	tab.quiet()
 }
 
 func TestKeysAndSearch(t *testing.T) {
-	path, _ := saved(t, judged(t, broken(t)))
-	tab := open(t, "file://"+path)
+	tab := shown(t, judged(t, broken(t)), "")
 	tab.onLanes()
 	tab.keys("v")
 	tab.until(`document.documentElement.dataset.mark === "1"`)
@@ -194,12 +185,10 @@ func TestKeysAndSearch(t *testing.T) {
 	tab.until(`document.getElementById("status").textContent === "1.002 seconds: ADDED default/pod-1 at RV 2"`)
 	tab.keys(kb.ArrowRight)
 	tab.until(`document.getElementById("status").textContent === "2.002 seconds: ADDED default/pod-2 at RV 3"`)
-	tab.quiet()
 }
 
 func TestLightAndDark(t *testing.T) {
-	path, _ := saved(t, judged(t, broken(t)))
-	tab := open(t, "file://"+path)
+	tab := shown(t, judged(t, broken(t)), "")
 	ground := func() string {
 		return tab.text(`(() => { const c = document.getElementById("canvas"); return c.getContext("2d").getImageData(3, c.height - 3, 1, 1).data.slice(0, 3).join(","); })()`)
 	}
@@ -213,7 +202,6 @@ func TestLightAndDark(t *testing.T) {
 	require.Eventually(t, func() bool { return ground() == "21,24,28" }, patience, 1e7)
 	tab.click("#theme")
 	require.Eventually(t, func() bool { return ground() == "253,253,252" }, patience, 1e7)
-	tab.quiet()
 }
 
 // TestAHistoryThatSomebodyElseRecorded has no truth and no faults, and nothing of
@@ -223,8 +211,7 @@ func TestAHistoryThatSomebodyElseRecorded(t *testing.T) {
 	h.Truth, h.Faults, h.Censuses, h.Leaders, h.Windows = model.Truth{}, nil, nil, nil, nil
 	page := judged(t, h)
 	page.Verdict = linearizability.Verdict{Outcome: linearizability.Inconclusive, Reason: "the history does not say what etcd committed"}
-	path, _ := saved(t, page)
-	tab := open(t, "file://"+path+"#t=55&span=20")
+	tab := shown(t, page, "#t=55&span=20")
 	require.Contains(t, tab.text(`document.querySelector('[data-lane="etcd"]').innerText`), "not recorded")
 	require.Greater(t, tab.colours("server:apiserver-1"), 3)
 	require.Greater(t, tab.colours("stream:61"), 3)
@@ -232,13 +219,10 @@ func TestAHistoryThatSomebodyElseRecorded(t *testing.T) {
 	// The second list was behind what other clients had been told.
 	tab.find("operation 902\r")
 	tab.until(`document.getElementById("details").innerText.includes("behind: RV 55 was known then, 14 more, and RV 41 out of date since 41.001000 s")`)
-	tab.quiet()
 }
 
 // TestAnEmptyHistory shows at least its frame.
 func TestAnEmptyHistory(t *testing.T) {
-	path, _ := saved(t, judged(t, &model.History{}))
-	tab := open(t, "file://"+path)
+	tab := shown(t, judged(t, &model.History{}), "")
 	require.Equal(t, "etcd", tab.text(`[...document.querySelectorAll("[data-lane]")].map((lane) => lane.dataset.lane).join()`))
-	tab.quiet()
 }

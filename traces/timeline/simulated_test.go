@@ -24,8 +24,7 @@ func TestAFailureThatWasSimulatedIsShown(t *testing.T) {
 	stream := page.Verdict.Violations[0].Witness.Stream.ID
 	require.NotZero(t, stream)
 
-	path, _ := saved(t, page)
-	tab := open(t, "file://"+path)
+	tab := shown(t, page, "")
 	lanes := strings.Fields(tab.text(`[...document.querySelectorAll("[data-lane]")].map((lane) => lane.dataset.lane).join("\n")`))
 	want := []string{"verdict", "faults", "etcd", fmt.Sprintf("owed:%d", stream), fmt.Sprintf("stream:%d", stream)}
 	for i := range h.Streams {
@@ -39,7 +38,7 @@ func TestAFailureThatWasSimulatedIsShown(t *testing.T) {
 	require.Contains(t, tab.details(), page.Verdict.Violations[0].Guarantee.Name)
 
 	// The page opens on the first violation.
-	tab.visit("file://" + path)
+	tab.visit(tab.page)
 	require.Equal(t, "1", tab.text(`document.documentElement.dataset.mark`))
 	require.Equal(t, "watcher-0 never received MODIFIED green/b (RV 35)", tab.text(`document.querySelector("#details > :first-child").textContent`))
 	showed := float64(build(&page).Marks[0].Time) / 1e9
@@ -48,5 +47,4 @@ func TestAFailureThatWasSimulatedIsShown(t *testing.T) {
 	require.Greater(t, high, showed)
 	require.Less(t, high-low, float64(h.End)/1e9/2, "it is gone to, not only within sight")
 	require.Contains(t, tab.details(), fmt.Sprintf("stream %d on ", stream))
-	tab.quiet()
 }

@@ -33,8 +33,7 @@ func (tab *tab) row(words string) string {
 }
 
 func TestTheLeaderIsShownInText(t *testing.T) {
-	path, _ := saved(t, judged(t, broken(t)))
-	tab := open(t, "file://"+path)
+	tab := shown(t, judged(t, broken(t)), "")
 	tab.lane("Leader of etcd, 2 changes")
 	for _, step := range []string{
 		"0.000 seconds: etcd-0 leads etcd, term 2", "10.000 seconds: no member leads etcd", "12.000 seconds: etcd-1 leads etcd, term 3",
@@ -53,12 +52,10 @@ func TestTheLeaderIsShownInText(t *testing.T) {
 	tab.keys("0t")
 	tab.until(`document.querySelectorAll("#table tbody tr").length > 300`)
 	require.Equal(t, "10.000000 s |  | etcd | no member leads etcd", tab.row("no member leads"))
-	tab.quiet()
 }
 
 func TestTheWindowIsShownInText(t *testing.T) {
-	path, _ := saved(t, judged(t, broken(t)))
-	tab := open(t, "file://"+path+"#t=39&span=6")
+	tab := shown(t, judged(t, broken(t)), "#t=39&span=6")
 	require.Greater(t, tab.colours("window:apiserver-1"), 3)
 	tab.lane("window of apiserver-1")
 	for _, step := range []string{
@@ -82,21 +79,18 @@ func TestTheWindowIsShownInText(t *testing.T) {
 	tab.until(`document.documentElement.dataset.axis === "rv"`)
 	require.Greater(t, tab.colours("window:apiserver-1"), 3)
 	tab.keys(kb.Escape)
-	tab.visit("file://" + path + "#t=40&span=4")
+	tab.visit(tab.page + "#t=40&span=4")
 	tab.onLanes()
 	tab.keys("t")
 	tab.until(`document.querySelectorAll("#table tbody tr").length > 3`)
 	require.Equal(t, "40.401000 s | 41 | apiserver-0 | window from RV 41 to RV 41, refilled", tab.row("refilled"))
-	tab.quiet()
 }
 
 // TestACacheThatDoesNotTell has a lane that says so.
 func TestACacheThatDoesNotTell(t *testing.T) {
 	h := broken(t)
 	h.Windows = following(h, "apiserver-0", 1, 0)
-	path, _ := saved(t, judged(t, h))
-	tab := open(t, "file://"+path)
+	tab := shown(t, judged(t, h), "")
 	require.Contains(t, tab.text(`document.querySelector('[data-lane="window:apiserver-1"]').innerText`), "not recorded")
 	require.NotContains(t, tab.text(`document.querySelector('[data-lane="window:apiserver-0"]').innerText`), "not recorded")
-	tab.quiet()
 }
