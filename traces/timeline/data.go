@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/watchsim/watchsim/model"
@@ -73,7 +74,7 @@ type faultData struct {
 type builder struct {
 	*interned
 	history  *model.History
-	versions *versions
+	versions versions
 	objects  *objects
 	data     *data
 }
@@ -142,14 +143,9 @@ func (b *builder) processes() {
 }
 
 func (b *builder) named(set map[string]bool) []int {
-	names := make([]string, 0, len(set))
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, natural)
-	indices := make([]int, len(names))
-	for i, name := range names {
-		indices[i] = b.text(name)
+	indices := make([]int, 0, len(set))
+	for _, name := range slices.SortedFunc(maps.Keys(set), natural) {
+		indices = append(indices, b.text(name))
 	}
 	return indices
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/watchsim/watchsim/model"
@@ -49,11 +50,9 @@ func shortened(s string) string {
 // versions are all resourceVersions of a history in increasing order. Columns
 // refer to them by index, so that the page can print each exactly although
 // JavaScript's numbers have 53 bits.
-type versions struct {
-	sorted []int64
-}
+type versions []int64
 
-func newVersions(h *model.History) *versions {
+func newVersions(h *model.History) versions {
 	seen := map[int64]bool{0: true, model.RVUnset: true, h.Truth.Revision: true}
 	for i := range h.Truth.Changes {
 		seen[h.Truth.Changes[i].RV] = true
@@ -83,19 +82,19 @@ func newVersions(h *model.History) *versions {
 	for i := range h.Windows {
 		seen[h.Windows[i].Since], seen[h.Windows[i].Newest] = true, true
 	}
-	return &versions{slices.Sorted(maps.Keys(seen))}
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // rank returns the index of a resourceVersion that the history holds.
-func (v *versions) rank(rv int64) int {
-	at, _ := slices.BinarySearch(v.sorted, rv)
+func (v versions) rank(rv int64) int {
+	at, _ := slices.BinarySearch(v, rv)
 	return at
 }
 
 // texts are the resourceVersions as the page gets them.
-func (v *versions) texts() []string {
-	texts := make([]string, len(v.sorted))
-	for i, rv := range v.sorted {
+func (v versions) texts() []string {
+	texts := make([]string, len(v))
+	for i, rv := range v {
 		texts[i] = strconv.FormatInt(rv, 10)
 	}
 	return texts
@@ -143,14 +142,11 @@ func (b *builder) object(o *model.Object) int {
 
 // labels puts labels as a selector has them.
 func labels(of map[string]string) string {
-	text := ""
+	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		if text != "" {
-			text += ","
-		}
-		text += name + "=" + of[name]
+		pairs = append(pairs, name+"="+of[name])
 	}
-	return text
+	return strings.Join(pairs, ",")
 }
 
 // query puts what a list or watch asks for in words.

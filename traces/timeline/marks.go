@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/watchsim/watchsim/linearizability"
@@ -97,12 +98,7 @@ type eventPlace struct{ stream, index, all int }
 // find looks up the places of all that witnesses point to, in one pass.
 func (m *marker) find(witnesses []*linearizability.Witness) {
 	h := m.history
-	ordered := slices.IsSortedFunc(h.Truth.Changes, func(a, b model.Change) int {
-		if a.RV < b.RV {
-			return -1
-		}
-		return 1
-	})
+	ordered := slices.IsSortedFunc(h.Truth.Changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
 	if ordered && h.Truth.Revision > 0 {
 		m.store = model.NewStore(&h.Truth)
 	}
