@@ -48,7 +48,6 @@ func (c *cuttable) cut() int {
 // on the next one is recorded as well, and the two of them are two streams.
 func TestARecordingGoesOnAfterABreak(t *testing.T) {
 	c := newCluster(t)
-	until := c.watchEtcd()
 	a := c.start("a", server.Watchsim, c.etcd.Endpoint())
 	w := newWriter(t, a)
 	first := w.create("first")
@@ -65,8 +64,7 @@ func TestARecordingGoesOnAfterABreak(t *testing.T) {
 	require.Equal(t, 1, network.cut())
 	after := rv(t, w.create("after"))
 	streamed(t, o, "a", after)
-	until(after)
-	c.record(o)
+	c.record(o, after)
 
 	v := c.verdict("all.jsonl", c.files)
 	require.EqualValues(t, "passed", v.Outcome, "%s", v.Report())

@@ -3,6 +3,7 @@ package recorder
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -63,7 +64,6 @@ func probed(t *testing.T, o *Observation, server string, more int) {
 // output, and what the recorder saw.
 func TestRealServersPass(t *testing.T) {
 	c := newCluster(t)
-	until := c.watchEtcd()
 	a := c.start("a", server.Watchsim, c.etcd.Endpoint())
 	b := c.start("b", server.Kubernetes, c.etcd.Endpoint())
 	atA, atB := newWriter(t, a), newWriter(t, b)
@@ -90,8 +90,7 @@ func TestRealServersPass(t *testing.T) {
 	streamed(t, o, "a", last)
 	streamed(t, o, "b", last)
 	probed(t, o, "b", 2)
-	until(last)
-	c.record(o)
+	c.record(o, last)
 	requireRedacted(t, c.path("recorded.jsonl"))
 
 	v := c.verdict("all.jsonl", c.files)
@@ -124,13 +123,7 @@ func outdated(widget *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 func ofKind(files []importer.File, kind importer.Kind) []importer.File {
-	var some []importer.File
-	for _, file := range files {
-		if file.Kind == kind {
-			some = append(some, file)
-		}
-	}
-	return some
+	return slices.DeleteFunc(slices.Clone(files), func(file importer.File) bool { return file.Kind != kind })
 }
 
 // requireRedacted demands that nothing of the contents is in a recorded file.
@@ -151,7 +144,6 @@ func TestAStaleServerIsCaught(t *testing.T) {
 	for _, cache := range []server.WatchCache{server.Watchsim, server.Kubernetes} {
 		t.Run(string(cache), func(t *testing.T) {
 			c := newCluster(t)
-			until := c.watchEtcd()
 			proxy := startProxy(t, c.etcd.Endpoint())
 			a := c.start("a", server.Kubernetes, c.etcd.Endpoint())
 			b := c.start("b", cache, proxy.address)
@@ -167,8 +159,7 @@ func TestAStaleServerIsCaught(t *testing.T) {
 			last := rv(t, w.create("moved"))
 			streamed(t, o, "a", last)
 			probed(t, o, "b", 4) // the first may have been asked before anybody saw the change
-			until(last)
-			c.record(o)
+			c.record(o, last)
 
 			for _, files := range [][]importer.File{c.files, ofKind(c.files, importer.History), ofKind(c.files, importer.Audit)} {
 				v := c.verdict(strconv.Itoa(len(files))+".jsonl", files)
@@ -204,7 +195,6 @@ func indexOf(t *testing.T, v judge.Verdict, name string) int {
 // cannot both be right.
 func TestALostEventIsCaught(t *testing.T) {
 	c := newCluster(t)
-	until := c.watchEtcd()
 	proxy := startProxy(t, c.etcd.Endpoint())
 	a := c.start("a", server.Kubernetes, c.etcd.Endpoint())
 	b := c.start("b", server.Kubernetes, proxy.address)
@@ -221,8 +211,7 @@ func TestALostEventIsCaught(t *testing.T) {
 	streamed(t, o, "a", last)
 	streamed(t, o, "b", last)
 	probed(t, o, "b", 2)
-	until(last)
-	c.record(o)
+	c.record(o, last)
 
 	for _, files := range [][]importer.File{c.files, ofKind(c.files, importer.History)} {
 		v := c.verdict(strconv.Itoa(len(files))+".jsonl", files)

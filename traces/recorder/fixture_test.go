@@ -42,6 +42,7 @@ type cluster struct {
 	etcd     *server.Etcd
 	client   *clientv3.Client
 	state    int64 // the revision of state.json
+	until    func(revision int64)
 	files    []importer.File
 }
 
@@ -58,6 +59,7 @@ func newCluster(t *testing.T) *cluster {
 		c.folder = filepath.Join(*keep, t.Name())
 		require.NoError(t, os.MkdirAll(c.folder, 0o755))
 	}
+	c.until = c.watchEtcd()
 	return c
 }
 
@@ -148,9 +150,10 @@ func (c *cluster) watchEtcd() (until func(revision int64)) {
 	}
 }
 
-// record keeps what an observation has recorded.
-func (c *cluster) record(o *Observation) {
+// record keeps what an observation has recorded, once etcd's watch has brought a revision.
+func (c *cluster) record(o *Observation, last int64) {
 	c.t.Helper()
+	c.until(last)
 	o.Stop()
 	header, h, notes, err := o.History()
 	require.NoError(c.t, err)
