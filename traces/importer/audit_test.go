@@ -27,23 +27,19 @@ func auditLine(replace ...string) string {
 	return strings.NewReplacer(replace...).Replace(entry) + "\n"
 }
 
-// read returns the history of a log, and what was left out.
-func readAudit(t testing.TB, text string) (*model.History, []string, error) {
-	t.Helper()
-	recording := &Recording{}
-	r := auditReader{Recording: recording}
-	if err := r.Read("a", "f", strings.NewReader(text)); err != nil {
-		return nil, nil, err
-	}
-	if err := r.OneResource(); err != nil {
-		return nil, nil, err
-	}
-	_, h, err := recording.History(HistoryOptions{})
-	return h, recording.Omitted(), err
+// readAudit returns the history of a log about one resource, and what was left out.
+func readAudit(text string) (*model.History, []string, error) {
+	return historyOf(func(recording *Recording) error {
+		r := auditReader{Recording: recording}
+		if err := r.Read("a", "f", strings.NewReader(text)); err != nil {
+			return err
+		}
+		return r.OneResource()
+	})
 }
 
 func TestAListIsRead(t *testing.T) {
-	h, left, err := readAudit(t, auditLine())
+	h, left, err := readAudit(auditLine())
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.Len(t, h.Operations, 1)
@@ -66,12 +62,12 @@ func TestWritesAreRead(t *testing.T) {
 			`"requestObject":` + sent + `,"responseObject":` + answer + `,"requestReceivedTimestamp"` + after
 	}
 	pods, pod := "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/pods/a"
-	h, left, err := readAudit(t, write("create", pods, "201", fmt.Sprintf(object, 5, 1), "{}", "01")+
-		write("update", pod, "200", fmt.Sprintf(object, 6, 2), fmt.Sprintf(object, 5, 2), "02")+
-		write("update", pod, "200", fmt.Sprintf(object, 6, 2), fmt.Sprintf(object, 6, 2), "03")+ // changes nothing
-		write("patch", pod+"/status", "200", fmt.Sprintf(object, 8, 3), "{}", "04")+
-		write("update", pod, "409", `{"kind":"Status"}`, fmt.Sprintf(object, 6, 9), "05")+
-		write("patch", pod+"?dryRun=All", "200", fmt.Sprintf(object, 8, 3), "{}", "06")+
+	h, left, err := readAudit(write("create", pods, "201", fmt.Sprintf(object, 5, 1), "{}", "01") +
+		write("update", pod, "200", fmt.Sprintf(object, 6, 2), fmt.Sprintf(object, 5, 2), "02") +
+		write("update", pod, "200", fmt.Sprintf(object, 6, 2), fmt.Sprintf(object, 6, 2), "03") + // changes nothing
+		write("patch", pod+"/status", "200", fmt.Sprintf(object, 8, 3), "{}", "04") +
+		write("update", pod, "409", `{"kind":"Status"}`, fmt.Sprintf(object, 6, 9), "05") +
+		write("patch", pod+"?dryRun=All", "200", fmt.Sprintf(object, 8, 3), "{}", "06") +
 		write("delete", pod, "200", `{"kind":"Status"}`, "{}", "07"))
 	require.NoError(t, err)
 	var kinds []string
@@ -103,21 +99,21 @@ func TestWhatALogCannotTellIsCounted(t *testing.T) {
 		"a cut file":              {list + list[:200], "the file ends in the middle of a value that begins at line 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, left, err := readAudit(t, row.text)
+			h, left, err := readAudit(row.text)
 			require.NoError(t, err)
 			require.Len(t, left, 1)
 			require.Contains(t, left[0], row.says)
 			require.Empty(t, h.Streams)
 		})
 	}
-	h, left, err := readAudit(t, auditLine(`"stage":"ResponseComplete"`, `"stage":"RequestReceived"`)+auditLine("/api/v1/namespaces/default/pods?resourceVersion=0", "/healthz"))
+	h, left, err := readAudit(auditLine(`"stage":"ResponseComplete"`, `"stage":"RequestReceived"`) + auditLine("/api/v1/namespaces/default/pods?resourceVersion=0", "/healthz"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.Empty(t, h.Operations)
 }
 
 func TestATableIsRead(t *testing.T) {
-	h, _, err := readAudit(t, auditLine(`"kind":"PodList"`, `"kind":"Table"`, `"items":[`, `"rows":[{"object":`, `}]},"request`, `}}]},"request`,
+	h, _, err := readAudit(auditLine(`"kind":"PodList"`, `"kind":"Table"`, `"items":[`, `"rows":[{"object":`, `}]},"request`, `}}]},"request`,
 		`"spec":{"nodeName":"n1"}`, `"kind":"PartialObjectMetadata"`))
 	require.NoError(t, err)
 	require.Equal(t, "unknown@5", h.Operations[0].Objects[0].Value)
@@ -134,7 +130,7 @@ func TestBadLogsAreRefusedWithAPosition(t *testing.T) {
 		"several resources":  {auditLine() + auditLine("/pods", "/secrets"), "expected the resource to be named, as a history is about one, found several: pods (1 requests), secrets (1 requests)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := readAudit(t, row.text)
+			_, _, err := readAudit(row.text)
 			require.ErrorContains(t, err, row.says)
 			require.NotContains(t, err.Error(), "\n")
 		})
@@ -150,9 +146,10 @@ func FuzzAudit(f *testing.F) {
 	f.Add(auditLine(`"list"`, `"delete"`) + auditLine(`"list"`, `"get"`))
 	f.Add(auditLine("default/pods?", "default/pods?limit=1&") + auditLine("pods?", "pods?continue=x&"))
 	f.Fuzz(func(t *testing.T, text string) {
-		recording := &Recording{}
-		r := auditReader{Recording: recording}
-		refusedOrRead(t, r.Read("a", "f", strings.NewReader(text)), recording)
+		refusedOrRead(t, func(recording *Recording) error {
+			r := auditReader{Recording: recording}
+			return r.Read("a", "f", strings.NewReader(text))
+		})
 	})
 }
 

@@ -36,9 +36,7 @@ func TestTheGuideShowsWhatIsPrinted(t *testing.T) {
 	v.Demand(100 * time.Millisecond)
 	require.Contains(t, guide, v.Violations[0].Text)
 
-	folder := "testdata/lost-event/"
-	header, h, notes, err := Import([]File{{Audit, "a", folder + "audit-a.log"}, {Audit, "b", folder + "audit-b.log"},
-		{Etcdctl, "state", folder + "state.json"}, {Etcdctl, "changes", folder + "changes.json"}}, Options{EtcdFrom: 2, HistoryOptions: HistoryOptions{ClockSkew: 10 * time.Millisecond}})
+	header, h, notes, err := Import(lostEvent, Options{EtcdFrom: 2, HistoryOptions: HistoryOptions{ClockSkew: 10 * time.Millisecond}})
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
 	require.Contains(t, guide, "left out: "+notes[0])

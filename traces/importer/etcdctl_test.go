@@ -35,18 +35,16 @@ func got(revision int64, keys ...string) string {
 	return fmt.Sprintf(`{"header":{"revision":%d},"kvs":[%s],"count":%d}`+"\n", revision, strings.Join(keys, ","), len(keys))
 }
 
-// read reads several files, and returns the history that they make with a list at a
-// revision.
-func etcdctlHistory(t testing.TB, from int64, files ...string) (*model.History, []string, error) {
-	t.Helper()
-	recording := &Recording{}
-	for _, text := range files {
-		if err := readEtcdctl(recording, etcdOptions{Prefixes: etcdPrefixes("pods"), From: from}, "f", strings.NewReader(text)); err != nil {
-			return nil, nil, err
+// etcdctl reads several files, given the revision that a watch was given.
+func etcdctl(from int64, files ...string) func(*Recording) error {
+	return func(recording *Recording) error {
+		for _, text := range files {
+			if err := readEtcdctl(recording, etcdOptions{Prefixes: etcdPrefixes("pods"), From: from}, "f", strings.NewReader(text)); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	_, h, err := recording.History(HistoryOptions{AllLabels: true})
-	return h, recording.Omitted(), err
 }
 
 // stored is a pod as Kubernetes stores it: an envelope with the type and the object,
@@ -65,9 +63,9 @@ func stored(kind, namespace, name, uid, node string) string {
 
 func TestStateAndChangesAreRead(t *testing.T) {
 	const a, b = "/registry/pods/default/a", "/registry/pods/default/b"
-	h, left, err := etcdctlHistory(t, 11,
+	h, left, err := historyOf(etcdctl(11,
 		got(10, put(b, 7, `{"metadata":{"namespace":"default","name":"b","uid":"v"},"spec":{"nodeName":"n2"}}`), put(a, 5, stored("Pod", "default", "a", "u", "n1"))),
-		watched(12, put("/registry/leases/x/y", 11, "?"), put(a, 12, "k8s:enc:secretbox:v1:key:x"))+watched(13, remove(b, 13)))
+		watched(12, put("/registry/leases/x/y", 11, "?"), put(a, 12, "k8s:enc:secretbox:v1:key:x"))+watched(13, remove(b, 13))))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1 keys in etcd that are not below pods"}, left)
 	require.EqualValues(t, 13, h.Truth.Revision)
@@ -118,7 +116,7 @@ func TestBadEtcdctlOutputIsRefusedWithAPosition(t *testing.T) {
 		"one RV of two": {got(9, put(a, 5, ""), put(a+"b", 5, "")), "expected each key to have been changed at a revision of its own"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := etcdctlHistory(t, 0, row.text)
+			_, _, err := historyOf(etcdctl(0, row.text))
 			require.ErrorContains(t, err, row.says)
 			require.Regexp(t, `^f:[0-9]+ \(byte [0-9]+\): `, err.Error())
 		})
@@ -132,8 +130,5 @@ func FuzzEtcdctl(f *testing.F) {
 	f.Add(watched(12, put(a, 12, stored("Pod", "default", "a", "u", "n"))) + watched(13, remove(a, 13)))
 	f.Add(got(10, put(b, 7, `{"metadata":{"namespace":"default","name":"b"}}`)))
 	f.Add(strings.Replace(watched(9), `"CompactRevision":0`, `"CompactRevision":5`, 1))
-	f.Fuzz(func(t *testing.T, text string) {
-		recording := &Recording{}
-		refusedOrRead(t, readEtcdctl(recording, etcdOptions{Prefixes: etcdPrefixes("pods")}, "f", strings.NewReader(text)), recording)
-	})
+	f.Fuzz(func(t *testing.T, text string) { refusedOrRead(t, etcdctl(0, text)) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
 	"github.com/watchsim/watchsim/traces/judge"
 )
@@ -50,6 +51,10 @@ func TestWhatCannotBeImported(t *testing.T) {
 	}
 }
 
+// lostEvent are two audit logs, and what etcd says.
+var lostEvent = []File{{Audit, "a", "testdata/lost-event/audit-a.log"}, {Audit, "b", "testdata/lost-event/audit-b.log"},
+	{Etcdctl, "state", "testdata/lost-event/state.json"}, {Etcdctl, "changes", "testdata/lost-event/changes.json"}}
+
 // TestTheExamples are the files that docs/debugging-stale-reads.md works with.
 func TestTheExamples(t *testing.T) {
 	for name, row := range map[string]struct {
@@ -60,8 +65,7 @@ func TestTheExamples(t *testing.T) {
 		check   func(t *testing.T, v judge.Verdict)
 	}{
 		"a lost event, by two audit logs and etcd": {
-			[]File{{Audit, "a", "testdata/lost-event/audit-a.log"}, {Audit, "b", "testdata/lost-event/audit-b.log"},
-				{Etcdctl, "state", "testdata/lost-event/state.json"}, {Etcdctl, "changes", "testdata/lost-event/changes.json"}},
+			lostEvent,
 			Options{EtcdFrom: 2, HistoryOptions: HistoryOptions{ClockSkew: -1}}, "1s", "failed",
 			func(t *testing.T, v judge.Verdict) {
 				require.Equal(t, "Exact-state", v.Violations[0].Guarantee)
@@ -91,10 +95,21 @@ func TestTheExamples(t *testing.T) {
 	}
 }
 
+// historyOf returns the history of what a reader adds to a recording, and what was left out.
+func historyOf(read func(*Recording) error) (*model.History, []string, error) {
+	recording := &Recording{}
+	if err := read(recording); err != nil {
+		return nil, nil, err
+	}
+	_, h, err := recording.History(HistoryOptions{AllLabels: true})
+	return h, recording.Omitted(), err
+}
+
 // refusedOrRead demands that a reader refuses with a position, or adds to a recording
 // that makes a valid history.
-func refusedOrRead(t *testing.T, err error, recording *Recording) {
-	if err != nil {
+func refusedOrRead(t *testing.T, read func(*Recording) error) {
+	recording := &Recording{}
+	if err := read(recording); err != nil {
 		require.Regexp(t, `^f:[0-9]+ \(byte [0-9]+\): (item [0-9]+: )?expected [^\n]*$`, err.Error())
 		return
 	}

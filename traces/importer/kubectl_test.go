@@ -21,17 +21,13 @@ const kubectlOutput = `{
 {"type":"DELETED","object":{"kind":"Pod","metadata":{"namespace":"default","name":"a","uid":"u","resourceVersion":"9"}}}
 `
 
-func kubectlHistory(text string) (*model.History, []string, error) {
-	recording := &Recording{}
-	if err := readKubectl(recording, "a", "f", strings.NewReader(text)); err != nil {
-		return nil, nil, err
-	}
-	_, h, err := recording.History(HistoryOptions{})
-	return h, recording.Omitted(), err
+// kubectl reads the output of one.
+func kubectl(text string) func(*Recording) error {
+	return func(recording *Recording) error { return readKubectl(recording, "a", "f", strings.NewReader(text)) }
 }
 
 func TestAWatchIsRead(t *testing.T) {
-	h, left, err := kubectlHistory(kubectlOutput + `{"type":"ERROR","object":{"kind":"Status","code":410}}` + `{"type":"ADD`)
+	h, left, err := historyOf(kubectl(kubectlOutput + `{"type":"ERROR","object":{"kind":"Status","code":410}}` + `{"type":"ADD`))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1 f:11 (byte 555): the file ends in the middle of a value that begins at line 11"}, left)
 	require.Len(t, h.Streams, 1)
@@ -54,7 +50,7 @@ func TestBadKubectlOutputIsRefusedWithAPosition(t *testing.T) {
 		"an RV of a sort": {`{"type":"ADDED","object":{"metadata":{"resourceVersion":"1.5"}}}`, `f:1 (byte 0): expected a resourceVersion that is a number of at most 63 bits, found "1.5"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := kubectlHistory(row.text)
+			_, _, err := historyOf(kubectl(row.text))
 			require.ErrorContains(t, err, row.says)
 		})
 	}
@@ -66,8 +62,5 @@ func FuzzKubectl(f *testing.F) {
 	f.Add(kubectlOutput)
 	f.Add(strings.ReplaceAll(kubectlOutput, "ADDED", "BOOKMARK"))
 	f.Add(strings.ReplaceAll(kubectlOutput, "DELETED", "ERROR"))
-	f.Fuzz(func(t *testing.T, text string) {
-		recording := &Recording{}
-		refusedOrRead(t, readKubectl(recording, "a", "f", strings.NewReader(text)), recording)
-	})
+	f.Fuzz(func(t *testing.T, text string) { refusedOrRead(t, kubectl(text)) })
 }
