@@ -1,8 +1,6 @@
 package traces
 
-import (
-	"github.com/watchsim/watchsim/model"
-)
+import "github.com/watchsim/watchsim/model"
 
 // codes are the failures that the format knows.
 var codes = map[model.Code]bool{
@@ -10,8 +8,11 @@ var codes = map[model.Code]bool{
 	model.TooLarge: true, model.Invalid: true, model.TooMany: true, model.Unknown: true, model.Unavailable: true,
 }
 
-// answers are those that the format knows.
-var answers = map[model.Answer]bool{"": true, model.InternalError: true, model.TimedOut: true, model.StoreError: true}
+// answers and reasons are those that the format knows.
+var (
+	answers = map[model.Answer]bool{"": true, model.InternalError: true, model.TimedOut: true, model.StoreError: true}
+	reasons = map[model.CloseReason]bool{"": true, model.ClosedByClient: true, model.ClosedByServer: true, model.ClosedByError: true, model.ClosedByReset: true}
+)
 
 func (v *validation) answer(at place, code model.Code, answer model.Answer) {
 	v.demand(answers[answer], at, "answer", string(answer), "InternalError, Timeout, StoreError or nothing")
@@ -105,11 +106,7 @@ func (v *validation) allStreams() {
 		v.code(at, s.Err)
 		v.answer(at, s.Err, s.Answer)
 		v.demand(s.Err == model.OK || len(s.Events) == 0, at, "err", string(s.Err), "nothing, as events came")
-		switch s.Reason {
-		case "", model.ClosedByClient, model.ClosedByServer, model.ClosedByError, model.ClosedByReset:
-		default:
-			v.demand(false, at, "reason", string(s.Reason), "client, server, error, connection or nothing")
-		}
+		v.demand(reasons[s.Reason], at, "reason", string(s.Reason), "client, server, error, connection or nothing")
 		before, what := s.Call, "the call of its stream"
 		for j := range s.Events {
 			v.event(s, j, before, what)

@@ -38,8 +38,7 @@ func (r *Recording) Merge(header traces.Header, h *model.History) error {
 	if !began.IsZero() {
 		m.began = began.UnixNano()
 	}
-	for i := range h.Operations {
-		op := h.Operations[i]
+	for _, op := range h.Operations {
 		op.Call, op.Return = m.at(op.Call), m.at(op.Return)
 		op.Continues = m.ids[op.Continues]
 		if op.Object != nil {
@@ -50,11 +49,10 @@ func (r *Recording) Merge(header traces.Header, h *model.History) error {
 		if err != nil {
 			return err
 		}
-		m.ids[h.Operations[i].ID] = id
+		m.ids[op.ID] = id
 		r.merged.note(r.operations[id-1])
 	}
-	for i := range h.Streams {
-		s := h.Streams[i]
+	for _, s := range h.Streams {
 		s.ResumesList, s.ResumesStream = 0, 0
 		s.Call, s.Return, s.Closed = m.at(s.Call), m.at(s.Return), m.at(s.Closed)
 		events := make([]model.Event, len(s.Events))
