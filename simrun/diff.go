@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,18 +101,11 @@ func specDifferences(a, b scenario.Spec) []string {
 		return m
 	}
 	one, two := fields(a), fields(b)
-	var names []string
-	for name := range one {
-		names = append(names, name)
-	}
-	for name := range two {
-		if _, both := one[name]; !both {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
+	all := map[string]json.RawMessage{}
+	maps.Copy(all, one)
+	maps.Copy(all, two)
 	var different []string
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if x, y := string(one[name]), string(two[name]); x != y {
 			different = append(different, fmt.Sprintf("%s (%s and %s)", name, shortened(x), shortened(y)))
 		}
