@@ -20,7 +20,9 @@
 // A failure names its seed and is kept in testdata/simtest, from where it runs first next
 // time. `go test -run TestCounter -simtest.seed 42` runs one seed.
 //
-//   - seeds.go: a test, from its seeds to what it reports.
+//   - seeds.go: a test, from its seeds to its failure.
+//   - present.go: what it reports.
+//   - peer.go: the processes that simulate, as the test sees them.
 //   - flags.go: the flags of `go test` that this package adds.
 //   - shrink.go: fewer faults for the same failure.
 //   - kept.go: failures that run first next time.
