@@ -18,10 +18,14 @@ type Consumers interface {
 	HealConsumer(client string) error
 }
 
-// Programs are clients that faults can crash and start again.
+// Programs are clients that faults can crash and start again, and whose requests and watches
+// they can disturb.
 type Programs interface {
 	CrashProgram(program string) error
 	StartProgram(program string) error
+	StallWatches(program, resource string, stall bool) error
+	EndWatches(program, resource string) (watches int, err error)
+	FailRequests(program string, code int) error
 }
 
 // Surface is what faults act on: this cluster and its clients. What is nil must not be in

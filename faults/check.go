@@ -16,6 +16,8 @@ type Topology struct {
 	Clients, Consumers []string
 	// Programs are those of the clients that can crash.
 	Programs []string
+	// Watched are the resources that programs are known to watch.
+	Watched []string
 }
 
 // Misfit is an error that says why a fault of a plan cannot happen, however the run goes.

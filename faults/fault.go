@@ -30,6 +30,10 @@ type Fault struct {
 	Client  string // a client that reads streams
 	Program string // a program that uses the cluster
 	Host    string // an etcd member or an API server, by its machine
+	// Watches are which watches of a program: AllWatches, or those of the resource of that name.
+	Watches string
+	// Code is the status code of a failed request.
+	Code int
 	// From and To are the two ends of a link, by the names of their processes.
 	From, To string
 	// Back is how far below the current revision a compaction is, or one of

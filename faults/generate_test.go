@@ -46,7 +46,10 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
 		require.NoError(t, err)
-		require.NoError(t, plan.Check(Topology{config.Members, config.Servers, append(slices.Clone(config.Clients), config.Consumers...), config.Consumers, config.Programs}, config.HealBy))
+		require.NoError(t, plan.Check(Topology{
+			Members: config.Members, Servers: config.Servers, Clients: append(slices.Clone(config.Clients), config.Consumers...),
+			Consumers: config.Consumers, Programs: config.Programs,
+		}, config.HealBy))
 		parsed, err := Parse(plan.String())
 		require.NoError(t, err)
 		require.ElementsMatch(t, plan, parsed)

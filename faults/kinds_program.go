@@ -1,6 +1,14 @@
 package faults
 
-// programKinds are about programs that use a cluster, such as controllers.
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// programKinds are about programs that use a cluster, such as controllers, and about what API
+// servers answer them.
 func programKinds() []Kind {
 	return []Kind{{
 		Name: "program-crash",
@@ -11,5 +19,61 @@ func programKinds() []Kind {
 		switches:   true,
 		begin:      func(a action) (string, error) { return "", a.CrashProgram(a.Program) },
 		end:        func(a action) error { return a.StartProgram(a.Program) },
+	}, {
+		Name: "watch-stall",
+		Doc: "Withholds what API servers send on the watches of a program, all of them or those of one resource, while its other requests are answered. " +
+			"What the program knows is old; once the watches go on, it catches up without a gap.",
+		Parameters: []Parameter{parameterProgram, parameterWatches, parameterFor},
+		maxLasts:   maxWatchStall,
+		claims:     claim(func(f Fault) string { return "the watches of " + f.Program }),
+		begin:      func(a action) (string, error) { return "", a.StallWatches(a.Program, a.Watches, true) },
+		end:        func(a action) error { return a.StallWatches(a.Program, a.Watches, false) },
+	}, {
+		Name: "watch-timeout",
+		Doc: "Ends the watches of a program, all of them or those of one resource, as API servers do after timeoutSeconds. " +
+			"The program resumes them without a gap.",
+		Parameters: []Parameter{parameterProgram, parameterWatches},
+		claims:     claimsNothing, // watches that are withheld can end, too
+		begin: func(a action) (string, error) {
+			ended, err := a.EndWatches(a.Program, a.Watches)
+			return plural(ended, "stream"), err
+		},
+	}, {
+		Name: "request-failure",
+		Doc: "Answers each request of a program with an error and does not serve it, as API servers do that are overloaded, broken or about to stop. " +
+			"Such requests have no effect; watches that are open go on.",
+		Parameters: []Parameter{parameterProgram, parameterCode, parameterFor},
+		claims:     claim(func(f Fault) string { return "the requests of " + f.Program }),
+		begin:      func(a action) (string, error) { return "", a.FailRequests(a.Program, a.Code) },
+		end:        func(a action) error { return a.FailRequests(a.Program, 0) },
 	}}
 }
+
+// AllWatches is what Fault.Watches is for the watches of all resources.
+const AllWatches = "all"
+
+// maxWatchStall is longer than a node may be silent and than the lease of a leader, so that a
+// program decides by what it last saw of them.
+const maxWatchStall = time.Minute
+
+var (
+	parameterWatches = Parameter{
+		Name: "watches", Expects: "all or the name of a resource such as pods or databases.example.com",
+		print: func(f Fault) string { return f.Watches },
+		parse: func(f *Fault, text string) bool { f.Watches = text; return text != "" },
+		draw: func(f *Fault, random *rand.Rand, t Topology) {
+			if f.Watches = AllWatches; len(t.Watched) > 0 && random.IntN(2) == 0 {
+				f.Watches = pick(random, t.Watched)
+			}
+		},
+	}
+	parameterCode = newParameter("code", "429, 500 or 503", func(f *Fault) *int { return &f.Code },
+		func(text string) (int, bool) {
+			code, err := strconv.Atoi(text)
+			return code, err == nil && slices.Contains(failures, code)
+		},
+		func(random *rand.Rand) int { return pick(random, failures) })
+
+	// failures are too many requests, an internal error, and a server that does not serve now.
+	failures = []int{429, 500, 503}
+)

@@ -124,6 +124,13 @@ type Surface interface {
 	CrashProgram(program string) error
 	// StartProgram starts a crashed program.
 	StartProgram(program string) error
+	// StallWatches withholds what the watches of a program receive, all of them or those of a
+	// resource, or delivers it.
+	StallWatches(program, resource string, stall bool) error
+	// EndWatches ends the watches of a program, and returns how many there were.
+	EndWatches(program, resource string) (watches int, err error)
+	// FailRequests makes all requests of a program fail with that status code; 0 heals it.
+	FailRequests(program string, code int) error
 }
 
 // Gate is an armed point, where one operation waits when it gets there.

@@ -108,6 +108,15 @@ func (s *fakeSurface) CrashMember(m string) error  { return s.down(m, "crash %s"
 func (s *fakeSurface) CrashServer(a string) error  { return s.down(a, "crash %s", a) }
 func (s *fakeSurface) CrashProgram(a string) error { return s.down(a, "crash %s", a) }
 func (s *fakeSurface) StartProgram(a string) error { return s.StartMember(context.Background(), a) }
+func (s *fakeSurface) StallWatches(a, resource string, stall bool) error {
+	return s.set("watches "+a, stall, "stall watches %s %s %v", a, resource, stall)
+}
+func (s *fakeSurface) EndWatches(a, resource string) (int, error) {
+	return 2, s.call("end watches %s %s", a, resource)
+}
+func (s *fakeSurface) FailRequests(a string, code int) error {
+	return s.set("requests "+a, code != 0, "fail requests %s %d", a, code)
+}
 func (s *fakeSurface) CutPower(m string, keep Keep) (int, error) {
 	return 3, s.down(m, "cut power %s %s", m, keep)
 }

@@ -72,11 +72,12 @@ type Cluster struct {
 	fired    []model.Fault // in the time of the world
 	problem  error
 	recorded *recorded
-	lives    map[string]int // of each client
+	lives    map[string]int  // of each client
+	watched  map[string]bool // the resources that programs have watched
 }
 
 func newCluster(world *sim.World, booted booted, config Config) *Cluster {
-	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), recorded: newRecorded(world), lives: map[string]int{}}
+	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), recorded: newRecorded(world), lives: map[string]int{}, watched: map[string]bool{}}
 }
 
 // begin has the run of a seed begin here. The world stands still.

@@ -34,7 +34,7 @@
 //   - booted.go, boot.go, stock.go: the cluster, in a binary that has one.
 //   - cluster.go: what a test can do with its cluster.
 //   - prepare.go: what there is before a test begins.
-//   - faults.go: what goes wrong.
+//   - faults.go: what goes wrong; answers.go: what goes wrong with what API servers answer.
 //   - program.go: the programs under test.
 //   - recorded.go: what the programs see, for the oracle and for people.
 //   - t.go: the test as a run sees it.

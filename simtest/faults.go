@@ -3,6 +3,7 @@ package simtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -50,6 +51,7 @@ func (c *Cluster) Faults(within time.Duration) {
 	if kinds == nil {
 		kinds = Kinds()
 	}
+	topology.Watched = slices.Sorted(maps.Keys(c.watched))
 	began, beganWorld := time.Now(), c.world.Now()
 	patterns := append(faults.Patterns(), "") // none
 	plan, err := faults.Generate(c.world.Rand("faults"), faults.GeneratorConfig{

@@ -29,6 +29,7 @@ type program struct {
 	number  int // programs begin at different servers
 	run     func(context.Context, *rest.Config) error
 	process *sim.Process // nil while it is down
+	answers answers
 }
 
 // start begins a life of the program.
@@ -63,7 +64,7 @@ func (p *program) crash() error {
 		return fmt.Errorf("crash %s: it is down", p.name)
 	}
 	p.process.Crash()
-	p.process = nil
+	p.process, p.answers.watches = nil, nil
 	return nil
 }
 
@@ -139,7 +140,7 @@ func (c *Cluster) config(client string, servers []string) *rest.Config {
 			if client == setupClient {
 				return next
 			}
-			return c.recorded.wrap(servers[0], client, session, next)
+			return c.recorded.wrap(servers[0], client, session, c.disturb(client, next))
 		},
 	}
 }

@@ -1,0 +1,171 @@
+package simtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/traces/importer"
+)
+
+// answers is what faults do to what API servers answer a program, through all its lives.
+type answers struct {
+	code    int           // of all requests that fail, 0 for none
+	stalled string        // the resource whose watches are withheld, or all
+	resumed chan struct{} // closed when they go on, nil if none is withheld
+	watches []*watch      // that are open, in the order in which they were opened
+}
+
+// StallWatches implements faults.Surface.
+func (c *Cluster) StallWatches(program, resource string, stall bool) error {
+	p, err := c.program(program)
+	if err != nil {
+		return err
+	}
+	a := &p.answers
+	if a.resumed != nil {
+		close(a.resumed)
+		a.resumed = nil
+	}
+	if stall {
+		a.stalled, a.resumed = resource, make(chan struct{})
+	}
+	return nil
+}
+
+// EndWatches implements faults.Surface.
+func (c *Cluster) EndWatches(program, resource string) (ended int, err error) {
+	p, err := c.program(program)
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range slices.Clone(p.answers.watches) {
+		if matches(resource, w.resource) {
+			ended++
+			w.timedOut = true
+			_ = w.Close()
+		}
+	}
+	return ended, nil
+}
+
+// FailRequests implements faults.Surface.
+func (c *Cluster) FailRequests(program string, code int) error {
+	p, err := c.program(program)
+	if err == nil {
+		p.answers.code = code
+	}
+	return err
+}
+
+func matches(wanted, resource string) bool { return wanted == faults.AllWatches || wanted == resource }
+
+// disturb returns a transport whose answers faults can act on.
+func (c *Cluster) disturb(client string, next http.RoundTripper) http.RoundTripper {
+	p, err := c.program(client)
+	if err != nil {
+		return next // no program
+	}
+	return &disturbed{program: p, next: next}
+}
+
+// disturbed is the transport of a program.
+type disturbed struct {
+	program *program
+	next    http.RoundTripper
+}
+
+// failedAfter is how long a server takes to fail a request.
+const failedAfter = time.Millisecond
+
+// RoundTrip implements http.RoundTripper.
+func (d *disturbed) RoundTrip(request *http.Request) (*http.Response, error) {
+	if code := d.program.answers.code; code != 0 {
+		time.Sleep(failedAfter)
+		return failure(request, code)
+	}
+	response, err := d.next.RoundTrip(request)
+	asked, isResource, notParsed := importer.ParseURL(request.URL)
+	if err != nil || response.StatusCode != http.StatusOK || notParsed != nil || !isResource || !asked.Watch {
+		return response, err
+	}
+	w := &watch{ReadCloser: response.Body, program: d.program, resource: asked.Resource, closed: make(chan struct{})}
+	sim.Aside(func() {
+		d.program.answers.watches = append(d.program.answers.watches, w)
+		d.program.cluster.watched[asked.Resource] = true
+	})
+	response.Body = w
+	return response, nil
+}
+
+// WrappedRoundTripper lets client-go find what is below.
+func (d *disturbed) WrappedRoundTripper() http.RoundTripper { return d.next }
+
+// failure is the answer of an API server that does not serve a request.
+func failure(request *http.Request, code int) (*http.Response, error) {
+	if request.Body != nil {
+		_ = request.Body.Close()
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	var why *apierrors.StatusError
+	switch code {
+	case http.StatusTooManyRequests:
+		why = apierrors.NewTooManyRequests("the server has received too many requests and has asked us to try again later", 1)
+		header.Set("Retry-After", strconv.Itoa(int(why.ErrStatus.Details.RetryAfterSeconds)))
+	case http.StatusServiceUnavailable:
+		why = apierrors.NewServiceUnavailable("the server does not serve now")
+	default:
+		why = apierrors.NewInternalError(fmt.Errorf("an injected failure"))
+	}
+	body, err := json.Marshal(why.ErrStatus)
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", code, http.StatusText(code)), StatusCode: code, Proto: "HTTP/2.0", ProtoMajor: 2,
+		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: request,
+	}, err
+}
+
+// watch is what a program receives of a watch.
+type watch struct {
+	io.ReadCloser
+	program  *program
+	resource string
+	closed   chan struct{}
+	timedOut bool
+}
+
+// Read implements io.Reader.
+func (w *watch) Read(into []byte) (int, error) {
+	n, err := w.ReadCloser.Read(into)
+	for a := &w.program.answers; a.resumed != nil && matches(a.stalled, w.resource); {
+		select {
+		case <-a.resumed:
+		case <-w.closed:
+			return 0, io.EOF
+		}
+	}
+	if err != nil && w.timedOut {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (w *watch) Close() error {
+	sim.Aside(func() {
+		a := &w.program.answers
+		if i := slices.Index(a.watches, w); i >= 0 {
+			a.watches = slices.Delete(a.watches, i, i+1)
+			close(w.closed)
+		}
+	})
+	return w.ReadCloser.Close()
+}

@@ -1,0 +1,86 @@
+package simtest_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/watchsim/watchsim/faults"
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// TestAnswersCanBeDisturbed has a program with an informer, which knows nothing new while its watches are
+// withheld, catches up afterwards, watches again when its watch has ended, and receives events while all
+// that it asks fails.
+func TestAnswersCanBeDisturbed(t *testing.T) {
+	simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		var client kubernetes.Interface
+		var store cache.Store
+		c.Go("program", func(ctx context.Context, config *rest.Config) (err error) {
+			if client, err = kubernetes.NewForConfig(config); err != nil {
+				return err
+			}
+			factory := informers.NewSharedInformerFactory(client, 0)
+			store = factory.Core().V1().ConfigMaps().Informer().GetStore()
+			factory.Start(ctx.Done())
+			<-ctx.Done()
+			return nil
+		})
+		created := func(name string) {
+			_, err := c.Client().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			require.NoError(t, err)
+			time.Sleep(5 * time.Second)
+		}
+		knows := func(name string) bool {
+			_, known, err := store.GetByKey("default/" + name)
+			require.NoError(t, err)
+			return known
+		}
+		created("first")
+		require.True(t, knows("first"))
+
+		require.NoError(t, c.StallWatches("program", "secrets", true))
+		created("other")
+		require.True(t, knows("other"), "watches of another resource go on")
+		require.NoError(t, c.StallWatches("program", "configmaps", true))
+		created("withheld")
+		require.False(t, knows("withheld"))
+		_, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "withheld", metav1.GetOptions{})
+		require.NoError(t, err, "other requests are answered")
+		require.NoError(t, c.StallWatches("program", "configmaps", false))
+		time.Sleep(time.Second)
+		require.True(t, knows("withheld"))
+
+		ended, err := c.EndWatches("program", "secrets")
+		require.NoError(t, err)
+		require.Zero(t, ended)
+		ended, err = c.EndWatches("program", faults.AllWatches)
+		require.NoError(t, err)
+		require.Equal(t, 1, ended)
+		created("after")
+		require.True(t, knows("after"))
+
+		for code, is := range map[int]func(error) bool{
+			http.StatusTooManyRequests: apierrors.IsTooManyRequests, http.StatusInternalServerError: apierrors.IsInternalError,
+			http.StatusServiceUnavailable: apierrors.IsServiceUnavailable,
+		} {
+			require.NoError(t, c.FailRequests("program", code))
+			err := client.CoreV1().ConfigMaps("default").Delete(t.Context(), "first", metav1.DeleteOptions{})
+			require.True(t, is(err), "%d: %v", code, err)
+		}
+		created("meanwhile")
+		require.True(t, knows("meanwhile"), "the watch goes on")
+		require.NoError(t, c.FailRequests("program", 0))
+		require.True(t, knows("first"), "what failed had no effect")
+	})
+}
