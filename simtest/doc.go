@@ -24,12 +24,12 @@
 //   - present.go: what it reports.
 //   - peer.go: the processes that simulate, as the test sees them.
 //   - flags.go: the flags of `go test` that this package adds.
-//   - shrink.go: fewer faults for the same failure.
+//   - shrink.go: fewer faults, actions and simpler values for the same failure.
 //   - kept.go: failures that run first next time.
 //   - build.go: the binary that can simulate.
 //   - worker.go: the process that boots the cluster, and its copies.
 //   - inplace.go: a run without a copy, for a debugger.
-//   - draw.go: values that rapid draws.
+//   - draw.go: values that rapid draws, and actions.
 //   - run.go: the run of one seed.
 //   - booted.go, boot.go, stock.go: the cluster, in a binary that has one.
 //   - cluster.go: what a test can do with its cluster.

@@ -3,6 +3,9 @@ package simtest
 import (
 	endian "encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -38,19 +41,47 @@ func Draw[V any](t *T, from *rapid.Generator[V], label string) (value V) {
 	return value
 }
 
+// Repeat runs so many actions, each of which is drawn by its name. An action finds out what it
+// needs to know with [Draw], and one that makes no sense as things are returns. The one without a
+// name, if there is one, is run after each of the others, to check what must always hold. Once a
+// failure has no fault that it does not need, actions are left out that it does not need either.
+func Repeat(t *T, times int, actions map[string]func(*T)) {
+	t.Helper()
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(actions)), func(name string) bool { return name == "" })
+	outer := t.drawn.within
+	defer func() { t.drawn.within = outer }()
+	for range times {
+		t.drawn.actions++
+		t.drawn.within = fmt.Sprintf("action %d", t.drawn.actions)
+		if words, given := t.drawn.given[t.drawn.within]; given && len(words) == 0 {
+			t.drawn.used[t.drawn.within] = nil // it has been left out, and stays so
+			continue
+		}
+		actions[Draw(t, rapid.SampledFrom(names), "")](t)
+		if check := actions[""]; check != nil {
+			check(t)
+		}
+	}
+}
+
 // drawn is what the values of a run are drawn from.
 type drawn struct {
-	given  map[string][]uint64 // instead of what the seed has
-	used   map[string][]uint64
-	labels map[string]int
+	within  string              // the action that draws
+	actions int                 // that have begun
+	given   map[string][]uint64 // instead of what the seed has
+	used    map[string][]uint64
+	labels  map[string]int
 }
 
 func newDrawn(given map[string][]uint64) drawn {
 	return drawn{given: given, used: map[string][]uint64{}, labels: map[string]int{}}
 }
 
-// name tells the values of one label apart.
+// name tells the values of one label apart. Those of an action do not depend on other actions.
 func (d *drawn) name(label string) string {
+	if d.within != "" {
+		label = strings.TrimSpace(d.within + " " + label)
+	}
 	d.labels[label]++
 	if number := d.labels[label]; number > 1 {
 		label = fmt.Sprintf("%s (%d)", label, number)

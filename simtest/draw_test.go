@@ -3,6 +3,7 @@ package simtest_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,55 @@ func TestDraws(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRepeats has a bug that shows when an object is created, updated and deleted in a row.
+func TestRepeats(t *testing.T) {
+	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		maps, row := c.Client().CoreV1().ConfigMaps("default"), ""
+		did := func(letter string, do func(*corev1.ConfigMap) error) func(*simtest.T) {
+			return func(t *simtest.T) {
+				name := simtest.Draw(t, rapid.SampledFrom([]string{"a", "b"}), "name")
+				if do(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}) == nil {
+					row += letter + name
+				} else {
+					row += "-"
+				}
+			}
+		}
+		simtest.Repeat(t, 30, map[string]func(*simtest.T){
+			"create": did("c", func(object *corev1.ConfigMap) error {
+				_, err := maps.Create(t.Context(), object, metav1.CreateOptions{})
+				return err
+			}),
+			"update": did("u", func(object *corev1.ConfigMap) error {
+				_, err := maps.Update(t.Context(), object, metav1.UpdateOptions{})
+				return err
+			}),
+			"delete": did("d", func(object *corev1.ConfigMap) error {
+				return maps.Delete(t.Context(), object.Name, metav1.DeleteOptions{})
+			}),
+			"": func(t *simtest.T) {
+				if strings.HasSuffix(row, "cbubdb") {
+					t.Fatal("created, updated and deleted in a row")
+				}
+			},
+		})
+	})
+}
+
+// A failure keeps the actions that it needs, with what they have drawn.
+func TestActionsShrink(t *testing.T) {
+	dir := t.TempDir()
+	out, failed := outside(t, dir, "TestRepeats", "-simtest.seeds=50", "-simtest.shrink=5m")
+	require.True(t, failed, out)
+	again, failed := outside(t, dir, "TestRepeats", "-simtest.seeds=1")
+	require.True(t, failed, again)
+	for _, report := range []string{out, again} {
+		require.Regexp(t, `(?s)drawn action \d+: create\s.*drawn action \d+: update\s.*drawn action \d+: delete\s`, report)
+		require.Equal(t, 3, strings.Count(report, " name: b"), report)
+		require.Equal(t, 6, strings.Count(report, "drawn action"), report)
+	}
 }
 
 // TestDrawsInVain asks for what no generator finds.

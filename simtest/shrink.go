@@ -14,8 +14,8 @@ import (
 // does not need that fault.
 const schedules = 8
 
-// shrink drops faults that a failure does not need, and then makes what was drawn simpler. It
-// returns a run that fails alike with less, which may be that of another seed, and reports
+// shrink drops faults that a failure does not need, and then makes what was drawn simpler, with
+// fewer actions. It returns a run that fails alike with less, which may be that of another seed, and reports
 // whether nothing more can be dropped.
 func (h *hunt) shrink(r report) (small report, whole bool) {
 	plan, err := faults.Parse(r.Plan)
@@ -88,8 +88,9 @@ func (s *shrinking) first(seeds uint64, number int, candidate func(int) job) int
 	return found % number
 }
 
-// simplify has a value drawn from fewer and smaller words, which makes it simpler. It stays with
-// one seed: there are many words, and what is scheduled matters less than for faults.
+// simplify has a value drawn from fewer and smaller words, which makes it simpler; an action of
+// [Repeat] without words is left out. It stays with one seed: there are many words, and what is
+// scheduled matters less than for faults.
 func (s *shrinking) simplify(name string) {
 	with := func(words []uint64) job {
 		drawn := maps.Clone(s.small.Drawn)
