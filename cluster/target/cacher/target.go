@@ -2,6 +2,8 @@
 package cacher
 
 import (
+	"time"
+
 	upstream "k8s.io/apiserver/pkg/storage/cacher"
 
 	"github.com/watchsim/watchsim/cacher"
@@ -43,4 +45,9 @@ func newCache(settings upstream.Config, server target.ServerConfig) (apiserver.C
 // NewWeb returns API servers that serve HTTP, with this cache.
 func NewWeb() target.Servers {
 	return httpserver.New(decorator.StorageWithCacher(decorator.Options{}))
+}
+
+// NewFairWeb returns the same with priority and fairness; see [httpserver.NewFair] for work.
+func NewFairWeb(work time.Duration) target.Servers {
+	return httpserver.NewFair(decorator.StorageWithCacher(decorator.Options{}), work)
 }

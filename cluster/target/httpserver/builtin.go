@@ -73,9 +73,9 @@ type group struct {
 	versions map[string][]resource
 }
 
-// groups are the built-in resources by group.
-func groups() (all []group) {
-	for _, r := range builtin {
+// groups are some resources by group.
+func groups(resources []resource) (all []group) {
+	for _, r := range resources {
 		at := slices.IndexFunc(all, func(g group) bool { return g.name == r.version.Group })
 		if at < 0 {
 			at = len(all)
@@ -98,7 +98,7 @@ var (
 // nothing is ever converted.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	for _, g := range groups() {
+	for _, g := range groups(slices.Concat(builtin, fairness)) {
 		for _, resources := range g.versions {
 			for _, r := range resources {
 				internal := schema.GroupVersion{Group: g.name, Version: runtime.APIVersionInternal}
@@ -122,7 +122,7 @@ func newStorageCodec() runtime.Codec {
 		panic("k8s.io/apimachinery has no serializer for protobuf")
 	}
 	var versions schema.GroupVersions
-	for _, r := range builtin {
+	for _, r := range slices.Concat(builtin, fairness) {
 		if !slices.Contains(versions, r.version) {
 			versions = append(versions, r.version)
 		}
@@ -136,7 +136,7 @@ func newStorageCodec() runtime.Codec {
 // the fields of objects by looking at them, and replaces lists as a whole.
 func describe(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	all := map[string]common.OpenAPIDefinition{}
-	for _, r := range builtin {
+	for _, r := range slices.Concat(builtin, fairness) {
 		var definition common.OpenAPIDefinition
 		definition.Schema.Type = []string{"object"}
 		definition.Schema.AddExtension("x-kubernetes-preserve-unknown-fields", true)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +50,8 @@ func New(decorator generic.StorageDecorator) target.Servers {
 
 type servers struct {
 	decorator generic.StorageDecorator
+	fair      bool          // with priority and fairness
+	work      time.Duration // of a request, with it
 	mu        sync.Mutex
 	// certificate is that of all servers in all their lives.
 	certificate dynamiccertificates.CertKeyContentProvider
@@ -118,13 +121,15 @@ func (s *server) Stop() {
 // options are those of kube-apiserver that the simulation sets.
 type options struct {
 	name     string
+	fair     bool
+	work     time.Duration
 	etcd     *genericoptions.EtcdOptions
 	serving  *genericapiserver.SecureServingInfo
 	listener *Listener
 }
 
 func (s *servers) options(config target.ServerConfig) (*options, error) {
-	o := &options{name: config.Name, listener: &Listener{}}
+	o := &options{name: config.Name, fair: s.fair, work: s.work, listener: &Listener{}}
 	recommended := genericoptions.NewRecommendedOptions(Prefix, storageCodec)
 	o.etcd = recommended.Etcd
 	o.etcd.StorageConfig.Transport.ServerList = config.Endpoints
@@ -180,6 +185,13 @@ func (o *options) generic(decorator generic.StorageDecorator) (*genericapiserver
 	if err != nil {
 		return nil, err
 	}
+	served := builtin
+	if o.fair {
+		served = slices.Concat(builtin, fairness)
+		if err := beFair(config, o.work); err != nil {
+			return nil, err
+		}
+	}
 	config.RESTOptionsGetter = decorated{config.RESTOptionsGetter, decorator}
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(describe, openapinamer.NewDefinitionNamer(scheme))
 	config.SkipOpenAPIInstallation = true
@@ -187,7 +199,7 @@ func (o *options) generic(decorator generic.StorageDecorator) (*genericapiserver
 	if err != nil {
 		return nil, err
 	}
-	for _, group := range groups() {
+	for _, group := range groups(served) {
 		info := genericapiserver.NewDefaultAPIGroupInfo(group.name, scheme, apiruntime.NewParameterCodec(scheme), codecs)
 		for version, resources := range group.versions {
 			storages := map[string]rest.Storage{}
@@ -233,7 +245,7 @@ func (o *options) config(codecs serializer.CodecFactory, stored apiruntime.Codec
 	// Not anonymous: API servers close the HTTP/2 connections of anonymous clients after each request.
 	config.Authentication.Authenticator = authenticator.RequestFunc(func(request *http.Request) (*authenticator.Response, bool, error) {
 		return &authenticator.Response{User: &user.DefaultInfo{
-			Name: request.UserAgent(), Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
+			Name: request.UserAgent(), Groups: groupsOf(request.UserAgent(), o.fair),
 		}}, true, nil
 	})
 	config.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()

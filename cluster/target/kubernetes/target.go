@@ -4,6 +4,8 @@
 package kubernetes
 
 import (
+	"time"
+
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	upstream "k8s.io/apiserver/pkg/storage/cacher"
 
@@ -36,3 +38,8 @@ func newCache(settings upstream.Config, _ target.ServerConfig) (apiserver.Cache,
 
 // NewWeb returns API servers that serve HTTP, with this cache.
 func NewWeb() target.Servers { return httpserver.New(genericregistry.StorageWithCacher()) }
+
+// NewFairWeb returns the same with priority and fairness; see [httpserver.NewFair] for work.
+func NewFairWeb(work time.Duration) target.Servers {
+	return httpserver.NewFair(genericregistry.StorageWithCacher(), work)
+}
