@@ -214,6 +214,11 @@ experiment: ## measure what 10,000 watches cost etcd, with and without a cache (
 	$(BENCHSTAT) -col /served build/experiment.txt
 	go test -run '^TestExperimentPlot$$' ./cacher -plot $(abspath build/experiment.txt)
 
+.PHONY: watch-storm
+watch-storm: overlay ## measure how all watches return after an API server's restart (STORM="-work 10ms")
+	go test $(SIMFLAGS) -v -count 1 -run '^TestTable$$' -timeout 1h ./simtest -table $(abspath build/watch-storm.txt) $(STORM) | tee build/watch-storm-table.txt
+	go test -run '^TestExperimentPlot$$' ./cacher -plot $(abspath build/watch-storm.txt)
+
 .PHONY: clean
 clean: ## remove what was built and run
 	rm -rf build bin out

@@ -22,51 +22,77 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-var plotFlag = flag.String("plot", "", "TestExperimentPlot draws this output of BenchmarkWatchesOnEtcd to the same name with .svg")
+var plotFlag = flag.String("plot", "", "TestExperimentPlot draws this output of BenchmarkWatchesOnEtcd, or the results of watch storms, to the same name with .svg")
 
-// TestExperimentPlot checks that the plot of docs/cacher-experiment.md shows the results
-// beside it.
+// TestExperimentPlot checks that the plots of docs/cacher-experiment.md and docs/watch-storm.md
+// show the results beside them.
 func TestExperimentPlot(t *testing.T) {
 	if *plotFlag != "" {
 		require.NoError(t, os.WriteFile(strings.TrimSuffix(*plotFlag, ".txt")+".svg", drawExperiment(t, *plotFlag), 0o644))
 		return
 	}
-	picture, err := os.ReadFile("../docs/cacher-experiment.svg")
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(picture, drawExperiment(t, "../docs/cacher-experiment.txt")), "the plot shows other results: "+
-		"run go test ./cacher -run TestExperimentPlot -plot ../docs/cacher-experiment.txt")
+	for _, name := range []string{"cacher-experiment", "watch-storm"} {
+		picture, err := os.ReadFile("../docs/" + name + ".svg")
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(picture, drawExperiment(t, "../docs/"+name+".txt")), "the plot shows other results: "+
+			"run go test ./cacher -run TestExperimentPlot -plot ../docs/%s.txt", name)
+	}
 }
 
-// panels are the four plots, each over the number of watches. Values below the floor are
-// drawn there, as a logarithmic axis has no 0.
-var panels = []struct {
+// panel is a plot over the number of watches. Values below the floor are drawn there, as a
+// logarithmic axis has no 0.
+type panel struct {
 	title string
 	units []string // solid, then dashed
 	floor float64
-}{
+}
+
+// panels are the four plots of the experiment, stormPanels those of watch storms.
+var panels = []panel{
 	{"etcd's CPU to open all watches, ms (bottom: 0.1 or less)", []string{"etcd-cpu-ms/open"}, 0.1},
 	{"etcd's CPU for each write, ms", []string{"etcd-cpu-ms/write"}, 0.1},
 	{"watches in etcd", []string{"etcd-watches"}, 1},
 	{"from write to client, ms (solid p50, dashed p99)", []string{"p50-ms/event", "p99-ms/event"}, 0.01},
 }
 
-// lines are the variants in the colours of Okabe and Ito's palette, which the colour-blind
-// can tell apart. A thick line still shows below a thin one.
-var lines = []struct {
+var stormPanels = []panel{
+	{"requests", []string{"requests"}, 1},
+	{"answers 429 (bottom: none)", []string{"429s"}, 1},
+	{"lists that reach etcd", []string{"etcd-lists"}, 1},
+	{"s until all are current (dashed: half; bottom: 0.1 or less)", []string{"all-s", "half-s"}, 0.1},
+}
+
+// line is a variant. A thick one still shows below a thin one.
+type line struct {
 	served, title string
 	color         color.Color
 	glyph         draw.GlyphDrawer
 	width         vg.Length
-}{
+}
+
+// lines are the variants in the colours of Okabe and Ito's palette, which the colour-blind
+// can tell apart; stormLines those of watch storms.
+var lines = []line{
 	{"etcd-shared", "etcd, all watches on one connection", color.RGBA{R: 0xd5, G: 0x5e, A: 0xff}, draw.SquareGlyph{}, 3},
 	{"etcd-spread", "etcd, watches spread over connections", color.RGBA{R: 0xe6, G: 0x9f, A: 0xff}, draw.TriangleGlyph{}, 1.5},
 	{"kubernetes", "Kubernetes' cacher", color.RGBA{G: 0x72, B: 0xb2, A: 0xff}, draw.RingGlyph{}, 3},
 	{"cacher", "this cacher", color.RGBA{G: 0x9e, B: 0x73, A: 0xff}, draw.CircleGlyph{}, 1.5},
 }
 
+var stormLines = []line{
+	{"kubernetes-alone", "Kubernetes' cacher, the only server", lines[0].color, draw.SquareGlyph{}, 3},
+	{"cacher-alone", "this cacher, the only server", lines[1].color, draw.TriangleGlyph{}, 1.5},
+	{"kubernetes-of-three", "Kubernetes' cacher, one server of three", lines[2].color, draw.RingGlyph{}, 3},
+	{"cacher-of-three", "this cacher, one server of three", lines[3].color, draw.CircleGlyph{}, 1.5},
+}
+
 // drawExperiment draws the medians of the rounds in a file of results.
 func drawExperiment(t *testing.T, path string) []byte {
 	found := readExperiment(t, path)
+	panels, lines := panels, lines
+	if found.storms {
+		panels, lines = stormPanels, stormLines
+	}
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	plotter.DefaultFont = plot.DefaultFont
 	picture := vgsvg.New(10*vg.Inch, 8*vg.Inch)
@@ -134,9 +160,10 @@ type sample struct {
 type experimentResults struct {
 	values  map[sample][]float64
 	watches []int // in order
+	storms  bool  // the results are those of watch storms
 }
 
-// readExperiment reads the output of BenchmarkWatchesOnEtcd.
+// readExperiment reads the output of BenchmarkWatchesOnEtcd, or the results of watch storms.
 func readExperiment(t *testing.T, path string) experimentResults {
 	file, err := os.Open(path)
 	require.NoError(t, err)
@@ -148,7 +175,8 @@ func readExperiment(t *testing.T, path string) experimentResults {
 			continue // a line that is no result, such as one of a log
 		}
 		var s sample
-		_, parts := result.Name.Parts()
+		name, parts := result.Name.Parts()
+		found.storms = string(name) == "Storm"
 		for _, part := range parts {
 			if text, ok := strings.CutPrefix(string(part), "/watches="); ok {
 				s.watches, err = strconv.Atoi(text)
