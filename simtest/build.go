@@ -48,8 +48,10 @@ func binary(t *testing.T) (string, error) {
 	}
 	// The go command that runs this test has vetted it.
 	arguments := append([]string{"test", "-c", "-vet=off", "-o", path}, made.Flags()...)
-	// No debugger looks into it, and without what one needs it links sooner.
-	arguments = append(arguments, "-ldflags=-w", "-tags="+strings.Join(append(tags(), tag), ","))
+	arguments = append(arguments, "-tags="+strings.Join(append(tags(), tag), ","))
+	if !*flagNoFork { // without what a debugger needs it links sooner
+		arguments = append(arguments, "-ldflags=-w")
+	}
 	build := exec.Command("go", append(arguments, ".")...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
