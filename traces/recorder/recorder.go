@@ -177,8 +177,14 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(request)
 	}
 	x := &exchange{transport: t, Exchange: importer.Exchange{
-		Request: asked, Kind: kindOf(request.Method, asked), Client: t.client, Server: t.server, Sent: sentRV(request),
+		Request: asked, Kind: kindOf(request.Method, asked), Client: t.client, Server: t.server,
 	}}
+	switch sent := sentObject(request); request.Method {
+	case http.MethodPut:
+		x.Sent = sent.RV
+	case http.MethodPost:
+		x.Scope.Name = sent.Name // which a refusal does not tell
+	}
 	switch {
 	case errors.Is(err, importer.ErrUnsupported):
 		x.omit = importer.OmittedSelectors
@@ -212,24 +218,21 @@ func isJSON(response *http.Response) bool {
 	return media == "application/json" && response.Header.Get("Content-Encoding") == ""
 }
 
-// sentRV returns the resourceVersion in the body of an update, 0 if there is none. It
-// reads a copy, if the client has one to give.
-func sentRV(request *http.Request) int64 {
-	if request.Method != http.MethodPut || request.GetBody == nil {
-		return 0
+// sentObject returns what is in the body of a create or an update, nothing if that is not
+// known. It reads a copy, if the client has one to give.
+func sentObject(request *http.Request) (object model.Object) {
+	if request.Method != http.MethodPut && request.Method != http.MethodPost || request.GetBody == nil {
+		return object
 	}
 	body, err := request.GetBody()
 	if err != nil {
-		return 0
+		return object
 	}
 	defer body.Close()
 	text, err := io.ReadAll(io.LimitReader(body, importer.MaxValue))
 	if err != nil {
-		return 0
+		return object
 	}
-	object, err := importer.Reducer{Blind: true}.Object(text)
-	if err != nil {
-		return 0
-	}
-	return object.RV
+	object, _ = importer.Reducer{Blind: true}.Object(text) // another encoding than JSON tells nothing
+	return object
 }

@@ -244,6 +244,22 @@ func TestAWriteWhoseAnswerCannotBeReadIsKnownOf(t *testing.T) {
 	require.Len(t, notes, 3, "%v: the answer, the delete, and the one that may follow it", notes)
 }
 
+// A create that fails may have created the object whose name only its request tells.
+func TestAFailedCreateIsKnownOf(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"InternalError","code":500}`)
+	}))
+	t.Cleanup(server.Close)
+	r := New("pods", Options{})
+	r.World(model.Truth{Changes: []model.Change{{RV: 5, Object: model.Object{Namespace: "default", Name: "a", RV: 5}}}}, nil)
+	ask(t, r, server, http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"a"}}`)
+	_, notes, _ := written(t, r)
+	require.Len(t, notes, 1)
+	require.Contains(t, notes[0], "writes of which nobody knows whether they were carried out")
+}
+
 // TestAWatchPassesAtOnce shows that an event reaches the client, and the history, while
 // the stream goes on.
 func TestAWatchPassesAtOnce(t *testing.T) {
