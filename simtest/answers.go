@@ -3,6 +3,7 @@ package simtest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -124,7 +125,7 @@ func failure(request *http.Request, code int) (*http.Response, error) {
 	case http.StatusServiceUnavailable:
 		why = apierrors.NewServiceUnavailable("the server does not serve now")
 	default:
-		why = apierrors.NewInternalError(fmt.Errorf("an injected failure"))
+		why = apierrors.NewInternalError(errors.New("an injected failure"))
 	}
 	body, err := json.Marshal(why.ErrStatus)
 	return &http.Response{

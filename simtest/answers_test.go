@@ -26,7 +26,16 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 	simtest.Seeds(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		var client kubernetes.Interface
 		var store cache.Store
+		opened := 0 // watches
 		c.Go("program", func(ctx context.Context, config *rest.Config) (err error) {
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(request *http.Request) (*http.Response, error) {
+					if request.URL.Query().Get("watch") == "true" {
+						opened++
+					}
+					return next.RoundTrip(request)
+				})
+			})
 			if client, err = kubernetes.NewForConfig(config); err != nil {
 				return err
 			}
@@ -64,11 +73,13 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 		ended, err := c.EndWatches("program", "secrets")
 		require.NoError(t, err)
 		require.Zero(t, ended)
+		before := opened
 		ended, err = c.EndWatches("program", faults.AllWatches)
 		require.NoError(t, err)
 		require.Equal(t, 1, ended)
 		created("after")
 		require.True(t, knows("after"))
+		require.Greater(t, opened, before, "the informer has had to watch again")
 
 		for code, is := range map[int]func(error) bool{
 			http.StatusTooManyRequests: apierrors.IsTooManyRequests, http.StatusInternalServerError: apierrors.IsInternalError,
@@ -84,3 +95,8 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 		require.True(t, knows("first"), "what failed had no effect")
 	})
 }
+
+// roundTripper is a function that is an http.RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }

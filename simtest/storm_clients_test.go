@@ -83,11 +83,6 @@ func (c *counter) answered(request *http.Request, response *http.Response) {
 	}
 }
 
-// roundTripper is a function that is an http.RoundTripper.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
-
 // configOf configures a client with that user agent. As behind a load balancer, each of its
 // connections goes to the next server that accepts it.
 func configOf(name string, servers []string, first int, count *counter) *rest.Config {

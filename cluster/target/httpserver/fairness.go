@@ -3,6 +3,7 @@ package httpserver
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
@@ -83,12 +84,12 @@ func beFair(config *genericapiserver.RecommendedConfig, work time.Duration) erro
 // createDefaults creates the flow schemas and priority levels that are not there.
 func createDefaults(ctx context.Context, client kubernetes.Interface) error {
 	api := client.FlowcontrolV1()
-	for _, level := range append(bootstrap.MandatoryPriorityLevelConfigurations[:2:2], bootstrap.SuggestedPriorityLevelConfigurations...) {
+	for _, level := range slices.Concat(bootstrap.MandatoryPriorityLevelConfigurations, bootstrap.SuggestedPriorityLevelConfigurations) {
 		if _, err := api.PriorityLevelConfigurations().Create(ctx, level, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
-	for _, flow := range append(bootstrap.MandatoryFlowSchemas[:2:2], bootstrap.SuggestedFlowSchemas...) {
+	for _, flow := range slices.Concat(bootstrap.MandatoryFlowSchemas, bootstrap.SuggestedFlowSchemas) {
 		if _, err := api.FlowSchemas().Create(ctx, flow, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
