@@ -43,6 +43,7 @@ test: overlay ## run all tests
 .PHONY: race
 race: overlay ## run the tests of the simulation with the race detector
 	CGO_ENABLED=1 go test -race $(SIMFLAGS) ./sim/... ./cluster/... ./search/... ./faults/... ./simrun/...
+	go test -race -count 1 -run TestDataRacesAreFound ./simtest
 
 .PHONY: timeline-web
 timeline-web: ## make the bundle of the timeline's page from its sources; needs node and npm
@@ -69,7 +70,9 @@ vet-findings: ## build and vet the reproducers of docs/findings, and check that 
 .PHONY: examples
 examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
 	cd examples/operator && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
-	cd examples/controller && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
+	cd examples/controller && go vet ./... && go test -count 1 -cover -simtest.seeds $(EXAMPLE_SEEDS) . >../../build/covered.txt; \
+		status=$$?; cat ../../build/covered.txt; exit $$status
+	@awk '/^coverage:/ { covered = $$2 } END { if (covered + 0 < 60) { print "expected the runs of the controller to cover 60 %, found " covered; exit 1 } }' build/covered.txt
 	cd examples/storage && go vet ./... && go test -count 1 .
 
 .PHONY: controlplane

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/isolate"
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
@@ -42,21 +43,26 @@ func binary(t *testing.T) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	options, environment := instrumented()
 	path := filepath.Join(dir, "simulated.test")
+	if isolate.Raced {
+		path = filepath.Join(dir, "simulated-race.test")
+	}
 	if _, err := os.Stat(path); err != nil {
 		t.Logf("building this test with the toolchain overlay in %s; the first time takes some minutes", dir)
 	}
 	// The go command that runs this test has vetted it.
 	arguments := append([]string{"test", "-c", "-vet=off", "-o", path}, made.Flags()...)
+	arguments = append(arguments, options...)
 	arguments = append(arguments, "-tags="+strings.Join(append(tags(), tag), ","))
 	if !*flagNoFork { // without what a debugger needs it links sooner
 		arguments = append(arguments, "-ldflags=-w")
 	}
 	build := exec.Command("go", append(arguments, ".")...)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), environment...)
 	if out, err := build.CombinedOutput(); err != nil {
 		why := ""
-		if uses := usesCgo(source); len(uses) > 0 {
+		if uses := usesCgo(source); !isolate.Raced && len(uses) > 0 {
 			why = fmt.Sprintf("; a process with cgo cannot be copied, so that it is built without, and cgo is used by %s", strings.Join(uses, ", "))
 		}
 		return "", fmt.Errorf("cannot build this test with the toolchain overlay: %w%s\n%s", err, why, beginning(string(out)))

@@ -28,6 +28,7 @@
 //   - kept.go: failures that run first next time.
 //   - build.go: the binary that can simulate.
 //   - worker.go: the process that boots the cluster, and its copies.
+//   - instrument.go: what -race and -cover add.
 //   - inplace.go: a run without a copy, for a debugger.
 //   - draw.go: values that rapid draws, and actions.
 //   - run.go: the run of one seed.

@@ -10,37 +10,53 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+
+	"github.com/watchsim/watchsim/sim/fork"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// peer is a worker process.
+// peer is a worker process. Under the race detector each job has another process.
 type peer struct {
-	command *exec.Cmd
-	jobs    io.WriteCloser
-	reports *bufio.Reader
-	pipe    *os.File
-	said    strings.Builder
+	program, test string
+	command       *exec.Cmd // nil if there is none
+	ended         *os.ProcessState
+	jobs          io.WriteCloser
+	reports       *bufio.Reader
+	pipe          *os.File
+	said          strings.Builder
 }
 
 // start starts a worker.
 func (h *hunt) start() (*peer, error) {
+	p := &peer{program: h.program, test: h.t.Name()}
+	return p, p.start()
+}
+
+func (p *peer) start() error {
 	reports, theirs, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer theirs.Close()
-	p := &peer{reports: bufio.NewReader(reports), pipe: reports}
-	p.command = exec.Command(h.program, "-test.run="+exactly(h.t.Name()), "-test.count=1", "-test.timeout=0")
-	p.command.Env = append(os.Environ(), workerVariable+"="+h.t.Name(), "GOMAXPROCS=1")
+	p.reports, p.pipe = bufio.NewReader(reports), reports
+	p.said.Reset()
+	p.command = exec.Command(p.program, "-test.run="+exactly(p.test), "-test.count=1", "-test.timeout=0")
+	p.command.Env = append(os.Environ(), workerVariable+"="+p.test, "GOMAXPROCS=1")
 	p.command.Stdout, p.command.Stderr = &p.said, &p.said
 	p.command.ExtraFiles = []*os.File{theirs}
 	if p.jobs, err = p.command.StdinPipe(); err != nil {
-		return nil, err
+		return err
 	}
-	return p, p.command.Start()
+	return p.command.Start()
 }
 
 // do has the worker run a job.
 func (p *peer) do(next job) (r report, err error) {
+	if p.command == nil {
+		if err := p.start(); err != nil {
+			return r, err
+		}
+	}
 	line, err := json.Marshal(next)
 	if err == nil {
 		_, err = p.jobs.Write(append(line, '\n'))
@@ -49,8 +65,13 @@ func (p *peer) do(next job) (r report, err error) {
 	if err == nil {
 		answer, err = p.reports.ReadBytes('\n')
 	}
-	if err != nil {
-		_ = p.command.Wait()
+	if err != nil || isolate.Raced {
+		p.stop()
+	}
+	switch {
+	case err != nil && isolate.Raced:
+		return endedAs(fork.EndedAlone(p.ended, []byte(p.said.String())), next), nil
+	case err != nil:
 		return r, fmt.Errorf("a process that simulates has ended: %w\n%s", err, p.said.String())
 	}
 	if err := json.Unmarshal(answer, &r); err != nil {
@@ -59,14 +80,21 @@ func (p *peer) do(next job) (r report, err error) {
 	if r.Broken != "" {
 		return r, errors.New(r.Broken)
 	}
+	for _, one := range dataRaces(p.said.String()) {
+		r.Log = append(r.Log, dataRace+one)
+	}
 	return r, nil
 }
 
 // stop ends the worker.
 func (p *peer) stop() {
+	if p.command == nil {
+		return
+	}
 	p.jobs.Close()
 	_ = p.command.Wait()
 	p.pipe.Close()
+	p.ended, p.command = p.command.ProcessState, nil
 }
 
 // exactly is the pattern of -test.run that matches only one test.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // summarise reports what the seeds have reached.
@@ -128,7 +130,11 @@ func (h *hunt) present(r report) {
 			text += " --faults " + *flagFaults // or the seed draws other ones
 		}
 	} else {
-		text += fmt.Sprintf("go test -run '%s' -simtest.seed=%d", exactly(h.t.Name()), r.Seed)
+		text += "go test"
+		if isolate.Raced {
+			text += " -race"
+		}
+		text += fmt.Sprintf(" -run '%s' -simtest.seed=%d", exactly(h.t.Name()), r.Seed)
 		if *flagFaults != "" {
 			text += " -simtest.faults=" + *flagFaults
 		}

@@ -45,7 +45,7 @@ func (r *run) live(world *sim.World) {
 	defer cancel()
 	r.cluster.ctx = ctx
 	if err == nil && r.config.Boot != nil {
-		if said := r.inside(world, r.config.Boot, map[string]int{}); said.Failed || said.Skipped {
+		if said := r.inside(world, r.config.Boot, new(reached)); said.Failed || said.Skipped {
 			err = fmt.Errorf("Config.Boot failed:\n%s", strings.Join(said.Log, "\n"))
 		}
 	}
@@ -68,11 +68,11 @@ func (r *run) live(world *sim.World) {
 	}
 	booted.Follow(r.report.Seed)
 	r.report.PlainLists = drawGates(world.Rand("gates"))
-	reached := map[string]int{}
-	said := r.inside(world, r.body, reached)
+	var seen reached
+	said := r.inside(world, r.body, &seen)
 	r.full = booted.Full()
 	cancel()
-	r.report.Log, r.report.Failed, r.report.Skipped, r.report.Reached = said.Log, said.Failed, said.Skipped, reached
+	r.report.Log, r.report.Failed, r.report.Skipped, r.report.Reached = said.Log, said.Failed, said.Skipped, seen.times
 	if err := r.cluster.problem; err != nil && !errors.Is(err, io.EOF) {
 		r.report.Failed = true
 		r.report.Log = append(r.report.Log, err.Error())
@@ -89,9 +89,9 @@ func (r *run) exited(server string, code int) {
 }
 
 // inside runs a function of the test in the world.
-func (r *run) inside(world *sim.World, body func(*T, *Cluster), reached map[string]int) isolate.Said {
+func (r *run) inside(world *sim.World, body func(*T, *Cluster), seen *reached) isolate.Said {
 	return isolate.Inside(r.t, func(inside testing.TB) {
-		t := &T{TB: inside, Seed: r.report.Seed, ctx: r.cluster.ctx, reached: reached, outside: r.t, drawn: &r.drawn}
+		t := &T{TB: inside, Seed: r.report.Seed, ctx: r.cluster.ctx, reached: seen, outside: r.t, drawn: &r.drawn}
 		r.cluster.t = t
 		body(t, r.cluster)
 	}, world.Process(testClient).Go)
@@ -120,6 +120,9 @@ func (r *run) finish(result *sim.Result) {
 	}
 	if r.full {
 		r.fail("etcd's databases outgrew the %d MiB that a test's cluster has room for, and took no more writes", quota>>20)
+	}
+	if isolate.Races() > 0 {
+		r.report.Failed = true // what the detector has printed is added to the log
 	}
 	if err := r.judge(); err != nil {
 		r.fail("The guarantees of the API cannot be checked: %v", err)

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"sync"
 	"testing"
 )
 
@@ -13,7 +14,7 @@ type T struct {
 	Seed uint64
 
 	ctx     context.Context
-	reached map[string]int
+	reached *reached
 	outside *testing.T
 	drawn   *drawn
 }
@@ -25,11 +26,24 @@ func (t *T) Context() context.Context { return t.ctx }
 // runs in which it did, and says if there were none: then the test does not reach what it is
 // meant to.
 func (t *T) Sometimes(what string, holds bool) {
-	count := t.reached[what]
-	if holds {
-		count++
+	t.reached.note(what, holds)
+}
+
+// reached counts what has held in a run, for any goroutine of it.
+type reached struct {
+	mu    sync.Mutex
+	times map[string]int
+}
+
+func (r *reached) note(what string, holds bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.times == nil {
+		r.times = map[string]int{}
 	}
-	t.reached[what] = count
+	if r.times[what] += 0; holds {
+		r.times[what]++
+	}
 }
 
 // Always fails the run if a condition does not hold.

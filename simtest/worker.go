@@ -15,6 +15,7 @@ import (
 
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/fork"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 // workerVariable is the environment variable that names the test for which a process is a
@@ -103,7 +104,8 @@ func work(t *testing.T, config Config, body func(*T, *Cluster)) {
 	out := os.NewFile(reportPipe, "reports")
 	w := &worker{lines: bufio.NewScanner(os.Stdin), out: out}
 	w.lines.Buffer(nil, 64<<20)
-	if err := fork.OwnProgram(); err != nil {
+	if isolate.Raced { // it cannot be copied
+	} else if err := fork.OwnProgram(); err != nil {
 		w.give(report{Broken: err.Error()})
 		os.Exit(1)
 	}
@@ -116,7 +118,7 @@ func work(t *testing.T, config Config, body func(*T, *Cluster)) {
 		r.report.Broken = err.Error()
 	case r.failed != nil:
 		r.report.Broken = r.failed.Error()
-	case w.copy == nil:
+	case w.copy == nil && !w.alone:
 		r.report.Broken = fmt.Sprintf("the cluster did not boot: %s\n%s", result.Stop, result.Stacks)
 	default:
 		r.finish(result)
@@ -138,23 +140,25 @@ type worker struct {
 	lines *bufio.Scanner
 	out   io.Writer
 	copy  *fork.Copy // this process, if it is a copy
+	alone bool       // this process runs a job itself
 }
 
 // begin is called when the cluster has booted. It returns a job in a copy of the worker, and
 // io.EOF in the worker itself when there are no more jobs.
 func (w *worker) begin() (job, error) {
 	for w.lines.Scan() {
+		if isolate.Raced { // the detector has threads of its own, so that this process cannot be copied
+			w.alone = true
+			return decode(w.lines.Bytes())
+		}
 		made, err := fork.Now(limits)
 		if err != nil {
 			return job{}, err
 		}
 		if made.Inside() {
 			w.copy = made
-			var next job
-			if err := json.Unmarshal(w.lines.Bytes(), &next); err != nil {
-				return job{}, err
-			}
-			return next, made.Limit()
+			next, err := decode(w.lines.Bytes())
+			return next, errors.Join(err, made.Limit())
 		}
 		ended, err := made.Wait(nil)
 		if err != nil {
@@ -182,12 +186,21 @@ func (w *worker) explain(ended fork.Ended) ([]byte, error) {
 	}
 	if made.Inside() {
 		w.copy = made
-		var next job
-		_ = json.Unmarshal(w.lines.Bytes(), &next)
-		w.give(report{Seed: next.Seed, Kept: next.Kept, Failed: true, Stop: ended.Why(), Log: []string{string(ended.Output)}, Plan: next.Plan, Processor: ended.Processor})
+		next, _ := decode(w.lines.Bytes())
+		w.give(endedAs(ended, next))
 	}
 	last, err := made.Wait(nil)
 	return last.Answer, err
+}
+
+func decode(line []byte) (next job, err error) {
+	err = json.Unmarshal(line, &next)
+	return next, err
+}
+
+// endedAs is the report of a job whose process left none.
+func endedAs(ended fork.Ended, of job) report {
+	return report{Seed: of.Seed, Kept: of.Kept, Failed: true, Stop: ended.Why(), Log: []string{string(ended.Output)}, Plan: of.Plan, Processor: ended.Processor}
 }
 
 // give writes a report. It is the last thing that a copy does.

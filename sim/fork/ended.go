@@ -3,6 +3,8 @@ package fork
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"os"
 	"regexp"
 	"strconv"
 	"syscall"
@@ -26,6 +28,16 @@ type Ended struct {
 	signal syscall.Signal // 0 for none
 	late   bool
 	limits Limits
+}
+
+// EndedAlone describes a process that was no copy as if it had been one, without limits.
+func EndedAlone(state *os.ProcessState, output []byte) Ended {
+	status, _ := state.Sys().(syscall.WaitStatus)
+	ended := Ended{Output: output, Processor: state.UserTime() + state.SystemTime(), exit: status.ExitStatus(), limits: Limits{Processor: math.MaxInt64, Memory: math.MaxInt64}}
+	if status.Signaled() {
+		ended.exit, ended.signal = 0, status.Signal()
+	}
+	return ended
 }
 
 func (e Ended) says(text string) bool { return bytes.Contains(e.Output, []byte(text)) }

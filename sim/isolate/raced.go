@@ -1,0 +1,11 @@
+//go:build race
+
+package isolate
+
+import "runtime"
+
+// Raced reports whether the race detector is part of this binary. If so, no process can be copied.
+const Raced = true
+
+// Races is how many data races the detector has found in this process.
+func Races() int { return runtime.RaceErrors() }

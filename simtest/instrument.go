@@ -1,0 +1,81 @@
+package simtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/watchsim/watchsim/sim/isolate"
+)
+
+// harness are the packages of this module that the race detector leaves alone. What they do within a
+// system call stands for the operating system's work, so that two programs whose files are on one
+// disk would seem to race.
+var harness = []string{"cluster/...", "faults", "linearizability/...", "model/...", "sim/...", "simtest", "traces/..."}
+
+const module = "github.com/watchsim/watchsim/"
+
+// instrumented are the arguments of the go command that build the binary that simulates with what
+// this one was built with, -race and -cover, and the environment for it.
+func instrumented() (arguments, environment []string) {
+	environment = []string{"CGO_ENABLED=0"} // a process with cgo cannot be copied
+	if isolate.Raced {
+		environment = []string{"CGO_ENABLED=1"} // the race detector needs it
+		arguments = append(arguments, "-race")
+		for _, packages := range harness {
+			arguments = append(arguments, "-gcflags="+module+packages+"=-race=false")
+		}
+	}
+	if mode := testing.CoverMode(); mode != "" {
+		arguments = append(arguments, "-covermode="+mode)
+		if packages := coveredPackages(); len(packages) > 0 {
+			arguments = append(arguments, "-coverpkg="+strings.Join(packages, ","))
+		}
+	}
+	return arguments, environment
+}
+
+// coveredPackages are those of -coverpkg, of which only the go command that runs this test knows.
+// Its counters and those of the binary that simulates add up if both cover the same packages.
+func coveredPackages() []string {
+	process := filepath.Join("/proc", strconv.Itoa(os.Getppid()))
+	line, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+	patterns := ""
+	given := strings.Split(string(line), "\x00")
+	for i, argument := range given {
+		name, value, has := strings.Cut(strings.TrimLeft(argument, "-"), "=")
+		if name != "coverpkg" {
+			continue
+		}
+		if patterns = value; !has && i+1 < len(given) {
+			patterns = given[i+1]
+		}
+	}
+	if patterns == "" {
+		return nil
+	}
+	list := exec.Command("go", append([]string{"list"}, strings.Split(patterns, ",")...)...)
+	list.Dir, _ = os.Readlink(filepath.Join(process, "cwd"))
+	out, _ := list.Output() // the go command that runs this test has understood them
+	return strings.Fields(string(out))
+}
+
+// dataRace is how the log of a run begins what the race detector reported.
+const dataRace = "a data race: "
+
+// dataRaces are the reports of the race detector in what a process has printed.
+func dataRaces(printed string) (all []string) {
+	const begin, end = "WARNING: DATA RACE\n", "\n=================="
+	for {
+		_, after, found := strings.Cut(printed, begin)
+		if !found {
+			return all
+		}
+		one, rest, _ := strings.Cut(after, end)
+		all = append(all, one)
+		printed = rest
+	}
+}
