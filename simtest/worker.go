@@ -165,7 +165,7 @@ func (w *worker) begin() (job, error) {
 			return job{}, err
 		}
 		line := ended.Answer
-		if !ended.Well() || len(line) == 0 {
+		if !ended.Well() {
 			if line, err = w.explain(ended); err != nil {
 				return job{}, err
 			}

@@ -160,7 +160,7 @@ func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
 func (w *worker) await(made *fork.Copy) ([]byte, error) {
 	ended, err := made.Wait(w.answers)
 	w.answers = ended.Answer
-	if err != nil || ended.Well() && len(ended.Answer) > 0 { // a run may end its process with status 0
+	if err != nil || ended.Well() {
 		return ended.Answer, err
 	}
 	last, err := fork.Now(w.limits)

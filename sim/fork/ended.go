@@ -63,7 +63,7 @@ func (e Ended) overMemory() bool {
 }
 
 // Well reports whether the copy ended by Leave.
-func (e Ended) Well() bool { return !e.late && e.signal == 0 && e.exit == 0 }
+func (e Ended) Well() bool { return !e.late && e.signal == 0 && e.exit == exitLeft }
 
 // Cause is why a copy did not end well.
 type Cause string

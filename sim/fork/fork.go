@@ -66,8 +66,12 @@ func Now(limits Limits) (*Copy, error) {
 	return c, nil
 }
 
-// exitUnsettled is the exit status of a copy whose setup failed.
-const exitUnsettled = 125
+// Exit statuses of a copy, which no program is likely to end with itself: its setup failed, or it
+// has called Leave. A test may not exit with status 0.
+const (
+	exitUnsettled = 125
+	exitLeft      = 124
+)
 
 // settle sets up what the copy does not share with the original.
 func (c *Copy) settle(parent, other, output int) error {
@@ -108,7 +112,7 @@ func (c *Copy) Leave(answer []byte) {
 		}
 		answer = answer[n:]
 	}
-	os.Exit(0) // not of package unix: `go test -cover` has something to do at the exit
+	os.Exit(exitLeft) // not of package unix: `go test -cover` has something to do at the exit
 }
 
 // Wait waits for the copy to end and reports how. A copy that exceeds its wall-clock limit
