@@ -1,6 +1,7 @@
 package simrun
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,7 +23,8 @@ func compareCommand() *cobra.Command {
 		Long: "compare builds a binary for each --use and runs all seeds with each. A comma joins several modules of one\n" +
 			"variant, and `" + asItIs + "` is the code that go.mod requires.\n\n" +
 			"A seed is another schedule in other code: one seed says little, and a hundred say more.\n" +
-			"It exits with 0 if the verdicts are the same, and with 1 if one differs.",
+			"What cannot be built is left out. It exits with 0 if all verdicts are the same, with 1 if one differs, and with 2 if a\n" +
+			"variant was left out and the verdicts of the others are the same.",
 		Example: "  simrun compare --use none --use go.etcd.io/etcd/server/v3=v3.7.3 --seeds 1-100 --target kubernetes",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -54,18 +56,31 @@ func (f *runFlags) compare(command *cobra.Command, texts []string) error {
 	if err := f.prepareOut(); err != nil {
 		return err
 	}
+	notes := command.ErrOrStderr()
 	var all []variant
+	var unbuilt error
 	for _, text := range texts {
 		var uses []string
 		if text != "" && text != asItIs {
 			uses = strings.Split(text, ",")
 		}
-		one, err := f.runVariant(command, uses)
+		one, err := f.buildVariant(notes, uses)
 		if err != nil {
+			err = fmt.Errorf("%s is left out: %w", one.name, err)
+			fmt.Fprintf(notes, "simrun: %v\n", err)
+			unbuilt = errors.Join(unbuilt, err)
+			continue
+		}
+		all = append(all, one)
+	}
+	if len(all) < 2 {
+		return fmt.Errorf("expected 2 variants or more that can be built, found %d:\n%w", len(all), unbuilt)
+	}
+	for _, one := range all {
+		if err := f.runBuilt(command, one); err != nil {
 			return err
 		}
-		fmt.Fprintf(command.ErrOrStderr(), "%s: %d seeds run\n", one.name, len(one.verdicts))
-		all = append(all, one)
+		fmt.Fprintf(notes, "%s: %d seeds run\n", one.name, len(one.verdicts))
 	}
 	out := command.OutOrStdout()
 	if f.json {
@@ -88,7 +103,7 @@ func (f *runFlags) compare(command *cobra.Command, texts []string) error {
 	differ := differing(all)
 	if len(differ) == 0 {
 		fmt.Fprintln(out, "no seed has another verdict in one than in another")
-		return nil
+		return unbuilt
 	}
 	fmt.Fprintf(out, "%d seeds have different verdicts, the first of them %s\n", len(differ), seedList(differ))
 	for _, seed := range differ[:min(len(differ), maxSeedsShown)] {

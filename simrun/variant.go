@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -22,27 +23,42 @@ const asItIs = "none"
 // variant is what seeds came to with other code, or with none.
 type variant struct {
 	name     string
+	config   swarm.Config
 	verdicts map[uint64]scenario.Verdict
 }
 
-// runVariant runs the seeds of the flags with some code. What fails keeps its folder, as in
-// a range.
-func (f *runFlags) runVariant(command *cobra.Command, uses []string) (variant, error) {
+// buildVariant builds what runs the seeds of the flags with some code.
+func (f *runFlags) buildVariant(notes io.Writer, uses []string) (variant, error) {
 	flags := *f
 	flags.use = uses
 	v := variant{name: strings.Join(uses, ","), verdicts: map[uint64]scenario.Verdict{}}
 	if v.name == "" {
 		v.name = asItIs
 	}
-	config, err := flags.config(command.ErrOrStderr())
-	if err != nil {
+	var err error
+	if v.config, err = flags.config(notes); err != nil {
 		return v, &unbuildable{err}
 	}
-	config.KeepAll = f.keepAll
+	v.config.KeepAll = f.keepAll
+	return v, nil
+}
+
+// runVariant runs the seeds of the flags with some code. What fails keeps its folder, as in
+// a range.
+func (f *runFlags) runVariant(command *cobra.Command, uses []string) (variant, error) {
+	v, err := f.buildVariant(command.ErrOrStderr(), uses)
+	if err != nil {
+		return v, err
+	}
+	return v, f.runBuilt(command, v)
+}
+
+// runBuilt runs the seeds with a binary.
+func (f *runFlags) runBuilt(command *cobra.Command, v variant) error {
 	ctx, abandon := context.WithCancel(command.Context())
 	defer abandon()
 	var problem error
-	swarm.Run(ctx, config, func(outcome swarm.Outcome) {
+	swarm.Run(ctx, v.config, func(outcome swarm.Outcome) {
 		if outcome.Err != nil && !errors.Is(outcome.Err, swarm.ErrOutside) && problem == nil {
 			problem = fmt.Errorf("%s: %w", v.name, outcome.Err)
 			abandon()
@@ -57,7 +73,7 @@ func (f *runFlags) runVariant(command *cobra.Command, uses []string) (variant, e
 	if problem == nil && command.Context().Err() != nil {
 		problem = command.Context().Err()
 	}
-	return v, problem
+	return problem
 }
 
 // unbuildable says that there is no binary for a variant.
