@@ -22,6 +22,7 @@
 //     that say what a run is: simrun itself reads them.
 //   - --compare hunts with each strategy of schedules, and the table says which finds what.
 //   - --probe counts how often runs without a bug reach the places of the edits.
+//   - --controlplane hunts those of the control plane of Kubernetes.
 //   - --shrink makes failing runs smaller that were found before.
 //   - --replays records failures, and replays each in a process of its own.
 //   - --suites runs the tests of the edited packages with each edit.
@@ -35,6 +36,7 @@
 //   - runner.go: runs in worker processes, and what a hunt looks at in a verdict
 //   - halves.go: what was found of the mutants that were tuned on, and of the others
 //   - probe.go: how often runs reach the edits
+//   - plane.go: mutants of the control plane
 //   - suite.go, suite_build.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
 //   - replays.go: failures that are recorded and replayed
@@ -89,6 +91,7 @@ type options struct {
 	compare bool
 	replays int
 	probe   int
+	plane   bool
 	half    string
 	in      [][]string
 	results string
@@ -111,6 +114,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
 	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
 	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit")
+	flags.BoolVar(&o.plane, "controlplane", false, "hunt the mutants of the control plane, in the scenario any of that target")
 	flags.StringVar(&o.half, "half", "", "hunt one `half` of the mutants alone: tuned or held-out")
 	flags.Func("in", "hunt in runs with these `flags` of simrun instead of those of the scenario any; own stands for the mutant's; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))
@@ -131,7 +135,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return notHunted
 	}
 	chosen, err := choose(o)
-	if err == nil {
+	if err == nil && !o.plane { // a test of that module tries its edits
 		err = checkEdits(chosen)
 	}
 	var lost []string
@@ -152,6 +156,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // choose returns the mutants that the flags name, in the order of --only.
 func choose(o options) ([]mutant.Mutant, error) {
 	all := mutant.All()
+	if o.plane {
+		all = mutant.ControlPlane()
+	}
 	if o.only != "" {
 		var chosen []mutant.Mutant
 		for word := range strings.SplitSeq(o.only, ",") {
@@ -220,6 +227,8 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		err = h.shrinkAll(ctx, chosen)
 	case o.replays > 0:
 		return nil, h.replayAll(ctx, chosen)
+	case o.plane:
+		return h.planeAll(ctx, chosen)
 	case o.probe > 0:
 		return h.probeAll(ctx, chosen)
 	case o.comparing():

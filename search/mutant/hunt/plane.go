@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
+)
+
+// planeTest is the test of module controlplane in which users do anything, as mutants of the
+// control plane are hunted in.
+const planeTest = "TestAny"
+
+// planeAll hunts mutants of the control plane. A trial is a run of the test with the seeds that it
+// has left, until one fails that passes without the mutant.
+func (h *hunter) planeAll(ctx context.Context, chosen []mutant.Mutant) (lost []string, err error) {
+	fmt.Fprintln(h.stdout, "building the control plane with all mutants inside; minutes the first time")
+	binary, err := selfbuild.BuildTests(nil, "controlplane", nil, mutant.ControlPlane())
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range chosen {
+		for trial := range h.options.trials {
+			if trial < len(h.results.trials(m)) {
+				continue
+			}
+			r, err := h.planeTrial(ctx, binary, m, trial+1)
+			if err == nil {
+				err = h.results.add(r)
+			}
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(h.stdout, "%s, trial %d: %s\n", m.Name, r.Trial, planeVerdict(r))
+		}
+	}
+	if h.options.table != "" {
+		if err := os.WriteFile(h.options.table, []byte(planeTable(chosen, h.results.all)), 0o644); err != nil {
+			return nil, fmt.Errorf("--table: %w", err)
+		}
+	}
+	found := 0
+	for _, m := range chosen {
+		if foundIn(h.results.trials(m)) {
+			found++
+		}
+	}
+	fmt.Fprintf(h.stdout, "%d of %d found\n", found, len(chosen))
+	return nil, nil
+}
+
+// planeTrial hunts a mutant once.
+func (h *hunter) planeTrial(ctx context.Context, binary string, m mutant.Mutant, trial int) (result, error) {
+	r := result{Mutant: m.Name, Key: keyOf(m), Trial: trial, Budget: h.options.seeds, First: uint64(1 + (trial-1)*h.options.seeds)}
+	began := time.Now()
+	for next := r.First; next < r.First+uint64(h.options.seeds); {
+		left := h.options.time - time.Duration(r.Seconds*float64(time.Second))
+		if left <= 0 {
+			break
+		}
+		ran, err := h.planeRun(ctx, binary, m.Name, next, r.First+uint64(h.options.seeds)-1, left)
+		if err != nil {
+			return r, err
+		}
+		r.Seconds += ran.seconds
+		r.Seeds += ran.seeds
+		if ran.failed == 0 {
+			break
+		}
+		without, err := h.planeRun(ctx, binary, "", ran.failed, ran.failed, left)
+		if err != nil {
+			return r, err
+		}
+		if without.failed == 0 {
+			r.Found, r.Witness = ran.failed, ran.witness
+			break
+		}
+		r.Unconfirmed = append(r.Unconfirmed, ran.failed)
+		next = ran.failed + 1
+	}
+	r.Wall = time.Since(began).Seconds()
+	return r, nil
+}
+
+// planeOutcome is what a run of the test came to.
+type planeOutcome struct {
+	failed  uint64 // 0 for none
+	seeds   int    // with the one that failed
+	witness string
+	seconds float64 // of processor time
+}
+
+var (
+	planePassed = regexp.MustCompile(`(?m)^ +\S+: (\d+) seeds? passed in `)
+	// What a run logged is indented further than the rest of its report, and ends with why it failed.
+	planeFailed = regexp.MustCompile(`(?m)^ +\S+: seed (\d+) failed after .*\n((?: {12}.*\n)*)`)
+)
+
+// planeRun runs seeds with a mutant until one fails, or processor time is used up.
+func (h *hunter) planeRun(ctx context.Context, binary, name string, first, last uint64, most time.Duration) (planeOutcome, error) {
+	dir, err := os.MkdirTemp("", "hunt-plane-")
+	if err != nil {
+		return planeOutcome{}, err
+	}
+	defer os.RemoveAll(dir)
+	command := exec.CommandContext(ctx, binary, "-test.run=^"+planeTest+"$", "-test.v", "-test.timeout=0", "-simtest.shrink=0",
+		fmt.Sprintf("-simtest.seeds=%d-%d", first, last), fmt.Sprintf("-simtest.time=%v", most/time.Duration(h.options.jobs)), fmt.Sprintf("-simtest.workers=%d", h.options.jobs))
+	command.Dir = dir
+	command.Env = append(os.Environ(), mutant.Variable+"="+name)
+	out, err := command.CombinedOutput()
+	var ended *exec.ExitError
+	if ctx.Err() != nil || err != nil && !errors.As(err, &ended) {
+		return planeOutcome{}, errors.Join(ctx.Err(), err)
+	}
+	ran := planeOutcome{seconds: (command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds()}
+	passed := planePassed.FindSubmatch(out)
+	failed := planeFailed.FindSubmatch(out)
+	if passed == nil || (failed != nil) != (err != nil) {
+		return ran, fmt.Errorf("expected %s of %s to say how many seeds passed and which failed, found:\n%s", planeTest, filepath.Base(binary), out)
+	}
+	ran.seeds, _ = strconv.Atoi(string(passed[1]))
+	if failed != nil {
+		ran.failed, _ = strconv.ParseUint(string(failed[1]), 10, 64)
+		ran.witness, ran.seeds = lastLine(string(failed[2])), ran.seeds+1
+	}
+	return ran, nil
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+func foundIn(trials []result) bool {
+	for _, r := range trials {
+		if r.Found > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func planeVerdict(r result) string {
+	if r.Found == 0 {
+		return fmt.Sprintf("not found in %d seeds, %.0f s", r.Seeds, r.Seconds)
+	}
+	return fmt.Sprintf("seed %d, after %d seeds and %.0f s: %s", r.Found, r.Seeds, r.Seconds, r.Witness)
+}
+
+// planeTable is a row for each mutant.
+func planeTable(all []mutant.Mutant, results []result) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "| mutant | what it does | source | seeds until it is found | processor time | what the first failing run says |\n|---|---|---|---|---|---|")
+	for _, m := range all {
+		var seeds, seconds, witness []string
+		for _, r := range trialsOf(results, m) {
+			if r.Found == 0 {
+				seeds = append(seeds, fmt.Sprintf("not in %d", r.Seeds))
+			} else {
+				seeds = append(seeds, strconv.Itoa(r.Seeds))
+				witness = append(witness, cell(r.Witness))
+			}
+			seconds = append(seconds, fmt.Sprintf("%.0f s", r.Seconds))
+		}
+		if len(seeds) == 0 {
+			seeds = []string{"not hunted"}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", m.Name, cell(m.Summary), cell(m.Source), strings.Join(seeds, ", "), strings.Join(seconds, ", "), strings.Join(witness[:min(1, len(witness))], ""))
+	}
+	return b.String()
+}
