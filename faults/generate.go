@@ -18,6 +18,9 @@ type GeneratorConfig struct {
 	Kinds []string
 	// Every makes every kind happen at least once, instead of a random subset.
 	Every bool
+	// MaxLasts is how long faults of some kinds last at most, by their names, instead of what
+	// the kinds themselves say.
+	MaxLasts map[string]time.Duration
 	// MaxCount is how many faults of one kind there are at most.
 	MaxCount int
 	// Pattern arranges some of the faults; "" leaves all independent of each other.
@@ -213,7 +216,7 @@ func (c GeneratorConfig) draw(random *rand.Rand, kind Kind) (Fault, bool) {
 		if room < minLasts {
 			return Fault{}, false
 		}
-		fault.Lasts = drawBetween(random, minLasts, min(cmp.Or(kind.maxLasts, maxLasts), room))
+		fault.Lasts = drawBetween(random, minLasts, min(cmp.Or(c.MaxLasts[kind.Name], kind.maxLasts, maxLasts), room))
 	}
 	if room -= fault.Lasts; room < 0 {
 		return Fault{}, false

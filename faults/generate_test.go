@@ -157,3 +157,21 @@ func TestPlansOfSeedsStay(t *testing.T) {
 	}
 	require.Equal(t, "5c82143f3322ec327052642945e264d2708ad662f89aae0c3c852d5f64f49b75", fmt.Sprintf("%x", digest.Sum(nil)))
 }
+
+// A configuration bounds how long faults of a kind last, above and below the kind's own bound.
+func TestConfigurationsBoundDurations(t *testing.T) {
+	for _, most := range []time.Duration{100 * time.Millisecond, 40 * time.Second} {
+		config := generatorConfig()
+		config.Kinds, config.MaxLasts = []string{"transform-failure"}, map[string]time.Duration{"transform-failure": most}
+		var longest time.Duration
+		for seed := range uint64(200) {
+			plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
+			require.NoError(t, err)
+			for _, fault := range plan {
+				longest = max(longest, fault.Lasts)
+			}
+		}
+		require.LessOrEqual(t, longest, most)
+		require.Greater(t, longest, most/2)
+	}
+}

@@ -34,7 +34,7 @@ func serverKinds() []Kind {
 			"A cache that is about to reinitialise stays unready meanwhile and recovers afterwards; others do not notice."),
 		failureKind("decode-failure", DecodeFailure, "Makes values from etcd impossible to decode for an API server. "+
 			"Reads and writes of them fail and the cache falls behind, but nothing that was stored is skipped."),
-		failureKind("transform-failure", TransformFailure, "Makes values from etcd impossible to decrypt for an API server. "+
+		failureKind("transform-failure", TransformFailure, "Makes values from etcd impossible to decrypt for an API server, as an outage of its key service does. "+
 			"Reads and writes of them fail and the cache falls behind, but nothing that was stored is skipped."),
 		{
 			Name: "expiring-writes",
