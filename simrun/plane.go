@@ -54,7 +54,7 @@ func planeScenarioNames() (list []named) {
 
 // planeFaultNames are what --faults takes.
 func planeFaultNames() (list []named) {
-	for _, kind := range simtest.Kinds() {
+	for _, kind := range simtest.Kinds(simtest.Config{KMS: true}) {
 		list = append(list, named{name: kind})
 	}
 	return append(list, named{name: "none"}, named{name: "all"})

@@ -29,6 +29,12 @@ type Config struct {
 	Members, Servers int
 	// Cache is what serves lists and watches; Kubernetes if it is empty.
 	Cache Cache
+	// KMS says that the API servers ask a key management service to decrypt what is stored, so
+	// that it can fail. Those with the caches above do not; see [Register].
+	KMS bool
+	// Plan are the faults of every seed, as the file of a failure has them; empty lets each seed
+	// draw its own.
+	Plan string
 	// CRDs are the files or folders of YAML with definitions of custom resources.
 	CRDs []string
 	// Patience is how long Eventually waits, in simulated time; 0 is two minutes. A run may take ten

@@ -69,6 +69,6 @@ func ExampleRepeat() {
 
 // These are names for -simtest.faults.
 func ExampleKinds() {
-	fmt.Println(simtest.Kinds()[:3])
+	fmt.Println(simtest.Kinds(simtest.Config{})[:3])
 	// Output: [compaction etcd-restart etcd-crash]
 }

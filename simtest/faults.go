@@ -18,13 +18,16 @@ const maxCount = 3
 // or clients of the harness.
 var notHere = map[string]bool{
 	"watch-break": true, "watch-close": true, "watch-error": true, "list-failure": true, "decode-failure": true,
-	"transform-failure": true, "expiring-writes": true, "storage-restart": true, "slow-consumer": true, "stalled-consumer": true,
+	"expiring-writes": true, "storage-restart": true, "slow-consumer": true, "stalled-consumer": true,
 }
 
-// Kinds are the names of the kinds of faults that tests can have.
-func Kinds() (names []string) {
+// outage is the kind of fault that needs API servers which ask a key management service.
+const outage = "transform-failure"
+
+// Kinds are the names of the kinds of faults that tests with a configuration can have.
+func Kinds(config Config) (names []string) {
 	for _, kind := range faults.Kinds() {
-		if !notHere[kind.Name] {
+		if !notHere[kind.Name] && (kind.Name != outage || config.KMS) {
 			names = append(names, kind.Name)
 		}
 	}
@@ -49,19 +52,24 @@ func (c *Cluster) Faults(within time.Duration) {
 	}
 	kinds := c.job.Kinds
 	if kinds == nil {
-		kinds = Kinds()
+		kinds = Kinds(c.settings)
 	}
 	topology.Watched = slices.Sorted(maps.Keys(c.watched))
 	began, beganWorld := time.Now(), c.world.Now()
 	patterns := append(faults.Patterns(), "") // none
 	plan, err := faults.Generate(c.world.Rand("faults"), faults.GeneratorConfig{
 		Topology: topology, Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
-		Pattern: patterns[c.world.Rand("pattern").IntN(len(patterns))],
+		MaxLasts: map[string]time.Duration{outage: within}, // the test waits as long as readers that have backed off
+		Pattern:  patterns[c.world.Rand("pattern").IntN(len(patterns))],
 	})
 	plan = slices.DeleteFunc(plan, func(f faults.Fault) bool { return f.Point != "" && f.Point != faults.PointSync }) // nothing here reaches the others
-	if err == nil && c.job.HasPlan {
+	given := c.settings.Plan
+	if c.job.HasPlan {
+		given = c.job.Plan
+	}
+	if err == nil && (c.job.HasPlan || given != "") {
 		sim.Aside(func() { // comments in a plan must not make another run of it
-			if plan, err = faults.Parse(c.job.Plan); err == nil {
+			if plan, err = faults.Parse(given); err == nil {
 				err = plan.Check(topology, 0)
 			}
 		})
