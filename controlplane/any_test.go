@@ -2,6 +2,7 @@ package controlplane_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 // booted adds to a configuration a control plane that every seed begins with, and by whose rules it is
 // judged: the namespaces of users, a controller manager, a scheduler and some nodes.
 func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest.Config {
-	config.Cache, config.Patience = controlplane.KubeAPIServer, 10*time.Minute
+	config.Cache, config.KMS, config.Patience = controlplane.KubeAPIServer, true, 10*time.Minute
 	config.Check = func(seen simtest.Seen) error {
 		broken, err := controlplane.Check(seen.Committed, seen.Histories)
 		if broken = append(broken, plane.Twins()...); err == nil && len(broken) > 0 {
@@ -47,9 +48,14 @@ func anything(t *testing.T, config simtest.Config) {
 		plane.Workload = controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)}
 		plane.Grow(c, rand.IntN(2), rand.IntN(2), rand.IntN(3))
 		const within = time.Minute
+		controlplane.EncryptAtRest(t, within)
+		for i := range max(1, config.Servers) {
+			c.Go(fmt.Sprintf("operator-%d", i), controlplane.Operator)
+		}
 		c.Go("user", controlplane.User(time.Now().Add(within)))
 		c.Faults(within)
 		time.Sleep(within)
+		t.Sometimes("an outage of the KMS keeps a server from decrypting", controlplane.KeyMissed())
 		c.Eventually(func() error {
 			if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
 				return err

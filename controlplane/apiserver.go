@@ -18,8 +18,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/keyutil"
 	"k8s.io/klog/v2"
@@ -53,9 +55,10 @@ func (servers) Etcd() etcd.Release { return current.Release{} }
 func (servers) Prefix() string { return httpserver.Prefix + "/" }
 
 // Decode implements target.Servers. How to read a value depends on the resource, so that an
-// object has its key as its name and what is stored as its value.
+// object has its key as its name and what is stored, decrypted, as its value.
 func (servers) Decode(key string, value []byte) (model.Object, error) {
-	return model.Object{Name: key, Value: string(value)}, nil
+	plain, err := decrypted(key, value)
+	return model.Object{Name: key, Value: string(plain)}, err
 }
 
 // Start implements target.Servers. Like its command, a kube-apiserver that cannot start exits.
@@ -80,6 +83,7 @@ type server struct {
 	name     string
 	listener *httpserver.Listener
 	chain    *aggregator.APIAggregator
+	unplug   func() // stops the KMS plugin
 	ctx      context.Context
 	stop     func()
 	done     chan struct{}
@@ -87,7 +91,10 @@ type server struct {
 }
 
 // prepare makes the server as its command does, up to when it would serve.
-func (s *server) prepare(config target.ServerConfig) error {
+func (s *server) prepare(config target.ServerConfig) (err error) {
+	if s.unplug, err = servePlugin(config.Name, config.Injection.Transforming.Load); err != nil {
+		return err
+	}
 	options, err := s.options(config)
 	if err != nil {
 		return err
@@ -128,6 +135,10 @@ func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRu
 	o.Etcd.StorageConfig.Transport.ServerList = config.Endpoints
 	// Servers of one process share what compacts etcd, and here all servers are in one.
 	o.Etcd.StorageConfig.CompactionInterval = config.Tuning.CompactInterval
+	if o.Etcd.EncryptionProviderConfigFilepath, err = atRest.configure(config.Name); err != nil {
+		return nil, err
+	}
+	o.Etcd.EncryptionProviderConfigAutomaticReload = true
 	o.GenericServerRunOptions.ShutdownWatchTerminationGracePeriod = watchGrace
 	o.EndpointReconcilerType = "none" // the addresses of hosts are names here
 	o.ServiceAccountSigningKeyFile = key
@@ -179,6 +190,7 @@ func (s *server) Serve(listener net.Listener) {
 	s.listener.Listener = listener
 	prepared, err := s.chain.PrepareRun()
 	if err == nil {
+		go s.probe()
 		err = prepared.Run(s.ctx)
 	}
 	if err != nil && s.ctx.Err() == nil {
@@ -187,11 +199,28 @@ func (s *server) Serve(listener net.Listener) {
 	}
 }
 
+// probePeriod is how often a kubelet asks whether a server is healthy.
+const probePeriod = 10 * time.Second
+
+// probe asks the server whether it reaches its KMS, which is part of whether it is ready, as a kubelet
+// does and a load balancer. That is also when the server sees that the key has changed.
+func (s *server) probe() {
+	client, err := kubernetes.NewForConfig(s.chain.GenericAPIServer.LoopbackClientConfig)
+	if err != nil {
+		klog.ErrorS(err, "kube-apiserver is not probed", "server", s.name)
+		return
+	}
+	wait.UntilWithContext(s.ctx, func(ctx context.Context) {
+		_ = client.RESTClient().Get().AbsPath("/readyz/kms-providers").Do(ctx).Error() // nobody but the server acts on it
+	}, probePeriod)
+}
+
 // BreakWatch implements target.Server. Faults break the watches of these servers in etcd.
 func (s *server) BreakWatch(faults.WatchEnd) {}
 
 // Stop implements target.Server.
 func (s *server) Stop() {
+	defer s.unplug()
 	s.stop()
 	if s.begun.CompareAndSwap(false, true) {
 		s.chain.GenericAPIServer.Destroy()

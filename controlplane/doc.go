@@ -5,11 +5,15 @@
 // Its tests are scenarios for package simtest: `make controlplane` runs them.
 //
 //   - apiserver.go: kube-apiserver.
+//   - plugin.go: the KMS plugin beside each of them.
+//   - kms.go: the key management service behind those.
+//   - encryption.go: what is encrypted at rest, and when keys change.
 //   - manager.go: kube-controller-manager.
 //   - scheduler.go: kube-scheduler.
 //   - kubelet.go: a node.
 //   - start.go: all of them, as programs of a simulated cluster.
 //   - workload.go: what users do.
+//   - operator.go: a program that reads and writes secrets and configuration.
 //   - store.go: the states that etcd has held.
 //   - rules.go: what must be true of all of them.
 //   - twins.go: what must be true of what has run on nodes.

@@ -1,0 +1,128 @@
+package controlplane
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	kms "k8s.io/kms/pkg/service"
+)
+
+// keys is the key management service of a control plane: all its servers ask the same one, each
+// through a plugin of its own.
+var keys keyService
+
+// keyService has the keys that encrypt the keys with which servers encrypt what they store. There
+// is always a next one, and none is forgotten.
+type keyService struct {
+	current atomic.Int64 // the number of the key that encrypts
+	silent  atomic.Bool  // an outage lets callers wait, instead of answering with an error
+	missed  atomic.Int64 // how many requests to decrypt have failed because of an outage
+}
+
+// rotate has the next key encrypt.
+func (k *keyService) rotate() { k.current.Add(1) }
+
+// currentID is the name of the key that encrypts.
+func (k *keyService) currentID() string { return fmt.Sprintf("key-%d", k.current.Load()) }
+
+// sealing returns what a key encrypts with. It is derived from the key's name, since nobody attacks
+// a simulation, and what a run has stored is read when its world is gone.
+func sealing(id string) (cipher.AEAD, error) {
+	key := sha256.Sum256([]byte(id))
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+// seal encrypts with a key.
+func seal(id string, plain []byte) ([]byte, error) {
+	with, err := sealing(id)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, with.NonceSize())
+	if _, err := rand.Read(nonce); err != nil {
+		return nil, err
+	}
+	return with.Seal(nonce, nonce, plain, nil), nil
+}
+
+// open decrypts what seal has encrypted with a key.
+func open(id string, sealed []byte) ([]byte, error) {
+	with, err := sealing(id)
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) < with.NonceSize() {
+		return nil, fmt.Errorf("expected at least %d bytes that %s has encrypted, found %d", with.NonceSize(), id, len(sealed))
+	}
+	return with.Open(nil, sealed[:with.NonceSize()], sealed[with.NonceSize():], nil)
+}
+
+// kmsPlugin is the KMS plugin beside a server, through which it reaches the keys. It implements
+// kms.Service.
+type kmsPlugin struct {
+	keys *keyService
+	// out reports whether it cannot reach the keys.
+	out func() bool
+}
+
+// outagePoll is how often a call looks that waits for the end of an outage.
+const outagePoll = 100 * time.Millisecond
+
+// errOutage is what the plugin answers while it cannot reach the keys.
+var errOutage = errors.New("the key management service is unreachable, on purpose")
+
+// reach returns an error while the keys are out of reach, at once or when the caller has given up.
+func (p kmsPlugin) reach(ctx context.Context) error {
+	for p.out() {
+		if !p.keys.silent.Load() {
+			return errOutage
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(outagePoll):
+		}
+	}
+	return nil
+}
+
+// Status implements kms.Service.
+func (p kmsPlugin) Status(ctx context.Context) (*kms.StatusResponse, error) {
+	if err := p.reach(ctx); err != nil {
+		return nil, err
+	}
+	return &kms.StatusResponse{Version: "v2", Healthz: "ok", KeyID: p.keys.currentID()}, nil
+}
+
+// Encrypt implements kms.Service.
+func (p kmsPlugin) Encrypt(ctx context.Context, _ string, plain []byte) (*kms.EncryptResponse, error) {
+	if err := p.reach(ctx); err != nil {
+		return nil, err
+	}
+	id := p.keys.currentID()
+	sealed, err := seal(id, plain)
+	if err != nil {
+		return nil, err
+	}
+	return &kms.EncryptResponse{Ciphertext: sealed, KeyID: id}, nil
+}
+
+// Decrypt implements kms.Service.
+func (p kmsPlugin) Decrypt(ctx context.Context, _ string, request *kms.DecryptRequest) ([]byte, error) {
+	if err := p.reach(ctx); err != nil {
+		p.keys.missed.Add(1)
+		return nil, err
+	}
+	return open(request.KeyID, request.Ciphertext)
+}
