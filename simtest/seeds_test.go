@@ -80,6 +80,20 @@ func TestAFailureIsKeptAndRunsAgain(t *testing.T) {
 	}
 }
 
+// TestSaysItsName fails with the name of its binary.
+func TestSaysItsName(t *testing.T) {
+	inside(t, simtest.Config{}, func(t *simtest.T, _ *simtest.Cluster) { t.Fatalf("the binary is %s", os.Args[0]) })
+}
+
+// The same seed is the same run whatever the binary is called: clients send its name.
+func TestTheNameOfTheBinaryDoesNotMatter(t *testing.T) {
+	for _, arguments := range [][]string{nil, {"-simtest.no-fork"}} {
+		out, failed := outside(t, "", "TestSaysItsName", append(arguments, "-simtest.seed=1", "-simtest.shrink=0")...)
+		require.True(t, failed, out)
+		require.Contains(t, out, "the binary is watch.sim\n")
+	}
+}
+
 func TestWrongUseIsOneSentence(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"-simtest.seeds=0":      `expected -simtest.seeds to be a number above 0 or a range such as 1000-2000, found "0"`,
