@@ -104,10 +104,11 @@ func work(t *testing.T, config Config, body func(*T, *Cluster)) {
 	out := os.NewFile(reportPipe, "reports")
 	w := &worker{lines: bufio.NewScanner(os.Stdin), out: out}
 	w.lines.Buffer(nil, 64<<20)
-	if isolate.Raced { // it cannot be copied
-	} else if err := fork.OwnProgram(); err != nil {
-		w.give(report{Broken: err.Error()})
-		os.Exit(1)
+	if !isolate.Raced { // which cannot be copied
+		if err := fork.OwnProgram(); err != nil {
+			w.give(report{Broken: err.Error()})
+			os.Exit(1)
+		}
 	}
 	r := &run{config: config, t: t, body: body, begin: w.begin, drawn: newDrawn(nil)}
 	result, err := sim.Run(bootWorld(), r.live)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ func (h *hunter) planeAll(ctx context.Context, chosen []mutant.Mutant) (lost []s
 	}
 	found := 0
 	for _, m := range chosen {
-		if foundIn(h.results.trials(m)) {
+		if slices.ContainsFunc(h.results.trials(m), func(r result) bool { return r.Found > 0 }) {
 			found++
 		}
 	}
@@ -138,15 +139,6 @@ func (h *hunter) planeRun(ctx context.Context, binary, name string, first, last 
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
-}
-
-func foundIn(trials []result) bool {
-	for _, r := range trials {
-		if r.Found > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 func planeVerdict(r result) string {
