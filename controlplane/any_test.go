@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/simtest"
@@ -28,12 +26,9 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 		return err
 	}
 	config.Boot = func(t *simtest.T, c *simtest.Cluster) {
-		for _, space := range []string{"red", "blue"} {
-			_, err := c.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-			require.NoError(t, err)
-		}
+		require.NoError(t, plane.Prepare(t, c))
 		plane.Grow(c, 1, 1, nodes)
-		c.Eventually(func() error { return plane.Works(t.Context(), c.Client()) })
+		c.Eventually(func() error { return plane.Works(t.Context(), c.Config()) })
 	}
 	return config
 }
@@ -41,8 +36,9 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 // upTo draws a duration.
 func upTo(most time.Duration) time.Duration { return rand.N(most) }
 
-// anything has users, controllers, schedulers, nodes and faults for a minute, and judges what is left.
-func anything(t *testing.T, config simtest.Config) {
+// anything has users, administrators, controllers, schedulers, nodes and faults for a minute, and judges
+// what is left. people do the groups of things that are given, or any.
+func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group) {
 	plane := &controlplane.Plane{}
 	simtest.Seeds(t, booted(config, plane, 1), func(t *simtest.T, c *simtest.Cluster) {
 		plane.Workload = controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)}
@@ -52,10 +48,14 @@ func anything(t *testing.T, config simtest.Config) {
 		for i := range max(1, config.Servers) {
 			c.Go(fmt.Sprintf("operator-%d", i), controlplane.Operator)
 		}
-		c.Go("user", controlplane.User(time.Now().Add(within)))
+		usage, until := controlplane.DrawUsage(t, groups...), time.Now().Add(within)
+		c.Go("user", controlplane.User(usage, until))
+		restored := plane.Administer(c, usage, until)
 		c.Faults(within)
 		time.Sleep(within)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", controlplane.KeyMissed())
+		c.Heal()
+		<-restored
 		c.Eventually(func() error {
 			if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
 				return err

@@ -12,10 +12,16 @@
 //   - scheduler.go: kube-scheduler.
 //   - kubelet.go: a node.
 //   - start.go: all of them, as programs of a simulated cluster.
-//   - workload.go: what users do.
-//   - operator.go: a program that reads and writes secrets and configuration.
+//   - power.go: a node that loses its power.
+//   - usage.go: what people do in a run, drawn from the seed.
+//   - user.go: a program that does what users do; user_workloads.go and user_cluster.go: what that is.
+//   - webhooks.go: a program that API servers ask for admission and conversion.
+//   - prepare.go: what there is before people begin.
+//   - administrator.go: what administrators do to nodes and leaders.
+//   - operator.go: a program that reads and writes secrets, configuration and a custom resource.
 //   - store.go: the states that etcd has held.
 //   - rules.go: what must be true of all of them.
 //   - twins.go: what must be true of what has run on nodes.
 //   - settled.go: what must be true once everything has healed.
+//   - room.go: what cannot be wanted then, as there is no room for it.
 package controlplane

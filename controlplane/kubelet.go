@@ -56,9 +56,16 @@ func Kubelet(node *Node) func(ctx context.Context, config *rest.Config) error {
 		if err != nil {
 			return err
 		}
-		retries := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](5*time.Millisecond, maxBackoff)
-		k := &kubelet{node: node, client: client, queue: workqueue.NewTypedRateLimitingQueue(retries)}
-		return k.run(ctx)
+		for ctx.Err() == nil {
+			on, cut := node.power(ctx)
+			retries := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](5*time.Millisecond, maxBackoff)
+			k := &kubelet{node: node, client: client, queue: workqueue.NewTypedRateLimitingQueue(retries)}
+			err := k.run(on)
+			if cut(); err != nil && !node.isOff() {
+				return err
+			}
+		}
+		return nil
 	}
 }
 
@@ -70,6 +77,9 @@ type Node struct {
 	mu   sync.Mutex
 	pods map[types.UID]*containers
 	ran  []*containers // all that ever began, in order
+	// off is closed when power comes back, nil while there is power; cut takes it from the kubelet.
+	off chan struct{}
+	cut context.CancelFunc
 }
 
 // NewNode returns a node on which nothing runs. What will run there takes as long as workload says then.
@@ -85,6 +95,7 @@ type containers struct {
 	began             time.Time
 	ready, ends, gone time.Time // ends is zero for pods that run until they are deleted, gone until they are
 	fails             bool
+	lost              bool // with the power of the node
 }
 
 // over reports when the containers have ended or will; false if nobody has said so.
@@ -100,13 +111,17 @@ func (n *Node) of(pod *corev1.Pod) *containers {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	c := n.pods[pod.UID]
-	if c == nil {
+	if before := c; before == nil || before.lost && pod.DeletionTimestamp == nil {
 		c = &containers{
 			pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID, kind: ownerKind(pod), node: n.name,
 			began: time.Now(), ready: time.Now().Add(upTo(n.workload.Start)),
 		}
 		n.ran = append(n.ran, c)
-		if pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+		switch {
+		case pod.Spec.RestartPolicy == corev1.RestartPolicyAlways:
+		case before != nil:
+			c.ends, c.fails = time.Now(), true
+		default:
 			c.ends = c.ready.Add(upTo(n.workload.Work))
 			c.fails = n.workload.FailOneIn > 0 && rand.IntN(n.workload.FailOneIn) == 0
 		}

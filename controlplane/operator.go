@@ -8,6 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -17,21 +20,28 @@ import (
 // operatorPause is the longest between two things that an operator does.
 const operatorPause = time.Second
 
-// Operator is a program for simtest that does with secrets and configuration what operators, issuers
-// of certificates and people with kubectl do: it has informers of them, writes them, and lists them
-// with all that has been written until then.
+// Operator is a program for simtest that does with secrets, configuration and a custom resource what operators,
+// issuers of certificates and people with kubectl do: it has informers of them, writes them, and lists
+// them with all that has been written until then.
 func Operator(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
+	any, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
 	factory := informers.NewSharedInformerFactory(client, 0)
-	for _, informer := range []cache.SharedIndexInformer{factory.Core().V1().Secrets().Informer(), factory.Core().V1().ConfigMaps().Informer()} {
+	for _, informer := range []cache.SharedIndexInformer{
+		factory.Core().V1().Secrets().Informer(), factory.Core().V1().ConfigMaps().Informer(),
+		dynamicinformer.NewDynamicSharedInformerFactory(any, 0).ForResource(gauges).Informer(),
+	} {
 		go informer.RunWithContext(ctx)
 	}
 	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-		_ = operate(bounded, client) // what is refused, late or lost is done again
+		_ = operate(bounded, client, any) // what is refused, late or lost is done again
 		cancel()
 		time.Sleep(upTo(operatorPause))
 	}
@@ -39,10 +49,10 @@ func Operator(ctx context.Context, config *rest.Config) error {
 }
 
 // operate does one thing, of those that operators do.
-func operate(ctx context.Context, client kubernetes.Interface) (err error) {
+func operate(ctx context.Context, client kubernetes.Interface, any dynamic.Interface) (err error) {
 	space, name, content := spaces[rand.IntN(len(spaces))], string(rune('a'+rand.IntN(3))), fmt.Sprint(rand.Uint32())
 	meta, core := metav1.ObjectMeta{Name: name}, client.CoreV1()
-	switch rand.IntN(9) {
+	switch rand.IntN(13) {
 	case 0, 1, 2:
 		_, err = core.Secrets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	case 3, 4:
@@ -52,11 +62,36 @@ func operate(ctx context.Context, client kubernetes.Interface) (err error) {
 		err = ensure(ctx, core.Secrets(space), name, &corev1.Secret{ObjectMeta: meta, Data: data}, func(s *corev1.Secret) { s.Data = data })
 	case 6:
 		data := map[string]string{"content": content}
+		if policy := rand.IntN(len(policies) + 1); policy < len(policies) {
+			meta.Labels = map[string]string{admission: labelOf(policies[policy])}
+		}
 		err = ensure(ctx, core.ConfigMaps(space), name, &corev1.ConfigMap{ObjectMeta: meta, Data: data}, func(c *corev1.ConfigMap) { c.Data = data })
 	case 7:
 		err = core.Secrets(space).Delete(ctx, name, metav1.DeleteOptions{})
-	default:
+	case 8:
 		err = core.ConfigMaps(space).Delete(ctx, name, metav1.DeleteOptions{})
+	case 9, 10:
+		_, err = any.Resource(gauges).List(ctx, metav1.ListOptions{})
+	case 11:
+		number := rand.Int64N(1000)
+		err = ensure(ctx, untyped{any.Resource(gauges).Namespace(space)}, name, gauge(name, number), func(g *unstructured.Unstructured) { g.Object[laterField] = number })
+	default:
+		err = any.Resource(gauges).Namespace(space).Delete(ctx, name, metav1.DeleteOptions{})
 	}
 	return err
+}
+
+// untyped is a dynamic client as one of a type.
+type untyped struct{ dynamic.ResourceInterface }
+
+func (u untyped) Create(ctx context.Context, object *unstructured.Unstructured, options metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	return u.ResourceInterface.Create(ctx, object, options)
+}
+
+func (u untyped) Get(ctx context.Context, name string, options metav1.GetOptions) (*unstructured.Unstructured, error) {
+	return u.ResourceInterface.Get(ctx, name, options)
+}
+
+func (u untyped) Update(ctx context.Context, object *unstructured.Unstructured, options metav1.UpdateOptions) (*unstructured.Unstructured, error) {
+	return u.ResourceInterface.Update(ctx, object, options)
 }

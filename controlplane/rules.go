@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -66,6 +67,10 @@ var Rules = []Rule{
 	{
 		"JobIsKept", "The control plane deletes no job that has not finished.",
 		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed", jobIsKept,
+	},
+	{
+		"AdmittedFirst", "No object is created that a webhook has not seen whose failurePolicy is Fail.",
+		"kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers: failure policy", admittedFirst,
 	},
 }
 
@@ -237,6 +242,14 @@ func wantedNode(pod *corev1.Pod) string {
 	return pod.Spec.NodeName
 }
 
+func admittedFirst(_ *store, key string, old, now object, _ int64) string {
+	before, after := both[corev1.ConfigMap](old, now)
+	if before != nil || after == nil || after.Labels[admission] != labelOf(admissionregistrationv1.Fail) || after.Annotations[admitted] != "" {
+		return ""
+	}
+	return fmt.Sprintf("config map %s is created without the annotation of the webhook that it must pass", nameOf(key))
+}
+
 func jobIsOver(s *store, key string, old, now object, _ int64) string {
 	pod := s.createdFor("Job", old, now)
 	if pod == nil {
@@ -294,10 +307,15 @@ func leaseHeld(s *store, key string, old, now object, rv int64) string {
 	return ""
 }
 
-// jobIsKept looks at deletions and marks for deletion by controller managers. Users delete jobs at any time.
+// jobIsKept looks at deletions and marks for deletion by controller managers. Users delete jobs at any time, and
+// namespaces with jobs in them.
 func jobIsKept(s *store, key string, old, now object, rv int64) string {
 	before, after := both[batchv1.Job](old, now)
 	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || finished(before) != "" {
+		return ""
+	}
+	in, _, _ := strings.Cut(nameOf(key), "/")
+	if space, _ := s.objects["/registry/namespaces/"+in].(*corev1.Namespace); space != nil && space.DeletionTimestamp != nil {
 		return ""
 	}
 	if by := s.wrote[rv]; by != nil && strings.HasPrefix(by.Client, managerName) {

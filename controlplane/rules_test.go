@@ -37,13 +37,14 @@ func owned(kind, uid string) string {
 }
 
 const (
-	node    = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"allocatable":{"cpu":"1","pods":"2"}}}`
-	bound   = `"nodeName":"n"`
-	half    = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]`
-	most    = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"600m"}}}]`
-	set     = `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"s"},"spec":{"replicas":1}}`
-	dying   = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
-	forNode = `"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}]}}}`
+	node      = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"allocatable":{"cpu":"1","pods":"2"}}}`
+	bound     = `"nodeName":"n"`
+	half      = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]`
+	most      = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"600m"}}}]`
+	set       = `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"s"},"spec":{"replicas":1}}`
+	namespace = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"r"` + dying + `}}`
+	dying     = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+	forNode   = `"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}]}}}`
 )
 
 func job(status string) string {
@@ -54,31 +55,42 @@ func quota(hard, used string) string {
 	return `{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"uid":"q"},"spec":{"hard":{"pods":"` + hard + `"}},"status":{"used":{"pods":"` + used + `"}}}`
 }
 
+func configMap(admission, annotation string) string {
+	annotations := ""
+	if annotation != "" {
+		annotations = `,"annotations":{"example.com/admitted":"` + annotation + `"}`
+	}
+	return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"labels":{"example.com/admission":"` + admission + `"}` + annotations + `}}`
+}
+
 func TestRules(t *testing.T) {
 	for name, test := range map[string]struct{ states, broken string }{
-		"a pod is bound":                {"pods/r/a " + pod("1", "", "", "") + "\npods/r/a " + pod("1", "", bound, ""), ""},
-		"a pod is moved":                {"pods/r/a " + pod("1", "", bound, "") + "\npods/r/a " + pod("1", "", `"nodeName":"m"`, ""), "BoundOnce"},
-		"another pod of that name":      {"pods/r/a " + pod("1", "", bound, "") + "\npods/r/a " + pod("2", "", `"nodeName":"m"`, ""), ""},
-		"a pod fails":                   {"pods/r/a " + pod("1", "", "", "Running") + "\npods/r/a " + pod("1", "", "", "Failed"), ""},
-		"a failed pod runs again":       {"pods/r/a " + pod("1", "", "", "Failed") + "\npods/r/a " + pod("1", "", "", "Running"), "EndIsFinal"},
-		"a full node":                   {"minions/n " + node + "\npods/r/a " + pod("1", "", half, "") + "\npods/r/b " + pod("2", "", half, ""), ""},
-		"too much processor":            {"minions/n " + node + "\npods/r/a " + pod("1", "", half, "") + "\npods/r/b " + pod("2", "", most, ""), "Fits"},
-		"after another pod has ended":   {"minions/n " + node + "\npods/r/a " + pod("1", "", half, "Failed") + "\npods/r/b " + pod("2", "", most, ""), ""},
-		"too many pods":                 {"minions/n " + node + "\npods/r/a " + pod("1", "", bound, "") + "\npods/r/b " + pod("2", "", bound, "") + "\npods/r/c " + pod("3", "", bound, ""), "Fits"},
-		"a replica":                     {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", ""), ""},
-		"a second replica":              {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", "") + "\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), "NoExtraReplica"},
-		"one for a pod that is deleted": {"replicasets/r/s " + set + "\npods/r/a " + pod("1", dying+owned("ReplicaSet", "s"), "", "") + "\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), ""},
-		"one for a pod that is gone":    {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", "") + "\npods/r/a -\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), ""},
-		"two pods of a daemon set":      {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "d"), forNode, ""), "OnePerNode"},
-		"pods of two daemon sets":       {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "e"), forNode, ""), ""},
-		"a pod of a job":                {"jobs/r/j " + job("") + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), ""},
-		"a pod of a job that is over":   {"jobs/r/j " + job(`"conditions":[{"type":"Complete","status":"True"}]`) + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), "JobIsOver"},
-		"a job counts":                  {"jobs/r/j " + job(`"succeeded":1`) + "\njobs/r/j " + job(`"succeeded":2`), ""},
-		"a job counts down":             {"jobs/r/j " + job(`"failed":2`) + "\njobs/r/j " + job(`"failed":1`), "JobCounts"},
-		"a job counts too far":          {"jobs/r/j " + job(`"succeeded":3`), "JobCounts"},
-		"a quota is used up":            {"resourcequotas/r/q " + quota("2", "1") + "\nresourcequotas/r/q " + quota("2", "2"), ""},
-		"a quota is exceeded":           {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("2", "3"), "WithinQuota"},
-		"a quota shrinks":               {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("1", "2"), ""},
+		"a config map passes its webhook": {"configmaps/r/c " + configMap("fail", "yes"), ""},
+		"a config map passes none":        {"configmaps/r/c " + configMap("fail", ""), "AdmittedFirst"},
+		"a config map need not":           {"configmaps/r/c " + configMap("ignore", ""), ""},
+		"a pod is bound":                  {"pods/r/a " + pod("1", "", "", "") + "\npods/r/a " + pod("1", "", bound, ""), ""},
+		"a pod is moved":                  {"pods/r/a " + pod("1", "", bound, "") + "\npods/r/a " + pod("1", "", `"nodeName":"m"`, ""), "BoundOnce"},
+		"another pod of that name":        {"pods/r/a " + pod("1", "", bound, "") + "\npods/r/a " + pod("2", "", `"nodeName":"m"`, ""), ""},
+		"a pod fails":                     {"pods/r/a " + pod("1", "", "", "Running") + "\npods/r/a " + pod("1", "", "", "Failed"), ""},
+		"a failed pod runs again":         {"pods/r/a " + pod("1", "", "", "Failed") + "\npods/r/a " + pod("1", "", "", "Running"), "EndIsFinal"},
+		"a full node":                     {"minions/n " + node + "\npods/r/a " + pod("1", "", half, "") + "\npods/r/b " + pod("2", "", half, ""), ""},
+		"too much processor":              {"minions/n " + node + "\npods/r/a " + pod("1", "", half, "") + "\npods/r/b " + pod("2", "", most, ""), "Fits"},
+		"after another pod has ended":     {"minions/n " + node + "\npods/r/a " + pod("1", "", half, "Failed") + "\npods/r/b " + pod("2", "", most, ""), ""},
+		"too many pods":                   {"minions/n " + node + "\npods/r/a " + pod("1", "", bound, "") + "\npods/r/b " + pod("2", "", bound, "") + "\npods/r/c " + pod("3", "", bound, ""), "Fits"},
+		"a replica":                       {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", ""), ""},
+		"a second replica":                {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", "") + "\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), "NoExtraReplica"},
+		"one for a pod that is deleted":   {"replicasets/r/s " + set + "\npods/r/a " + pod("1", dying+owned("ReplicaSet", "s"), "", "") + "\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), ""},
+		"one for a pod that is gone":      {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", "") + "\npods/r/a -\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), ""},
+		"two pods of a daemon set":        {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "d"), forNode, ""), "OnePerNode"},
+		"pods of two daemon sets":         {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "e"), forNode, ""), ""},
+		"a pod of a job":                  {"jobs/r/j " + job("") + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), ""},
+		"a pod of a job that is over":     {"jobs/r/j " + job(`"conditions":[{"type":"Complete","status":"True"}]`) + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), "JobIsOver"},
+		"a job counts":                    {"jobs/r/j " + job(`"succeeded":1`) + "\njobs/r/j " + job(`"succeeded":2`), ""},
+		"a job counts down":               {"jobs/r/j " + job(`"failed":2`) + "\njobs/r/j " + job(`"failed":1`), "JobCounts"},
+		"a job counts too far":            {"jobs/r/j " + job(`"succeeded":3`), "JobCounts"},
+		"a quota is used up":              {"resourcequotas/r/q " + quota("2", "1") + "\nresourcequotas/r/q " + quota("2", "2"), ""},
+		"a quota is exceeded":             {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("2", "3"), "WithinQuota"},
+		"a quota shrinks":                 {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("1", "2"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			broken, err := controlplane.Check(states(t, test.states), nil)
@@ -137,6 +149,7 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		"a job is deleted by a user":        {"jobs/r/j " + job("") + "\njobs/r/j -", []request{{user, 0}, {user, 1}}, ""},
 		"a job is deleted before its end":   {"jobs/r/j " + job("") + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, "JobIsKept"},
 		"a job is deleted after its end":    {"jobs/r/j " + job(`"conditions":[{"type":"Failed","status":"True"}]`) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
+		"a job goes with its namespace":     {"namespaces/r " + namespace + "\njobs/r/j " + job("") + "\njobs/r/j -", []request{{manager, 0}, {user, 1}, {manager, 2}}, ""},
 		"a job that is marked for deletion": {"jobs/r/j " + strings.Replace(job(""), `"uid":"j"`, `"uid":"j"`+dying, 1) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +32,7 @@ type state struct {
 	stateful    []appsv1.StatefulSet
 	daemons     []appsv1.DaemonSet
 	jobs        []batchv1.Job
+	budgets     []policyv1.PodDisruptionBudget
 }
 
 // read lists everything.
@@ -49,6 +51,7 @@ func read(ctx context.Context, client kubernetes.Interface) (*state, error) {
 		listed(&s.stateful, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items })(apps.StatefulSets("").List(ctx, all)),
 		listed(&s.daemons, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items })(apps.DaemonSets("").List(ctx, all)),
 		listed(&s.jobs, func(l *batchv1.JobList) []batchv1.Job { return l.Items })(client.BatchV1().Jobs("").List(ctx, all)),
+		listed(&s.budgets, func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items })(client.PolicyV1().PodDisruptionBudgets("").List(ctx, all)),
 	}
 	return s, errors.Join(errs...)
 }
@@ -71,7 +74,7 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 		return err
 	}
 	for _, wrong := range []func() error{
-		s.owners, s.deleted, s.deploymentsDone, s.setsDone, s.statefulDone, s.daemonsDone, s.jobsDone, s.podsRun, s.servicesReach, s.quotasCount,
+		s.owners, s.deleted, s.deploymentsDone, s.setsDone, s.statefulDone, s.daemonsDone, s.jobsDone, s.podsRun, s.servicesReach, s.quotasCount, s.budgetsCount,
 	} {
 		if err := wrong(); err != nil {
 			return err
@@ -107,7 +110,7 @@ func Quiet(ctx context.Context, client kubernetes.Interface, within time.Duratio
 // objects are all of them.
 func (s *state) objects() (all []metav1.Object) {
 	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas),
-		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs))
+		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs), pointers(s.budgets))
 }
 
 func pointers[T any, P interface {
@@ -154,6 +157,9 @@ func (s *state) deleted() error {
 
 func (s *state) deploymentsDone() error {
 	for _, d := range s.deployments {
+		if s.short(d.Namespace) {
+			continue
+		}
 		want, is := ptr.Deref(d.Spec.Replicas, 1), d.Status
 		if is.ObservedGeneration != d.Generation || is.Replicas != want || is.UpdatedReplicas != want || is.AvailableReplicas != want {
 			return fmt.Errorf("deployment %s wants %d replicas at generation %d, and has %d, %d of them updated and %d available, at generation %d",
@@ -165,6 +171,9 @@ func (s *state) deploymentsDone() error {
 
 func (s *state) setsDone() error {
 	for _, r := range s.sets {
+		if s.short(r.Namespace) {
+			continue
+		}
 		living := int32(s.count(func(p *corev1.Pod) bool { return ownerOf(p) == r.UID && lives(p) }))
 		if want := ptr.Deref(r.Spec.Replicas, 1); r.Status.Replicas != want || living != want {
 			return fmt.Errorf("replica set %s wants %d replicas, says that it has %d, and has %d", describe(&r), want, r.Status.Replicas, living)
@@ -175,6 +184,9 @@ func (s *state) setsDone() error {
 
 func (s *state) statefulDone() error {
 	for _, set := range s.stateful {
+		if s.short(set.Namespace) {
+			continue
+		}
 		want, is := ptr.Deref(set.Spec.Replicas, 1), set.Status
 		if is.ObservedGeneration != set.Generation || is.Replicas != want || is.ReadyReplicas != want || is.UpdateRevision != is.CurrentRevision {
 			return fmt.Errorf("stateful set %s wants %d replicas of one revision at generation %d, and has %d, %d of them ready, of %s and %s, at generation %d",
@@ -186,10 +198,19 @@ func (s *state) statefulDone() error {
 
 func (s *state) daemonsDone() error {
 	for _, d := range s.daemons {
+		if s.short(d.Namespace) {
+			continue
+		}
+		want := int32(0)
+		for _, node := range s.nodes {
+			if labels.SelectorFromSet(d.Spec.Template.Spec.NodeSelector).Matches(labels.Set(node.Labels)) {
+				want++
+			}
+		}
 		is := d.Status
-		if int(is.DesiredNumberScheduled) != len(s.nodes) || is.NumberReady != is.DesiredNumberScheduled || is.UpdatedNumberScheduled != is.DesiredNumberScheduled || is.NumberMisscheduled != 0 || is.ObservedGeneration != d.Generation {
-			return fmt.Errorf("daemon set %s has %d ready and %d updated pods of %d, and %d where none belongs, on %d nodes, at generation %d of %d", describe(&d), is.NumberReady,
-				is.UpdatedNumberScheduled, is.DesiredNumberScheduled, is.NumberMisscheduled, len(s.nodes), is.ObservedGeneration, d.Generation)
+		if is.DesiredNumberScheduled != want || is.NumberReady != want || is.UpdatedNumberScheduled != want || is.NumberMisscheduled != 0 || is.ObservedGeneration != d.Generation {
+			return fmt.Errorf("daemon set %s is for %d nodes, and has %d ready and %d updated pods of %d, and %d where none belongs, at generation %d of %d", describe(&d), want, is.NumberReady,
+				is.UpdatedNumberScheduled, is.DesiredNumberScheduled, is.NumberMisscheduled, is.ObservedGeneration, d.Generation)
 		}
 	}
 	return nil
@@ -199,7 +220,7 @@ func (s *state) daemonsDone() error {
 // not before that time: an API server takes no completionTime before startTime.
 func (s *state) jobsDone() error {
 	for _, job := range s.jobs {
-		if job.Status.StartTime != nil && job.Status.StartTime.After(time.Now()) {
+		if ptr.Deref(job.Spec.Suspend, false) || s.short(job.Namespace) || job.Status.StartTime != nil && job.Status.StartTime.After(time.Now()) {
 			continue
 		}
 		if finished(&job) == "" {
@@ -216,7 +237,7 @@ func (s *state) jobsDone() error {
 
 func (s *state) podsRun() error {
 	for _, pod := range s.pods {
-		if !isOver(&pod) && (pod.Spec.NodeName == "" || !isReady(&pod.Status)) {
+		if !isOver(&pod) && (pod.Spec.NodeName == "" || !isReady(&pod.Status)) && s.hasRoom(&pod) {
 			return fmt.Errorf("pod %s is %s on node %q and not ready", describe(&pod), pod.Status.Phase, pod.Spec.NodeName)
 		}
 	}
@@ -259,6 +280,20 @@ func (s *state) quotasCount() error {
 		want := s.count(func(p *corev1.Pod) bool { return p.Namespace == quota.Namespace && !isOver(p) })
 		if used := quota.Status.Used.Pods().Value(); used != int64(want) {
 			return fmt.Errorf("quota %s counts %d pods, and there are %d", describe(&quota), used, want)
+		}
+	}
+	return nil
+}
+
+// budgetsCount: what a budget counts as healthy are the ready pods that it selects.
+func (s *state) budgetsCount() error {
+	for _, budget := range s.budgets {
+		selector := labels.SelectorFromSet(budget.Spec.Selector.MatchLabels)
+		want := s.count(func(p *corev1.Pod) bool {
+			return p.Namespace == budget.Namespace && selector.Matches(labels.Set(p.Labels)) && isReady(&p.Status)
+		})
+		if is := budget.Status; int(is.CurrentHealthy) != want || is.ObservedGeneration != budget.Generation {
+			return fmt.Errorf("budget %s counts %d healthy pods, and there are %d", describe(&budget), is.CurrentHealthy, want)
 		}
 	}
 	return nil

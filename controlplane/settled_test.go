@@ -9,11 +9,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/controlplane"
@@ -31,6 +33,7 @@ type world struct {
 	service    corev1.Service
 	slice      discoveryv1.EndpointSlice
 	quota      corev1.ResourceQuota
+	budget     policyv1.PodDisruptionBudget
 }
 
 func meta(name string) metav1.ObjectMeta {
@@ -41,7 +44,8 @@ func meta(name string) metav1.ObjectMeta {
 func settled() *world {
 	one, labels := ptr.To(int32(1)), map[string]string{"app": "a"}
 	w := &world{
-		node: corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "n"}},
+		node: corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "n"},
+			Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("1")}}},
 		deployment: appsv1.Deployment{ObjectMeta: meta("deployment"), Spec: appsv1.DeploymentSpec{Replicas: one},
 			Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}},
 		set: appsv1.ReplicaSet{ObjectMeta: meta("set"), Spec: appsv1.ReplicaSetSpec{Replicas: one}, Status: appsv1.ReplicaSetStatus{Replicas: 1}},
@@ -57,6 +61,8 @@ func settled() *world {
 			Endpoints: []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}, TargetRef: &corev1.ObjectReference{UID: "pod"}}}},
 		quota: corev1.ResourceQuota{ObjectMeta: meta("quota"), Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("5")}},
 			Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}}},
+		budget: policyv1.PodDisruptionBudget{ObjectMeta: meta("budget"), Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
+			Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, CurrentHealthy: 1}},
 	}
 	w.pod.Labels = labels
 	w.pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", UID: "set", Controller: ptr.To(true)}}
@@ -64,8 +70,13 @@ func settled() *world {
 	return w
 }
 
+// asking is a container that requests so much CPU.
+func asking(cpu string) []corev1.Container {
+	return []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}}}
+}
+
 func (w *world) client() *fake.Clientset {
-	objects := []runtime.Object{&w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.slice, &w.quota}
+	objects := []runtime.Object{&w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.slice, &w.quota, &w.budget}
 	return fake.NewClientset(objects...)
 }
 
@@ -83,12 +94,26 @@ func TestSettled(t *testing.T) {
 		"a replica too few":             {func(w *world) { w.set.Spec.Replicas = ptr.To(int32(2)) }, "replica set r/set wants 2"},
 		"a wrong count of replicas":     {func(w *world) { w.set.Status.Replicas = 2 }, "replica set r/set wants 1"},
 		"a stateful set that is behind": {func(w *world) { w.stateful.Status.CurrentRevision = "old" }, "stateful set r/stateful wants 1"},
-		"a node without its daemon":     {func(w *world) { w.daemon.Status.NumberReady = 0 }, "daemon set r/daemon has 0 ready"},
+		"a node without its daemon":     {func(w *world) { w.daemon.Status.NumberReady = 0 }, "daemon set r/daemon is for 1 nodes, and has 0 ready"},
+		"a node for no daemon":          {func(w *world) { w.daemon.Spec.Template.Spec.NodeSelector = map[string]string{"disk": "fast"} }, "daemon set r/daemon is for 0 nodes"},
 		"a job that hangs":              {func(w *world) { w.job.Status.Conditions = nil }, "job r/job has not finished"},
 		"a job started by a clock ahead": {func(w *world) {
 			w.job.Status = batchv1.JobStatus{StartTime: ptr.To(metav1.NewTime(ends.Add(time.Hour)))}
 		}, ""},
 		"a pod nobody has placed": {func(w *world) { w.pod.Spec.NodeName = "" }, "pod r/pod is Running on node \"\" and not ready"},
+		"a pod that is too big": {func(w *world) {
+			w.pod.Spec.NodeName, w.pod.Spec.Containers = "", asking("2")
+			w.deployment.Generation = 2
+			w.daemon.Generation = 2
+		}, ""},
+		"a pod that fits": {func(w *world) { w.pod.Spec.NodeName, w.pod.Spec.Containers = "", asking("1") }, "not ready"},
+		"a set whose quota is used up": {func(w *world) {
+			w.quota.Spec.Hard[corev1.ResourcePods] = resource.MustParse("1")
+			w.set.Spec.Replicas = ptr.To(int32(2))
+			w.stateful.Generation = 2
+		}, ""},
+		"a job that is suspended":    {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = ptr.To(true), nil }, ""},
+		"a budget that counts wrong": {func(w *world) { w.budget.Status.CurrentHealthy = 2 }, "budget r/budget counts 2 healthy pods, and there are 1"},
 		"an endpoint of a pod gone": {func(w *world) {
 			w.slice.Endpoints = append(w.slice.Endpoints, w.slice.Endpoints[0])
 			w.slice.Endpoints[1].TargetRef = &corev1.ObjectReference{UID: "gone"}
@@ -112,12 +137,9 @@ func TestQuiet(t *testing.T) {
 	w := settled()
 	require.NoError(t, controlplane.Quiet(t.Context(), w.client(), time.Millisecond))
 	client := w.client()
-	go func() {
-		for t.Context().Err() == nil {
-			w.pod.ResourceVersion += "1"
-			_ = client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), w.pod.DeepCopy(), "r")
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	require.ErrorContains(t, controlplane.Quiet(t.Context(), client, 100*time.Millisecond), "expected no writes within 100ms, found one to *v1.Pod r/pod")
+	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { // somebody writes before each list
+		w.pod.ResourceVersion += "1"
+		return false, nil, client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), w.pod.DeepCopy(), "r")
+	})
+	require.ErrorContains(t, controlplane.Quiet(t.Context(), client, time.Millisecond), "expected no writes within 1ms, found one to *v1.Pod r/pod")
 }

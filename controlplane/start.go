@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/watchsim/watchsim/simtest"
 )
@@ -43,9 +44,13 @@ func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	}
 }
 
-// Works says what keeps a control plane from doing anything yet: nodes that are not ready, or that
-// nobody leads. It returns nil if nothing does.
-func (p *Plane) Works(ctx context.Context, client kubernetes.Interface) error {
+// Works says what keeps a control plane from doing anything yet: nodes that are not ready, that nobody
+// leads, or that webhooks are not asked. It returns nil if nothing does.
+func (p *Plane) Works(ctx context.Context, config *rest.Config) error {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
 	leaders := client.CoordinationV1().Leases(metav1.NamespaceSystem)
 	for _, lease := range []string{"kube-controller-manager", "kube-scheduler"} {
 		if _, err := leaders.Get(ctx, lease, metav1.GetOptions{}); err != nil {
@@ -67,5 +72,5 @@ func (p *Plane) Works(ctx context.Context, client kubernetes.Interface) error {
 	if len(nodes.Items) < len(p.nodes) {
 		return errors.New("a node has not registered")
 	}
-	return nil
+	return asked(ctx, config)
 }

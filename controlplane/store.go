@@ -59,7 +59,7 @@ func newStore(histories map[string]*model.History) *store {
 const leases = "/registry/leases/kube-system/"
 
 // judged are the resources that rules are about, by their keys in etcd.
-var judged = []string{"/registry/pods/", "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases}
+var judged = []string{"/registry/pods/", "/registry/minions/", "/registry/configmaps/", "/registry/replicasets/", "/registry/jobs/", "/registry/namespaces/", "/registry/resourcequotas/", leases}
 
 // isJudged reports whether there is a rule about what a key of etcd holds.
 func isJudged(key string) bool {

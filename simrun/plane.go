@@ -40,8 +40,13 @@ type planeScenario struct {
 
 // planeScenarios lists them; the first is the default.
 var planeScenarios = []planeScenario{
-	{named{"any", "users do anything for a minute: one API server over one etcd member"}, "TestAny"},
-	{named{"ha", "users do anything for a minute: three API servers behind a balancer over three etcd members"}, "TestHA"},
+	{named{"any", "people do anything for a minute: one API server over one etcd member"}, "TestAny"},
+	{named{"ha", "people do anything for a minute: three API servers behind a balancer over three etcd members"}, "TestHA"},
+	{named{"node-loss", "nodes lose power, are drained, labelled and replaced under deployments, sets and jobs"}, "TestNodeLoss"},
+	{named{"leader-loss", "managers and schedulers are killed while they lead"}, "TestLeaderLoss"},
+	{named{"namespace-delete", "namespaces are deleted with all that is in them, and created again"}, "TestNamespaceDelete"},
+	{named{"job-storm", "jobs are created, changed, suspended and deleted"}, "TestJobStorm"},
+	{named{"crd-conversion", "a webhook converts custom resources, whose definitions come and go: three API servers over three etcd members"}, "TestConversion"},
 	{named{"rollout", "five deployments on three nodes are created and get another image"}, "TestRollout"},
 }
 

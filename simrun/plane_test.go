@@ -39,7 +39,7 @@ func TestWrongUseOfTheControlPlane(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"":                            "expected --seed or --seeds, found neither",
 		"--seed 1 --duration 1m":      "--duration: expected only --scenario, --seed, ",
-		"--seed 1 --scenario storm":   `unknown scenario "storm": expected one of any, ha, rollout`,
+		"--seed 1 --scenario storm":   `unknown scenario "storm": expected one of any, ha, node-loss, leader-loss, namespace-delete, job-storm, crd-conversion, rollout`,
 		"--seed 1 --mutant canary":    "--mutant: expected one of target controlplane, which `simrun mutants` lists, found \"canary\"",
 		"--seed 1 --workers 0":        "--workers: expected at least 1 worker, found 0",
 		"--seed 1 --faults sunshine":  `--faults: unknown kind "sunshine"`,

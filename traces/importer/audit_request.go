@@ -16,8 +16,8 @@ const (
 	omittedMerged      = "requests that an imported history has already, with the times of the client"
 )
 
-// wholeObject are the subresources that are answered with the object itself.
-var wholeObject = map[string]bool{"": true, "status": true, "ephemeralcontainers": true, "resize": true, "approval": true, "finalize": true}
+// WholeObject are the subresources whose writes are answered with the object itself; empty is the object.
+var WholeObject = map[string]bool{"": true, "status": true, "ephemeralcontainers": true, "resize": true, "approval": true, "finalize": true}
 
 var kindsOfVerbs = map[string]model.Kind{
 	"list": model.List, "get": model.Get, "create": model.Create, "update": model.Update, "patch": model.Update, "delete": model.Delete,
@@ -43,7 +43,7 @@ func (r *auditReader) request(server string, e *auditEntry, request Request) err
 	}
 	omitted := ""
 	switch watch := request.Watch || e.Verb == "watch"; {
-	case !wholeObject[request.Subresource]:
+	case !WholeObject[request.Subresource]:
 		omitted = omittedSubresource
 	case request.DryRun:
 		omitted = omittedDryRuns

@@ -108,7 +108,7 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 	switch {
 	case op.Kind == model.Update && x.Code == http.StatusCreated:
 		op.Kind, op.Precondition = model.Create, 0 // a PUT or an apply of what was not there
-	case op.Kind == model.Update && head.Metadata.isOver():
+	case op.Kind == model.Update && head.isOver():
 		// Who takes away what has held an object deletes it, and is answered with what it would be.
 		op.Kind, op.ResultRV, op.Objects = model.Delete, 0, nil
 	}
@@ -116,8 +116,9 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 }
 
 // isOver reports whether nothing holds an object any more that is marked for deletion.
-func (m *metadata) isOver() bool {
-	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && m.DeletionGracePeriodSeconds == 0
+func (h *head) isOver() bool {
+	m := &h.Metadata
+	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && m.DeletionGracePeriodSeconds == 0 && !h.isHeld()
 }
 
 // single returns an object, or that in a table with one row, which is what kubectl

@@ -20,6 +20,8 @@ func TestAnUpdateThatLeavesNothingToWaitForDeletes(t *testing.T) {
 		"marked, with a finalizer":    {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["f"]`, model.Update},
 		"marked, in its grace period": {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":5`, model.Update},
 		"marked, without a finalizer": {`"deletionTimestamp":"2026-01-01T00:00:00Z"`, model.Delete},
+		"marked, a namespace in use":  {`"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"finalizers":["kubernetes"]`, model.Update},
+		"marked, a namespace at last": {`"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"finalizers":[]`, model.Delete},
 		"marked, its grace over":      {`"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0`, model.Delete},
 	} {
 		t.Run(name, func(t *testing.T) {

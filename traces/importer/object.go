@@ -98,6 +98,14 @@ func (h *head) node() string {
 	return spec.NodeName
 }
 
+// isHeld reports whether spec.finalizers, which only namespaces have, hold an object.
+func (h *head) isHeld() bool {
+	var spec struct {
+		Finalizers []string `json:"finalizers"`
+	}
+	return json.Unmarshal(h.Spec, &spec) == nil && len(spec.Finalizers) > 0
+}
+
 // digest is made of the content with its fields in order.
 func (r Reducer) digest(text []byte) (string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))

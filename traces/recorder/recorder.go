@@ -190,7 +190,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		x.omit = importer.OmittedSelectors
 	case err != nil:
 		x.omit = omittedOddities
-	case asked.DryRun, asked.Subresource != "" && asked.Subresource != "status", x.Kind == "":
+	case asked.DryRun, !importer.WholeObject[asked.Subresource], x.Kind == "":
 		x.omit = omittedOthers
 	}
 	x.Call = t.recorder.options.Clock()

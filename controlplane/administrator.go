@@ -1,0 +1,150 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// maxOff is longer than it takes until a node that is off is found out, and its pods are evicted.
+const maxOff = 2 * time.Minute
+
+// Administer begins to do what administrators do until a deadline: nodes lose power, are drained,
+// labelled and replaced, and leaders are killed, as far as usage has it. In the end all nodes are there
+// again and take pods: then the channel is closed.
+func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (done <-chan struct{}) {
+	a := &administrator{plane: p, cluster: c, client: c.Client()}
+	var actions []func(context.Context) error
+	if usage.Has(Nodes) {
+		actions = append(actions, a.switchOff, a.drain, a.label, a.replace)
+	}
+	if usage.Has(Leaders) {
+		actions = append(actions, a.killLeader)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for len(actions) > 0 && time.Now().Before(until) {
+			time.Sleep(upTo(20 * time.Second))
+			_ = actions[rand.IntN(len(actions))](context.Background()) // somebody will look at it
+		}
+		for a.restore(context.Background()) != nil {
+			time.Sleep(time.Second)
+		}
+	}()
+	return ended
+}
+
+type administrator struct {
+	plane   *Plane
+	cluster *simtest.Cluster
+	client  kubernetes.Interface
+}
+
+func (a *administrator) node() *Node { return a.plane.nodes[rand.IntN(len(a.plane.nodes))] }
+
+// switchOff takes the power from a node for a while.
+func (a *administrator) switchOff(context.Context) error {
+	node := a.node()
+	node.switchOff()
+	time.AfterFunc(upTo(maxOff), node.switchOn)
+	return nil
+}
+
+// replace takes the power from a node, deletes it, and brings it back once nothing is bound to it any
+// more. Who deletes a node vouches for it that nothing runs there
+// (kubernetes.io/docs/concepts/architecture/nodes: the node controller's finding that a node is gone is final).
+func (a *administrator) replace(ctx context.Context) error {
+	node := a.node()
+	node.switchOff()
+	defer node.switchOn()
+	if err := a.client.CoreV1().Nodes().Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	for {
+		pods, err := a.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node.name})
+		if err == nil && len(pods.Items) == 0 {
+			return nil
+		}
+		time.Sleep(5 * time.Second)
+	}
+}
+
+// patch changes a node.
+func (a *administrator) patch(ctx context.Context, node, patch string) error {
+	_, err := a.client.CoreV1().Nodes().Patch(ctx, node, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// drain keeps new pods from a node and evicts those that are there, as far as their budgets allow it.
+func (a *administrator) drain(ctx context.Context) error {
+	node := a.node()
+	if err := a.patch(ctx, node.name, `{"spec":{"unschedulable":true}}`); err != nil {
+		return err
+	}
+	pods, err := a.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node.name})
+	if err != nil {
+		return err
+	}
+	for _, pod := range pods.Items {
+		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
+		if err := a.client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, eviction); err != nil && !apierrors.IsTooManyRequests(err) && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	time.Sleep(upTo(20 * time.Second))
+	return a.patch(ctx, node.name, uncordon)
+}
+
+const uncordon = `{"spec":{"unschedulable":null}}`
+
+// label gives a node the label that daemon sets ask for, or takes it away.
+func (a *administrator) label(ctx context.Context) error {
+	return a.patch(ctx, a.node().name, fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, label, []string{`"fast"`, "null"}[rand.IntN(2)]))
+}
+
+// killLeader kills the manager or the scheduler that leads, for up to half a minute.
+func (a *administrator) killLeader(ctx context.Context) error {
+	lease, err := a.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, []string{"kube-controller-manager", "kube-scheduler"}[rand.IntN(2)], metav1.GetOptions{})
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return err
+	}
+	leader, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	if err := a.cluster.CrashProgram(leader); err != nil {
+		return err
+	}
+	time.Sleep(upTo(30 * time.Second))
+	return a.cluster.StartProgram(leader)
+}
+
+// restore has all nodes take pods again, and returns nil once they do.
+func (a *administrator) restore(ctx context.Context) error {
+	for _, node := range a.plane.nodes {
+		node.switchOn()
+	}
+	nodes, err := a.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes.Items {
+		if node.Spec.Unschedulable {
+			if err := a.patch(ctx, node.Name, uncordon); err != nil {
+				return err
+			}
+		}
+	}
+	if missing := len(a.plane.nodes) - len(nodes.Items); missing > 0 {
+		return fmt.Errorf("%d nodes have not registered again", missing)
+	}
+	return nil
+}

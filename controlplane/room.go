@@ -1,0 +1,55 @@
+package controlplane
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/resource"
+	"k8s.io/utils/ptr"
+)
+
+// short reports whether a namespace may lack pods that it wants, as no node has room for one of them or
+// its quota is used up.
+func (s *state) short(namespace string) bool {
+	for i := range s.pods {
+		if pod := &s.pods[i]; pod.Namespace == namespace && pod.Spec.NodeName == "" && lives(pod) && !s.hasRoom(pod) {
+			return true
+		}
+	}
+	for _, quota := range s.quotas {
+		if hard, limited := quota.Spec.Hard[corev1.ResourcePods]; limited && quota.Namespace == namespace && quota.Status.Used.Pods().Cmp(hard) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hasRoom reports whether some node has room for a pod, if those of lower priority go, or has the pod.
+func (s *state) hasRoom(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName != "" {
+		return true
+	}
+	wanted := wantedNode(pod)
+	for _, node := range s.nodes {
+		if wanted != "" && node.Name != wanted || !labels.SelectorFromSet(pod.Spec.NodeSelector).Matches(labels.Set(node.Labels)) {
+			continue
+		}
+		cpu, pods := request(pod), int64(1)
+		for i := range s.pods {
+			other := &s.pods[i]
+			if other.Spec.NodeName == node.Name && !isOver(other) && ptr.Deref(other.Spec.Priority, 0) >= ptr.Deref(pod.Spec.Priority, 0) {
+				cpu += request(other)
+				pods++
+			}
+		}
+		if cpu <= node.Status.Allocatable.Cpu().MilliValue() && pods <= node.Status.Allocatable.Pods().Value() {
+			return true
+		}
+	}
+	return false
+}
+
+// request is the CPU that a pod asks for, in thousandths.
+func request(pod *corev1.Pod) int64 {
+	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
+	return requests.Cpu().MilliValue()
+}

@@ -1,0 +1,31 @@
+package controlplane_test
+
+import (
+	"testing"
+
+	"github.com/watchsim/watchsim/controlplane"
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// TestNodeLoss: nodes lose power, are drained and replaced under deployments, sets and jobs.
+func TestNodeLoss(t *testing.T) {
+	anything(t, simtest.Config{}, controlplane.Nodes, controlplane.Deployments, controlplane.StatefulSets, controlplane.DaemonSets, controlplane.Jobs)
+}
+
+// TestLeaderLoss: managers and schedulers are killed while they lead.
+func TestLeaderLoss(t *testing.T) {
+	anything(t, simtest.Config{}, controlplane.Leaders, controlplane.Deployments, controlplane.StatefulSets, controlplane.DaemonSets, controlplane.Jobs)
+}
+
+// TestNamespaceDelete: namespaces are deleted with all that is in them, and created again.
+func TestNamespaceDelete(t *testing.T) {
+	anything(t, simtest.Config{}, controlplane.Namespaces, controlplane.Deployments, controlplane.Jobs, controlplane.Services, controlplane.Quotas, controlplane.Definitions)
+}
+
+// TestJobStorm: jobs and nothing else.
+func TestJobStorm(t *testing.T) { anything(t, simtest.Config{}, controlplane.Jobs) }
+
+// TestConversion: a webhook converts custom resources between versions, and definitions of others come and go.
+func TestConversion(t *testing.T) {
+	anything(t, simtest.Config{Members: 3, Servers: 3}, controlplane.Definitions)
+}

@@ -1,0 +1,64 @@
+package controlplane
+
+import (
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// Group is a group of things that people do to a cluster.
+type Group string
+
+// The groups: those of users, each about one kind of object, and those of administrators.
+const (
+	Deployments  Group = "deployments"
+	StatefulSets Group = "stateful sets"
+	DaemonSets   Group = "daemon sets"
+	Jobs         Group = "jobs"
+	Services     Group = "services"
+	Pods         Group = "pods"
+	Quotas       Group = "quotas"
+	Budgets      Group = "budgets"     // and evictions
+	Definitions  Group = "definitions" // of custom resources, which come and go
+	Namespaces   Group = "namespaces"  // are deleted, with all that is in them
+	Nodes        Group = "nodes"       // lose power, are drained, labelled and replaced
+	Leaders      Group = "leaders"     // are killed, as by an upgrade
+)
+
+// groups lists them.
+var groups = []Group{Deployments, StatefulSets, DaemonSets, Jobs, Services, Pods, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
+
+// Usage is what people do to a cluster in a run, and how.
+type Usage struct {
+	Groups []Group
+	// Pause is the most time between two things that a user does.
+	Pause time.Duration
+	// MilliCPU is what a pod requests. A node has 4000.
+	MilliCPU int64
+	// MaxPods is what the quota of a namespace allows.
+	MaxPods int64
+	// MaxReplicas is the most that a user asks for at once.
+	MaxReplicas int32
+}
+
+// DrawUsage draws what people do: a few of the groups, or just those that are given. In some runs nodes
+// fill up, and in some quotas do.
+func DrawUsage(t *simtest.T, given ...Group) Usage {
+	if len(given) == 0 {
+		given = simtest.Draw(t, rapid.SliceOfNDistinct(rapid.SampledFrom(groups), 1, len(groups), rapid.ID), "groups")
+	}
+	return Usage{
+		Groups: given, MaxReplicas: 4,
+		Pause:    time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{4000, 1000, 10000}), "milliseconds between two actions of a user")) * time.Millisecond,
+		MilliCPU: simtest.Draw(t, rapid.SampledFrom([]int64{100, 100, 1000}), "milliCPU of a pod"),
+		MaxPods:  simtest.Draw(t, rapid.SampledFrom([]int64{60, 60, 5}), "pods of a quota"),
+	}
+}
+
+// Has reports whether people do anything of a group.
+func (u Usage) Has(group Group) bool {
+	return slices.Contains(u.Groups, group)
+}

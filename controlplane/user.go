@@ -1,0 +1,107 @@
+package controlplane
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/ptr"
+)
+
+// User returns a program for simtest that does what users do until a deadline, in two namespaces: it
+// creates, scales, changes, deletes and creates again what controllers bring about.
+func User(usage Usage, until time.Time) func(ctx context.Context, config *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		any, err := dynamic.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		u := &person{client: client, any: any, usage: usage}
+		var actions []action
+		for _, group := range usage.Groups {
+			actions = append(actions, userActions[group]...)
+		}
+		for len(actions) > 0 && ctx.Err() == nil && time.Now().Before(until) {
+			bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+			// What is refused, late or lost is left: users try something else.
+			_ = actions[rand.IntN(len(actions))](u, bounded, spaces[rand.IntN(len(spaces))], string(rune('a'+rand.IntN(3))))
+			cancel()
+			time.Sleep(upTo(usage.Pause))
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
+// person is a user in one life of the program.
+type person struct {
+	client kubernetes.Interface
+	any    dynamic.Interface
+	usage  Usage
+}
+
+// action is a thing that users do in a namespace, to objects of some name.
+type action func(u *person, ctx context.Context, space, name string) error
+
+// userActions are those of each group.
+var userActions = map[Group][]action{
+	Deployments:  {(*person).applyDeployment, (*person).applyDeployment, (*person).deleteDeployment},
+	StatefulSets: {(*person).applyStatefulSet, (*person).applyStatefulSet, (*person).deleteStatefulSet},
+	DaemonSets:   {(*person).applyDaemonSet, (*person).applyDaemonSet, (*person).deleteDaemonSet},
+	Jobs:         {(*person).createJob, (*person).createJob, (*person).deleteJob, (*person).changeJob},
+	Services:     {(*person).createService, (*person).deleteService},
+	Pods:         {(*person).createPod, (*person).deletePod},
+	Quotas:       {(*person).applyQuota, (*person).deleteQuota},
+	Budgets:      {(*person).createBudget, (*person).deleteBudget, (*person).evict, (*person).evict},
+	Definitions:  {(*person).createDefinition, (*person).createCustom, (*person).createCustom, (*person).deleteDefinition},
+	Namespaces:   {(*person).createNamespace, (*person).createNamespace, (*person).deleteNamespace},
+}
+
+// spaces are the namespaces in which users work.
+var spaces = []string{"red", "blue"}
+
+// deletion draws how something is deleted.
+func deletion() metav1.DeleteOptions {
+	return metav1.DeleteOptions{PropagationPolicy: []*metav1.DeletionPropagation{
+		nil, ptr.To(metav1.DeletePropagationForeground), ptr.To(metav1.DeletePropagationBackground), ptr.To(metav1.DeletePropagationOrphan),
+	}[rand.IntN(4)]}
+}
+
+// objects are what a client reads and writes objects of a type with.
+type objects[T any] interface {
+	Create(ctx context.Context, object T, options metav1.CreateOptions) (T, error)
+	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
+	Update(ctx context.Context, object T, options metav1.UpdateOptions) (T, error)
+}
+
+// ensure creates an object, or changes the one that there is.
+func ensure[T any](ctx context.Context, client objects[T], name string, object T, change func(T)) error {
+	_, err := client.Create(ctx, object, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return update(ctx, client, name, change)
+}
+
+// update changes the object that there is.
+func update[T any](ctx context.Context, client objects[T], name string, change func(T)) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		found, err := client.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(found)
+		_, err = client.Update(ctx, found, metav1.UpdateOptions{})
+		return err
+	})
+}

@@ -1,0 +1,108 @@
+package controlplane
+
+import (
+	"context"
+	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func (u *person) createService(ctx context.Context, space, name string) error {
+	_, err := u.client.CoreV1().Services(space).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": space + "-" + name}, ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+func (u *person) deleteService(ctx context.Context, space, name string) error {
+	return u.client.CoreV1().Services(space).Delete(ctx, name, metav1.DeleteOptions{})
+}
+
+// quota is the name of the quota of a namespace.
+const quota = "pods"
+
+func (u *person) applyQuota(ctx context.Context, space, _ string) error {
+	hard := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(u.usage.MaxPods, resource.DecimalSI)}
+	return ensure(ctx, u.client.CoreV1().ResourceQuotas(space), quota,
+		&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: quota}, Spec: corev1.ResourceQuotaSpec{Hard: hard}},
+		func(q *corev1.ResourceQuota) { q.Spec.Hard = hard })
+}
+
+func (u *person) deleteQuota(ctx context.Context, space, _ string) error {
+	return u.client.CoreV1().ResourceQuotas(space).Delete(ctx, quota, metav1.DeleteOptions{})
+}
+
+func (u *person) createBudget(ctx context.Context, space, name string) error {
+	least := intstr.FromInt32(rand.Int32N(3))
+	_, err := u.client.PolicyV1().PodDisruptionBudgets(space).Create(ctx, &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": space + "-" + name}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+func (u *person) deleteBudget(ctx context.Context, space, name string) error {
+	return u.client.PolicyV1().PodDisruptionBudgets(space).Delete(ctx, name, metav1.DeleteOptions{})
+}
+
+func (u *person) evict(ctx context.Context, space, _ string) error {
+	pod, err := u.somePod(ctx, space)
+	if err != nil {
+		return err
+	}
+	return u.client.PolicyV1().Evictions(space).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: space}})
+}
+
+func (u *person) createNamespace(ctx context.Context, space, _ string) error {
+	_, err := u.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
+	return err
+}
+
+func (u *person) deleteNamespace(ctx context.Context, space, _ string) error {
+	return u.client.CoreV1().Namespaces().Delete(ctx, space, metav1.DeleteOptions{})
+}
+
+// The resource of definitions, and one that they define for each name.
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+func custom(name string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: name + "s"}
+}
+
+func (u *person) createDefinition(ctx context.Context, _, name string) error {
+	resource := custom(name)
+	_, err := u.any.Resource(definitions).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": definitions.GroupVersion().String(), "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": resource.GroupResource().String()},
+		"spec": map[string]any{
+			"group": resource.Group, "scope": "Namespaced",
+			"names": map[string]any{"plural": resource.Resource, "singular": name, "kind": kind(name)},
+			"versions": []any{map[string]any{
+				"name": resource.Version, "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		},
+	}}, metav1.CreateOptions{})
+	return err
+}
+
+// kind is that of the custom resource of a name.
+func kind(name string) string { return "Custom" + name }
+
+func (u *person) deleteDefinition(ctx context.Context, _, name string) error {
+	return u.any.Resource(definitions).Delete(ctx, custom(name).GroupResource().String(), metav1.DeleteOptions{})
+}
+
+func (u *person) createCustom(ctx context.Context, space, name string) error {
+	_, err := u.any.Resource(custom(name)).Namespace(space).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": custom(name).GroupVersion().String(), "kind": kind(name), "metadata": map[string]any{"generateName": name + "-"},
+	}}, metav1.CreateOptions{})
+	return err
+}

@@ -1,0 +1,162 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
+// priority is the class of pods that take the place of others.
+const priority = "high"
+
+// label is what some nodes have and some daemon sets ask for.
+const label = "disk"
+
+// template draws that of pods. Their names and labels are the same each time, so that what one object
+// has left can become another one's.
+func (u *person) template(space, name string) corev1.PodTemplateSpec {
+	t := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": space + "-" + name}},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "c", Image: fmt.Sprintf("image:%d", rand.IntN(3)), Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(u.usage.MilliCPU, resource.DecimalSI)},
+			}}},
+			TerminationGracePeriodSeconds: ptr.To(rand.Int64N(6)),
+		},
+	}
+	if rand.IntN(2) == 0 { // the default is to stay for five minutes on a node that is gone
+		for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
+			t.Spec.Tolerations = append(t.Spec.Tolerations, corev1.Toleration{
+				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To(rand.Int64N(30)),
+			})
+		}
+	}
+	if rand.IntN(4) == 0 {
+		t.Spec.PriorityClassName = priority
+	}
+	return t
+}
+
+func (u *person) replicas() *int32 { return ptr.To(rand.Int32N(u.usage.MaxReplicas + 1)) }
+
+func (u *person) applyDeployment(ctx context.Context, space, name string) error {
+	template := u.template(space, name)
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: u.replicas(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
+			RevisionHistoryLimit: ptr.To(rand.Int32N(3)), MinReadySeconds: rand.Int32N(3), Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
+		},
+	}
+	if rand.IntN(4) > 0 {
+		surge, unavailable := intstr.FromInt32(1+rand.Int32N(2)), intstr.FromInt32(rand.Int32N(2))
+		d.Spec.Strategy = appsv1.DeploymentStrategy{
+			Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &surge, MaxUnavailable: &unavailable},
+		}
+	}
+	return ensure(ctx, u.client.AppsV1().Deployments(space), name, d, func(old *appsv1.Deployment) { old.Spec = d.Spec })
+}
+
+func (u *person) deleteDeployment(ctx context.Context, space, name string) error {
+	return u.client.AppsV1().Deployments(space).Delete(ctx, name, deletion())
+}
+
+func (u *person) applyStatefulSet(ctx context.Context, space, name string) error {
+	template := u.template(space, name)
+	// Without a grace period, nobody waits until the containers have ended.
+	template.Spec.TerminationGracePeriodSeconds = ptr.To(1 + rand.Int64N(5))
+	policy := []appsv1.PodManagementPolicyType{appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement}[rand.IntN(2)]
+	replicas := u.replicas()
+	return ensure(ctx, u.client.AppsV1().StatefulSets(space), name, &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: replicas, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
+			ServiceName: name, PodManagementPolicy: policy, RevisionHistoryLimit: ptr.To(rand.Int32N(3)),
+		},
+	}, func(s *appsv1.StatefulSet) { s.Spec.Replicas, s.Spec.Template.Spec = replicas, template.Spec })
+}
+
+func (u *person) deleteStatefulSet(ctx context.Context, space, name string) error {
+	return u.client.AppsV1().StatefulSets(space).Delete(ctx, name, deletion())
+}
+
+func (u *person) applyDaemonSet(ctx context.Context, space, name string) error {
+	template := u.template(space, name)
+	if rand.IntN(2) == 0 {
+		template.Spec.NodeSelector = map[string]string{label: "fast"}
+	}
+	return ensure(ctx, u.client.AppsV1().DaemonSets(space), name, &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template},
+	}, func(d *appsv1.DaemonSet) { d.Spec.Template.Spec = template.Spec })
+}
+
+func (u *person) deleteDaemonSet(ctx context.Context, space, name string) error {
+	return u.client.AppsV1().DaemonSets(space).Delete(ctx, name, deletion())
+}
+
+func (u *person) createJob(ctx context.Context, space, name string) error {
+	template := u.template(space, name)
+	template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	_, err := u.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: batchv1.JobSpec{
+			Completions: ptr.To(1 + rand.Int32N(u.usage.MaxReplicas)), Parallelism: ptr.To(1 + rand.Int32N(2)), BackoffLimit: ptr.To(rand.Int32N(4)),
+			CompletionMode: ptr.To([]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion}[rand.IntN(2)]),
+			Template:       template, TTLSecondsAfterFinished: timeToLive(),
+		},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+// timeToLive draws how long a job stays that has finished; nil is for ever.
+func timeToLive() *int32 { return []*int32{nil, ptr.To(rand.Int32N(10))}[rand.IntN(2)] }
+
+func (u *person) changeJob(ctx context.Context, space, name string) error {
+	if rand.IntN(2) == 0 {
+		suspend := rand.IntN(2) == 0
+		return update(ctx, u.client.BatchV1().Jobs(space), name, func(j *batchv1.Job) { j.Spec.Suspend = &suspend })
+	}
+	live := timeToLive()
+	return update(ctx, u.client.BatchV1().Jobs(space), name, func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = live })
+}
+
+func (u *person) deleteJob(ctx context.Context, space, name string) error {
+	return u.client.BatchV1().Jobs(space).Delete(ctx, name, deletion())
+}
+
+func (u *person) createPod(ctx context.Context, space, name string) error {
+	template := u.template(space, name)
+	template.Spec.RestartPolicy = []corev1.RestartPolicy{corev1.RestartPolicyNever, corev1.RestartPolicyAlways}[rand.IntN(2)]
+	template.ObjectMeta.Name = name
+	_, err := u.client.CoreV1().Pods(space).Create(ctx, &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}, metav1.CreateOptions{})
+	return err
+}
+
+func (u *person) deletePod(ctx context.Context, space, _ string) error {
+	pod, err := u.somePod(ctx, space)
+	if err != nil {
+		return err
+	}
+	return u.client.CoreV1().Pods(space).Delete(ctx, pod, metav1.DeleteOptions{})
+}
+
+// somePod draws the name of one of the pods that there have been a while ago.
+func (u *person) somePod(ctx context.Context, space string) (name string, err error) {
+	pods, err := u.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return "", err
+	}
+	if len(pods.Items) == 0 {
+		return "", fmt.Errorf("namespace %s has no pods", space)
+	}
+	return pods.Items[rand.IntN(len(pods.Items))].Name, nil
+}

@@ -1,0 +1,141 @@
+package controlplane
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+)
+
+// webhooksName is the name of the program that serves webhooks, and of its host; webhooksPort where it listens.
+const (
+	webhooksName = "webhooks"
+	webhooksPort = 8443
+)
+
+// Webhooks returns a program for simtest that API servers ask: when a config map is created with a
+// label that says so, which gets an annotation, and to convert the objects of a custom resource.
+func Webhooks(certificate tls.Certificate) func(ctx context.Context, config *rest.Config) error {
+	return func(ctx context.Context, _ *rest.Config) error {
+		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", webhooksPort))
+		if err != nil {
+			return err
+		}
+		mux := http.NewServeMux()
+		mux.HandleFunc(admitPath, answer(admit))
+		mux.HandleFunc(convertPath, answer(convert))
+		server := &http.Server{Handler: mux, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
+		go func() {
+			<-ctx.Done()
+			_ = server.Close()
+		}()
+		return server.ServeTLS(listener, "", "")
+	}
+}
+
+// certificate makes one for the host of the webhooks, which is its own authority.
+func certificate() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{webhooksName}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:  x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().AddDate(10, 0, 0),
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, err
+}
+
+// authority is what API servers know the webhooks by.
+func authority(certificate tls.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})
+}
+
+func webhookURL(path string) string {
+	return fmt.Sprintf("https://%s:%d%s", webhooksName, webhooksPort, path)
+}
+
+const (
+	admitPath   = "/admit"
+	convertPath = "/convert"
+)
+
+// answer serves a review.
+func answer[R any](review func(*R) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var about R
+		err := json.NewDecoder(r.Body).Decode(&about)
+		if err == nil {
+			err = review(&about)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(&about)
+	}
+}
+
+// admitted is the annotation that the admission webhook sets.
+const admitted = "example.com/admitted"
+
+// admit lets everything pass, annotated.
+func admit(review *admissionv1.AdmissionReview) error {
+	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/metadata/annotations", "value": map[string]string{admitted: "yes"}}})
+	review.Response = &admissionv1.AdmissionResponse{
+		UID: review.Request.UID, Allowed: true, Patch: patch, PatchType: ptr.To(admissionv1.PatchTypeJSONPatch),
+	}
+	review.Request = nil
+	return err
+}
+
+// The custom resource of the webhooks: what is count in its first version is number in its second.
+const (
+	gaugeGroup = "example.com"
+	firstField = "count"
+	laterField = "number"
+)
+
+// convert converts gauges.
+func convert(review *apiextensionsv1.ConversionReview) error {
+	request := review.Request
+	review.Response = &apiextensionsv1.ConversionResponse{UID: request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+	for _, raw := range request.Objects {
+		gauge := &unstructured.Unstructured{}
+		if err := json.Unmarshal(raw.Raw, gauge); err != nil {
+			return err
+		}
+		from, to := firstField, laterField
+		if request.DesiredAPIVersion == gaugeGroup+"/v1" {
+			from, to = to, from
+		}
+		if value, is := gauge.Object[from]; is {
+			gauge.Object[to] = value
+			delete(gauge.Object, from)
+		}
+		gauge.SetAPIVersion(request.DesiredAPIVersion)
+		review.Response.ConvertedObjects = append(review.Response.ConvertedObjects, runtime.RawExtension{Object: gauge})
+	}
+	review.Request = nil
+	return nil
+}
