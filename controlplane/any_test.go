@@ -19,7 +19,7 @@ import (
 func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest.Config {
 	config.Cache, config.KMS, config.Patience = controlplane.KubeAPIServer, true, 10*time.Minute
 	config.Check = func(seen simtest.Seen) error {
-		broken, err := controlplane.Check(seen.Committed, seen.Histories)
+		broken, err := controlplane.Check(seen)
 		if broken = append(broken, plane.Twins()...); err == nil && len(broken) > 0 {
 			err = errors.New(strings.Join(broken, "\n"))
 		}

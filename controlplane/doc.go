@@ -21,6 +21,7 @@
 //   - operator.go: a program that reads and writes secrets, configuration and a custom resource.
 //   - store.go: the states that etcd has held.
 //   - rules.go: what must be true of all of them.
+//   - bound.go: which scheduler has bound a pod.
 //   - twins.go: what must be true of what has run on nodes.
 //   - settled.go: what must be true once everything has healed.
 //   - room.go: what cannot be wanted then, as there is no room for it.

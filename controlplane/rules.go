@@ -13,7 +13,7 @@ import (
 	"k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
 
-	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
 )
 
 // Rule is what must be true of every state that etcd has ever held.
@@ -76,12 +76,11 @@ var Rules = []Rule{
 
 // Check says which rules the states of a cluster have broken, one sentence each for the first
 // time: all states that etcd has held, in the order of its revisions, with values as
-// kube-apiserver stores them. histories are what clients have asked, by resource, nil if that is not
-// known: then rules about who wrote something, and when, are silent. A controller whose create gets no
-// answer creates another pod, so that rules against too many pods count only those whose creation a
-// client was told of.
-func Check(committed model.Truth, histories map[string]*model.History) (broken []string, err error) {
-	s := newStore(histories)
+// kube-apiserver stores them. Without histories, rules about who wrote something, and when, are silent.
+// A controller whose create gets no answer creates another pod, so that rules against too many pods
+// count only those whose creation a client was told of.
+func Check(seen simtest.Seen) (broken []string, err error) {
+	committed, s := seen.Committed, newStore(seen)
 	said := map[string]bool{}
 	for _, change := range committed.Changes {
 		key := change.Object.Name
@@ -140,7 +139,10 @@ func endIsFinal(_ *store, key string, old, now object, _ int64) string {
 	return fmt.Sprintf("pod %s goes from %s to %s", nameOf(key), before.Status.Phase, after.Status.Phase)
 }
 
-// fits looks at each binding. What a daemon set puts on a node is scheduled as well.
+// fits looks at each binding, also of what daemon sets put on nodes. It counts what the scheduler knows of that binds:
+// pods that the same life of it has bound and was told so. One whose binding gets no answer is forgotten by it, and the next
+// leader may begin before it has seen what the last one did: then the kubelet rejects the pod
+// (pkg/kubelet/lifecycle/predicate.go).
 func fits(s *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.Pod](old, now)
 	if after == nil || after.Spec.NodeName == "" || before != nil && before.Spec.NodeName != "" || isOver(after) {
@@ -153,7 +155,7 @@ func fits(s *store, key string, old, now object, _ int64) string {
 	used := resource.PodRequests(after, resource.PodResourcesOptions{})
 	pods := int64(1)
 	for other, pod := range s.byNode[after.Spec.NodeName] {
-		if other == key || isOver(pod) {
+		if other == key || isOver(pod) || !s.boundBySame(after.UID, pod.UID) {
 			continue
 		}
 		pods++

@@ -10,6 +10,7 @@ import (
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
 )
 
 // states are values that keys of etcd hold one after the other, as "key value"; a value - is
@@ -93,7 +94,7 @@ func TestRules(t *testing.T) {
 		"a quota shrinks":                 {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("1", "2"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			broken, err := controlplane.Check(states(t, test.states), nil)
+			broken, err := controlplane.Check(simtest.Seen{Committed: states(t, test.states)})
 			require.NoError(t, err)
 			if test.broken == "" {
 				require.Empty(t, broken)
@@ -119,7 +120,7 @@ func TestUnconfirmedPods(t *testing.T) {
 		pods   map[string]*model.History
 		broken int
 	}{{told(1, 2), 1}, {told(2), 0}, {told(1), 0}} {
-		broken, err := controlplane.Check(replicas, test.pods)
+		broken, err := controlplane.Check(simtest.Seen{Committed: replicas, Histories: test.pods})
 		require.NoError(t, err)
 		require.Len(t, broken, test.broken)
 	}
@@ -158,7 +159,7 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 				call := int64(time.Duration(r.at) * time.Second)
 				h.Operations = append(h.Operations, model.Operation{Kind: model.Update, Client: r.client, Call: call, Return: call + int64(time.Second), ResultRV: committed.Changes[i].RV})
 			}
-			broken, err := controlplane.Check(committed, map[string]*model.History{"all": h})
+			broken, err := controlplane.Check(simtest.Seen{Committed: committed, Histories: map[string]*model.History{"all": h}})
 			require.NoError(t, err)
 			if test.broken == "" {
 				require.Empty(t, broken)
@@ -166,6 +167,31 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 			}
 			require.Len(t, broken, 1)
 			require.True(t, strings.HasPrefix(broken[0], test.broken+" is broken"), broken[0])
+		})
+	}
+}
+
+// A node may be overbooked by pods that the scheduler which binds does not know of.
+func TestFitsByOneScheduler(t *testing.T) {
+	const here, there = "scheduler-0", "scheduler-1"
+	bind := func(pod, session string, code int) simtest.Request {
+		return simtest.Request{Session: session, Method: "POST", Path: "/api/v1/namespaces/r/pods/" + pod + "/binding?timeout=5s", Code: code}
+	}
+	committed := states(t, "minions/n "+node+"\npods/r/a "+pod("1", "", half, "")+"\npods/r/b "+pod("2", "", most, ""))
+	for name, row := range map[string]struct {
+		requests []simtest.Request
+		broken   bool
+	}{
+		"by one life":           {[]simtest.Request{bind("a", here, 201), bind("b", here, 201)}, true},
+		"by two":                {[]simtest.Request{bind("a", there, 201), bind("b", here, 201)}, false},
+		"the first not told":    {[]simtest.Request{bind("a", here, 0), bind("b", here, 201)}, false},
+		"the second not told":   {[]simtest.Request{bind("a", here, 201), bind("b", here, 0)}, false},
+		"the first bound twice": {[]simtest.Request{bind("a", here, 201), bind("a", here, 201), bind("b", here, 201)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			broken, err := controlplane.Check(simtest.Seen{Committed: committed, Histories: map[string]*model.History{}, Requests: row.requests})
+			require.NoError(t, err)
+			require.Equal(t, row.broken, len(broken) > 0, broken)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
 )
 
 // object is one of Kubernetes' built-in types.
@@ -32,15 +33,18 @@ type store struct {
 	// wrote are the requests of clients by the revision at which each wrote something, nil if there
 	// are no histories.
 	wrote map[int64]*model.Operation
+	// binders are the lives of schedulers that have bound pods and were told so, by the pods' UIDs; nil if there are no histories.
+	binders map[types.UID]string
 }
 
-func newStore(histories map[string]*model.History) *store {
+func newStore(seen simtest.Seen) *store {
+	histories := seen.Histories
 	s := &store{
 		objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, replicas: map[types.UID]int32{}, unconfirmed: map[types.UID]bool{},
 	}
 	if histories != nil {
-		s.wrote = map[int64]*model.Operation{}
+		s.wrote, s.binders = map[int64]*model.Operation{}, binders(seen)
 	}
 	for _, history := range histories {
 		for i := range history.Operations {
@@ -58,8 +62,11 @@ func newStore(histories map[string]*model.History) *store {
 // leases is where those of leaders are.
 const leases = "/registry/leases/kube-system/"
 
+// podKeys is where pods are.
+const podKeys = "/registry/pods/"
+
 // judged are the resources that rules are about, by their keys in etcd.
-var judged = []string{"/registry/pods/", "/registry/minions/", "/registry/configmaps/", "/registry/replicasets/", "/registry/jobs/", "/registry/namespaces/", "/registry/resourcequotas/", leases}
+var judged = []string{podKeys, "/registry/minions/", "/registry/configmaps/", "/registry/replicasets/", "/registry/jobs/", "/registry/namespaces/", "/registry/resourcequotas/", leases}
 
 // isJudged reports whether there is a rule about what a key of etcd holds.
 func isJudged(key string) bool {
