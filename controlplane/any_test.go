@@ -37,8 +37,11 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 func upTo(most time.Duration) time.Duration { return rand.N(most) }
 
 // anything has users, administrators, controllers, schedulers, nodes and faults for a minute, and judges
-// what is left. people do the groups of things that are given, or any.
+// what is left. People do the groups of things that are given, or any; -short leaves out choices of groups, as any has them.
 func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group) {
+	if len(groups) > 0 && testing.Short() {
+		t.Skip("-short")
+	}
 	plane := &controlplane.Plane{}
 	simtest.Seeds(t, booted(config, plane, 1), func(t *simtest.T, c *simtest.Cluster) {
 		plane.Workload = controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)}

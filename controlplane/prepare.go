@@ -61,11 +61,20 @@ func register(ctx context.Context, config *rest.Config, authority []byte) error 
 	if err != nil {
 		return err
 	}
+	// API servers dial by the name of a service as themselves. For a URL, client-go would keep connections for
+	// the whole process, which all servers and all their lives share here.
+	if _, err := client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: webhooksName}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: webhooksName},
+	}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: webhooksName}}
 	for _, policy := range policies {
 		configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.MutatingWebhook{
 			Name: labelOf(policy) + ".example.com", FailurePolicy: &policy, TimeoutSeconds: ptr.To(int32(5)),
-			ClientConfig:   admissionregistrationv1.WebhookClientConfig{URL: ptr.To(webhookURL(admitPath)), CABundle: authority},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: authority, Service: &admissionregistrationv1.ServiceReference{
+				Namespace: metav1.NamespaceDefault, Name: webhooksName, Path: &admitPath, Port: ptr.To(int32(webhooksPort)),
+			}},
 			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{admission: labelOf(policy)}},
 			SideEffects:    ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
@@ -88,7 +97,9 @@ func register(ctx context.Context, config *rest.Config, authority []byte) error 
 			Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: gauges.Resource, Singular: "gauge", Kind: gaugeKind},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{gaugeVersion("v1", firstField, true), gaugeVersion("v2", laterField, false)},
 			Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
-				ClientConfig:             &apiextensionsv1.WebhookClientConfig{URL: ptr.To(webhookURL(convertPath)), CABundle: authority},
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: authority, Service: &apiextensionsv1.ServiceReference{
+					Namespace: metav1.NamespaceDefault, Name: webhooksName, Path: &convertPath, Port: ptr.To(int32(webhooksPort)),
+				}},
 				ConversionReviewVersions: []string{"v1"},
 			}},
 		},

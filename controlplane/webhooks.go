@@ -24,7 +24,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// webhooksName is the name of the program that serves webhooks, and of its host; webhooksPort where it listens.
+// webhooksName is the name of the program that serves webhooks, of its host and of its service; webhooksPort
+// is where it listens.
 const (
 	webhooksName = "webhooks"
 	webhooksPort = 8443
@@ -50,14 +51,14 @@ func Webhooks(certificate tls.Certificate) func(ctx context.Context, config *res
 	}
 }
 
-// certificate makes one for the host of the webhooks, which is its own authority.
+// certificate makes one for the service of the webhooks, which is its own authority.
 func certificate() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{webhooksName}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), DNSNames: []string{webhooksName + "." + metav1.NamespaceDefault + ".svc"}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:  x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().AddDate(10, 0, 0),
 	}
@@ -70,14 +71,8 @@ func authority(certificate tls.Certificate) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})
 }
 
-func webhookURL(path string) string {
-	return fmt.Sprintf("https://%s:%d%s", webhooksName, webhooksPort, path)
-}
-
-const (
-	admitPath   = "/admit"
-	convertPath = "/convert"
-)
+// The paths of the webhooks.
+var admitPath, convertPath = "/admit", "/convert"
 
 // answer serves a review.
 func answer[R any](review func(*R) error) http.HandlerFunc {
