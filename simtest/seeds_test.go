@@ -333,7 +333,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 
 // A run in place is that in a copy, whether it fails or not.
 func TestARunInPlaceIsTheSame(t *testing.T) {
-	for _, test := range []string{"TestConnectionsAreBalanced", "TestCounter", "TestBroken"} {
+	for _, test := range []string{"TestConnectionsAreBalanced", "TestCounter", "TestBroken", "TestDraws"} {
 		for _, seed := range []string{"-simtest.seed=1", "-simtest.seed=2"} {
 			copied, failed := outside(t, "", test, seed, "-simtest.shrink=0")
 			inPlace, failedToo := outside(t, "", test, seed, "-simtest.no-fork")
