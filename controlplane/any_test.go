@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 	config.Cache, config.KMS, config.Patience = controlplane.KubeAPIServer, true, 10*time.Minute
 	config.Check = func(seen simtest.Seen) error {
 		broken, err := controlplane.Check(seen)
-		if broken = append(broken, plane.Twins()...); err == nil && len(broken) > 0 {
+		if broken = slices.Concat(broken, plane.Twins(), plane.Observer.Broken()); err == nil && len(broken) > 0 {
 			err = errors.New(strings.Join(broken, "\n"))
 		}
 		return err
@@ -53,6 +54,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		}
 		usage, until := controlplane.DrawUsage(t, groups...), time.Now().Add(within)
 		c.Go("user", controlplane.User(usage, until))
+		c.Go("observer", plane.Observer.Run(until))
 		restored := plane.Administer(c, usage, until)
 		c.Faults(within)
 		time.Sleep(within)
@@ -63,7 +65,11 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 			if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
 				return err
 			}
-			return controlplane.Quiet(t.Context(), c.Client(), time.Minute)
+			began := time.Now()
+			if err := controlplane.Quiet(t.Context(), c.Client(), time.Minute); err != nil {
+				return err
+			}
+			return plane.Observer.Agrees(t.Context(), c.Client(), began)
 		})
 	})
 }

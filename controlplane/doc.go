@@ -19,6 +19,8 @@
 //   - prepare.go: what there is before people begin.
 //   - administrator.go: what administrators do to nodes and leaders.
 //   - operator.go: a program that reads and writes secrets, configuration and a custom resource.
+//   - observer.go: a program with informers, and what must be true of them once everything has healed.
+//   - notified.go: what must be true of all that an informer tells.
 //   - store.go: the states that etcd has held.
 //   - rules.go: what must be true of all of them.
 //   - bound.go: which scheduler has bound a pod.

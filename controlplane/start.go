@@ -19,6 +19,8 @@ const KubeAPIServer simtest.Cache = "kube-apiserver"
 type Plane struct {
 	// Workload is how long what runs in pods takes. It may be changed at any time.
 	Workload Workload
+	// Observer has informers, and judges what they tell.
+	Observer Observer
 
 	managers, schedulers int
 	nodes                []*Node
