@@ -54,6 +54,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		}
 		usage, until := controlplane.DrawUsage(t, groups...), time.Now().Add(within)
 		c.Go("user", controlplane.User(usage, until))
+		c.Go("dependents", controlplane.Dependents(until))
 		c.Go("observer", plane.Observer.Run(until))
 		restored := plane.Administer(c, usage, until)
 		c.Faults(within)

@@ -19,11 +19,13 @@
 //   - prepare.go: what there is before people begin.
 //   - administrator.go: what administrators do to nodes and leaders.
 //   - operator.go: a program that reads and writes secrets, configuration and a custom resource.
+//   - dependents.go: a program that makes what belongs to other objects.
 //   - observer.go: a program with informers, and what must be true of them once everything has healed.
 //   - notified.go: what must be true of all that an informer tells.
 //   - store.go: the states that etcd has held.
 //   - rules.go: what must be true of all of them.
 //   - bound.go: which scheduler has bound a pod.
+//   - rules_gc.go: what must be true of what the garbage collector deletes.
 //   - twins.go: what must be true of what has run on nodes.
 //   - settled.go: what must be true once everything has healed.
 //   - room.go: what cannot be wanted then, as there is no room for it.

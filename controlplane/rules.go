@@ -72,6 +72,10 @@ var Rules = []Rule{
 		"AdmittedFirst", "No object is created that a webhook has not seen whose failurePolicy is Fail.",
 		"kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers: failure policy", admittedFirst,
 	},
+	{
+		"OwnedIsKept", "The control plane deletes no configuration and no secret while an owner of it lives.",
+		"kubernetes.io/docs/concepts/architecture/garbage-collection: the garbage collector deletes objects that no longer have owners", ownedIsKept,
+	},
 }
 
 // Check says which rules the states of a cluster have broken, one sentence each for the first

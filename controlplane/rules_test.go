@@ -137,6 +137,24 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		at     int
 	}
 	const scheduler, other, manager, user = "scheduler-0", "scheduler-1", "manager-0", "user"
+	const namespace = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"r","uid":"n"}}`
+	const space = "namespaces/r " + namespace + "\n"
+	owner := func(rest string) string {
+		return `configmaps/r/o {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"o","uid":"o"` + rest + `}}`
+	}
+	// dependent belongs to that owner, but for what is wrong.
+	dependent := func(wrong string) string {
+		reference := `"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"o"`
+		for field := range strings.SplitSeq(strings.TrimSuffix(wrong, ","), ",") {
+			name, _, _ := strings.Cut(field, ":")
+			for right := range strings.SplitSeq(reference, ",") {
+				if name != "" && strings.HasPrefix(right, name+":") {
+					reference = strings.Replace(reference, right, field, 1)
+				}
+			}
+		}
+		return `configmaps/r/d {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"d","uid":"d","ownerReferences":[{` + reference + `}]}}`
+	}
 	for name, test := range map[string]struct {
 		states   string
 		requests []request
@@ -152,6 +170,16 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		"a job is deleted after its end":    {"jobs/r/j " + job(`"conditions":[{"type":"Failed","status":"True"}]`) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
 		"a job goes with its namespace":     {"namespaces/r " + namespace + "\njobs/r/j " + job("") + "\njobs/r/j -", []request{{manager, 0}, {user, 1}, {manager, 2}}, ""},
 		"a job that is marked for deletion": {"jobs/r/j " + strings.Replace(job(""), `"uid":"j"`, `"uid":"j"`+dying, 1) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
+		"what an owner had is collected":    {space + "configmaps/r/o -\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"what has an owner is collected":    {space + owner("") + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, "OwnedIsKept"},
+		"what has an owner is deleted":      {space + owner("") + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {user, 3}}, ""},
+		"what has no owner is collected":    {space + owner("") + "\nconfigmaps/r/o -", []request{{user, 0}, {user, 1}, {manager, 2}}, "OwnedIsKept"},
+		"an owner that is being deleted":    {space + owner(dying) + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"an owner of another name":          {space + owner("") + "\n" + dependent(`"name":"p",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"an owner of another kind":          {space + owner("") + "\n" + dependent(`"kind":"Secret",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"an owner with another UID":         {space + owner("") + "\n" + dependent(`"uid":"p",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"a node that owns":                  {space + "minions/n " + strings.Replace(node, `"name":"n"`, `"name":"n","uid":"o"`, 1) + "\n" + dependent(`"kind":"Node","name":"n",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, "OwnedIsKept"},
+		"a namespace that is being deleted": {"namespaces/r " + strings.Replace(namespace, `"uid":"n"`, `"uid":"n"`+dying, 1) + "\n" + owner("") + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			committed, h := states(t, test.states), &model.History{}

@@ -33,6 +33,10 @@ type state struct {
 	daemons     []appsv1.DaemonSet
 	jobs        []batchv1.Job
 	budgets     []policyv1.PodDisruptionBudget
+
+	// Operators write these all the time.
+	maps    []corev1.ConfigMap
+	secrets []corev1.Secret
 }
 
 // read lists everything.
@@ -50,6 +54,8 @@ func read(ctx context.Context, client kubernetes.Interface) (*state, error) {
 		listed(&s.sets, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items })(apps.ReplicaSets("").List(ctx, all)),
 		listed(&s.stateful, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items })(apps.StatefulSets("").List(ctx, all)),
 		listed(&s.daemons, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items })(apps.DaemonSets("").List(ctx, all)),
+		listed(&s.maps, func(l *corev1.ConfigMapList) []corev1.ConfigMap { return l.Items })(core.ConfigMaps("").List(ctx, all)),
+		listed(&s.secrets, func(l *corev1.SecretList) []corev1.Secret { return l.Items })(core.Secrets("").List(ctx, all)),
 		listed(&s.jobs, func(l *batchv1.JobList) []batchv1.Job { return l.Items })(client.BatchV1().Jobs("").List(ctx, all)),
 		listed(&s.budgets, func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items })(client.PolicyV1().PodDisruptionBudgets("").List(ctx, all)),
 	}
@@ -107,7 +113,12 @@ func Quiet(ctx context.Context, client kubernetes.Interface, within time.Duratio
 	return nil
 }
 
-// objects are all of them.
+// all are all objects.
+func (s *state) all() []metav1.Object {
+	return slices.Concat(s.objects(), pointers(s.maps), pointers(s.secrets))
+}
+
+// objects are those that nobody writes who has nothing to bring about.
 func (s *state) objects() (all []metav1.Object) {
 	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas),
 		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs), pointers(s.budgets))
@@ -130,15 +141,16 @@ func describe(o metav1.Object) string {
 	return o.GetNamespace() + "/" + o.GetName()
 }
 
-// owners: the garbage collector deletes objects whose owners are all gone.
+// owners: the garbage collector deletes objects whose owners are all gone. One of another namespace, kind or
+// name than a reference says is none.
 func (s *state) owners() error {
-	living := map[types.UID]bool{}
-	for _, o := range s.objects() {
-		living[o.GetUID()] = true
+	living := map[types.UID]metav1.Object{}
+	for _, o := range s.all() {
+		living[o.GetUID()] = o
 	}
-	for _, o := range s.objects() {
+	for _, o := range s.all() {
 		owners := o.GetOwnerReferences()
-		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return living[r.UID] }) {
+		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return living[r.UID] != nil && isOwner(r, living[r.UID], o) }) {
 			return fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID)
 		}
 	}
@@ -147,7 +159,7 @@ func (s *state) owners() error {
 
 // deleted: what is deleted goes, once its finalizers have done their work.
 func (s *state) deleted() error {
-	for _, o := range s.objects() {
+	for _, o := range s.all() {
 		if o.GetDeletionTimestamp() != nil {
 			return fmt.Errorf("%T %s is deleted and does not go; its finalizers are %q", o, describe(o), o.GetFinalizers())
 		}

@@ -34,6 +34,7 @@ type world struct {
 	slice      discoveryv1.EndpointSlice
 	quota      corev1.ResourceQuota
 	budget     policyv1.PodDisruptionBudget
+	secret     corev1.Secret // of the node, and of a deployment that is gone
 }
 
 func meta(name string) metav1.ObjectMeta {
@@ -63,9 +64,11 @@ func settled() *world {
 			Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}}},
 		budget: policyv1.PodDisruptionBudget{ObjectMeta: meta("budget"), Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
 			Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, CurrentHealthy: 1}},
+		secret: corev1.Secret{ObjectMeta: meta("secret")},
 	}
 	w.pod.Labels = labels
-	w.pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", UID: "set", Controller: ptr.To(true)}}
+	w.pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "set", UID: "set", Controller: ptr.To(true)}}
+	w.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n", UID: "n"}, {APIVersion: "apps/v1", Kind: "Deployment", Name: "deployment", UID: "gone"}}
 	w.slice.Labels = map[string]string{discoveryv1.LabelServiceName: "service"}
 	return w
 }
@@ -76,7 +79,7 @@ func asking(cpu string) []corev1.Container {
 }
 
 func (w *world) client() *fake.Clientset {
-	objects := []runtime.Object{&w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.slice, &w.quota, &w.budget}
+	objects := []runtime.Object{&w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.slice, &w.quota, &w.budget, &w.secret}
 	return fake.NewClientset(objects...)
 }
 
@@ -86,8 +89,14 @@ func TestSettled(t *testing.T) {
 		change func(*world)
 		wrong  string // nothing if it is empty
 	}{
-		"all is well":                   {func(*world) {}, ""},
-		"an orphan":                     {func(w *world) { w.pod.OwnerReferences[0].UID = "gone" }, "has no owner left"},
+		"all is well": {func(*world) {}, ""},
+		"an orphan":   {func(w *world) { w.pod.OwnerReferences[0].UID = "gone" }, "has no owner left"},
+		"an owner of another namespace": {func(w *world) {
+			w.secret.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job"}
+			w.secret.Namespace = "b"
+		}, "*v1.Secret b/secret has no owner left (Job job"},
+		"an owner of another name":      {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
+		"an owner of another kind":      {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
 		"a finalizer that stays":        {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is deleted and does not go"},
 		"a rollout that hangs":          {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
 		"a deployment nobody has seen":  {func(w *world) { w.deployment.Generation = 2 }, "deployment r/deployment wants 1"},

@@ -66,7 +66,10 @@ const leases = "/registry/leases/kube-system/"
 const podKeys = "/registry/pods/"
 
 // judged are the resources that rules are about, by their keys in etcd.
-var judged = []string{podKeys, "/registry/minions/", "/registry/configmaps/", "/registry/replicasets/", "/registry/jobs/", "/registry/namespaces/", "/registry/resourcequotas/", leases}
+var judged = []string{
+	podKeys, "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases,
+	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces,
+}
 
 // isJudged reports whether there is a rule about what a key of etcd holds.
 func isJudged(key string) bool {

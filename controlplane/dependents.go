@@ -1,0 +1,133 @@
+package controlplane
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+)
+
+// Dependents returns a program for simtest that does until a deadline what operators and people do with owner
+// references: it makes configuration and secrets that belong to other objects, to several of them, to
+// some in vain, and creates and deletes some of the owners.
+func Dependents(until time.Time) func(ctx context.Context, config *rest.Config) error {
+	return func(ctx context.Context, config *rest.Config) error {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		for ctx.Err() == nil && time.Now().Before(until) {
+			bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+			_ = depend(bounded, client) // what is refused, late or lost is done again
+			cancel()
+			time.Sleep(upTo(2 * operatorPause))
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
+// depend does one thing, of those that such a program does.
+func depend(ctx context.Context, client kubernetes.Interface) (err error) {
+	space, letter, core := spaces[rand.IntN(len(spaces))], string(rune('a'+rand.IntN(3))), client.CoreV1()
+	owner, owned := "base-"+letter, "owned-"+letter
+	switch rand.IntN(8) {
+	case 0:
+		_, err = core.ConfigMaps(space).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: owner}}, metav1.CreateOptions{})
+	case 1:
+		policies := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan}
+		err = core.ConfigMaps(space).Delete(ctx, owner, metav1.DeleteOptions{PropagationPolicy: &policies[rand.IntN(len(policies))]})
+	case 2:
+		err = core.ConfigMaps(space).Delete(ctx, owned, metav1.DeleteOptions{})
+	default:
+		references, err := drawOwners(ctx, client, space, owned)
+		if err != nil || len(references) == 0 {
+			return err
+		}
+		meta := metav1.ObjectMeta{Name: owned, OwnerReferences: references}
+		if rand.IntN(2) == 0 {
+			return ensure(ctx, core.Secrets(space), owned, &corev1.Secret{ObjectMeta: meta}, func(s *corev1.Secret) { s.OwnerReferences = references })
+		}
+		return ensure(ctx, core.ConfigMaps(space), owned, &corev1.ConfigMap{ObjectMeta: meta}, func(c *corev1.ConfigMap) { c.OwnerReferences = references })
+	}
+	return err
+}
+
+// drawOwners returns references of a dependent to one or two objects. Some are wrong: to an object of another
+// namespace, or with a name or a kind that it does not have. The names of owners come before that of the dependent,
+// as the garbage collector may not get out of a circle of foreground deletions.
+func drawOwners(ctx context.Context, client kubernetes.Interface, space, dependent string) (references []metav1.OwnerReference, err error) {
+	seen := map[types.UID]bool{}
+	for range 1 + rand.IntN(2) {
+		from, wrong := space, rand.IntN(12)
+		if wrong < 2 {
+			from = spaces[rand.IntN(len(spaces))]
+		}
+		found, err := candidates(ctx, client, from)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(o metav1.Object) bool { return o.GetName() >= dependent })
+		if len(found) == 0 {
+			continue
+		}
+		owner := found[rand.IntN(len(found))]
+		kinds, _, err := scheme.Scheme.ObjectKinds(owner.(object))
+		if err != nil || seen[owner.GetUID()] {
+			continue
+		}
+		seen[owner.GetUID()] = true
+		reference := metav1.OwnerReference{Name: owner.GetName(), UID: owner.GetUID()}
+		reference.APIVersion, reference.Kind = kinds[0].ToAPIVersionAndKind()
+		if rand.IntN(2) == 0 {
+			reference.BlockOwnerDeletion = ptr.To(true)
+		}
+		switch wrong {
+		case 2:
+			reference.Name += "-x"
+		case 3:
+			reference.APIVersion, reference.Kind = "v1", "Secret"
+		}
+		references = append(references, reference)
+	}
+	return references, nil
+}
+
+// candidates are objects of one kind, of those that own others.
+func candidates(ctx context.Context, client kubernetes.Interface, space string) (found []metav1.Object, err error) {
+	all := metav1.ListOptions{ResourceVersion: "0"} // a user need not have seen the latest
+	switch rand.IntN(6) {
+	case 0:
+		list, err := client.AppsV1().Deployments(space).List(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		return pointers(list.Items), nil
+	case 1:
+		list, err := client.BatchV1().Jobs(space).List(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		return pointers(list.Items), nil
+	case 2:
+		list, err := client.CoreV1().Nodes().List(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		return pointers(list.Items), nil
+	default: // of configuration that another one may own in turn
+		list, err := client.CoreV1().ConfigMaps(space).List(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		return pointers(list.Items), nil
+	}
+}

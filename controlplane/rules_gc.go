@@ -1,0 +1,71 @@
+package controlplane
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// ownerKeys is where etcd has objects of the kinds that own others here, and clusterScoped are those of them
+// that belong to no namespace.
+var (
+	ownerKeys = map[string]string{
+		"ConfigMap": "/registry/configmaps/", "Deployment": "/registry/deployments/", "Job": "/registry/jobs/", "Node": "/registry/minions/",
+		"ReplicaSet": "/registry/replicasets/", "Secret": "/registry/secrets/",
+	}
+	clusterScoped = map[string]bool{"Node": true}
+)
+
+// namespaces is where etcd has them.
+const namespaces = "/registry/namespaces/"
+
+// ownedIsKept looks at deletions, and marks for deletion, by controller managers of what else only users delete.
+//
+// The garbage collector reads each owner from etcd before it deletes, and no UID is used twice: an owner that
+// it has not found does not come back. It takes one that is being deleted for gone.
+func ownedIsKept(s *store, key string, old, now object, rv int64) string {
+	switch old.(type) {
+	case *corev1.ConfigMap, *corev1.Secret:
+	default:
+		return ""
+	}
+	if old.GetDeletionTimestamp() != nil || now != nil && now.GetDeletionTimestamp() == nil {
+		return ""
+	}
+	by := s.wrote[rv]
+	if by == nil || !strings.HasPrefix(by.Client, managerName) {
+		return ""
+	}
+	// The namespace controller deletes all that a namespace has.
+	if space := s.objects[namespaces+old.GetNamespace()]; space == nil || space.GetDeletionTimestamp() != nil {
+		return ""
+	}
+	owners := old.GetOwnerReferences()
+	if len(owners) == 0 {
+		return fmt.Sprintf("%s deletes %s, which has no owner", by.Client, nameOf(key))
+	}
+	for _, owner := range owners {
+		at := ownerKeys[owner.Kind] + old.GetNamespace() + "/" + owner.Name
+		if clusterScoped[owner.Kind] {
+			at = ownerKeys[owner.Kind] + owner.Name
+		}
+		if o := s.objects[at]; o != nil && isOwner(owner, o, old) && o.GetDeletionTimestamp() == nil {
+			return fmt.Sprintf("%s deletes %s, whose owner lives, %s %s with UID %s", by.Client, nameOf(key), owner.Kind, owner.Name, owner.UID)
+		}
+	}
+	return ""
+}
+
+// isOwner reports whether a reference of a dependent is to an object. One to an object in another namespace is to
+// none, and so is one with the UID of an object and another kind or name: such an owner is absent
+// (kubernetes.io/docs/concepts/architecture/garbage-collection, kubernetes/kubernetes #65200).
+func isOwner(reference metav1.OwnerReference, of, dependent metav1.Object) bool {
+	if reference.UID != of.GetUID() || reference.Name != of.GetName() || of.GetNamespace() != "" && of.GetNamespace() != dependent.GetNamespace() {
+		return false
+	}
+	kinds, _, err := scheme.Scheme.ObjectKinds(of.(object))
+	return err == nil && kinds[0].Kind == reference.Kind && kinds[0].GroupVersion().String() == reference.APIVersion
+}
