@@ -129,6 +129,13 @@ var controlPlaneMutants = []Mutant{
 		More:        []Edit{{Anchor: "		Preconditions:     &metav1.Preconditions{UID: &fresh.UID},\n", Replacement: ""}},
 	},
 	{
+		Name: "CT19", Summary: "An owner is taken for gone because something else refers to it wrongly.",
+		Source: "kubernetes/kubernetes #65200, #92743", Module: kubernetes, File: collectorFile,
+		Anchor:      "	absentOwnerCacheKey := objectReference{OwnerReference: ownerReferenceCoordinates(reference)}\n",
+		Replacement: "	absentOwnerCacheKey := objectReference{OwnerReference: metav1.OwnerReference{UID: reference.UID}}\n",
+		More:        []Edit{{Anchor: "	absentOwnerCacheKey.Namespace = item.identity.Namespace\n", Replacement: ""}},
+	},
+	{
 		Name: "CT23", Summary: "Nodes are declared dead by leases of a watch that lags.",
 		Source: "kubernetes/kubernetes #138698", Module: kubernetes, File: "pkg/controller/nodelifecycle/node_lifecycle_controller.go",
 		Anchor:      "				if liveLease.ResourceVersion != nodeHealthLeaseRV {\n",
