@@ -321,7 +321,7 @@ func jobIsKept(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	in, _, _ := strings.Cut(nameOf(key), "/")
-	if space, _ := s.objects["/registry/namespaces/"+in].(*corev1.Namespace); space != nil && space.DeletionTimestamp != nil {
+	if space, _ := s.objects[namespaces+in].(*corev1.Namespace); space != nil && space.DeletionTimestamp != nil {
 		return ""
 	}
 	if by := s.wrote[rv]; by != nil && strings.HasPrefix(by.Client, managerName) {
