@@ -38,14 +38,13 @@ func owned(kind, uid string) string {
 }
 
 const (
-	node      = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"allocatable":{"cpu":"1","pods":"2"}}}`
-	bound     = `"nodeName":"n"`
-	half      = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]`
-	most      = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"600m"}}}]`
-	set       = `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"s"},"spec":{"replicas":1}}`
-	namespace = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"r"` + dying + `}}`
-	dying     = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
-	forNode   = `"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}]}}}`
+	node    = `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"allocatable":{"cpu":"1","pods":"2"}}}`
+	bound   = `"nodeName":"n"`
+	half    = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]`
+	most    = bound + `,"containers":[{"name":"c","resources":{"requests":{"cpu":"600m"}}}]`
+	set     = `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"s"},"spec":{"replicas":1}}`
+	dying   = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
+	forNode = `"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}]}}}`
 )
 
 func job(status string) string {
@@ -168,7 +167,7 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		"a job is deleted by a user":        {"jobs/r/j " + job("") + "\njobs/r/j -", []request{{user, 0}, {user, 1}}, ""},
 		"a job is deleted before its end":   {"jobs/r/j " + job("") + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, "JobIsKept"},
 		"a job is deleted after its end":    {"jobs/r/j " + job(`"conditions":[{"type":"Failed","status":"True"}]`) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
-		"a job goes with its namespace":     {"namespaces/r " + namespace + "\njobs/r/j " + job("") + "\njobs/r/j -", []request{{manager, 0}, {user, 1}, {manager, 2}}, ""},
+		"a job goes with its namespace":     {"namespaces/r " + strings.Replace(namespace, `"uid":"n"`, `"uid":"n"`+dying, 1) + "\njobs/r/j " + job("") + "\njobs/r/j -", []request{{manager, 0}, {user, 1}, {manager, 2}}, ""},
 		"a job that is marked for deletion": {"jobs/r/j " + strings.Replace(job(""), `"uid":"j"`, `"uid":"j"`+dying, 1) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
 		"what an owner had is collected":    {space + "configmaps/r/o -\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
 		"what has an owner is collected":    {space + owner("") + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, "OwnedIsKept"},
