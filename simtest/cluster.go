@@ -57,9 +57,6 @@ type Seen struct {
 	// Histories are what clients have asked and were answered, by resources such as pods or
 	// databases.example.com.
 	Histories map[string]*model.History
-	// Requests are all requests of clients since the run began, those for subresources too, in the order in which
-	// they were answered; of watches, when they began. There are 100,000 at most.
-	Requests []Request
 }
 
 // Cluster is the cluster of one run. Its methods are for the function of the test.
@@ -99,7 +96,7 @@ func (c *Cluster) begin(next job) {
 	} else {
 		c.world.Disturb()
 	}
-	c.recorded.began, c.recorded.requests = c.began, nil
+	c.recorded.began, c.recorded.lines = c.began, nil
 }
 
 // Now is the simulated time since the run began.

@@ -24,34 +24,13 @@ import (
 type recorded struct {
 	world *sim.World
 	began time.Duration // from the start of the world to that of the run
-	// requests are those of all resources.
-	requests []Request
+	// lines are the requests of all resources, for people.
+	lines []string
 	// resources has a recording of each resource, to be judged.
 	resources map[string]*recorder.Recorder
 }
 
-// Request is what a client has asked an API server.
-type Request struct {
-	// Client is the name of the program, and Session that of its life.
-	Client, Session      string
-	Method, Path, Server string
-	// Call and Return are since the run began.
-	Call, Return time.Duration
-	// Code is the status of the answer, 0 if there was none; Err says why.
-	Code int
-	Err  string
-}
-
-// String is a request as people read it.
-func (r Request) String() string {
-	answer := r.Err
-	if r.Code != 0 {
-		answer = fmt.Sprintf("%d %s", r.Code, http.StatusText(r.Code))
-	}
-	return fmt.Sprintf("%v to %v: %s %s %s on %s: %s", r.Call.Round(time.Millisecond), r.Return.Round(time.Millisecond), r.Client, r.Method, r.Path, r.Server, answer)
-}
-
-// maxRequests bounds how many requests of a run are kept.
+// maxRequests bounds how many requests of a run are kept for people.
 const maxRequests = 100_000
 
 func newRecorded(world *sim.World) *recorded {
@@ -82,16 +61,15 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	sim.Aside(func() { next = t.of(request) })
 	response, err := next.RoundTrip(request)
 	sim.Aside(func() {
-		if len(r.requests) == maxRequests {
+		if len(r.lines) == maxRequests {
 			return
 		}
-		one := Request{Client: t.client, Session: t.session, Method: request.Method, Path: request.URL.RequestURI(), Server: at.server, Call: called, Return: r.world.Now() - r.began}
-		if err != nil {
-			one.Err = err.Error()
-		} else {
-			one.Code = response.StatusCode
+		answer := fmt.Sprint(err)
+		if err == nil {
+			answer = response.Status
 		}
-		r.requests = append(r.requests, one)
+		r.lines = append(r.lines, fmt.Sprintf("%v to %v: %s %s %s on %s: %s", called.Round(time.Millisecond),
+			(r.world.Now()-r.began).Round(time.Millisecond), t.client, request.Method, request.URL.RequestURI(), at.server, answer))
 	})
 	return response, err
 }

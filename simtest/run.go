@@ -101,9 +101,7 @@ func (r *run) inside(world *sim.World, body func(*T, *Cluster), seen *reached) i
 func (r *run) finish(result *sim.Result) {
 	r.report.Plan, r.report.Faults = r.cluster.plan.String(), len(r.cluster.plan)
 	r.report.Hash, r.report.Simulated = result.Hash, result.Simulated-r.cluster.began
-	for _, request := range r.cluster.recorded.requests {
-		r.report.Requests = append(r.report.Requests, request.String())
-	}
+	r.report.Requests = r.cluster.recorded.lines
 	var usage unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
 	r.report.Processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
@@ -170,7 +168,7 @@ func (r *run) judge() error {
 	if err != nil {
 		return err
 	}
-	seen := Seen{Committed: committed, Histories: map[string]*model.History{}, Requests: r.cluster.recorded.requests}
+	seen := Seen{Committed: committed, Histories: map[string]*model.History{}}
 	for _, one := range histories {
 		r.report.Violations = append(r.report.Violations, one.violations()...)
 		seen.Histories[one.resource] = one.history
