@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,29 @@ func stream(server string, at, rv int64, events ...model.Event) model.Stream {
 	return model.Stream{Client: "s", Server: server, Call: at, Return: at, RV: rv, Bookmarks: true, Closed: model.Pending, Events: events}
 }
 
+// streaming is a streaming list of nothing, up to a revision, and what it shows from there on.
+func streaming(at, rv int64, events ...model.Event) model.Stream {
+	end := model.Event{Type: model.Bookmark, Time: at, RV: rv, InitialEnd: true}
+	s := stream("a", at, model.RVUnset, append([]model.Event{end}, events...)...)
+	s.InitialEvents = true
+	return s
+}
+
+func labels(pair string) map[string]string {
+	name, value, _ := strings.Cut(pair, "=")
+	return map[string]string{name: value}
+}
+
+func labelled(pair string, o *model.Object) *model.Object {
+	o.Labels = labels(pair)
+	return o
+}
+
+func selects(pair string, op model.Operation) model.Operation {
+	op.Selector.Labels = labels(pair)
+	return op
+}
+
 // recording adds everything to one.
 func recording(t *testing.T, parts ...any) *Recording {
 	t.Helper()
@@ -111,6 +135,21 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 			list("a", 1, 0, 10, object("x", 5, "1")), list("a", 3, 0, 20), list("a", 5, 0, 30, object("x", 25, "2"))},
 		"gone while a stream of another part was open": {
 			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 15, event(bookmark, 3, object("", 30, ""))), list("a", 4, 0, 30)},
+		"gone between two lists that select": {
+			selects("k=v", list("a", 1, 0, 10, labelled("k=v", object("x", 5, "1")))), selects("k=v", list("a", 3, 0, 20))},
+		"gone between two lists that select, and there again": {
+			selects("k=v", list("a", 1, 0, 10, labelled("k=v", object("x", 5, "1")))), selects("k=v", list("a", 3, 0, 20)),
+			write(model.Create, 5, 0, 25, &model.Object{Namespace: "default", Name: "x", UID: "other", RV: 25})},
+		"labelled otherwise between two lists that select, and changed for a watch": {
+			selects("k=v", list("a", 1, 0, 10, labelled("k=v", object("x", 5, "1")))), selects("k=v", list("a", 3, 0, 20)),
+			stream("a", 4, 22, event(modified, 5, object("x", 25, "2")))},
+		"labelled otherwise between two lists that select, and deleted for a watch": {
+			selects("k=v", list("a", 1, 0, 10, labelled("k=v", object("x", 5, "1")))), selects("k=v", list("a", 3, 0, 20)),
+			stream("a", 4, 22, event(deleted, 5, object("x", 25, "2")))},
+		"gone before a streaming list": {
+			list("a", 1, 0, 10, object("x", 5, "1")), streaming(3, 20)},
+		"gone before a streaming list, and there again": {
+			list("a", 1, 0, 10, object("x", 5, "1")), streaming(3, 20, event(added, 4, object("x", 25, "2")))},
 		"recreated after an unseen deletion": {
 			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 15, event(added, 3, object("x", 18, "2")))},
 		"changed before the deletion, unseen": {
@@ -203,6 +242,10 @@ func TestWhoContradictsWhatOthersSawIsAccused(t *testing.T) {
 			write(model.Create, 1, 0, 20, object("x", 20, "1")), stream("b", 1, 10, event(added, 4, object("y", 30, "1")))}},
 		"a list lacks an object that another server lists": {"Exact-state", []any{
 			list("a", 1, 0, 20, object("x", 10, "1")), list("b", 1, 0, 15)}},
+		"a list that selects lacks an object that another server lists": {"Exact-state", []any{
+			list("a", 1, 0, 20, labelled("k=v", object("x", 10, "1"))), selects("k=v", list("b", 1, 0, 15))}},
+		"a streaming list lacks an object that another server lists": {"Initial", []any{
+			list("a", 1, 0, 20, object("x", 10, "1")), func() model.Stream { s := streaming(3, 15); s.Server = "b"; return s }()}},
 		"a list has an old version": {"Exact-state", []any{
 			write(model.Create, 1, 0, 10, object("x", 10, "1")), write(model.Update, 3, 10, 15, object("x", 15, "2")), list("b", 5, 0, 20, object("x", 10, "1"))}},
 		"an object that is not what others saw": {"Exact-state", []any{

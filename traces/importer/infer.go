@@ -17,8 +17,16 @@ type proven struct {
 type facts struct {
 	// absent and present are revisions at which it was not or was stored.
 	absent, present []int64
+	// unselected are the lists that do not hold it, and select by labels or the node.
+	unselected []selection
 	// through tells up to which revision a version is known to have been current.
 	through map[int64]int64
+}
+
+// selection is what a list selects by, and its revision.
+type selection struct {
+	model.Selector
+	rv int64
 }
 
 func (t *truth) factsOf(key model.Key) *facts {
@@ -122,7 +130,7 @@ type wholeList struct {
 	objects  []*model.Object
 }
 
-// wholeLists puts the pages of lists together of which all are there.
+// wholeLists puts the pages of lists together of which all are there. A streaming list is one.
 func (r *Recording) wholeLists() []wholeList {
 	var lists []wholeList
 	for _, pages := range r.wholePages() {
@@ -140,6 +148,19 @@ func (r *Recording) wholeLists() []wholeList {
 			lists = append(lists, list)
 		}
 	}
+	for _, s := range r.streams {
+		end := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.InitialEnd })
+		if end < 0 {
+			continue
+		}
+		list := wholeList{scope: s.Scope, selector: s.Selector, rv: s.Events[end].RV}
+		for j := range s.Events[:end] {
+			if object := s.Events[j].Object; object != nil {
+				list.objects = append(list.objects, object)
+			}
+		}
+		lists = append(lists, list)
+	}
 	return lists
 }
 
@@ -150,13 +171,13 @@ func (t *truth) factsOfList(list wholeList) {
 		f := t.factsOf(object.Key())
 		f.through[object.RV] = max(f.through[object.RV], list.rv)
 	}
-	if !list.selector.Empty() {
-		return
-	}
 	for key := range t.versions {
-		if list.scope.Contains(key) && !held[key] {
-			f := t.factsOf(key)
+		switch f := t.factsOf(key); {
+		case !list.scope.Contains(key) || held[key]:
+		case list.selector.Empty():
 			f.absent = append(f.absent, list.rv)
+		default:
+			f.unselected = append(f.unselected, selection{list.selector, list.rv})
 		}
 	}
 }
@@ -187,6 +208,16 @@ func (t *truth) infer(key model.Key) {
 			continue // or somebody is wrong, and the oracle will say so
 		}
 		t.place(key, max(v.rv, f.through[v.rv])+1, rv, true, true)
+	}
+	for _, s := range f.unselected {
+		v := t.current(key, s.rv)
+		if v == nil || v.deleted || !s.Matches(&v.object) {
+			continue
+		}
+		// It was deleted, or is not what the list selects any more.
+		next := t.next(key, s.rv)
+		deleted := next == nil || !next.deleted && next.object.UID != v.object.UID
+		t.place(key, max(v.rv, f.through[v.rv])+1, s.rv, deleted, true)
 	}
 }
 

@@ -125,6 +125,18 @@ func (t *truth) current(key model.Key, rv int64) *version {
 	return t.versions[key][i-1]
 }
 
+// next returns the first version after a revision, nil if there is none.
+func (t *truth) next(key model.Key, rv int64) *version {
+	i, exact := t.search(key, rv)
+	if exact {
+		i++
+	}
+	if i == len(t.versions[key]) {
+		return nil
+	}
+	return t.versions[key][i]
+}
+
 // known reports whether etcd's output says all there is to say about an object at a
 // revision.
 func (t *truth) known(key model.Key, rv int64) bool {
