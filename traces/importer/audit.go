@@ -15,6 +15,7 @@ import (
 type auditEntry struct {
 	Kind        string            `json:"kind"`
 	APIVersion  string            `json:"apiVersion"`
+	AuditID     string            `json:"auditID"`
 	Level       string            `json:"level"`
 	Stage       string            `json:"stage"`
 	RequestURI  string            `json:"requestURI"`
@@ -64,6 +65,8 @@ type auditReader struct {
 	Recording *Recording
 	// ClockSkew is by how much the clock of the log's server may differ from others.
 	ClockSkew time.Duration
+	// Tell is called with each request; it may be nil.
+	Tell func(*Told)
 
 	resources map[string]int
 	tokens    map[string]int // continue tokens, to the IDs of the lists that gave them
@@ -100,12 +103,12 @@ func (r *auditReader) value(server string, value jsonValue) error {
 	if r.resources[request.Resource]++; request.Resource != r.Recording.Resource {
 		return nil
 	}
+	omitted := ""
 	if errors.Is(err, ErrUnsupported) {
-		r.Recording.Omit(OmittedSelectors)
-		return nil
+		omitted, err = OmittedSelectors, nil
 	}
 	if err == nil {
-		err = r.request(server, &e, request)
+		err = r.request(server, &e, request, omitted)
 	}
 	if err != nil {
 		return value.Errorf("%w", err)

@@ -24,11 +24,13 @@ var kindsOfVerbs = map[string]model.Kind{
 }
 
 // request adds one request to the recording, or counts why it does not.
-func (r *auditReader) request(server string, e *auditEntry, request Request) error {
-	x := Exchange{
+func (r *auditReader) request(server string, e *auditEntry, request Request, omitted string) error {
+	told := Told{Exchange: Exchange{
 		Request: request, Kind: kindsOfVerbs[e.Verb], Client: e.client(), Server: server,
 		Call: e.Received.UnixNano(), Return: max(e.Finished.UnixNano(), e.Received.UnixNano()), Code: statusCode(e.ResponseStatus),
-	}
+		AuditID: e.AuditID,
+	}}
+	x := &told.Exchange
 	if x.Err = FailureOf(x.Code, e.ResponseStatus); e.Stage == "Panic" {
 		x.Err = model.Unknown
 	}
@@ -41,8 +43,8 @@ func (r *auditReader) request(server string, e *auditEntry, request Request) err
 	if sent, err := plain.Object(e.RequestObject); err == nil && len(e.RequestObject) > 0 && x.Kind == model.Update {
 		x.Sent = sent.RV
 	}
-	omitted := ""
 	switch watch := request.Watch || e.Verb == "watch"; {
+	case omitted != "":
 	case !WholeObject[request.Subresource]:
 		omitted = omittedSubresource
 	case request.DryRun:
@@ -50,29 +52,37 @@ func (r *auditReader) request(server string, e *auditEntry, request Request) err
 	case watch && x.Err == model.OK:
 		omitted = omittedWatches
 	case watch:
+		r.tell(&told)
 		return r.Recording.AddStream(x.Stream(), false)
 	case e.Verb == "deletecollection":
 		omitted = omittedCollections
 	case x.Kind == "":
 		omitted = omittedVerbs
 	}
-	var op model.Operation
 	var err error
+	told.Op.Kind = x.Kind
 	if omitted == "" {
-		op, omitted, err = x.Operation(plain, r.tokens)
+		told.Op, omitted, err = x.Operation(plain, r.tokens)
 	}
-	switch {
-	case err != nil:
+	if told.Omitted = omitted; err != nil {
 		return err
-	case omitted != "":
+	}
+	r.tell(&told)
+	if omitted != "" {
 		r.Recording.Omit(omitted)
 		return nil
 	}
-	id, err := r.add(op)
+	id, err := r.add(told.Op)
 	if x.Next != "" {
 		r.tokens[x.Next] = id
 	}
 	return err
+}
+
+func (r *auditReader) tell(told *Told) {
+	if r.Tell != nil {
+		r.Tell(told)
+	}
 }
 
 // add adds a request, unless it came with a history, and returns its ID.

@@ -112,6 +112,22 @@ func TestWhatALogCannotTellIsCounted(t *testing.T) {
 	require.Empty(t, h.Operations)
 }
 
+// TestEachRequestIsTold is about those that no history holds, too.
+func TestEachRequestIsTold(t *testing.T) {
+	var lines []string
+	r := auditReader{Recording: &Recording{}, Tell: func(told *Told) {
+		lines = append(lines, fmt.Sprintf("%s %d %d->%d %t %d: %s", told.AuditID, told.Code, told.RV, told.Op.ResultRV, told.Watch, told.Return-told.Call, told.Omitted))
+	}}
+	log := auditLine(`"stage"`, `"auditID":"1","stage"`) + auditLine(`"stage"`, `"auditID":"2","stage"`, "pods?", "pods?labelSelector=a!%3Db&") +
+		auditLine("pods?", "pods?watch=true&", `"list"`, `"watch"`) + auditLine("pods?", "pods?watch=true&", `"list"`, `"watch"`, `"code":200`, `"code":410`) +
+		auditLine("/pods?", "/services?")
+	require.NoError(t, r.Read("a", "f", strings.NewReader(log)))
+	require.Equal(t, []string{
+		"1 200 0->7 false 250000000: ", "2 200 0->0 false 250000000: " + OmittedSelectors,
+		" 200 0->0 true 250000000: " + omittedWatches, " 410 0->0 true 250000000: ",
+	}, lines)
+}
+
 func TestATableIsRead(t *testing.T) {
 	h, _, err := readAudit(auditLine(`"kind":"PodList"`, `"kind":"Table"`, `"items":[`, `"rows":[{"object":`, `}]},"request`, `}}]},"request`,
 		`"spec":{"nodeName":"n1"}`, `"kind":"PartialObjectMetadata"`))

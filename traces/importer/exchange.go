@@ -32,6 +32,18 @@ type Exchange struct {
 	Body []byte
 	// Next is the continue token of the response. Operation fills it in.
 	Next string
+	// AuditID is what the server calls the request in its audit log, and its client in the
+	// header Audit-Id of the response; empty if no response came.
+	AuditID string
+}
+
+// Told is an exchange as a source tells of it, whether or not a history holds it.
+type Told struct {
+	Exchange
+	// Op is what a history would hold of it, but for an ID, and Omitted why none does. Op has
+	// no more than its kind where it is nothing that a history could hold.
+	Op      model.Operation
+	Omitted string
 }
 
 // Operation returns what a history holds of an exchange, or why it is omitted. Pages

@@ -77,6 +77,9 @@ type Options struct {
 	Resource string
 	// EtcdFrom is the --rev that `etcdctl watch` was given, 0 for none.
 	EtcdFrom int64
+	// Tell is called with each request of the audit logs, in their order, also with those that
+	// the history does not hold; it may be nil.
+	Tell func(*Told)
 	// HistoryOptions.ClockSkew may be below 0, for [DefaultSkew] if there are several
 	// clocks and none if there is one.
 	HistoryOptions
@@ -95,7 +98,7 @@ func Import(files []File, options Options) (header traces.Header, h *model.Histo
 		}
 	}
 	recording := &Recording{Resource: options.Resource}
-	logs := auditReader{Recording: recording, ClockSkew: options.ClockSkew}
+	logs := auditReader{Recording: recording, ClockSkew: options.ClockSkew, Tell: options.Tell}
 	for _, kind := range kinds {
 		for _, file := range files {
 			if file.Kind != kind {

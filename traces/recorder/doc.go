@@ -14,7 +14,7 @@
 // calls it. They are made of client-go, so that what is recorded is what controllers
 // get; this is the only package of traces that imports Kubernetes.
 //
-// Headers are not looked at, so no credentials are. Of objects, the namespace, name,
+// No header of a request is looked at, so no credentials are. Of objects, the namespace, name,
 // UID, resourceVersion, spec.nodeName and the labels that requests select by are kept;
 // the rest becomes a digest under a key that is never written, from which contents
 // cannot be guessed. Secrets have no digest at all.

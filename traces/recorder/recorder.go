@@ -32,6 +32,10 @@ type Options struct {
 	// Server names the server that a request has reached, once it is answered or has
 	// failed; nil for the one that Wrap was told. With a load balancer nobody knows before.
 	Server func(*http.Request) string
+	// Tell is called with each request when it is sent, also with those that are not recorded.
+	// The rest is filled in when the request is over, or a watch is open; until then Return is
+	// model.Pending. It may be nil.
+	Tell func(*importer.Told)
 }
 
 // Recorder records the requests for one resource. It is safe for concurrent use.
@@ -176,9 +180,9 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !isResource || asked.Resource != t.recorder.resource {
 		return t.next.RoundTrip(request)
 	}
-	x := &exchange{transport: t, Exchange: importer.Exchange{
-		Request: asked, Kind: kindOf(request.Method, asked), Client: t.client, Server: t.server,
-	}}
+	x := &exchange{transport: t, Told: importer.Told{Exchange: importer.Exchange{
+		Request: asked, Kind: kindOf(request.Method, asked), Client: t.client, Server: t.server, Return: model.Pending,
+	}}}
 	switch sent := sentObject(request); request.Method {
 	case http.MethodPut:
 		x.Sent = sent.RV
@@ -187,21 +191,27 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case errors.Is(err, importer.ErrUnsupported):
-		x.omit = importer.OmittedSelectors
+		x.Omitted = importer.OmittedSelectors
 	case err != nil:
-		x.omit = omittedOddities
+		x.Omitted = omittedOddities
 	case asked.DryRun, !importer.WholeObject[asked.Subresource], x.Kind == "":
-		x.omit = omittedOthers
+		x.Omitted = omittedOthers
 	}
 	x.Call = t.recorder.options.Clock()
+	if tell := t.recorder.options.Tell; tell != nil {
+		t.recorder.locked(func() { tell(&x.Told) })
+	}
 	response, err := t.next.RoundTrip(request)
 	if server := t.recorder.options.Server; server != nil {
 		x.Server = server(request)
 	}
+	if err == nil {
+		x.AuditID = response.Header.Get("Audit-Id")
+	}
 	switch {
 	case err != nil:
 		x.end(0, nil)
-	case asked.Watch && response.StatusCode == http.StatusOK && x.omit == "":
+	case asked.Watch && response.StatusCode == http.StatusOK && x.Omitted == "":
 		response.Body = x.watch(response)
 	default:
 		response.Body = &answer{ReadCloser: response.Body, exchange: x, code: response.StatusCode, readable: isJSON(response)}

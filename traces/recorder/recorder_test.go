@@ -15,6 +15,7 @@ import (
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // secret is what must not come into any file.
@@ -34,6 +35,7 @@ func answers(t *testing.T) *httptest.Server {
 	handle := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Set-Cookie", secret)
+		w.Header().Set("Audit-Id", r.Method+" "+r.URL.RawQuery)
 		kind := "Pod"
 		if strings.Contains(r.URL.Path, "secrets") {
 			kind = "Secret"
@@ -180,6 +182,40 @@ func TestRequestsAreUnderstood(t *testing.T) {
 }
 
 // TestAServerIsNamedAfterItsAnswer has a load balancer, behind which nobody knows before.
+// TestEachRequestIsTold is about those that no history holds, too.
+func TestEachRequestIsTold(t *testing.T) {
+	var all []*importer.Told
+	r := New("pods", Options{Tell: func(told *importer.Told) {
+		require.EqualValues(t, []any{model.Pending, 0}, []any{told.Return, told.Code}, "it is told of when it is sent")
+		all = append(all, told)
+	}})
+	askAll(t, r, "pods")
+	var lines []string
+	for _, told := range all {
+		require.GreaterOrEqual(t, told.Return, told.Call)
+		lines = append(lines, fmt.Sprintf("%s %d %d->%d %t: %s", told.AuditID, told.Code, told.RV, told.Op.ResultRV, told.Watch, told.Omitted))
+	}
+	require.Equal(t, []string{
+		"POST 201 -1->10 false: ", "GET 200 -1->10 false: ", "PUT 200 -1->12 false: ", "POST fail=1 409 -1->0 false: ",
+		"GET resourceVersion=0 200 0->15 false: ", "GET labelSelector=app+in+(a) 200 -1->0 false: " + importer.OmittedSelectors,
+		"GET watch=1&resourceVersion=15&allowWatchBookmarks=true 200 15->0 true: ", "DELETE 200 -1->0 false: ",
+	}, lines)
+}
+
+// TestAWatchThatIsNotRecordedIsNotKept: its body has no end.
+func TestAWatchThatIsNotRecordedIsNotKept(t *testing.T) {
+	server, r := answers(t), New("pods", Options{})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/pods?watch=1&labelSelector=app!%3Da", nil)
+	require.NoError(t, err)
+	response, err := r.Wrap("a", "c")(http.DefaultTransport).RoundTrip(request)
+	require.NoError(t, err)
+	text := make([]byte, 100)
+	_, err = io.ReadFull(response.Body, text)
+	require.NoError(t, err)
+	require.Empty(t, response.Body.(*answer).body)
+	require.NoError(t, response.Body.Close())
+}
+
 func TestAServerIsNamedAfterItsAnswer(t *testing.T) {
 	reached := "a"
 	r := New("pods", Options{Server: func(*http.Request) string { return reached }})

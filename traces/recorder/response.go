@@ -11,9 +11,8 @@ import (
 
 // exchange is one request and its response, on their way.
 type exchange struct {
-	importer.Exchange
+	importer.Told
 	transport *transport
-	omit      string // why it is not recorded; empty if it is
 }
 
 // kindOf returns what a request does, nothing if that is not recorded.
@@ -53,7 +52,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if len(a.body)+n > importer.MaxValue {
 		a.tooLong, a.body = true, nil
-	} else if (a.readable || a.code >= 300) && !a.tooLong {
+	} else if (a.readable || a.code >= 300) && !a.tooLong && a.exchange.Omitted == "" {
 		a.body = append(a.body, p[:n]...)
 	}
 	if err == io.EOF {
@@ -72,8 +71,8 @@ func (a *answer) Close() error {
 func (a *answer) done() {
 	a.once.Do(func() {
 		x := a.exchange
-		if x.omit == "" && a.code < 300 && (!a.readable || a.tooLong) {
-			x.omit = omittedEncoding
+		if x.Omitted == "" && a.code < 300 && (!a.readable || a.tooLong) {
+			x.Omitted = omittedEncoding
 		}
 		x.end(a.code, a.body)
 		a.body = nil
@@ -91,30 +90,31 @@ func (x *exchange) endLocked(code int, body []byte) {
 	if code != 0 {
 		x.Err = importer.FailureOf(code, body)
 	}
-	if x.omit == omittedEncoding && (x.Kind == model.Update || x.Kind == model.Delete) {
+	defer func() { x.Body = nil }()
+	if x.Omitted == omittedEncoding && (x.Kind == model.Update || x.Kind == model.Delete) {
 		// Without its answer, what it did is unknown; that it was there is not.
 		r.omitLocked(omittedEncoding)
-		x.omit, x.Err = "", model.Unknown
+		x.Omitted, x.Err = "", model.Unknown
 	}
 	switch {
-	case x.omit != "":
+	case x.Omitted != "":
 	case x.Watch:
 		stream := x.Stream()
 		r.addStreamLocked(&stream)
 		return
 	default:
-		op, omitted, err := x.Operation(r.reducer, r.tokens)
-		if x.omit = omitted; err != nil {
-			x.omit = omittedOddities
+		var err error
+		if x.Op, x.Omitted, err = x.Operation(r.reducer, r.tokens); err != nil {
+			x.Omitted = omittedOddities
 		}
-		if op.ID = len(r.operations) + 1; x.omit == "" && r.hasRoomLocked(1+len(op.Objects)) {
-			r.operations = append(r.operations, op)
+		if x.Op.ID = len(r.operations) + 1; x.Omitted == "" && r.hasRoomLocked(1+len(x.Op.Objects)) {
+			r.operations = append(r.operations, x.Op)
 			if x.Next != "" {
-				r.tokens[x.Next] = op.ID
+				r.tokens[x.Next] = x.Op.ID
 			}
 		}
 	}
-	if x.omit != "" {
-		r.omitLocked(x.omit)
+	if x.Omitted != "" {
+		r.omitLocked(x.Omitted)
 	}
 }

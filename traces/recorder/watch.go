@@ -20,11 +20,11 @@ func (x *exchange) watch(response *http.Response) io.ReadCloser {
 	r := x.transport.recorder
 	body := response.Body
 	r.locked(func() {
+		x.Return, x.Code = r.options.Clock(), response.StatusCode
 		if !isJSON(response) {
 			r.omitLocked(omittedEncoding)
 			return
 		}
-		x.Return = r.options.Clock()
 		stream := x.Stream()
 		stream.Closed = model.Pending
 		r.addStreamLocked(&stream)
