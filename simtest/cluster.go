@@ -11,6 +11,7 @@ import (
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // Cache is what serves the lists and watches of the API servers.
@@ -57,6 +58,13 @@ type Seen struct {
 	// Histories are what clients have asked and were answered, by resources such as pods or
 	// databases.example.com.
 	Histories map[string]*model.History
+	// Requests are the same requests one by one, by resources too and in the order in which they
+	// were sent, also those that no history holds. Times are nanoseconds since 1970 by the clocks of
+	// the simulation, which some faults move; Return is model.Pending where no answer came, and
+	// when a watch was opened.
+	Requests map[string][]*importer.Told
+	// Unjudged notes for the report what of a resource was not checked, and why.
+	Unjudged func(resource, why string)
 }
 
 // Cluster is the cluster of one run. Its methods are for the function of the test.
@@ -83,7 +91,7 @@ type Cluster struct {
 }
 
 func newCluster(world *sim.World, booted booted, config Config) *Cluster {
-	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), recorded: newRecorded(world), lives: map[string]int{}, watched: map[string]bool{}}
+	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), recorded: newRecorded(world, config.Check != nil), lives: map[string]int{}, watched: map[string]bool{}}
 }
 
 // begin has the run of a seed begin here. The world stands still.

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -28,13 +29,21 @@ type recorded struct {
 	lines []string
 	// resources has a recording of each resource, to be judged.
 	resources map[string]*recorder.Recorder
+	// told are the requests of each resource with all that is known of them, if anybody asks.
+	told map[string][]*importer.Told
+	zero time.Time // when the world started, by the clocks of the simulation
 }
 
 // maxRequests bounds how many requests of a run are kept for people.
 const maxRequests = 100_000
 
-func newRecorded(world *sim.World) *recorded {
-	return &recorded{world: world, resources: map[string]*recorder.Recorder{}}
+// newRecorded returns one that keeps all that is known of requests if anybody asks for it.
+func newRecorded(world *sim.World, tell bool) *recorded {
+	r := &recorded{world: world, resources: map[string]*recorder.Recorder{}}
+	if tell {
+		r.told, r.zero = map[string][]*importer.Told{}, time.Now().Add(-world.Now())
+	}
+	return r
 }
 
 // wrap returns a transport that records what a client asks a server. A session is a client
@@ -92,16 +101,20 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 // of is the transport that records the resource of a request.
 func (t *transport) of(request *http.Request) http.RoundTripper {
 	asked, isResource, err := importer.ParseURL(request.URL)
-	if !isResource || err != nil {
+	if !isResource || err != nil && !errors.Is(err, importer.ErrUnsupported) {
 		return t.next
 	}
 	if t.resources[asked.Resource] == nil {
 		into := t.recorded.resources[asked.Resource]
 		if into == nil {
-			into = recorder.New(asked.Resource, recorder.Options{
+			options := recorder.Options{
 				Clock: func() int64 { return int64(t.recorded.world.Now()) }, Do: sim.Aside,
 				Server: func(request *http.Request) string { return request.Context().Value(routeKey{}).(*route).server },
-			})
+			}
+			if told := t.recorded.told; told != nil {
+				options.Tell = func(one *importer.Told) { told[asked.Resource] = append(told[asked.Resource], one) }
+			}
+			into = recorder.New(asked.Resource, options)
 			t.recorded.resources[asked.Resource] = into
 		}
 		t.resources[asked.Resource] = into.Wrap(t.server, t.session)(t.next)
@@ -122,6 +135,19 @@ func (r *recorded) histories(committed model.Truth, faults []model.Fault) (all [
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// requests are those of each resource, with times since 1970 by the clocks of the simulation.
+func (r *recorded) requests() map[string][]*importer.Told {
+	zero := r.zero.UnixNano()
+	for _, all := range r.told {
+		for _, one := range all {
+			if one.Call += zero; one.Return != model.Pending {
+				one.Return += zero
+			}
+		}
+	}
+	return r.told
 }
 
 // history is that of a resource.

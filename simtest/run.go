@@ -168,13 +168,14 @@ func (r *run) judge() error {
 	if err != nil {
 		return err
 	}
-	seen := Seen{Committed: committed, Histories: map[string]*model.History{}}
+	leave := func(resource, why string) { r.report.Unjudged = append(r.report.Unjudged, unjudged{resource, why}) }
+	seen := Seen{Unjudged: leave, Committed: committed, Histories: map[string]*model.History{}, Requests: r.cluster.recorded.requests()}
 	for _, one := range histories {
 		r.report.Violations = append(r.report.Violations, one.violations()...)
 		seen.Histories[one.resource] = one.history
 		for _, note := range one.omitted {
 			_, why, _ := strings.Cut(note, " ") // after how many, or after "inconclusive:"
-			r.report.Unjudged = append(r.report.Unjudged, unjudged{one.resource, why})
+			leave(one.resource, why)
 		}
 	}
 	if check := r.config.Check; check != nil {
