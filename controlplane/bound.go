@@ -14,9 +14,10 @@ import (
 // one after the other; if some binding of that name got no answer, it is not known of any of them.
 func binders(seen simtest.Seen) map[types.UID]string {
 	sessions := map[string][]string{}
-	for _, request := range seen.Requests {
-		if pod, is := boundPod(request); is && request.Code == http.StatusCreated {
-			sessions[pod] = append(sessions[pod], request.Session)
+	for _, request := range seen.Requests["pods"] {
+		if request.Subresource == "binding" && request.Code == http.StatusCreated {
+			pod := request.Scope.Namespace + "/" + request.Scope.Name
+			sessions[pod] = append(sessions[pod], request.Client)
 		}
 	}
 	bound := map[string][]types.UID{}
@@ -40,16 +41,6 @@ func binders(seen simtest.Seen) map[types.UID]string {
 		}
 	}
 	return by
-}
-
-// boundPod is the pod that a request asks to bind, with its namespace.
-func boundPod(request simtest.Request) (pod string, is bool) {
-	path, _, _ := strings.Cut(request.Path, "?")
-	parts := strings.Split(path, "/") // "", api, v1, namespaces, red, pods, a, binding
-	if request.Method != http.MethodPost || len(parts) != 8 || parts[5] != "pods" || parts[7] != "binding" {
-		return "", false
-	}
-	return parts[4] + "/" + parts[6], true
 }
 
 // boundBySame reports whether one life of a scheduler has bound two pods, or nobody knows of bindings.

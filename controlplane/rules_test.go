@@ -11,6 +11,7 @@ import (
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // states are values that keys of etcd hold one after the other, as "key value"; a value - is
@@ -201,22 +202,23 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 // A node may be overbooked by pods that the scheduler which binds does not know of.
 func TestFitsByOneScheduler(t *testing.T) {
 	const here, there = "scheduler-0", "scheduler-1"
-	bind := func(pod, session string, code int) simtest.Request {
-		return simtest.Request{Session: session, Method: "POST", Path: "/api/v1/namespaces/r/pods/" + pod + "/binding?timeout=5s", Code: code}
+	bind := func(pod, session string, code int) *importer.Told {
+		asked := importer.Request{Subresource: "binding", Scope: model.Scope{Namespace: "r", Name: pod}}
+		return &importer.Told{Exchange: importer.Exchange{Request: asked, Client: session, Code: code}}
 	}
 	committed := states(t, "minions/n "+node+"\npods/r/a "+pod("1", "", half, "")+"\npods/r/b "+pod("2", "", most, ""))
 	for name, row := range map[string]struct {
-		requests []simtest.Request
+		requests []*importer.Told
 		broken   bool
 	}{
-		"by one life":           {[]simtest.Request{bind("a", here, 201), bind("b", here, 201)}, true},
-		"by two":                {[]simtest.Request{bind("a", there, 201), bind("b", here, 201)}, false},
-		"the first not told":    {[]simtest.Request{bind("a", here, 0), bind("b", here, 201)}, false},
-		"the second not told":   {[]simtest.Request{bind("a", here, 201), bind("b", here, 0)}, false},
-		"the first bound twice": {[]simtest.Request{bind("a", here, 201), bind("a", here, 201), bind("b", here, 201)}, false},
+		"by one life":           {[]*importer.Told{bind("a", here, 201), bind("b", here, 201)}, true},
+		"by two":                {[]*importer.Told{bind("a", there, 201), bind("b", here, 201)}, false},
+		"the first not told":    {[]*importer.Told{bind("a", here, 0), bind("b", here, 201)}, false},
+		"the second not told":   {[]*importer.Told{bind("a", here, 201), bind("b", here, 0)}, false},
+		"the first bound twice": {[]*importer.Told{bind("a", here, 201), bind("a", here, 201), bind("b", here, 201)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			broken, err := controlplane.Check(simtest.Seen{Committed: committed, Histories: map[string]*model.History{}, Requests: row.requests})
+			broken, err := controlplane.Check(simtest.Seen{Committed: committed, Histories: map[string]*model.History{}, Requests: map[string][]*importer.Told{"pods": row.requests}})
 			require.NoError(t, err)
 			require.Equal(t, row.broken, len(broken) > 0, broken)
 		})
