@@ -60,9 +60,12 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		c.Faults(within)
 		time.Sleep(within)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", controlplane.KeyMissed())
-		c.Heal()
-		<-restored
 		c.Eventually(func() error {
+			select {
+			case <-restored:
+			default:
+				return errors.New("administrators have not brought all nodes back")
+			}
 			if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
 				return err
 			}

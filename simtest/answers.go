@@ -53,7 +53,7 @@ func (c *Cluster) EndWatches(program, resource string) (ended int, err error) {
 		if matches(resource, w.resource) {
 			ended++
 			w.timedOut = true
-			_ = w.Close()
+			go w.Close() // it waits for the program's connection, which may be cut off, and other faults must not wait for it
 		}
 	}
 	return ended, nil
