@@ -34,8 +34,7 @@
 //     it may be read
 //   - log.go, tree.go, snapshots.go: the window, the objects, past states
 //   - dispatch.go, watchers.go, bookmarks.go: whom to wake
-//   - watch.go, initial.go, watcher.go, filter.go, budget.go: one watch from request to
-//     end
+//   - watch.go, initial.go, watcher.go, filter.go: one watch from request to end
 //   - payload.go: what is delivered, encoded once
 //   - list.go, fresh.go, compact.go: lists, waiting for a resourceVersion, what the
 //     storage has forgotten

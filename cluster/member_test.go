@@ -1,11 +1,18 @@
 package cluster
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/cluster/etcd"
+	"github.com/watchsim/watchsim/cluster/etcd/current"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/sim"
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 func TestTheDiskOfAMemberThatHangsWaits(t *testing.T) {
@@ -23,5 +30,40 @@ func TestTheDiskOfAMemberThatHangsWaits(t *testing.T) {
 		m.hang(false)
 		m.awaitDisk()
 		require.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+// onlyEtcd is a target without servers.
+type onlyEtcd struct{ target.Target }
+
+func (onlyEtcd) Etcd() etcd.Release { return current.Release{} }
+
+// A restore loses nothing that was acknowledged, also when the member has not yet applied
+// what its log has.
+func TestARestoreLosesNoAcknowledgedWrite(t *testing.T) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			c, err := Start(world, Config{Members: 1, Target: onlyEtcd{}})
+			require.NoError(t, err)
+			member := c.Members()[0]
+			world.Process("client").Do(func() {
+				client, err := etcd.NewClient(etcd.ClientURL(member.Name()))
+				require.NoError(t, err)
+				defer client.Close()
+				_, err = client.Put(context.Background(), "/a", "acknowledged")
+				require.NoError(t, err)
+			})
+			require.NoError(t, member.Crash())
+			require.NoError(t, member.Start())
+			require.NoError(t, member.Restore(0), "it has no leader yet")
+			world.Process("client").Do(func() {
+				client, err := etcd.NewClient(etcd.ClientURL(member.Name()))
+				require.NoError(t, err)
+				defer client.Close()
+				found, err := client.Get(context.Background(), "/a")
+				require.NoError(t, err)
+				require.Len(t, found.Kvs, 1)
+			})
+		})
 	})
 }

@@ -19,8 +19,8 @@
 //   - codes.go, violation.go, render.go: what can be wrong, the values that show it,
 //     and the one place that puts them into words; report.go: the same for files
 //   - guarantees.go, verdict.go, counts.go: what [Check] returns
-//   - register.go: Linearizable and Preconditions, by porcupine; picture.go: its picture;
-//     conflicts.go: conflicts that no precondition explains
+//   - register.go: Linearizable and Preconditions, by porcupine, and conflicts that no
+//     precondition explains; picture.go: its picture
 //   - gets.go, lists.go, pages.go, refusals.go, unrefused.go, closed.go, resume.go,
 //     monotonic.go, liveness.go, refreshed.go, unblocked.go, census.go, isolated.go,
 //     revision.go: the passes over the facts that find violations

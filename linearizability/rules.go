@@ -42,7 +42,7 @@ type pass struct{ judge func(*facts, *findings) }
 
 var (
 	revisions     = &pass{judgeRevisions}     // revision.go
-	writes        = &pass{judgeWrites}        // claims.go, deletions.go, register.go, conflicts.go
+	writes        = &pass{judgeWrites}        // claims.go, deletions.go, register.go
 	streams       = &pass{judgeStreams}       // stream.go, block.go, unmarked.go, liveness.go
 	answers       = &pass{judgeAnswers}       // refusals.go, unrefused.go
 	mutations     = &pass{judgeMutations}     // isolated.go

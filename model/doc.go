@@ -10,12 +10,12 @@
 //   - authors.go: which operation made a change
 //   - watch.go: what a watch is owed: scope, selector, and the types of events
 //   - stream.go: what may arrive on one stream, as a state machine
-//   - window.go: which watches a cache can serve, and how it refuses the others
-//   - census.go: what an API server held at a moment
-//   - standing.go: who led etcd, and what caches held, from one change to the next
+//   - window.go: which watches a cache can serve, how it refuses the others, and what
+//     etcd has discarded
+//   - census.go: what an API server held at a moment; who led etcd, and what caches
+//     held, from one change to the next
 //   - mutation.go: the mark that a careless consumer leaves on what it received
 //   - describe.go: the one wording for the parts of a history
-//   - compaction.go: what etcd has discarded, and what it refuses because of it
 //
 // The package has no goroutines and no clock, and imports nothing of the
 // project.

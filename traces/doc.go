@@ -9,7 +9,7 @@
 //   - The decision tape holds what the scheduler chose, so that the run can be
 //     replayed: tape.go.
 //   - Both may be compressed. files.go finds files under either form of their name and
-//     reads them up to a limit, writer.go compresses.
+//     reads them up to a limit, and compresses.
 //
 // The format has two descriptions: schema/history.schema.json, the JSON Schema of a
 // line, with a sentence on each field, and docs/history-format.md, for people who write

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,3 +106,10 @@ func misfit(err error) string {
 	}
 	return fmt.Sprintf("%s: expected %s, found %s", field, expected, mismatch.Value)
 }
+
+// Schema is the JSON Schema (draft 2020-12) of one line of a history. It holds
+// what can be said of a line by itself; [Validate] says what has to be true of
+// all lines together.
+//
+//go:embed schema/history.schema.json
+var Schema string

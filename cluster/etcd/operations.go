@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/client/pkg/v3/types"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3compactor"
+	"go.uber.org/zap"
 )
 
 // Revision returns the last revision the member has applied.
@@ -104,4 +107,56 @@ func (m *Member) LastDeletion(ctx context.Context, prefix string, lookBack int) 
 		after = before
 	}
 	return 0, err
+}
+
+// Restored is the state in which a restored member starts.
+type Restored struct {
+	// Applied is the last log entry of the old member that the state contains.
+	Applied uint64
+	// Revision is the first revision if it was raised, otherwise 0.
+	Revision int64
+}
+
+// Restore creates a member's data folder, config.Dir, from the database of a stopped
+// member in the folder from, as "etcdutl snapshot restore" does: the new member is
+// alone in a new cluster, and its log starts empty. The revision is raised by bump, and
+// everything before is marked as compacted; with 0 neither happens.
+//
+// It uses files and starts goroutines, so in a simulation it must be called from a
+// process.
+func Restore(config Config, from string, bump int64) (restored Restored, err error) {
+	settings, err := config.embedded(newWatchRegister(config.Injection))
+	if err == nil {
+		restored.Applied, restored.Revision, err = config.Release.Restore(settings, from, bump)
+	}
+	if err != nil {
+		return Restored{}, fmt.Errorf("restore etcd member %q: %w", config.Name, err)
+	}
+	return restored, nil
+}
+
+// StartCompactor makes the member compact its history once a period, as with
+// --auto-compaction-mode=periodic: whatever is older than the period is discarded.
+// Unlike etcd's, it compacts on followers too. asked is called with each revision
+// before it is compacted. The compactor ends with stop, or with its process.
+func (m *Member) StartCompactor(period time.Duration, asked func(revision int64)) (stop func(), err error) {
+	compactor, err := v3compactor.New(zap.NewNop(), v3compactor.ModePeriodic, period, m.server.Server.KV(),
+		compactable{m, asked})
+	if err != nil {
+		return nil, err
+	}
+	compactor.Run()
+	return compactor.Stop, nil
+}
+
+// compactable announces compactions before they happen.
+type compactable struct {
+	member *Member
+	asked  func(revision int64)
+}
+
+// Compact implements v3compactor.Compactable.
+func (c compactable) Compact(ctx context.Context, request *etcdserverpb.CompactionRequest) (*etcdserverpb.CompactionResponse, error) {
+	c.asked(request.Revision)
+	return c.member.server.Server.Compact(ctx, request)
 }

@@ -14,8 +14,8 @@
 //   - log.go: what etcd logs, kept out of the run.
 //   - judge.go: the verdict of the run and the oracle.
 //   - stuck.go: a deadlock of the code under test, told from one of the harness.
-//   - timeline.go: the timeline of a failed run.
 //   - folder.go: the artifacts of a run, and how to read them back.
-//   - files.go: writing files together, and reading them, compressed or not.
+//   - files.go: writing files together, the timeline of a failed run among them, and reading
+//     them, compressed or not.
 //   - build.go: what a binary was built from.
 package scenario

@@ -2,12 +2,16 @@ package scenario
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
@@ -47,7 +51,7 @@ func TestMembersHavePatienceInEveryRun(t *testing.T) {
 func TestADeadlockOfTheCodeUnderTestIsAFailure(t *testing.T) {
 	const stacks = "[world #1] goroutine 1 [chan receive]:\n" +
 		"github.com/watchsim/watchsim/sim.(*Process).Do(0x1, 0x2)\n\t/sim/process.go:76\n" +
-		"github.com/watchsim/watchsim/cluster.(*Cluster).call(0x1)\n\t/cluster/calls.go:28\n\n" +
+		"github.com/watchsim/watchsim/cluster.(*Cluster).call(0x1)\n\t/cluster/cluster.go:228\n\n" +
 		"[apiserver-0 #7] goroutine 7 [sync.Mutex.Lock]:\nexample.com/cache.(*Cache).list(0x1)\n\t/src/cache.go:9\n\n" +
 		"[apiserver-0 #9, holds 1 locks] goroutine 9 [sync.WaitGroup.Wait]:\n" +
 		"sync.runtime_SemacquireWaitGroup(0x1)\n\t/src/runtime/sema.go:114\nsync.(*WaitGroup).Wait(0x1)\n\t/src/sync/waitgroup.go:206\n" +
@@ -85,5 +89,42 @@ func TestADeadlockOfTheCodeUnderTestIsAFailure(t *testing.T) {
 			found := verdict.Violations[0]
 			require.Equal(t, []string{Completed, NeverReturned, "example.com/cache.(*Cache).Stop"}, []string{found.Guarantee, found.Code, found.Subject})
 		})
+	}
+}
+
+func TestScriptedScenariosArePossible(t *testing.T) {
+	for _, entry := range scripted {
+		spec, err := Named(entry.Name)
+		require.NoError(t, err)
+		require.NoError(t, spec.Validate(), entry.Name)
+		require.Equal(t, entry.minimum, spec.minimum(), "%s: with its own plan it is what the catalogue says", entry.Name)
+		if spec.Plan != "" {
+			plan, err := faults.Parse(spec.Plan)
+			require.NoError(t, err)
+			require.Equal(t, spec.Plan, plan.String(), "%s: the text is the one that a folder holds", entry.Name)
+		}
+		spec.Explore.To = spec.Duration
+		require.ErrorIs(t, spec.Validate(), ErrSpec, "%s: a window that outlasts the faults", entry.Name)
+		again, err := Named(entry.Name)
+		require.NoError(t, err)
+		require.NoError(t, again.Validate(), "a changed spec leaves the catalogue alone")
+	}
+}
+
+// A run of an old release must not report the version that the project requires.
+func TestTheVersionIsThatOfTheCodeThatWasBuilt(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "go.etcd.io_etcd_server_v3")
+	require.NoError(t, os.Symlink("/modules/go.etcd.io/etcd/server/v3@v3.5.12", link))
+	for name, row := range map[string]struct {
+		replace *debug.Module
+		want    string
+	}{
+		"as required":        {nil, "v3.7.0"},
+		"another release":    {&debug.Module{Path: "go.etcd.io/etcd/server/v3", Version: "v3.5.13"}, "v3.5.13"},
+		"a link to another":  {&debug.Module{Path: link}, "v3.5.12"},
+		"a folder with code": {&debug.Module{Path: t.TempDir()}, "v3.7.0"},
+	} {
+		module := &debug.Module{Path: "go.etcd.io/etcd/server/v3", Version: "v3.7.0", Replace: row.replace}
+		require.Equal(t, row.want, version(module), name)
 	}
 }

@@ -8,7 +8,7 @@
 //   - reflectors list, watch, resume and relist as client-go does (reflector.go);
 //   - watchers open streams of every other kind (watcher.go);
 //   - informers are the target's real client-go informers (informer.go);
-//   - loaders create the objects that exist from the beginning (loader.go, names.go);
+//   - loaders create the objects that exist from the beginning (loader.go);
 //   - scripted clients follow the lines of a script (script.go);
 //   - the final writer makes sure, once faults have healed, that there is something
 //     left to deliver (final_writer.go).

@@ -7,22 +7,19 @@
 // about. It only ever repeats what the history holds, and says so where the
 // history does not tell.
 //
-//   - explain.go: which paragraphs an explanation has
+//   - explain.go: which paragraphs an explanation has, and the text for reports
 //   - stream.go: a watch, what it was owed and what it got
-//   - refusal.go: how far the server of a refused watch had got
-//   - operation.go: requests, and the store that they read and wrote
-//   - informer.go: what became of an informer's watch
+//   - operation.go: requests, the store that they read and wrote, and how far the
+//     server of a refused watch had got
 //   - elsewhere.go: what other streams got
-//   - census.go: what a server held, and who mutated what
+//   - census.go: what a server held, who mutated what, and what became of an informer
 //   - around.go: faults, compactions, and streams that ended together
 //   - slice.go: the moments that led to a violation, in order
 //   - slice_changes.go: when the changes among them were made
-//   - moments.go: the same for a whole history
-//   - report.go, render.go, wrap.go: the text for reports, in lines that fit an issue
-//   - steps.go: moments as a numbered list
-//   - draw.go, table.go: moments as a drawing of 100 columns: time runs down the page,
+//   - moments.go: the same for a whole history, and as a numbered list
+//   - render.go: text in lines that fit an issue, tables, and two lists side by side
+//   - draw.go: moments as a drawing of 100 columns: time runs down the page,
 //     and etcd, the API server and the client have a lane each
-//   - beside.go: two lists side by side
 package explain
 
 import (
@@ -159,4 +156,26 @@ func (e *Explainer) moment(stream *model.Stream, witness *linearizability.Witnes
 		server = witness.Server()
 	}
 	return when, server
+}
+
+// Report is a violation of a verdict, with what explains it.
+type Report struct {
+	linearizability.Report
+	// Explanation is what happened around it, in paragraphs; only the first violations
+	// of a verdict have one.
+	Explanation []string `json:"explanation,omitempty"`
+	// Slice is what led to it, in order of time; the same violations have one.
+	Slice []Moment `json:"slice,omitempty"`
+}
+
+// Reports puts violations into words, the first so many of them into paragraphs.
+func (e *Explainer) Reports(found []linearizability.Violation, most int) []Report {
+	reports := make([]Report, len(found))
+	for i, violation := range found {
+		reports[i].Report = violation.Report()
+		if i < most {
+			reports[i].Explanation, reports[i].Slice = e.Explain(violation), e.Slice(violation)
+		}
+	}
+	return reports
 }

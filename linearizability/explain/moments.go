@@ -2,7 +2,9 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -38,4 +40,46 @@ func (e *Explainer) Seen(rv int64) (time int64, ok bool) {
 	}
 	time = e.knownAt(rv)
 	return time, time <= e.history.End
+}
+
+// Steps are moments as a numbered list, indented by so many spaces.
+func Steps(indent int, moments []Moment) string {
+	var b strings.Builder
+	for i, m := range moments {
+		text := told(m)
+		switch {
+		case m.Mark == Owed && m.Lane == Etcd:
+			text += "  <-- expected"
+		case m.Mark != "":
+			text += "  <-- broken here"
+		}
+		margin := fmt.Sprintf("%*s%3d. %9s  ", indent, "", i+1, model.At(m.Time))
+		lines := wrap(text, Columns-len(margin))
+		for j, line := range lines {
+			if j > 0 {
+				margin = strings.Repeat(" ", len(margin))
+			}
+			b.WriteString(margin + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// told is what happened in a moment, and to whom.
+func told(m Moment) string {
+	switch {
+	case m.Lane != Fault:
+		return who(m) + " " + m.Text
+	case m.End > m.Time:
+		return m.Text + ", to " + model.At(m.End)
+	}
+	return m.Text
+}
+
+// who is the process of a moment, and which of its streams.
+func who(m Moment) string {
+	if m.Stream != 0 {
+		return fmt.Sprintf("%s (stream %d)", m.Process, m.Stream)
+	}
+	return m.Process
 }

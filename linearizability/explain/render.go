@@ -49,3 +49,108 @@ func quoted(code model.Code, message string) string {
 
 // join puts sentences one after the other.
 func join(sentences []string) string { return strings.Join(sentences, " ") }
+
+// Columns is the width of a report, which fits a terminal and an issue alike.
+const Columns = 100
+
+// Wrap breaks text into lines of at most [Columns], each indented by so many
+// spaces. A longer word keeps a line of its own.
+func Wrap(indent int, text string) string {
+	var b strings.Builder
+	margin := strings.Repeat(" ", indent)
+	width := 0
+	for _, word := range strings.Fields(text) {
+		switch length := len([]rune(word)); {
+		case width == 0:
+			b.WriteString(margin + word)
+			width = indent + length
+		case width+1+length > Columns:
+			b.WriteString("\n" + margin + word)
+			width = indent + length
+		default:
+			b.WriteString(" " + word)
+			width += 1 + length
+		}
+	}
+	return b.String()
+}
+
+// besideWidths are those of two halves. With a margin of two they fit into
+// Columns.
+var besideWidths = []int{48, 48}
+
+// Beside lays two lists of lines side by side, below their names.
+func Beside(leftName, rightName string, left, right []string) string {
+	rows := []row{{leftName, rightName}, {strings.Repeat("-", besideWidths[0]), strings.Repeat("-", besideWidths[1])}}
+	for i := range max(len(left), len(right)) {
+		r := make(row, 2)
+		if i < len(left) {
+			r[0] = left[i]
+		}
+		if i < len(right) {
+			r[1] = right[i]
+		}
+		rows = append(rows, r)
+	}
+	return table(indent, besideWidths, rows)
+}
+
+// Line is a moment in a line, with its time.
+func Line(m Moment) string { return model.At(m.Time) + " " + told(m) }
+
+// wrap breaks text into lines of at most a width. A longer word is broken.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		for {
+			switch room := width - len(line); {
+			case line == "" && len(word) <= width:
+				line = word
+			case line != "" && len(word) < room:
+				line += " " + word
+			case line != "":
+				lines = append(lines, line)
+				line = ""
+				continue
+			default:
+				lines = append(lines, word[:width])
+				word = word[width:]
+				continue
+			}
+			break
+		}
+	}
+	if line != "" || len(lines) == 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// row is cells beside each other. The longest decides how many lines it takes.
+type row []string
+
+// table lays rows out in columns of fixed widths, two spaces apart.
+func table(indent int, widths []int, rows []row) string {
+	var b strings.Builder
+	for _, r := range rows {
+		cells := make([][]string, len(r))
+		height := 0
+		for i, cell := range r {
+			cells[i] = wrap(cell, widths[i])
+			height = max(height, len(cells[i]))
+		}
+		for line := range height {
+			text := strings.Repeat(" ", indent)
+			for i := range cells {
+				cell := ""
+				if line < len(cells[i]) {
+					cell = cells[i][line]
+				}
+				text += cell + strings.Repeat(" ", widths[i]-len(cell)+2)
+			}
+			b.WriteString(strings.TrimRight(text, " ") + "\n")
+		}
+	}
+	return b.String()
+}

@@ -8,10 +8,10 @@
 // tape is only needed if the failure does not show when goroutines take turns. A run without
 // a tape survives edits of the code best, so that is tried first.
 //
-//   - parallel.go: several candidates at a time, with one result for any number of workers
 //   - case.go: a run that can be made smaller, and what of it can be left out
 //   - search.go: what is tried, in which order
 //   - told.go: leaving out at once what the violation does not tell of
 //   - schedule.go: schedules that force less, and tapes with fewer choices
-//   - runner.go: candidates as jobs of workers, from where they diverge from each other
+//   - runner.go: candidates as jobs of workers, from where they diverge from each other;
+//     several at a time, with one result for any number of workers
 package shrink

@@ -9,7 +9,8 @@
 //   - job.go: what goes to a worker and what comes back.
 //   - explored.go: what a worker reports about a run of a search.
 //   - work.go: the worker's side.
-//   - ends.go: which states the runs of a search have reached, and how those runs ended.
+//   - ends.go: which states the runs of a search have reached, how those runs ended, and
+//     how a run ended its process.
 //   - tape.go: memory for tapes, which outlives the runs that write them.
 //   - process.go: one worker process, seen from the coordinator.
 //   - protocol.go: whether the coordinator and its workers were built alike.
@@ -17,7 +18,6 @@
 //   - swarm.go: the coordinator.
 //   - pool.go: slots for jobs, and the workers that do them.
 //   - attempts.go: the runner of a search of schedules.
-//   - death.go: how a run ended its process.
 //   - trace.go: traces as files.
 //   - verify.go: whether one seed is one run.
 package swarm

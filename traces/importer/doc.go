@@ -23,8 +23,7 @@
 //
 // The history:
 //
-//   - recording.go: what sources add, and the limits
-//   - world.go: what only a simulation knows
+//   - recording.go: what sources add, what only a simulation knows, and the limits
 //   - history.go, operations.go, finish.go: the history that it becomes
 //   - truth.go, contents.go: what etcd committed, as far as anybody saw it
 //   - infer.go: what must have happened although nobody saw it

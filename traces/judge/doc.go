@@ -6,9 +6,8 @@
 // happened around each violation.
 //
 //   - open.go: files, folders of runs, standard input, compressed or not
-//   - judge.go: one file to one [Verdict]
+//   - judge.go: one file to one [Verdict], also with a bound on how stale a server may be
 //   - report.go: the verdict for people
-//   - fresh.go: how stale a server may be, for those who want a bound
 //
 // Where the history comes from does not matter; docs/history-format.md says how
 // to write one.

@@ -6,11 +6,11 @@
 // file. It needs no server and asks for nothing, and what clusters put into names
 // and values is never markup in it.
 //
-//   - page.go: the page, from the bundle in web/dist and the data
+//   - page.go: the page, from the bundle in web/dist and the data, and porcupine's
+//     picture, which lies beside it
 //   - data.go: what the page is given, in columns
 //   - requests.go: operations and streams with their events, as columns
-//   - intern.go, natural.go: strings, resourceVersions and objects, each once; names in order
-//   - reads.go: porcupine's picture, which lies beside the page
+//   - intern.go: strings, resourceVersions and objects, each once; names in order
 //   - commits.go: between which times etcd committed each change, and who wrote it
 //   - marks.go: violations, with what was owed beside what came
 //

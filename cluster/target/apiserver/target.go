@@ -15,15 +15,23 @@
 package apiserver
 
 import (
+	"context"
 	"fmt"
 	"io"
 
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
 	"github.com/watchsim/watchsim/model"
 )
@@ -83,4 +91,32 @@ func (t apiserverTarget) Start(config target.ServerConfig) (target.Server, error
 // NewInformer implements target.Target.
 func (apiserverTarget) NewInformer(api target.API, scope model.Scope, handle target.Handle) target.Informer {
 	return newInformer(api, scope, handle)
+}
+
+// NewUncached returns the target whose API servers have no watch cache, as kube-apiserver
+// with --watch-cache=false: every request goes to the etcd3 store, and every watch has one
+// of its own on etcd.
+func NewUncached() target.Target {
+	return New("etcd3", func(settings cacher.Config, _ target.ServerConfig) (Cache, error) {
+		return Cache{Storage: settings.Storage}, nil
+	})
+}
+
+// release adapts the registry to the Kubernetes release in go.mod.
+var release = registry.Release{
+	Validate: func(options *internalversion.ListOptions) field.ErrorList {
+		watchList := utilfeature.DefaultFeatureGate.Enabled(features.WatchList)
+		internalversion.SetListOptionsDefaults(options, watchList)
+		return validation.ValidateListOptions(options, watchList)
+	},
+	Delete: func(ctx context.Context, store storage.Interface, key string, out runtime.Object, preconditions *storage.Preconditions, validate storage.ValidateObjectFunc) error {
+		return store.Delete(ctx, key, out, preconditions, validate, nil, storage.DeleteOptions{})
+	},
+	AskForInitialEvents: func(options *internalversion.ListOptions) {
+		send := true
+		options.SendInitialEvents = &send
+	},
+	PassInitialEvents: func(options *internalversion.ListOptions, passed *storage.ListOptions) {
+		passed.SendInitialEvents = options.SendInitialEvents
+	},
 }

@@ -7,10 +7,9 @@
 // built-in types beyond their metadata, admission, authentication, authorisation, and the
 // aggregation of other API servers. Priority and fairness is there for those who ask for it.
 //
-//   - server.go: an API server from its start to its stop.
+//   - server.go: an API server from its start to its stop, and the certificate of all.
 //   - builtin.go: which built-in resources there are, and how they are stored.
 //   - registry.go: what happens to an object on its way into the store.
 //   - custom.go: custom resources.
 //   - fairness.go: priority and fairness.
-//   - certificate.go: the certificate of all servers.
 package httpserver

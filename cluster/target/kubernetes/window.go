@@ -47,3 +47,19 @@ func windowOf(c *cacher.Cacher) apiserver.Window {
 }
 
 func lockOf(field reflect.Value) *sync.RWMutex { return (*sync.RWMutex)(field.Addr().UnsafePointer()) }
+
+// countWatchers returns how many watches a cacher has registered, which the cacher does
+// not expose. Reflection may inspect unexported fields as long as it does not extract
+// their values. If a release renames them, this function panics and its test fails.
+func countWatchers(c *cacher.Cacher) int {
+	c.RLock()
+	defer c.RUnlock()
+	registered := reflect.ValueOf(c).Elem().FieldByName("watchers")
+	total := 0
+	for _, index := range []string{"allWatchers", "valueWatchers"} {
+		for watchers := registered.FieldByName(index).MapRange(); watchers.Next(); {
+			total += watchers.Value().Len()
+		}
+	}
+	return total
+}

@@ -2,7 +2,9 @@ package server
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
@@ -190,4 +193,60 @@ func testDiscovery(t *testing.T, s *apiServer, _ string) {
 	require.Contains(t, openAPI, `"dev.watchsim.example.v1.WidgetSpec"`)
 	require.Contains(t, openAPI, `"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"`)
 	require.Contains(t, s.get("/openapi/v2"), `"dev.watchsim.example.v1.WidgetSpec"`)
+}
+
+// TestDecorated looks at what lies below the registry for each value of
+// --watch-cache.
+func TestDecorated(t *testing.T) {
+	etcd := startEtcd(t)
+	for _, test := range []struct {
+		cache WatchCache
+		sizes []string
+		want  string
+	}{
+		{cache: Watchsim, want: "*cacher.Cacher"},
+		{cache: Watchsim, sizes: []string{"widgets#10"}, want: "*cacher.Cacher"},
+		{cache: Watchsim, sizes: []string{"widgets.example.watchsim.dev#0"}, want: "*etcd3."},
+		{cache: Kubernetes, want: "*cacher.CacheDelegator"},
+		{cache: Kubernetes, sizes: []string{"widgets#0"}, want: "*etcd3."},
+		{cache: Off, want: "*etcd3."},
+	} {
+		storage := NewOptions().Recommended.Etcd
+		storage.StorageConfig.Transport.ServerList = []string{etcd.Endpoint()}
+		sizes, err := parseSizes(test.sizes)
+		require.NoError(t, err)
+		getter := &genericoptions.StorageFactoryRestOptionsFactory{
+			Options:        *storage,
+			StorageFactory: &genericoptions.SimpleStorageFactory{StorageConfig: storage.StorageConfig},
+		}
+		store, err := newWidgetStore(decorated{getter, test.cache, sizes})
+		require.NoError(t, err)
+		found := fmt.Sprintf("%T", store.Storage.Storage)
+		require.True(t, strings.HasPrefix(found, test.want), "%v: %s", test, found)
+		store.Destroy()
+	}
+}
+
+// TestMetrics reads what the server reports about either cache, under the same
+// names. They are counted for the whole process, so no other server runs meanwhile.
+func TestMetrics(t *testing.T) {
+	etcd := startEtcd(t)
+	for _, watchCache := range []WatchCache{Watchsim, Kubernetes} {
+		t.Run(string(watchCache), func(t *testing.T) {
+			s := start(t, watchCache, etcd, nil)
+			labels := `\{group="example.watchsim.dev",resource="widgets"\}`
+			received := regexp.MustCompile(`(?m)^apiserver_watch_cache_events_received_total` + labels + ` (\d+)$`)
+			count := func() uint64 {
+				if found := received.FindStringSubmatch(s.get("/metrics")); found != nil {
+					return resourceVersion(t, found[1])
+				}
+				return 0
+			}
+			before := count()
+			s.remove(s.create("n", "w", "", nil))
+			require.Eventually(t, func() bool { return count() == before+2 }, patience, 10*time.Millisecond)
+			require.Regexp(t, `(?m)^apiserver_watch_cache_resource_version`+labels, s.get("/metrics"))
+			s.stop()
+		})
+	}
 }

@@ -4,13 +4,14 @@
 // It uses only long-established parts of Kubernetes' API, so that it compiles against
 // both the releases of cluster/released and the one in go.mod.
 //
-//   - pods.go: pods, their keys, codec, selectors and indices, and resourceVersions
+//   - pods.go: pods, their keys, codec, selectors and indices, resourceVersions, and what
+//     a careless consumer does to the pods it got
 //   - code.go: errors
 //   - events.go: events of watches, in both directions
 //   - clientwatch.go: a watch of the cache as a stream of a client
 //   - listerwatcher.go: client-go's lists and watches as operations and streams
-//   - informerwatch.go: a stream of a client as a watch for client-go's informers
-//   - mutate.go: what a careless consumer does to the pods it got
-//   - upstream.go: the storage below a cache, which tells where the cache is and fails on demand
-//   - injection.go: stored values that cannot be read for a while
+//   - informerwatch.go: a stream of a client as a watch for client-go's informers, and
+//     what their handlers are told
+//   - upstream.go: the storage below a cache, which tells where the cache is, fails on
+//     demand, and has values that cannot be read for a while
 package translate
