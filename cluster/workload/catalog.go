@@ -15,14 +15,14 @@ func pick[T any](random *rand.Rand, choices []T) T { return choices[random.IntN(
 // oneIn returns true once in n draws on average.
 func oneIn(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
 
-func (c catalog) key(random *rand.Rand) objectKey {
-	return objectKey{pick(random, c.config.Namespaces), pick(random, c.config.Names)}
+func (c catalog) key(random *rand.Rand) model.Key {
+	return model.Key{Namespace: pick(random, c.config.Namespaces), Name: pick(random, c.config.Names)}
 }
 
 // object draws labels and a node for a new state, so that an object enters and leaves
 // selectors as it changes.
-func (c catalog) object(random *rand.Rand, key objectKey, value string) *model.Object {
-	object := &model.Object{Namespace: key.namespace, Name: key.name, Value: value}
+func (c catalog) object(random *rand.Rand, key model.Key, value string) *model.Object {
+	object := &model.Object{Namespace: key.Namespace, Name: key.Name, Value: value}
 	for _, label := range c.config.Labels {
 		if oneIn(random, 4) {
 			continue
@@ -46,8 +46,7 @@ func (c catalog) scope(random *rand.Rand) model.Scope {
 	case 7:
 		return model.Scope{Name: pick(random, c.config.Names)}
 	case 8, 9:
-		key := c.key(random)
-		return model.Scope{Namespace: key.namespace, Name: key.name}
+		return model.Scope(c.key(random))
 	default:
 		return model.Scope{Namespace: pick(random, c.config.Namespaces)}
 	}

@@ -87,7 +87,7 @@ func TestKnowledgeComesFromResponses(t *testing.T) {
 	require.Zero(t, k.recent(random))
 	require.Zero(t, k.old(random))
 
-	scope, key := model.Scope{Namespace: "red", Name: "a"}, objectKey{"red", "a"}
+	scope, key := model.Scope{Namespace: "red", Name: "a"}, model.Key{Namespace: "red", Name: "a"}
 	see := func(kind model.Kind, code model.Code, rv int64, objects ...model.Object) {
 		op := &model.Operation{Kind: kind, Scope: scope, Err: code, ResultRV: rv, Objects: objects}
 		if kind == model.Create || kind == model.Update {

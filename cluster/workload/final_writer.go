@@ -44,7 +44,7 @@ func (c *finalWriter) flood() {
 	}
 	for i := range config.Flood {
 		if c.due(i+1, time.Since(c.began)) {
-			key := objectKey{config.Namespaces[i%len(config.Namespaces)], pick(c.random, config.Names)}
+			key := model.Key{Namespace: config.Namespaces[i%len(config.Namespaces)], Name: pick(c.random, config.Names)}
 			c.put(pick(c.random, c.servers), key)
 		}
 		if whole && !sleep(c.alive, drawDuration(c.random, config.FloodPause)) {
@@ -64,7 +64,7 @@ func (c *finalWriter) finish() error {
 			if config.Writing > 0 || !c.due(config.Flood+1+i, 0) {
 				continue
 			}
-			key := objectKey{namespace, names[i%len(names)]}
+			key := model.Key{Namespace: namespace, Name: names[i%len(names)]}
 			server := c.servers[i%len(c.servers)]
 			if !c.retry(func() bool { return c.put(server, key) }) {
 				problems = append(problems, fmt.Errorf(
@@ -98,9 +98,9 @@ func (c *finalWriter) within(most time.Duration, step func()) {
 }
 
 // put updates the object, or creates it if there is none.
-func (c *finalWriter) put(server *session, key objectKey) bool {
+func (c *finalWriter) put(server *session, key model.Key) bool {
 	op := &model.Operation{
-		Kind: model.Update, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		Kind: model.Update, Scope: model.Scope(key),
 		RV: model.RVUnset, Object: c.newObject(key),
 	}
 	c.do(server, op, "")

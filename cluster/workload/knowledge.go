@@ -11,19 +11,16 @@ import (
 // exist yet.
 const maxFuture = 5
 
-// objectKey names an object.
-type objectKey struct{ namespace, name string }
-
 // knowledge is what one client has learned from its own responses only. It is the
 // source of stale preconditions and plausible RVs.
 type knowledge struct {
-	objects map[objectKey]model.Object
+	objects map[model.Key]model.Object
 	rvs     []int64 // the latest RVs seen, ascending, without duplicates
 	most    int     // how many RVs are remembered
 }
 
 func newKnowledge(most int) *knowledge {
-	return &knowledge{objects: map[objectKey]model.Object{}, most: most}
+	return &knowledge{objects: map[model.Key]model.Object{}, most: most}
 }
 
 // seeRV remembers a resourceVersion.
@@ -49,7 +46,7 @@ func (k *knowledge) seeOperation(op *model.Operation) {
 	if op.Kind == model.List {
 		return
 	}
-	key := objectKey{op.Scope.Namespace, op.Scope.Name}
+	key := model.Key(op.Scope)
 	switch op.Err {
 	case model.OK:
 		switch {
@@ -66,7 +63,7 @@ func (k *knowledge) seeOperation(op *model.Operation) {
 		delete(k.objects, key)
 	case model.AlreadyExists, model.Conflict:
 		// The object exists, in a state that the client has not seen.
-		k.objects[key] = model.Object{Namespace: key.namespace, Name: key.name}
+		k.objects[key] = model.Object{Namespace: key.Namespace, Name: key.Name}
 	}
 }
 

@@ -1,6 +1,10 @@
 package workload
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/watchsim/watchsim/model"
+)
 
 // loaders is how many clients create the initial objects.
 const loaders = 4
@@ -10,7 +14,7 @@ const loaders = 4
 // repeat what fails.
 type loader struct{ writer }
 
-func (l *loader) run(keys []objectKey) {
+func (l *loader) run(keys []model.Key) {
 	if l.part != nil {
 		l.takePart(l.working, func(step Step) {
 			if step.Number <= len(keys) {
@@ -32,7 +36,7 @@ func (w *Workload) startLoaders() {
 	keys := w.config.initial()
 	for _, i := range w.config.present("loader", w.config.loaders()) {
 		l := &loader{writer{client: w.newClient("loader", i)}}
-		var share []objectKey
+		var share []model.Key
 		for k := i; k < len(keys); k += loaders {
 			share = append(share, keys[k])
 		}
@@ -76,15 +80,15 @@ func (c *Config) Rename(set string) {
 
 // initial returns the keys of the objects that are created at the beginning: those that
 // writers use, in order, and further ones if they are not enough.
-func (c Config) initial() []objectKey {
-	var keys []objectKey
+func (c Config) initial() []model.Key {
+	var keys []model.Key
 	for i := 0; len(keys) < c.Initial; i++ {
 		name := fmt.Sprintf("extra-%04d", i-len(c.Names))
 		if i < len(c.Names) {
 			name = c.Names[i]
 		}
 		for _, namespace := range c.Namespaces {
-			keys = append(keys, objectKey{namespace, name})
+			keys = append(keys, model.Key{Namespace: namespace, Name: name})
 		}
 	}
 	return keys[:c.Initial]

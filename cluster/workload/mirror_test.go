@@ -14,14 +14,14 @@ type mirror struct {
 	api     target.API
 	scope   model.Scope
 	mu      sync.Mutex
-	objects map[objectKey]model.Object
+	objects map[model.Key]model.Object
 	rv      int64
 	handle  target.Handle
-	told    map[objectKey]model.Object // by handle
+	told    map[model.Key]model.Object // by handle
 }
 
 func newMirror(api target.API, scope model.Scope, handle target.Handle) target.Informer {
-	return &mirror{api: api, scope: scope, objects: map[objectKey]model.Object{}, handle: handle, told: map[objectKey]model.Object{}}
+	return &mirror{api: api, scope: scope, objects: map[model.Key]model.Object{}, handle: handle, told: map[model.Key]model.Object{}}
 }
 
 // tell notifies the handler of what has changed.
@@ -58,7 +58,7 @@ func (m *mirror) Run(ctx context.Context) {
 				clear(m.objects)
 			}
 			for _, object := range op.Objects {
-				m.objects[objectKey{object.Namespace, object.Name}] = object
+				m.objects[object.Key()] = object
 			}
 			m.rv = op.ResultRV
 			m.mu.Unlock()
@@ -89,9 +89,9 @@ func (m *mirror) watch(ctx context.Context) bool {
 		m.rv = event.RV
 		switch {
 		case event.Type == model.Deleted:
-			delete(m.objects, objectKey{event.Object.Namespace, event.Object.Name})
+			delete(m.objects, event.Object.Key())
 		case event.Object != nil:
-			m.objects[objectKey{event.Object.Namespace, event.Object.Name}] = *event.Object
+			m.objects[event.Object.Key()] = *event.Object
 		}
 		m.mu.Unlock()
 		m.tell()

@@ -32,7 +32,7 @@ func (r *reader) act() int {
 func (r *reader) get(server *session) int {
 	key := r.catalog.key(r.random)
 	op := &model.Operation{
-		Kind: model.Get, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		Kind: model.Get, Scope: model.Scope(key),
 		RV: model.RVUnset,
 	}
 	switch choice := r.random.IntN(16); {

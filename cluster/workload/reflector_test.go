@@ -132,7 +132,7 @@ func TestAReflectorEndsUpWithTheTruth(t *testing.T) {
 	histories, reflectors := unrestful(t)
 	for _, history := range histories {
 		for _, client := range reflectors {
-			state, rv := map[objectKey]model.Object{}, int64(0)
+			state, rv := map[model.Key]model.Object{}, int64(0)
 			var scope model.Scope
 			var selector model.Selector
 			for _, step := range stepsOf(&history, client) {
@@ -144,7 +144,7 @@ func TestAReflectorEndsUpWithTheTruth(t *testing.T) {
 						clear(state)
 					}
 					for _, object := range op.Objects {
-						state[objectKey{object.Namespace, object.Name}] = object
+						state[object.Key()] = object
 					}
 					rv = op.ResultRV
 					continue
@@ -156,9 +156,9 @@ func TestAReflectorEndsUpWithTheTruth(t *testing.T) {
 				for _, event := range step.stream.Events {
 					switch event.Type {
 					case model.Added, model.Modified:
-						state[objectKey{event.Object.Namespace, event.Object.Name}] = *event.Object
+						state[event.Object.Key()] = *event.Object
 					case model.Deleted:
-						delete(state, objectKey{event.Object.Namespace, event.Object.Name})
+						delete(state, event.Object.Key())
 					}
 					if event.Type != model.Error {
 						rv = event.RV

@@ -64,8 +64,8 @@ func TestSleepersStallAndTheFloodComes(t *testing.T) {
 	require.GreaterOrEqual(t, writes, config.Flood)
 }
 
-// Three implementations of the specification must agree: the store that obeys it, the
-// clients that record it and the oracle that checks it.
+// The store that obeys the specification, the clients that record what it answers and the oracle
+// that checks the record must agree.
 func TestTheHistoryOfACorrectStorePassesTheOracle(t *testing.T) {
 	judge := linearizability.DefaultConfig()
 	judge.Window = window

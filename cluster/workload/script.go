@@ -146,7 +146,7 @@ func (p *performer) perform(lines []ScriptLine) {
 
 func (p *performer) execute(line ScriptLine) {
 	server := p.servers[min(line.Server, len(p.servers)-1)]
-	key := objectKey{p.catalog.config.Namespaces[0], line.Name}
+	key := model.Key{Namespace: p.catalog.config.Namespaces[0], Name: line.Name}
 	switch line.Do {
 	case DoCreate:
 		p.create(server, key)

@@ -349,29 +349,12 @@ func TestInformersAreRecordedAndConverge(t *testing.T) {
 	require.Positive(t, resumed)
 }
 
-// stateOf applies the changes of the truth and returns the final state, in order of
-// key.
-func stateOf(truth model.Truth, scope model.Scope, selector model.Selector) []model.Object {
-	reference := mirror{objects: map[objectKey]model.Object{}}
-	for _, change := range truth.Changes {
-		key := objectKey{change.Object.Namespace, change.Object.Name}
-		delete(reference.objects, key)
-		if !change.Deleted && matches(change.Object, scope, selector) {
-			reference.objects[key] = change.Object
-		}
+// stateOf returns the final state, in order of key.
+func stateOf(truth model.Truth, scope model.Scope, selector model.Selector) (objects []model.Object) {
+	for _, object := range model.NewStore(&truth).List(scope, selector, truth.Revision) {
+		objects = append(objects, *object)
 	}
-	return contents(&reference)
-}
-
-func matches(object model.Object, scope model.Scope, selector model.Selector) bool {
-	for key, value := range selector.Labels {
-		if object.Labels[key] != value {
-			return false
-		}
-	}
-	return (scope.Namespace == "" || scope.Namespace == object.Namespace) &&
-		(scope.Name == "" || scope.Name == object.Name) &&
-		(selector.Node == "" || selector.Node == object.Node)
+	return objects
 }
 
 func TestStopDoesNotWaitForEverForAClientThatHangs(t *testing.T) {

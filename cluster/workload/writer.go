@@ -74,8 +74,8 @@ func (w *writer) act() int {
 // control makes a request as controllers do: an update that changes nothing, a deletion of
 // the very object that was seen, in two steps if it has a finalizer, or its update whatever
 // its RV.
-func (w *writer) control(server *session, key objectKey, known model.Object) int {
-	scope := model.Scope{Namespace: key.namespace, Name: key.name}
+func (w *writer) control(server *session, key model.Key, known model.Object) int {
+	scope := model.Scope(key)
 	switch w.random.IntN(5) {
 	case 4:
 		return w.finalize(server, key, known)
@@ -84,7 +84,7 @@ func (w *writer) control(server *session, key objectKey, known model.Object) int
 	case 2:
 		op := &model.Operation{Kind: model.Delete, Scope: scope, RV: model.RVUnset}
 		if known.UID != "" {
-			op.Object = &model.Object{Namespace: key.namespace, Name: key.name, UID: known.UID}
+			op.Object = &model.Object{Namespace: key.Namespace, Name: key.Name, UID: known.UID}
 		}
 		w.do(server, op, "")
 	default:
@@ -96,8 +96,8 @@ func (w *writer) control(server *session, key objectKey, known model.Object) int
 // finalize deletes an object that has a finalizer: by an update that sets its
 // deletionTimestamp, and later, through any server, by one that removes the finalizer and
 // with it the object.
-func (w *writer) finalize(server *session, key objectKey, known model.Object) int {
-	scope, marked := model.Scope{Namespace: key.namespace, Name: key.name}, w.newObject(key)
+func (w *writer) finalize(server *session, key model.Key, known model.Object) int {
+	scope, marked := model.Scope(key), w.newObject(key)
 	marked.UID = known.UID
 	if marked.Labels == nil {
 		marked.Labels = map[string]string{}
@@ -112,14 +112,14 @@ func (w *writer) finalize(server *session, key objectKey, known model.Object) in
 }
 
 // newObject draws a state with a unique value.
-func (w *writer) newObject(key objectKey) *model.Object {
+func (w *writer) newObject(key model.Key) *model.Object {
 	w.values++
 	return w.catalog.object(w.random, key, fmt.Sprintf("%s-%d", w.name, w.values))
 }
 
-func (w *writer) create(server *session, key objectKey) int {
+func (w *writer) create(server *session, key model.Key) int {
 	w.do(server, &model.Operation{
-		Kind: model.Create, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		Kind: model.Create, Scope: model.Scope(key),
 		RV: model.RVUnset, Object: w.newObject(key),
 	}, "")
 	return 1
@@ -127,19 +127,19 @@ func (w *writer) create(server *session, key objectKey) int {
 
 // update writes a new state: unconditionally if precondition is 0, otherwise only over
 // the state with that RV.
-func (w *writer) update(server *session, key objectKey, uid string, precondition int64) int {
+func (w *writer) update(server *session, key model.Key, uid string, precondition int64) int {
 	object := w.newObject(key)
 	object.UID = uid
 	w.do(server, &model.Operation{
-		Kind: model.Update, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		Kind: model.Update, Scope: model.Scope(key),
 		RV: model.RVUnset, Object: object, Precondition: precondition,
 	}, "")
 	return 1
 }
 
-func (w *writer) delete(server *session, key objectKey, precondition int64) int {
+func (w *writer) delete(server *session, key model.Key, precondition int64) int {
 	w.do(server, &model.Operation{
-		Kind: model.Delete, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		Kind: model.Delete, Scope: model.Scope(key),
 		RV: model.RVUnset, Precondition: precondition,
 	}, "")
 	return 1
@@ -147,9 +147,9 @@ func (w *writer) delete(server *session, key objectKey, precondition int64) int 
 
 // readModifyWrite reads the object, in half of the cases from the cache and possibly
 // stale, and writes it back unless it has changed.
-func (w *writer) readModifyWrite(server *session, key objectKey) int {
+func (w *writer) readModifyWrite(server *session, key model.Key) int {
 	read := &model.Operation{
-		Kind: model.Get, Scope: model.Scope{Namespace: key.namespace, Name: key.name},
+		Kind: model.Get, Scope: model.Scope(key),
 		RV: model.RVUnset,
 	}
 	if oneIn(w.random, 2) {

@@ -51,13 +51,12 @@ func (a *api) Do(ctx context.Context, op *model.Operation, token string) (next s
 func (s *Store) write(op *model.Operation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := keyOf(op.Scope.Namespace, op.Scope.Name)
-	stored, exists := s.atLocked(key, s.revision)
+	stored := s.viewLocked().Object(model.Key(op.Scope), s.truth.Revision)
 	switch {
-	case op.Kind == model.Create && exists:
+	case op.Kind == model.Create && stored != nil:
 		op.Err = model.AlreadyExists
 		return
-	case op.Kind != model.Create && !exists:
+	case op.Kind != model.Create && stored == nil:
 		op.Err = model.NotFound
 		return
 	case op.Precondition != 0 && op.Precondition != stored.RV:
@@ -66,15 +65,16 @@ func (s *Store) write(op *model.Operation) {
 		return
 	}
 	if op.Kind == model.Delete {
-		op.ResultRV = s.commitLocked(key, stored, true)
+		op.ResultRV = s.commitLocked(*stored, true)
 		return
 	}
 	object := *op.Object
-	object.UID = stored.UID
 	if op.Kind == model.Create {
-		object.UID = fmt.Sprintf("uid-%d", s.revision+1)
+		object.UID = fmt.Sprintf("uid-%d", s.truth.Revision+1)
+	} else {
+		object.UID = stored.UID
 	}
-	op.ResultRV = s.commitLocked(key, object, false)
+	op.ResultRV = s.commitLocked(object, false)
 	object.RV = op.ResultRV
 	op.Objects = []model.Object{object}
 }
@@ -88,50 +88,57 @@ func (s *Store) read(ctx context.Context, op *model.Operation, token string) (ne
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if op.Kind == model.Get {
-		object, exists := s.atLocked(keyOf(op.Scope.Namespace, op.Scope.Name), s.revision)
-		if !exists {
+		object := s.viewLocked().Object(model.Key(op.Scope), s.truth.Revision)
+		if object == nil {
 			op.Err = model.NotFound
 			return ""
 		}
-		op.ResultRV, op.Objects = object.RV, []model.Object{object}
+		op.ResultRV, op.Objects = object.RV, []model.Object{*object}
 		return ""
 	}
-	rv, after := s.revision, ""
+	rv, after := s.truth.Revision, model.Key{}
 	switch {
 	case token != "":
-		var err error
-		if rv, after, err = decodeToken(token); err != nil {
-			op.Err, op.Message = model.Invalid, err.Error()
+		if _, err := fmt.Sscanf(token, tokenFormat, &rv, &after.Namespace, &after.Name); err != nil {
+			op.Err, op.Message = model.Invalid, fmt.Sprintf("expected a continue token, found %q", token)
 			return ""
 		}
 	case op.RV > 0 && (op.Match == model.MatchExact || op.Match == model.MatchUnset && op.Limit > 0 && !op.Scope.Single()):
 		// Without a match, a limit means an exact list, except for a single object.
 		rv = op.RV
 	}
-	if rv < s.compacted {
-		op.Err, op.Message = model.Expired, fmt.Sprintf("%d is compacted, history begins at %d", rv, s.compacted)
+	if compacted := s.compactedLocked(); model.ReadRefused(rv, compacted) {
+		op.Err, op.Message = model.Expired, fmt.Sprintf("%d is compacted, history begins at %d", rv, compacted)
 		return ""
 	}
-	state := s.stateLocked(rv, op.Scope, op.Selector, after)
+	state := s.viewLocked().List(op.Scope, op.Selector, rv)
+	if token != "" {
+		state = slices.DeleteFunc(state, func(object *model.Object) bool { return object.Key().Compare(after) <= 0 })
+	}
 	op.ResultRV, op.Remaining = rv, -1
 	if op.Limit > 0 && int64(len(state)) > op.Limit {
 		last := state[op.Limit-1]
-		next, op.HasMore = encodeToken(rv, keyOf(last.Namespace, last.Name)), true
-		if op.Selector.Labels == nil && op.Selector.Node == "" {
+		next, op.HasMore = fmt.Sprintf(tokenFormat, rv, last.Namespace, last.Name), true
+		if op.Selector.Empty() {
 			op.Remaining = int64(len(state)) - op.Limit
 		}
 		state = state[:op.Limit]
 	}
-	op.Objects = slices.Clone(state)
+	for _, object := range state {
+		op.Objects = append(op.Objects, *object)
+	}
 	return next
 }
+
+// tokenFormat is that of a continue token: the list's RV and the previous page's last key.
+const tokenFormat = "%d %s %s"
 
 // waitFor waits, up to a limit, until the store has reached rv.
 func (s *Store) waitFor(ctx context.Context, rv int64) bool {
 	var deadline <-chan time.Time
 	for {
 		s.mu.Lock()
-		reached, wake := s.revision >= rv, s.wake
+		reached, wake := s.truth.Revision >= rv, s.wake
 		s.mu.Unlock()
 		if reached {
 			return true

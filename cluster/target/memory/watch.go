@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sort"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster/target"
@@ -41,9 +40,9 @@ func (a *api) Watch(ctx context.Context, stream *model.Stream) target.Watch {
 	w := &watch{store: s, request: *stream, generation: s.generation, rv: stream.RV}
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	if stream.RV <= 0 || stream.InitialEvents {
-		w.rv = s.revision
-		for _, object := range s.stateLocked(w.rv, stream.Scope, stream.Selector, "") {
-			w.initial = append(w.initial, model.Event{Type: model.Added, RV: object.RV, Object: &object})
+		w.rv = s.truth.Revision
+		for _, object := range s.viewLocked().List(stream.Scope, stream.Selector, w.rv) {
+			w.initial = append(w.initial, model.Event{Type: model.Added, RV: object.RV, Object: object})
 		}
 		if stream.InitialEvents && stream.Bookmarks {
 			w.initial = append(w.initial, model.Event{Type: model.Bookmark, RV: w.rv, InitialEnd: true})
@@ -96,9 +95,9 @@ func (w *watch) deliver(event model.Event) model.Event {
 	}
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
-	delivered := event.Object
-	if !w.store.shares {
-		delivered = copyOf(delivered)
+	delivered := copyOf(event.Object)
+	if w.store.shares {
+		delivered.Labels = event.Object.Labels
 	}
 	event.Object = copyOf(delivered)
 	if w.request.Mutates {
@@ -131,34 +130,11 @@ func (w *watch) poll() (event model.Event, reason model.CloseReason, wake <-chan
 		w.failed = true
 		return model.Event{Type: model.Error, Err: model.Expired, Message: "the stream fell behind"}, "", nil
 	}
-	next := sort.Search(len(s.changes), func(i int) bool { return s.changes[i].RV > w.rv })
-	for _, change := range s.changes[next:] {
-		w.rv = change.RV
-		if event, relevant := w.transition(change); relevant {
-			return event, "", nil
-		}
+	next, owed := s.viewLocked().NextOwed(w.request.Scope, w.request.Selector, w.rv)
+	if !owed {
+		w.rv = s.truth.Revision
+		return event, "", s.wake
 	}
-	w.rv = max(w.rv, s.revision)
-	return event, "", s.wake
-}
-
-// transition returns the event, if any, that the selector makes of a change.
-func (w *watch) transition(change model.Change) (model.Event, bool) {
-	key := keyOf(change.Object.Namespace, change.Object.Name)
-	before, existed := w.store.atLocked(key, change.RV-1)
-	matched := existed && matches(before, w.request.Scope, w.request.Selector)
-	match := !change.Deleted && matches(change.Object, w.request.Scope, w.request.Selector)
-	event := model.Event{RV: change.RV}
-	switch object := change.Object; {
-	case match && matched:
-		event.Type, event.Object = model.Modified, &object
-	case match:
-		event.Type, event.Object = model.Added, &object
-	case matched:
-		before.RV = change.RV
-		event.Type, event.Object = model.Deleted, &before
-	default:
-		return event, false
-	}
-	return event, true
+	w.rv = next.RV
+	return model.Event{Type: next.Type, RV: next.RV, Object: next.Object}, "", nil
 }
