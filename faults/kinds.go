@@ -2,9 +2,10 @@ package faults
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/watchsim/watchsim/model"
 )
 
 // Kind is something that can go wrong.
@@ -54,9 +55,9 @@ func (k Kind) Lasts() bool { return k.end != nil }
 func (k Kind) lacks(members int) (expected string) {
 	switch {
 	case members < k.MinMembers:
-		return "at least " + plural(k.MinMembers, "etcd member")
+		return "at least " + model.Plural(k.MinMembers, "etcd member")
 	case k.MaxMembers > 0 && members > k.MaxMembers:
-		return "at most " + plural(k.MaxMembers, "etcd member")
+		return "at most " + model.Plural(k.MaxMembers, "etcd member")
 	}
 	return ""
 }
@@ -128,10 +129,3 @@ func claimsAllMembers(_ Fault, members []string) []string { return members }
 
 // link names the two ends of a link whichever way round they are given.
 func link(one, other string) string { return min(one, other) + " and " + max(one, other) }
-
-func plural(count int, noun string) string {
-	if count != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", count, noun)
-}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/watchsim/watchsim/model"
 )
 
 func etcdKinds() []Kind {
@@ -111,7 +113,7 @@ func etcdKinds() []Kind {
 			if err == nil && streams == 0 {
 				err = fmt.Errorf("etcd had no watch stream of %s", a.Server)
 			}
-			return plural(streams, "stream"), err
+			return model.Plural(streams, "stream"), err
 		},
 	}, {
 		Name: "progress-loss",

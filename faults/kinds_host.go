@@ -1,5 +1,7 @@
 package faults
 
+import "github.com/watchsim/watchsim/model"
+
 // hostKinds are about the machines that processes run on, their disks and clocks, and
 // about the files of a member.
 func hostKinds() []Kind {
@@ -21,7 +23,7 @@ func hostKinds() []Kind {
 		waits:      PointSync,
 		begin: func(a action) (string, error) {
 			lost, err := a.CutPower(a.Member, a.Keep)
-			return plural(lost, "sector") + " lost", err
+			return model.Plural(lost, "sector") + " lost", err
 		},
 		end: func(a action) error { return a.StartMember(a.ctx, a.Member) },
 	}, {

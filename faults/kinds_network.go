@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/watchsim/watchsim/model"
 )
 
 func networkKinds() []Kind {
@@ -53,7 +55,7 @@ func networkKinds() []Kind {
 			if err == nil && connections == 0 {
 				err = fmt.Errorf("there was no connection between %s and %s", a.From, a.To)
 			}
-			return plural(connections, "connection"), err
+			return model.Plural(connections, "connection"), err
 		},
 	}, {
 		Name: "slow-link",

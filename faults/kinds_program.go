@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/watchsim/watchsim/model"
 )
 
 // programKinds are about programs that use a cluster, such as controllers, and about what API
@@ -36,7 +38,7 @@ func programKinds() []Kind {
 		claims:     claimsNothing, // watches that are withheld can end, too
 		begin: func(a action) (string, error) {
 			ended, err := a.EndWatches(a.Program, a.Watches)
-			return plural(ended, "stream"), err
+			return model.Plural(ended, "stream"), err
 		},
 	}, {
 		Name: "request-failure",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
 )
 
 // maxViolations is how many violations a verbose report lists; the rest are only
@@ -50,14 +51,14 @@ func (r *Run) Report(v Verdict, verbose bool) string {
 		broken[violation.Guarantee] = true
 	}
 	if n := len(v.Violations) - 1; n > 0 {
-		more := fmt.Sprintf("%d more %s", n, plural(n, "violation"))
+		more := model.Plural(n, "more violation")
 		if len(others) > 0 {
 			more += ", also of " + strings.Join(others, ", ")
 		}
 		fmt.Fprintln(&b, explain.Wrap(2, more))
 	}
 	if n := len(v.Observations); n > 0 {
-		fmt.Fprintf(&b, "  %d %s that no guarantee forbids\n", n, plural(n, "observation"))
+		fmt.Fprintf(&b, "  %s that no guarantee forbids\n", model.Plural(n, "observation"))
 	}
 	r.reportReduction(&b)
 	fmt.Fprintf(&b, "  %s\n", r.scale(v))
@@ -68,13 +69,6 @@ func (r *Run) Report(v Verdict, verbose bool) string {
 func (r *Run) scale(v Verdict) string {
 	return fmt.Sprintf("%.0f simulated seconds in %.0f ms, %d operations, %d watch events, %d faults, hash %s",
 		v.SimulatedSeconds, v.WallSeconds*1000, v.Operations, v.WatchEvents, len(r.Faults.Fired), v.Hash)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return what
-	}
-	return what + "s"
 }
 
 // reportInFull adds what only a verbose report contains.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
 )
 
 // faultsShown is how many kinds of fault are named as common to a group.
@@ -25,7 +26,7 @@ func (s *Summary) Report() string {
 	}
 	s.reportMissing(&b)
 	if len(s.Groups) > 0 {
-		fmt.Fprintf(&b, "\n%s:\n", plural(uint64(len(s.Groups)), "signature"))
+		fmt.Fprintf(&b, "\n%s:\n", model.Plural(len(s.Groups), "signature"))
 	}
 	for _, group := range s.Groups {
 		s.reportGroup(&b, group)
@@ -34,7 +35,7 @@ func (s *Summary) Report() string {
 		b.WriteString("\nInconclusive:\n")
 	}
 	for _, reason := range s.Reasons {
-		fmt.Fprintln(&b, explain.Wrap(2, fmt.Sprintf("%s: %s (%s)", plural(reason.Count, "seed"), reason.Text, seedList(reason.Lowest, reason.Count))))
+		fmt.Fprintln(&b, explain.Wrap(2, fmt.Sprintf("%s: %s (%s)", model.Plural(int(reason.Count), "seed"), reason.Text, seedList(reason.Lowest, reason.Count))))
 	}
 	return b.String()
 }
@@ -53,7 +54,7 @@ func (s *Summary) reportMissing(b *strings.Builder) {
 }
 
 func (s *Summary) reportGroup(b *strings.Builder, group *Group) {
-	fmt.Fprintf(b, "\n  %s: %s, %s\n", plural(group.Count, "failure"), group.Guarantee, group.Place)
+	fmt.Fprintf(b, "\n  %s: %s, %s\n", model.Plural(int(group.Count), "failure"), group.Guarantee, group.Place)
 	fmt.Fprintln(b, explain.Wrap(4, group.Shape))
 	fmt.Fprintf(b, "    seeds: %s\n", seedList(group.Lowest, group.Count))
 	if len(group.Also) > 0 {
@@ -88,11 +89,4 @@ func seedList(lowest []uint64, count uint64) string {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return list
-}
-
-func plural(count uint64, noun string) string {
-	if count == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", count, noun)
 }
