@@ -102,7 +102,7 @@ func (w *walk) judgeFirstEvent(out *findings) {
 		return
 	}
 	reached, _ := f.bounds.atLeast(s.Call)
-	if !asksForEnd(s) && (hasBlock(s) || w.selection.count(s.RV, reached) == 0) || s.RV > reached {
+	if !s.Watch().MustMark() && (s.Watch().HasBlock() || w.selection.count(s.RV, reached) == 0) || s.RV > reached {
 		return
 	}
 	due := s.Return + f.config.AnswerBound.Nanoseconds()

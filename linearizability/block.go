@@ -6,26 +6,11 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// watchOf returns what a stream asked for, but for what had been committed by then.
-func watchOf(s *model.Stream) model.Watch {
-	return model.Watch{Scope: s.Scope, Selector: s.Selector, RV: s.RV, Bookmarks: s.Bookmarks, InitialEvents: s.InitialEvents}
-}
-
-// hasBlock reports whether a watch begins with the state as synthetic ADDED
-// events.
-func hasBlock(s *model.Stream) bool { return watchOf(s).HasBlock() }
-
-// asksForEnd reports whether the end of the block has to be marked.
-func asksForEnd(s *model.Stream) bool { return watchOf(s).MustMark() }
-
-// mayMarkEnd reports whether the end of the block may be marked.
-func mayMarkEnd(s *model.Stream) bool { return watchOf(s).MayMark() }
-
 // readBlock judges Initial and InitialEnd. It sets the RV the stream starts from
 // and returns the index of the first event after the block.
 func (w *walk) readBlock() int {
 	w.found.judged.Blocks++
-	if mayMarkEnd(w.stream) {
+	if w.stream.Watch().MayMark() {
 		for i := range w.stream.Events {
 			if e := &w.stream.Events[i]; e.InitialEnd && e.Type == model.Bookmark {
 				w.readMarkedBlock(i)
@@ -151,7 +136,7 @@ func (w *walk) judgeBlockFreshness() {
 // judgeMarkMissing judges InitialEnd for a stream that asked for a mark and got
 // none. It is certain only once something came that comes after the block.
 func (w *walk) judgeMarkMissing() {
-	if !asksForEnd(w.stream) {
+	if !w.stream.Watch().MustMark() {
 		return
 	}
 	for i := range w.stream.Events {
@@ -174,7 +159,7 @@ func (w *walk) judgeMarkMissing() {
 // after that is not in it, and comes after the mark. The specification of a stream
 // does not go so far.
 func (w *walk) judgeMarkOverdue(out *findings) {
-	if !asksForEnd(w.stream) || w.broken() {
+	if !w.stream.Watch().MustMark() || w.broken() {
 		return
 	}
 	for i := range w.stream.Events {

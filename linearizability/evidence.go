@@ -76,7 +76,7 @@ func gatherEvidence(f *facts) map[string]*evidence {
 				e.begun = append(e.begun, w)
 			}
 		case model.Expired:
-			if !hasBlock(s) {
+			if !s.Watch().HasBlock() {
 				e.expired = append(e.expired, moment{time: answeredAt(s), rv: s.RV, stream: s})
 			}
 		}

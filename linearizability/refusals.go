@@ -66,7 +66,7 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 	if !f.cached {
 		return // what ends a cache's watch on etcd ends a client's, and says 410 to it
 	}
-	if hasBlock(s) {
+	if s.Watch().HasBlock() {
 		// There is no start to be too old. But a stream may open, fall behind
 		// before its first event and be told so by one that says 410; and a
 		// server that reads the block from etcd may lose a race with compaction.

@@ -60,7 +60,7 @@ func (j *joints) judge(s *model.Stream) {
 		from, ok = j.afterStream(s)
 	case s.ResumesList != 0:
 		from, ok = j.afterList(s)
-	case j.isInformer(s.Client) && !hasBlock(s):
+	case j.isInformer(s.Client) && !s.Watch().HasBlock():
 		j.violate(Resumable, resumedNowhere, onStream(s, s.RV))
 	}
 	if !ok {
@@ -100,7 +100,7 @@ func (j *joints) afterStream(s *model.Stream) (joint, bool) {
 	}
 	// The objects of a block come in order of their keys. Where its end is not
 	// marked, the protocol does not say which RV to resume at.
-	from.vague = hasBlock(before) && !hasMarkBefore(before, s.Call)
+	from.vague = before.Watch().HasBlock() && !hasMarkBefore(before, s.Call)
 	if expiredAtLast(before) && answeredLast(before) <= s.Call {
 		j.told[from.origin] = before
 	}

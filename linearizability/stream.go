@@ -77,7 +77,7 @@ func (w *walk) broken() bool { return len(w.found.violations) > 0 }
 func (w *walk) run(of *selection) {
 	w.start, w.selection = w.stream.RV, of
 	next := 0
-	if refused := len(w.stream.Events) > 0 && w.stream.Events[0].Type == model.Error; hasBlock(w.stream) && !refused {
+	if refused := len(w.stream.Events) > 0 && w.stream.Events[0].Type == model.Error; w.stream.Watch().HasBlock() && !refused {
 		next = w.readBlock()
 		w.block = next
 	}
@@ -265,7 +265,7 @@ func (w *walk) reportUnowed(i int, event *model.Event) {
 func (w *walk) readBookmark(i int, event *model.Event) {
 	if event.InitialEnd {
 		code := markTwice
-		if !mayMarkEnd(w.stream) {
+		if !w.stream.Watch().MayMark() {
 			code = unasked
 		}
 		w.violate(InitialEnd, code, w.at(i, event.RV))

@@ -89,7 +89,7 @@ func judgeDelays(f *facts, out *findings) {
 			}
 			out.judged.Unblocked++
 			// The initial events are in no order, and more of them may be on the wire.
-			current = current || event.Time-since <= bound/caughtUp && !(hasBlock(s) && event.Type == model.Added)
+			current = current || event.Time-since <= bound/caughtUp && !(s.Watch().HasBlock() && event.Type == model.Added)
 			if event.Time-due > bound {
 				out.violate(Unblocked, lateEvent, onStream(s, event.RV).showing(event).got(event.Time-since).since(since).want(bound).
 					proof(f.idlerAt(s.Server, since), nil))

@@ -20,10 +20,10 @@ func judgeAnswers(f *facts, out *findings) {
 		if s.Err != model.OK || refusalOf(s) != model.OK || len(s.Events) == 0 {
 			continue
 		}
-		if !hasBlock(s) && !f.cached {
+		if !s.Watch().HasBlock() && !f.cached {
 			continue // etcd refuses what it has compacted, and there is no window besides
 		}
-		if !hasBlock(s) {
+		if !s.Watch().HasBlock() {
 			w.judgeNotExpired(restarts[s.Server], out)
 		} else if latest := f.bounds.atMost(s.Events[0].Time); s.RV > latest {
 			// A watch without initial events may start in the future: it just waits.

@@ -28,6 +28,30 @@ type Watch struct {
 	Committed int64
 }
 
+// Watch returns what a stream asked for, but for what had been committed by then.
+func (s *Stream) Watch() Watch {
+	return Watch{Scope: s.Scope, Selector: s.Selector, RV: s.RV, Bookmarks: s.Bookmarks, InitialEvents: s.InitialEvents}
+}
+
+// Beginning returns the RV that a stream starts from, and how many events its initial
+// block has. Without a mark the block is taken to be all ADDED events that come first;
+// some of them may have come after it.
+func (s *Stream) Beginning() (rv int64, block int) {
+	if !s.Watch().HasBlock() {
+		return s.RV, 0
+	}
+	for i := range s.Events {
+		if s.Events[i].InitialEnd {
+			return s.Events[i].RV, i + 1
+		}
+	}
+	for block < len(s.Events) && s.Events[block].Type == Added {
+		rv = max(rv, s.Events[block].RV)
+		block++
+	}
+	return rv, block
+}
+
 // HasBlock reports whether the stream begins with the current state, as ADDED
 // events that stand for no change: the initial block. A watch from RV 0 or from
 // none begins with one, and so does one with sendInitialEvents. Any other begins

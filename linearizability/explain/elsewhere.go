@@ -39,9 +39,9 @@ func (e *Explainer) othersAt(stream *model.Stream, rv int64) string {
 		}
 		name := fmt.Sprintf("stream %d of client %s on %s", s.ID, s.Client, s.Server)
 		arrived, later := arrival(s, rv)
-		opened := s.Return != model.Pending && s.Return < known && (hasBlock(s) || s.RV < rv)
+		opened := s.Return != model.Pending && s.Return < known && (s.Watch().HasBlock() || s.RV < rv)
 		switch {
-		case arrived >= 0 && hasBlock(s) && s.Call >= known:
+		case arrived >= 0 && s.Watch().HasBlock() && s.Call >= known:
 			state = append(state, name)
 		case arrived >= 0:
 			live = append(live, name+" at "+model.At(s.Events[arrived].Time))

@@ -23,6 +23,7 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/watchsim/watchsim/linearizability"
@@ -48,12 +49,7 @@ func New(history *model.History) *Explainer {
 }
 
 func inOrder(changes []model.Change) bool {
-	return slices.IsSortedFunc(changes, func(a, b model.Change) int {
-		if a.RV < b.RV {
-			return -1
-		}
-		return 1 // equal is out of order, too
-	})
+	return slices.IsSortedFunc(changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
 }
 
 // Explain returns the paragraphs that explain a violation: what was asked for,

@@ -223,7 +223,7 @@ func some64(rvs []int64) []int64 { return rvs[:min(len(rvs), shown)] }
 
 // block is how many events at the beginning of a stream are the state.
 func (s *slicer) block(of *model.Stream) int {
-	if !hasBlock(of) {
+	if !of.Watch().HasBlock() {
 		return 0
 	}
 	if mark := markOf(of); mark >= 0 {

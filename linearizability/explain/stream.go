@@ -75,12 +75,9 @@ func (e *Explainer) owedAt(s *model.Stream, rv int64) []model.Transition {
 	return e.store.Owed(s.Scope, s.Selector, rv-1, rv)
 }
 
-// hasBlock reports whether a stream begins with the state.
-func hasBlock(s *model.Stream) bool { return s.InitialEvents || s.RV == 0 || s.RV == model.RVUnset }
-
 // beginning says what is known of the initial block.
 func beginning(s *model.Stream) string {
-	if s.Err != model.OK || !hasBlock(s) {
+	if s.Err != model.OK || !s.Watch().HasBlock() {
 		return ""
 	}
 	count := addedFirst(s)
@@ -180,7 +177,7 @@ func distinct(rvs []int64) []int64 {
 
 // startOf returns the RV that a stream starts after, if it is certain.
 func startOf(s *model.Stream) (int64, bool) {
-	if !hasBlock(s) {
+	if !s.Watch().HasBlock() {
 		return s.RV, true
 	}
 	if mark := markOf(s); mark >= 0 {
@@ -266,7 +263,7 @@ func (e *Explainer) lateOrNever(s *model.Stream, rvs []int64, fault int) string 
 	start, known := startOf(s)
 	var sentences []string
 	for _, rv := range distinct(rvs) {
-		if len(e.owedAt(s, rv)) == 0 || (known && rv <= start && !hasBlock(s)) || e.afterEnd(s, rv) {
+		if len(e.owedAt(s, rv)) == 0 || (known && rv <= start && !s.Watch().HasBlock()) || e.afterEnd(s, rv) {
 			continue
 		}
 		arrived, _ := arrival(s, rv)

@@ -70,7 +70,7 @@ func looks(h *model.History, store *model.Store, known known) map[string][]look 
 		if refused || s.Return == model.Pending || s.Return == h.End || s.Consumer == "slow" || s.Consumer == "stalled" {
 			continue
 		}
-		rv, block := beginning(s)
+		rv, block := s.Beginning()
 		if len(s.Events) > 0 && (s.RV <= 0 || s.InitialEvents) {
 			add(s.Server, look{time: s.Call, rv: rv, stream: s}, s.Scope, s.Selector, lackedBy(s.Events[:block]))
 		}
@@ -85,24 +85,6 @@ func looks(h *model.History, store *model.Store, known known) map[string][]look 
 		slices.SortStableFunc(all[server], func(a, b look) int { return cmp.Compare(a.time, b.time) })
 	}
 	return all
-}
-
-// beginning returns the RV that a stream starts from, and how many events it begins
-// with that are the state there.
-func beginning(s *model.Stream) (rv int64, block int) {
-	if s.RV > 0 && !s.InitialEvents {
-		return s.RV, 0
-	}
-	for i := range s.Events {
-		if s.Events[i].InitialEnd {
-			return s.Events[i].RV, i + 1
-		}
-	}
-	for block < len(s.Events) && s.Events[block].Type == model.Added {
-		rv = max(rv, s.Events[block].RV)
-		block++
-	}
-	return rv, block
 }
 
 // lackedBy tells which transitions events lack. A deletion of what they do not show

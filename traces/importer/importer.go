@@ -3,7 +3,6 @@ package importer
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -139,10 +138,6 @@ func read(recording *Recording, logs *auditReader, file File, options Options) e
 		return fmt.Errorf("%s: expected a file to import, found that it cannot be read: %w", file.Path, err)
 	}
 	defer in.Close()
-	return readFrom(recording, logs, file, options, in)
-}
-
-func readFrom(recording *Recording, logs *auditReader, file File, options Options, in io.Reader) error {
 	switch file.Kind {
 	case Audit:
 		return logs.Read(file.Server, file.Path, in)

@@ -47,33 +47,13 @@ func (t *truth) gatherRanges() {
 		if s.Err != model.OK || !s.Selector.Empty() {
 			continue
 		}
-		from, to := beginning(&s.Stream)
+		from, _ := s.Beginning()
+		to := from
 		for j := range s.Events {
 			to = max(to, s.Events[j].RV)
 		}
 		t.ranges = append(t.ranges, proven{s.Scope, from, to})
 	}
-}
-
-// beginning returns the RV that a stream starts from, and how many events its initial
-// block has. Without a mark the block is taken to be all ADDED events that come
-// first; some of them may have come after it, which makes no difference here.
-func beginning(s *model.Stream) (rv int64, block int64) {
-	if s.RV > 0 && !s.InitialEvents {
-		return s.RV, 0
-	}
-	for i := range s.Events {
-		if s.Events[i].InitialEnd {
-			return s.Events[i].RV, int64(i + 1)
-		}
-	}
-	for i := range s.Events {
-		if s.Events[i].Type != model.Added {
-			return rv, int64(i)
-		}
-		rv = max(rv, s.Events[i].RV)
-	}
-	return rv, int64(len(s.Events))
 }
 
 // gatherFacts collects what lists, streams and writes say of each object.
@@ -97,8 +77,8 @@ func (t *truth) gatherFacts() {
 		if s.Err != model.OK || !s.Selector.Empty() {
 			continue
 		}
-		_, block := beginning(&s.Stream)
-		for j := int(block); j < len(s.Events); j++ {
+		_, block := s.Beginning()
+		for j := block; j < len(s.Events); j++ {
 			e := &s.Events[j]
 			if e.Object == nil || e.RV < 2 {
 				continue

@@ -21,7 +21,7 @@ const (
 func (f *finisher) operations() []model.Operation {
 	r := f.truth.recording
 	lost := r.lostWrites()
-	writer, deletes := f.writers(lost), f.countDeletes()
+	writer, clear := f.writers(lost), f.clearDeletes()
 	reached := r.reachedComplete()
 	whole := map[int]bool{}
 	for _, id := range slices.Concat(r.wholePages()...) {
@@ -31,19 +31,20 @@ func (f *finisher) operations() []model.Operation {
 	for _, asked := range r.operations {
 		op := *asked
 		_, anotherLost := lost[op.Key()]
+		isClear, unnamed := clear[op.Key()]
 		refusal := op.Err == model.AlreadyExists || op.Err == model.Conflict || op.Err == model.NotFound
 		switch {
 		case op.IsWrite() && op.Err == model.Unknown:
 			r.Omit(omittedUnknown)
 			continue
-		case op.Kind == model.Delete && refusal && (anotherLost || deletes[op.Key()] == ambiguous):
+		case op.Kind == model.Delete && refusal && (anotherLost || unnamed && !isClear):
 			r.Omit(omittedDoubtful) // perhaps the other one has deleted it
 			continue
 		case refusal && op.Call <= reached:
 			r.Omit(omittedRefusals)
 			continue
 		case op.Kind == model.Delete && op.Err == model.OK:
-			if !f.finishDelete(&op, deletes) {
+			if !f.finishDelete(&op, isClear) {
 				r.Omit(omittedDeletes)
 				continue
 			}
@@ -163,11 +164,11 @@ func (f *finisher) finishWrite(op *model.Operation) {
 
 // finishDelete finds out what an acknowledged delete did: it deleted, if a deletion
 // has its RV; it marked the object for deletion, which is an update, if a live
-// version has. Without an RV it is of use only where all are known: see countDeletes.
-func (f *finisher) finishDelete(op *model.Operation, deletes map[model.Key]deletions) bool {
+// version has. Without an RV it is of use only where all are known: see clearDeletes.
+func (f *finisher) finishDelete(op *model.Operation, isClear bool) bool {
 	key := op.Key()
 	if op.ResultRV == 0 {
-		return deletes[key] == clear
+		return isClear
 	}
 	v := f.truth.at(key, op.ResultRV)
 	if v == nil || !v.committed {
@@ -181,19 +182,11 @@ func (f *finisher) finishDelete(op *model.Operation, deletes map[model.Key]delet
 	return true
 }
 
-// deletions says what is known of the deletes of an object that succeeded without naming a
-// revision.
-type deletions int
-
-const (
-	clear     deletions = iota + 1 // each made one of the deletions that etcd committed
-	ambiguous                      // some made none: they marked the object, or found it gone
-)
-
-// countDeletes tells what is known of such deletes, by object: all can be judged if there is one
-// for every deletion that etcd committed. A deletion that the answer to a delete names is that
-// delete's.
-func (f *finisher) countDeletes() map[model.Key]deletions {
+// clearDeletes tells of each object that was deleted without an answer that names a revision
+// whether all such deletes can be judged, as there is one for every deletion that etcd
+// committed. Else some made none: they marked the object, or found it gone. A deletion that the
+// answer to a delete names is that delete's.
+func (f *finisher) clearDeletes() map[model.Key]bool {
 	r := f.truth.recording
 	count, named := map[model.Key]int{}, map[int64]bool{}
 	for _, op := range r.operations {
@@ -206,7 +199,7 @@ func (f *finisher) countDeletes() map[model.Key]deletions {
 		}
 	}
 	_, _, complete := r.complete()
-	all := map[model.Key]deletions{}
+	all := map[model.Key]bool{}
 	for key, deletes := range count {
 		committed := 0
 		for _, v := range f.truth.versions[key] {
@@ -214,9 +207,7 @@ func (f *finisher) countDeletes() map[model.Key]deletions {
 				committed++
 			}
 		}
-		if all[key] = ambiguous; complete && deletes == committed {
-			all[key] = clear
-		}
+		all[key] = complete && deletes == committed
 	}
 	return all
 }
