@@ -44,13 +44,15 @@ type surface struct {
 func (s *surface) Members() []string { return MemberNames(s.cluster.config.Members) }
 
 func (s *surface) Await(point, process string, number int) faults.Gate {
-	gate := s.cluster.points.arm(point, process, number)
-	member, err := s.member(process)
-	if err != nil || point != faults.PointSync {
-		return gate
+	var gate faults.Gate = s.cluster.points.arm(point, process, number)
+	if point == faults.PointSync {
+		_ = s.onMember(process, func(member *Member) error {
+			member.track(1)
+			gate = &syncGate{Gate: gate, untrack: sync.OnceFunc(func() { member.track(-1) })}
+			return nil
+		})
 	}
-	member.track(1)
-	return &syncGate{Gate: gate, untrack: sync.OnceFunc(func() { member.track(-1) })}
+	return gate
 }
 
 // syncGate is a gate at which a member waits while its disk remembers what was synced before.
@@ -95,30 +97,25 @@ func (s *surface) Compact(ctx context.Context, back int64) (revision int64, err 
 }
 
 func (s *surface) RestartMember(_ context.Context, name string) error {
-	member, err := s.member(name)
-	if err != nil {
-		return err
-	}
-	if err := member.Stop(); err != nil {
-		return err
-	}
-	return member.Start()
+	return s.onMember(name, func(member *Member) error {
+		if err := member.Stop(); err != nil {
+			return err
+		}
+		return member.Start()
+	})
 }
 
 func (s *surface) CrashMember(name string) error {
-	member, err := s.member(name)
-	if err != nil {
-		return err
-	}
-	return member.Crash()
+	return s.onMember(name, (*Member).Crash)
 }
 
 func (s *surface) StartMember(_ context.Context, name string) error {
-	member, err := s.member(name)
-	if err != nil || member.Up() {
-		return err
-	}
-	return member.Start()
+	return s.onMember(name, func(member *Member) error {
+		if member.Up() {
+			return nil
+		}
+		return member.Start()
+	})
 }
 
 func (s *surface) MoveLeader(ctx context.Context) (from, to string, err error) {
@@ -137,28 +134,22 @@ func (s *surface) MoveLeader(ctx context.Context) (from, to string, err error) {
 }
 
 func (s *surface) SetDiskDelay(name string, delay time.Duration) error {
-	member, err := s.member(name)
-	if err != nil {
-		return err
-	}
-	member.disk().SetDelay(delay)
-	return nil
+	return s.onMember(name, func(member *Member) error {
+		member.disk().SetDelay(delay)
+		return nil
+	})
 }
 
 func (s *surface) CutPower(name string, keep faults.Keep) (lost int, err error) {
-	member, err := s.member(name)
-	if err != nil {
-		return 0, err
-	}
-	return member.CutPower(keep == faults.KeepSome)
+	err = s.onMember(name, func(member *Member) (err error) {
+		lost, err = member.CutPower(keep == faults.KeepSome)
+		return err
+	})
+	return lost, err
 }
 
 func (s *surface) RestoreMember(_ context.Context, name string, bump int64) error {
-	member, err := s.member(name)
-	if err != nil {
-		return err
-	}
-	return member.Restore(bump)
+	return s.onMember(name, func(member *Member) error { return member.Restore(bump) })
 }
 
 func (s *surface) SetClock(process string, ahead time.Duration) error {
@@ -167,31 +158,23 @@ func (s *surface) SetClock(process string, ahead time.Duration) error {
 }
 
 func (s *surface) Hang(name string, hang bool) error {
-	member, err := s.member(name)
-	if err != nil {
-		return err
-	}
-	s.cluster.Network().Freeze(name, hang)
-	member.hang(hang)
-	return nil
+	return s.onMember(name, func(member *Member) error {
+		s.cluster.Network().Freeze(name, hang)
+		member.hang(hang)
+		return nil
+	})
 }
 
 func (s *surface) Defragment(_ context.Context, name string) error {
-	member, err := s.running(name)
-	if err != nil {
-		return err
-	}
-	member.do(func(m *etcd.Member) { err = m.Defragment() })
-	return err
+	return s.onRunning(name, (*etcd.Member).Defragment)
 }
 
 func (s *surface) StartCompactor(name string, period time.Duration) error {
-	member, err := s.running(name)
-	if err != nil {
-		return err
-	}
 	var stop func()
-	member.do(func(m *etcd.Member) { stop, err = m.StartCompactor(period, s.cluster.asked) })
+	err := s.onRunning(name, func(m *etcd.Member) (err error) {
+		stop, err = m.StartCompactor(period, s.cluster.asked)
+		return err
+	})
 	if stop != nil {
 		s.cluster.mu.Lock()
 		defer s.cluster.mu.Unlock()
@@ -282,21 +265,20 @@ func (s *surface) Reset(one, other string) (int, error) {
 }
 
 func (s *surface) RestartServer(_ context.Context, name string) error {
-	server, err := s.server(name)
-	if err != nil {
-		return err
-	}
-	if err := server.Stop(); err != nil {
-		return err
-	}
-	// A server that does not reach etcd ends, and is started again, as by a kubelet.
-	for range startAttempts {
-		if err = server.Start(); err == nil || server.Up() {
-			return nil
+	return s.onServer(name, func(server *Server) error {
+		err := server.Stop()
+		if err != nil {
+			return err
 		}
-		time.Sleep(startPause)
-	}
-	return err
+		// A server that does not reach etcd ends, and is started again, as by a kubelet.
+		for range startAttempts {
+			if err = server.Start(); err == nil || server.Up() {
+				return nil
+			}
+			time.Sleep(startPause)
+		}
+		return err
+	})
 }
 
 // startAttempts is how often an API server that does not come up is started, and startPause
@@ -307,102 +289,88 @@ const (
 )
 
 func (s *surface) CrashServer(name string) error {
-	server, err := s.server(name)
-	if err != nil {
-		return err
-	}
-	return server.Crash()
+	return s.onServer(name, (*Server).Crash)
 }
 
 func (s *surface) StartServer(_ context.Context, name string) error {
-	server, err := s.server(name)
-	if err != nil || !server.runsIn(nil) {
+	return s.onServer(name, func(server *Server) error {
+		if !server.runsIn(nil) {
+			return nil
+		}
+		err := server.Start()
+		if s.cluster.config.Exited != nil && errors.Is(err, ErrState) {
+			return nil // it has exited meanwhile, and is started again
+		}
 		return err
-	}
-	if err = server.Start(); s.cluster.config.Exited != nil && errors.Is(err, ErrState) {
-		return nil // it has exited meanwhile, and is started again
-	}
-	return err
+	})
 }
 
 func (s *surface) ReplaceStorage(name string) error {
-	server, err := s.server(name)
-	if err != nil {
-		return err
-	}
-	return server.ReplaceStorage()
+	return s.onServer(name, (*Server).ReplaceStorage)
 }
 
 func (s *surface) BreakWatch(name string, how faults.WatchEnd) error {
-	server, err := s.server(name)
-	if err != nil {
-		return err
-	}
-	return server.BreakWatch(how)
+	return s.onServer(name, func(server *Server) error { return server.BreakWatch(how) })
 }
 
 func (s *surface) Fail(name string, what faults.Failure, fails bool) error {
-	server, err := s.server(name)
-	if err != nil {
-		return err
-	}
-	switch what {
-	case faults.ListFailure:
-		server.injection.Lists.Store(fails)
-	case faults.TransformFailure:
-		server.injection.Transforming.Store(fails)
-	case faults.DecodeFailure:
-		server.injection.Decoding.Store(fails)
-	default:
-		return fmt.Errorf("nothing is known of a failure %q", what)
-	}
-	return nil
+	return s.onServer(name, func(server *Server) error {
+		switch what {
+		case faults.ListFailure:
+			server.injection.Lists.Store(fails)
+		case faults.TransformFailure:
+			server.injection.Transforming.Store(fails)
+		case faults.DecodeFailure:
+			server.injection.Decoding.Store(fails)
+		default:
+			return fmt.Errorf("nothing is known of a failure %q", what)
+		}
+		return nil
+	})
 }
 
 func (s *surface) Expire(name string, ttl time.Duration) error {
-	server, err := s.server(name)
-	if err != nil {
-		return err
-	}
-	server.injection.TTL.Store(uint64(ttl / time.Second))
-	return nil
+	return s.onServer(name, func(server *Server) error {
+		server.injection.TTL.Store(uint64(ttl / time.Second))
+		return nil
+	})
 }
 
 func (s *surface) Refuse(name string, refuse bool) error {
-	server, err := s.server(name)
-	if err != nil {
+	return s.onServer(name, func(server *Server) error {
+		s.cluster.Network().Refuse(name, refuse)
+		if !refuse {
+			return nil
+		}
+		return server.Disconnect()
+	})
+}
+
+// onRunning acts on a member that is up.
+func (s *surface) onRunning(name string, act func(*etcd.Member) error) error {
+	return s.onMember(name, func(member *Member) (err error) {
+		if !member.Up() {
+			return fmt.Errorf("%s: %w: it is down", name, ErrState)
+		}
+		member.do(func(m *etcd.Member) { err = act(m) })
 		return err
-	}
-	s.cluster.Network().Refuse(name, refuse)
-	if !refuse {
-		return nil
-	}
-	return server.Disconnect()
+	})
 }
 
-// running is a member that is up.
-func (s *surface) running(name string) (*Member, error) {
-	member, err := s.member(name)
-	if err == nil && !member.Up() {
-		err = fmt.Errorf("%s: %w: it is down", name, ErrState)
-	}
-	return member, err
-}
-
-func (s *surface) member(name string) (*Member, error) {
+func (s *surface) onMember(name string, act func(*Member) error) error {
 	for _, member := range s.cluster.members {
 		if member.name == name {
-			return member, nil
+			return act(member)
 		}
 	}
-	return nil, fmt.Errorf("expected one of the etcd members %v, found %q", s.Members(), name)
+	return fmt.Errorf("expected one of the etcd members %v, found %q", s.Members(), name)
 }
 
-func (s *surface) server(name string) (*Server, error) {
+func (s *surface) onServer(name string, act func(*Server) error) error {
 	for _, server := range s.cluster.servers {
 		if server.name == name {
-			return server, nil
+			return act(server)
 		}
 	}
-	return nil, fmt.Errorf("expected one of the API servers %v, found %q", ServerNames(s.cluster.config.Servers), name)
+	return fmt.Errorf("expected one of the API servers %v, found %q", ServerNames(s.cluster.config.Servers), name)
 }
