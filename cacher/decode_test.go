@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/apis/example"
 	examplev1 "k8s.io/apiserver/pkg/apis/example/v1"
-	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	etcd3testing "k8s.io/apiserver/pkg/storage/etcd3/testing"
 )
@@ -23,9 +22,7 @@ func TestAnObjectThatCannotBeDecoded(t *testing.T) {
 	f := newFixture(t, func(s *setup) { s.codec = codec })
 	first, second := &example.Pod{}, newTestPod("b")
 	require.NoError(t, f.Create(t.Context(), podKey(newTestPod("a")), newTestPod("a"), first, 0))
-	w, err := f.Watch(t.Context(), podPrefix, storage.ListOptions{
-		ResourceVersion: first.ResourceVersion, Predicate: storage.Everything, Recursive: true,
-	})
+	w, err := f.Watch(t.Context(), podPrefix, allPods(first.ResourceVersion))
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
 
@@ -44,13 +41,9 @@ func TestAnObjectThatCannotBeDecoded(t *testing.T) {
 	codec.on.Store(false)
 	require.NoError(t, f.Wait(t.Context()))
 	list := &example.PodList{}
-	require.NoError(t, f.GetList(t.Context(), podPrefix, storage.ListOptions{
-		ResourceVersion: "0", Predicate: storage.Everything, Recursive: true,
-	}, list))
+	require.NoError(t, f.GetList(t.Context(), podPrefix, allPods("0"), list))
 	require.Len(t, list.Items, 2)
-	w, err = f.Watch(t.Context(), podPrefix, storage.ListOptions{
-		ResourceVersion: first.ResourceVersion, Predicate: storage.Everything, Recursive: true,
-	})
+	w, err = f.Watch(t.Context(), podPrefix, allPods(first.ResourceVersion))
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
 	require.Equal(t, "ERROR 410", next(t, w), "what came in between is not in the window")

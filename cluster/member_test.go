@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/etcd/current"
@@ -46,23 +47,25 @@ func TestARestoreLosesNoAcknowledgedWrite(t *testing.T) {
 			c, err := Start(world, Config{Members: 1, Target: onlyEtcd{}})
 			require.NoError(t, err)
 			member := c.Members()[0]
-			world.Process("client").Do(func() {
-				client, err := etcd.NewClient(etcd.ClientURL(member.Name()))
-				require.NoError(t, err)
-				defer client.Close()
-				_, err = client.Put(context.Background(), "/a", "acknowledged")
-				require.NoError(t, err)
+			asking := func(ask func(*clientv3.Client) error) {
+				world.Process("client").Do(func() {
+					client, err := etcd.NewClient(etcd.ClientURL(member.Name()))
+					require.NoError(t, err)
+					defer client.Close()
+					require.NoError(t, ask(client))
+				})
+			}
+			asking(func(client *clientv3.Client) error {
+				_, err := client.Put(context.Background(), "/a", "acknowledged")
+				return err
 			})
 			require.NoError(t, member.Crash())
 			require.NoError(t, member.Start())
 			require.NoError(t, member.Restore(0), "it has no leader yet")
-			world.Process("client").Do(func() {
-				client, err := etcd.NewClient(etcd.ClientURL(member.Name()))
-				require.NoError(t, err)
-				defer client.Close()
+			asking(func(client *clientv3.Client) error {
 				found, err := client.Get(context.Background(), "/a")
-				require.NoError(t, err)
 				require.Len(t, found.Kvs, 1)
+				return err
 			})
 		})
 	})

@@ -13,23 +13,33 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// lingering is a target whose servers leave a goroutine behind that takes so long.
-type lingering struct {
+// starting is a target that makes its servers by a function.
+type starting struct {
 	target.Target
-	takes time.Duration
+	start func(target.ServerConfig) target.Server
 }
 
-func (l lingering) Start(target.ServerConfig) (target.Server, error) {
-	return lingeringServer{takes: l.takes}, nil
+func (s starting) Start(config target.ServerConfig) (target.Server, error) {
+	return s.start(config), nil
 }
 
-type lingeringServer struct {
+// stopping is a server that does nothing but stop.
+type stopping struct {
 	target.Storage
-	takes time.Duration
+	stop func()
 }
 
-func (s lingeringServer) Stop() {
-	go time.Sleep(s.takes)
+func (s stopping) Stop() { s.stop() }
+
+// simulated runs a cluster without members, with servers that a function starts.
+func simulated(t *testing.T, servers int, exited func(string, int), start func(target.ServerConfig) target.Server, test func(testing.TB, *sim.World, *Cluster)) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			c, err := Start(world, Config{Servers: servers, Target: starting{start: start}, Exited: exited})
+			require.NoError(t, err)
+			test(t, world, c)
+		})
+	})
 }
 
 func TestAStoppedServerHasTimeToEndItsReads(t *testing.T) {
@@ -45,123 +55,81 @@ func TestAStoppedServerHasTimeToEndItsReads(t *testing.T) {
 		{"clients that are there have reads under way", 3 * time.Second, false, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			isolate.Isolated(t, func(t testing.TB) {
-				isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-					began := time.Now()
-					c, err := Start(world, Config{Servers: 1, Target: lingering{takes: row.takes}})
-					require.NoError(t, err)
-					if row.left {
-						c.CountOnce(model.Left)
-					}
-					require.NoError(t, c.servers[0].Stop())
-					censuses := c.Censuses(began)
-					last := censuses[len(censuses)-1]
-					require.Equal(t, model.Stopped, last.Phase)
-					require.Equal(t, row.count, last.Goroutines)
-				})
+			lingering := func(target.ServerConfig) target.Server {
+				return stopping{stop: func() { go time.Sleep(row.takes) }}
+			}
+			simulated(t, 1, nil, lingering, func(t testing.TB, _ *sim.World, c *Cluster) {
+				began := time.Now()
+				if row.left {
+					c.CountOnce(model.Left)
+				}
+				require.NoError(t, c.servers[0].Stop())
+				censuses := c.Censuses(began)
+				last := censuses[len(censuses)-1]
+				require.Equal(t, model.Stopped, last.Phase)
+				require.Equal(t, row.count, last.Goroutines)
 			})
 		})
 	}
 }
 
-// counting is a target that counts how often it is told that its servers had been started.
-type counting struct {
-	target.Target
-	restarts []int
-}
-
-func (c *counting) Start(config target.ServerConfig) (target.Server, error) {
-	c.restarts = append(c.restarts, config.Restarts)
-	return lingeringServer{}, nil
-}
-
 func TestAServerIsToldOfItsRestarts(t *testing.T) {
-	isolate.Isolated(t, func(t testing.TB) {
-		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			starts := &counting{}
-			c, err := Start(world, Config{Servers: 2, Target: starts})
-			require.NoError(t, err)
-			require.NoError(t, c.servers[1].Stop())
-			require.NoError(t, c.servers[1].Start())
-			require.NoError(t, c.servers[1].Crash())
-			require.NoError(t, c.servers[1].Start())
-			require.Equal(t, []int{0, 0, 1, 2}, starts.restarts)
-		})
-	})
-}
-
-// exiting is a target whose server exits in its first life.
-type exiting struct {
-	target.Target
-	lives *int
-}
-
-func (e exiting) Start(target.ServerConfig) (target.Server, error) {
-	if *e.lives++; *e.lives == 1 {
-		go func() {
-			time.Sleep(5 * time.Second)
-			os.Exit(255)
-		}()
+	var restarts []int
+	counting := func(config target.ServerConfig) target.Server {
+		restarts = append(restarts, config.Restarts)
+		return stopping{stop: func() {}}
 	}
-	return lingeringServer{}, nil
+	simulated(t, 2, nil, counting, func(t testing.TB, _ *sim.World, c *Cluster) {
+		require.NoError(t, c.servers[1].Stop())
+		require.NoError(t, c.servers[1].Start())
+		require.NoError(t, c.servers[1].Crash())
+		require.NoError(t, c.servers[1].Start())
+		require.Equal(t, []int{0, 0, 1, 2}, restarts)
+	})
 }
 
 func TestAServerThatExitsIsStartedAgain(t *testing.T) {
-	isolate.Isolated(t, func(t testing.TB) {
-		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			lives, exits := 0, 0
-			c, err := Start(world, Config{Servers: 1, Target: exiting{lives: &lives}, Exited: func(server string, code int) {
-				require.Equal(t, "apiserver-0", server)
-				require.Equal(t, 255, code)
-				exits++
-			}})
-			require.NoError(t, err)
-			time.Sleep(6 * time.Second)
-			require.False(t, c.Servers()[0].Up())
-			time.Sleep(RestartDelay)
-			require.True(t, c.Servers()[0].Up())
-			require.Equal(t, 2, lives)
-			require.Equal(t, 1, exits)
-			require.NoError(t, c.Servers()[0].Stop())
-		})
+	lives, exits := 0, 0
+	exiting := func(target.ServerConfig) target.Server {
+		if lives++; lives == 1 {
+			go func() {
+				time.Sleep(5 * time.Second)
+				os.Exit(255)
+			}()
+		}
+		return stopping{stop: func() {}}
+	}
+	exited := func(server string, code int) {
+		require.Equal(t, "apiserver-0", server)
+		require.Equal(t, 255, code)
+		exits++
+	}
+	simulated(t, 1, exited, exiting, func(t testing.TB, _ *sim.World, c *Cluster) {
+		time.Sleep(6 * time.Second)
+		require.False(t, c.Servers()[0].Up())
+		time.Sleep(RestartDelay)
+		require.True(t, c.Servers()[0].Up())
+		require.Equal(t, 2, lives)
+		require.Equal(t, 1, exits)
+		require.NoError(t, c.Servers()[0].Stop())
 	})
 }
 
-// slowToStop is a target whose servers take so long to stop.
-type slowToStop struct {
-	target.Target
-	takes time.Duration
-}
-
-func (s slowToStop) Start(target.ServerConfig) (target.Server, error) {
-	return slowServer{takes: s.takes}, nil
-}
-
-type slowServer struct {
-	target.Storage
-	takes time.Duration
-}
-
-func (s slowServer) Stop() { time.Sleep(s.takes) }
-
 func TestACallWaitsUntilItReturns(t *testing.T) {
-	isolate.Isolated(t, func(t testing.TB) {
-		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			c, err := Start(world, Config{Servers: 2, Target: slowToStop{takes: time.Minute}})
-			require.NoError(t, err)
-			require.Empty(t, c.Waiting())
-			began := world.Now()
-			for _, server := range c.servers {
-				go func() { _ = server.Stop() }()
-				time.Sleep(time.Second)
-			}
-			first, second := Call{"the stop", "apiserver-0", began}, Call{"the stop", "apiserver-1", began + time.Second}
-			require.Equal(t, []Call{first, second}, c.Waiting())
-			time.Sleep(58*time.Second + time.Millisecond)
-			require.Equal(t, []Call{second}, c.Waiting())
-			require.NoError(t, c.servers[1].Crash())
-			time.Sleep(time.Millisecond)
-			require.Empty(t, c.Waiting(), "a process that has crashed does nothing any more")
-		})
+	slow := func(target.ServerConfig) target.Server { return stopping{stop: func() { time.Sleep(time.Minute) }} }
+	simulated(t, 2, nil, slow, func(t testing.TB, world *sim.World, c *Cluster) {
+		require.Empty(t, c.Waiting())
+		began := world.Now()
+		for _, server := range c.servers {
+			go func() { _ = server.Stop() }()
+			time.Sleep(time.Second)
+		}
+		first, second := Call{"the stop", "apiserver-0", began}, Call{"the stop", "apiserver-1", began + time.Second}
+		require.Equal(t, []Call{first, second}, c.Waiting())
+		time.Sleep(58*time.Second + time.Millisecond)
+		require.Equal(t, []Call{second}, c.Waiting())
+		require.NoError(t, c.servers[1].Crash())
+		time.Sleep(time.Millisecond)
+		require.Empty(t, c.Waiting(), "a process that has crashed does nothing any more")
 	})
 }

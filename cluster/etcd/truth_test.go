@@ -24,6 +24,13 @@ func decodeRaw(key string, value []byte) (model.Object, error) {
 	return model.Object{Name: key, Value: string(value)}, nil
 }
 
+// truthOf is what the member with that folder committed.
+func truthOf(t require.TestingT, dir string) model.Truth {
+	truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
+	require.NoError(t, err)
+	return truth
+}
+
 // Truth must agree with etcd itself: with its watch, event by event, and with its
 // ranges at every revision.
 func TestTruthIsWhatEtcdSays(t *testing.T) {
@@ -51,8 +58,7 @@ func TestTruthIsWhatEtcdSays(t *testing.T) {
 		end, err := client.Put(ctx, testPrefix+"end", fmt.Sprint(start))
 		require.NoError(t, err)
 
-		truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
-		require.NoError(t, err)
+		truth := truthOf(t, dir)
 		require.Equal(t, end.Header.Revision, truth.Revision)
 		require.Equal(t, watched(t, events, end.Header.Revision), changesAfter(truth, start))
 
@@ -270,8 +276,7 @@ func TestTruthKeepsTheLastStateOfADeletedObject(t *testing.T) {
 	_, err := client.KV.Delete(testContext(t), "/r/a")
 	require.NoError(t, err)
 
-	truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
-	require.NoError(t, err)
+	truth := truthOf(t, dir)
 	require.Equal(t, []model.Change{
 		{RV: 2, Object: model.Object{Name: "/r/a", Value: "1", RV: 2}},
 		{RV: 3, Object: model.Object{Name: "/r/a", Value: "2", RV: 3}},
@@ -297,8 +302,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 		put(t, client, "/r/a", fmt.Sprintf("%0100d", i))
 	}
 	member.Stop()
-	whole, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
-	require.NoError(t, err)
+	whole := truthOf(t, dir)
 	require.Len(t, whole.Changes, 50)
 
 	path := filepath.Join(dir, "member/wal/0000000000000000-0000000000000000.wal")
@@ -309,8 +313,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 		torn := slices.Clone(content)
 		clear(torn[cut:])
 		require.NoError(t, os.WriteFile(path, torn, 0o600))
-		truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
-		require.NoError(t, err)
+		truth := truthOf(t, dir)
 		require.Equal(t, whole.Changes[:len(truth.Changes)], truth.Changes)
 		require.GreaterOrEqual(t, 50-len(truth.Changes), lost)
 		lost = 50 - len(truth.Changes)
@@ -348,8 +351,7 @@ func BenchmarkTruth(b *testing.B) {
 		require.NoError(b, err)
 	}
 	for b.Loop() {
-		truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
-		require.NoError(b, err)
+		truth := truthOf(b, dir)
 		require.Len(b, truth.Changes, 300)
 	}
 }

@@ -69,6 +69,17 @@ func (n *notifications) all() []model.Object {
 	return slices.Collect(maps.Values(n.objects))
 }
 
+// running runs an informer until stop is called, which waits for its end.
+func running(t *testing.T, informer target.Informer) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() { informer.Run(ctx) })
+	return func() {
+		cancel()
+		group.Wait()
+	}
+}
+
 // ignore handles notifications that no test looks at.
 func ignore(model.EventType, model.Object) {}
 
@@ -79,12 +90,7 @@ func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) 
 		api := &asked{API: f.server, refuse: refuse}
 		told := &notifications{objects: map[string]model.Object{}}
 		informer := f.target.NewInformer(api, model.Scope{Namespace: "n"}, told.handle)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			informer.Run(ctx)
-		}()
+		stop := running(t, informer)
 		holds := func(want ...model.Object) {
 			t.Helper()
 			require.EventuallyWithT(t, func(t *assert.CollectT) {
@@ -104,8 +110,7 @@ func testInformerFollowsTheServer(t *testing.T, newTarget func() target.Target) 
 		f.delete("n", "b")
 		a = f.update(object("n", "a", "2"))
 		holds(a)
-		cancel()
-		<-done
+		stop()
 		if refuse {
 			require.NotEmpty(t, api.lists)
 		} else {
@@ -120,12 +125,7 @@ func testInformerRelistsAfterExpiry(t *testing.T, newTarget func() target.Target
 	want := f.create(object("n", "a", "1"))
 	api := &expiring{asked: asked{API: f.server}}
 	informer := f.target.NewInformer(api, model.Scope{}, ignore)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		informer.Run(ctx)
-	}()
+	stop := running(t, informer)
 	require.Eventually(t, func() bool {
 		api.mu.Lock()
 		defer api.mu.Unlock()
@@ -133,8 +133,7 @@ func testInformerRelistsAfterExpiry(t *testing.T, newTarget func() target.Target
 	}, patience, time.Millisecond, "the informer never started over")
 	require.Eventually(t, func() bool { return len(informer.Objects()) == 1 }, patience, time.Millisecond)
 	require.Equal(t, []model.Object{want}, informer.Objects())
-	cancel()
-	<-done
+	stop()
 }
 
 // expiring ends the first stream with an ERROR event after its initial state.

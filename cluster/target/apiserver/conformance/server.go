@@ -118,6 +118,15 @@ func (f *fixture) delete(namespace, name string) int64 {
 	return f.do(model.OK, model.Operation{Kind: model.Delete, Scope: model.Scope{Namespace: namespace, Name: name}}).ResultRV
 }
 
+// end reads a watch to its end, and returns the reason of that.
+func end(w target.Watch) model.CloseReason {
+	for {
+		if _, reason, ok := w.Next(); !ok {
+			return reason
+		}
+	}
+}
+
 func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	f.create(object("n", "a", "1"))
@@ -127,27 +136,16 @@ func testStopReleasesEverything(t *testing.T, newTarget func() target.Target) {
 	for range 3 {
 		watches = append(watches, server.Watch(t.Context(), &model.Stream{RV: 0, Bookmarks: true}))
 	}
-	ctx, cancel := context.WithCancel(t.Context())
 	informer := f.target.NewInformer(server, model.Scope{}, ignore)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		informer.Run(ctx)
-	}()
+	stop := running(t, informer)
 	require.Eventually(t, func() bool { return len(informer.Objects()) == 1 }, patience, time.Millisecond)
 	require.Greater(t, ourGoroutines(), before)
 
-	cancel()
-	<-done
+	stop()
 	server.Stop()
 	server.Stop()
 	for _, w := range watches {
-		for {
-			if _, reason, ok := w.Next(); !ok {
-				require.Equal(t, model.ClosedByServer, reason)
-				break
-			}
-		}
+		require.Equal(t, model.ClosedByServer, end(w))
 	}
 	// Goroutines that Stop does not wait for end by themselves.
 	require.Eventually(t, func() bool { return ourGoroutines() <= before }, patience, time.Millisecond,
@@ -188,12 +186,7 @@ func testBreakWatchInitialisesTheCacheAgain(t *testing.T, newTarget func() targe
 	require.Equal(t, model.Added, event.Type)
 
 	f.server.BreakWatch(faults.WatchExpired)
-	for ok {
-		_, reason, open := w.Next()
-		if ok = open; !ok {
-			require.Equal(t, model.ClosedByServer, reason)
-		}
-	}
+	require.Equal(t, model.ClosedByServer, end(w))
 
 	f.waitInitialised(f.server)
 	rv = f.update(object("n", "a", "2")).RV
@@ -222,12 +215,7 @@ func testReplacedStorageServesWhatIsNewAndEndsWhatIsOld(t *testing.T, newTarget 
 	event, _, ok := resumed.Next()
 	require.True(t, ok)
 	require.Equal(t, rv, event.RV)
-	for ok = true; ok; {
-		var reason model.CloseReason
-		if _, reason, ok = old.Next(); !ok {
-			require.Equal(t, model.ClosedByServer, reason)
-		}
-	}
+	require.Equal(t, model.ClosedByServer, end(old))
 	if counter, counts := f.server.(target.Counter); counts && counter.Watchers() != model.Uncounted {
 		require.Equal(t, 1, counter.Watchers())
 	}
