@@ -102,10 +102,8 @@ func TestCheckPrintsTheSchema(t *testing.T) {
 }
 
 func TestCheckNeedsAHistory(t *testing.T) {
-	code, stdout, stderr := simrun(t, "check")
-	requireRefused(t, "expected histories to check, found none", code, stdout, stderr)
-	code, stdout, stderr = simrun(t, "check", t.TempDir())
-	requireRefused(t, "expected the file history.jsonl in the folder, found none", code, stdout, stderr)
+	refused(t, "expected histories to check, found none", "check")
+	refused(t, "expected the file history.jsonl in the folder, found none", "check", t.TempDir())
 	require.Empty(t, checkCommand().Annotations[simulating], "a plain build can check")
 }
 

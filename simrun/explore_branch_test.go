@@ -36,14 +36,11 @@ func TestARunThatBranchesIsItsRecipe(t *testing.T) {
 	job := swarm.Job{Spec: spec, Looks: time.Second, Folder: filepath.Join(t.TempDir(), "run")}
 	whole := once(t, job)
 	require.Equal(t, 21*time.Second, whole.Looks[0].At)
-	code, stdout, stderr := simrun(t, "replay", job.Folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitPassed, "replay", job.Folder)
 	require.Contains(t, stdout, "the hash agrees: "+whole.Verdict.Hash)
 
-	code, stdout, stderr = simrun(t, "replay", "--prompt", job.Folder)
-	requireRefused(t, "expected a run that did not branch, found one with 2 branches", code, stdout, stderr)
-	code, stdout, stderr = simrun(t, "replay", "--until", "25s", job.Folder)
-	require.Equal(t, exitPassed, code, "%s%s", stdout, stderr)
+	refused(t, "expected a run that did not branch, found one with 2 branches", "replay", "--prompt", job.Folder)
+	stdout = simrunExits(t, exitPassed, "replay", "--until", "25s", job.Folder)
 
 	shared := swarm.Job{Spec: spec, Looks: time.Second}
 	shared.Spec.Branches = spec.Branches[:1]

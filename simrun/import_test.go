@@ -19,8 +19,7 @@ func TestFilesAreImportedAndJudged(t *testing.T) {
 		"etcdctl", lost("state.json"), lost("changes.json"), "--etcd-rev", "2", "-o", out)
 	require.Equal(t, exitPassed, code, stderr)
 	require.Empty(t, stdout)
-	code, stdout, stderr = simrun(t, "check", "--json", out)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitFailed, "check", "--json", out)
 	var verdict struct {
 		Violations []struct{ Guarantee, Text string }
 	}
@@ -44,7 +43,6 @@ func TestImportRefusesWhatItCannotRead(t *testing.T) {
 		bad + ":1 (byte 0): expected an audit event":         "import audit a=" + bad,
 		"expected a file to import, found that it cannot be": "import kubectl a=/nowhere",
 	} {
-		code, stdout, stderr := simrun(t, strings.Fields(arguments)...)
-		requireRefused(t, says, code, stdout, stderr)
+		refused(t, says, strings.Fields(arguments)...)
 	}
 }

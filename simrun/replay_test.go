@@ -40,10 +40,8 @@ func TestReplayAgreesOnTheHash(t *testing.T) {
 			require.Contains(t, stdout, row.says)
 			require.Contains(t, stdout, "the hash agrees: ")
 			for _, file := range []string{"tape.bin.zst", "plan.txt", "history.jsonl.zst", "decisions.txt.zst", "run.json"} {
-				recorded, err := os.ReadFile(filepath.Join(folder, file))
-				require.NoError(t, err)
-				replayed, err := os.ReadFile(filepath.Join(folder, "replay", file))
-				require.NoError(t, err)
+				recorded := content(t, folder, file)
+				replayed := content(t, folder, filepath.Join("replay", file))
 				require.Equal(t, string(recorded), string(replayed), file)
 			}
 		})
@@ -66,8 +64,7 @@ func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
 	simrunExits(t, exitFailed, append([]string{"replay", plain}, recipe...)...)
 	require.Equal(t, hash, verdictIn(t, filepath.Join(filepath.Dir(plain), filepath.Base(branched))).Hash)
 
-	code, stdout, _ := simrun(t, "diff", plain, branched)
-	require.Equal(t, exitFailed, code)
+	stdout = simrunExits(t, exitFailed, "diff", plain, branched)
 	require.Regexp(t, `the first divergence is after 10[0-9][0-9] decisions that are the same`, stdout)
 	simrunExits(t, exitPassed, "shrink", "--budget", "1m", branched)
 	require.Empty(t, verdictIn(t, branched+"-shrunk").Branches, "the tape of what is left says it all")
@@ -82,8 +79,7 @@ func TestARunThatBranchesIsReproducedFromItsRecipe(t *testing.T) {
 func TestReplayWritesDownWhatHappens(t *testing.T) {
 	folder := recordRun(t, "--scenario", "calm")
 	simrunExits(t, exitPassed, "replay", "--trace", folder)
-	text, err := os.ReadFile(filepath.Join(folder, "replay", "trace.txt"))
-	require.NoError(t, err)
+	text := content(t, folder, filepath.Join("replay", "trace.txt"))
 	require.Regexp(t, `(?m)^[0-9]+ at [0-9.hmµns]+: goroutine #[0-9]+ runs$`, string(text))
 	require.Contains(t, string(text), "cacher.(*Cacher).Watch", "the callers of what synchronises")
 	require.NoFileExists(t, filepath.Join(folder, "replay", "trace.gz"))
@@ -138,8 +134,7 @@ func TestATruncatedFolderIsRefused(t *testing.T) {
 		whole := content(t, folder, name)
 		require.NoError(t, os.WriteFile(path, []byte(whole[:len(whole)/2]), 0o600))
 		command := map[string]string{"tape.bin.zst": "replay", "history.jsonl.zst": "check"}[name]
-		code, stdout, stderr := simrun(t, command, folder)
-		requireRefused(t, says, code, stdout, stderr)
+		refused(t, says, command, folder)
 		require.NoError(t, os.WriteFile(path, []byte(whole), 0o600))
 	}
 }
@@ -186,8 +181,7 @@ func TestFoldersThatAreNotOursAreRefused(t *testing.T) {
 				require.NotEqual(t, string(content), row.change(string(content)), "the row changes nothing")
 				require.NoError(t, os.WriteFile(path, []byte(row.change(string(content))), 0o600))
 			}
-			code, stdout, stderr := simrun(t, "replay", changed)
-			requireRefused(t, row.says, code, stdout, stderr)
+			refused(t, row.says, "replay", changed)
 		})
 	}
 }

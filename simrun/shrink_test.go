@@ -19,9 +19,8 @@ func failing(t *testing.T) string {
 }
 
 func verdictIn(t *testing.T, folder string) (verdict scenario.Verdict) {
-	text, err := os.ReadFile(filepath.Join(folder, "verdict.json"))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &verdict))
+	text := content(t, folder, "verdict.json")
+	require.NoError(t, json.Unmarshal([]byte(text), &verdict))
 	return verdict
 }
 
@@ -41,8 +40,7 @@ func TestAFailureIsShrunkAndReplays(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, recorded.Tape, "goroutines take turns")
 	require.Equal(t, before.Violations[0].Guarantee, recorded.Spec.Reduced.Guarantee)
-	report, err := os.ReadFile(filepath.Join(small, "report.txt"))
-	require.NoError(t, err)
+	report := content(t, small, "report.txt")
 	require.Contains(t, string(report), "steps that clients take:")
 
 	for range 3 {

@@ -21,6 +21,13 @@ func requireRefused(t *testing.T, says string, code int, stdout, stderr string) 
 	require.Contains(t, stderr, says)
 }
 
+// refused runs simrun, which has to refuse what it is given.
+func refused(t *testing.T, says string, arguments ...string) {
+	t.Helper()
+	code, stdout, stderr := simrun(t, arguments...)
+	requireRefused(t, says, code, stdout, stderr)
+}
+
 func TestBadUsageIsRefusedInASentence(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
@@ -138,7 +145,6 @@ func TestThePodOfAShardIsChecked(t *testing.T) {
 		{"campaign --seeds 1-9 --shards 2", "2", "expected 0 to 1 for 2 shards"},
 	} {
 		t.Setenv(campaign.CompletionIndexVariable, row.index)
-		code, stdout, stderr := simrun(t, strings.Fields(row.arguments)...)
-		requireRefused(t, row.says, code, stdout, stderr)
+		refused(t, row.says, strings.Fields(row.arguments)...)
 	}
 }

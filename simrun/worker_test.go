@@ -170,8 +170,7 @@ func TestARunThatDiesInPlaceLeavesAFolder(t *testing.T) {
 // What a run is a function of, and its decisions so far, are there if its process dies.
 func TestARunWhoseProcessDiesLeavesAFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "out")
-	code, stdout, stderr := simrun(t, "--seed", "3", "--target", "panicking", "--out", folder)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout := simrunExits(t, exitFailed, "--seed", "3", "--target", "panicking", "--out", folder)
 	folder = filepath.Join(folder, "panicking-minute-3")
 	require.Contains(t, stdout, "artifacts in "+folder)
 	require.Contains(t, content(t, folder, "report.txt"), "panic: the panicking target panics")
@@ -182,13 +181,11 @@ func TestARunWhoseProcessDiesLeavesAFolder(t *testing.T) {
 	require.Empty(t, recorded.Hash)
 	require.Greater(t, len(recorded.Tape), 100, "the decisions of the time before the panic")
 
-	code, stdout, stderr = simrun(t, "replay", folder)
-	require.Equal(t, exitFailed, code, "%s%s", stdout, stderr)
+	stdout = simrunExits(t, exitFailed, "replay", folder)
 	require.Contains(t, stdout, "panic: the panicking target panics")
 	require.Contains(t, stdout, "the process died after the same decisions as when the run was recorded")
 
-	code, stdout, stderr = simrun(t, "check", folder)
-	requireRefused(t, "history.jsonl", code, stdout, stderr)
+	refused(t, "history.jsonl", "check", folder)
 }
 
 func TestInterruptGivesWhatIsKnown(t *testing.T) {
