@@ -225,13 +225,5 @@ func (s *shardRun) finish(interrupted bool) error {
 
 // summaryExit is the exit code of what is known of a campaign.
 func summaryExit(summary *campaign.Summary) error {
-	switch {
-	case summary.Failed > 0:
-		return exit(exitFailed)
-	case summary.NotDeterministic > 0:
-		return exit(exitUsage)
-	case summary.Inconclusive > 0 || !summary.Complete():
-		return exit(exitInconclusive)
-	}
-	return nil
+	return seedsExit(summary.Failed > 0, summary.NotDeterministic > 0, summary.Inconclusive > 0 || !summary.Complete())
 }

@@ -35,17 +35,12 @@ func compareCommand() *cobra.Command {
 		},
 	}
 	flags.register(command)
-	replaceUse(command, &variants)
+	command.Flags().Lookup("use").Value = &wholeTexts{&variants}
 	return command
 }
 
-// replaceUse has --use read each text as it is. The flag of runs splits it at commas.
-func replaceUse(command *cobra.Command, texts *[]string) {
-	flag := command.Flags().Lookup("use")
-	flag.Value = &wholeTexts{texts}
-}
-
-// wholeTexts is the value of a flag that can be repeated.
+// wholeTexts is the value of a flag that can be repeated, and that reads each text as it is:
+// the --use of runs splits it at commas.
 type wholeTexts struct{ texts *[]string }
 
 func (w *wholeTexts) Set(text string) error { *w.texts = append(*w.texts, text); return nil }

@@ -42,11 +42,10 @@ func diffCommand() *cobra.Command {
 func diff(out io.Writer, a, b string) error {
 	same := true
 	if scenario.HasRun(a) && scenario.HasRun(b) {
-		sameRuns, err := diffRuns(out, a, b)
-		if err != nil {
+		var err error
+		if same, err = diffRuns(out, a, b); err != nil {
 			return err
 		}
-		same = sameRuns
 	}
 	sameHistories, err := diffHistories(out, a, b)
 	if err != nil {
@@ -148,24 +147,20 @@ func diffDecisions(out io.Writer, a, b string) error {
 		return nil
 	}
 	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the first divergence is after %d decisions that are the same", at)))
-	fmt.Fprintf(out, "\n%s\n", beside(a, b, decisionLines(one, at), decisionLines(two, at)))
+	fmt.Fprintf(out, "\n%s\n", beside(a, b, linesAround(one, at, sim.Decision.String), linesAround(two, at, sim.Decision.String)))
 	return nil
 }
 
-func decisionLines(decisions []sim.Decision, at int) []string {
-	var lines []string
-	for i := max(0, at-shownBefore); i < min(len(decisions), at+shownAfter); i++ {
-		lines = append(lines, marker(i == at)+decisions[i].String())
+// linesAround are the lines around the first difference, which is marked.
+func linesAround[T any](list []T, at int, line func(T) string) (lines []string) {
+	for i := max(0, at-shownBefore); i < min(len(list), at+shownAfter); i++ {
+		mark := ""
+		if i == at {
+			mark = ">> "
+		}
+		lines = append(lines, mark+line(list[i]))
 	}
 	return lines
-}
-
-// marker stands before the first line that differs.
-func marker(first bool) string {
-	if first {
-		return ">> "
-	}
-	return ""
 }
 
 // beside lays two lists out below the last parts of two paths.
@@ -196,13 +191,7 @@ func diffHistories(out io.Writer, a, b string) (same bool, err error) {
 		return true, nil
 	}
 	fmt.Fprintln(out, explain.Wrap(2, fmt.Sprintf("the first divergence is after %d moments that are the same, of %d and %d", at, len(one), len(two))))
-	lines := func(moments []explain.Moment) (lines []string) {
-		for i := max(0, at-shownBefore); i < min(len(moments), at+shownAfter); i++ {
-			lines = append(lines, marker(i == at)+explain.Line(moments[i]))
-		}
-		return lines
-	}
-	fmt.Fprintf(out, "\n%s", beside(a, b, lines(one), lines(two)))
+	fmt.Fprintf(out, "\n%s", beside(a, b, linesAround(one, at, explain.Line), linesAround(two, at, explain.Line)))
 	return false, nil
 }
 

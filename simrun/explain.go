@@ -167,9 +167,10 @@ func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded 
 	pool := swarm.NewPool(binary, limits)
 	defer pool.Close()
 	shows, _ := moments(folder, guarantee)
+	lastBefore := sort.Search(len(decisions), func(i int) bool { return decisions[i].At > recorded.Began+shows })
 	found, calmer, err := decisive.Find(command.Context(), decisive.Config{
 		Try: shrink.Runner(pool, guarantee, ""), Workers: f.workers, Budget: f.budget,
-		Shows: lastBefore(decisions, recorded.Began+shows),
+		Shows: uint64(lastBefore),
 		IsLength: func(number uint64) bool {
 			return number <= uint64(len(decisions)) && decisions[number-1].Kind == sim.KindLength
 		},
@@ -225,12 +226,6 @@ func moments(folder, guarantee string) (shows, asked time.Duration) {
 		}
 	}
 	return 0, 0
-}
-
-// lastBefore is the number of the last decision up to a time on the world's clock.
-func lastBefore(decisions []sim.Decision, at time.Duration) uint64 {
-	n := sort.Search(len(decisions), func(i int) bool { return decisions[i].At > at })
-	return uint64(n)
 }
 
 // smaller makes a run smaller in a temporary folder, unless `simrun shrink` has done so

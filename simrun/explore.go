@@ -208,29 +208,18 @@ func (f *exploreFlags) explore(command *cobra.Command) error {
 func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swarm.Limits) {
 	e := spec.Explore
 	fmt.Fprintf(w, "watchsim  target %s  scenario %s  seed %d  strategy %s\n", spec.Target, spec.Scenario, spec.Seed, f.strategy)
-	if spec.Mutant != "" {
-		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
-	}
-	if spec.Use != "" {
-		fmt.Fprintf(w, "  use         %s\n", spec.Use)
-	}
+	bannerOfCode(w, spec)
 	switch f.strategy {
 	case byExhaustion:
 		fmt.Fprintf(w, "  bound       %d deviations from the default schedule\n", f.bound)
 	case byPriorities:
 		fmt.Fprintf(w, "  depth       %d\n", f.depth)
 	}
-	scope := e.Scope
-	if scope == "" {
-		scope = "everything"
-	}
 	if f.strategy == byPriorities || f.strategy == byExhaustion {
-		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; delays %v\n", scope, e.From, e.To, e.Delays)
+		fmt.Fprintf(w, "  decisions   in %s, from %v to %v; delays %v\n", cmp.Or(e.Scope, "everything"), e.From, e.To, e.Delays)
 	}
 	fmt.Fprintf(w, "  ends        after %s\n", strings.Join(f.ends(), ", "))
-	fmt.Fprintf(w, "  limits      %s\n", spec.Limits())
-	fmt.Fprintf(w, "  oracle      %s\n", scenario.OracleLimits())
-	fmt.Fprintf(w, "  workers     %s\n", limits)
+	bannerOfLimits(w, spec, limits)
 }
 
 // ends are the limits of the search.

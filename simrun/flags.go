@@ -92,11 +92,11 @@ func workerLimits(workers int) (swarm.Limits, error) {
 
 // spec turns the flags into a spec without a seed.
 func (f *runFlags) spec() (scenario.Spec, error) {
-	name := scenario.Default
+	usual := scenario.Default
 	if f.seeds != "" {
-		name = scenario.Any
+		usual = scenario.Any
 	}
-	name = cmp.Or(f.scenario, name)
+	name := cmp.Or(f.scenario, usual)
 	if err := checkName("scenario", name, scenarioNames()); err != nil {
 		return scenario.Spec{}, err
 	}

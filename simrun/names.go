@@ -17,43 +17,35 @@ import (
 // named is something that a flag takes by its name.
 type named struct{ name, summary string }
 
-func scenarioNames() (list []named) {
-	for _, entry := range scenario.Catalogue() {
-		list = append(list, named{entry.Name, entry.Summary})
+// namesOf are the names of the elements of a list.
+func namesOf[T any](list []T, name func(T) named) (names []named) {
+	for _, element := range list {
+		names = append(names, name(element))
 	}
-	return list
+	return names
 }
 
-func targetNames() (list []named) {
-	for _, t := range targets {
-		list = append(list, named{t.Name, t.Summary})
-	}
-	for _, r := range released.All() {
-		list = append(list, named{r.Name, r.Summary + " (built on first use)"})
-	}
-	return list
+func scenarioNames() []named {
+	return namesOf(scenario.Catalogue(), func(entry scenario.Entry) named { return named{entry.Name, entry.Summary} })
 }
 
-func knobNames() (list []named) {
-	for _, knob := range scenario.Knobs() {
-		list = append(list, named{knob.Name, knob.Summary})
-	}
-	return list
+func targetNames() []named {
+	return append(namesOf(targets, func(t Target) named { return named{t.Name, t.Summary} }),
+		namesOf(released.All(), func(r released.Release) named { return named{r.Name, r.Summary + " (built on first use)"} })...)
 }
 
-func mutantNames() (list []named) {
-	for _, m := range slices.Concat(mutant.All(), mutant.Released(), mutant.ControlPlane(), mutant.Variants()) {
-		list = append(list, named{m.Name, m.Summary})
-	}
-	return list
+func knobNames() []named {
+	return namesOf(scenario.Knobs(), func(knob scenario.Knob) named { return named{knob.Name, knob.Summary} })
+}
+
+func mutantNames() []named {
+	all := slices.Concat(mutant.All(), mutant.Released(), mutant.ControlPlane(), mutant.Variants())
+	return namesOf(all, func(m mutant.Mutant) named { return named{m.Name, m.Summary} })
 }
 
 func faultNames() []named {
-	list := []named{{"all", "any kind, as the seed says"}, {"every", "each kind at least once"}, {"none", "no faults"}}
-	for _, kind := range faults.Kinds() {
-		list = append(list, named{kind.Name, kind.Doc})
-	}
-	return list
+	return append([]named{{"all", "any kind, as the seed says"}, {"every", "each kind at least once"}, {"none", "no faults"}},
+		namesOf(faults.Kinds(), func(kind faults.Kind) named { return named{kind.Name, kind.Doc} })...)
 }
 
 // complete has the shell complete the values of a flag.

@@ -1,6 +1,7 @@
 package simrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,19 +51,14 @@ var planeScenarios = []planeScenario{
 	{named{"rollout", "five deployments on three nodes are created and get another image"}, "TestRollout"},
 }
 
-func planeScenarioNames() (list []named) {
-	for _, one := range planeScenarios {
-		list = append(list, one.named)
-	}
-	return list
+func planeScenarioNames() []named {
+	return namesOf(planeScenarios, func(one planeScenario) named { return one.named })
 }
 
 // planeFaultNames are what --faults takes.
-func planeFaultNames() (list []named) {
-	for _, kind := range simtest.Kinds(simtest.Config{KMS: true}) {
-		list = append(list, named{name: kind})
-	}
-	return append(list, named{name: "none"}, named{name: "all"})
+func planeFaultNames() []named {
+	kinds := append(simtest.Kinds(simtest.Config{KMS: true}), "none", "all")
+	return namesOf(kinds, func(kind string) named { return named{name: kind} })
 }
 
 // planeFlags are the flags that such a run can have.
@@ -83,10 +79,7 @@ func (f *runFlags) runPlane(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	name := f.scenario
-	if name == "" {
-		name = planeScenarios[0].name
-	}
+	name := cmp.Or(f.scenario, planeScenarios[0].name)
 	if err := checkName("scenario", name, planeScenarioNames()); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (p *prompt) obey(words []string) (again bool, err error) {
 	case "last":
 		n, err := count(argument, lastShown)
 		if err == nil {
-			p.last(int(n))
+			p.show(p.between(-1, p.at()), int(n))
 		}
 		return true, err
 	case "help":
@@ -159,8 +159,7 @@ func (p *prompt) visit(to swarm.Visit) error {
 	case here.Over != "":
 		fmt.Fprintf(p.out, "  the run ended before: %s\n", here.Over)
 	}
-	passed := p.between(from, p.at())
-	fmt.Fprint(p.out, explain.Steps(2, passed[max(0, len(passed)-lastShown):]))
+	p.show(p.between(from, p.at()), lastShown)
 	return nil
 }
 
@@ -174,8 +173,7 @@ func (p *prompt) between(from, to time.Duration) (list []explain.Moment) {
 	return list
 }
 
-// last shows what happened last.
-func (p *prompt) last(n int) {
-	before := p.between(-1, p.at())
-	fmt.Fprint(p.out, explain.Steps(2, before[max(0, len(before)-n):]))
+// show shows the last n of some events.
+func (p *prompt) show(events []explain.Moment, n int) {
+	fmt.Fprint(p.out, explain.Steps(2, events[max(0, len(events)-n):]))
 }

@@ -179,14 +179,7 @@ func (f *replayFlags) branch(folder string, recorded *scenario.Recorded) (string
 
 // outcomeExit turns the verdict on a run into an exit code.
 func outcomeExit(verdict scenario.Verdict) error {
-	switch verdict.Outcome {
-	case linearizability.Passed:
-		return nil
-	case linearizability.Failed:
-		return exit(exitFailed)
-	default:
-		return exit(exitInconclusive)
-	}
+	return seedsExit(verdict.Outcome == linearizability.Failed, false, verdict.Outcome != linearizability.Passed)
 }
 
 // died is the end of a replay whose worker died in the middle of it.

@@ -62,12 +62,7 @@ func (f *runFlags) banner(w io.Writer, config swarm.Config) {
 		faultsFrom = "every kind"
 	}
 	fmt.Fprintf(w, "watchsim  target %s  scenario %s  seeds %d to %d\n", spec.Target, spec.Scenario, config.First, config.Last)
-	if spec.Mutant != "" {
-		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
-	}
-	if spec.Use != "" {
-		fmt.Fprintf(w, "  use         %s\n", spec.Use)
-	}
+	bannerOfCode(w, spec)
 	switch {
 	case !spec.Drawn():
 		fmt.Fprintf(w, "  cluster     %d etcd, %d API servers; %v simulated, %d operations\n", spec.Members, spec.Servers, spec.Duration, spec.Operations)
@@ -81,9 +76,21 @@ func (f *runFlags) banner(w io.Writer, config swarm.Config) {
 		}
 		fmt.Fprintf(w, "  knobs       drawn from each seed%s\n", but)
 	}
-	fmt.Fprintf(w, "  limits      %s\n", spec.Limits())
-	fmt.Fprintf(w, "  oracle      %s\n", scenario.OracleLimits())
-	fmt.Fprintf(w, "  workers     %s\n", config.Limits)
+	bannerOfLimits(w, spec, config.Limits)
+}
+
+// bannerOfCode says what other code the binary has, if any.
+func bannerOfCode(w io.Writer, spec scenario.Spec) {
+	if spec.Mutant != "" {
+		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
+	}
+	if spec.Use != "" {
+		fmt.Fprintf(w, "  use         %s\n", spec.Use)
+	}
+}
+
+func bannerOfLimits(w io.Writer, spec scenario.Spec, limits swarm.Limits) {
+	fmt.Fprintf(w, "  limits      %s\n  oracle      %s\n  workers     %s\n", spec.Limits(), scenario.OracleLimits(), limits)
 }
 
 // tally counts and prints outcomes as they come.
@@ -228,14 +235,20 @@ func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
 	if interrupted {
 		t.say("  interrupted: the seeds that are missing were not run")
 	}
-	switch {
-	case t.problem != nil:
+	if t.problem != nil {
 		return t.problem
-	case t.failed > 0:
+	}
+	return seedsExit(t.failed > 0, t.undetermined > 0, t.inconclusive > 0 || t.done < t.total)
+}
+
+// seedsExit is the exit code of what seeds have come to.
+func seedsExit(failed, undetermined, undecided bool) error {
+	switch {
+	case failed:
 		return exit(exitFailed)
-	case t.undetermined > 0:
+	case undetermined:
 		return exit(exitUsage)
-	case t.inconclusive > 0 || t.done < t.total:
+	case undecided:
 		return exit(exitInconclusive)
 	}
 	return nil

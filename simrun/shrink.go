@@ -1,6 +1,7 @@
 package simrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,9 +72,7 @@ func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
 	if err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = filepath.Clean(folder) + "-shrunk"
-	}
+	f.out = cmp.Or(f.out, filepath.Clean(folder)+"-shrunk")
 	whole := shrink.Case{Spec: recorded.Spec, Tape: recorded.Tape}
 	if f.guarantee == "" {
 		if f.guarantee, err = f.broken(command.Context(), binary, whole); err != nil {
@@ -110,12 +109,8 @@ func (f *shrinkFlags) refuse(err error, folder string, notes io.Writer) error {
 	if !errors.Is(err, shrink.ErrNotBroken) {
 		return err
 	}
-	wanted := "a guarantee"
-	if f.guarantee != "" {
-		wanted = f.guarantee
-	}
 	fmt.Fprintf(notes, "simrun: expected the run in %s to break %s, found that it does not; "+
-		"is the code or the toolchain another one than when it was recorded?\n", folder, wanted)
+		"is the code or the toolchain another one than when it was recorded?\n", folder, cmp.Or(f.guarantee, "a guarantee"))
 	return exit(exitInconclusive)
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -80,10 +81,7 @@ func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Re
 	}
 	fmt.Fprintf(out, "  the decisions so far are those that were recorded\n")
 	if moments, err := momentsOf(folder); err == nil {
-		last := 0
-		for last < len(moments) && moments[last].Time <= int64(at) {
-			last++
-		}
+		last := sort.Search(len(moments), func(i int) bool { return moments[i].Time > int64(at) })
 		fmt.Fprintf(out, "\n  the last that had happened:\n%s", explain.Steps(2, moments[max(0, last-lastShown):last]))
 	}
 	if f.stacks {

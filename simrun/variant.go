@@ -1,6 +1,7 @@
 package simrun
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,10 +32,7 @@ type variant struct {
 func (f *runFlags) buildVariant(notes io.Writer, uses []string) (variant, error) {
 	flags := *f
 	flags.use = uses
-	v := variant{name: strings.Join(uses, ","), verdicts: map[uint64]scenario.Verdict{}}
-	if v.name == "" {
-		v.name = asItIs
-	}
+	v := variant{name: cmp.Or(strings.Join(uses, ","), asItIs), verdicts: map[uint64]scenario.Verdict{}}
 	var err error
 	if v.config, err = flags.config(notes); err != nil {
 		return v, &unbuildable{err}
@@ -70,16 +68,11 @@ func (f *runFlags) runBuilt(command *cobra.Command, v variant) error {
 			}
 		}
 	})
-	if problem == nil && command.Context().Err() != nil {
-		problem = command.Context().Err()
-	}
-	return problem
+	return cmp.Or(problem, command.Context().Err())
 }
 
 // unbuildable says that there is no binary for a variant.
 type unbuildable struct{ error }
-
-func (u *unbuildable) Unwrap() error { return u.error }
 
 // count is how many seeds ended so.
 func (v variant) count(outcome linearizability.Outcome) (n int) {

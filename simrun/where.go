@@ -53,20 +53,30 @@ func parseWhere(text string, history func() (*model.History, error)) (where, err
 	if err != nil {
 		return where{}, err
 	}
-	at, found := model.Pending, true
+	at := model.Pending
 	switch name {
 	case "rv":
-		at, found = explain.New(h).Seen(number)
+		if seen, ok := explain.New(h).Seen(number); ok {
+			at = seen
+		}
 	case "operation":
-		at = answered(h, number)
-	case "stream":
-		at = opened(h, number)
-	case "event":
-		at = arrived(h, number, index)
+		for op := range model.Each(h.Operations) {
+			if op.ID == int(number) {
+				at = max(op.Call, op.Return)
+			}
+		}
+	case "stream", "event":
+		for s := range model.Each(h.Streams) {
+			if s.ID == int(number) && name == "stream" {
+				at = s.Call
+			} else if s.ID == int(number) && index <= int64(len(s.Events)) {
+				at = s.Events[index-1].Time
+			}
+		}
 	default:
 		return where{}, fmt.Errorf("%w: expected %s, found %q", errWhere, whereForms, text)
 	}
-	if !found || at == model.Pending {
+	if at == model.Pending {
 		return where{}, fmt.Errorf("%w: expected something that the history has, found nothing for %q", errWhere, text)
 	}
 	return where{at: time.Duration(at)}, nil
@@ -96,31 +106,4 @@ func parseBranch(text string, spec scenario.Spec, history func() (*model.History
 // noHistory is for runs that have not been made yet.
 func noHistory() (*model.History, error) {
 	return nil, fmt.Errorf("%w: expected a time or a decision of a run that is yet to be made; `simrun replay --branch` finds other places", errWhere)
-}
-
-func answered(h *model.History, id int64) int64 {
-	for i := range h.Operations {
-		if h.Operations[i].ID == int(id) {
-			return max(h.Operations[i].Call, h.Operations[i].Return)
-		}
-	}
-	return model.Pending
-}
-
-func opened(h *model.History, id int64) int64 {
-	for i := range h.Streams {
-		if h.Streams[i].ID == int(id) {
-			return h.Streams[i].Call
-		}
-	}
-	return model.Pending
-}
-
-func arrived(h *model.History, id, index int64) int64 {
-	for i := range h.Streams {
-		if s := &h.Streams[i]; s.ID == int(id) && index <= int64(len(s.Events)) {
-			return s.Events[index-1].Time
-		}
-	}
-	return model.Pending
 }
