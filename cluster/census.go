@@ -60,7 +60,7 @@ func (c *Cluster) count(phase model.Phase, server string, process *sim.Process, 
 	_, counts := running.server.(target.Counter)
 	uncached := counts && census.Watchers == model.Uncounted
 	for _, member := range c.members {
-		member.do(func(m *etcd.Member) {
+		member.do(func(m etcd.Running) {
 			census.EtcdWatches += m.Watches(server, c.config.Target.Prefix())
 			census.Revision = max(census.Revision, m.Revision())
 		})
@@ -108,7 +108,7 @@ func (c *Cluster) Neighbour(ctx context.Context, every time.Duration) {
 			return
 		}
 		if leader := c.Leader(); leader != nil {
-			leader.do(func(m *etcd.Member) { _ = m.Put(ctx, neighbourKey, strconv.Itoa(writes)) })
+			leader.do(func(m etcd.Running) { _ = m.Put(ctx, neighbourKey, strconv.Itoa(writes)) })
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (c *Cluster) endpoints() []string {
 func (c *Cluster) Leader() *Member {
 	for _, member := range c.members {
 		leads := false
-		member.do(func(m *etcd.Member) { leads = m.IsLeader() })
+		member.do(func(m etcd.Running) { leads = m.IsLeader() })
 		if leads {
 			return member
 		}
@@ -181,7 +181,7 @@ var ErrNoMember = errors.New("no etcd member is up and leads")
 func (c *Cluster) Revision() int64 {
 	var newest int64
 	for _, member := range c.members {
-		member.do(func(m *etcd.Member) { newest = max(newest, m.Revision()) })
+		member.do(func(m etcd.Running) { newest = max(newest, m.Revision()) })
 	}
 	return newest
 }
@@ -194,7 +194,7 @@ func (c *Cluster) Compact(ctx context.Context, revision int64) error {
 	}
 	c.asked(revision)
 	err := ErrNoMember
-	leader.do(func(m *etcd.Member) { err = m.Compact(ctx, revision) })
+	leader.do(func(m etcd.Running) { err = m.Compact(ctx, revision) })
 	return err
 }
 
@@ -219,9 +219,28 @@ func (c *Cluster) Compactions(began time.Time) map[int64]int64 {
 	return times
 }
 
+// store is what runs in etcd's place; nil for etcd itself.
+func (c *Cluster) store() *etcd.Store {
+	if stored, ok := c.config.Target.(target.Stored); ok {
+		return stored.Store()
+	}
+	return nil
+}
+
+// starter starts members.
+func (c *Cluster) starter() func(etcd.Config) (etcd.Running, error) {
+	if store := c.store(); store != nil {
+		return store.Run
+	}
+	return etcd.Start
+}
+
 // Truth reads what the cluster committed from the members' logs. It must be called outside
 // of the simulation, when the run is over.
 func (c *Cluster) Truth() (model.Truth, error) {
+	if store := c.store(); store != nil {
+		return store.Truth(c.members[0].dir(), c.config.Target.Prefix(), c.config.Target.Decode)
+	}
 	return etcd.Truth(c.config.Target.Etcd(), c.eras(), c.config.Target.Prefix(), c.config.Target.Decode)
 }
 

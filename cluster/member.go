@@ -25,7 +25,7 @@ type Member struct {
 	mu      sync.Mutex   // guards what follows; never held while anything waits
 	life    int          // the folder's number, from 1; each restore has another
 	process *sim.Process // nil while the member is down
-	running *etcd.Member // nil while it does not serve
+	running etcd.Running // nil while it does not serve
 
 	restores []restore     // in their order
 	tracked  int           // how many want to know what the disk has
@@ -60,10 +60,10 @@ func (m *Member) Start() error {
 		return fmt.Errorf("start %s: %w: it is up", m.name, ErrState)
 	}
 	m.track(0)
-	var running *etcd.Member
+	var running etcd.Running
 	var err error
 	m.cluster.call("the start", process, func() {
-		running, err = etcd.Start(m.settings(m.dir()))
+		running, err = m.cluster.starter()(m.settings(m.dir()))
 	})
 	if running == nil && err == nil {
 		return fmt.Errorf("start %s: %w: it crashed while it booted", m.name, ErrState)
@@ -252,12 +252,12 @@ func (m *Member) leave(process *sim.Process) {
 // MoveLeader transfers leadership from this member, which must be the leader, to another.
 func (m *Member) MoveLeader(ctx context.Context, to string) error {
 	err := fmt.Errorf("move leadership from %s: %w: it is down", m.name, ErrState)
-	m.do(func(running *etcd.Member) { err = running.MoveLeader(ctx, to) })
+	m.do(func(running etcd.Running) { err = running.MoveLeader(ctx, to) })
 	return err
 }
 
 // do runs f in the member's process, if the member is up.
-func (m *Member) do(f func(*etcd.Member)) {
+func (m *Member) do(f func(etcd.Running)) {
 	m.mu.Lock()
 	process, running := m.process, m.running
 	m.mu.Unlock()
@@ -268,7 +268,7 @@ func (m *Member) do(f func(*etcd.Member)) {
 
 // peek calls f with the running member, if it is up, without waiting. It reports false if
 // the member is just being started or stopped.
-func (m *Member) peek(f func(*etcd.Member)) bool {
+func (m *Member) peek(f func(etcd.Running)) bool {
 	if !m.mu.TryLock() {
 		return false
 	}

@@ -36,10 +36,10 @@ func (c *Cluster) MakeSpace(ctx context.Context, every time.Duration) {
 			// What fails is tried again after the next look.
 			_ = c.Compact(ctx, c.Revision())
 			for _, member := range c.members {
-				member.do(func(m *etcd.Member) { _ = m.Defragment() })
+				member.do(func(m etcd.Running) { _ = m.Defragment() })
 			}
 			if leader := c.Leader(); leader != nil {
-				leader.do(func(m *etcd.Member) { _ = m.Disarm(ctx) })
+				leader.do(func(m etcd.Running) { _ = m.Disarm(ctx) })
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func (c *Cluster) Filled(began time.Time) (all []model.Fault) {
 func (c *Cluster) Full() bool {
 	full := false
 	for _, member := range c.members {
-		member.do(func(m *etcd.Member) { full = full || m.Full() })
+		member.do(func(m etcd.Running) { full = full || m.Full() })
 	}
 	return full
 }

@@ -76,7 +76,7 @@ func (c *Cluster) look() {
 func (c *Cluster) lookForLeader(now time.Time) {
 	leader, leaderless := model.Leader{}, 0
 	for _, member := range c.members {
-		seen := member.peek(func(running *etcd.Member) {
+		seen := member.peek(func(running etcd.Running) {
 			if term, leads := running.Leads(); leads && int64(term) > leader.Term {
 				leader = model.Leader{Member: member.name, Term: int64(term)}
 			}

@@ -77,7 +77,7 @@ func (s *surface) Compact(ctx context.Context, back int64) (revision int64, err 
 		if leader == nil {
 			return 0, ErrNoMember
 		}
-		leader.do(func(m *etcd.Member) {
+		leader.do(func(m etcd.Running) {
 			if back == faults.OldestKept {
 				revision = m.OldestRevision() + 1
 			} else if revision, err = m.LastDeletion(ctx, s.cluster.config.Target.Prefix(), lookBack); revision == 0 && err == nil {
@@ -149,6 +149,9 @@ func (s *surface) CutPower(name string, keep faults.Keep) (lost int, err error) 
 }
 
 func (s *surface) RestoreMember(_ context.Context, name string, bump int64) error {
+	if s.cluster.store() != nil {
+		return fmt.Errorf("%s is not etcd", name) // whose tools restore it
+	}
 	return s.onMember(name, func(member *Member) error { return member.Restore(bump) })
 }
 
@@ -166,12 +169,12 @@ func (s *surface) Hang(name string, hang bool) error {
 }
 
 func (s *surface) Defragment(_ context.Context, name string) error {
-	return s.onRunning(name, (*etcd.Member).Defragment)
+	return s.onRunning(name, etcd.Running.Defragment)
 }
 
 func (s *surface) StartCompactor(name string, period time.Duration) error {
 	var stop func()
-	err := s.onRunning(name, func(m *etcd.Member) (err error) {
+	err := s.onRunning(name, func(m etcd.Running) (err error) {
 		stop, err = m.StartCompactor(period, s.cluster.asked)
 		return err
 	})
@@ -216,7 +219,7 @@ func (s *surface) LoseProgress(server string, lose bool) error {
 
 func (s *surface) BreakWatchStreams(server string) (streams int, err error) {
 	for _, member := range s.cluster.members {
-		member.do(func(m *etcd.Member) { streams += m.BreakWatches(server) })
+		member.do(func(m etcd.Running) { streams += m.BreakWatches(server) })
 	}
 	return streams, nil
 }
@@ -347,12 +350,12 @@ func (s *surface) Refuse(name string, refuse bool) error {
 }
 
 // onRunning acts on a member that is up.
-func (s *surface) onRunning(name string, act func(*etcd.Member) error) error {
+func (s *surface) onRunning(name string, act func(etcd.Running) error) error {
 	return s.onMember(name, func(member *Member) (err error) {
 		if !member.Up() {
 			return fmt.Errorf("%s: %w: it is down", name, ErrState)
 		}
-		member.do(func(m *etcd.Member) { err = act(m) })
+		member.do(func(m etcd.Running) { err = act(m) })
 		return err
 	})
 }

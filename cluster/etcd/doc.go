@@ -1,9 +1,10 @@
 // Package etcd runs real etcd members inside the simulating process and reads
 // from their logs what they committed.
 //
-// It answers three questions:
+// It answers four questions:
 //   - How is a member booted, stopped, killed and restarted cheaply enough to
 //     do so in every simulated run? See [Start], [Member.Stop] and [CopyDir].
+//   - What runs in etcd's place, if not etcd? See [Store].
 //   - How does an API server reach its members? See [NewClient].
 //   - What did the cluster commit? See [Truth].
 //

@@ -55,12 +55,15 @@ type Config struct {
 }
 
 // ClientURL returns the URL at which the named member serves clients.
-func ClientURL(name string) string { return "unix://" + name + ":2379" }
+func ClientURL(name string) string { return "unix://" + name + clientPort }
 
 // PeerURL returns the URL at which the named member serves its peers.
 func PeerURL(name string) string { return "unix://" + name + peerPort }
 
-const peerPort = ":2380"
+const (
+	clientPort = ":2379"
+	peerPort   = ":2380"
+)
 
 // Patience is how long members wait at a connection to an address before they give it up;
 // 0 is for ever. Over TCP etcd sets a deadline before each call on the streams between
@@ -90,8 +93,8 @@ type Member struct {
 var errGaveUp = errors.New("gave up while booting")
 
 // Start boots a member and returns once it serves its peers. It does not wait for a
-// leader; Ready reports when the member serves clients.
-func Start(config Config) (*Member, error) {
+// leader; Ready reports when the member serves clients. What it returns is a *Member.
+func Start(config Config) (Running, error) {
 	watches := newWatchRegister(config.Injection)
 	settings, err := config.embedded(watches)
 	if err != nil {

@@ -55,7 +55,7 @@ func startMember(t testing.TB, config Config) *Member {
 	member, err := Start(config)
 	require.NoError(t, err)
 	t.Cleanup(member.Stop)
-	return member
+	return member.(*Member)
 }
 
 func waitReady(t testing.TB, member *Member) {
@@ -312,7 +312,11 @@ func TestThreeMembersAgreeAndMoveTheirLeader(t *testing.T) {
 		dirs = append(dirs, filepath.Join(root, "data-"+name))
 		config := testConfig(name, dirs[i], names...)
 		config.Election = 200 * time.Millisecond
-		boot.Go(func() { members[i], errs[i] = Start(config) })
+		boot.Go(func() {
+			var started Running
+			started, errs[i] = Start(config)
+			members[i], _ = started.(*Member)
+		})
 	}
 	boot.Wait()
 	require.NoError(t, errors.Join(errs...))

@@ -97,9 +97,14 @@ func (m *Member) LastDeletion(ctx context.Context, prefix string, lookBack int) 
 	count := func(revision int64) (int, error) {
 		return m.release.Count(ctx, m.server.Server, []byte(prefix), []byte(end), revision)
 	}
-	revision := kv.Rev()
+	return lastDeletion(kv.Rev(), m.OldestRevision(), lookBack, count)
+}
+
+// lastDeletion returns the newest revision, among the last lookBack of those from oldest on, at
+// which there is less than before.
+func lastDeletion(revision, oldest int64, lookBack int, count func(revision int64) (int, error)) (int64, error) {
 	after, err := count(revision)
-	for oldest := max(m.OldestRevision(), revision-int64(lookBack)); err == nil && revision > oldest; revision-- {
+	for oldest = max(oldest, revision-int64(lookBack)); err == nil && revision > oldest; revision-- {
 		var before int
 		if before, err = count(revision - 1); err == nil && before > after {
 			return revision, nil
@@ -140,8 +145,11 @@ func Restore(config Config, from string, bump int64) (restored Restored, err err
 // Unlike etcd's, it compacts on followers too. asked is called with each revision
 // before it is compacted. The compactor ends with stop, or with its process.
 func (m *Member) StartCompactor(period time.Duration, asked func(revision int64)) (stop func(), err error) {
-	compactor, err := v3compactor.New(zap.NewNop(), v3compactor.ModePeriodic, period, m.server.Server.KV(),
-		compactable{m, asked})
+	return startCompactor(period, m.server.Server.KV(), compactable{m.server.Server, asked})
+}
+
+func startCompactor(period time.Duration, revisions v3compactor.RevGetter, compacted compactable) (stop func(), err error) {
+	compactor, err := v3compactor.New(zap.NewNop(), v3compactor.ModePeriodic, period, revisions, compacted)
 	if err != nil {
 		return nil, err
 	}
@@ -151,12 +159,12 @@ func (m *Member) StartCompactor(period time.Duration, asked func(revision int64)
 
 // compactable announces compactions before they happen.
 type compactable struct {
-	member *Member
+	server v3compactor.Compactable
 	asked  func(revision int64)
 }
 
 // Compact implements v3compactor.Compactable.
 func (c compactable) Compact(ctx context.Context, request *etcdserverpb.CompactionRequest) (*etcdserverpb.CompactionResponse, error) {
 	c.asked(request.Revision)
-	return c.member.server.Server.Compact(ctx, request)
+	return c.server.Compact(ctx, request)
 }

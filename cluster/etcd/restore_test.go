@@ -32,7 +32,7 @@ func TestTruthGoesOnAfterARestore(t *testing.T) {
 		member, err := Start(config)
 		require.NoError(t, err)
 		defer member.Stop()
-		waitReady(t, member)
+		waitReady(t, member.(*Member))
 		do(connect(t, "etcd-0"))
 	}
 

@@ -156,8 +156,11 @@ func (m *Member) Watches(host, prefix string) int { return m.watches.count(host,
 
 // BreakWatches ends the watch streams of a host with a transient error, and returns how
 // many there were.
-func (m *Member) BreakWatches(host string) int {
-	streams := m.watches.of(host)
+func (m *Member) BreakWatches(host string) int { return m.watches.breakAll(host) }
+
+// breakAll ends the streams of a host, and returns how many there were.
+func (r *watchRegister) breakAll(host string) int {
+	streams := r.of(host)
 	for _, s := range streams {
 		s.end(errBroken)
 	}

@@ -57,6 +57,30 @@ type Logger interface {
 	LogTo(w io.Writer)
 }
 
+// Stored is implemented by targets whose API servers have another store than etcd below them.
+type Stored interface {
+	// Store returns it.
+	Store() *etcd.Store
+}
+
+// Over returns the target with a store in etcd's place below its API servers.
+func Over(made Target, store *etcd.Store) Target { return stored{Target: made, store: store} }
+
+type stored struct {
+	Target
+	store *etcd.Store
+}
+
+// Store implements Stored.
+func (s stored) Store() *etcd.Store { return s.store }
+
+// LogTo implements Logger.
+func (s stored) LogTo(w io.Writer) {
+	if logger, logs := s.Target.(Logger); logs {
+		logger.LogTo(w)
+	}
+}
+
 // ServerConfig configures one API server.
 type ServerConfig struct {
 	// Name is the server's name in operations and streams.

@@ -24,7 +24,7 @@ const patience = 30 * time.Second
 type fixture struct {
 	t      testing.TB
 	target target.Target
-	member *etcd.Member
+	member etcd.Running
 	server target.Storage
 	dir    string
 	nextID int
