@@ -113,6 +113,11 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 		return spec, fmt.Errorf("--use: %w", err)
 	}
 	spec.Use = uses.String()
+	if hasStore(spec.Target) {
+		if err := spec.Set("members", "1"); err != nil {
+			return spec, err
+		}
+	}
 	for _, knob := range f.knobs() {
 		name, value, complete := strings.Cut(knob.setting, "=")
 		err := checkName("knob", name, knobNames())
@@ -125,6 +130,9 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 		if err != nil {
 			return spec, fmt.Errorf("%s: %w", knob.flag, err)
 		}
+	}
+	if hasStore(spec.Target) && spec.Members != 1 {
+		return spec, fmt.Errorf("--etcd-members: expected 1 for the target %s, whose store is the only member, found %d", spec.Target, spec.Members)
 	}
 	if err := f.chooseFaults(&spec); err != nil {
 		return spec, err

@@ -15,7 +15,9 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
@@ -23,8 +25,19 @@ import (
 type Target struct {
 	// Name is what --target calls it, and Summary says in half a sentence what it is.
 	Name, Summary string
-	// New makes it.
+	// New makes it; nil stands for Kubernetes' own cache, if there is a Store.
 	New func() target.Target
+	// Store is what runs in etcd's place below it; nil stands for etcd.
+	Store *etcd.Store
+}
+
+// made makes the target, over its store.
+func (t Target) made() target.Target {
+	made := t.New()
+	if t.Store != nil {
+		made = target.Over(made, t.Store)
+	}
+	return made
 }
 
 // Main runs the command and exits. Targets of your own come before those of this project,
@@ -45,7 +58,15 @@ func Main(own ...Target) {
 // add puts targets before those that there are.
 func add(own []Target) error {
 	for i, t := range own {
-		if t.Name == "" || t.New == nil {
+		if t.Store != nil {
+			if t.Store.Start == nil || t.Store.Committed == nil {
+				return fmt.Errorf("expected a store that can be started and tells what was committed, found %q, which lacks one of the functions", t.Name)
+			}
+			if t.New == nil {
+				own[i].New = kubernetes.New
+			}
+		}
+		if t.Name == "" || own[i].New == nil {
 			return fmt.Errorf("expected a target with a name and a function that makes it, found %q without one of them", t.Name)
 		}
 		for _, other := range append(targets, own[:i]...) {

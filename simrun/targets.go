@@ -1,6 +1,8 @@
 package simrun
 
 import (
+	"slices"
+
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver"
 	"github.com/watchsim/watchsim/cluster/target/cacher"
@@ -10,15 +12,20 @@ import (
 // targets are the cachers that can be run; the first is the default, but for
 // mutants of another.
 var targets = []Target{
-	{"cacher", "the project's own watch cache over k8s.io/apiserver's etcd3 store", cacher.New},
-	{"kubernetes", "k8s.io/apiserver's etcd3 store and Cacher, unmodified", kubernetes.New},
-	{"etcd3", "k8s.io/apiserver's etcd3 store alone, as with --watch-cache=false", apiserver.NewUncached},
+	{Name: "cacher", Summary: "the project's own watch cache over k8s.io/apiserver's etcd3 store", New: cacher.New},
+	{Name: "kubernetes", Summary: "k8s.io/apiserver's etcd3 store and Cacher, unmodified", New: kubernetes.New},
+	{Name: "etcd3", Summary: "k8s.io/apiserver's etcd3 store alone, as with --watch-cache=false", New: apiserver.NewUncached},
+}
+
+// hasStore reports whether a target has another store than etcd.
+func hasStore(name string) bool {
+	return slices.ContainsFunc(targets, func(t Target) bool { return t.Name == name && t.Store != nil })
 }
 
 func findTarget(name string) (target.Target, error) {
 	for _, t := range targets {
 		if t.Name == name {
-			return t.New(), nil
+			return t.made(), nil
 		}
 	}
 	return nil, checkName("target", name, targetNames())
