@@ -21,7 +21,11 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 	config.Cache, config.KMS, config.Patience = controlplane.KubeAPIServer, true, 10*time.Minute
 	config.Check = func(seen simtest.Seen) error {
 		broken, err := controlplane.Check(seen)
-		if broken = slices.Concat(broken, plane.Twins(), plane.Observer.Broken()); err == nil && len(broken) > 0 {
+		var wrong []string
+		if err == nil && controlplane.Audits {
+			wrong, err = controlplane.Audited(seen, controlplane.AuditLogs)
+		}
+		if broken = slices.Concat(broken, plane.Twins(), plane.Observer.Broken(), wrong); err == nil && len(broken) > 0 {
 			err = errors.New(strings.Join(broken, "\n"))
 		}
 		return err

@@ -139,6 +139,9 @@ func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRu
 		return nil, err
 	}
 	o.Etcd.EncryptionProviderConfigAutomaticReload = true
+	if err := keepAuditLog(config.Name, o.Audit); err != nil {
+		return nil, err
+	}
 	o.GenericServerRunOptions.ShutdownWatchTerminationGracePeriod = watchGrace
 	o.EndpointReconcilerType = "none" // the addresses of hosts are names here
 	o.ServiceAccountSigningKeyFile = key

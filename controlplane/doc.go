@@ -8,6 +8,7 @@
 //   - plugin.go: the KMS plugin beside each of them.
 //   - kms.go: the key management service behind those.
 //   - encryption.go: what is encrypted at rest, and when keys change.
+//   - audit.go, audit_requests.go: the audit logs of kube-apiserver against what clients saw.
 //   - manager.go: kube-controller-manager.
 //   - scheduler.go: kube-scheduler.
 //   - kubelet.go: a node.

@@ -2,7 +2,6 @@ package simtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -41,7 +40,8 @@ const maxRequests = 100_000
 func newRecorded(world *sim.World, tell bool) *recorded {
 	r := &recorded{world: world, resources: map[string]*recorder.Recorder{}}
 	if tell {
-		r.told, r.zero = map[string][]*importer.Told{}, time.Now().Add(-world.Now())
+		// A map draws a random number when it is made.
+		sim.Aside(func() { r.told, r.zero = map[string][]*importer.Told{}, time.Now().Add(-world.Now()) })
 	}
 	return r
 }
@@ -101,7 +101,7 @@ func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 // of is the transport that records the resource of a request.
 func (t *transport) of(request *http.Request) http.RoundTripper {
 	asked, isResource, err := importer.ParseURL(request.URL)
-	if !isResource || err != nil && !errors.Is(err, importer.ErrUnsupported) {
+	if !isResource || err != nil {
 		return t.next
 	}
 	if t.resources[asked.Resource] == nil {

@@ -1,0 +1,244 @@
+package controlplane
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces/importer"
+)
+
+// The reasons for which a request is not compared.
+const (
+	leftStrangers = "requests of API servers themselves, and of what prepares the cluster: nobody records them"
+	leftLost      = "requests of which no answer came"
+	leftRefused   = "requests that failed before they reached a server"
+	leftOpen      = "watches that had not ended"
+	leftTooLate   = "requests that a server answered with 504 while it went on: the log has how that ended"
+	leftOutside   = "requests that a server refused before it looked who asks: no line is written"
+	leftUnread    = "requests that one side cannot read, such as answers in protobuf"
+	leftBroken    = "requests whose answer broke off: the server crashed before it wrote the line"
+)
+
+// comparison is that of audit logs about a resource with what clients have recorded.
+type comparison struct {
+	clocks   clocks
+	recorded []*importer.Told
+	byID     map[string]*importer.Told
+	done     map[*importer.Told]bool
+	alone    []*importer.Told // of a log
+	// digests has for each of the recorder the one of the log, and the other way round.
+	digests map[string]string
+	wrong   []string
+	left    map[string]int
+	agree   int
+}
+
+func newComparison(recorded []*importer.Told, clocks clocks) *comparison {
+	c := &comparison{clocks: clocks, recorded: recorded, byID: map[string]*importer.Told{}, done: map[*importer.Told]bool{}, digests: map[string]string{}, left: map[string]int{}}
+	for _, one := range recorded {
+		if one.AuditID != "" {
+			c.byID[one.AuditID] = one
+		}
+	}
+	return c
+}
+
+// add compares a request of a log. Two have the same ID if a client says so, which none does.
+func (c *comparison) add(logged *importer.Told) {
+	recorded := c.byID[logged.AuditID]
+	switch {
+	case recorded == nil:
+		c.alone = append(c.alone, logged)
+	case c.done[recorded]:
+		c.differ(logged, "is there twice")
+	default:
+		c.done[recorded] = true
+		c.compare(recorded, logged)
+	}
+}
+
+func (c *comparison) differ(logged *importer.Told, format string, arguments ...any) {
+	c.wrong = append(c.wrong, fmt.Sprintf("%s %s", describeTold(logged), fmt.Sprintf(format, arguments...)))
+}
+
+// describeTold is what a request is, for people.
+func describeTold(t *importer.Told) string {
+	what := string(t.Kind)
+	if t.Watch {
+		what = "watch"
+	}
+	return fmt.Sprintf("the %s of %s/%s by %s on %s (Audit-Id %s, answered with %d)", what, t.Scope.Namespace, t.Scope.Name, t.Client, t.Server, t.AuditID, t.Code)
+}
+
+// compare compares what a client and a log tell of a request.
+func (c *comparison) compare(recorded, logged *importer.Told) {
+	before := len(c.wrong)
+	if recorded.Server != logged.Server {
+		c.differ(logged, "was answered by %s", recorded.Server)
+	}
+	if !c.within(logged.Call, recorded, logged.Server) {
+		c.differ(logged, "was received at %v, and lasted from %v to %v", at(logged.Call), at(recorded.Call), at(recorded.Return))
+	}
+	if recorded.Return == model.Pending || recorded.Code == 0 {
+		c.left[leftLost]++
+		return
+	}
+	if recorded.Code != logged.Code {
+		if recorded.Code == 504 {
+			c.left[leftTooLate]++
+			return
+		}
+		c.differ(logged, "was answered with %d", recorded.Code)
+		return
+	}
+	if recorded.Watch != logged.Watch {
+		c.differ(logged, "is a watch for one of them")
+	}
+	if recorded.Watch {
+		c.agree++
+		return
+	}
+	if !c.within(logged.Return, recorded, logged.Server) {
+		c.differ(logged, "was answered at %v, and lasted from %v to %v", at(logged.Return), at(recorded.Call), at(recorded.Return))
+	}
+	if recorded.Omitted != "" || logged.Omitted != "" || recorded.Code < 300 && recorded.Op.Err != model.OK {
+		c.left[leftUnread]++
+	} else {
+		c.contents(recorded, logged)
+	}
+	if len(c.wrong) == before {
+		c.agree++
+	}
+}
+
+// contents compares what was asked and answered.
+func (c *comparison) contents(recorded, logged *importer.Told) {
+	r, l := recorded.Op, logged.Op
+	for _, field := range []struct {
+		name             string
+		recorded, logged any
+	}{
+		{"verb", r.Kind, l.Kind}, {"scope", r.Scope, l.Scope}, {"object", objectKey(r.Object), objectKey(l.Object)},
+		{"selector", fmt.Sprint(r.Selector), fmt.Sprint(l.Selector)}, {"resourceVersion asked for", r.RV, l.RV}, {"resourceVersionMatch", r.Match, l.Match},
+		{"limit", r.Limit, l.Limit}, {"continue token", recorded.Continue, logged.Continue}, {"failure", r.Err, l.Err},
+		{"resourceVersion", r.ResultRV, l.ResultRV}, {"more to come", r.HasMore, l.HasMore}, {"remaining", r.Remaining, l.Remaining},
+		{"number of objects", len(r.Objects), len(l.Objects)},
+	} {
+		if field.recorded != field.logged {
+			c.differ(logged, "has another %s: its client knows %v, the log %v", field.name, field.recorded, field.logged)
+			return
+		}
+	}
+	if r.Precondition != 0 && r.Precondition != l.Precondition {
+		c.differ(logged, "was sent with resourceVersion %d, the log says %d", r.Precondition, l.Precondition)
+	}
+	for i := range r.Objects {
+		r, l := r.Objects[i], l.Objects[i]
+		if describeObject(r) != describeObject(l) {
+			c.differ(logged, "has shown %s, the log says %s", describeObject(r), describeObject(l))
+		}
+		if (r.Value == "") != (l.Value == "") || !c.same("r"+r.Value, l.Value) || !c.same("l"+l.Value, r.Value) {
+			c.differ(logged, "has shown another content of %s than the log has", describeObject(r))
+		}
+	}
+}
+
+// same notes that a digest stands for another one, unless it stands for a third one.
+func (c *comparison) same(digest, other string) bool {
+	if before, known := c.digests[digest]; known {
+		return before == other
+	}
+	c.digests[digest] = other
+	return true
+}
+
+func objectKey(o *model.Object) model.Key {
+	if o == nil {
+		return model.Key{}
+	}
+	return o.Key()
+}
+
+func describeObject(o model.Object) string {
+	return fmt.Sprintf("%s/%s at %d with UID %s, labels %v, on %q", o.Namespace, o.Name, o.RV, o.UID, o.Labels, o.Node)
+}
+
+// precision is that of times in an audit log.
+const precision = int64(time.Microsecond)
+
+// within reports whether a time of a server lies within a request, by its clock at some time.
+func (c *comparison) within(time int64, request *importer.Told, server string) bool {
+	for _, ahead := range append(c.clocks[server], 0) {
+		real := time - ahead.Nanoseconds()
+		if real >= request.Call-precision && (request.Return == model.Pending || real <= request.Return) {
+			return true
+		}
+	}
+	return false
+}
+
+func at(nanoseconds int64) string {
+	if nanoseconds == model.Pending {
+		return "ever"
+	}
+	return time.Unix(0, nanoseconds).UTC().Format("15:04:05.000000")
+}
+
+// end explains what only one side tells of.
+func (c *comparison) end() {
+	for _, logged := range c.alone {
+		switch {
+		case isStranger(logged.Client):
+			c.left[leftStrangers]++
+			continue
+		case logged.Omitted == importer.OmittedSelectors:
+			c.left[importer.OmittedSelectors]++ // clients do not record them
+			continue
+		}
+		i := slices.IndexFunc(c.recorded, func(r *importer.Told) bool { return !c.done[r] && c.unanswered(r, logged) })
+		if i < 0 {
+			c.differ(logged, "is in the log, and no client has asked")
+			continue
+		}
+		c.done[c.recorded[i]] = true
+		c.left[leftLost]++
+	}
+	for _, recorded := range c.recorded {
+		switch {
+		case c.done[recorded]:
+		case recorded.Return == model.Pending || recorded.Code == 0:
+			c.left[leftLost]++ // nor has it come to an end in a server
+		case recorded.AuditID == "":
+			c.left[leftRefused]++
+		case recorded.Watch && recorded.Code == 200:
+			c.left[leftOpen]++
+		case recorded.Code == 504:
+			c.left[leftTooLate]++
+		case recorded.Code == 429 || recorded.Code == 503:
+			c.left[leftOutside]++
+		case recorded.Omitted != "" && recorded.Code < 300:
+			c.left[leftBroken]++
+		default:
+			c.differ(recorded, "is not in the log")
+		}
+	}
+}
+
+// isStranger reports whether nobody records what a client asks.
+func isStranger(client string) bool {
+	name, _, _ := strings.Cut(client, "/")
+	return name == "system:apiserver" || name == "setup"
+}
+
+// unanswered reports whether a request to which no answer came may be the one of a log.
+func (c *comparison) unanswered(recorded, logged *importer.Told) bool {
+	r, l := recorded.Request, logged.Request
+	if r.Scope.Name == "" {
+		l.Scope.Name = "" // the server has made a name
+	}
+	return (recorded.Return == model.Pending || recorded.Code == 0) && (recorded.Watch || recorded.Kind == logged.Kind) &&
+		fmt.Sprint(r) == fmt.Sprint(l) && c.within(logged.Call, &importer.Told{Exchange: importer.Exchange{Call: recorded.Call, Return: model.Pending}}, logged.Server)
+}
