@@ -80,7 +80,7 @@ func (c *comparison) compare(recorded, logged *importer.Told) {
 		c.differ(logged, "was answered by %s", recorded.Server)
 	}
 	if !c.within(logged.Call, recorded, logged.Server) {
-		c.differ(logged, "was received at %v, and lasted from %v to %v", at(logged.Call), at(recorded.Call), at(recorded.Return))
+		c.differ(logged, "was received at %v, and lasted from %v to %v", clock(logged.Call), clock(recorded.Call), clock(recorded.Return))
 	}
 	if recorded.Return == model.Pending || recorded.Code == 0 {
 		c.left[leftLost]++
@@ -102,7 +102,7 @@ func (c *comparison) compare(recorded, logged *importer.Told) {
 		return
 	}
 	if !c.within(logged.Return, recorded, logged.Server) {
-		c.differ(logged, "was answered at %v, and lasted from %v to %v", at(logged.Return), at(recorded.Call), at(recorded.Return))
+		c.differ(logged, "was answered at %v, and lasted from %v to %v", clock(logged.Return), clock(recorded.Call), clock(recorded.Return))
 	}
 	if recorded.Omitted != "" || logged.Omitted != "" || recorded.Code < 300 && recorded.Op.Err != model.OK {
 		c.left[leftUnread]++
@@ -180,7 +180,7 @@ func (c *comparison) within(time int64, request *importer.Told, server string) b
 	return false
 }
 
-func at(nanoseconds int64) string {
+func clock(nanoseconds int64) string {
 	if nanoseconds == model.Pending {
 		return "ever"
 	}
