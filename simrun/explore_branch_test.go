@@ -40,7 +40,7 @@ func TestARunThatBranchesIsItsRecipe(t *testing.T) {
 	require.Contains(t, stdout, "the hash agrees: "+whole.Verdict.Hash)
 
 	refused(t, "expected a run that did not branch, found one with 2 branches", "replay", "--prompt", job.Folder)
-	stdout = simrunExits(t, exitPassed, "replay", "--until", "25s", job.Folder)
+	simrunExits(t, exitPassed, "replay", "--until", "25s", job.Folder)
 
 	shared := swarm.Job{Spec: spec, Looks: time.Second}
 	shared.Spec.Branches = spec.Branches[:1]
