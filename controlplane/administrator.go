@@ -62,8 +62,7 @@ func (a *administrator) switchOff(context.Context) error {
 }
 
 // replace takes the power from a node, deletes it, and brings it back once nothing is bound to it any
-// more. Who deletes a node vouches for it that nothing runs there
-// (kubernetes.io/docs/concepts/architecture/nodes: the node controller's finding that a node is gone is final).
+// more: whoever deletes a node says that nothing runs there, and its pods are deleted without asking the kubelet.
 func (a *administrator) replace(ctx context.Context) error {
 	node := a.node()
 	node.switchOff()

@@ -28,20 +28,20 @@ func Operator(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	any, err := dynamic.NewForConfig(config)
+	untyped, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	for _, informer := range []cache.SharedIndexInformer{
 		factory.Core().V1().Secrets().Informer(), factory.Core().V1().ConfigMaps().Informer(),
-		dynamicinformer.NewDynamicSharedInformerFactory(any, 0).ForResource(gauges).Informer(),
+		dynamicinformer.NewDynamicSharedInformerFactory(untyped, 0).ForResource(gauges).Informer(),
 	} {
 		go informer.RunWithContext(ctx)
 	}
 	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-		_ = operate(bounded, client, any) // what is refused, late or lost is done again
+		_ = operate(bounded, client, untyped.Resource(gauges)) // what is refused, late or lost is done again
 		cancel()
 		time.Sleep(upTo(operatorPause))
 	}
@@ -49,7 +49,7 @@ func Operator(ctx context.Context, config *rest.Config) error {
 }
 
 // operate does one thing, of those that operators do.
-func operate(ctx context.Context, client kubernetes.Interface, any dynamic.Interface) (err error) {
+func operate(ctx context.Context, client kubernetes.Interface, gauged dynamic.NamespaceableResourceInterface) (err error) {
 	space, name, content := spaces[rand.IntN(len(spaces))], string(rune('a'+rand.IntN(3))), fmt.Sprint(rand.Uint32())
 	meta, core := metav1.ObjectMeta{Name: name}, client.CoreV1()
 	switch rand.IntN(13) {
@@ -71,27 +71,27 @@ func operate(ctx context.Context, client kubernetes.Interface, any dynamic.Inter
 	case 8:
 		err = core.ConfigMaps(space).Delete(ctx, name, metav1.DeleteOptions{})
 	case 9, 10:
-		_, err = any.Resource(gauges).List(ctx, metav1.ListOptions{})
+		_, err = gauged.List(ctx, metav1.ListOptions{})
 	case 11:
 		number := rand.Int64N(1000)
-		err = ensure(ctx, untyped{any.Resource(gauges).Namespace(space)}, name, gauge(name, number), func(g *unstructured.Unstructured) { g.Object[laterField] = number })
+		err = ensure(ctx, likeTyped{gauged.Namespace(space)}, name, gauge(name, number), func(g *unstructured.Unstructured) { g.Object[laterField] = number })
 	default:
-		err = any.Resource(gauges).Namespace(space).Delete(ctx, name, metav1.DeleteOptions{})
+		err = gauged.Namespace(space).Delete(ctx, name, metav1.DeleteOptions{})
 	}
 	return err
 }
 
-// untyped is a dynamic client as one of a type.
-type untyped struct{ dynamic.ResourceInterface }
+// likeTyped is a dynamic client as one of a type.
+type likeTyped struct{ dynamic.ResourceInterface }
 
-func (u untyped) Create(ctx context.Context, object *unstructured.Unstructured, options metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	return u.ResourceInterface.Create(ctx, object, options)
+func (l likeTyped) Create(ctx context.Context, object *unstructured.Unstructured, options metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	return l.ResourceInterface.Create(ctx, object, options)
 }
 
-func (u untyped) Get(ctx context.Context, name string, options metav1.GetOptions) (*unstructured.Unstructured, error) {
-	return u.ResourceInterface.Get(ctx, name, options)
+func (l likeTyped) Get(ctx context.Context, name string, options metav1.GetOptions) (*unstructured.Unstructured, error) {
+	return l.ResourceInterface.Get(ctx, name, options)
 }
 
-func (u untyped) Update(ctx context.Context, object *unstructured.Unstructured, options metav1.UpdateOptions) (*unstructured.Unstructured, error) {
-	return u.ResourceInterface.Update(ctx, object, options)
+func (l likeTyped) Update(ctx context.Context, object *unstructured.Unstructured, options metav1.UpdateOptions) (*unstructured.Unstructured, error) {
+	return l.ResourceInterface.Update(ctx, object, options)
 }

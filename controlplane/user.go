@@ -22,11 +22,11 @@ func User(usage Usage, until time.Time) func(ctx context.Context, config *rest.C
 		if err != nil {
 			return err
 		}
-		any, err := dynamic.NewForConfig(config)
+		untyped, err := dynamic.NewForConfig(config)
 		if err != nil {
 			return err
 		}
-		u := &person{client: client, any: any, usage: usage}
+		u := &person{client: client, untyped: untyped, usage: usage}
 		var actions []action
 		for _, group := range usage.Groups {
 			actions = append(actions, userActions[group]...)
@@ -45,9 +45,9 @@ func User(usage Usage, until time.Time) func(ctx context.Context, config *rest.C
 
 // person is a user in one life of the program.
 type person struct {
-	client kubernetes.Interface
-	any    dynamic.Interface
-	usage  Usage
+	client  kubernetes.Interface
+	untyped dynamic.Interface
+	usage   Usage
 }
 
 // action is a thing that users do in a namespace, to objects of some name.

@@ -78,7 +78,7 @@ func custom(name string) schema.GroupVersionResource {
 
 func (u *person) createDefinition(ctx context.Context, _, name string) error {
 	resource := custom(name)
-	_, err := u.any.Resource(definitions).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+	_, err := u.untyped.Resource(definitions).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": definitions.GroupVersion().String(), "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": resource.GroupResource().String()},
 		"spec": map[string]any{
@@ -97,11 +97,11 @@ func (u *person) createDefinition(ctx context.Context, _, name string) error {
 func kind(name string) string { return "Custom" + name }
 
 func (u *person) deleteDefinition(ctx context.Context, _, name string) error {
-	return u.any.Resource(definitions).Delete(ctx, custom(name).GroupResource().String(), metav1.DeleteOptions{})
+	return u.untyped.Resource(definitions).Delete(ctx, custom(name).GroupResource().String(), metav1.DeleteOptions{})
 }
 
 func (u *person) createCustom(ctx context.Context, space, name string) error {
-	_, err := u.any.Resource(custom(name)).Namespace(space).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+	_, err := u.untyped.Resource(custom(name)).Namespace(space).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": custom(name).GroupVersion().String(), "kind": kind(name), "metadata": map[string]any{"generateName": name + "-"},
 	}}, metav1.CreateOptions{})
 	return err
