@@ -55,9 +55,7 @@ func (a *administrator) node() *Node { return a.plane.nodes[rand.IntN(len(a.plan
 
 // switchOff takes the power from a node for a while.
 func (a *administrator) switchOff(context.Context) error {
-	node := a.node()
-	node.switchOff()
-	time.AfterFunc(upTo(maxOff), node.switchOn)
+	time.AfterFunc(upTo(maxOff), a.node().switchOff())
 	return nil
 }
 
@@ -65,8 +63,7 @@ func (a *administrator) switchOff(context.Context) error {
 // more: whoever deletes a node says that nothing runs there, and its pods are deleted without asking the kubelet.
 func (a *administrator) replace(ctx context.Context) error {
 	node := a.node()
-	node.switchOff()
-	defer node.switchOn()
+	defer node.switchOff()()
 	if err := a.client.CoreV1().Nodes().Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil {
 		return err
 	}

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// switchOff takes the power from a node: what runs there ends at once, and the kubelet does nothing more.
-func (n *Node) switchOff() {
+// switchOff takes the power from a node: what runs there ends at once, and the kubelet does nothing more until
+// back is called, or switchOn. Of two that have switched a node off, the second says when it is back.
+func (n *Node) switchOff() (back func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.off != nil {
-		return
+		close(n.off) // who waits for the end of that outage waits for this one
 	}
-	n.off = make(chan struct{})
-	if n.cut != nil {
+	off := make(chan struct{})
+	if n.off = off; n.cut != nil {
 		n.cut()
 	}
 	now := time.Now()
@@ -22,15 +23,24 @@ func (n *Node) switchOff() {
 			c.gone, c.lost = now, true
 		}
 	}
+	return func() { n.endOutage(off) }
 }
 
 // switchOn gives a node its power back. What ran there and has not been deleted begins again, or has
 // failed if its pod says that it must not.
 func (n *Node) switchOn() {
 	n.mu.Lock()
+	off := n.off
+	n.mu.Unlock()
+	n.endOutage(off)
+}
+
+// endOutage ends an outage unless another one has followed it.
+func (n *Node) endOutage(off chan struct{}) {
+	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.off != nil {
-		close(n.off)
+	if off != nil && n.off == off {
+		close(off)
 		n.off = nil
 	}
 }

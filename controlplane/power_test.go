@@ -1,0 +1,47 @@
+package controlplane
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What runs on a node ends with its power, and begins again with it if its pod has not been deleted.
+func TestPower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := NewNode("n", &Workload{Start: time.Second, Work: time.Hour})
+		always := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "always"}, Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways}}
+		never := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "never"}, Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever}}
+		deleted := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "deleted"}, Spec: always.Spec}
+		for _, pod := range []*corev1.Pod{always, never, deleted} {
+			node.of(pod)
+		}
+		on, _ := node.power(t.Context())
+		first := node.switchOff()
+		require.Error(t, on.Err())
+		for _, c := range node.ran {
+			end, over := c.over()
+			require.True(t, over)
+			require.Equal(t, time.Now(), end)
+		}
+		second := node.switchOff()
+		first()
+		require.True(t, node.isOff(), "the first outage has ended, and not the second")
+		time.AfterFunc(time.Minute, second)
+		began := time.Now()
+		on, _ = node.power(t.Context())
+		require.Equal(t, time.Minute, time.Since(began))
+		require.NoError(t, on.Err())
+		deleted.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		_, over := node.of(always).over()
+		require.False(t, over)
+		end, over := node.of(never).over()
+		require.True(t, over && !end.After(time.Now()) && node.of(never).fails)
+		end, over = node.of(deleted).over()
+		require.True(t, over && end.Before(time.Now()))
+	})
+}
