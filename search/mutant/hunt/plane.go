@@ -45,7 +45,8 @@ func (h *hunter) planeAll(ctx context.Context, chosen []mutant.Mutant) (lost []s
 		}
 	}
 	if h.options.table != "" {
-		if err := os.WriteFile(h.options.table, []byte(planeTable(chosen, h.results.all)), 0o644); err != nil {
+		text := fmt.Sprintf(planeHead, h.options.time) + planeTable(chosen, h.results.all)
+		if err := os.WriteFile(h.options.table, []byte(text), 0o644); err != nil {
 			return nil, fmt.Errorf("--table: %w", err)
 		}
 	}
@@ -147,6 +148,14 @@ func planeVerdict(r result) string {
 	}
 	return fmt.Sprintf("seed %d, after %d seeds and %.0f s: %s", r.Found, r.Seeds, r.Seconds, r.Witness)
 }
+
+// planeHead is what stands before the table.
+const planeHead = `# Known bugs of the control plane
+
+Each is put back into the released code and hunted with the seeds of scenario any, from the first one on, until a seed fails that
+passes without it, or %v of processor time are used up. "not hunted" says that nobody has tried yet. Written by make controlplane-mutants.
+
+`
 
 // planeTable is a row for each mutant.
 func planeTable(all []mutant.Mutant, results []result) string {
