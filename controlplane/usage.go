@@ -31,6 +31,9 @@ const (
 // groups lists them.
 var groups = []Group{Deployments, StatefulSets, DaemonSets, Jobs, Services, Pods, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
 
+// maxReplicas is the most that a user asks for at once.
+const maxReplicas = 4
+
 // Usage is what people do to a cluster in a run, and how.
 type Usage struct {
 	Groups []Group
@@ -40,8 +43,6 @@ type Usage struct {
 	MilliCPU int64
 	// MaxPods is what the quota of a namespace allows.
 	MaxPods int64
-	// MaxReplicas is the most that a user asks for at once.
-	MaxReplicas int32
 }
 
 // DrawUsage draws what people do: a few of the groups, or just those that are given. In some runs nodes
@@ -51,7 +52,7 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 		given = simtest.Draw(t, rapid.SliceOfNDistinct(rapid.SampledFrom(groups), 1, len(groups), rapid.ID), "groups")
 	}
 	return Usage{
-		Groups: given, MaxReplicas: 4,
+		Groups:   given,
 		Pause:    time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{4000, 1000, 10000}), "milliseconds between two actions of a user")) * time.Millisecond,
 		MilliCPU: simtest.Draw(t, rapid.SampledFrom([]int64{100, 100, 1000}), "milliCPU of a pod"),
 		MaxPods:  simtest.Draw(t, rapid.SampledFrom([]int64{60, 60, 5}), "pods of a quota"),

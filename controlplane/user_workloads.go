@@ -45,14 +45,14 @@ func (u *person) template(space, name string) corev1.PodTemplateSpec {
 	return t
 }
 
-func (u *person) replicas() *int32 { return ptr.To(rand.Int32N(u.usage.MaxReplicas + 1)) }
+func replicas() *int32 { return ptr.To(rand.Int32N(maxReplicas + 1)) }
 
 func (u *person) applyDeployment(ctx context.Context, space, name string) error {
 	template := u.template(space, name)
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: u.replicas(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
+			Replicas: replicas(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
 			RevisionHistoryLimit: ptr.To(rand.Int32N(3)), MinReadySeconds: rand.Int32N(3), Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
 		},
 	}
@@ -74,14 +74,14 @@ func (u *person) applyStatefulSet(ctx context.Context, space, name string) error
 	// Without a grace period, nobody waits until the containers have ended.
 	template.Spec.TerminationGracePeriodSeconds = ptr.To(1 + rand.Int64N(5))
 	policy := []appsv1.PodManagementPolicyType{appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement}[rand.IntN(2)]
-	replicas := u.replicas()
+	wanted := replicas()
 	return ensure(ctx, u.client.AppsV1().StatefulSets(space), name, &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: replicas, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
+			Replicas: wanted, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
 			ServiceName: name, PodManagementPolicy: policy, RevisionHistoryLimit: ptr.To(rand.Int32N(3)),
 		},
-	}, func(s *appsv1.StatefulSet) { s.Spec.Replicas, s.Spec.Template.Spec = replicas, template.Spec })
+	}, func(s *appsv1.StatefulSet) { s.Spec.Replicas, s.Spec.Template.Spec = wanted, template.Spec })
 }
 
 func (u *person) deleteStatefulSet(ctx context.Context, space, name string) error {
@@ -109,7 +109,7 @@ func (u *person) createJob(ctx context.Context, space, name string) error {
 	_, err := u.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: batchv1.JobSpec{
-			Completions: ptr.To(1 + rand.Int32N(u.usage.MaxReplicas)), Parallelism: ptr.To(1 + rand.Int32N(2)), BackoffLimit: ptr.To(rand.Int32N(4)),
+			Completions: ptr.To(1 + rand.Int32N(maxReplicas)), Parallelism: ptr.To(1 + rand.Int32N(2)), BackoffLimit: ptr.To(rand.Int32N(4)),
 			CompletionMode: ptr.To([]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion}[rand.IntN(2)]),
 			Template:       template, TTLSecondsAfterFinished: timeToLive(),
 		},
