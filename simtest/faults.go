@@ -82,7 +82,7 @@ func (c *Cluster) Faults(within time.Duration) {
 	ctx, c.breaking = context.WithCancel(context.Background())
 	c.healed = make(chan struct{})
 	engine := faults.NewEngine(plan, c.booted.Surface(c), began)
-	until := time.Until(began.Add(within))
+	over := time.After(within)
 	go func() {
 		defer close(c.healed)
 		report, err := engine.Run(ctx)
@@ -95,7 +95,7 @@ func (c *Cluster) Faults(within time.Duration) {
 			return
 		}
 		select {
-		case <-time.After(until):
+		case <-over:
 		case <-ctx.Done():
 		}
 	}()
