@@ -1,6 +1,7 @@
 package controlplane_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -58,19 +59,22 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		}
 		usage, until := controlplane.DrawUsage(t, groups...), time.Now().Add(within)
 		c.Go("user", controlplane.User(usage, until))
-		c.Go("dependents", controlplane.Dependents(until))
+		c.Go("dependents", controlplane.Dependents(usage, until))
 		c.Go("observer", plane.Observer.Run(until))
 		restored := plane.Administer(c, usage, until)
 		c.Faults(within)
 		time.Sleep(within)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", controlplane.KeyMissed())
+		var whole time.Duration // since then no node is missing
 		c.Eventually(func() error {
 			select {
 			case <-restored:
+				whole = cmp.Or(whole, c.Now())
 			default:
 				return errors.New("administrators have not brought all nodes back")
 			}
 			if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
+				require.NoError(t, controlplane.Late(err, c.Now()-whole))
 				return err
 			}
 			began := time.Now()

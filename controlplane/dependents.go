@@ -18,7 +18,7 @@ import (
 // Dependents returns a program for simtest that does until a deadline what operators and people do with owner
 // references: it makes configuration and secrets that belong to other objects, to several of them, to
 // some in vain, and creates and deletes some of the owners.
-func Dependents(until time.Time) func(ctx context.Context, config *rest.Config) error {
+func Dependents(usage Usage, until time.Time) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
@@ -26,9 +26,9 @@ func Dependents(until time.Time) func(ctx context.Context, config *rest.Config) 
 		}
 		for ctx.Err() == nil && time.Now().Before(until) {
 			bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-			_ = depend(bounded, client) // what is refused, late or lost is done again
+			_ = depend(bounded, client, usage.name()) // what is refused, late or lost is done again
 			cancel()
-			time.Sleep(upTo(2 * operatorPause))
+			time.Sleep(upTo(usage.Pause))
 		}
 		<-ctx.Done()
 		return nil
@@ -36,9 +36,9 @@ func Dependents(until time.Time) func(ctx context.Context, config *rest.Config) 
 }
 
 // depend does one thing, of those that such a program does.
-func depend(ctx context.Context, client kubernetes.Interface) (err error) {
-	space, letter, core := spaces[rand.IntN(len(spaces))], string(rune('a'+rand.IntN(3))), client.CoreV1()
-	owner, owned := "base-"+letter, "owned-"+letter
+func depend(ctx context.Context, client kubernetes.Interface, name string) (err error) {
+	space, core := spaces[rand.IntN(len(spaces))], client.CoreV1()
+	owner, owned := "base-"+name, "owned-"+name
 	switch rand.IntN(8) {
 	case 0:
 		_, err = core.ConfigMaps(space).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: owner}}, metav1.CreateOptions{})
@@ -54,9 +54,9 @@ func depend(ctx context.Context, client kubernetes.Interface) (err error) {
 		}
 		meta := metav1.ObjectMeta{Name: owned, OwnerReferences: references}
 		if rand.IntN(2) == 0 {
-			return ensure(ctx, core.Secrets(space), owned, &corev1.Secret{ObjectMeta: meta}, func(s *corev1.Secret) { s.OwnerReferences = references })
+			return ensure(ctx, core.Secrets(space), owned, &corev1.Secret{ObjectMeta: meta}, func(s *corev1.Secret) { s.OwnerReferences = unchanged(s.OwnerReferences, references) })
 		}
-		return ensure(ctx, core.ConfigMaps(space), owned, &corev1.ConfigMap{ObjectMeta: meta}, func(c *corev1.ConfigMap) { c.OwnerReferences = references })
+		return ensure(ctx, core.ConfigMaps(space), owned, &corev1.ConfigMap{ObjectMeta: meta}, func(c *corev1.ConfigMap) { c.OwnerReferences = unchanged(c.OwnerReferences, references) })
 	}
 	return err
 }
@@ -99,6 +99,17 @@ func drawOwners(ctx context.Context, client kubernetes.Interface, space, depende
 		references = append(references, reference)
 	}
 	return references, nil
+}
+
+// unchanged returns references of which those that were there before have the names and kinds that they had: the
+// garbage collector does not look again at one that changes, which is docs/findings/finding-9.md.
+func unchanged(before, references []metav1.OwnerReference) []metav1.OwnerReference {
+	for i, r := range references {
+		if at := slices.IndexFunc(before, func(old metav1.OwnerReference) bool { return old.UID == r.UID }); at >= 0 {
+			references[i].APIVersion, references[i].Kind, references[i].Name = before[at].APIVersion, before[at].Kind, before[at].Name
+		}
+	}
+	return references
 }
 
 // candidates are objects of one kind, of those that own others.

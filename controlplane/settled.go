@@ -79,12 +79,44 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 	if err != nil {
 		return err
 	}
-	for _, wrong := range []func() error{
-		s.owners, s.deleted, s.deploymentsDone, s.setsDone, s.statefulDone, s.daemonsDone, s.jobsDone, s.podsRun, s.servicesReach, s.quotasCount, s.budgetsCount,
+	for _, promise := range []struct {
+		within time.Duration
+		wrong  func() error
+	}{
+		{soon, s.owners}, {soon, s.deleted}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
+		{soon, s.servicesReach}, {soon, s.budgetsCount}, {backOff, s.jobsDone}, {resync, s.quotasCount},
 	} {
-		if err := wrong(); err != nil {
-			return err
+		if err := promise.wrong(); err != nil {
+			return unsettled{err, promise.within}
 		}
+	}
+	return nil
+}
+
+// How long it takes until all is as it should be from when nothing goes wrong any more.
+const (
+	// soon is for what failed as long as there were faults, a minute at most, to be tried again, which is after about as long
+	// (workqueue.DefaultTypedControllerRateLimiter), and for pods to end, start and become ready one after the other. It is
+	// less than the five minutes after which controllers stop to wait for what they have missed (controller.ExpectationsTimeout)
+	// and the scheduler looks at all pods again (DefaultPodMaxInUnschedulablePodsDuration).
+	soon = 3 * time.Minute
+	// backOff is for the pods of a job that failed several times, after pauses of up to 80 s (DefaultJobPodFailureBackOff).
+	backOff = 6 * time.Minute
+	// resync is for what an API server counted that crashed before it had written the sum
+	// (kube-controller-manager --resource-quota-sync-period is five minutes).
+	resync = 8 * time.Minute
+)
+
+// unsettled is what is not yet as it should be, and when it should.
+type unsettled struct {
+	error
+	within time.Duration
+}
+
+// Late returns an error if what Settled has returned should be over by now, so long after nothing was wrong any more.
+func Late(err error, after time.Duration) error {
+	if u := (unsettled{}); errors.As(err, &u) && after > u.within {
+		return fmt.Errorf("still wrong %v after everything had healed: %w", u.within, err)
 	}
 	return nil
 }

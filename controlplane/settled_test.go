@@ -142,6 +142,20 @@ func TestSettled(t *testing.T) {
 	}
 }
 
+// Each promise has a time of its own.
+func TestLate(t *testing.T) {
+	require.NoError(t, controlplane.Late(nil, time.Hour))
+	w := settled()
+	w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2")
+	counts := controlplane.Settled(t.Context(), w.client())
+	require.NoError(t, controlplane.Late(counts, 8*time.Minute))
+	require.ErrorContains(t, controlplane.Late(counts, 9*time.Minute), "still wrong 8m0s after everything had healed: quota r/quota counts 2 pods")
+	w.set.Spec.Replicas = ptr.To(int32(2)) // comes first, as it has less time
+	wants := controlplane.Settled(t.Context(), w.client())
+	require.NoError(t, controlplane.Late(wants, 3*time.Minute))
+	require.ErrorContains(t, controlplane.Late(wants, 4*time.Minute), "still wrong 3m0s after everything had healed: replica set r/set wants 2")
+}
+
 func TestQuiet(t *testing.T) {
 	w := settled()
 	require.NoError(t, controlplane.Quiet(t.Context(), w.client(), time.Millisecond))

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -39,6 +40,9 @@ type Usage struct {
 	Groups []Group
 	// Pause is the most time between two things that a user does.
 	Pause time.Duration
+	// Names is how many names people have for objects of a kind in a namespace. The fewer there are, the sooner an
+	// object is changed, and the sooner another one gets its name.
+	Names int
 	// MilliCPU is what a pod requests. A node has 4000.
 	MilliCPU int64
 	// MaxPods is what the quota of a namespace allows.
@@ -53,7 +57,8 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 	}
 	return Usage{
 		Groups:   given,
-		Pause:    time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{4000, 1000, 10000}), "milliseconds between two actions of a user")) * time.Millisecond,
+		Pause:    time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{4000, 1000, 250}), "milliseconds between two actions of a user")) * time.Millisecond,
+		Names:    simtest.Draw(t, rapid.IntRange(1, 3), "names of objects"),
 		MilliCPU: simtest.Draw(t, rapid.SampledFrom([]int64{100, 100, 1000}), "milliCPU of a pod"),
 		MaxPods:  simtest.Draw(t, rapid.SampledFrom([]int64{60, 60, 5}), "pods of a quota"),
 	}
@@ -63,3 +68,6 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 func (u Usage) Has(group Group) bool {
 	return slices.Contains(u.Groups, group)
 }
+
+// name draws one of the names of objects.
+func (u Usage) name() string { return string(rune('a' + rand.IntN(u.Names))) }

@@ -34,7 +34,7 @@ func User(usage Usage, until time.Time) func(ctx context.Context, config *rest.C
 		for len(actions) > 0 && ctx.Err() == nil && time.Now().Before(until) {
 			bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
 			// What is refused, late or lost is left: users try something else.
-			_ = actions[rand.IntN(len(actions))](u, bounded, spaces[rand.IntN(len(spaces))], string(rune('a'+rand.IntN(3))))
+			_ = actions[rand.IntN(len(actions))](u, bounded, spaces[rand.IntN(len(spaces))], usage.name())
 			cancel()
 			time.Sleep(upTo(usage.Pause))
 		}

@@ -136,16 +136,32 @@ var controlPlaneMutants = []Mutant{
 		More:        []Edit{{Anchor: "	absentOwnerCacheKey.Namespace = item.identity.Namespace\n", Replacement: ""}},
 	},
 	{
+		Name: "CT21", Summary: "The quota controller waits for a resource that is gone with all its workers stopped.",
+		Source: "kubernetes/kubernetes #71450, #74747", Module: kubernetes, File: "pkg/controller/resourcequota/resource_quota_controller.go",
+		Anchor: "			syncCtx, cancel := context.WithTimeout(ctx, period)\n", Replacement: "			syncCtx, cancel := context.WithCancel(ctx)\n",
+	},
+	{
 		Name: "CT23", Summary: "Nodes are declared dead by leases of a watch that lags.",
 		Source: "kubernetes/kubernetes #138698", Module: kubernetes, File: "pkg/controller/nodelifecycle/node_lifecycle_controller.go",
 		Anchor:      "				if liveLease.ResourceVersion != nodeHealthLeaseRV {\n",
 		Replacement: "				if false && liveLease.ResourceVersion != nodeHealthLeaseRV {\n",
 	},
 	{
+		Name: "CT25", Summary: "The disruption controller writes over what an eviction has counted.",
+		Source: "kubernetes/kubernetes #82149, #82152", Module: kubernetes, File: "pkg/controller/disruption/disruption.go",
+		Anchor:      "	// If this update fails, don't retry it. Allow the failure to get handled &\n	// retried in `processNextWorkItem()`.\n",
+		Replacement: "	if latest, err := dc.kubeClient.PolicyV1().PodDisruptionBudgets(pdb.Namespace).Get(ctx, pdb.Name, metav1.GetOptions{}); err == nil {\n		pdb.ResourceVersion = latest.ResourceVersion\n	}\n",
+	},
+	{
 		Name: "SC05", Summary: "The scheduler forgets what happened while it tried to place a pod.",
 		Source: "kubernetes/kubernetes #120413", Module: kubernetes, File: "pkg/scheduler/backend/queue/active_queue.go",
 		Anchor:      "		ev, ok := e.Value.(*clusterEvent)\n		if !ok {\n			// A pod, must stop pruning.\n			break\n		}\n",
 		Replacement: "		ev, ok := e.Value.(*clusterEvent)\n		for !ok && e != nil {\n			if e = e.Next(); e != nil {\n				ev, ok = e.Value.(*clusterEvent)\n			}\n		}\n		if e == nil {\n			break\n		}\n",
+	},
+	{
+		Name: "SC07", Summary: "The scheduler keeps room on a node for a pod that is gone or has been placed.",
+		Source: "kubernetes/kubernetes #102339, #109236", Module: kubernetes, File: "pkg/scheduler/backend/queue/nominator.go",
+		Anchor: "	if npm.podLister != nil {\n		// If the pod was removed or", Replacement: "	if npm.podLister != nil && false {\n		// If the pod was removed or",
 	},
 	{
 		Name: "RS02", Summary: "A replica set creates pods again whose creation it has not seen yet.",
