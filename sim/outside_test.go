@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"net"
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -19,6 +20,7 @@ func TestAProgramReachesNothingOutside(t *testing.T) {
 		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
 			require.Equal(t, 1, runtime.GOMAXPROCS(4))
 			require.Equal(t, 1, runtime.GOMAXPROCS(0))
+			require.Equal(t, 1, runtime.NumCPU())
 
 			err := exec.Command("true").Run()
 			require.ErrorContains(t, err, "a simulated program cannot start a process")
@@ -32,6 +34,21 @@ func TestAProgramReachesNothingOutside(t *testing.T) {
 				w.Process("database").Do(func() {
 					_, err := net.Dial("tcp", address)
 					require.ErrorContains(t, err, want)
+				})
+			}
+		})
+	})
+}
+
+// Programs make identities of it, such as those of leaders: each host has its own, and none is the machine's.
+func TestEachProcessHasAHostname(t *testing.T) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(w *sim.World) {
+			for _, name := range []string{"one", "other"} {
+				w.Process(name).Do(func() {
+					host, err := os.Hostname()
+					require.NoError(t, err)
+					require.Equal(t, name, host)
 				})
 			}
 		})

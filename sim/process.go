@@ -81,13 +81,15 @@ func (p *Process) Goroutines() int { return kernel.Alive(p.group) }
 // asked that were given in later calls.
 func (w *World) OnExit(f func(p *Process, code int) bool) {
 	w.exits = append(w.exits, f)
-	kernel.SetProcesses(&kernel.Processes{Exit: func(code int) {
-		for _, takesCare := range w.exits {
-			if takesCare(w.Current(), code) {
-				select {}
-			}
+}
+
+// exit is what os.Exit does.
+func (w *World) exit(code int) {
+	for _, takesCare := range w.exits {
+		if takesCare(w.Current(), code) {
+			select {}
 		}
-	}})
+	}
 }
 
 // Crash ends the process at the next instant at which every goroutine waits:

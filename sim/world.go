@@ -92,6 +92,7 @@ func Run(config Config, f func(*World)) (*Result, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	kernel.SetNetwork(&kernel.Network{Dial: w.dial, Listen: w.listen})
 	defer kernel.SetNetwork(nil)
+	kernel.SetProcesses(&kernel.Processes{Exit: w.exit, Host: func() string { return w.Current().name }})
 	defer kernel.SetProcesses(nil)
 	simdisk.OnAnySync(w.sync)
 	defer simdisk.OnAnySync(nil)

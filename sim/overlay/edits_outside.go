@@ -18,6 +18,11 @@ var outsideEdits = []Edit{
 	after("os/proc.go", "func Exit(code int) {\n", "	simExit(code)\n",
 		"a simulated process ends, and not the one that simulates it"),
 
+	after("os/sys.go", "func Hostname() (name string, err error) {\n", `	if name, ok := simHostname(); ok {
+		return name, nil
+	}
+`, "a simulated process has a host of its own, and runs must not depend on how the machine is called"),
+
 	after("os/exec.go", "	testlog.Open(name)\n", `	if simActive() {
 		return nil, &PathError{Op: "fork/exec", Path: name, Err: errSimProcess}
 	}
@@ -27,6 +32,11 @@ var outsideEdits = []Edit{
 		return 1
 	}
 `, "a simulated program has one processor, whatever it asks for"),
+
+	after("runtime/debug.go", "func NumCPU() int {\n", `	if simActive() {
+		return 1
+	}
+`, "neither must they depend on how many processors the machine has"),
 
 	replace("os/signal/signal.go", `	"sync"
 )

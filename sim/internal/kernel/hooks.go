@@ -21,6 +21,7 @@ func SetNetwork(n *Network) { table().setHook(0, unsafe.Pointer(n)) }
 // declares the same struct; keep both alike.
 type Processes struct {
 	Exit func(code int) // of the calling goroutine's process; if it returns, the real process exits
+	Host func() string  // the name of that process' host
 }
 
 // SetProcesses says who is told.

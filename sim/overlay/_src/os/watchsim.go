@@ -18,6 +18,7 @@ func simHook(which int) unsafe.Pointer
 // the same struct; keep both alike.
 type simProcesses struct {
 	exit func(code int)
+	host func() string
 }
 
 // simExit ends the simulated process that calls it, and returns in any other.
@@ -28,6 +29,18 @@ func simExit(code int) {
 	if processes := (*simProcesses)(simHook(2)); processes != nil {
 		processes.exit(code)
 	}
+}
+
+// simHostname is the name of the host of the simulated process that calls it.
+func simHostname() (name string, ok bool) {
+	if !simActive() {
+		return "", false
+	}
+	processes := (*simProcesses)(simHook(2))
+	if processes == nil {
+		return "", false
+	}
+	return processes.host(), true
 }
 
 // errSimProcess is what a simulated goroutine gets that wants to start a process.
