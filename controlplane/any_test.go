@@ -20,6 +20,7 @@ import (
 // judged: the namespaces of users, a controller manager, a scheduler and some nodes.
 func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest.Config {
 	config.Cache, config.KMS, config.Patience = controlplane.KubeAPIServer, true, 10*time.Minute
+	config.MaxPartition = 30 * time.Second // a leader loses its lease after 15 s
 	config.Check = func(seen simtest.Seen) error {
 		broken, err := controlplane.Check(seen)
 		var wrong []string

@@ -3,12 +3,10 @@ package controlplane
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
@@ -63,6 +61,10 @@ var Rules = []Rule{
 	{
 		"LeaseHeld", "Nobody takes the lease of a leader that has neither expired nor been given up.",
 		"k8s.io/client-go/tools/leaderelection: a candidate waits LeaseDuration after it has last observed a change", leaseHeld,
+	},
+	{
+		"LeaderActs", "A controller manager or a scheduler changes nothing once another one leads.",
+		"k8s.io/client-go/tools/leaderelection: a leader stops after RenewDeadline without its lease, which is less than the LeaseDuration that others wait", leaderActs,
 	},
 	{
 		"JobIsKept", "The control plane deletes no job that has not finished.",
@@ -144,9 +146,9 @@ func endIsFinal(_ *store, key string, old, now object, _ int64) string {
 }
 
 // fits looks at each binding, also of what daemon sets put on nodes. It counts what the scheduler knows of that binds:
-// pods that the same life of it has bound and was told so. One whose binding gets no answer is forgotten by it, and the next
-// leader may begin before it has seen what the last one did: then the kubelet rejects the pod
-// (pkg/kubelet/lifecycle/predicate.go).
+// pods that the same life of it has bound and was told so, and those that were bound before that life listed pods. One whose
+// binding gets no answer is forgotten by it, and the next leader may begin before it has seen what the last one did: then the
+// kubelet rejects the pod (pkg/kubelet/lifecycle/predicate.go).
 func fits(s *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.Pod](old, now)
 	if after == nil || after.Spec.NodeName == "" || before != nil && before.Spec.NodeName != "" || isOver(after) {
@@ -159,7 +161,7 @@ func fits(s *store, key string, old, now object, _ int64) string {
 	used := resource.PodRequests(after, resource.PodResourcesOptions{})
 	pods := int64(1)
 	for other, pod := range s.byNode[after.Spec.NodeName] {
-		if other == key || isOver(pod) || !s.boundBySame(after.UID, pod.UID) {
+		if other == key || isOver(pod) || !s.bindings.knew(after.UID, pod.UID) {
 			continue
 		}
 		pods++
@@ -290,25 +292,6 @@ func jobCounts(_ *store, key string, old, now object, _ int64) string {
 	if before != nil && before.UID == after.UID && (after.Status.Succeeded < before.Status.Succeeded || after.Status.Failed < before.Status.Failed) {
 		return fmt.Sprintf("job %s counted %d successes and %d failures, and now %d and %d", nameOf(key),
 			before.Status.Succeeded, before.Status.Failed, after.Status.Succeeded, after.Status.Failed)
-	}
-	return ""
-}
-
-// leaseHeld compares the last change by the old holder with the first one by the new. Each takes effect
-// between the call and the return of its request, whatever the clocks of the two say.
-func leaseHeld(s *store, key string, old, now object, rv int64) string {
-	before, after := both[coordinationv1.Lease](old, now)
-	if before == nil || after == nil {
-		return ""
-	}
-	was, is := ptr.Deref(before.Spec.HolderIdentity, ""), ptr.Deref(after.Spec.HolderIdentity, "")
-	renewed, taken := s.wrote[s.changed[key]], s.wrote[rv]
-	if was == "" || is == "" || was == is || renewed == nil || taken == nil {
-		return ""
-	}
-	term := time.Duration(ptr.Deref(before.Spec.LeaseDurationSeconds, 0)) * time.Second
-	if most := time.Duration(taken.Return - renewed.Call); most < term {
-		return fmt.Sprintf("%s takes the lease %s at most %v after %s has renewed it for %v", taken.Client, nameOf(key), most, renewed.Client, term)
 	}
 	return ""
 }

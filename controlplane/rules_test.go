@@ -138,6 +138,7 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 	}
 	const scheduler, other, manager, user = "scheduler-0", "scheduler-1", "manager-0", "user"
 	const namespace = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"r","uid":"n"}}`
+	change := "pods/r/p " + pod("1", "", "", "")
 	const space = "namespaces/r " + namespace + "\n"
 	owner := func(rest string) string {
 		return `configmaps/r/o {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"o","uid":"o"` + rest + `}}`
@@ -165,6 +166,12 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		"a lease is taken":                  {lease("a") + "\n" + lease("b"), []request{{scheduler, 0}, {other, 13}}, "LeaseHeld"},
 		"a lease is taken once more":        {lease("b") + "\n" + lease("a") + "\n" + lease("b"), []request{{other, 0}, {scheduler, 20}, {other, 25}}, "LeaseHeld"},
 		"a lease is given up":               {lease("a") + "\n" + lease("") + "\n" + lease("b"), []request{{scheduler, 0}, {scheduler, 2}, {other, 4}}, ""},
+		"a leader acts":                     {lease("scheduler-0_1") + "\n" + change, []request{{scheduler, 0}, {scheduler, 2}}, ""},
+		"who does not lead acts":            {lease("scheduler-0_1") + "\n" + lease("scheduler-1_1") + "\n" + change, []request{{scheduler, 0}, {other, 20}, {scheduler, 22}}, "LeaderActs"},
+		"who led acted before":              {lease("scheduler-0_1") + "\n" + lease("scheduler-1_1") + "\n" + change, []request{{scheduler, 0}, {other, 20}, {scheduler, 20}}, ""},
+		"another life of a leader acts":     {lease("scheduler-0_1") + "\n" + lease("scheduler-0_2") + "\n" + change, []request{{scheduler, 0}, {scheduler, 20}, {scheduler, 22}}, ""},
+		"a lease is given up too early":     {lease("scheduler-0_1") + "\n" + lease("") + "\n" + change, []request{{scheduler, 0}, {scheduler, 2}, {scheduler, 4}}, "LeaderActs"},
+		"who leads nothing acts":            {lease("scheduler-0_1") + "\n" + lease("scheduler-1_1") + "\n" + change, []request{{scheduler, 0}, {other, 20}, {user, 22}}, ""},
 		"a job is deleted by a user":        {"jobs/r/j " + job("") + "\njobs/r/j -", []request{{user, 0}, {user, 1}}, ""},
 		"a job is deleted before its end":   {"jobs/r/j " + job("") + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, "JobIsKept"},
 		"a job is deleted after its end":    {"jobs/r/j " + job(`"conditions":[{"type":"Failed","status":"True"}]`) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
@@ -204,18 +211,24 @@ func TestFitsByOneScheduler(t *testing.T) {
 	const here, there = "scheduler-0", "scheduler-1"
 	bind := func(pod, session string, code int) *importer.Told {
 		asked := importer.Request{Subresource: "binding", Scope: model.Scope{Namespace: "r", Name: pod}}
-		return &importer.Told{Exchange: importer.Exchange{Request: asked, Client: session, Code: code}}
+		return &importer.Told{Exchange: importer.Exchange{Request: asked, Client: session, Code: code, Return: 1}}
+	}
+	watch := func(session string, rv, call int64) *importer.Told {
+		return &importer.Told{Exchange: importer.Exchange{Request: importer.Request{Watch: true, RV: rv}, Client: session, Call: call}}
 	}
 	committed := states(t, "minions/n "+node+"\npods/r/a "+pod("1", "", half, "")+"\npods/r/b "+pod("2", "", most, ""))
 	for name, row := range map[string]struct {
 		requests []*importer.Told
 		broken   bool
 	}{
-		"by one life":           {[]*importer.Told{bind("a", here, 201), bind("b", here, 201)}, true},
-		"by two":                {[]*importer.Told{bind("a", there, 201), bind("b", here, 201)}, false},
-		"the first not told":    {[]*importer.Told{bind("a", here, 0), bind("b", here, 201)}, false},
-		"the second not told":   {[]*importer.Told{bind("a", here, 201), bind("b", here, 0)}, false},
-		"the first bound twice": {[]*importer.Told{bind("a", here, 201), bind("a", here, 201), bind("b", here, 201)}, false},
+		"by one life": {[]*importer.Told{bind("a", here, 201), bind("b", here, 201)}, true},
+		"by two":      {[]*importer.Told{bind("a", there, 201), bind("b", here, 201)}, false},
+		"by two, one of which has listed what the other did": {[]*importer.Told{bind("a", there, 201), watch(here, model.RVUnset, 2), bind("b", here, 201)}, true},
+		"by two, one of which had listed before":             {[]*importer.Told{watch(here, model.RVUnset, 1), bind("a", there, 201), bind("b", here, 201)}, false},
+		"by two, one of which has listed what was cached":    {[]*importer.Told{bind("a", there, 201), watch(here, 0, 2), watch(here, model.RVUnset, 3), bind("b", here, 201)}, false},
+		"the first not told":                                 {[]*importer.Told{bind("a", here, 0), bind("b", here, 201)}, false},
+		"the second not told":                                {[]*importer.Told{bind("a", here, 201), bind("b", here, 0)}, false},
+		"the first bound twice":                              {[]*importer.Told{bind("a", here, 201), bind("a", here, 201), bind("b", here, 201)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			broken, err := controlplane.Check(simtest.Seen{Committed: committed, Histories: map[string]*model.History{}, Requests: map[string][]*importer.Told{"pods": row.requests}})

@@ -29,6 +29,9 @@ type Plane struct {
 // managerName begins the names of controller managers.
 const managerName = "manager-"
 
+// schedulerName begins those of schedulers.
+const schedulerName = "scheduler-"
+
 // Grow starts more controller managers and schedulers, of which one of each leads, and more nodes.
 func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	for range managers {
@@ -36,7 +39,7 @@ func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 		p.managers++
 	}
 	for range schedulers {
-		c.Go(fmt.Sprintf("scheduler-%d", p.schedulers), Scheduler)
+		c.Go(fmt.Sprintf("%s%d", schedulerName, p.schedulers), Scheduler)
 		p.schedulers++
 	}
 	for range nodes {

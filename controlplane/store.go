@@ -33,18 +33,20 @@ type store struct {
 	// wrote are the requests of clients by the revision at which each wrote something, nil if there
 	// are no histories.
 	wrote map[int64]*model.Operation
-	// binders are the lives of schedulers that have bound pods and were told so, by the pods' UIDs; nil if there are no histories.
-	binders map[types.UID]string
+	// bindings are nil if there are no histories.
+	bindings *bindings
+	// terms are those of leaders, by the keys of their leases.
+	terms map[string]*term
 }
 
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
 		objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
-		changed: map[string]int64{}, replicas: map[types.UID]int32{}, unconfirmed: map[types.UID]bool{},
+		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{}, unconfirmed: map[types.UID]bool{},
 	}
 	if histories != nil {
-		s.wrote, s.binders = map[int64]*model.Operation{}, binders(seen)
+		s.wrote, s.bindings = map[int64]*model.Operation{}, newBindings(seen)
 	}
 	for _, history := range histories {
 		for i := range history.Operations {
@@ -93,6 +95,7 @@ func decode(change model.Change) (object, error) {
 // apply makes a change, after which now is what the key holds, nil for nothing.
 func (s *store) apply(key string, now object, rv int64) {
 	s.changed[key] = rv
+	s.applyTerm(key, now, rv)
 	if old, is := s.objects[key].(*corev1.Pod); is {
 		delete(s.byOwner[ownerOf(old)], key)
 		delete(s.byNode[old.Spec.NodeName], key)

@@ -33,6 +33,9 @@ type Config struct {
 	// KMS says that the API servers ask a key management service to decrypt what is stored, so
 	// that it can fail. Those with the caches above do not; see [Register].
 	KMS bool
+	// MaxPartition is how long partitions last at most, as far as there is time; 0 is eight seconds, which is less than most
+	// leases.
+	MaxPartition time.Duration
 	// Plan are the faults of every seed, as the file of a failure has them; empty lets each seed
 	// draw its own.
 	Plan string

@@ -56,10 +56,14 @@ func (c *Cluster) Faults(within time.Duration) {
 	}
 	topology.Watched = slices.Sorted(maps.Keys(c.watched))
 	began, beganWorld := time.Now(), c.world.Now()
-	patterns := append(faults.Patterns(), "") // none
+	patterns := append(faults.Patterns(), "")            // none
+	maxLasts := map[string]time.Duration{outage: within} // the test waits as long as readers that have backed off
+	for _, kind := range []string{"partition", "partition-one-way"} {
+		maxLasts[kind] = c.settings.MaxPartition
+	}
 	plan, err := faults.Generate(c.world.Rand("faults"), faults.GeneratorConfig{
 		Topology: topology, Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
-		MaxLasts: map[string]time.Duration{outage: within}, // the test waits as long as readers that have backed off
+		MaxLasts: maxLasts,
 		Pattern:  patterns[c.world.Rand("pattern").IntN(len(patterns))],
 	})
 	plan = slices.DeleteFunc(plan, func(f faults.Fault) bool { return f.Point != "" && f.Point != faults.PointSync }) // nothing here reaches the others
