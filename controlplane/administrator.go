@@ -24,19 +24,19 @@ const maxOff = 2 * time.Minute
 // again and take pods: then the channel is closed.
 func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (done <-chan struct{}) {
 	a := &administrator{plane: p, cluster: c, client: c.Client()}
-	var actions []func(context.Context) error
-	if usage.Has(Nodes) {
-		actions = append(actions, a.switchOff, a.drain, a.label, a.replace)
-	}
-	if usage.Has(Leaders) {
-		actions = append(actions, a.killLeader)
+	var actions []func(*administrator, context.Context) error
+	for _, group := range usage.Groups {
+		actions = append(actions, administratorActions[group]...)
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for len(actions) > 0 && time.Now().Before(until) {
 			time.Sleep(upTo(20 * time.Second))
-			_ = actions[rand.IntN(len(actions))](context.Background()) // somebody will look at it
+			act := actions[rand.IntN(len(actions))]
+			if act(a, context.Background()) == nil { // or somebody will look at it
+				p.note(act)
+			}
 		}
 		for a.restore(context.Background()) != nil {
 			time.Sleep(time.Second)
@@ -49,6 +49,12 @@ type administrator struct {
 	plane   *Plane
 	cluster *simtest.Cluster
 	client  kubernetes.Interface
+}
+
+// administratorActions are those of each group.
+var administratorActions = map[Group][]func(*administrator, context.Context) error{
+	Nodes:   {(*administrator).switchOff, (*administrator).drain, (*administrator).label, (*administrator).replace},
+	Leaders: {(*administrator).killLeader},
 }
 
 func (a *administrator) node() *Node { return a.plane.nodes[rand.IntN(len(a.plane.nodes))] }

@@ -59,12 +59,13 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 			c.Go(fmt.Sprintf("operator-%d", i), controlplane.Operator)
 		}
 		usage, until := controlplane.DrawUsage(t, groups...), time.Now().Add(within)
-		c.Go("user", controlplane.User(usage, until))
+		c.Go("user", plane.User(usage, until))
 		c.Go("dependents", controlplane.Dependents(usage, until))
 		c.Go("observer", plane.Observer.Run(until))
 		restored := plane.Administer(c, usage, until)
 		c.Faults(within)
 		time.Sleep(within)
+		plane.Tell(t, usage)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", controlplane.KeyMissed())
 		var whole time.Duration // since then no node is missing
 		c.Eventually(func() error {

@@ -22,6 +22,9 @@ type Plane struct {
 	// Observer has informers, and judges what they tell.
 	Observer Observer
 
+	// done are the names of actions of people that have succeeded.
+	done map[string]bool
+
 	managers, schedulers int
 	nodes                []*Node
 }

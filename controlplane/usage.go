@@ -2,7 +2,10 @@ package controlplane
 
 import (
 	"math/rand/v2"
+	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -64,10 +67,35 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 	}
 }
 
-// Has reports whether people do anything of a group.
-func (u Usage) Has(group Group) bool {
-	return slices.Contains(u.Groups, group)
-}
-
 // name draws one of the names of objects.
 func (u Usage) name() string { return string(rune('a' + rand.IntN(u.Names))) }
+
+// note says that an action has succeeded.
+func (p *Plane) note(act any) {
+	if p.done == nil {
+		p.done = map[string]bool{}
+	}
+	p.done[method(act)] = true
+}
+
+// method is the name of the method that an action is.
+func method(act any) string {
+	name := runtime.FuncForPC(reflect.ValueOf(act).Pointer()).Name()
+	return name[strings.LastIndex(name, ".")+1:]
+}
+
+// Tell has a test report in how many runs each action of people has succeeded that they tried, and which never has.
+func (p *Plane) Tell(t *simtest.T, usage Usage) {
+	for _, group := range usage.Groups {
+		var names []string
+		for _, act := range userActions[group] {
+			names = append(names, method(act))
+		}
+		for _, act := range administratorActions[group] {
+			names = append(names, method(act))
+		}
+		for _, name := range slices.Compact(names) {
+			t.Sometimes(name, p.done[name])
+		}
+	}
+}

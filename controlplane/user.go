@@ -16,7 +16,7 @@ import (
 
 // User returns a program for simtest that does what users do until a deadline, in two namespaces: it
 // creates, scales, changes, deletes and creates again what controllers bring about.
-func User(usage Usage, until time.Time) func(ctx context.Context, config *rest.Config) error {
+func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
@@ -33,8 +33,10 @@ func User(usage Usage, until time.Time) func(ctx context.Context, config *rest.C
 		}
 		for len(actions) > 0 && ctx.Err() == nil && time.Now().Before(until) {
 			bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-			// What is refused, late or lost is left: users try something else.
-			_ = actions[rand.IntN(len(actions))](u, bounded, spaces[rand.IntN(len(spaces))], usage.name())
+			act := actions[rand.IntN(len(actions))]
+			if act(u, bounded, spaces[rand.IntN(len(spaces))], usage.name()) == nil {
+				p.note(act)
+			} // what is refused, late or lost is left: users try something else
 			cancel()
 			time.Sleep(upTo(usage.Pause))
 		}
