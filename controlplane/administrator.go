@@ -70,8 +70,12 @@ func (a *administrator) switchOff(context.Context) error {
 func (a *administrator) replace(ctx context.Context) error {
 	node := a.node()
 	defer node.switchOff()()
-	if err := a.client.CoreV1().Nodes().Delete(ctx, node.name, metav1.DeleteOptions{}); err != nil {
-		return err
+	// A deletion that failed may have been carried out all the same.
+	for err := error(nil); !apierrors.IsNotFound(err); {
+		if err = a.client.CoreV1().Nodes().Delete(ctx, node.name, metav1.DeleteOptions{}); err == nil {
+			break
+		}
+		time.Sleep(time.Second)
 	}
 	for {
 		pods, err := a.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node.name})

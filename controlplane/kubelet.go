@@ -106,10 +106,13 @@ func (c *containers) over() (at time.Time, is bool) {
 	return c.ends, !c.ends.IsZero()
 }
 
-// of returns the containers of a pod, which start if there are none.
+// of returns the containers of a pod, which start if there are none; nil without power, which a kubelet may notice late.
 func (n *Node) of(pod *corev1.Pod) *containers {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.off != nil {
+		return nil
+	}
 	c := n.pods[pod.UID]
 	if before := c; before == nil || before.lost && pod.DeletionTimestamp == nil {
 		c = &containers{
@@ -300,6 +303,9 @@ func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again tim
 	pod := object.(*corev1.Pod)
 	k.node.end(key, pod.UID)
 	c := k.node.of(pod)
+	if c == nil {
+		return 0, nil
+	}
 	now := time.Now()
 	if !c.gone.IsZero() {
 		if now.Before(c.gone) {

@@ -28,6 +28,7 @@ func TestPower(t *testing.T) {
 			require.True(t, over)
 			require.Equal(t, time.Now(), end)
 		}
+		require.Nil(t, node.of(always), "a kubelet that has not noticed yet starts nothing")
 		second := node.switchOff()
 		first()
 		require.True(t, node.isOff(), "the first outage has ended, and not the second")

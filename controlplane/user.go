@@ -31,14 +31,18 @@ func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, con
 		for _, group := range usage.Groups {
 			actions = append(actions, userActions[group]...)
 		}
-		for len(actions) > 0 && ctx.Err() == nil && time.Now().Before(until) {
-			bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-			act := actions[rand.IntN(len(actions))]
-			if act(u, bounded, spaces[rand.IntN(len(spaces))], usage.name()) == nil {
-				p.note(act)
-			} // what is refused, late or lost is left: users try something else
-			cancel()
-			time.Sleep(upTo(usage.Pause))
+		for range usage.People {
+			go func() {
+				for len(actions) > 0 && ctx.Err() == nil && time.Now().Before(until) {
+					bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+					act := actions[rand.IntN(len(actions))]
+					if act(u, bounded, spaces[rand.IntN(len(spaces))], usage.name()) == nil {
+						p.note(act)
+					} // what is refused, late or lost is left: users try something else
+					cancel()
+					time.Sleep(upTo(usage.Pause))
+				}
+			}()
 		}
 		<-ctx.Done()
 		return nil
