@@ -12,6 +12,8 @@ const (
 	omittedBodies = "requests whose response is not known, so that nobody knows what they read or wrote; of an audit log, those below the level RequestResponse or cut short"
 	omittedPages  = "pages of lists whose first page is not known"
 	omittedNames  = "refused creates that left the name to the server"
+	// OmittedOthers is why a recorder omits requests that a history has no kind for.
+	OmittedOthers = "requests for subresources, dry runs and deletions of collections"
 	// OmittedSelectors is why requests are omitted for which ParseURL returns
 	// [ErrUnsupported].
 	OmittedSelectors = "requests with selectors that a history cannot hold, such as \"in\" and \"!=\""

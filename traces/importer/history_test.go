@@ -92,6 +92,9 @@ func selects(pair string, op model.Operation) model.Operation {
 }
 
 // recording adds everything to one.
+// leftOut is why a request is not in a recording.
+type leftOut string
+
 func recording(t *testing.T, parts ...any) *Recording {
 	t.Helper()
 	r := &Recording{Resource: "pods"}
@@ -104,6 +107,8 @@ func recording(t *testing.T, parts ...any) *Recording {
 			err = r.AddStream(part, false)
 		case etcdPart:
 			err = r.addEtcd(part)
+		case leftOut:
+			r.Omit(string(part))
 		}
 		require.NoError(t, err)
 	}
@@ -184,6 +189,9 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 		"a delete that finds its object gone, and two that may have deleted it": {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 0, object("x", 0, "")), onB(write(model.Delete, 3, 0, 0, object("x", 0, ""))), refused(5, model.Delete, model.NotFound)},
+		"a delete that is refused, while the collection may be deleted": {
+			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.TooMany), leftOut(OmittedOthers)},
 		"an update answered with what another one of unknown outcome has written": {
 			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 6, Object: *object("y", 6, "1")},
 				{RV: 7, Object: *object("x", 7, "2")}, {RV: 8, Object: *object("y", 8, "2")}}},
@@ -253,6 +261,9 @@ func TestWhoContradictsWhatOthersSawIsAccused(t *testing.T) {
 		"an object that is not what etcd holds": {"Exact-state", []any{
 			list("b", 1, 0, 20, object("x", 10, "2")), list("b", 3, 0, 20, object("x", 10, "2"), object("y", 12, "1")),
 			etcdPart{From: 20, To: 20, State: true, Changes: []model.Change{{RV: 10, Object: *object("x", 10, "1")}, {RV: 12, Object: *object("y", 12, "1")}}}}},
+		"a delete that is refused, and carried out": {"Linearizable", []any{
+			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), onB(refused(3, model.Delete, model.TooMany))}},
 		"a most-recent list that misses a write": {"Most-recent", []any{
 			write(model.Create, 1, 0, 20, object("x", 20, "1")), list("b", 3, -1, 10)}},
 		"a deletion that etcd never committed": {"Faithful", []any{

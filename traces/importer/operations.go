@@ -21,7 +21,7 @@ const (
 func (f *finisher) operations() []model.Operation {
 	r := f.truth.recording
 	lost := r.lostWrites()
-	writer, clear := f.writers(lost), f.clearDeletes()
+	writer, clear, byOthers := f.writers(lost), f.clearDeletes(), f.deletedByOthers()
 	reached := r.reachedComplete()
 	whole := map[int]bool{}
 	for _, id := range slices.Concat(r.wholePages()...) {
@@ -39,6 +39,9 @@ func (f *finisher) operations() []model.Operation {
 			continue
 		case op.Kind == model.Delete && refusal && (anotherLost || unnamed && !isClear):
 			r.Omit(omittedDoubtful) // perhaps the other one has deleted it
+			continue
+		case op.Kind == model.Delete && op.Err != model.OK && byOthers[op.Key()]:
+			r.Omit(omittedDoubtful)
 			continue
 		case refusal && op.Call <= reached:
 			r.Omit(omittedRefusals)
@@ -210,6 +213,31 @@ func (f *finisher) clearDeletes() map[model.Key]bool {
 		all[key] = complete && deletes == committed
 	}
 	return all
+}
+
+// deletedByOthers tells which objects were deleted more often than by the deletes of the recording, if that lacks requests
+// which delete as well: evictions, and deletions of collections.
+func (f *finisher) deletedByOthers() map[model.Key]bool {
+	r := f.truth.recording
+	if r.left[OmittedOthers]+r.left[omittedCollections]+r.left[omittedSubresource] == 0 {
+		return nil
+	}
+	deletes := map[model.Key]int{}
+	for _, op := range r.operations {
+		if op.Kind == model.Delete && op.Err == model.OK {
+			deletes[op.Key()]++
+		}
+	}
+	more := map[model.Key]bool{}
+	for key, versions := range f.truth.versions {
+		for _, v := range versions {
+			if v.deleted {
+				deletes[key]--
+			}
+		}
+		more[key] = deletes[key] < 0
+	}
+	return more
 }
 
 // reachedComplete returns a time by which etcd had certainly reached the revision

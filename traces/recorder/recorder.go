@@ -164,7 +164,6 @@ func (r *Recorder) hasRoomLocked(objects int) bool {
 const (
 	omittedEncoding = "answers in another encoding than JSON: set AcceptContentTypes to application/json to record them"
 	omittedOddities = "requests whose answer makes no sense"
-	omittedOthers   = "requests for subresources, dry runs and deletions of collections"
 )
 
 // transport records what passes through it.
@@ -195,7 +194,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	case err != nil:
 		x.Omitted = omittedOddities
 	case asked.DryRun, !importer.WholeObject[asked.Subresource], x.Kind == "":
-		x.Omitted = omittedOthers
+		x.Omitted = importer.OmittedOthers
 	}
 	x.Call = t.recorder.options.Clock()
 	if tell := t.recorder.options.Tell; tell != nil {
