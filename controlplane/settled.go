@@ -83,7 +83,7 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 		within time.Duration
 		wrong  func() error
 	}{
-		{soon, s.owners}, {soon, s.deleted}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
+		{report, s.nodesTake}, {soon, s.owners}, {soon, s.deleted}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
 		{soon, s.servicesReach}, {soon, s.budgetsCount}, {backOff, s.jobsDone}, {resync, s.quotasCount},
 	} {
 		if err := promise.wrong(); err != nil {
@@ -100,6 +100,9 @@ const (
 	// less than the five minutes after which controllers stop to wait for what they have missed (controller.ExpectationsTimeout)
 	// and the scheduler looks at all pods again (DefaultPodMaxInUnschedulablePodsDuration).
 	soon = 3 * time.Minute
+	// report is for nodes that keep their taint because of one failed request, until the kubelet reports everything
+	// (nodeStatusReportFrequency is five minutes), and what waits for them.
+	report = 6 * time.Minute
 	// backOff is for the pods of a job that failed several times, after pauses of up to 80 s (DefaultJobPodFailureBackOff).
 	backOff = 6 * time.Minute
 	// resync is for what an API server counted that crashed before it had written the sum
@@ -171,6 +174,16 @@ func describe(o metav1.Object) string {
 		return o.GetName()
 	}
 	return o.GetNamespace() + "/" + o.GetName()
+}
+
+// nodesTake: nodes that are well take pods.
+func (s *state) nodesTake() error {
+	for _, node := range s.nodes {
+		for _, taint := range node.Spec.Taints {
+			return fmt.Errorf("node %s is tainted with %s", node.Name, taint.ToString())
+		}
+	}
+	return nil
 }
 
 // owners: the garbage collector deletes objects whose owners are all gone. One of another namespace, kind or

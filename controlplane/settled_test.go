@@ -90,7 +90,10 @@ func TestSettled(t *testing.T) {
 		wrong  string // nothing if it is empty
 	}{
 		"all is well": {func(*world) {}, ""},
-		"an orphan":   {func(w *world) { w.pod.OwnerReferences[0].UID = "gone" }, "has no owner left"},
+		"a node that is taken for dead": {func(w *world) {
+			w.node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule}}
+		}, "node n is tainted with node.kubernetes.io/unreachable:NoSchedule"},
+		"an orphan": {func(w *world) { w.pod.OwnerReferences[0].UID = "gone" }, "has no owner left"},
 		"an owner of another namespace": {func(w *world) {
 			w.secret.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job"}
 			w.secret.Namespace = "b"
