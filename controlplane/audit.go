@@ -69,7 +69,7 @@ func Audited(seen simtest.Seen, folder string) (wrong []string, err error) {
 			return nil, err
 		}
 		comparison := newComparison(seen.Requests[resource], clocks)
-		options := importer.Options{Resource: resource, Tell: comparison.add}
+		options := importer.Options{Resource: resource, Tell: func(one *importer.Told) { comparison.add(since(seen.Epoch, one)) }}
 		options.ClockSkew = clocks.skew()
 		files, err := logs.of(resource)
 		if err != nil {
@@ -100,6 +100,15 @@ func Audited(seen simtest.Seen, folder string) (wrong []string, err error) {
 		}
 	}
 	return wrong, nil
+}
+
+// since is a request of a log with times that begin at an epoch.
+func since(epoch int64, one *importer.Told) *importer.Told {
+	moved := *one
+	if moved.Call -= epoch; moved.Return != model.Pending {
+		moved.Return -= epoch
+	}
+	return &moved
 }
 
 // unknownViolations imports files, and returns the violations of guarantees that the recorded history

@@ -62,10 +62,12 @@ type Seen struct {
 	// databases.example.com.
 	Histories map[string]*model.History
 	// Requests are the same requests one by one, by resources too and in the order in which they
-	// were sent, also those that no history holds. Times are nanoseconds since 1970 by the clocks of
-	// the simulation, which some faults move; Return is model.Pending where no answer came, and
+	// were sent, also those that no history holds. Return is model.Pending where no answer came, and
 	// when a watch was opened.
 	Requests map[string][]*importer.Told
+	// Epoch is when the times of histories and requests begin, which are nanoseconds: in nanoseconds since 1970 by the
+	// clocks of the simulation before any fault has moved them.
+	Epoch int64
 	// Unjudged notes for the report what of a resource was not checked, and why.
 	Unjudged func(resource, why string)
 }

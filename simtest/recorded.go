@@ -137,19 +137,6 @@ func (r *recorded) histories(committed model.Truth, faults []model.Fault) (all [
 	return all, nil
 }
 
-// requests are those of each resource, with times since 1970 by the clocks of the simulation.
-func (r *recorded) requests() map[string][]*importer.Told {
-	zero := r.zero.UnixNano()
-	for _, all := range r.told {
-		for _, one := range all {
-			if one.Call += zero; one.Return != model.Pending {
-				one.Return += zero
-			}
-		}
-	}
-	return r.told
-}
-
 // history is that of a resource.
 type history struct {
 	resource string
