@@ -103,8 +103,9 @@ type planeOutcome struct {
 
 var (
 	planePassed = regexp.MustCompile(`(?m)^ +\S+: (\d+) seeds? passed in `)
-	// What a run logged is indented further than the rest of its report, and ends with why it failed.
-	planeFailed = regexp.MustCompile(`(?m)^ +\S+: seed (\d+) failed after .*\n((?: {12}.*\n)*)`)
+	// What a run logged is indented further than the rest of its report, and ends with why it failed, unless that is what
+	// API servers did, which follows.
+	planeFailed = regexp.MustCompile(`(?m)^ +\S+: seed (\d+) failed after .*\n((?: {12}.*\n)*)(?: {8}The API servers broke a guarantee .*\n( {12}.*\n))?`)
 )
 
 // planeRun runs seeds with a mutant until one fails, or processor time is used up.
@@ -132,7 +133,7 @@ func (h *hunter) planeRun(ctx context.Context, binary, name string, first, last 
 	ran.seeds, _ = strconv.Atoi(string(passed[1]))
 	if failed != nil {
 		ran.failed, _ = strconv.ParseUint(string(failed[1]), 10, 64)
-		ran.witness, ran.seeds = lastLine(string(failed[2])), ran.seeds+1
+		ran.witness, ran.seeds = lastLine(string(failed[2])+string(failed[3])), ran.seeds+1
 	}
 	return ran, nil
 }

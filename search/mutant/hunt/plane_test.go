@@ -19,6 +19,13 @@ func TestPlaneReportsAreRead(t *testing.T) {
 	require.Equal(t, "12", planePassed.FindStringSubmatch(report)[1])
 	failed := planeFailed.FindStringSubmatch(report)
 	require.Equal(t, "13", failed[1])
-	require.Equal(t, "Config.Check: SurgeKept: deployment red/a has 7 pods", lastLine(failed[2]))
+	require.Equal(t, "Config.Check: SurgeKept: deployment red/a has 7 pods", lastLine(failed[2]+failed[3]))
+	broken := planeFailed.FindStringSubmatch(`    any_test.go:53: seed 6 failed after 3m24.892s of simulated time (hash 0123456789abcdef):
+            cluster.go:117: 18.161s: manager-0 has exited with code 1 and is started again in 10s
+        The API servers broke a guarantee of services:
+            Linearizable: user's delete of blue/c (operation 151) returned TooMany, but no other operation can
+              have made the deletion at RV 259
+`)
+	require.Equal(t, "Linearizable: user's delete of blue/c (operation 151) returned TooMany, but no other operation can", lastLine(broken[2]+broken[3]))
 	require.Nil(t, planeFailed.FindStringSubmatch("    any_test.go:45: 1 seed passed in 3s, with 5s of processor time (hash 0123456789abcdef)\n"))
 }
