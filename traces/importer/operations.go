@@ -215,29 +215,26 @@ func (f *finisher) clearDeletes() map[model.Key]bool {
 	return all
 }
 
-// deletedByOthers tells which objects were deleted more often than by the deletes of the recording, if that lacks requests
-// which delete as well: evictions, and deletions of collections.
+// deletedByOthers tells which objects were deleted at a revision that the answer to no recorded write names, if the recording
+// lacks requests which delete as well: evictions, and deletions of collections.
 func (f *finisher) deletedByOthers() map[model.Key]bool {
 	r := f.truth.recording
 	if r.left[OmittedOthers]+r.left[omittedCollections]+r.left[omittedSubresource] == 0 {
 		return nil
 	}
-	deletes := map[model.Key]int{}
+	named := map[int64]bool{}
 	for _, op := range r.operations {
-		if op.Kind == model.Delete && op.Err == model.OK {
-			deletes[op.Key()]++
+		if op.IsWrite() && op.Err == model.OK {
+			named[op.ResultRV] = true
 		}
 	}
-	more := map[model.Key]bool{}
+	by := map[model.Key]bool{}
 	for key, versions := range f.truth.versions {
 		for _, v := range versions {
-			if v.deleted {
-				deletes[key]--
-			}
+			by[key] = by[key] || v.deleted && !named[v.rv]
 		}
-		more[key] = deletes[key] < 0
 	}
-	return more
+	return by
 }
 
 // reachedComplete returns a time by which etcd had certainly reached the revision
