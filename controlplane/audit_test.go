@@ -90,7 +90,7 @@ func TestAuditLogs(t *testing.T) {
 		"another verb":                      {log: strings.Replace(log, lines[2], strings.Replace(lines[2], `"verb":"update"`, `"verb":"get"`, 1), 1), says: "has another verb: its client knows update, the log get"},
 		"another code":                      {log: strings.Replace(log, lines[3], strings.Replace(lines[3], `"code":404`, `"code":410`, 1), 1), says: "(Audit-Id 4, answered with 410) was answered with 404"},
 		"received later":                    {log: strings.Replace(log, lines[3], strings.ReplaceAll(lines[3], "00:00:04", "00:00:05"), 1), says: "was received at 00:00:05.000000, and lasted from 00:00:03.999999 to 00:00:04.500001"},
-		"answered later":                    {log: strings.Replace(log, lines[3], strings.Replace(lines[3], "00:00:04.5", "00:00:04.6", 1), 1), says: "was answered at 00:00:04.600000, and lasted"},
+		"answered later":                    {log: strings.Replace(log, lines[3], strings.Replace(lines[3], "00:00:04.5", "00:00:06.6", 1), 1), says: "was answered at 00:00:06.600000, and lasted"},
 		"a list that contradicts others":    {log: strings.Replace(log, lines[5], strings.Replace(lines[5], auditedPod(5, "1"), "", 1), 1), says: "shows a violation that clients did not see: Exact-state: system:apiserver's list of namespace red (operation"},
 		"a line that is no JSON":            {log: strings.Replace(log, `"verb":"watch"`, `"verb":`, 1), says: "expected audit logs that can be imported, found that those about pods cannot"},
 	} {
