@@ -71,8 +71,9 @@ func (a *administrator) replace(ctx context.Context) error {
 	node := a.node()
 	defer node.switchOff()()
 	// A deletion that failed may have been carried out all the same.
-	for err := error(nil); !apierrors.IsNotFound(err); {
-		if err = a.client.CoreV1().Nodes().Delete(ctx, node.name, metav1.DeleteOptions{}); err == nil {
+	for {
+		err := a.client.CoreV1().Nodes().Delete(ctx, node.name, metav1.DeleteOptions{})
+		if err == nil || apierrors.IsNotFound(err) {
 			break
 		}
 		time.Sleep(time.Second)
