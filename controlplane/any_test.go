@@ -76,7 +76,9 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 				return errors.New("administrators have not brought all nodes back")
 			}
 			if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
-				require.NoError(t, controlplane.Late(err, c.Now()-whole))
+				if late := controlplane.Late(err, c.Now()-whole); late != nil {
+					t.Fatal(late)
+				}
 				return err
 			}
 			began := time.Now()
