@@ -79,11 +79,14 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 	if err != nil {
 		return err
 	}
+	if err := s.nodesTake(); err != nil {
+		return err
+	}
 	for _, promise := range []struct {
 		within time.Duration
 		wrong  func() error
 	}{
-		{report, s.nodesTake}, {soon, s.owners}, {soon, s.deleted}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
+		{soon, s.owners}, {soon, s.deleted}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
 		{soon, s.servicesReach}, {soon, s.budgetsCount}, {backOff, s.jobsDone}, {resync, s.quotasCount},
 	} {
 		if err := promise.wrong(); err != nil {
@@ -100,9 +103,6 @@ const (
 	// less than the five minutes after which controllers stop to wait for what they have missed (controller.ExpectationsTimeout)
 	// and the scheduler looks at all pods again (DefaultPodMaxInUnschedulablePodsDuration).
 	soon = 3 * time.Minute
-	// report is for nodes that keep their taint because of one failed request, until the kubelet reports everything
-	// (nodeStatusReportFrequency is five minutes), and what waits for them.
-	report = 6 * time.Minute
 	// backOff is for the pods of a job that failed several times, after pauses of up to 80 s (DefaultJobPodFailureBackOff).
 	backOff = 6 * time.Minute
 	// resync is for what an API server counted that crashed before it had written the sum
@@ -114,6 +114,13 @@ const (
 type unsettled struct {
 	error
 	within time.Duration
+}
+
+// Due reports whether what Settled has returned has a time of its own. It has none as long as nodes take no pods, for
+// which everything else waits.
+func Due(err error) bool {
+	u := unsettled{}
+	return errors.As(err, &u)
 }
 
 // Late returns an error if what Settled has returned should be over by now, so long after nothing was wrong any more.
@@ -176,7 +183,8 @@ func describe(o metav1.Object) string {
 	return o.GetNamespace() + "/" + o.GetName()
 }
 
-// nodesTake: nodes that are well take pods.
+// nodesTake: nodes that are well take pods. One whose taint stays because of one failed request does so when its kubelet reports
+// everything, up to five minutes later (nodeStatusReportFrequency).
 func (s *state) nodesTake() error {
 	for _, node := range s.nodes {
 		for _, taint := range node.Spec.Taints {

@@ -149,8 +149,14 @@ func TestSettled(t *testing.T) {
 func TestLate(t *testing.T) {
 	require.NoError(t, controlplane.Late(nil, time.Hour))
 	w := settled()
+	w.node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
+	waits := controlplane.Settled(t.Context(), w.client())
+	require.False(t, controlplane.Due(waits))
+	require.NoError(t, controlplane.Late(waits, time.Hour))
+	w = settled()
 	w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2")
 	counts := controlplane.Settled(t.Context(), w.client())
+	require.True(t, controlplane.Due(counts))
 	require.NoError(t, controlplane.Late(counts, 8*time.Minute))
 	require.ErrorContains(t, controlplane.Late(counts, 9*time.Minute), "still wrong 8m0s after everything had healed: quota r/quota counts 2 pods")
 	w.set.Spec.Replicas = ptr.To(int32(2)) // comes first, as it has less time
