@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 	"github.com/watchsim/watchsim/traces/importer"
 )
@@ -15,29 +14,19 @@ import (
 // bindings are what is known of how pods came to nodes.
 type bindings struct {
 	// by is the request that has bound each pod, of those whose sender was told so.
-	by map[types.UID]*importer.Told
-	// began is when each client asked first for all pods, if not for those that some cache has.
-	began map[string]int64
+	by    map[types.UID]*importer.Told
+	views views
 }
 
 // newBindings finds out who has bound which pod. Pods of one name are bound one after the other; if some binding of that
 // name got no answer, it is not known of any of them.
 func newBindings(seen simtest.Seen) *bindings {
-	b := &bindings{by: map[types.UID]*importer.Told{}, began: map[string]int64{}}
+	b := &bindings{by: map[types.UID]*importer.Told{}, views: newViews(seen)}
 	answered := map[string][]*importer.Told{}
-	asked := map[string]bool{}
 	for _, request := range seen.Requests["pods"] {
-		switch {
-		case request.Subresource == "binding":
-			if request.Code == http.StatusCreated {
-				pod := request.Scope.Namespace + "/" + request.Scope.Name
-				answered[pod] = append(answered[pod], request)
-			}
-		case request.Subresource == "" && request.Scope == (model.Scope{}) && !asked[request.Client]:
-			asked[request.Client] = true
-			if request.RV == model.RVUnset {
-				b.began[request.Client] = request.Call
-			}
+		if request.Subresource == "binding" && request.Code == http.StatusCreated {
+			pod := request.Scope.Namespace + "/" + request.Scope.Name
+			answered[pod] = append(answered[pod], request)
 		}
 	}
 	bound := map[string][]types.UID{}
@@ -62,16 +51,11 @@ func newBindings(seen simtest.Seen) *bindings {
 	return b
 }
 
-// knew reports whether who has bound a pod knew that another one had been bound: the same life of a scheduler had
-// done it, or it was done before that life asked for all pods. Without histories, everybody knows everything.
+// knew reports whether who has bound a pod knew that another one had been bound. Without histories, everybody knows everything.
 func (b *bindings) knew(pod, other types.UID) bool {
 	if b == nil {
 		return true
 	}
 	later, earlier := b.by[pod], b.by[other]
-	if later == nil || earlier == nil {
-		return false
-	}
-	began, all := b.began[later.Client]
-	return later.Client == earlier.Client || all && began > earlier.Return
+	return later != nil && earlier != nil && b.views.include("pods", later.Client, earlier.Client, earlier.Return)
 }

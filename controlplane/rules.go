@@ -11,6 +11,7 @@ import (
 	"k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
 
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -55,7 +56,7 @@ var Rules = []Rule{
 		"KEP-2307: job tracking without lingering pods", jobCounts,
 	},
 	{
-		"WithinQuota", "A quota that did not shrink is not used up beyond what is hard.",
+		"WithinQuota", "No more pods live than a quota allows, of those that were asked for once it had been charged.",
 		"kubernetes.io/docs/concepts/policy/resource-quotas: a request that violates a quota fails", withinQuota,
 	},
 	{
@@ -83,10 +84,14 @@ var Rules = []Rule{
 // Check says which rules the states of a cluster have broken, one sentence each for the first
 // time: all states that etcd has held, in the order of its revisions, with values as
 // kube-apiserver stores them. Without histories, rules about who wrote something, and when, are silent.
-// A controller whose create gets no answer creates another pod, so that rules against too many pods
-// count only those whose creation a client was told of.
+// A controller whose create gets no answer creates another pod, and so does one that has become the leader and does not see what the last
+// one has created: rules against too many pods count those that the creator knew of.
 func Check(seen simtest.Seen) (broken []string, err error) {
-	committed, s := seen.Committed, newStore(seen)
+	return newStore(seen).check(seen.Committed)
+}
+
+// check goes through all states, of which a new store knows nothing.
+func (s *store) check(committed model.Truth) (broken []string, err error) {
 	said := map[string]bool{}
 	for _, change := range committed.Changes {
 		key := change.Object.Name
@@ -98,9 +103,6 @@ func Check(seen simtest.Seen) (broken []string, err error) {
 			if now, err = decode(change); err != nil {
 				return nil, fmt.Errorf("%s at revision %d: %w", key, change.RV, err)
 			}
-		}
-		if pod, is := now.(*corev1.Pod); is && s.objects[key] == nil && s.wrote != nil && s.wrote[change.RV] == nil {
-			s.unconfirmed[pod.UID] = true
 		}
 		for _, rule := range Rules {
 			if said[rule.Name] {
@@ -182,7 +184,7 @@ func fits(s *store, key string, old, now object, _ int64) string {
 	return ""
 }
 
-func noExtraReplica(s *store, key string, old, now object, _ int64) string {
+func noExtraReplica(s *store, key string, old, now object, rv int64) string {
 	if set, is := now.(*appsv1.ReplicaSet); is {
 		s.replicas[set.UID] = max(s.replicas[set.UID], ptr.Deref(set.Spec.Replicas, 1))
 		return ""
@@ -193,7 +195,7 @@ func noExtraReplica(s *store, key string, old, now object, _ int64) string {
 	}
 	living := int32(1)
 	for _, other := range s.byOwner[ownerOf(pod)] {
-		if lives(other) && !s.unconfirmed[other.UID] {
+		if lives(other) && s.knew(rv, "pods", s.created[other.UID]) {
 			living++
 		}
 	}
@@ -203,11 +205,10 @@ func noExtraReplica(s *store, key string, old, now object, _ int64) string {
 	return ""
 }
 
-// createdFor is the pod that a change creates for a controller of some kind which is told so; nil
-// for any other change.
+// createdFor is the pod that a change creates for a controller of some kind; nil for any other change.
 func (s *store) createdFor(kind string, old, now object) *corev1.Pod {
 	pod, is := now.(*corev1.Pod)
-	if !is || old != nil || ownerKind(pod) != kind || s.unconfirmed[pod.UID] {
+	if !is || old != nil || ownerKind(pod) != kind {
 		return nil
 	}
 	return pod
@@ -223,13 +224,13 @@ func ownerKind(pod *corev1.Pod) string {
 }
 
 // onePerNode looks at creations, whose node is in the affinity that the controller sets.
-func onePerNode(s *store, key string, old, now object, _ int64) string {
+func onePerNode(s *store, key string, old, now object, rv int64) string {
 	pod := s.createdFor("DaemonSet", old, now)
 	if pod == nil {
 		return ""
 	}
 	for other, twin := range s.byOwner[ownerOf(pod)] {
-		if lives(twin) && !s.unconfirmed[twin.UID] && wantedNode(twin) == wantedNode(pod) {
+		if lives(twin) && s.knew(rv, "pods", s.created[twin.UID]) && wantedNode(twin) == wantedNode(pod) {
 			return fmt.Sprintf("pod %s is created for %s, where pod %s of the same daemon set lives", nameOf(key), wantedNode(pod), nameOf(other))
 		}
 	}
@@ -258,13 +259,13 @@ func admittedFirst(_ *store, key string, old, now object, _ int64) string {
 	return fmt.Sprintf("config map %s is created without the annotation of the webhook that it must pass", nameOf(key))
 }
 
-func jobIsOver(s *store, key string, old, now object, _ int64) string {
+func jobIsOver(s *store, key string, old, now object, rv int64) string {
 	pod := s.createdFor("Job", old, now)
 	if pod == nil {
 		return ""
 	}
 	for other, o := range s.objects {
-		if job, is := o.(*batchv1.Job); is && job.UID == ownerOf(pod) && finished(job) != "" {
+		if job, is := o.(*batchv1.Job); is && job.UID == ownerOf(pod) && finished(job) != "" && s.knew(rv, "jobs.batch", s.finished[job.UID]) {
 			return fmt.Sprintf("pod %s is created for job %s, which is %s", nameOf(key), nameOf(other), finished(job))
 		}
 	}
@@ -309,21 +310,6 @@ func jobIsKept(s *store, key string, old, now object, rv int64) string {
 	}
 	if by := s.wrote[rv]; by != nil && strings.HasPrefix(by.Client, managerName) {
 		return fmt.Sprintf("%s deletes job %s, which has not finished", by.Client, nameOf(key))
-	}
-	return ""
-}
-
-func withinQuota(_ *store, key string, old, now object, _ int64) string {
-	before, after := both[corev1.ResourceQuota](old, now)
-	if before == nil || after == nil {
-		return ""
-	}
-	for name, used := range after.Status.Used {
-		hard, limited := after.Spec.Hard[name]
-		earlier, had := before.Spec.Hard[name]
-		if limited && had && hard.Cmp(earlier) >= 0 && used.Cmp(hard) > 0 {
-			return fmt.Sprintf("quota %s has %s of %s used, of which %s are hard", nameOf(key), used.String(), name, hard.String())
-		}
 	}
 	return ""
 }

@@ -89,9 +89,6 @@ func TestRules(t *testing.T) {
 		"a job counts":                    {"jobs/r/j " + job(`"succeeded":1`) + "\njobs/r/j " + job(`"succeeded":2`), ""},
 		"a job counts down":               {"jobs/r/j " + job(`"failed":2`) + "\njobs/r/j " + job(`"failed":1`), "JobCounts"},
 		"a job counts too far":            {"jobs/r/j " + job(`"succeeded":3`), "JobCounts"},
-		"a quota is used up":              {"resourcequotas/r/q " + quota("2", "1") + "\nresourcequotas/r/q " + quota("2", "2"), ""},
-		"a quota is exceeded":             {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("2", "3"), "WithinQuota"},
-		"a quota shrinks":                 {"resourcequotas/r/q " + quota("2", "2") + "\nresourcequotas/r/q " + quota("1", "2"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			broken, err := controlplane.Check(simtest.Seen{Committed: states(t, test.states)})
@@ -138,7 +135,7 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 	}
 	const scheduler, other, manager, user = "scheduler-0", "scheduler-1", "manager-0", "user"
 	const namespace = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"r","uid":"n"}}`
-	change := "pods/r/p " + pod("1", "", "", "")
+	change := "pods/r/p " + pod("3", "", "", "")
 	const space = "namespaces/r " + namespace + "\n"
 	owner := func(rest string) string {
 		return `configmaps/r/o {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"o","uid":"o"` + rest + `}}`
@@ -156,6 +153,11 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		}
 		return `configmaps/r/d {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"d","uid":"d","ownerReferences":[{` + reference + `}]}}`
 	}
+	// charged is a quota that an API server charges, which is no client; count is what a controller writes later.
+	charged := func(hard string) string {
+		return "resourcequotas/r/q " + quota(hard, "0") + "\nresourcequotas/r/q " + quota(hard, "1") + "\n"
+	}
+	two, count := "pods/r/a "+pod("1", "", "", "")+"\npods/r/b "+pod("2", "", "", "")+"\n", "resourcequotas/r/q "+quota("2", "2")
 	for name, test := range map[string]struct {
 		states   string
 		requests []request
@@ -185,12 +187,20 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		"an owner of another name":          {space + owner("") + "\n" + dependent(`"name":"p",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
 		"an owner of another kind":          {space + owner("") + "\n" + dependent(`"kind":"Secret",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
 		"an owner with another UID":         {space + owner("") + "\n" + dependent(`"uid":"p",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"a quota is charged":                {charged("2") + change + "\n" + two + count, []request{{user, 0}, {"", 1}, {user, 2}, {user, 4}, {user, 5}, {manager, 6}}, ""},
+		"a quota is not heeded":             {charged("2") + change + "\n" + two + "pods/r/c " + pod("4", "", "", "") + "\n" + count, []request{{user, 0}, {"", 1}, {user, 2}, {user, 4}, {user, 5}, {user, 6}, {manager, 7}}, "WithinQuota"},
+		"a quota that nothing was charged":  {"resourcequotas/r/q " + quota("1", "0") + "\n" + two + count, []request{{user, 0}, {user, 2}, {user, 3}, {manager, 4}}, ""},
+		"a quota that comes after its pods": {two + charged("1") + count, []request{{user, 0}, {user, 1}, {user, 2}, {"", 3}, {manager, 4}}, ""},
+		"a quota that shrinks":              {charged("2") + change + "\n" + two + "resourcequotas/r/q " + quota("1", "2"), []request{{user, 0}, {"", 1}, {user, 2}, {user, 4}, {user, 5}, {user, 6}}, ""},
 		"a node that owns":                  {space + "minions/n " + strings.Replace(node, `"name":"n"`, `"name":"n","uid":"o"`, 1) + "\n" + dependent(`"kind":"Node","name":"n",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, "OwnedIsKept"},
 		"a namespace that is being deleted": {"namespaces/r " + strings.Replace(namespace, `"uid":"n"`, `"uid":"n"`+dying, 1) + "\n" + owner("") + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			committed, h := states(t, test.states), &model.History{}
 			for i, r := range test.requests {
+				if r.client == "" {
+					continue
+				}
 				call := int64(time.Duration(r.at) * time.Second)
 				h.Operations = append(h.Operations, model.Operation{Kind: model.Update, Client: r.client, Call: call, Return: call + int64(time.Second), ResultRV: committed.Changes[i].RV})
 			}

@@ -116,6 +116,19 @@ type unsettled struct {
 	within time.Duration
 }
 
+// Unwrap is for errors.As.
+func (u unsettled) Unwrap() error { return u.error }
+
+// wrong is what is wrong with an object.
+type wrong struct {
+	error
+	of metav1.Object
+}
+
+func wrongf(of metav1.Object, format string, a ...any) error {
+	return wrong{fmt.Errorf(format, a...), of}
+}
+
 // Due reports whether what Settled has returned has a time of its own. It has none as long as nodes take no pods, for
 // which everything else waits.
 func Due(err error) bool {
@@ -204,7 +217,7 @@ func (s *state) owners() error {
 	for _, o := range s.all() {
 		owners := o.GetOwnerReferences()
 		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return living[r.UID] != nil && isOwner(r, living[r.UID], o) }) {
-			return fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID)
+			return wrongf(o, "%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID)
 		}
 	}
 	return nil
@@ -227,7 +240,7 @@ func (s *state) deploymentsDone() error {
 		}
 		want, is := ptr.Deref(d.Spec.Replicas, 1), d.Status
 		if is.ObservedGeneration != d.Generation || is.Replicas != want || is.UpdatedReplicas != want || is.AvailableReplicas != want {
-			return fmt.Errorf("deployment %s wants %d replicas at generation %d, and has %d, %d of them updated and %d available, at generation %d",
+			return wrongf(&d, "deployment %s wants %d replicas at generation %d, and has %d, %d of them updated and %d available, at generation %d",
 				describe(&d), want, d.Generation, is.Replicas, is.UpdatedReplicas, is.AvailableReplicas, is.ObservedGeneration)
 		}
 	}
@@ -241,7 +254,7 @@ func (s *state) setsDone() error {
 		}
 		living := int32(s.count(func(p *corev1.Pod) bool { return ownerOf(p) == r.UID && lives(p) }))
 		if want := ptr.Deref(r.Spec.Replicas, 1); r.Status.Replicas != want || living != want {
-			return fmt.Errorf("replica set %s wants %d replicas, says that it has %d, and has %d", describe(&r), want, r.Status.Replicas, living)
+			return wrongf(&r, "replica set %s wants %d replicas, says that it has %d, and has %d", describe(&r), want, r.Status.Replicas, living)
 		}
 	}
 	return nil
@@ -274,7 +287,7 @@ func (s *state) daemonsDone() error {
 		}
 		is := d.Status
 		if is.DesiredNumberScheduled != want || is.NumberReady != want || is.UpdatedNumberScheduled != want || is.NumberMisscheduled != 0 || is.ObservedGeneration != d.Generation {
-			return fmt.Errorf("daemon set %s is for %d nodes, and has %d ready and %d updated pods of %d, and %d where none belongs, at generation %d of %d", describe(&d), want, is.NumberReady,
+			return wrongf(&d, "daemon set %s is for %d nodes, and has %d ready and %d updated pods of %d, and %d where none belongs, at generation %d of %d", describe(&d), want, is.NumberReady,
 				is.UpdatedNumberScheduled, is.DesiredNumberScheduled, is.NumberMisscheduled, is.ObservedGeneration, d.Generation)
 		}
 	}
@@ -289,7 +302,7 @@ func (s *state) jobsDone() error {
 			continue
 		}
 		if finished(&job) == "" {
-			return fmt.Errorf("job %s has not finished: %d active, %d succeeded, %d failed", describe(&job), job.Status.Active, job.Status.Succeeded, job.Status.Failed)
+			return wrongf(&job, "job %s has not finished: %d active, %d succeeded, %d failed", describe(&job), job.Status.Active, job.Status.Succeeded, job.Status.Failed)
 		}
 		for _, pod := range s.pods {
 			if ownerOf(&pod) == job.UID && (!isOver(&pod) || slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)) {

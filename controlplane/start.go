@@ -24,6 +24,8 @@ type Plane struct {
 
 	// done are the names of actions of people that have succeeded.
 	done map[string]bool
+	// overdue is what was not brought about in time.
+	overdue error
 
 	managers, schedulers int
 	nodes                []*Node

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,22 +29,28 @@ type store struct {
 	changed map[string]int64
 	// replicas is the most that a replica set has ever asked for.
 	replicas map[types.UID]int32
-	// unconfirmed are the pods whose creation no client was told of.
-	unconfirmed map[types.UID]bool
+	// created are the requests that pods and ends of jobs come from, of those whose sender was told of them.
+	created  map[types.UID]*model.Operation
+	finished map[types.UID]*model.Operation
+	// owners are the controllers that pods were created for.
+	owners map[types.UID]types.UID
 	// wrote are the requests of clients by the revision at which each wrote something, nil if there
 	// are no histories.
 	wrote map[int64]*model.Operation
 	// bindings are nil if there are no histories.
 	bindings *bindings
 	// terms are those of leaders, by the keys of their leases.
-	terms map[string]*term
+	terms   map[string]*term
+	charges charges
 }
 
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
 		objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
-		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{}, unconfirmed: map[types.UID]bool{},
+		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},
+		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
+		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}},
 	}
 	if histories != nil {
 		s.wrote, s.bindings = map[int64]*model.Operation{}, newBindings(seen)
@@ -96,6 +103,17 @@ func decode(change model.Change) (object, error) {
 func (s *store) apply(key string, now object, rv int64) {
 	s.changed[key] = rv
 	s.applyTerm(key, now, rv)
+	s.charges.apply(s, s.objects[key], now, rv)
+	switch now := now.(type) {
+	case *corev1.Pod:
+		if s.objects[key] == nil {
+			s.created[now.UID], s.owners[now.UID] = s.wrote[rv], ownerOf(now)
+		}
+	case *batchv1.Job:
+		if old, is := s.objects[key].(*batchv1.Job); finished(now) != "" && (!is || finished(old) == "") {
+			s.finished[now.UID] = s.wrote[rv]
+		}
+	}
 	if old, is := s.objects[key].(*corev1.Pod); is {
 		delete(s.byOwner[ownerOf(old)], key)
 		delete(s.byNode[old.Spec.NodeName], key)
@@ -109,6 +127,16 @@ func (s *store) apply(key string, now object, rv int64) {
 		put(s.byOwner, ownerOf(pod), key, pod)
 		put(s.byNode, pod.Spec.NodeName, key, pod)
 	}
+}
+
+// knew reports whether who asked for a change knew what an earlier request had done to a resource. Without histories,
+// everybody knows everything.
+func (s *store) knew(rv int64, resource string, earlier *model.Operation) bool {
+	if s.wrote == nil {
+		return true
+	}
+	by := s.wrote[rv]
+	return by != nil && earlier != nil && s.bindings.views.include(resource, by.Client, earlier.Client, earlier.Return)
 }
 
 func put[K comparable](index map[K]map[string]*corev1.Pod, at K, key string, pod *corev1.Pod) {

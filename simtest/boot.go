@@ -45,7 +45,20 @@ func bootWorld() sim.Config {
 func seedWorld(seed uint64, patience time.Duration) sim.Config {
 	limits := sim.DefaultLimits
 	limits.Simulated += patience
-	return sim.Config{Limits: limits, Source: sim.FromSeed(seed), Schedule: sim.DefaultSchedule, Network: cluster.Network(cluster.LatencyOf(seed))}
+	return sim.Config{Limits: limits, Source: sim.FromSeed(seed), Schedule: seedSchedule(seed), Network: cluster.Network(cluster.LatencyOf(seed))}
+}
+
+// seedSchedule draws how often goroutines are held up in the run of a seed, for how long, and whether everywhere or at a few
+// places of the code. Many goroutines have a part in a request to an API server: if each is held up now and then, it takes seconds, and
+// little is done in a run. So seeds differ by orders of magnitude: some bugs need a lot to happen, others what seldom does.
+func seedSchedule(seed uint64) sim.Schedule {
+	random := sim.Stream(seed, "intensity")
+	schedule := sim.DefaultSchedule
+	schedule.YieldEvery = []uint32{20, 60, 200, 600}[random.IntN(4)]
+	schedule.StallOneIn = []uint32{0, 40, 400, 4000}[random.IntN(4)]
+	schedule.StallMax = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second}[random.IntN(3)]
+	schedule.FocusOneIn = []uint32{0, 0, 200, 1000}[random.IntN(4)]
+	return schedule
 }
 
 // makers make the API servers with each cache.

@@ -62,6 +62,9 @@ func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Op
 		}
 	}
 	write := op.IsWrite()
+	if op.Kind == model.Create && op.Err == model.NotFound {
+		op.Err = model.Unavailable // it is the namespace that was not found
+	}
 	if write {
 		op.RV, op.Precondition = 0, x.Sent
 		op.Object = &model.Object{Namespace: x.Scope.Namespace, Name: x.Scope.Name}

@@ -37,3 +37,14 @@ func TestAnUpdateThatLeavesNothingToWaitForDeletes(t *testing.T) {
 		})
 	}
 }
+
+// A create that finds nothing has not found its namespace: the object may be there or not.
+func TestACreateWithoutANamespace(t *testing.T) {
+	for kind, want := range map[model.Kind]model.Code{model.Create: model.Unavailable, model.Update: model.NotFound} {
+		x := Exchange{Request: Request{Resource: "pods", Scope: model.Scope{Namespace: "red", Name: "a"}}, Kind: kind, Code: 404, Err: model.NotFound}
+		op, omitted, err := x.Operation(plain, nil)
+		require.NoError(t, err)
+		require.Empty(t, omitted)
+		require.Equal(t, want, op.Err)
+	}
+}

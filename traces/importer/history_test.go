@@ -195,6 +195,14 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 		"a delete that is refused, while something else deletes what was marked": {
 			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Object: *object("x", 8, "2")}, {RV: 9, Deleted: true, Object: *object("x", 9, "2")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 8, object("x", 8, "")), refused(5, model.Delete, model.TooMany), leftOut(OmittedOthers)},
+		"a delete that is refused, while a writer who was not recorded deletes": {
+			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 7, Object: *object("x", 7, "2")}, {RV: 8, Deleted: true, Object: *object("x", 8, "2")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.NotFound)},
+		"a delete that finds its object gone, and a deletion by a writer who was not recorded": {
+			etcdPart{To: 10, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 6, Deleted: true, Object: *object("x", 6, "1")},
+				{RV: 8, Object: *object("x", 8, "2")}, {RV: 9, Object: *object("x", 9, "3")}, {RV: 10, Deleted: true, Object: *object("x", 10, "3")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 6, object("x", 6, "")), onB(write(model.Delete, 3, 0, 0, object("x", 0, ""))),
+			write(model.Create, 7, 0, 8, object("x", 8, "2")), list("a", 9, 0, 9, object("x", 9, "3"))},
 		"an update answered with what another one of unknown outcome has written": {
 			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 6, Object: *object("y", 6, "1")},
 				{RV: 7, Object: *object("x", 7, "2")}, {RV: 8, Object: *object("y", 8, "2")}}},

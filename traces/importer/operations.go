@@ -21,7 +21,8 @@ const (
 func (f *finisher) operations() []model.Operation {
 	r := f.truth.recording
 	lost := r.lostWrites()
-	writer, clear, byOthers := f.writers(lost), f.clearDeletes(), f.deletedByOthers()
+	writer, byOthers := f.writers(lost), f.deletedByOthers(lost)
+	clear := f.clearDeletes(byOthers)
 	reached := r.reachedComplete()
 	whole := map[int]bool{}
 	for _, id := range slices.Concat(r.wholePages()...) {
@@ -187,9 +188,9 @@ func (f *finisher) finishDelete(op *model.Operation, isClear bool) bool {
 
 // clearDeletes tells of each object that was deleted without an answer that names a revision
 // whether all such deletes can be judged, as there is one for every deletion that etcd
-// committed. Else some made none: they marked the object, or found it gone. A deletion that the
-// answer to a delete names is that delete's.
-func (f *finisher) clearDeletes() map[model.Key]bool {
+// committed, and nobody else who may have made one. Else some made none: they marked the object, or found it gone. A deletion
+// that the answer to a delete names is that delete's.
+func (f *finisher) clearDeletes(byOthers map[model.Key]bool) map[model.Key]bool {
 	r := f.truth.recording
 	count, named := map[model.Key]int{}, map[int64]bool{}
 	for _, op := range r.operations {
@@ -210,29 +211,33 @@ func (f *finisher) clearDeletes() map[model.Key]bool {
 				committed++
 			}
 		}
-		all[key] = complete && deletes == committed
+		all[key] = complete && deletes == committed && !byOthers[key]
 	}
 	return all
 }
 
-// deletedByOthers tells which objects were deleted at a revision that the answer to no recorded write names, if the recording
-// lacks requests which delete as well: evictions, and deletions of collections.
-func (f *finisher) deletedByOthers() map[model.Key]bool {
+// deletedByOthers tells which objects were deleted at a revision that the answer to no recorded write names, if there are
+// writers that the recording lacks: because it says that it has left out requests which delete as well (evictions, and
+// deletions of collections), or because etcd holds a write, newer than the oldest one recorded, that no recorded request can have made.
+func (f *finisher) deletedByOthers(lost map[model.Key]int64) map[model.Key]bool {
 	r := f.truth.recording
-	if r.left[OmittedOthers]+r.left[omittedCollections]+r.left[omittedSubresource] == 0 {
-		return nil
-	}
-	named := map[int64]bool{}
+	named, oldest := map[int64]bool{}, int64(math.MaxInt64)
 	for _, op := range r.operations {
-		if op.IsWrite() && op.Err == model.OK {
-			named[op.ResultRV] = true
+		if op.IsWrite() && op.Err == model.OK && op.ResultRV > 0 {
+			named[op.ResultRV], oldest = true, min(oldest, op.ResultRV)
 		}
 	}
+	others := r.left[OmittedOthers]+r.left[omittedCollections]+r.left[omittedSubresource] > 0
 	by := map[model.Key]bool{}
 	for key, versions := range f.truth.versions {
+		_, isLost := lost[key]
 		for _, v := range versions {
+			others = others || !v.deleted && !named[v.rv] && v.rv > oldest && !isLost
 			by[key] = by[key] || v.deleted && !named[v.rv]
 		}
+	}
+	if !others {
+		return nil
 	}
 	return by
 }

@@ -1,8 +1,11 @@
 package importer
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -12,17 +15,10 @@ import (
 // object. When in doubt it is [model.Unknown]: the request may have been carried
 // out. The message of a status is not looked at, as it may quote what was sent.
 func FailureOf(code int, body []byte) model.Code {
-	var status struct {
-		Code    int    `json:"code"`
-		Reason  string `json:"reason"`
-		Details struct {
-			Name   string `json:"name"`
-			Causes []struct {
-				Reason string `json:"reason"`
-			} `json:"causes"`
-		} `json:"details"`
-	}
-	if json.Unmarshal(body, &status) == nil && code == 0 {
+	var status status
+	if raw, is := bytes.CutPrefix(body, protobufMagic); is {
+		status.unmarshal(message(raw))
+	} else if json.Unmarshal(body, &status) == nil && code == 0 {
 		code = status.Code
 	}
 	for _, cause := range status.Details.Causes {
@@ -51,4 +47,31 @@ func FailureOf(code int, body []byte) model.Code {
 		return model.Unavailable // refused before anything was done
 	}
 	return model.Unknown
+}
+
+// status is what is read of a Status object (k8s.io/apimachinery/pkg/apis/meta/v1).
+type status struct {
+	Code    int    `json:"code"`
+	Reason  string `json:"reason"`
+	Details struct {
+		Name   string  `json:"name"`
+		Causes []cause `json:"causes"`
+	} `json:"details"`
+}
+
+type cause struct {
+	Reason string `json:"reason"`
+}
+
+// unmarshal reads a status in protobuf: clients of metadata alone get theirs like that, whatever else they accept.
+func (s *status) unmarshal(envelope message) {
+	raw := envelope.field(2)        // runtime.Unknown: 2 is the object
+	s.Reason = string(raw.field(4)) // metav1.Status: 4 is the reason, 5 are details
+	details := raw.field(5)
+	s.Details.Name = string(details.field(1)) // 1 is the name, 4 is a cause
+	details.each(func(number protowire.Number, content message) {
+		if number == 4 {
+			s.Details.Causes = append(s.Details.Causes, cause{string(content.field(1))}) // 1 is the reason
+		}
+	})
 }

@@ -1,0 +1,121 @@
+package controlplane
+
+import (
+	"errors"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// Overdue keeps what [Late] has returned, for [Plane.Broken] to judge once it is known what controllers were told.
+func (p *Plane) Overdue(late error) { p.overdue = late }
+
+// Broken says what [Check] does, and what is overdue. Two things that released controllers never bring about are noted
+// instead, or every other run would end with them: both come of what was there and gone again before their informers listed.
+func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
+	s := newStore(seen)
+	if broken, err = s.check(seen.Committed); err != nil || p.overdue == nil {
+		return broken, err
+	}
+	if resource, why := s.excuse(p.overdue, seen); why != "" {
+		seen.Unjudged(resource, why)
+		return broken, nil
+	}
+	return append(broken, p.overdue.Error()), nil
+}
+
+// excuse says why nobody does what is overdue, for what resource; nothing if that is not known.
+func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) {
+	var w wrong
+	lease := s.terms[electorates[managerName]]
+	if !errors.As(overdue, &w) || lease == nil {
+		return "", ""
+	}
+	told := newTold(seen, lease.holder)
+	for _, owner := range w.of.GetOwnerReferences() {
+		resource := ownerResources[owner.Kind]
+		if told.of[owner.UID] && !told.deleted[owner.UID] && createdAgain(seen.Histories[resource], owner) {
+			return resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays (finding 10)"
+		}
+	}
+	for pod, owner := range s.owners {
+		isFor := owner == w.of.GetUID()
+		for _, o := range s.objects {
+			isFor = isFor || o.GetUID() == owner && ownerOf(o) == w.of.GetUID()
+		}
+		if by := s.created[pod]; isFor && by != nil && by.Client == told.life && !told.of[pod] {
+			return "pods", "a pod that a controller had created was gone before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795)"
+		}
+	}
+	return "", ""
+}
+
+// ownerResources are the resources of kinds that own others here.
+var ownerResources = map[string]string{
+	"ConfigMap": "configmaps", "DaemonSet": "daemonsets.apps", "Deployment": "deployments.apps", "Job": "jobs.batch", "Node": "nodes",
+	"ReplicaSet": "replicasets.apps", "Secret": "secrets", "Service": "services", "StatefulSet": "statefulsets.apps",
+}
+
+// createdAgain reports whether an object was deleted, and there has been another one of its name.
+func createdAgain(history *model.History, owner metav1.OwnerReference) bool {
+	if history == nil {
+		return false
+	}
+	var name model.Key
+	deleted := false
+	for _, change := range history.Truth.Changes {
+		switch {
+		case change.Object.UID == string(owner.UID):
+			name, deleted = change.Object.Key(), change.Deleted
+		case deleted && change.Object.Key() == name:
+			return true
+		}
+	}
+	return false
+}
+
+// told is what the last life of a program was told by watches and lists.
+type told struct {
+	life string
+	// of are the objects that it was told of, and deleted those of whose deletion.
+	of, deleted map[types.UID]bool
+}
+
+func newTold(seen simtest.Seen, program string) *told {
+	t := &told{of: map[types.UID]bool{}, deleted: map[types.UID]bool{}}
+	began := int64(-1)
+	for _, history := range seen.Histories {
+		for _, stream := range history.Streams {
+			if name, _, _ := strings.Cut(stream.Client, " "); name == program && stream.Call > began {
+				t.life, began = stream.Client, stream.Call
+			}
+		}
+	}
+	for _, history := range seen.Histories {
+		for _, op := range history.Operations {
+			if op.Client != t.life || op.Kind != model.List {
+				continue
+			}
+			for i := range op.Objects {
+				t.of[types.UID(op.Objects[i].UID)] = true
+			}
+		}
+		for _, stream := range history.Streams {
+			if stream.Client != t.life {
+				continue
+			}
+			for _, event := range stream.Events {
+				if event.Object == nil {
+					continue
+				}
+				uid := types.UID(event.Object.UID)
+				t.of[uid], t.deleted[uid] = true, t.deleted[uid] || event.Type == model.Deleted
+			}
+		}
+	}
+	return t
+}
