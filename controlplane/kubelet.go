@@ -136,12 +136,6 @@ func (n *Node) of(pod *corev1.Pod) *containers {
 	return c
 }
 
-func (n *Node) forget(uid types.UID) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.pods, uid)
-}
-
 // end stops the containers of pods of a name whose pods are gone, unless their end is under way. A
 // living pod of that name is left alone.
 func (n *Node) end(name types.NamespacedName, living types.UID) {
@@ -367,8 +361,7 @@ func (k *kubelet) end(ctx context.Context, pod *corev1.Pod) error {
 	err := k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: ptr.To(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
 	})
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		k.node.forget(pod.UID)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err

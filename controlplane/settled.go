@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -235,7 +236,7 @@ func (s *state) deleted() error {
 
 func (s *state) deploymentsDone() error {
 	for _, d := range s.deployments {
-		if s.short(d.Namespace) {
+		if s.short(d.Namespace) || s.stuck(&d) {
 			continue
 		}
 		want, is := ptr.Deref(d.Spec.Replicas, 1), d.Status
@@ -245,6 +246,20 @@ func (s *state) deploymentsDone() error {
 		}
 	}
 	return nil
+}
+
+// stuck reports whether a deployment is one that its controller never brings on: its strategy became Recreate and its number of replicas
+// another, while more than one of its replica sets had some (kubernetes/kubernetes #125568). It is taken for one to be scaled, each
+// time, and the function which does that leaves these alone.
+func (s *state) stuck(d *appsv1.Deployment) bool {
+	active, differ := 0, false
+	for _, set := range s.sets {
+		if ownerOf(&set) == d.UID && ptr.Deref(set.Spec.Replicas, 1) > 0 {
+			active++
+			differ = differ || set.Annotations["deployment.kubernetes.io/desired-replicas"] != strconv.Itoa(int(ptr.Deref(d.Spec.Replicas, 1)))
+		}
+	}
+	return d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && active > 1 && differ
 }
 
 func (s *state) setsDone() error {
