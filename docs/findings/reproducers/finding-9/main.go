@@ -3,132 +3,33 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"slices"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/metadata"
-	fakemetadata "k8s.io/client-go/metadata/fake"
-	"k8s.io/client-go/metadata/metadatainformer"
-	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 
+	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
-const (
-	space   = "red"
-	patient = 10 * time.Second // a collector takes milliseconds
-)
-
-var maps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-
 func main() {
-	klog.SetLogger(klog.Logger{}) // discards
-	known := fakemetadata.NewTestScheme()
-	rig.Must(metav1.AddMetaToScheme(known))
-	client := fakemetadata.NewSimpleMetadataClient(known, configMap("owner", "1"), configMap("changed", "2", "owner"))
-	objects := client.Resource(maps).Namespace(space).(fakemetadata.MetadataClient)
+	client, objects := collector.Client(collector.ConfigMap("owner", "1", "", ""), collector.ConfigMap("changed", "2", "owner", "1"))
 
-	stop := collect(client)
-	_, err := objects.CreateFake(configMap("created", "3", "nobody"), metav1.CreateOptions{})
+	stop := collector.Run(client)
+	_, err := objects.CreateFake(collector.ConfigMap("created", "3", "nobody", "1"), metav1.CreateOptions{})
 	rig.Must(err)
-	fmt.Printf("created with a reference to the owner's UID under another name: %s\n", fate(objects, "created"))
-	_, err = objects.UpdateFake(configMap("changed", "2", "nobody"), metav1.UpdateOptions{})
+	fmt.Printf("created with a reference to the owner's UID under another name: %s\n", collector.Fate(objects, "created"))
+	_, err = objects.UpdateFake(collector.ConfigMap("changed", "2", "nobody", "1"), metav1.UpdateOptions{})
 	rig.Must(err)
-	left := fate(objects, "changed")
+	left := collector.Fate(objects, "changed")
 	fmt.Printf("a right reference changed to the same: %s\n", left)
 	stop()
-	stop = collect(client)
-	fmt.Printf("the same after a restart of the collector: %s\n", fate(objects, "changed"))
+	stop = collector.Run(client)
+	fmt.Printf("the same after a restart of the collector: %s\n", collector.Fate(objects, "changed"))
 	stop()
 
 	shown := 0
-	if left != collected {
+	if left != collector.Collected {
 		shown = 1
 	}
 	rig.Verdict(shown, 1, "an object without an owner stays")
-}
-
-const collected = "collected"
-
-// fate waits for the collection of an object.
-func fate(objects metadata.ResourceInterface, name string) string {
-	for began := time.Now(); time.Since(began) < patient; time.Sleep(10 * time.Millisecond) {
-		list, err := objects.List(context.Background(), metav1.ListOptions{})
-		rig.Must(err)
-		if !slices.ContainsFunc(list.Items, func(o metav1.PartialObjectMetadata) bool { return o.Name == name }) {
-			return collected
-		}
-	}
-	return fmt.Sprintf("still there after %v", patient)
-}
-
-// configMap is an object whose reference has, under the name given, the UID of the owner.
-func configMap(name string, uid types.UID, references ...string) *metav1.PartialObjectMetadata {
-	o := &metav1.PartialObjectMetadata{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: uid},
-	}
-	for _, to := range references {
-		o.OwnerReferences = append(o.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: to, UID: "1"})
-	}
-	return o
-}
-
-// collect runs the released garbage collector over config maps, and returns once it has listed them.
-func collect(client metadata.Interface) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	kube := fake.NewSimpleClientset()
-	kube.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
-		{Name: maps.Resource, Namespaced: true, Kind: "ConfigMap", Verbs: metav1.Verbs{"delete", "list", "watch"}},
-	}}}
-	factory := only{metadatainformer.NewSharedInformerFactory(client, 0)}
-	started := make(chan struct{})
-	close(started)
-	collector, err := garbagecollector.NewGarbageCollector(ctx, kube, client, mapper{testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)},
-		nil, factory, started)
-	rig.Must(err)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		collector.Run(ctx, 1, time.Second)
-	}()
-	go collector.Sync(ctx, preferred{kube.Discovery(), kube.Resources}, time.Second)
-	rig.Until(func() bool { return collector.IsSynced(klog.Background()) })
-	time.Sleep(time.Second) // the fake client loses what happens between its list and its watch
-	return func() { cancel(); <-ended }
-}
-
-// only makes informers of metadata for all resources.
-type only struct {
-	metadatainformer.SharedInformerFactory
-}
-
-func (f only) ForResource(resource schema.GroupVersionResource) (informers.GenericInformer, error) {
-	return f.SharedInformerFactory.ForResource(resource), nil
-}
-
-// mapper is one that never has to be reset.
-type mapper struct{ meta.RESTMapper }
-
-func (mapper) Reset() {}
-
-// preferred answers what the fake for tests leaves out.
-type preferred struct {
-	discovery.ServerResourcesInterface
-	resources []*metav1.APIResourceList
-}
-
-func (p preferred) ServerPreferredResources() ([]*metav1.APIResourceList, error) {
-	return p.resources, nil
 }

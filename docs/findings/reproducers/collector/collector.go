@@ -1,0 +1,121 @@
+// Package collector runs the released garbage collector of kube-controller-manager over client-go's fake client of metadata.
+package collector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
+	fakemetadata "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/garbagecollector"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	space   = "red"
+	patient = 10 * time.Second // a collector takes milliseconds
+)
+
+var maps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+// Client returns a client of metadata, whose server has the objects given, and what reads and writes them.
+func Client(objects ...*metav1.PartialObjectMetadata) (*fakemetadata.FakeMetadataClient, fakemetadata.MetadataClient) {
+	klog.SetLogger(klog.Logger{}) // discards
+	known := fakemetadata.NewTestScheme()
+	rig.Must(metav1.AddMetaToScheme(known))
+	client := fakemetadata.NewSimpleMetadataClient(known)
+	has := client.Resource(maps).Namespace(space).(fakemetadata.MetadataClient)
+	for _, o := range objects {
+		_, err := has.CreateFake(o, metav1.CreateOptions{})
+		rig.Must(err)
+	}
+	return client, has
+}
+
+// ConfigMap is an object with a reference to an owner, if a name is given.
+func ConfigMap(name string, uid types.UID, owner string, ownerUID types.UID) *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: uid},
+	}
+	if owner != "" {
+		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner, UID: ownerUID}}
+	}
+	return o
+}
+
+// Collected is the fate of what the garbage collector has deleted.
+const Collected = "collected"
+
+// Fate waits for the collection of an object.
+func Fate(objects metadata.ResourceInterface, name string) string {
+	for began := time.Now(); time.Since(began) < patient; time.Sleep(10 * time.Millisecond) {
+		list, err := objects.List(context.Background(), metav1.ListOptions{})
+		rig.Must(err)
+		if !slices.ContainsFunc(list.Items, func(o metav1.PartialObjectMetadata) bool { return o.Name == name }) {
+			return Collected
+		}
+	}
+	return fmt.Sprintf("still there after %v", patient)
+}
+
+// Run runs the released garbage collector over config maps, and returns once it has listed them.
+func Run(client metadata.Interface) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	kube := fake.NewSimpleClientset()
+	kube.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
+		{Name: maps.Resource, Namespaced: true, Kind: "ConfigMap", Verbs: metav1.Verbs{"delete", "list", "watch"}},
+	}}}
+	factory := only{metadatainformer.NewSharedInformerFactory(client, 0)}
+	started := make(chan struct{})
+	close(started)
+	collector, err := garbagecollector.NewGarbageCollector(ctx, kube, client, mapper{testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)},
+		nil, factory, started)
+	rig.Must(err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		collector.Run(ctx, 1, time.Second)
+	}()
+	go collector.Sync(ctx, preferred{kube.Discovery(), kube.Resources}, time.Second)
+	rig.Until(func() bool { return collector.IsSynced(klog.Background()) })
+	time.Sleep(time.Second) // the fake client loses what happens between its list and its watch, and the graph is behind both
+	return func() { cancel(); <-ended }
+}
+
+// only makes informers of metadata for all resources.
+type only struct {
+	metadatainformer.SharedInformerFactory
+}
+
+func (f only) ForResource(resource schema.GroupVersionResource) (informers.GenericInformer, error) {
+	return f.SharedInformerFactory.ForResource(resource), nil
+}
+
+// mapper is one that never has to be reset.
+type mapper struct{ meta.RESTMapper }
+
+func (mapper) Reset() {}
+
+// preferred answers what the fake for tests leaves out.
+type preferred struct {
+	discovery.ServerResourcesInterface
+	resources []*metav1.APIResourceList
+}
+
+func (p preferred) ServerPreferredResources() ([]*metav1.APIResourceList, error) {
+	return p.resources, nil
+}

@@ -1,0 +1,56 @@
+// Finding 10: an owner is deleted and created again before an informer of the garbage collector lists again. What belonged to the
+// first one is never collected, until the collector starts the next time.
+package main
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	fakemetadata "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+func main() {
+	client, objects := collector.Client(
+		collector.ConfigMap("gone", "1", "", ""), collector.ConfigMap("of-gone", "2", "gone", "1"),
+		collector.ConfigMap("again", "3", "", ""), collector.ConfigMap("of-again", "4", "again", "3"))
+	watches := silent(client)
+
+	stop := collector.Run(client)
+	watching := <-watches
+	for _, name := range []string{"gone", "again"} {
+		rig.Must(objects.Delete(context.Background(), name, metav1.DeleteOptions{}))
+	}
+	_, err := objects.CreateFake(collector.ConfigMap("again", "5", "", ""), metav1.CreateOptions{})
+	rig.Must(err)
+	watching.Error(&metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}) // the informer lists again
+	fmt.Printf("what belonged to an owner that is gone when the informer lists: %s\n", collector.Fate(objects, "of-gone"))
+	left := collector.Fate(objects, "of-again")
+	fmt.Printf("what belonged to an owner that has been created again by then: %s\n", left)
+	stop()
+	stop = collector.Run(client)
+	fmt.Printf("the same after a restart of the collector: %s\n", collector.Fate(objects, "of-again"))
+	stop()
+
+	shown := 0
+	if left != collector.Collected {
+		shown = 1
+	}
+	rig.Verdict(shown, 1, "an object without an owner stays")
+}
+
+// silent has the watches of a client tell only what is sent to them, as if the API server were late.
+func silent(client *fakemetadata.FakeMetadataClient) <-chan *watch.RaceFreeFakeWatcher {
+	opened := make(chan *watch.RaceFreeFakeWatcher, 10)
+	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
+		w := watch.NewRaceFreeFake()
+		opened <- w
+		return true, w, nil
+	})
+	return opened
+}
