@@ -42,12 +42,14 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 			return resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays (finding 10)"
 		}
 	}
+	living := map[types.UID]object{}
+	for _, o := range s.objects {
+		living[o.GetUID()] = o
+	}
 	for pod, owner := range s.owners {
-		isFor := owner == w.of.GetUID()
-		for _, o := range s.objects {
-			isFor = isFor || o.GetUID() == owner && ownerOf(o) == w.of.GetUID()
-		}
-		if by := s.created[pod]; isFor && by != nil && by.Client == told.life && !told.of[pod] {
+		set := living[owner]
+		isFor := owner == w.of.GetUID() || set != nil && ownerOf(set) == w.of.GetUID()
+		if by := s.created[pod]; isFor && living[pod] == nil && by != nil && by.Client == told.life && !told.of[pod] {
 			return "pods", "a pod that a controller had created was gone before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795)"
 		}
 	}

@@ -41,7 +41,7 @@ const maxReplicas = 4
 // Usage is what people do to a cluster in a run, and how.
 type Usage struct {
 	Groups []Group
-	// People is how many do things at the same time. While there are faults, most of them wait for an answer.
+	// People is how many do things at the same time. In some runs most of them wait for an answer.
 	People int
 	// Pause is the most time between two things that a user does.
 	Pause time.Duration
@@ -62,8 +62,8 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 	}
 	return Usage{
 		Groups:   given,
-		Pause:    time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{4000, 1000, 250}), "milliseconds between two actions of a user")) * time.Millisecond,
-		People:   simtest.Draw(t, rapid.IntRange(1, 8), "people"),
+		Pause:    time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{4000, 1000, 500}), "milliseconds between two actions of a user")) * time.Millisecond,
+		People:   simtest.Draw(t, rapid.IntRange(1, 4), "people"),
 		Names:    simtest.Draw(t, rapid.IntRange(1, 3), "names of objects"),
 		MilliCPU: simtest.Draw(t, rapid.SampledFrom([]int64{100, 100, 1000}), "milliCPU of a pod"),
 		MaxPods:  simtest.Draw(t, rapid.SampledFrom([]int64{60, 60, 5}), "pods of a quota"),

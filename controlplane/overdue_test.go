@@ -1,0 +1,72 @@
+package controlplane_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/controlplane"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// What a controller was told of, and does not do, is held against it; what had come and gone before it listed is not.
+func TestOverdue(t *testing.T) {
+	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}` + "\n"
+	owner := func(rv int64, uid string, deleted bool) model.Change {
+		return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Namespace: "r", Name: "set", UID: uid, RV: rv}}
+	}
+	event := func(kind model.EventType, uid string) model.Event {
+		return model.Event{Type: kind, Object: &model.Object{Namespace: "r", Name: uid, UID: uid}}
+	}
+	orphan := func(w *world) { w.pod.OwnerReferences[0].UID = "old" }
+	short := func(w *world) { w.set.Spec.Replicas = ptr.To(int32(2)) }
+	created := "replicasets/r/set " + strings.Replace(set, `"uid":"s"`, `"uid":"set"`, 1) + "\npods/r/p " + pod("p", owned("ReplicaSet", "set"), "", "") + "\npods/r/p -"
+	for name, row := range map[string]struct {
+		wrong  func(*world)
+		states string
+		owners []model.Change
+		told   []model.Event
+		holds  bool
+	}{
+		"an owner that came again unseen":    {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false},
+		"an owner whose end was seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true},
+		"an owner that did not come again":   {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true},
+		"an owner that was never seen":       {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true},
+		"a pod that came and went unseen":    {short, created, nil, []model.Event{event(model.Added, "another")}, false},
+		"a pod that was seen":                {short, created, nil, []model.Event{event(model.Added, "p")}, true},
+		"a pod that is still there":          {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true},
+		"a set that lacks a pod for nothing": {short, "", nil, []model.Event{event(model.Added, "another")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled()
+			row.wrong(w)
+			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour)
+			require.Error(t, late)
+			committed := states(t, lease+row.states)
+			sets := &model.History{Truth: model.Truth{Changes: row.owners}}
+			sets.Streams = []model.Stream{{ID: 1, Client: "manager-0", Call: 1, Events: row.told}}
+			pods := &model.History{}
+			if row.states != "" {
+				pods.Operations = []model.Operation{{Kind: model.Create, Client: "manager-0", ResultRV: committed.Changes[2].RV}}
+			}
+			noted := 0
+			plane := &controlplane.Plane{}
+			plane.Overdue(late)
+			broken, err := plane.Broken(simtest.Seen{
+				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "pods": pods}, Unjudged: func(string, string) { noted++ },
+			})
+			require.NoError(t, err)
+			if !row.holds {
+				require.Empty(t, broken)
+				require.Equal(t, 1, noted)
+				return
+			}
+			require.Equal(t, []string{late.Error()}, broken)
+			require.Zero(t, noted)
+		})
+	}
+}
