@@ -32,7 +32,7 @@ func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (do
 	go func() {
 		defer close(ended)
 		for len(actions) > 0 && time.Now().Before(until) {
-			time.Sleep(upTo(20 * time.Second))
+			time.Sleep(upTo(10 * time.Second))
 			act := actions[rand.IntN(len(actions))]
 			if act(a, context.Background()) == nil { // or somebody will look at it
 				p.note(act)

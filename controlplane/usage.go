@@ -48,6 +48,9 @@ type Usage struct {
 	// Names is how many names people have for objects of a kind in a namespace. The fewer there are, the sooner an
 	// object is changed, and the sooner another one gets its name.
 	Names int
+	// Manifests is how many manifests people have for each kind of object, and Contents what they contain.
+	Manifests int
+	Contents  uint64
 	// MilliCPU is what a pod requests. A node has 4000.
 	MilliCPU int64
 	// MaxPods is what the quota of a namespace allows.
@@ -61,12 +64,14 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 		given = simtest.Draw(t, rapid.SliceOfNDistinct(rapid.SampledFrom(groups), 1, len(groups), rapid.ID), "groups")
 	}
 	return Usage{
-		Groups:   given,
-		Pause:    time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{4000, 1000, 500}), "milliseconds between two actions of a user")) * time.Millisecond,
-		People:   simtest.Draw(t, rapid.IntRange(1, 4), "people"),
-		Names:    simtest.Draw(t, rapid.IntRange(1, 3), "names of objects"),
-		MilliCPU: simtest.Draw(t, rapid.SampledFrom([]int64{100, 100, 1000}), "milliCPU of a pod"),
-		MaxPods:  simtest.Draw(t, rapid.SampledFrom([]int64{60, 60, 5}), "pods of a quota"),
+		Groups:    given,
+		Pause:     time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{4000, 1000, 500}), "milliseconds between two actions of a user")) * time.Millisecond,
+		People:    simtest.Draw(t, rapid.IntRange(1, 4), "people"),
+		Names:     simtest.Draw(t, rapid.IntRange(1, 3), "names of objects"),
+		Manifests: simtest.Draw(t, rapid.IntRange(1, 4), "manifests"),
+		Contents:  simtest.Draw(t, rapid.Uint64(), "their contents"),
+		MilliCPU:  simtest.Draw(t, rapid.SampledFrom([]int64{100, 1000}), "milliCPU of a pod"),
+		MaxPods:   simtest.Draw(t, rapid.SampledFrom([]int64{60, 60, 5}), "pods of a quota"),
 	}
 }
 

@@ -20,26 +20,32 @@ const priority = "high"
 // label is what some nodes have and some daemon sets ask for.
 const label = "disk"
 
+// manifest draws one of the manifests that people have for a kind of object, as what draws its contents. There are few, and
+// people apply them again and again: controllers meet what an object of the same contents has left.
+func (u *person) manifest() *rand.Rand {
+	return rand.New(rand.NewPCG(u.usage.Contents, rand.Uint64N(uint64(u.usage.Manifests))))
+}
+
 // template draws that of pods. Their names and labels are the same each time, so that what one object
 // has left can become another one's.
-func (u *person) template(space, name string) corev1.PodTemplateSpec {
+func (u *person) template(space, name string, manifest *rand.Rand) corev1.PodTemplateSpec {
 	t := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": space + "-" + name}},
 		Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "c", Image: fmt.Sprintf("image:%d", rand.IntN(3)), Resources: corev1.ResourceRequirements{
+			Containers: []corev1.Container{{Name: "c", Image: fmt.Sprintf("image:%d", manifest.IntN(3)), Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(u.usage.MilliCPU, resource.DecimalSI)},
 			}}},
-			TerminationGracePeriodSeconds: ptr.To(rand.Int64N(6)),
+			TerminationGracePeriodSeconds: ptr.To(manifest.Int64N(6)),
 		},
 	}
-	if rand.IntN(2) == 0 { // the default is to stay for five minutes on a node that is gone
+	if manifest.IntN(2) == 0 { // the default is to stay for five minutes on a node that is gone
 		for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 			t.Spec.Tolerations = append(t.Spec.Tolerations, corev1.Toleration{
-				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To(rand.Int64N(30)),
+				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To(manifest.Int64N(30)),
 			})
 		}
 	}
-	if rand.IntN(4) == 0 {
+	if manifest.IntN(4) == 0 {
 		t.Spec.PriorityClassName = priority
 	}
 	return t
@@ -48,7 +54,7 @@ func (u *person) template(space, name string) corev1.PodTemplateSpec {
 func replicas() *int32 { return ptr.To(rand.Int32N(maxReplicas + 1)) }
 
 func (u *person) applyDeployment(ctx context.Context, space, name string) error {
-	template := u.template(space, name)
+	template := u.template(space, name, u.manifest())
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
@@ -70,9 +76,10 @@ func (u *person) deleteDeployment(ctx context.Context, space, name string) error
 }
 
 func (u *person) applyStatefulSet(ctx context.Context, space, name string) error {
-	template := u.template(space, name)
+	manifest := u.manifest()
+	template := u.template(space, name, manifest)
 	// Without a grace period, nobody waits until the containers have ended.
-	template.Spec.TerminationGracePeriodSeconds = ptr.To(1 + rand.Int64N(5))
+	template.Spec.TerminationGracePeriodSeconds = ptr.To(1 + manifest.Int64N(5))
 	policy := []appsv1.PodManagementPolicyType{appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement}[rand.IntN(2)]
 	wanted := replicas()
 	return ensure(ctx, u.client.AppsV1().StatefulSets(space), name, &appsv1.StatefulSet{
@@ -89,8 +96,9 @@ func (u *person) deleteStatefulSet(ctx context.Context, space, name string) erro
 }
 
 func (u *person) applyDaemonSet(ctx context.Context, space, name string) error {
-	template := u.template(space, name)
-	if rand.IntN(2) == 0 {
+	manifest := u.manifest()
+	template := u.template(space, name, manifest)
+	if manifest.IntN(2) == 0 {
 		template.Spec.NodeSelector = map[string]string{label: "fast"}
 	}
 	return ensure(ctx, u.client.AppsV1().DaemonSets(space), name, &appsv1.DaemonSet{
@@ -104,7 +112,7 @@ func (u *person) deleteDaemonSet(ctx context.Context, space, name string) error 
 }
 
 func (u *person) createJob(ctx context.Context, space, name string) error {
-	template := u.template(space, name)
+	template := u.template(space, name, u.manifest())
 	template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	_, err := u.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -134,7 +142,7 @@ func (u *person) deleteJob(ctx context.Context, space, name string) error {
 }
 
 func (u *person) createPod(ctx context.Context, space, name string) error {
-	template := u.template(space, name)
+	template := u.template(space, name, u.manifest())
 	template.Spec.RestartPolicy = []corev1.RestartPolicy{corev1.RestartPolicyNever, corev1.RestartPolicyAlways}[rand.IntN(2)]
 	template.ObjectMeta.Name = name
 	_, err := u.client.CoreV1().Pods(space).Create(ctx, &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}, metav1.CreateOptions{})
