@@ -26,8 +26,12 @@
 //   - store.go: the states that etcd has held.
 //   - rules.go: what must be true of all of them.
 //   - bound.go: which scheduler has bound a pod.
+//   - views.go: what a life of a program knew of what others had done.
 //   - rules_gc.go: what must be true of what the garbage collector deletes.
+//   - rules_leader.go: what must be true of those that lead.
+//   - rules_quota.go: what must be true of quotas.
 //   - twins.go: what must be true of what has run on nodes.
 //   - settled.go: what must be true once everything has healed.
+//   - overdue.go: why it is not, if that is known.
 //   - room.go: what cannot be wanted then, as there is no room for it.
 package controlplane
