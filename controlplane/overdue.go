@@ -2,8 +2,10 @@ package controlplane
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,8 +16,8 @@ import (
 // Overdue keeps what [Late] has returned, for [Plane.Broken] to judge once it is known what controllers were told.
 func (p *Plane) Overdue(late error) { p.overdue = late }
 
-// Broken says what [Check] does, and what is overdue. Two things that released controllers never bring about are noted
-// instead, or every other run would end with them: both come of what was there and gone again before their informers listed.
+// Broken says what [Check] does, and what is overdue. What released controllers are known not to bring about in time is noted
+// instead, or every other run would end with it: most of it comes of what was there and gone again before their informers listed.
 func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 	s := newStore(seen)
 	if broken, err = s.check(seen.Committed); err != nil || p.overdue == nil {
@@ -42,6 +44,9 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 			return resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays (finding 10)"
 		}
 	}
+	if _, is := w.of.(*appsv1.StatefulSet); is && refused(seen, told.life, w.of) >= manyFailures {
+		return "pods", "a stateful set's pod could not be created so often, as another one had its name, that its controller waits for up to 1000 s (workqueue.DefaultTypedControllerRateLimiter)"
+	}
 	living := map[types.UID]object{}
 	for _, o := range s.objects {
 		living[o.GetUID()] = o
@@ -54,6 +59,21 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		}
 	}
 	return "", ""
+}
+
+// manyFailures is after how many a controller waits for longer than [Late] does: each of them doubles the 5 ms that it
+// waits after the first, also those that events have brought on before the time.
+const manyFailures = 14
+
+// refused is how many pods of a stateful set a life of a controller manager could not create.
+func refused(seen simtest.Seen, life string, set metav1.Object) (count int) {
+	for _, request := range seen.Requests["pods"] {
+		if request.Client == life && request.Kind == model.Create && request.Code == http.StatusConflict &&
+			request.Scope.Namespace == set.GetNamespace() && strings.HasPrefix(request.Scope.Name, set.GetName()+"-") {
+			count++
+		}
+	}
+	return count
 }
 
 // ownerResources are the resources of kinds that own others here.

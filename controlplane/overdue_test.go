@@ -11,6 +11,7 @@ import (
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // What a controller was told of, and does not do, is held against it; what had come and gone before it listed is not.
@@ -24,6 +25,7 @@ func TestOverdue(t *testing.T) {
 	}
 	orphan := func(w *world) { w.pod.OwnerReferences[0].UID = "old" }
 	short := func(w *world) { w.set.Spec.Replicas = ptr.To(int32(2)) }
+	behind := func(w *world) { w.stateful.Spec.Replicas = ptr.To(int32(2)) }
 	created := "replicasets/r/set " + strings.Replace(set, `"uid":"s"`, `"uid":"set"`, 1) + "\npods/r/p " + pod("p", owned("ReplicaSet", "set"), "", "") + "\npods/r/p -"
 	for name, row := range map[string]struct {
 		wrong  func(*world)
@@ -31,15 +33,18 @@ func TestOverdue(t *testing.T) {
 		owners []model.Change
 		told   []model.Event
 		holds  bool
+		fails  int // creations of the stateful set's pod
 	}{
-		"an owner that came again unseen":    {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false},
-		"an owner whose end was seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true},
-		"an owner that did not come again":   {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true},
-		"an owner that was never seen":       {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true},
-		"a pod that came and went unseen":    {short, created, nil, []model.Event{event(model.Added, "another")}, false},
-		"a pod that was seen":                {short, created, nil, []model.Event{event(model.Added, "p")}, true},
-		"a pod that is still there":          {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true},
-		"a set that lacks a pod for nothing": {short, "", nil, []model.Event{event(model.Added, "another")}, true},
+		"an owner that came again unseen":    {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false, 0},
+		"an owner whose end was seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true, 0},
+		"an owner that did not come again":   {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true, 0},
+		"an owner that was never seen":       {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true, 0},
+		"a pod that came and went unseen":    {short, created, nil, []model.Event{event(model.Added, "another")}, false, 0},
+		"a pod that was seen":                {short, created, nil, []model.Event{event(model.Added, "p")}, true, 0},
+		"a pod that is still there":          {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0},
+		"a set that lacks a pod for nothing": {short, "", nil, []model.Event{event(model.Added, "another")}, true, 0},
+		"a stateful set that failed often":   {behind, "", nil, nil, false, 14},
+		"one that failed some times":         {behind, "", nil, nil, true, 13},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
@@ -53,11 +58,16 @@ func TestOverdue(t *testing.T) {
 			if row.states != "" {
 				pods.Operations = []model.Operation{{Kind: model.Create, Client: "manager-0", ResultRV: committed.Changes[2].RV}}
 			}
+			var requests []*importer.Told
+			for range row.fails {
+				asked := importer.Request{Scope: model.Scope{Namespace: "r", Name: "stateful-1"}}
+				requests = append(requests, &importer.Told{Exchange: importer.Exchange{Request: asked, Client: "manager-0", Kind: model.Create, Code: 409}})
+			}
 			noted := 0
 			plane := &controlplane.Plane{}
 			plane.Overdue(late)
 			broken, err := plane.Broken(simtest.Seen{
-				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "pods": pods}, Unjudged: func(string, string) { noted++ },
+				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "pods": pods}, Requests: map[string][]*importer.Told{"pods": requests}, Unjudged: func(string, string) { noted++ },
 			})
 			require.NoError(t, err)
 			if !row.holds {

@@ -282,7 +282,7 @@ func (s *state) statefulDone() error {
 		}
 		want, is := ptr.Deref(set.Spec.Replicas, 1), set.Status
 		if is.ObservedGeneration != set.Generation || is.Replicas != want || is.ReadyReplicas != want || is.UpdateRevision != is.CurrentRevision {
-			return fmt.Errorf("stateful set %s wants %d replicas of one revision at generation %d, and has %d, %d of them ready, of %s and %s, at generation %d",
+			return wrongf(&set, "stateful set %s wants %d replicas of one revision at generation %d, and has %d, %d of them ready, of %s and %s, at generation %d",
 				describe(&set), want, set.Generation, is.Replicas, is.ReadyReplicas, is.CurrentRevision, is.UpdateRevision, is.ObservedGeneration)
 		}
 	}
