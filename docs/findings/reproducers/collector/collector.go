@@ -57,8 +57,8 @@ func ConfigMap(name string, uid types.UID, owner string, ownerUID types.UID) *me
 	return o
 }
 
-// Collected is the fate of what the garbage collector has deleted.
-const Collected = "collected"
+// collected is the fate of what the garbage collector has deleted.
+const collected = "collected"
 
 // Fate waits for the collection of an object.
 func Fate(objects metadata.ResourceInterface, name string) string {
@@ -66,10 +66,25 @@ func Fate(objects metadata.ResourceInterface, name string) string {
 		list, err := objects.List(context.Background(), metav1.ListOptions{})
 		rig.Must(err)
 		if !slices.ContainsFunc(list.Items, func(o metav1.PartialObjectMetadata) bool { return o.Name == name }) {
-			return Collected
+			return collected
 		}
 	}
 	return fmt.Sprintf("still there after %v", patient)
+}
+
+// Conclude says what becomes of an object, and after a restart of the collector. It ends the program with code 1 if the object stayed at first.
+func Conclude(client metadata.Interface, objects metadata.ResourceInterface, stop func(), what, name string) {
+	left := Fate(objects, name)
+	fmt.Printf("%s: %s\n", what, left)
+	stop()
+	stop = Run(client)
+	fmt.Printf("the same after a restart of the collector: %s\n", Fate(objects, name))
+	stop()
+	shown := 0
+	if left != collected {
+		shown = 1
+	}
+	rig.Verdict(shown, 1, "an object without an owner stays")
 }
 
 // Run runs the released garbage collector over config maps, and returns once it has listed them.

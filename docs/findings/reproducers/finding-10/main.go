@@ -30,18 +30,7 @@ func main() {
 	rig.Must(err)
 	watching.Error(&metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}) // the informer lists again
 	fmt.Printf("what belonged to an owner that is gone when the informer lists: %s\n", collector.Fate(objects, "of-gone"))
-	left := collector.Fate(objects, "of-again")
-	fmt.Printf("what belonged to an owner that has been created again by then: %s\n", left)
-	stop()
-	stop = collector.Run(client)
-	fmt.Printf("the same after a restart of the collector: %s\n", collector.Fate(objects, "of-again"))
-	stop()
-
-	shown := 0
-	if left != collector.Collected {
-		shown = 1
-	}
-	rig.Verdict(shown, 1, "an object without an owner stays")
+	collector.Conclude(client, objects, stop, "what belonged to an owner that has been created again by then", "of-again")
 }
 
 // silent has the watches of a client tell only what is sent to them, as if the API server were late.
