@@ -156,7 +156,7 @@ func TestWritesAndMostRecentReads(t *testing.T) {
 			on(model.Delete, 62, 63, fails(model.Unknown)), created10}, nil},
 		{"failures that tell the state", []model.Operation{created, on(model.Create, 22, 25, writeFails("no", model.AlreadyExists)), deleted,
 			on(model.Update, 82, 85, writeFails("no", model.NotFound)), on(model.Delete, 82, 85, fails(model.NotFound))}, nil},
-		{"an update in conflict with what has been deleted", []model.Operation{created, deleted, on(model.Update, 82, 85, conflicts(2))}, nil},
+		{"an update in conflict with what has been deleted", []model.Operation{created, updated4, updated6, deleted, on(model.Update, 82, 85, conflicts(6)), created10}, nil},
 		{"failures that tell nothing", []model.Operation{created, on(model.Update, 22, 25, writeFails("no", model.Unavailable)),
 			on(model.Update, 22, 25, writeFails("no", model.TooMany)), on(model.Update, 22, 25, writeFails("no", model.Conflict))}, nil},
 
