@@ -1,15 +1,10 @@
 package importer
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
-	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -90,23 +85,9 @@ func TestFailures(t *testing.T) {
 		{200, "", model.OK}, {201, "{}", model.OK}, {404, "", model.NotFound}, {404, `{"details":{"name":"a"}}`, model.NotFound}, {404, "404 page not found", model.Unavailable}, {409, "", model.Conflict}, {409, `{"reason":"AlreadyExists"}`, model.AlreadyExists},
 		{410, "", model.Expired}, {422, "", model.Invalid}, {429, "", model.TooMany}, {403, "", model.Unavailable}, {500, "", model.Unknown}, {503, "", model.Unknown},
 		{504, `{"details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}`, model.TooLarge}, {0, `{"code":410}`, model.Expired}, {0, "[", model.Unknown},
-		{404, inProtobuf(t, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a")), model.NotFound},
-		{404, inProtobuf(t, apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{Resource: "pods"}, "", "", 0, true)), model.Unavailable},
-		{409, inProtobuf(t, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "pods"}, "a")), model.AlreadyExists},
-		{504, inProtobuf(t, storage.NewTooLargeResourceVersionError(2, 1, 1)), model.TooLarge},
 	} {
 		require.Equal(t, row.want, FailureOf(row.code, []byte(row.body)), "%+v", row)
 	}
-}
-
-// inProtobuf encodes the status of an error as an API server does.
-func inProtobuf(t *testing.T, err error) string {
-	var failure apierrors.APIStatus
-	require.ErrorAs(t, err, &failure)
-	status := failure.Status()
-	var text bytes.Buffer
-	require.NoError(t, protobuf.NewSerializer(nil, nil).Encode(&status, &text))
-	return text.String()
 }
 
 // FuzzReducer feeds it anything: it refuses in one line, or reduces.
