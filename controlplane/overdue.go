@@ -38,11 +38,14 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		return "", ""
 	}
 	told := newTold(seen, lease.holder)
-	for _, owner := range w.of.GetOwnerReferences() {
-		resource := ownerResources[owner.Kind]
-		if told.of[owner.UID] && !told.deleted[owner.UID] && createdAgain(seen.Histories[resource], owner) {
-			return resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays (finding 10)"
+	if w.orphan {
+		for _, owner := range w.of.GetOwnerReferences() {
+			resource := ownerResources[owner.Kind]
+			if told.of[owner.UID] && !told.deleted[owner.UID] && createdAgain(seen.Histories[resource], owner) {
+				return resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays (finding 10)"
+			}
 		}
+		return "", ""
 	}
 	if _, is := w.of.(*appsv1.StatefulSet); is && refused(seen, told.life, w.of) >= manyFailures {
 		return "pods", "a stateful set's pod could not be created so often, as another one had its name, that its controller waits for up to 1000 s (workqueue.DefaultTypedControllerRateLimiter)"

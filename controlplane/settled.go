@@ -124,10 +124,12 @@ func (u unsettled) Unwrap() error { return u.error }
 type wrong struct {
 	error
 	of metav1.Object
+	// orphan says that all of its owners are gone.
+	orphan bool
 }
 
 func wrongf(of metav1.Object, format string, a ...any) error {
-	return wrong{fmt.Errorf(format, a...), of}
+	return wrong{error: fmt.Errorf(format, a...), of: of}
 }
 
 // Due reports whether what Settled has returned has a time of its own. It has none as long as nodes take no pods, for
@@ -218,7 +220,7 @@ func (s *state) owners() error {
 	for _, o := range s.all() {
 		owners := o.GetOwnerReferences()
 		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return living[r.UID] != nil && isOwner(r, living[r.UID], o) }) {
-			return wrongf(o, "%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID)
+			return wrong{fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID), o, true}
 		}
 	}
 	return nil

@@ -106,8 +106,8 @@ func (c *Cluster) Faults(within time.Duration) {
 	}()
 }
 
-// few keeps some of the kinds of faults. In one run of two most of what is drawn happens, as what goes wrong at the same
-// time finds bugs; in the others little does, so that programs come to do what their bugs are in.
+// few keeps all kinds of faults, or one in 2, 4, 8 or 16 of them. Some bugs need much to go wrong at the same time; others are in what
+// programs do, and come to do only if little goes wrong.
 func few(random *rand.Rand, kinds []string) []string {
 	oneIn := 1 << random.IntN(5)
 	kept := slices.DeleteFunc(slices.Clone(kinds), func(string) bool { return random.IntN(oneIn) > 0 })
