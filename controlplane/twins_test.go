@@ -5,7 +5,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 )
 
 func TestTwins(t *testing.T) {
@@ -43,4 +48,19 @@ func TestContainersOfAPodThatIsGoneEnd(t *testing.T) {
 	require.True(t, over)
 	_, over = node.ran[1].over()
 	require.False(t, over)
+}
+
+// A kubelet that has removed a pod does not start it again as long as its informer still shows it.
+func TestARemovedPodStaysRemoved(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "r", Name: "s-0", UID: "1", DeletionTimestamp: ptr.To(metav1.Now()), DeletionGracePeriodSeconds: ptr.To(int64(0)),
+	}}
+	pods := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
+	require.NoError(t, pods.Add(pod))
+	k := &kubelet{node: NewNode("n", &Workload{}), client: fake.NewClientset(pod), pods: pods}
+	for range 2 {
+		_, err := k.sync(t.Context(), types.NamespacedName{Namespace: "r", Name: "s-0"})
+		require.NoError(t, err)
+	}
+	require.Len(t, k.node.ran, 1)
 }
