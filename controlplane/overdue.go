@@ -20,14 +20,18 @@ func (p *Plane) Overdue(late error) { p.overdue = late }
 // instead, or every other run would end with it: most of it comes of what was there and gone again before their informers listed.
 func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 	s := newStore(seen)
-	if broken, err = s.check(seen.Committed); err != nil || p.overdue == nil {
+	if broken, err = s.check(seen); err != nil || p.overdue == nil {
 		return broken, err
 	}
 	if resource, why := s.excuse(p.overdue, seen); why != "" {
 		seen.Unjudged(resource, why)
 		return broken, nil
 	}
-	return append(broken, p.overdue.Error()), nil
+	text := p.overdue.Error()
+	if w := (wrong{}); errors.As(p.overdue, &w) {
+		text += s.leaderToldOf(seen, w.of)
+	}
+	return append(broken, text), nil
 }
 
 // excuse says why nobody does what is overdue, for what resource; nothing if that is not known.

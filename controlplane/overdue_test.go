@@ -75,7 +75,8 @@ func TestOverdue(t *testing.T) {
 				require.Equal(t, 1, noted)
 				return
 			}
-			require.Equal(t, []string{late.Error()}, broken)
+			require.Len(t, broken, 1)
+			require.True(t, strings.HasPrefix(broken[0], late.Error()+"\n    manager-0 leads"), broken[0])
 			require.Zero(t, noted)
 		})
 	}

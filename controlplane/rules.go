@@ -11,7 +11,6 @@ import (
 	"k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
 
-	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -82,18 +81,18 @@ var Rules = []Rule{
 }
 
 // Check says which rules the states of a cluster have broken, one sentence each for the first
-// time: all states that etcd has held, in the order of its revisions, with values as
+// time, and below it what whoever broke one had been told: all states that etcd has held, in the order of its revisions, with values as
 // kube-apiserver stores them. Without histories, rules about who wrote something, and when, are silent.
 // A controller whose create gets no answer creates another pod, and so does one that has become the leader and does not see what the last
 // one has created: rules against too many pods count those that the creator knew of.
 func Check(seen simtest.Seen) (broken []string, err error) {
-	return newStore(seen).check(seen.Committed)
+	return newStore(seen).check(seen)
 }
 
 // check goes through all states, of which a new store knows nothing.
-func (s *store) check(committed model.Truth) (broken []string, err error) {
+func (s *store) check(seen simtest.Seen) (broken []string, err error) {
 	said := map[string]bool{}
-	for _, change := range committed.Changes {
+	for _, change := range seen.Committed.Changes {
 		key := change.Object.Name
 		if !isJudged(key) {
 			continue
@@ -110,7 +109,8 @@ func (s *store) check(committed model.Truth) (broken []string, err error) {
 			}
 			if text := rule.broken(s, key, s.objects[key], now, change.RV); text != "" {
 				said[rule.Name] = true
-				broken = append(broken, fmt.Sprintf("%s is broken at revision %d: %s. %s (%s)", rule.Name, change.RV, text, rule.Promise, rule.Source))
+				broken = append(broken, fmt.Sprintf("%s is broken at revision %d: %s. %s (%s)%s", rule.Name, change.RV, text, rule.Promise, rule.Source,
+					s.toldOf(seen, s.objects[key], now, change.RV)))
 			}
 		}
 		s.apply(key, now, change.RV)

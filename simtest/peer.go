@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/watchsim/watchsim/sim/fork"
 	"github.com/watchsim/watchsim/sim/isolate"
@@ -72,7 +73,7 @@ func (p *peer) do(next job) (r report, err error) {
 	case err != nil && isolate.Raced:
 		return endedAs(fork.EndedAlone(p.ended, []byte(p.said.String())), next), nil
 	case err != nil:
-		return r, fmt.Errorf("a process that simulates has ended: %w\n%s", err, p.said.String())
+		return r, fmt.Errorf("a process that simulates has ended: %s\n%s", howEnded(p.ended), p.said.String())
 	}
 	if err := json.Unmarshal(answer, &r); err != nil {
 		return r, err
@@ -95,6 +96,14 @@ func (p *peer) stop() {
 	_ = p.command.Wait()
 	p.pipe.Close()
 	p.ended, p.command = p.command.ProcessState, nil
+}
+
+// howEnded is what became of a worker that should still be there.
+func howEnded(state *os.ProcessState) string {
+	if status, is := state.Sys().(syscall.WaitStatus); is && status.Signaled() && status.Signal() == syscall.SIGKILL {
+		return "something has killed it, as the kernel does when memory runs out; fewer -simtest.workers, or a smaller -simtest.verify, need less"
+	}
+	return state.String()
 }
 
 // exactly is the pattern of -test.run that matches only one test.

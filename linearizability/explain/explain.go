@@ -14,6 +14,7 @@
 //   - elsewhere.go: what other streams got
 //   - census.go: what a server held, who mutated what, and what became of an informer
 //   - around.go: faults, compactions, and streams that ended together
+//   - knowledge.go: what a client had been told of some objects when it decided something
 //   - slice.go: the moments that led to a violation, in order
 //   - slice_changes.go: when the changes among them were made
 //   - moments.go: the same for a whole history, and as a numbered list

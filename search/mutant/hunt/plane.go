@@ -138,9 +138,15 @@ func (h *hunter) planeRun(ctx context.Context, binary, name string, first, last 
 	return ran, nil
 }
 
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
+// lastLine is the last line that is not indented further than the first: those that are explain it.
+func lastLine(text string) (last string) {
+	margin := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	for line := range strings.Lines(text) {
+		if said, found := strings.CutPrefix(line, margin); found && !strings.HasPrefix(said, " ") {
+			last = strings.TrimSpace(said)
+		}
+	}
+	return last
 }
 
 func planeVerdict(r result) string {

@@ -14,6 +14,7 @@ func TestPlaneReportsAreRead(t *testing.T) {
     any_test.go:45: seed 13 failed after 3m1s of simulated time (hash 0123456789abcdef):
             cluster.go:100: 42.882s: manager-0 has exited with code 1 and is started again in 10s
             Config.Check: SurgeKept: deployment red/a has 7 pods
+                manager-0 asked for that at 49.196s.
         The API servers kept all guarantees of list and watch.
 `
 	require.Equal(t, "12", planePassed.FindStringSubmatch(report)[1])

@@ -1,0 +1,97 @@
+package controlplane
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/watchsim/watchsim/linearizability/explain"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// surroundings are the objects that a decision about one of them follows from: it, its owners, what belongs to it or to the same
+// controller, and its node with the pods there.
+type surroundings struct {
+	uids   map[types.UID]bool
+	owners map[types.UID]types.UID // the controllers of pods
+	node   string
+}
+
+// around are the surroundings of an object, which may be in two states.
+func (s *store) around(states ...metav1.Object) surroundings {
+	a := surroundings{uids: map[types.UID]bool{}, owners: s.owners}
+	for _, o := range states {
+		a.uids[o.GetUID()] = true
+		for _, owner := range o.GetOwnerReferences() {
+			a.uids[owner.UID] = true
+		}
+		if pod, is := o.(*corev1.Pod); is && pod.Spec.NodeName != "" {
+			a.node = pod.Spec.NodeName
+		}
+	}
+	for _, o := range s.objects {
+		if owner := ownerOf(o); owner != "" && a.uids[owner] {
+			a.uids[o.GetUID()] = true // a replica set, whose pods count too
+		}
+	}
+	return a
+}
+
+// in reports whether an object of a resource is among the surroundings.
+func (a surroundings) in(resource string) func(*model.Object) bool {
+	return func(o *model.Object) bool {
+		uid := types.UID(o.UID)
+		return a.uids[uid] || a.uids[a.owners[uid]] || a.node != "" && (resource == "pods" && o.Node == a.node || resource == "nodes" && o.Name == a.node)
+	}
+}
+
+// knowledge says what somebody had been told of some objects, one indented paragraph for each resource.
+func (a surroundings) knowledge(seen simtest.Seen, decision explain.Decision) (text string) {
+	for _, resource := range slices.Sorted(maps.Keys(seen.Histories)) {
+		if told := explain.New(seen.Histories[resource]).Knowledge(resource, decision, a.in(resource)); told != "" {
+			text += "\n" + explain.Wrap(4, told)
+		}
+	}
+	return text
+}
+
+// toldOf says what whoever made a change had been told when it asked for that; nothing if it is not known who did.
+func (s *store) toldOf(seen simtest.Seen, old, now object, rv int64) string {
+	client, call := s.author(old, now, rv)
+	if client == "" {
+		return ""
+	}
+	var states []metav1.Object
+	for _, o := range []object{old, now} {
+		if o != nil {
+			states = append(states, o)
+		}
+	}
+	return "\n" + explain.Wrap(4, fmt.Sprintf("%s asked for that at %s.", client, model.At(call))) +
+		s.around(states...).knowledge(seen, explain.Decision{Client: client, Time: call, RV: rv})
+}
+
+// leaderToldOf says what the controller manager that leads at the end has been told of what is wrong then.
+func (s *store) leaderToldOf(seen simtest.Seen, of metav1.Object) string {
+	lease := s.terms[electorates[managerName]]
+	if lease == nil || lease.holder == "" {
+		return "\n" + explain.Wrap(4, "No controller manager leads.")
+	}
+	life, end := newTold(seen, lease.holder).life, int64(0)
+	for _, history := range seen.Histories {
+		end = max(end, history.End)
+	}
+	since := "an unknown time"
+	if lease.began != nil {
+		since = model.At(lease.began.Return)
+	}
+	return "\n" + explain.Wrap(4, fmt.Sprintf("%s leads, since %s; the run ends at %s.", strings.TrimSpace(life), since, model.At(end))) +
+		s.around(of).knowledge(seen, explain.Decision{Client: life, Time: end, RV: math.MaxInt64})
+}

@@ -1,0 +1,47 @@
+package controlplane_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/controlplane"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// Who breaks a rule is named, with what it had been told, and what it had not: here of its own first pod.
+func TestWhatABreakerHadBeenTold(t *testing.T) {
+	committed := states(t, "replicasets/r/s "+set+"\npods/r/a "+pod("1", owned("ReplicaSet", "s"), "", "")+"\npods/r/b "+pod("2", owned("ReplicaSet", "s"), "", ""))
+	const ms = int64(time.Millisecond)
+	object := func(name, uid string, rv int64) model.Object {
+		return model.Object{Namespace: "r", Name: name, UID: uid, Value: uid, RV: rv}
+	}
+	create := func(id int, at int64, o model.Object) model.Operation {
+		return model.Operation{ID: id, Kind: model.Create, Client: "manager-0", Call: at * ms, Return: (at + 5) * ms, Object: &o, ResultRV: o.RV}
+	}
+	stream := func(id int, events ...model.Event) model.Stream {
+		return model.Stream{ID: id, Client: "manager-0", Call: ms, Events: events}
+	}
+	added := func(at int64, o model.Object) model.Event {
+		return model.Event{Time: at * ms, Type: model.Added, RV: o.RV, Object: &o}
+	}
+	s, a, b, other := object("s", "s", 1), object("a", "1", 2), object("b", "2", 3), object("other", "9", 1)
+	histories := map[string]*model.History{
+		"replicasets.apps": {Truth: model.Truth{Changes: []model.Change{{RV: 1, Object: s}}}, Streams: []model.Stream{stream(1, added(2, s))}},
+		"pods": {
+			Truth:      model.Truth{Changes: []model.Change{{RV: 1, Object: other}, {RV: 2, Object: a}, {RV: 3, Object: b}}},
+			Operations: []model.Operation{create(1, 10, a), create(2, 20, b)},
+			Streams:    []model.Stream{stream(2, added(40, a))},
+		},
+	}
+	broken, err := controlplane.Check(simtest.Seen{Committed: committed, Histories: histories})
+	require.NoError(t, err)
+	require.Len(t, broken, 1)
+	_, why, _ := strings.Cut(broken[0], "\n")
+	require.Equal(t, "manager-0 asked for that at 0.020s. "+
+		"Of pods, manager-0 had been told of nothing that this is about. It had not been told that r/a was created at RV 2 (create by client manager-0, operation 1, 0.010s to 0.015s), and was told 20ms later. "+
+		"Of replicasets.apps, manager-0 had been told of all that this is about, last that r/s was created at RV 1, 18ms before.", strings.Join(strings.Fields(why), " "))
+}

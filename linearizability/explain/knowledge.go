@@ -1,0 +1,156 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// Decision is a request that follows from what its client had been told before.
+type Decision struct {
+	Client string // as the history names it
+	Time   int64  // when it asked
+	RV     int64  // where the request took effect: nothing later could have been known
+}
+
+// Knowledge says in a paragraph what a client had been told of some objects of a resource when it decided something: all that
+// etcd had committed until then, or what it had not been told of, who had done that, and when it was told after all. Being told
+// means that a list or a watch brought that state of the object, or a later one. An answer to the client's own write is not
+// counted: a cache that is filled by lists and watches does not have it.
+//
+// It is empty if none of the objects had ever been changed.
+func (e *Explainer) Knowledge(resource string, decision Decision, about func(*model.Object) bool) string {
+	var changes []*model.Change
+	exists := map[model.Key]bool{}
+	what := map[*model.Change]string{}
+	for change := range model.Each(e.history.Truth.Changes) {
+		if change.RV >= decision.RV || !about(&change.Object) {
+			continue
+		}
+		changes = append(changes, change)
+		key := change.Object.Key()
+		switch {
+		case change.Deleted:
+			what[change] = "deleted"
+		case exists[key]:
+			what[change] = "changed"
+		default:
+			what[change] = "created"
+		}
+		exists[key] = !change.Deleted
+	}
+	happened := func(c *model.Change) string {
+		return fmt.Sprintf("%s was %s at RV %d", c.Object.Key(), what[c], c.RV)
+	}
+	if len(changes) == 0 {
+		return ""
+	}
+	reports := e.reportsTo(decision.Client)
+	if len(reports) == 0 {
+		return fmt.Sprintf("Of %s, no list and no watch of %s was recorded.", resource, decision.Client)
+	}
+	var unknown []string
+	var last *model.Change
+	var when int64
+	for _, change := range changes {
+		at := int64(model.Pending)
+		for _, r := range reports {
+			if r.tells(change) && (at == model.Pending || r.time < at) {
+				at = r.time
+			}
+		}
+		if at != model.Pending && at <= decision.Time {
+			if last == nil || at >= when {
+				last, when = change, at
+			}
+			continue
+		}
+		unknown = append(unknown, fmt.Sprintf("%s (%s), and %s", happened(change), e.author(change.RV), after(at, decision.Time)))
+	}
+	text := fmt.Sprintf("Of %s, %s had been told of ", resource, decision.Client)
+	switch told := len(changes) - len(unknown); {
+	case len(unknown) == 0:
+		text += fmt.Sprintf("all that this is about, last that %s, %v before.", happened(last), between(when, decision.Time))
+	case told == 0:
+		text += "nothing that this is about. "
+	default:
+		text += fmt.Sprintf("%s that this is about, last that %s, %v before. ", model.Plural(told, "change"), happened(last), between(when, decision.Time))
+	}
+	if len(unknown) > 0 {
+		text += "It had not been told that " + model.Enumerate(some(unknown)) + "."
+	}
+	return text
+}
+
+// after says when somebody was told of what it did not know when it decided.
+func after(told, decided int64) string {
+	if told == model.Pending {
+		return "never was"
+	}
+	return fmt.Sprintf("was told %v later", between(decided, told))
+}
+
+func between(from, to int64) time.Duration {
+	d := time.Duration(to - from)
+	if d < time.Millisecond {
+		return d.Round(time.Microsecond)
+	}
+	return d.Round(time.Millisecond)
+}
+
+// report is what a client was told at a time.
+type report struct {
+	time  int64
+	rv    int64
+	scope model.Scope
+	// objects are those that it was told of, by key with the RVs of their states. All of them says that there were no others in
+	// the scope.
+	objects map[model.Key]int64
+	all     bool
+}
+
+// tells reports whether a client then knew of a change, or of a later one to the same object.
+func (r *report) tells(change *model.Change) bool {
+	if !r.scope.Contains(change.Object.Key()) {
+		return false
+	}
+	if rv, told := r.objects[change.Object.Key()]; told {
+		return rv >= change.RV
+	}
+	return r.all && r.rv >= change.RV
+}
+
+// reportsTo are those of lists and watches to a client.
+func (e *Explainer) reportsTo(client string) (all []report) {
+	for op := range model.Each(e.history.Operations) {
+		if op.Client != client || op.Kind != model.List || op.Err != model.OK || op.Return == model.Pending {
+			continue
+		}
+		r := report{time: op.Return, rv: op.ResultRV, scope: op.Scope, objects: map[model.Key]int64{}}
+		r.all = op.Selector.Empty() && op.Continues == 0 && !op.HasMore
+		for i := range op.Objects {
+			r.objects[op.Objects[i].Key()] = op.Objects[i].RV
+		}
+		all = append(all, r)
+	}
+	for s := range model.Each(e.history.Streams) {
+		if s.Client != client || s.Err != model.OK {
+			continue
+		}
+		initial := map[model.Key]int64{}
+		for event := range model.Each(s.Events) {
+			switch {
+			case event.IsData():
+				initial[event.Object.Key()] = event.RV
+				all = append(all, report{time: event.Time, scope: s.Scope, objects: map[model.Key]int64{event.Object.Key(): event.RV}})
+			case event.InitialEnd && s.Selector.Empty():
+				all = append(all, report{time: event.Time, rv: event.RV, scope: s.Scope, objects: initial, all: true})
+				initial = map[model.Key]int64{}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b report) int { return int(a.time - b.time) })
+	return all
+}
