@@ -2,6 +2,7 @@ package simrun
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -19,43 +20,62 @@ import (
 func timelineCommand() *cobra.Command {
 	var out string
 	command := &cobra.Command{
-		Use:   "timeline HISTORY",
+		Use:   "timeline HISTORY...",
 		Short: "draw a recorded history as one HTML page that needs no network",
 		Long: "timeline judges a recorded history and draws it: a file, the folder of a run, or - for standard\n" +
-			"input. The page is one file that works without a network; docs/timeline.md says how to read it.\n\n" +
+			"input. Of several resources of one cluster it draws the histories on one page. The page is one\n" +
+			"file that works without a network; docs/timeline.md says how to read it.\n\n" +
 			"It exits with 0 once the page is written, whatever the verdict; `simrun check` has that as its exit code.",
-		Example: "  simrun timeline out/cacher-minute-7\n  simrun timeline -o page.html history.jsonl",
-		Args:    expecting(1, "one history to draw", "; try `simrun timeline out/FOLDER`"),
+		Example: "  simrun timeline out/cacher-minute-7\n  simrun timeline -o page.html history.jsonl\n" +
+			"  simrun timeline seed-7-pods.jsonl seed-7-replicasets.apps.jsonl seed-7-nodes.jsonl",
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) == 0 {
+				return errors.New("expected histories to draw, found none; try `simrun timeline out/FOLDER`")
+			}
+			return nil
+		},
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return drawTimeline(command, arguments[0], out)
+			return drawTimeline(command, arguments, out)
 		},
 	}
 	command.Flags().StringVarP(&out, "out", "o", "", "`file` to write, or - for standard output (default: "+timeline.File+" beside the history, or here for standard input)")
 	return command
 }
 
-func drawTimeline(command *cobra.Command, path, out string) error {
-	recorded, err := judge.Read(path, command.InOrStdin())
-	if err != nil {
-		return err
+func drawTimeline(command *cobra.Command, paths []string, out string) error {
+	config := scenario.OracleConfig()
+	config.Minimum = linearizability.DefaultConfig().Minimum
+	var parts []timeline.Part
+	streams, violations := 0, 0
+	for _, path := range paths {
+		recorded, err := judge.Read(path, command.InOrStdin())
+		if err != nil {
+			return err
+		}
+		verdict := judge.Check(recorded.History, recorded.Limits(config))
+		parts = append(parts, timeline.Part{Name: recorded.Name, Header: recorded.Header, History: recorded.History, Verdict: verdict})
+		streams, violations = streams+len(recorded.History.Streams), violations+len(verdict.Violations)
 	}
 	put := writeFile
 	if out == "" {
 		put = replaceFile // a link that the folder came with is not followed
 		out = timeline.File
-		if path != judge.Stdin {
-			out = filepath.Join(filepath.Dir(recorded.Name), timeline.File)
+		if paths[0] != judge.Stdin {
+			out = filepath.Join(filepath.Dir(parts[0].Name), timeline.File)
 		}
 	}
-	config := scenario.OracleConfig()
-	config.Minimum = linearizability.DefaultConfig().Minimum
-	verdict := judge.Check(recorded.History, recorded.Limits(config))
-	reads, links, err := timeline.Reads(recorded.History, config, filepath.Base(out))
+	one := parts[0]
+	drawn := timeline.Recorded(one.Name, one.Header, one.History, one.Verdict)
+	var reads []byte
+	var err error
+	if len(parts) == 1 {
+		reads, drawn.Links, err = timeline.Reads(one.History, config, filepath.Base(out))
+	} else {
+		drawn, err = timeline.Together(parts)
+	}
 	if err != nil {
 		return err
 	}
-	drawn := timeline.Recorded(recorded.Name, recorded.Header, recorded.History, verdict)
-	drawn.Links = links
 	var page bytes.Buffer
 	if err := timeline.Write(&page, drawn); err != nil {
 		return err
@@ -74,7 +94,10 @@ func drawTimeline(command *cobra.Command, path, out string) error {
 			return err
 		}
 	}
-	fmt.Fprintf(traces.PrintableWriter(command.OutOrStdout()), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", verdict.Outcome, recorded.Name,
-		len(recorded.History.Streams), len(verdict.Violations), float64(size)/1024, out)
+	name := one.Name
+	if len(parts) > 1 {
+		name = drawn.Title
+	}
+	fmt.Fprintf(traces.PrintableWriter(command.OutOrStdout()), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", drawn.Verdict.Outcome, name, streams, violations, float64(size)/1024, out)
 	return nil
 }

@@ -43,8 +43,8 @@ func TestTimelineRefusesInASentence(t *testing.T) {
 		arguments []string
 		says      string
 	}{
-		"nothing":         {[]string{}, "expected one history to draw, found 0 arguments"},
-		"two":             {[]string{"a", "b"}, "expected one history to draw, found 2 arguments"},
+		"nothing":         {[]string{}, "expected histories to draw, found none"},
+		"one twice":       {[]string{exampleHistory, exampleHistory}, "expected a history of one resource, and no other of the same"},
 		"no such file":    {[]string{"nowhere.jsonl"}, "nowhere.jsonl: expected a history"},
 		"no place for it": {[]string{exampleHistory, "-o", "/nowhere/at/all.html"}, "-o: expected a place that can be written to, found that /nowhere/at/all.html cannot: no such file or directory"},
 	} {
