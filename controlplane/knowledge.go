@@ -63,7 +63,7 @@ func (a surroundings) knowledge(seen simtest.Seen, decision explain.Decision) (t
 }
 
 // toldOf says what whoever made a change had been told when it asked for that; nothing if it is not known who did.
-func (s *store) toldOf(seen simtest.Seen, old, now object, rv int64) string {
+func (s *store) toldOf(old, now object, rv int64) string {
 	client, call := s.author(old, now, rv)
 	if client == "" {
 		return ""
@@ -75,17 +75,17 @@ func (s *store) toldOf(seen simtest.Seen, old, now object, rv int64) string {
 		}
 	}
 	return "\n" + explain.Wrap(4, fmt.Sprintf("%s asked for that at %s.", client, model.At(call))) +
-		s.around(states...).knowledge(seen, explain.Decision{Client: client, Time: call, RV: rv})
+		s.around(states...).knowledge(s.seen, explain.Decision{Client: client, Time: call, RV: rv})
 }
 
 // leaderToldOf says what the controller manager that leads at the end has been told of what is wrong then.
-func (s *store) leaderToldOf(seen simtest.Seen, of metav1.Object) string {
+func (s *store) leaderToldOf(of metav1.Object) string {
 	lease := s.terms[electorates[managerName]]
 	if lease == nil || lease.holder == "" {
 		return "\n" + explain.Wrap(4, "No controller manager leads.")
 	}
-	life, end := newTold(seen, lease.holder).life, int64(0)
-	for _, history := range seen.Histories {
+	life, end := newTold(s.seen, lease.holder).life, int64(0)
+	for _, history := range s.seen.Histories {
 		end = max(end, history.End)
 	}
 	since := "an unknown time"
@@ -93,5 +93,23 @@ func (s *store) leaderToldOf(seen simtest.Seen, of metav1.Object) string {
 		since = model.At(lease.began.Return)
 	}
 	return "\n" + explain.Wrap(4, fmt.Sprintf("%s leads, since %s; the run ends at %s.", strings.TrimSpace(life), since, model.At(end))) +
-		s.around(of).knowledge(seen, explain.Decision{Client: life, Time: end, RV: math.MaxInt64})
+		s.around(of).knowledge(s.seen, explain.Decision{Client: life, Time: end, RV: math.MaxInt64})
+}
+
+// failedUnseen reports whether a controller manager has patched the status of a pod before it was told that the pod had come to its
+// end: the pod garbage collector does so with pods of nodes that are gone, whatever has happened since (finding 11).
+func (s *store) failedUnseen(key string, pod *corev1.Pod) bool {
+	history := s.seen.Histories["pods"]
+	if history == nil {
+		return false
+	}
+	for _, request := range s.seen.Requests["pods"] {
+		if request.Subresource != "status" || !strings.HasPrefix(request.Client, managerName) || request.Scope.Namespace+"/"+request.Scope.Name != nameOf(key) {
+			continue
+		}
+		if at := explain.New(history).Told(request.Client, s.ended[pod.UID]); at == model.Pending || at > request.Call {
+			return true
+		}
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // Who breaks a rule is named, with what it had been told, and what it had not: here of its own first pod.
@@ -44,4 +45,43 @@ func TestWhatABreakerHadBeenTold(t *testing.T) {
 	require.Equal(t, "manager-0 asked for that at 0.020s. "+
 		"Of pods, manager-0 had been told of nothing that this is about. It had not been told that r/a was created at RV 2 (create by client manager-0, operation 1, 0.010s to 0.015s), and was told 20ms later. "+
 		"Of replicasets.apps, manager-0 had been told of all that this is about, last that r/s was created at RV 1, 18ms before.", strings.Join(strings.Fields(why), " "))
+}
+
+// A pod that has succeeded may be marked as failed only by a pod garbage collector that has not been told so (finding 11).
+func TestFailedUnseen(t *testing.T) {
+	committed := states(t, "pods/r/a "+pod("1", "", "", "Running")+"\npods/r/a "+pod("1", "", "", "Succeeded")+"\npods/r/a "+pod("1", "", "", "Failed"))
+	of := func(rv int64) model.Object { return model.Object{Namespace: "r", Name: "a", UID: "1", RV: rv} }
+	told := func(at int64, rv int64) model.Event {
+		o := of(rv)
+		return model.Event{Time: at, Type: model.Modified, RV: rv, Object: &o}
+	}
+	for name, row := range map[string]struct {
+		events []model.Event
+		patch  string // by whom at 50, if anybody
+		broken bool
+	}{
+		"told before":          {[]model.Event{told(10, 1), told(40, 2)}, "manager-0", true},
+		"told afterwards":      {[]model.Event{told(10, 1), told(60, 2)}, "manager-0", false},
+		"never told":           {[]model.Event{told(10, 1)}, "manager-0", false},
+		"a kubelet, not told":  {[]model.Event{told(10, 1)}, "node-0", true},
+		"by nobody that asked": {[]model.Event{told(10, 1)}, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			history := &model.History{Truth: model.Truth{Changes: []model.Change{{RV: 1, Object: of(1)}, {RV: 2, Object: of(2)}, {RV: 3, Object: of(3)}}}}
+			history.Streams = []model.Stream{{ID: 1, Client: "manager-0", Events: row.events}}
+			var requests []*importer.Told
+			if row.patch != "" {
+				asked := importer.Request{Subresource: "status", Scope: model.Scope{Namespace: "r", Name: "a"}}
+				requests = append(requests, &importer.Told{Exchange: importer.Exchange{Request: asked, Client: row.patch, Call: 50, Code: 200}})
+			}
+			noted := 0
+			broken, err := controlplane.Check(simtest.Seen{
+				Committed: committed, Histories: map[string]*model.History{"pods": history}, Requests: map[string][]*importer.Told{"pods": requests},
+				Unjudged: func(string, string) { noted++ },
+			})
+			require.NoError(t, err)
+			require.Equal(t, row.broken, len(broken) == 1)
+			require.Equal(t, row.broken, noted == 0)
+		})
+	}
 }

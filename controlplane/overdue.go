@@ -20,16 +20,16 @@ func (p *Plane) Overdue(late error) { p.overdue = late }
 // instead, or every other run would end with it: most of it comes of what was there and gone again before their informers listed.
 func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 	s := newStore(seen)
-	if broken, err = s.check(seen); err != nil || p.overdue == nil {
+	if broken, err = s.check(); err != nil || p.overdue == nil {
 		return broken, err
 	}
 	if resource, why := s.excuse(p.overdue, seen); why != "" {
-		seen.Unjudged(resource, why)
+		s.note(resource, why)
 		return broken, nil
 	}
 	text := p.overdue.Error()
 	if w := (wrong{}); errors.As(p.overdue, &w) {
-		text += s.leaderToldOf(seen, w.of)
+		text += s.leaderToldOf(w.of)
 	}
 	return append(broken, text), nil
 }

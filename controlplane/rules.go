@@ -75,7 +75,7 @@ var Rules = []Rule{
 		"kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers: failure policy", admittedFirst,
 	},
 	{
-		"OwnedIsKept", "The control plane deletes no configuration and no secret while an owner of it lives.",
+		"OwnedIsKept", "The control plane collects nothing while an owner of it lives.",
 		"kubernetes.io/docs/concepts/architecture/garbage-collection: the garbage collector deletes objects that no longer have owners", ownedIsKept,
 	},
 }
@@ -86,13 +86,13 @@ var Rules = []Rule{
 // A controller whose create gets no answer creates another pod, and so does one that has become the leader and does not see what the last
 // one has created: rules against too many pods count those that the creator knew of.
 func Check(seen simtest.Seen) (broken []string, err error) {
-	return newStore(seen).check(seen)
+	return newStore(seen).check()
 }
 
 // check goes through all states, of which a new store knows nothing.
-func (s *store) check(seen simtest.Seen) (broken []string, err error) {
+func (s *store) check() (broken []string, err error) {
 	said := map[string]bool{}
-	for _, change := range seen.Committed.Changes {
+	for _, change := range s.seen.Committed.Changes {
 		key := change.Object.Name
 		if !isJudged(key) {
 			continue
@@ -110,7 +110,7 @@ func (s *store) check(seen simtest.Seen) (broken []string, err error) {
 			if text := rule.broken(s, key, s.objects[key], now, change.RV); text != "" {
 				said[rule.Name] = true
 				broken = append(broken, fmt.Sprintf("%s is broken at revision %d: %s. %s (%s)%s", rule.Name, change.RV, text, rule.Promise, rule.Source,
-					s.toldOf(seen, s.objects[key], now, change.RV)))
+					s.toldOf(s.objects[key], now, change.RV)))
 			}
 		}
 		s.apply(key, now, change.RV)
@@ -139,9 +139,13 @@ func boundOnce(_ *store, key string, old, now object, _ int64) string {
 	return fmt.Sprintf("pod %s is moved from %s to %s", nameOf(key), before.Spec.NodeName, after.Spec.NodeName)
 }
 
-func endIsFinal(_ *store, key string, old, now object, _ int64) string {
+func endIsFinal(s *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.Pod](old, now)
 	if before == nil || after == nil || before.UID != after.UID || !isOver(before) || before.Status.Phase == after.Status.Phase {
+		return ""
+	}
+	if after.Status.Phase == corev1.PodFailed && s.failedUnseen(key, after) {
+		s.note("pods", "the pod garbage collector has marked a pod as failed that had succeeded, of which it had not been told (finding 11)")
 		return ""
 	}
 	return fmt.Sprintf("pod %s goes from %s to %s", nameOf(key), before.Status.Phase, after.Status.Phase)

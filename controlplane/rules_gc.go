@@ -13,31 +13,37 @@ import (
 // that belong to no namespace.
 var (
 	ownerKeys = map[string]string{
-		"ConfigMap": "/registry/configmaps/", "Deployment": "/registry/deployments/", "Job": "/registry/jobs/", "Node": "/registry/minions/",
-		"ReplicaSet": "/registry/replicasets/", "Secret": "/registry/secrets/",
+		"ConfigMap": "/registry/configmaps/", "DaemonSet": "/registry/daemonsets/", "Deployment": "/registry/deployments/", "Job": "/registry/jobs/",
+		"Node": "/registry/minions/", "ReplicaSet": "/registry/replicasets/", "Secret": "/registry/secrets/", "Service": "/registry/services/specs/",
+		"StatefulSet": "/registry/statefulsets/",
 	}
 	clusterScoped = map[string]bool{"Node": true}
 )
 
+// garbageCollector is what the collector of a controller manager calls itself.
+const garbageCollector = "generic-garbage-collector"
+
 // namespaces is where etcd has them.
 const namespaces = "/registry/namespaces/"
 
-// ownedIsKept looks at deletions, and marks for deletion, by controller managers of what else only users delete.
+// ownedIsKept looks at deletions, and marks for deletion, by the garbage collector, and by controller managers of what else only users delete.
 //
 // The garbage collector reads each owner from etcd before it deletes, and no UID is used twice: an owner that
 // it has not found does not come back. It takes one that is being deleted for gone.
 func ownedIsKept(s *store, key string, old, now object, rv int64) string {
-	switch old.(type) {
-	case *corev1.ConfigMap, *corev1.Secret:
-	default:
-		return ""
-	}
-	if old.GetDeletionTimestamp() != nil || now != nil && now.GetDeletionTimestamp() == nil {
+	if old == nil || old.GetDeletionTimestamp() != nil || now != nil && now.GetDeletionTimestamp() == nil {
 		return ""
 	}
 	by := s.wrote[rv]
 	if by == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
+	}
+	switch old.(type) {
+	case *corev1.ConfigMap, *corev1.Secret:
+	default:
+		if !s.isBy(garbageCollector, by) {
+			return ""
+		}
 	}
 	// The namespace controller deletes all that a namespace has.
 	if space := s.objects[namespaces+old.GetNamespace()]; space == nil || space.GetDeletionTimestamp() != nil {

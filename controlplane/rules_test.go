@@ -247,3 +247,33 @@ func TestFitsByOneScheduler(t *testing.T) {
 		})
 	}
 }
+
+// Other controllers than the garbage collector delete what has an owner that lives: a replica set's pods, for one.
+func TestOnlyTheCollectorKeepsWhatHasAnOwner(t *testing.T) {
+	const space = `namespaces/r {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"r","uid":"n"}}`
+	owner := `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"namespace":"r","name":"s","uid":"s"}}`
+	dependent := `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"r","name":"p","uid":"p","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"s","uid":"s","controller":true}]}}`
+	lives := states(t, space+"\nreplicasets/r/s "+owner+"\npods/r/p "+dependent+"\npods/r/p -")
+	gone := states(t, space+"\nreplicasets/r/s "+owner+"\npods/r/p "+dependent+"\nreplicasets/r/s -\npods/r/p -")
+	for name, row := range map[string]struct {
+		committed model.Truth
+		agent     string
+		broken    int
+	}{
+		"collected":                        {lives, "kube-controller-manager/v1.37.2 (linux/amd64) kubernetes/1/generic-garbage-collector", 1},
+		"deleted by its controller":        {lives, "kube-controller-manager/v1.37.2 (linux/amd64) kubernetes/1/replicaset-controller", 0},
+		"collected once the owner is gone": {gone, "kube-controller-manager/v1.37.2 (linux/amd64) kubernetes/1/generic-garbage-collector", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scope := model.Scope{Namespace: "r", Name: "p"}
+			last := row.committed.Changes[len(row.committed.Changes)-1].RV
+			history := &model.History{Operations: []model.Operation{{Kind: model.Delete, Client: "manager-0", Scope: scope, Call: 5, Return: 6, ResultRV: last}}}
+			request := &importer.Told{Exchange: importer.Exchange{Request: importer.Request{Scope: scope}, Client: "manager-0", Agent: row.agent, Call: 5}}
+			broken, err := controlplane.Check(simtest.Seen{
+				Committed: row.committed, Histories: map[string]*model.History{"pods": history}, Requests: map[string][]*importer.Told{"pods": {request}},
+			})
+			require.NoError(t, err)
+			require.Len(t, broken, row.broken)
+		})
+	}
+}

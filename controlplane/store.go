@@ -22,6 +22,7 @@ type object interface {
 
 // store is the state of a cluster at a revision, of the resources that rules are about.
 type store struct {
+	seen    simtest.Seen
 	objects map[string]object // by their key in etcd
 	byOwner map[types.UID]map[string]*corev1.Pod
 	byNode  map[string]map[string]*corev1.Pod
@@ -37,6 +38,10 @@ type store struct {
 	// wrote are the requests of clients by the revision at which each wrote something, nil if there
 	// are no histories.
 	wrote map[int64]*model.Operation
+	// ended is the revision at which each pod has come to its end.
+	ended map[types.UID]int64
+	// agents are those of requests, which say what controller of a manager has asked.
+	agents map[requestOf]string
 	// bindings are nil if there are no histories.
 	bindings *bindings
 	// terms are those of leaders, by the keys of their leases.
@@ -47,13 +52,18 @@ type store struct {
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
-		objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
+		seen: seen, ended: map[types.UID]int64{}, agents: map[requestOf]string{}, objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}},
 	}
 	if histories != nil {
 		s.wrote, s.bindings = map[int64]*model.Operation{}, newBindings(seen)
+	}
+	for _, requests := range seen.Requests {
+		for _, request := range requests {
+			s.agents[requestOf{request.Client, request.Call, request.Scope}] = request.Agent
+		}
 	}
 	for _, history := range histories {
 		for i := range history.Operations {
@@ -68,6 +78,18 @@ func newStore(seen simtest.Seen) *store {
 	return s
 }
 
+// requestOf is a request of a client.
+type requestOf struct {
+	client string
+	call   int64
+	scope  model.Scope
+}
+
+// isBy reports whether a controller of a controller manager has made a request.
+func (s *store) isBy(controller string, request *model.Operation) bool {
+	return strings.HasSuffix(s.agents[requestOf{request.Client, request.Call, request.Scope}], "/"+controller)
+}
+
 // leases is where those of leaders are.
 const leases = "/registry/leases/kube-system/"
 
@@ -77,7 +99,8 @@ const podKeys = "/registry/pods/"
 // judged are the resources that rules are about, by their keys in etcd.
 var judged = []string{
 	podKeys, "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases,
-	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces,
+	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces, "/registry/statefulsets/", "/registry/daemonsets/",
+	"/registry/services/specs/", "/registry/endpointslices/", "/registry/controllerrevisions/",
 }
 
 // isJudged reports whether there is a rule about what a key of etcd holds.
@@ -109,6 +132,9 @@ func (s *store) apply(key string, now object, rv int64) {
 		if s.objects[key] == nil {
 			s.created[now.UID], s.owners[now.UID] = s.wrote[rv], ownerOf(now)
 		}
+		if isOver(now) && s.ended[now.UID] == 0 {
+			s.ended[now.UID] = rv
+		}
 	case *batchv1.Job:
 		if old, is := s.objects[key].(*batchv1.Job); finished(now) != "" && (!is || finished(old) == "") {
 			s.finished[now.UID] = s.wrote[rv]
@@ -126,6 +152,13 @@ func (s *store) apply(key string, now object, rv int64) {
 	if pod, is := now.(*corev1.Pod); is {
 		put(s.byOwner, ownerOf(pod), key, pod)
 		put(s.byNode, pod.Spec.NodeName, key, pod)
+	}
+}
+
+// note says in the report what of a resource was not held against anybody, and why.
+func (s *store) note(resource, why string) {
+	if s.seen.Unjudged != nil {
+		s.seen.Unjudged(resource, why)
 	}
 }
 

@@ -80,6 +80,7 @@ func (h *hunt) present(r report) {
 	if len(small.Violations) == 0 && small.Stop == "" {
 		text += "\nThe API servers kept all guarantees of list and watch."
 	}
+	text += fmt.Sprintf("\nWhat clients and servers did is told by the time since the boot, faults by that since the run began, %v later.", small.Began.Round(time.Millisecond))
 	elsewhere := ""
 	if small.Seed != r.Seed {
 		elsewhere = fmt.Sprintf(", in the run of seed %d, which is shown here", small.Seed)

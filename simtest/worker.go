@@ -58,6 +58,7 @@ type report struct {
 	Faults    int
 	Hash      uint64
 	Simulated time.Duration
+	Began     time.Duration // from the boot to the run, by which histories are later than what people read
 	Processor time.Duration
 	Reached   map[string]int
 	// Drawn are the words from which the values of a failed run were drawn.

@@ -47,20 +47,15 @@ func (e *Explainer) Knowledge(resource string, decision Decision, about func(*mo
 	if len(changes) == 0 {
 		return ""
 	}
-	reports := e.reportsTo(decision.Client)
-	if len(reports) == 0 {
+	heard := e.reportsTo(decision.Client)
+	if len(heard) == 0 {
 		return fmt.Sprintf("Of %s, no list and no watch of %s was recorded.", resource, decision.Client)
 	}
 	var unknown []string
 	var last *model.Change
 	var when int64
 	for _, change := range changes {
-		at := int64(model.Pending)
-		for _, r := range reports {
-			if r.tells(change) && (at == model.Pending || r.time < at) {
-				at = r.time
-			}
-		}
+		at := heard.first(change)
 		if at != model.Pending && at <= decision.Time {
 			if last == nil || at >= when {
 				last, when = change, at
@@ -82,6 +77,17 @@ func (e *Explainer) Knowledge(resource string, decision Decision, about func(*mo
 		text += "It had not been told that " + model.Enumerate(some(unknown)) + "."
 	}
 	return text
+}
+
+// Told returns when a client was first told of the change at an RV, or of a later state of that object, by a list or a watch; Pending if
+// it never was.
+func (e *Explainer) Told(client string, rv int64) int64 {
+	for change := range model.Each(e.history.Truth.Changes) {
+		if change.RV == rv {
+			return e.reportsTo(client).first(change)
+		}
+	}
+	return model.Pending
 }
 
 // after says when somebody was told of what it did not know when it decided.
@@ -122,8 +128,21 @@ func (r *report) tells(change *model.Change) bool {
 	return r.all && r.rv >= change.RV
 }
 
+// reports are in order of time.
+type reports []report
+
+// first is when a change was told of, Pending for never.
+func (all reports) first(change *model.Change) int64 {
+	for i := range all {
+		if all[i].tells(change) {
+			return all[i].time
+		}
+	}
+	return model.Pending
+}
+
 // reportsTo are those of lists and watches to a client.
-func (e *Explainer) reportsTo(client string) (all []report) {
+func (e *Explainer) reportsTo(client string) (all reports) {
 	for op := range model.Each(e.history.Operations) {
 		if op.Client != client || op.Kind != model.List || op.Err != model.OK || op.Return == model.Pending {
 			continue

@@ -57,3 +57,12 @@ func TestKnowledge(t *testing.T) {
 		})
 	}
 }
+
+func TestTold(t *testing.T) {
+	e := explain.New(story())
+	require.EqualValues(t, 5011*ms, e.Told("reflector-0", 10))
+	require.EqualValues(t, 3012*ms, e.Told("watcher-0", 7), "that an object left the selector")
+	require.EqualValues(t, 6500*ms+5*ms, e.Told("reader-0", 7), "by a later state")
+	require.Equal(t, model.Pending, e.Told("watcher-0", 8))
+	require.Equal(t, model.Pending, e.Told("watcher-0", 99), "no change")
+}

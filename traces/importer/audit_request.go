@@ -26,7 +26,7 @@ var kindsOfVerbs = map[string]model.Kind{
 // request adds one request to the recording, or counts why it does not.
 func (r *auditReader) request(server string, e *auditEntry, request Request, omitted string) error {
 	told := Told{Exchange: Exchange{
-		Request: request, Kind: kindsOfVerbs[e.Verb], Client: e.client(), Server: server,
+		Request: request, Kind: kindsOfVerbs[e.Verb], Client: e.client(), Server: server, Agent: e.UserAgent,
 		Call: e.Received.UnixNano(), Return: max(e.Finished.UnixNano(), e.Received.UnixNano()), Code: statusCode(e.ResponseStatus),
 		AuditID: e.AuditID,
 	}}

@@ -24,7 +24,9 @@ type Exchange struct {
 	Request
 	Kind           model.Kind
 	Client, Server string
-	Call, Return   int64
+	// Agent is the request's User-Agent, which tells parts of a client apart: the controllers of a controller manager, for instance.
+	Agent        string
+	Call, Return int64
 	// Sent is the resourceVersion in the body of an update, 0 for none.
 	Sent int64
 	// Code is the HTTP status of the response, and Err what it means.

@@ -180,7 +180,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(request)
 	}
 	x := &exchange{transport: t, Told: importer.Told{Exchange: importer.Exchange{
-		Request: asked, Kind: kindOf(request.Method, asked), Client: t.client, Server: t.server, Return: model.Pending,
+		Request: asked, Kind: kindOf(request.Method, asked), Client: t.client, Server: t.server, Agent: request.UserAgent(), Return: model.Pending,
 	}}}
 	switch sent := sentObject(request); request.Method {
 	case http.MethodPut:

@@ -22,7 +22,7 @@ func part(resource, began string, namespace string, rv int64, outcome linearizab
 		History: &model.History{
 			Operations: []model.Operation{{ID: 1, Client: "c", Server: "s", Kind: model.Create, Call: 10 * ms, Return: model.Pending, Object: &meant}},
 			Streams: []model.Stream{{
-				ID: 2, Client: "c", Server: "s", Call: ms, Return: 2 * ms, Closed: model.Pending, ResumesList: 1, Scope: model.Scope{Namespace: namespace},
+				ID: 2, Client: "c", Server: "s", Call: ms, Return: 2 * ms, Closed: model.Pending, Scope: model.Scope{Namespace: namespace},
 				Events: []model.Event{{Stream: 2, Time: 20 * ms, Type: model.Added, RV: rv, Object: &brought}},
 			}},
 			Truth: model.Truth{Changes: []model.Change{{RV: rv, Object: object}}, Revision: rv, Compactions: []model.Compaction{{RV: 1, Time: 5 * ms}}},
@@ -49,7 +49,7 @@ func TestTogether(t *testing.T) {
 	require.EqualValues(t, 510_000_000, h.Operations[0].Call, "half a second later than the first")
 	require.Equal(t, model.Pending, h.Operations[0].Return)
 	nodes := h.Streams[1]
-	require.Equal(t, []int{4, 3, 4}, []int{nodes.ID, nodes.ResumesList, nodes.Events[0].Stream})
+	require.Equal(t, []int{4, 4, 0}, []int{nodes.ID, nodes.Events[0].Stream, nodes.ResumesList})
 	require.Equal(t, "nodes", nodes.Scope.Namespace)
 	require.EqualValues(t, 20_000_000, nodes.Events[0].Time)
 	require.EqualValues(t, 530_000_000, h.End)
