@@ -20,6 +20,9 @@ type HistoryOptions struct {
 	ClockSkew time.Duration
 	// AllLabels keeps the labels that no request selects by.
 	AllLabels bool
+	// Clock says that times stay what the sources' clock has, so that those of several histories can be compared. Otherwise a history
+	// begins at 0 with its first record.
+	Clock bool
 }
 
 // History makes a valid history of what has been recorded. Call it once.
@@ -33,7 +36,7 @@ func (r *Recording) History(options HistoryOptions) (traces.Header, *model.Histo
 		h.Streams = append(h.Streams, f.stream(&s.Stream))
 	}
 	h.Truth = f.committed()
-	began := r.retime(h, options.ClockSkew)
+	began := r.retime(h, options)
 	h.Healed = h.End // nobody knows when what ailed the cluster was over
 	header := traces.Header{Attributes: map[string]string{
 		traces.AttributeTruth:   r.describeTruth(),
@@ -160,12 +163,16 @@ func (r *Recording) newest() int64 {
 // 0 if nothing has a time. A stream without times covers all of it, and its events
 // come at the end: who does not know when a client learned something must not hold
 // it against anybody.
-func (r *Recording) retime(h *model.History, skew time.Duration) (began int64) {
+func (r *Recording) retime(h *model.History, options HistoryOptions) (began int64) {
+	skew := options.ClockSkew
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	r.eachTime(h, func(t *int64, _ int64) { first, last = min(first, *t), max(last, *t) })
-	if first > last {
+	switch {
+	case first > last:
 		first, last = 0, 0
-	} else {
+	case options.Clock:
+		first = 0
+	default:
 		began = first - skew.Nanoseconds()
 		first = began
 	}

@@ -23,8 +23,8 @@ type Options struct {
 	Bodies bool
 	// Labels keeps all labels, not only those that requests select by.
 	Labels bool
-	// Clock is the time in nanoseconds, which must never go back; nil for the wall clock
-	// of the start and what has passed since.
+	// Clock is the time in nanoseconds, which must never go back; nil for the wall clock of the start and what has
+	// passed since. The times of a history are those of a clock that is given; without one it begins at 0 with its first record.
 	Clock func() int64
 	// Do runs each piece of work that records; nil runs it as it is. A simulation keeps
 	// such work out of its schedule.
@@ -43,6 +43,7 @@ type Recorder struct {
 	resource string
 	options  Options
 	reducer  importer.Reducer
+	clocked  bool // the clock is not the default
 
 	mu         sync.Mutex
 	operations []model.Operation
@@ -59,7 +60,8 @@ type Recorder struct {
 func New(resource string, options Options) *Recorder {
 	key := make([]byte, 32)
 	rand.Read(key) // it never fails
-	if options.Clock == nil {
+	clocked := options.Clock != nil
+	if !clocked {
 		began := time.Now()
 		options.Clock = func() int64 { return began.Add(time.Since(began)).UnixNano() }
 	}
@@ -69,6 +71,7 @@ func New(resource string, options Options) *Recorder {
 	return &Recorder{
 		resource: resource,
 		options:  options,
+		clocked:  clocked,
 		reducer:  importer.Reducer{Family: "recorded", Key: key, Whole: options.Bodies, Blind: resource == "secrets"},
 		tokens:   map[string]int{},
 	}
@@ -92,7 +95,7 @@ func (r *Recorder) History() (header traces.Header, h *model.History, notes []st
 	if err != nil {
 		return header, nil, nil, err
 	}
-	header, h, err = recording.History(importer.HistoryOptions{AllLabels: r.options.Labels})
+	header, h, err = recording.History(importer.HistoryOptions{AllLabels: r.options.Labels, Clock: r.clocked})
 	return header, h, recording.Omitted(), err
 }
 

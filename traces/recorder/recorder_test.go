@@ -216,6 +216,18 @@ func TestAWatchThatIsNotRecordedIsNotKept(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 }
 
+// Histories of several resources that one clock times can be compared.
+func TestAClockIsThatOfTheHistory(t *testing.T) {
+	now := int64(1000)
+	r := New("pods", Options{Clock: func() int64 { now++; return now }})
+	ask(t, r, answers(t), http.MethodGet, "/api/v1/namespaces/default/pods", "")
+	header, h, _, err := r.History()
+	require.NoError(t, err)
+	require.EqualValues(t, 1001, h.Operations[0].Call)
+	require.EqualValues(t, 1002, h.End)
+	require.Empty(t, header.Attributes[traces.AttributeBegan])
+}
+
 func TestAServerIsNamedAfterItsAnswer(t *testing.T) {
 	reached := "a"
 	r := New("pods", Options{Server: func(*http.Request) string { return reached }})
