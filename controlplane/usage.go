@@ -57,15 +57,15 @@ type Usage struct {
 	MaxPods int64
 }
 
-// DrawUsage draws what people do: a few of the groups, or just those that are given. In some runs nodes
+// DrawUsage draws what people do: each of the groups as often as not, or just those that are given. In some runs nodes
 // fill up, and in some quotas do.
 func DrawUsage(t *simtest.T, given ...Group) Usage {
 	if len(given) == 0 {
-		given = simtest.Draw(t, rapid.SliceOfNDistinct(rapid.SampledFrom(groups), 1, len(groups), rapid.ID), "groups")
+		given = simtest.Draw(t, anyOf(groups), "groups")
 	}
 	return Usage{
 		Groups:    given,
-		Pause:     time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{4000, 1000, 500}), "milliseconds between two actions of a user")) * time.Millisecond,
+		Pause:     time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{2000, 500, 100}), "milliseconds between two actions of a user")) * time.Millisecond,
 		People:    simtest.Draw(t, rapid.IntRange(1, 4), "people"),
 		Names:     simtest.Draw(t, rapid.IntRange(1, 3), "names of objects"),
 		Manifests: simtest.Draw(t, rapid.IntRange(1, 4), "manifests"),
@@ -73,6 +73,21 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 		MilliCPU:  simtest.Draw(t, rapid.SampledFrom([]int64{100, 1000}), "milliCPU of a pod"),
 		MaxPods:   simtest.Draw(t, rapid.SampledFrom([]int64{60, 60, 5}), "pods of a quota"),
 	}
+}
+
+// anyOf draws some of a list, each as often as not, and at least one.
+func anyOf[T any](all []T) *rapid.Generator[[]T] {
+	return rapid.Custom(func(t *rapid.T) (some []T) {
+		for _, one := range all {
+			if rapid.Bool().Draw(t, "with") {
+				some = append(some, one)
+			}
+		}
+		if len(some) == 0 {
+			some = append(some, rapid.SampledFrom(all).Draw(t, "one"))
+		}
+		return some
+	})
 }
 
 // name draws one of the names of objects.
