@@ -115,6 +115,10 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 	case err != nil:
 		return "", err
 	case op.Kind == model.Delete && (object.RV == 0 || head.Kind == "Status"): // a Status, in the place of the object
+		var answer status
+		if json.Unmarshal(x.Body, &answer) == nil && answer.Details.UID != "" {
+			op.Objects = []model.Object{{Namespace: x.Scope.Namespace, Name: x.Scope.Name, UID: answer.Details.UID}} // see nameDeletions
+		}
 	case object.Name == "" || object.RV == 0:
 		return omittedBodies, nil
 	default:

@@ -20,6 +20,7 @@ const (
 // operations finishes the operations that the truth is enough for.
 func (f *finisher) operations() []model.Operation {
 	r := f.truth.recording
+	f.nameDeletions()
 	lost := r.lostWrites()
 	writer, byOthers := f.writers(lost), f.deletedByOthers(lost)
 	clear := f.clearDeletes(byOthers)
@@ -72,6 +73,23 @@ func (f *finisher) operations() []model.Operation {
 		kept = append(kept, op)
 	}
 	return kept
+}
+
+// nameDeletions gives deletes that were answered with a Status the RV of their deletions: it names the UID of what is gone. Of several
+// such answers about one object, nobody knows which of them deleted it: the registry also says so to whom another one was ahead of.
+func (f *finisher) nameDeletions() {
+	gone := map[string][]*model.Operation{}
+	for _, op := range f.truth.recording.operations {
+		if op.Kind == model.Delete && op.Err == model.OK && op.ResultRV == 0 && len(op.Objects) == 1 {
+			gone[op.Objects[0].UID] = append(gone[op.Objects[0].UID], op)
+			op.Objects = nil
+		}
+	}
+	for uid, deletes := range gone {
+		if len(deletes) == 1 {
+			deletes[0].ResultRV = f.truth.deletionOf(deletes[0].Key(), uid)
+		}
+	}
 }
 
 // writers tells which operation wrote each revision: a write that changes nothing is

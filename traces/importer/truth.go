@@ -101,6 +101,20 @@ func (t *truth) add(key model.Key, rv int64, deleted bool) *version {
 	return v
 }
 
+// deletionOf returns the revision at which etcd deleted an object, 0 if that is not known.
+func (t *truth) deletionOf(key model.Key, uid string) int64 {
+	was := ""
+	for _, v := range t.versions[key] {
+		switch {
+		case !v.deleted:
+			was = v.object.UID
+		case v.committed && was == uid:
+			return v.rv
+		}
+	}
+	return 0
+}
+
 func (t *truth) search(key model.Key, rv int64) (int, bool) {
 	return slices.BinarySearchFunc(t.versions[key], rv, func(v *version, rv int64) int { return cmp.Compare(v.rv, rv) })
 }

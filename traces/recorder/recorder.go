@@ -216,7 +216,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	case asked.Watch && response.StatusCode == http.StatusOK && x.Omitted == "":
 		response.Body = x.watch(response)
 	default:
-		response.Body = &answer{ReadCloser: response.Body, exchange: x, code: response.StatusCode, readable: isJSON(response)}
+		response.Body = &answer{ReadCloser: response.Body, exchange: x, code: response.StatusCode, readable: isJSON(response) || x.Kind == model.Delete}
 	}
 	return response, err
 }

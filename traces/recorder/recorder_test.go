@@ -12,6 +12,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
@@ -289,7 +294,35 @@ func TestAWriteWhoseAnswerCannotBeReadIsKnownOf(t *testing.T) {
 	}
 	h, notes, _ := written(t, r)
 	require.Empty(t, h.Operations)
-	require.Len(t, notes, 3, "%v: the answer, the delete, and the one that may follow it", notes)
+	require.Len(t, notes, 2, "%v: the delete, and the one that may follow it", notes)
+}
+
+// Clients of metadata alone are answered in protobuf, with the UID of what is gone, or with the object that is deleted.
+func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
+	about := metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "first", ResourceVersion: "6"}
+	for name, answer := range map[string]runtime.Object{
+		"a status":  &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{Name: "a", UID: "first"}},
+		"an object": &corev1.Pod{ObjectMeta: about},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
+				require.NoError(t, protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(answer, w))
+			}))
+			t.Cleanup(server.Close)
+			r := New("pods", Options{})
+			state := func(rv int64, uid string, deleted bool) model.Change {
+				return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/pods/default/a", RV: rv, Value: `{"kind":"Pod","metadata":{"namespace":"default","name":"a","uid":"` + uid + `"}}`}}
+			}
+			r.World(model.Truth{Revision: 8, Changes: []model.Change{state(5, "first", false), state(6, "first", true), state(7, "second", false), state(8, "second", true)}}, nil)
+			ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
+			h, notes, _ := written(t, r)
+			require.Len(t, h.Operations, 1, notes)
+			require.Equal(t, model.Delete, h.Operations[0].Kind)
+			require.EqualValues(t, 6, h.Operations[0].ResultRV)
+			require.Empty(t, h.Operations[0].Objects)
+		})
+	}
 }
 
 // A create that fails may have created the object whose name only its request tells.

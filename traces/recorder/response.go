@@ -74,6 +74,9 @@ func (a *answer) done() {
 		if x.Omitted == "" && a.code < 300 && (!a.readable || a.tooLong) {
 			x.Omitted = omittedEncoding
 		}
+		if x.Kind == model.Delete {
+			a.body = importer.DeletedAsJSON(a.body)
+		}
 		x.end(a.code, a.body)
 		a.body = nil
 	})
