@@ -62,7 +62,7 @@ func planeFaultNames() []named {
 }
 
 // planeFlags are the flags that such a run can have.
-var planeFlags = []string{"target", "scenario", "seed", "seeds", "faults", "mutant", "use", "workers", "out", "verbose"}
+var planeFlags = []string{"target", "scenario", "seed", "seeds", "faults", "mutant", "use", "workers", "out", "verbose", "json"}
 
 // runPlane builds the control plane and runs seeds of one of its scenarios.
 func (f *runFlags) runPlane(command *cobra.Command) error {
@@ -127,11 +127,24 @@ func (f *runFlags) runPlane(command *cobra.Command) error {
 	for _, use := range f.use {
 		again = append(again, "--use", use)
 	}
-	return runTests(command.Context(), command.OutOrStdout(), folder, binary, []string{
+	out := command.OutOrStdout()
+	if f.json {
+		out = notes
+	}
+	report := filepath.Join(folder, "report.json")
+	err = runTests(command.Context(), out, folder, binary, []string{
 		"-test.run=^" + chosen.test + "$", "-test.v", "-test.timeout=0", "-test.artifacts", "-test.outputdir=" + folder,
 		"-simtest.seeds=" + strconv.FormatUint(first, 10) + "-" + strconv.FormatUint(last, 10), "-simtest.workers=" + strconv.Itoa(f.workers),
-		"-simtest.faults=" + kinds,
+		"-simtest.faults=" + kinds, "-simtest.report=" + report,
 	}, mutant.Variable+"="+strings.Join(f.mutants, ","), again)
+	if !f.json {
+		return err
+	}
+	text, missing := os.ReadFile(report)
+	if missing == nil {
+		_, missing = command.OutOrStdout().Write(text)
+	}
+	return cmp.Or(err, missing)
 }
 
 // runTests runs a binary with tests of simtest in a folder, and says how to run a seed again.

@@ -16,6 +16,7 @@ var (
 	flagWorkers = flag.Int("simtest.workers", 0, "simulate in so many processes at once; 0 is one for each processor")
 	flagVerify  = flag.Int("simtest.verify", 1, "run each seed so many times, each time in another process, and fail if that is not the same run each time")
 	flagNoFork  = flag.Bool("simtest.no-fork", false, "run the one seed of -simtest.seed in the process of the test, for a debugger; the run is the same")
+	flagReport  = flag.String("simtest.report", "", "write what came of the seeds to this file, as JSON")
 	flagShrink  = flag.Duration("simtest.shrink", time.Minute, "spend at most so long on dropping faults that a failure does not need; 0 keeps all")
 )
 

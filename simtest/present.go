@@ -52,8 +52,8 @@ func (h *hunt) summarise(took time.Duration) {
 	h.t.Log(text)
 }
 
-// present reports a failure, once it is as small as can be, and keeps it.
-func (h *hunt) present(r report) {
+// present reports a failure, once it is as small as can be, keeps it, and returns what it shows.
+func (h *hunt) present(r report) *report {
 	h.t.Helper()
 	small, whole := r, true
 	if *flagShrink > 0 && !*flagNoFork && r.Kept == "" {
@@ -80,7 +80,7 @@ func (h *hunt) present(r report) {
 	if len(small.Violations) == 0 && small.Stop == "" {
 		text += "\nThe API servers kept all guarantees of list and watch."
 	}
-	text += fmt.Sprintf("\nWhat clients and servers did is told by the time since the boot, faults by that since the run began, %v later.", small.Began.Round(time.Millisecond))
+	text += fmt.Sprintf("\nHistories and what explains them count time from the boot on; faults and requests from the beginning of the run, %v later.", small.Began.Round(time.Millisecond))
 	elsewhere := ""
 	if small.Seed != r.Seed {
 		elsewhere = fmt.Sprintf(", in the run of seed %d, which is shown here", small.Seed)
@@ -141,6 +141,7 @@ func (h *hunt) present(r report) {
 		}
 	}
 	h.t.Error(text)
+	return &small
 }
 
 // againVariable is the environment variable with the command that runs seeds of this test, if

@@ -38,8 +38,12 @@ func Seeds(t *testing.T, config Config, body func(t *T, c *Cluster)) {
 		h.all()
 	}
 	h.summarise(time.Since(began))
+	var small *report
 	if h.failed != nil {
-		h.present(*h.failed)
+		small = h.present(*h.failed)
+	}
+	if err := h.report(small); err != nil {
+		t.Error(err)
 	}
 }
 

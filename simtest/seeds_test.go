@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -329,6 +330,44 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		require.False(t, failed, out)
 		require.Regexp(t, `; \d+ seeds from \d+ on did not begin within `+limit, out)
 	}
+}
+
+// What came of the seeds is there for programs, too.
+func TestReportForPrograms(t *testing.T) {
+	read := func(dir string) (o struct {
+		Test    string
+		Passed  int
+		Reached map[string]int
+		Failure *struct {
+			Seed   int
+			Hash   string
+			Log    []string
+			Faults int
+			Plan   string
+		}
+	}) {
+		text, err := os.ReadFile(filepath.Join(dir, "report.json"))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &o))
+		return o
+	}
+	dir := t.TempDir()
+	out, failed := outside(t, dir, "TestNeverReached", "-simtest.seeds=3", "-simtest.report=report.json")
+	require.False(t, failed, out)
+	passed := read(dir)
+	require.Equal(t, "TestNeverReached", passed.Test)
+	require.Equal(t, 3, passed.Passed)
+	require.Equal(t, 3, passed.Reached["the certain"])
+	require.Nil(t, passed.Failure)
+	out, failed = outside(t, dir, "TestTwoWrite", "-simtest.seeds=5-9", "-simtest.report=report.json", "-simtest.shrink=0")
+	require.True(t, failed, out)
+	broken := read(dir).Failure
+	require.Equal(t, 5, broken.Seed)
+	require.Contains(t, out, "hash "+broken.Hash)
+	require.Contains(t, broken.Log[len(broken.Log)-1], "Config.Check: expected one client that creates, found 2")
+	out, failed = outside(t, dir, "TestNeverReached", "-simtest.seeds=1", "-simtest.report=nowhere/report.json")
+	require.True(t, failed, out)
+	require.Contains(t, out, "-simtest.report: open nowhere/report.json: no such file or directory")
 }
 
 // A run in place is that in a copy, whether it fails or not.

@@ -83,7 +83,11 @@ type report struct {
 type unjudged struct{ Resource, Why string }
 
 // violation is a guarantee that was broken, in what clients saw of a resource.
-type violation struct{ Resource, Guarantee, Text string }
+type violation struct {
+	Resource  string `json:"resource"`
+	Guarantee string `json:"guarantee"`
+	Text      string `json:"text"`
+}
 
 // signature tells failures of different causes apart.
 func (r report) signature() string {

@@ -218,10 +218,10 @@ var controlPlaneMutants = []Mutant{
 	},
 }
 
-// ControlPlane lists the mutants of Kubernetes' control plane in a fixed order. They are not among
+// ControlPlane lists the mutants of Kubernetes' control plane in a fixed order, and after them the fixes of its findings. They are not among
 // those of All: another build has the code.
 func ControlPlane() []Mutant {
-	all := slices.Clone(controlPlaneMutants)
+	all := slices.Concat(controlPlaneMutants, controlPlaneFixes)
 	for i := range all {
 		all[i].Target = controlPlane
 	}

@@ -157,7 +157,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func choose(o options) ([]mutant.Mutant, error) {
 	all := mutant.All()
 	if o.plane {
-		all = mutant.ControlPlane()
+		all = slices.DeleteFunc(mutant.ControlPlane(), func(m mutant.Mutant) bool { return m.Equivalent != "" })
 	}
 	if o.only != "" {
 		var chosen []mutant.Mutant

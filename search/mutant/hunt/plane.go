@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,12 +101,31 @@ type planeOutcome struct {
 	seconds float64 // of processor time
 }
 
-var (
-	planePassed = regexp.MustCompile(`(?m)^ +\S+: (\d+) seeds? passed in `)
-	// What a run logged is indented further than the rest of its report, and ends with why it failed, unless that is what
-	// API servers did, which follows.
-	planeFailed = regexp.MustCompile(`(?m)^ +\S+: seed (\d+) failed after .*\n((?: {12}.*\n)*)(?: {8}The API servers broke a guarantee .*\n( {12}.*\n))?`)
-)
+// planeReport is what is read of the file that a test of simtest writes with -simtest.report.
+type planeReport struct {
+	Passed  int `json:"passed"`
+	Failure *struct {
+		Seed       uint64   `json:"seed"`
+		Log        []string `json:"log"`
+		Stop       string   `json:"stop"`
+		Violations []struct {
+			Text string `json:"text"`
+		} `json:"violations"`
+	} `json:"failure"`
+}
+
+// witness is the first line of why a run failed: a guarantee that was broken, or else what the run logged last.
+func (r *planeReport) witness() string {
+	text := r.Failure.Stop
+	if log := r.Failure.Log; len(log) > 0 {
+		text = log[len(log)-1]
+	}
+	if broken := r.Failure.Violations; len(broken) > 0 {
+		text = broken[0].Text
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
 
 // planeRun runs seeds with a mutant until one fails, or processor time is used up.
 func (h *hunter) planeRun(ctx context.Context, binary, name string, first, last uint64, most time.Duration) (planeOutcome, error) {
@@ -115,7 +134,8 @@ func (h *hunter) planeRun(ctx context.Context, binary, name string, first, last 
 		return planeOutcome{}, err
 	}
 	defer os.RemoveAll(dir)
-	command := exec.CommandContext(ctx, binary, "-test.run=^"+planeTest+"$", "-test.v", "-test.timeout=0", "-simtest.shrink=0",
+	file := filepath.Join(dir, "report.json")
+	command := exec.CommandContext(ctx, binary, "-test.run=^"+planeTest+"$", "-test.timeout=0", "-simtest.shrink=0", "-simtest.report="+file,
 		fmt.Sprintf("-simtest.seeds=%d-%d", first, last), fmt.Sprintf("-simtest.time=%v", most/time.Duration(h.options.jobs)), fmt.Sprintf("-simtest.workers=%d", h.options.jobs))
 	command.Dir = dir
 	command.Env = append(os.Environ(), mutant.Variable+"="+name)
@@ -125,28 +145,18 @@ func (h *hunter) planeRun(ctx context.Context, binary, name string, first, last 
 		return planeOutcome{}, errors.Join(ctx.Err(), err)
 	}
 	ran := planeOutcome{seconds: (command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds()}
-	passed := planePassed.FindSubmatch(out)
-	failed := planeFailed.FindSubmatch(out)
-	if passed == nil || (failed != nil) != (err != nil) {
-		return ran, fmt.Errorf("expected %s of %s to say how many seeds passed and which failed, found:\n%s", planeTest, filepath.Base(binary), out)
+	var report planeReport
+	text, missing := os.ReadFile(file)
+	if missing == nil {
+		missing = json.Unmarshal(text, &report)
 	}
-	ran.seeds, _ = strconv.Atoi(string(passed[1]))
-	if failed != nil {
-		ran.failed, _ = strconv.ParseUint(string(failed[1]), 10, 64)
-		ran.witness, ran.seeds = lastLine(string(failed[2])+string(failed[3])), ran.seeds+1
+	if missing != nil || (report.Failure != nil) != (err != nil) {
+		return ran, fmt.Errorf("expected %s of %s to report how many seeds passed and which failed, found:\n%s", planeTest, filepath.Base(binary), out)
+	}
+	if ran.seeds = report.Passed; report.Failure != nil {
+		ran.seeds, ran.failed, ran.witness = ran.seeds+1, report.Failure.Seed, report.witness()
 	}
 	return ran, nil
-}
-
-// lastLine is the last line that is not indented further than the first: those that are explain it.
-func lastLine(text string) (last string) {
-	margin := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	for line := range strings.Lines(text) {
-		if said, found := strings.CutPrefix(line, margin); found && !strings.HasPrefix(said, " ") {
-			last = strings.TrimSpace(said)
-		}
-	}
-	return last
 }
 
 func planeVerdict(r result) string {

@@ -1,0 +1,65 @@
+package mutant
+
+// The controllers that are fixed.
+const (
+	graphFile        = "pkg/controller/garbagecollector/graph_builder.go"
+	podCollectorFile = "pkg/controller/podgc/gc_controller.go"
+)
+
+// controlPlaneFixes are fixes of what docs/findings describes of the control plane.
+var controlPlaneFixes = []Mutant{
+	{
+		Name: "fix-finding-9", Summary: "The garbage collector looks again at an owner reference that changes and keeps its UID.",
+		Module: kubernetes, File: graphFile, Equivalent: "it fixes finding 9",
+		Anchor:      "			// Add the node to its new owners' dependent lists.\n			gb.addDependentToOwners(logger, existingNode, added)\n",
+		Replacement: "			for _, c := range changed {\n				added = append(added, c.newRef)\n			}\n			gb.addDependentToOwners(logger, existingNode, added)\n",
+	},
+	{
+		Name: "fix-finding-10", Summary: "The garbage collector takes an update to another UID for a deletion, too.",
+		Module: kubernetes, File: graphFile, Equivalent: "it fixes finding 10",
+		Anchor: "			event := &event{\n				eventType: updateEvent,\n",
+		Replacement: `			if before, err := meta.Accessor(oldObj); err == nil {
+				if after, err := meta.Accessor(newObj); err == nil && before.GetUID() != after.GetUID() {
+					gb.graphChanges.Add(&event{eventType: deleteEvent, obj: oldObj, gvk: kind})
+				}
+			}
+			event := &event{
+				eventType: updateEvent,
+`,
+	},
+	{
+		Name: "fix-finding-11", Summary: "The pod garbage collector changes and deletes only what it has looked at.",
+		Module: kubernetes, File: podCollectorFile, Equivalent: "it fixes finding 11",
+		Anchor: `		if _, _, _, err := utilpod.PatchPodStatus(ctx, gcc.kubeClient, pod.Namespace, pod.Name, pod.UID, pod.Status, *newStatus); err != nil {
+			return err
+		}
+	}
+	return gcc.kubeClient.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0))
+`,
+		Replacement: `		_ = utilpod.PatchPodStatus
+		before, err := json.Marshal(v1.Pod{Status: pod.Status})
+		if err != nil {
+			return err
+		}
+		after, err := json.Marshal(v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: pod.UID, ResourceVersion: pod.ResourceVersion}, Status: *newStatus})
+		if err != nil {
+			return err
+		}
+		patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, v1.Pod{})
+		if err != nil {
+			return err
+		}
+		if _, err := gcc.kubeClient.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+			return err
+		}
+	}
+	options := metav1.NewDeleteOptions(0)
+	options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
+	return gcc.kubeClient.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *options)
+`,
+		More: []Edit{{
+			Anchor:      "	apipod \"k8s.io/kubernetes/pkg/api/v1/pod\"\n",
+			Replacement: "	\"encoding/json\"\n	\"k8s.io/apimachinery/pkg/types\"\n	\"k8s.io/apimachinery/pkg/util/strategicpatch\"\n	apipod \"k8s.io/kubernetes/pkg/api/v1/pod\"\n",
+		}},
+	},
+}
