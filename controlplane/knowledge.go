@@ -99,15 +99,14 @@ func (s *store) leaderToldOf(of metav1.Object) string {
 // failedUnseen reports whether a controller manager has patched the status of a pod before it was told that the pod had come to its
 // end: the pod garbage collector does so with pods of nodes that are gone, whatever has happened since (finding 11).
 func (s *store) failedUnseen(key string, pod *corev1.Pod) bool {
-	history := s.seen.Histories["pods"]
-	if history == nil {
+	if s.pods == nil {
 		return false
 	}
 	for _, request := range s.seen.Requests["pods"] {
 		if request.Subresource != "status" || !strings.HasPrefix(request.Client, managerName) || request.Scope.Namespace+"/"+request.Scope.Name != nameOf(key) {
 			continue
 		}
-		if at := explain.New(history).Told(request.Client, s.ended[pod.UID]); at == model.Pending || at > request.Call {
+		if at := s.pods.Told(request.Client, s.ended[pod.UID]); at == model.Pending || at > request.Call {
 			return true
 		}
 	}

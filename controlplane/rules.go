@@ -11,6 +11,7 @@ import (
 	"k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
 
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -69,6 +70,10 @@ var Rules = []Rule{
 	{
 		"JobIsKept", "The control plane deletes no job that has not finished.",
 		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed", jobIsKept,
+	},
+	{
+		"OfItsKnowledge", "A controller manager deletes no pod that it has neither created nor been told of.",
+		"kubernetes/kubernetes#25169, #25224: the deletion of another pod of that name was a bug of the kubelet", ofItsKnowledge,
 	},
 	{
 		"AdmittedFirst", "No object is created that a webhook has not seen whose failurePolicy is Fail.",
@@ -253,6 +258,27 @@ func wantedNode(pod *corev1.Pod) string {
 		}
 	}
 	return pod.Spec.NodeName
+}
+
+// ofItsKnowledge looks at deletions, and marks for deletion, that name a pod: what a controller knows by that name may be another pod. The
+// garbage collector reads what it deletes, and names its UID.
+func ofItsKnowledge(s *store, key string, old, now object, rv int64) string {
+	before, after := both[corev1.Pod](old, now)
+	by := s.wrote[rv]
+	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || s.pods == nil || !strings.HasPrefix(by.Client, managerName) {
+		return ""
+	}
+	if at := s.pods.Told(by.Client, s.born[before.UID]); at != model.Pending && at <= by.Call || s.created[before.UID] != nil && s.created[before.UID].Client == by.Client {
+		return ""
+	}
+	if s.isBy(garbageCollector, by) {
+		return ""
+	}
+	if s.isBy(podGarbageCollector, by) {
+		s.note("pods", "the pod garbage collector has deleted a pod for another one of its name (finding 11)")
+		return ""
+	}
+	return fmt.Sprintf("%s deletes pod %s with UID %s, which it has not been told of", by.Client, nameOf(key), before.UID)
 }
 
 func admittedFirst(_ *store, key string, old, now object, _ int64) string {

@@ -20,8 +20,11 @@ var (
 	clusterScoped = map[string]bool{"Node": true}
 )
 
-// garbageCollector is what the collector of a controller manager calls itself.
-const garbageCollector = "generic-garbage-collector"
+// How the collectors of a controller manager name themselves to API servers.
+const (
+	garbageCollector    = "generic-garbage-collector"
+	podGarbageCollector = "pod-garbage-collector"
+)
 
 // namespaces is where etcd has them.
 const namespaces = "/registry/namespaces/"

@@ -268,12 +268,65 @@ func TestOnlyTheCollectorKeepsWhatHasAnOwner(t *testing.T) {
 			scope := model.Scope{Namespace: "r", Name: "p"}
 			last := row.committed.Changes[len(row.committed.Changes)-1].RV
 			history := &model.History{Operations: []model.Operation{{Kind: model.Delete, Client: "manager-0", Scope: scope, Call: 5, Return: 6, ResultRV: last}}}
+			known := model.Object{Namespace: "r", Name: "p", UID: "p", RV: 3}
+			history.Truth.Changes = []model.Change{{RV: 3, Object: known}}
+			history.Streams = []model.Stream{{ID: 1, Client: "manager-0", Events: []model.Event{{Time: 1, Type: model.Added, RV: 3, Object: &known}}}}
 			request := &importer.Told{Exchange: importer.Exchange{Request: importer.Request{Scope: scope}, Client: "manager-0", Agent: row.agent, Call: 5}}
 			broken, err := controlplane.Check(simtest.Seen{
 				Committed: row.committed, Histories: map[string]*model.History{"pods": history}, Requests: map[string][]*importer.Told{"pods": {request}},
 			})
 			require.NoError(t, err)
 			require.Len(t, broken, row.broken)
+		})
+	}
+}
+
+// What a controller deletes by a name may be another pod than it knows by that name.
+func TestOfItsKnowledge(t *testing.T) {
+	committed := states(t, "pods/r/a "+pod("1", "", "", "Failed")+"\npods/r/a -\npods/r/a "+pod("2", "", "", "Running")+"\npods/r/a -")
+	object := func(uid string, rv int64) model.Object {
+		return model.Object{Namespace: "r", Name: "a", UID: uid, Value: uid, RV: rv}
+	}
+	first, second := object("1", 1), object("2", 3)
+	told := func(at int64, kind model.EventType, rv int64, o model.Object) model.Event {
+		return model.Event{Time: at, Type: kind, RV: rv, Object: &o}
+	}
+	agent := func(controller string) string {
+		return "kube-controller-manager/v1.37.2 (linux/amd64) kubernetes/1/" + controller
+	}
+	for name, row := range map[string]struct {
+		told          []model.Event
+		creator       string
+		client        string
+		agent         string
+		broken, notes int
+	}{
+		"told of both":         {[]model.Event{told(10, model.Added, 1, first), told(40, model.Added, 3, second)}, "user", "manager-0", agent("statefulset-controller"), 0, 0},
+		"told of the first":    {[]model.Event{told(10, model.Added, 1, first)}, "user", "manager-0", agent("statefulset-controller"), 1, 0},
+		"told too late":        {[]model.Event{told(10, model.Added, 1, first), told(60, model.Added, 3, second)}, "user", "manager-0", agent("statefulset-controller"), 1, 0},
+		"its own":              {[]model.Event{told(10, model.Added, 1, first)}, "manager-0", "manager-0", agent("statefulset-controller"), 0, 0},
+		"by users":             {[]model.Event{told(10, model.Added, 1, first)}, "user", "user", "kubectl", 0, 0},
+		"by the collector":     {[]model.Event{told(10, model.Added, 1, first)}, "user", "manager-0", agent("generic-garbage-collector"), 0, 0},
+		"by the pod collector": {[]model.Event{told(10, model.Added, 1, first)}, "user", "manager-0", agent("pod-garbage-collector"), 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scope := model.Scope{Namespace: "r", Name: "a"}
+			history := &model.History{
+				Truth: model.Truth{Changes: []model.Change{{RV: 1, Object: first}, {RV: 2, Deleted: true, Object: first}, {RV: 3, Object: second}, {RV: 4, Deleted: true, Object: second}}},
+				Operations: []model.Operation{
+					{ID: 1, Kind: model.Create, Client: row.creator, Scope: scope, Call: 30, Return: 31, ResultRV: 3},
+					{ID: 2, Kind: model.Delete, Client: row.client, Scope: scope, Call: 50, Return: 51, ResultRV: 4},
+				},
+				Streams: []model.Stream{{ID: 3, Client: "manager-0", Events: row.told}},
+			}
+			request := &importer.Told{Exchange: importer.Exchange{Request: importer.Request{Scope: scope}, Client: row.client, Agent: row.agent, Call: 50}}
+			notes := 0
+			broken, err := controlplane.Check(simtest.Seen{
+				Committed: committed, Histories: map[string]*model.History{"pods": history}, Requests: map[string][]*importer.Told{"pods": {request}}, Unjudged: func(string, string) { notes++ },
+			})
+			require.NoError(t, err)
+			require.Len(t, broken, row.broken)
+			require.Equal(t, row.notes, notes)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 )
@@ -38,6 +39,10 @@ type store struct {
 	// wrote are the requests of clients by the revision at which each wrote something, nil if there
 	// are no histories.
 	wrote map[int64]*model.Operation
+	// born is the revision at which each pod was created.
+	born map[types.UID]int64
+	// pods explains what clients were told of pods, nil if there are no histories.
+	pods *explain.Explainer
 	// ended is the revision at which each pod has come to its end.
 	ended map[types.UID]int64
 	// agents are those of requests, which say what controller of a manager has asked.
@@ -52,13 +57,16 @@ type store struct {
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
-		seen: seen, ended: map[types.UID]int64{}, agents: map[requestOf]string{}, objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
+		seen: seen, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, agents: map[requestOf]string{}, objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}},
 	}
 	if histories != nil {
 		s.wrote, s.bindings = map[int64]*model.Operation{}, newBindings(seen)
+	}
+	if pods := histories["pods"]; pods != nil {
+		s.pods = explain.New(pods)
 	}
 	for _, requests := range seen.Requests {
 		for _, request := range requests {
@@ -130,7 +138,7 @@ func (s *store) apply(key string, now object, rv int64) {
 	switch now := now.(type) {
 	case *corev1.Pod:
 		if s.objects[key] == nil {
-			s.created[now.UID], s.owners[now.UID] = s.wrote[rv], ownerOf(now)
+			s.created[now.UID], s.owners[now.UID], s.born[now.UID] = s.wrote[rv], ownerOf(now), rv
 		}
 		if isOver(now) && s.ended[now.UID] == 0 {
 			s.ended[now.UID] = rv

@@ -37,12 +37,14 @@ type Explainer struct {
 	// store is nil if the truth is out of order, and so no store.
 	store   *model.Store
 	authors model.Authors
+	// heard is what each client was told that anybody asked about.
+	heard map[string]reports
 }
 
 // New prepares to explain violations that [linearizability.Check] found in a
 // history. That takes as long as a fraction of the check.
 func New(history *model.History) *Explainer {
-	e := &Explainer{history: history, authors: model.NewAuthors(history)}
+	e := &Explainer{history: history, authors: model.NewAuthors(history), heard: map[string]reports{}}
 	if inOrder(history.Truth.Changes) {
 		e.store = model.NewStore(&history.Truth)
 	}

@@ -17,7 +17,7 @@ type Decision struct {
 
 // Knowledge says in a paragraph what a client had been told of some objects of a resource when it decided something: all that
 // etcd had committed until then, or what it had not been told of, who had done that, and when it was told after all. Being told
-// means that a list or a watch brought that state of the object, or a later one. An answer to the client's own write is not
+// means that a get, a list or a watch brought that state of the object, or a later one. An answer to the client's own write is not
 // counted: a cache that is filled by lists and watches does not have it.
 //
 // It is empty if none of the objects had ever been changed.
@@ -79,7 +79,7 @@ func (e *Explainer) Knowledge(resource string, decision Decision, about func(*mo
 	return text
 }
 
-// Told returns when a client was first told of the change at an RV, or of a later state of that object, by a list or a watch; Pending if
+// Told returns when a client was first told of the change at an RV, or of a later state of that object, by a get, a list or a watch; Pending if
 // it never was.
 func (e *Explainer) Told(client string, rv int64) int64 {
 	for change := range model.Each(e.history.Truth.Changes) {
@@ -143,12 +143,16 @@ func (all reports) first(change *model.Change) int64 {
 
 // reportsTo are those of lists and watches to a client.
 func (e *Explainer) reportsTo(client string) (all reports) {
+	if known, is := e.heard[client]; is {
+		return known
+	}
+	defer func() { e.heard[client] = all }()
 	for op := range model.Each(e.history.Operations) {
-		if op.Client != client || op.Kind != model.List || op.Err != model.OK || op.Return == model.Pending {
+		if op.Client != client || op.Kind != model.List && op.Kind != model.Get || op.Err != model.OK || op.Return == model.Pending {
 			continue
 		}
 		r := report{time: op.Return, rv: op.ResultRV, scope: op.Scope, objects: map[model.Key]int64{}}
-		r.all = op.Selector.Empty() && op.Continues == 0 && !op.HasMore
+		r.all = op.Kind == model.List && op.Selector.Empty() && op.Continues == 0 && !op.HasMore
 		for i := range op.Objects {
 			r.objects[op.Objects[i].Key()] = op.Objects[i].RV
 		}
