@@ -2,11 +2,15 @@ package controlplane
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // ownerKeys is where etcd has objects of the kinds that own others here, and clusterScoped are those of them
@@ -62,10 +66,40 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 			at = ownerKeys[owner.Kind] + owner.Name
 		}
 		if o := s.objects[at]; o != nil && isOwner(owner, o, old) && o.GetDeletionTimestamp() == nil {
+			if s.adoptedUnseen(key, by) {
+				s.note("owned objects", "the garbage collector has deleted an object that got another owner after it had compared its owners for the second time (finding 12)")
+				return ""
+			}
 			return fmt.Sprintf("%s deletes %s, whose owner lives, %s %s with UID %s", by.Client, nameOf(key), owner.Kind, owner.Name, owner.UID)
 		}
 	}
 	return ""
+}
+
+// adoptedUnseen reports whether an object got its owners after the garbage collector had read it again, as its deletion had met with a
+// conflict: the deletion that follows then has no precondition but the UID (finding 12).
+func (s *store) adoptedUnseen(key string, deletion *model.Operation) bool {
+	found, known := s.requests[requestOf{deletion.Client, deletion.Call, deletion.Scope}]
+	adoption := s.wrote[s.referred[key]]
+	if !known || adoption == nil {
+		return false
+	}
+	var read *importer.Told
+	for i := found.at - 1; i >= 0; i-- {
+		request := found.all[i]
+		if request.Client != deletion.Client || request.Scope != deletion.Scope || !isOf(request, garbageCollector) {
+			continue
+		}
+		switch {
+		case read == nil && request.Kind == model.Get:
+			read = request
+		case read == nil:
+			return false
+		default:
+			return request.Kind == model.Delete && request.Code == http.StatusConflict && adoption.Return > read.Call
+		}
+	}
+	return false
 }
 
 // isOwner reports whether a reference of a dependent is to an object. One to an object in another namespace is to

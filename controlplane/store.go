@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"reflect"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // object is one of Kubernetes' built-in types.
@@ -45,8 +47,10 @@ type store struct {
 	pods *explain.Explainer
 	// ended is the revision at which each pod has come to its end.
 	ended map[types.UID]int64
-	// agents are those of requests, which say what controller of a manager has asked.
-	agents map[requestOf]string
+	// requests are where each request is in the list of its resource.
+	requests map[requestOf]place
+	// referred is the revision at which the owner references of each key last changed.
+	referred map[string]int64
 	// bindings are nil if there are no histories.
 	bindings *bindings
 	// terms are those of leaders, by the keys of their leases.
@@ -57,7 +61,7 @@ type store struct {
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
-		seen: seen, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, agents: map[requestOf]string{}, objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
+		seen: seen, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, requests: map[requestOf]place{}, referred: map[string]int64{}, objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}},
@@ -68,9 +72,9 @@ func newStore(seen simtest.Seen) *store {
 	if pods := histories["pods"]; pods != nil {
 		s.pods = explain.New(pods)
 	}
-	for _, requests := range seen.Requests {
-		for _, request := range requests {
-			s.agents[requestOf{request.Client, request.Call, request.Scope}] = request.Agent
+	for _, all := range seen.Requests {
+		for i, request := range all {
+			s.requests[requestOf{request.Client, request.Call, request.Scope}] = place{all, i}
 		}
 	}
 	for _, history := range histories {
@@ -93,9 +97,21 @@ type requestOf struct {
 	scope  model.Scope
 }
 
+// place is one of the requests for a resource, in the order in which they were sent.
+type place struct {
+	all []*importer.Told
+	at  int
+}
+
 // isBy reports whether a controller of a controller manager has made a request.
 func (s *store) isBy(controller string, request *model.Operation) bool {
-	return strings.HasSuffix(s.agents[requestOf{request.Client, request.Call, request.Scope}], "/"+controller)
+	found, known := s.requests[requestOf{request.Client, request.Call, request.Scope}]
+	return known && isOf(found.all[found.at], controller)
+}
+
+// isOf is the same for a request as its client tells of it: the User-Agent (restclient.AddUserAgent) ends with the controller's name.
+func isOf(request *importer.Told, controller string) bool {
+	return strings.HasSuffix(request.Agent, "/"+controller)
 }
 
 // leases is where those of leaders are.
@@ -133,6 +149,9 @@ func decode(change model.Change) (object, error) {
 // apply makes a change, after which now is what the key holds, nil for nothing.
 func (s *store) apply(key string, now object, rv int64) {
 	s.changed[key] = rv
+	if before := s.objects[key]; now != nil && (before == nil || !reflect.DeepEqual(before.GetOwnerReferences(), now.GetOwnerReferences())) {
+		s.referred[key] = rv
+	}
 	s.applyTerm(key, now, rv)
 	s.charges.apply(s, s.objects[key], now, rv)
 	switch now := now.(type) {

@@ -62,4 +62,10 @@ var controlPlaneFixes = []Mutant{
 			Replacement: "	\"encoding/json\"\n	\"k8s.io/apimachinery/pkg/types\"\n	\"k8s.io/apimachinery/pkg/util/strategicpatch\"\n	apipod \"k8s.io/kubernetes/pkg/api/v1/pod\"\n",
 		}},
 	},
+	{
+		Name: "fix-finding-12", Summary: "The garbage collector deletes only the version of an object whose owners it has compared.",
+		Module: kubernetes, File: "pkg/controller/garbagecollector/operations.go", Equivalent: "it fixes finding 12",
+		Anchor:      "			return gc.deleteObject(item, \"\", nil, policy)\n",
+		Replacement: "			return gc.deleteObject(item, liveObject.ResourceVersion, ownersAtResourceVersion, policy)\n",
+	},
 }

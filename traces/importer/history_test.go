@@ -177,6 +177,9 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Object: *object("x", 8, "2")}, {RV: 9, Object: *object("y", 9, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 9, object("y", 9, "1")),
 			stream("a", 2, 5, event(modified, 5, object("x", 8, "2"))), write(model.Delete, 5, 0, 8, object("x", 8, ""))},
+		"a mark for deletion that nobody saw, older than what another client was told before the delete": {
+			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Object: *object("x", 8, "2")}, {RV: 9, Object: *object("y", 9, "1")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 9, object("y", 9, "1")), write(model.Delete, 5, 0, 8, object("x", 8, ""))},
 		"a delete that comes after one of unknown outcome": {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.Unknown), refused(5, model.Delete, model.NotFound)},

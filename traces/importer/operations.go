@@ -95,11 +95,11 @@ func (f *finisher) nameDeletions() {
 // writers tells which operation wrote each revision: a write that changes nothing is
 // answered with what is there. A create writes always. An update, or a delete that marks an
 // object for deletion, does so only if it did not have that revision to begin with and nobody
-// had seen it when it was called; of two, the one that was called first. Without a precondition
+// had been told of it, or of a later one, when it was called; of two, the one that was called first. Without a precondition
 // it may be answered with what a write of unknown outcome has made.
 func (f *finisher) writers(lost map[model.Key]int64) map[int64]int {
 	writer := map[int64]int{}
-	seen := f.truth.recording.firstSeen()
+	newest := f.truth.recording.newestBefore()
 	all := f.truth.recording.operations
 	rank := func(op *model.Operation) int {
 		switch {
@@ -114,7 +114,7 @@ func (f *finisher) writers(lost map[model.Key]int64) map[int64]int {
 		if !op.IsWrite() || op.Err != model.OK || op.Precondition == op.ResultRV {
 			continue
 		}
-		if first, known := seen[op.ResultRV]; op.Kind != model.Create && known && first <= op.Call {
+		if op.Kind != model.Create && newest(op.Call) >= op.ResultRV {
 			continue
 		}
 		if called, known := lost[op.Key()]; op.Kind != model.Create && op.Precondition == 0 && known && called < op.Return {
@@ -140,23 +140,17 @@ func (r *Recording) lostWrites() map[model.Key]int64 {
 	return lost
 }
 
-// firstSeen is when the first client knew of each revision of an object.
-func (r *Recording) firstSeen() map[int64]int64 {
-	first := map[int64]int64{}
+// newestBefore returns a function that says which revision somebody had been told of by a time, whatever object it is of.
+func (r *Recording) newestBefore() func(time int64) int64 {
+	var all []moment
 	see := func(rv, at int64) {
-		if before, known := first[rv]; at != model.Pending && (!known || at < before) {
-			first[rv] = at
+		if at != model.Pending {
+			all = append(all, moment{at, rv})
 		}
 	}
 	for _, op := range r.operations {
-		if op.Err != model.OK {
-			continue
-		}
-		if op.IsWrite() {
+		if op.Err == model.OK {
 			see(op.ResultRV, op.Return)
-		}
-		for i := range op.Objects {
-			see(op.Objects[i].RV, op.Return)
 		}
 	}
 	for _, s := range r.streams {
@@ -166,8 +160,26 @@ func (r *Recording) firstSeen() map[int64]int64 {
 			}
 		}
 	}
-	return first
+	slices.SortFunc(all, func(a, b moment) int { return cmp.Compare(a.time, b.time) })
+	for i := 1; i < len(all); i++ {
+		all[i].newest = max(all[i].newest, all[i-1].newest)
+	}
+	return func(time int64) int64 {
+		i, _ := slices.BinarySearchFunc(all, time, func(m moment, time int64) int {
+			if m.time <= time {
+				return -1
+			}
+			return 1
+		})
+		if i == 0 {
+			return 0
+		}
+		return all[i-1].newest
+	}
 }
+
+// moment is when somebody was told of a revision.
+type moment struct{ time, newest int64 }
 
 // finishWrite names the content that a create or update wrote by the version that it
 // made. One that made none that etcd knows has a content of its own.
