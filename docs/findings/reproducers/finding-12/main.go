@@ -1,0 +1,88 @@
+// Finding 12: an object whose owner is gone gets another owner while the garbage collector deletes it. If anything else of it has changed just before, it is deleted
+// all the same.
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/collector"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const patient = 10 * time.Second
+
+func main() {
+	fmt.Printf("an object gets another owner while the collector deletes it: it is %s\n", fate(0))
+	lost := fate(1)
+	fmt.Printf("the same, once another change has been in the collector's way: it is %s\n", lost)
+	shown := 0
+	if lost != kept {
+		shown = 1
+	}
+	rig.Verdict(shown, 1, "an object is deleted whose owner lives")
+}
+
+const kept = "kept"
+
+// server is an API server that has one object, whose owner is gone.
+type server struct {
+	mu      sync.Mutex
+	object  *metav1.PartialObjectMetadata
+	changes int // to the object by others, each just before one of the first deletions arrives; then it gets another owner
+	ended   chan string
+}
+
+// fate is what becomes of an object that is changed so often before it gets another owner.
+func fate(changes int) string {
+	owner, object := collector.ConfigMap("another", "2", "", ""), collector.ConfigMap("object", "3", "gone", "1")
+	object.ResourceVersion = "1"
+	client, _ := collector.Client(owner, object)
+	s := &server{object: object.DeepCopy(), changes: changes, ended: make(chan string, 100)}
+	client.PrependReactor("get", "configmaps", s.get)
+	client.PrependReactor("delete", "configmaps", s.delete)
+	go func() { time.Sleep(patient); s.ended <- "still being decided about" }()
+	stop := collector.Run(client)
+	defer stop()
+	return <-s.ended
+}
+
+func (s *server) get(action clienttesting.Action) (bool, runtime.Object, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return action.(clienttesting.GetAction).GetName() == s.object.Name, s.object.DeepCopy(), nil
+}
+
+func (s *server) delete(action clienttesting.Action) (bool, runtime.Object, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	demands := action.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions
+	version, err := strconv.Atoi(s.object.ResourceVersion)
+	rig.Must(err)
+	adopted := s.object.OwnerReferences[0].Name == "another"
+	switch {
+	case s.changes > 0:
+		s.changes--
+		s.object.Annotations = map[string]string{"changed": s.object.ResourceVersion}
+	case !adopted:
+		s.object.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "another", UID: "2"}}
+		adopted = true
+	}
+	s.object.ResourceVersion = strconv.Itoa(version + 1)
+	if demands.ResourceVersion != nil && *demands.ResourceVersion != s.object.ResourceVersion {
+		if adopted {
+			s.ended <- kept
+		}
+		return true, nil, apierrors.NewConflict(corev1.Resource("configmaps"), s.object.Name, fmt.Errorf("expected resourceVersion %s", *demands.ResourceVersion))
+	}
+	s.ended <- fmt.Sprintf("deleted, with an owner that lives, as the collector asks for no resourceVersion but UID %s", *demands.UID)
+	return true, nil, nil
+}
