@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -51,6 +52,13 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		}
 		return "", ""
 	}
+	if w.of.GetDeletionTimestamp() != nil {
+		resource := ownerResources[strings.TrimPrefix(fmt.Sprintf("%T", w.of), "*v1.")]
+		if w.held && told.replaced(seen.Histories[resource], w.of) {
+			return resource, "the garbage collector's informer has not listed between the end of an object and that another one of its name was deleted: it waits for ever for its finalizer to be taken away (finding 10)"
+		}
+		return "", ""
+	}
 	if _, is := w.of.(*appsv1.StatefulSet); is && refused(seen, told.life, w.of) >= manyFailures {
 		return "pods", "a stateful set's pod could not be created so often, as another one had its name, that its controller waits for up to 1000 s (workqueue.DefaultTypedControllerRateLimiter)"
 	}
@@ -66,6 +74,20 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		}
 	}
 	return "", ""
+}
+
+// replaced reports whether a program was told of an earlier object of the same name, and not of its end.
+func (t *told) replaced(history *model.History, of metav1.Object) bool {
+	if history == nil {
+		return false
+	}
+	for change := range model.Each(history.Truth.Changes) {
+		uid := types.UID(change.Object.UID)
+		if change.Object.Namespace == of.GetNamespace() && change.Object.Name == of.GetName() && uid != of.GetUID() && t.of[uid] && !t.deleted[uid] {
+			return true
+		}
+	}
+	return false
 }
 
 // manyFailures is after how many a controller waits for longer than [Late] does: each of them doubles the 5 ms that it

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/controlplane"
@@ -26,6 +27,12 @@ func TestOverdue(t *testing.T) {
 	orphan := func(w *world) { w.pod.OwnerReferences[0].UID = "old" }
 	short := func(w *world) { w.set.Spec.Replicas = ptr.To(int32(2)) }
 	behind := func(w *world) { w.stateful.Spec.Replicas = ptr.To(int32(2)) }
+	held := func(finalizer string) func(*world) {
+		return func(w *world) {
+			w.set.DeletionTimestamp, w.set.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{finalizer}
+		}
+	}
+	replaced := []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "set", false)}
 	created := "replicasets/r/set " + strings.Replace(set, `"uid":"s"`, `"uid":"set"`, 1) + "\npods/r/p " + pod("p", owned("ReplicaSet", "set"), "", "") + "\npods/r/p -"
 	for name, row := range map[string]struct {
 		wrong  func(*world)
@@ -39,6 +46,9 @@ func TestOverdue(t *testing.T) {
 		"an owner whose end was seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true, 0},
 		"an owner that did not come again":   {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true, 0},
 		"an owner that was never seen":       {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true, 0},
+		"a deletion after an unseen one":     {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, false, 0},
+		"a deletion after one that was seen": {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "set")}, true, 0},
+		"one that waits for somebody else":   {held("else"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, true, 0},
 		"a pod that came and went unseen":    {short, created, nil, []model.Event{event(model.Added, "another")}, false, 0},
 		"a pod that was seen":                {short, created, nil, []model.Event{event(model.Added, "p")}, true, 0},
 		"a pod that is still there":          {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0},

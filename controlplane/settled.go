@@ -124,8 +124,8 @@ func (u unsettled) Unwrap() error { return u.error }
 type wrong struct {
 	error
 	of metav1.Object
-	// orphan says that all of its owners are gone.
-	orphan bool
+	// orphan says that all of its owners are gone, and held that it waits for the garbage collector to take a finalizer away.
+	orphan, held bool
 }
 
 func wrongf(of metav1.Object, format string, a ...any) error {
@@ -220,7 +220,7 @@ func (s *state) owners() error {
 	for _, o := range s.all() {
 		owners := o.GetOwnerReferences()
 		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return living[r.UID] != nil && isOwner(r, living[r.UID], o) }) {
-			return wrong{fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID), o, true}
+			return wrong{fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID), o, true, false}
 		}
 	}
 	return nil
@@ -230,7 +230,8 @@ func (s *state) owners() error {
 func (s *state) deleted() error {
 	for _, o := range s.all() {
 		if o.GetDeletionTimestamp() != nil {
-			return fmt.Errorf("%T %s is deleted and does not go; its finalizers are %q", o, describe(o), o.GetFinalizers())
+			held := slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) || slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
+			return wrong{fmt.Errorf("%T %s is deleted and does not go; its finalizers are %q", o, describe(o), o.GetFinalizers()), o, false, held}
 		}
 	}
 	return nil

@@ -15,12 +15,14 @@ var controlPlaneFixes = []Mutant{
 		Replacement: "			for _, c := range changed {\n				added = append(added, c.newRef)\n			}\n			gb.addDependentToOwners(logger, existingNode, added)\n",
 	},
 	{
-		Name: "fix-finding-10", Summary: "The garbage collector takes an update to another UID for a deletion, too.",
+		Name: "fix-finding-10", Summary: "The garbage collector takes an update to another UID for a deletion and a creation.",
 		Module: kubernetes, File: graphFile, Equivalent: "it fixes finding 10",
 		Anchor: "			event := &event{\n				eventType: updateEvent,\n",
 		Replacement: `			if before, err := meta.Accessor(oldObj); err == nil {
 				if after, err := meta.Accessor(newObj); err == nil && before.GetUID() != after.GetUID() {
 					gb.graphChanges.Add(&event{eventType: deleteEvent, obj: oldObj, gvk: kind})
+					gb.graphChanges.Add(&event{eventType: addEvent, obj: newObj, gvk: kind})
+					return
 				}
 			}
 			event := &event{
