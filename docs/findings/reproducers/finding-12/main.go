@@ -49,10 +49,15 @@ func fate(changes int) string {
 	s := &server{object: object.DeepCopy(), changes: changes, ended: make(chan string, 100)}
 	client.PrependReactor("get", "configmaps", s.get)
 	client.PrependReactor("delete", "configmaps", s.delete)
-	go func() { time.Sleep(patient); s.ended <- "still being decided about" }()
 	stop := collector.Run(client)
 	defer stop()
-	return <-s.ended
+	select {
+	case fate := <-s.ended:
+		return fate
+	case <-time.After(patient):
+		rig.Must(fmt.Errorf("expected the collector to have tried to delete the object within %v", patient))
+		return ""
+	}
 }
 
 func (s *server) get(action clienttesting.Action) (bool, runtime.Object, error) {
