@@ -24,6 +24,7 @@ type Programs interface {
 	CrashProgram(program string) error
 	StartProgram(program string) error
 	StallWatches(program, resource string, stall bool) error
+	LagWatches(program string, every time.Duration) error
 	EndWatches(program, resource string) (watches int, err error)
 	FailRequests(program string, code int) error
 }

@@ -84,6 +84,7 @@ func TestEachKindBeginsAndEnds(t *testing.T) {
 		{"etcd-restore member=etcd-0 bump=1000", "restore etcd-0 1000", "", ""},
 		{"clock-jump process=apiserver-0 by=-1h0m0s for=2s", "clock apiserver-0 -1h0m0s", "clock apiserver-0 0s", ""},
 		{"watch-stall program=controller watches=pods for=2s", "stall watches controller pods true", "stall watches controller pods false", ""},
+		{"watch-lag program=controller every=3s for=2s", "lag watches controller 3s", "lag watches controller 0s", ""},
 		{"watch-timeout program=controller watches=all", "end watches controller all", "", "program=controller watches=all 2 streams"},
 		{"request-failure program=controller code=503 for=2s", "fail requests controller 503", "fail requests controller 0", ""},
 		{"storage-restart server=apiserver-1", "replace apiserver-1", "", ""},

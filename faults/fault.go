@@ -43,7 +43,8 @@ type Fault struct {
 	Delay time.Duration
 	// Rate is the bandwidth of a slow link or of watch streams, in bytes per second.
 	Rate int64
-	// Period is how much history etcd's own compactor retains.
+	// Period is how much history etcd's own compactor retains, or the longest time between
+	// two deliveries of a watch.
 	Period time.Duration
 	// TTL is the time to live of objects that expire, in whole seconds.
 	TTL time.Duration

@@ -25,6 +25,8 @@ type GeneratorConfig struct {
 	MaxCount int
 	// Pattern arranges some of the faults; "" leaves all independent of each other.
 	Pattern string
+	// Late has the watches of some programs lag all the time.
+	Late bool
 	// Start is when the first fault may begin and HealBy when the last must have
 	// healed, both since the start of the run.
 	Start, HealBy time.Duration
@@ -66,7 +68,7 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 	for i := range counts {
 		counts[i] = 1 + random.IntN(max(1, config.MaxCount))
 	}
-	plan := config.drawPattern(random, candidates)
+	plan := slices.Concat(config.drawLate(random), config.drawPattern(random, candidates))
 	// Each kind gets its first fault before any gets its second: there may be no
 	// room for all.
 	for round := range max(1, config.MaxCount) {

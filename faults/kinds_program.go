@@ -31,6 +31,15 @@ func programKinds() []Kind {
 		begin:      func(a action) (string, error) { return "", a.StallWatches(a.Program, a.Watches, true) },
 		end:        func(a action) error { return a.StallWatches(a.Program, a.Watches, false) },
 	}, {
+		Name: watchLag,
+		Doc: "Delivers what API servers send on the watches of a program only every so often, for up to most of a run, each resource at times of its own, " +
+			"while its other requests are answered. What the program knows is old, of some resources more than of others, and many events come at once.",
+		Parameters: []Parameter{parameterProgram, parameterEvery, parameterFor},
+		maxLasts:   maxWatchLag,
+		claims:     claim(func(f Fault) string { return "the pace of the watches of " + f.Program }),
+		begin:      func(a action) (string, error) { return "", a.LagWatches(a.Program, a.Period) },
+		end:        func(a action) error { return a.LagWatches(a.Program, 0) },
+	}, {
 		Name: "watch-timeout",
 		Doc: "Ends the watches of a program, all of them or those of one resource, as API servers do after timeoutSeconds. " +
 			"The program resumes them without a gap.",
@@ -57,6 +66,13 @@ const AllWatches = "all"
 // maxWatchStall is longer than a node may be silent and than the lease of a leader, so that a
 // program decides by what it last saw of them.
 const maxWatchStall = time.Minute
+
+// watchLag is the kind that [GeneratorConfig.Late] has.
+const watchLag = "watch-lag"
+
+// maxWatchLag is longer than the faults of most runs take together: what a busy controller
+// knows is late all the time.
+const maxWatchLag = 2 * time.Minute
 
 var (
 	parameterWatches = Parameter{

@@ -63,7 +63,8 @@ var (
 	// A delay is added to each message, or to each event that a consumer reads.
 	parameterDelay         = durationParameter("delay", delay, 5*time.Millisecond, maxLatency)
 	parameterConsumerDelay = durationParameter("delay", delay, 10*time.Millisecond, time.Second)
-	parameterPeriod        = durationParameter("period", func(f *Fault) *time.Duration { return &f.Period }, 200*time.Millisecond, 5*time.Second)
+	parameterPeriod        = durationParameter("period", period, 200*time.Millisecond, 5*time.Second)
+	parameterEvery         = durationParameter("every", period, 50*time.Millisecond, 20*time.Second)
 
 	parameterRate = newParameter("rate", "a number of bytes per second above zero", func(f *Fault) *int64 { return &f.Rate },
 		func(text string) (int64, bool) { return parseCount(text, 1, 63) },
@@ -187,6 +188,8 @@ func durationParameter(name string, field func(*Fault) *time.Duration, shortest,
 }
 
 func delay(f *Fault) *time.Duration { return &f.Delay }
+
+func period(f *Fault) *time.Duration { return &f.Period }
 
 func members(t Topology) []string { return t.Members }
 

@@ -104,6 +104,22 @@ func (c GeneratorConfig) drawLags(random *rand.Rand, candidates []Kind) (plan Pl
 	return plan
 }
 
+// drawLate draws a lag of the watches of some programs, each as often as not.
+func (c GeneratorConfig) drawLate(random *rand.Rand) (plan Plan) {
+	if !c.Late {
+		return nil
+	}
+	kind, _ := Lookup(watchLag)
+	for _, program := range c.Programs {
+		lag, ok := c.draw(random, kind)
+		if ok && random.IntN(2) == 0 {
+			lag.Program, lag.At, lag.Lasts = program, c.Start, min(kind.maxLasts, c.HealBy-c.Start)
+			plan = c.add(plan, lag)
+		}
+	}
+	return plan
+}
+
 // add adds a fault to a plan unless it clashes with one of it or does not heal in time.
 func (c GeneratorConfig) add(plan Plan, fault Fault) Plan {
 	kind, _ := Lookup(fault.Kind)

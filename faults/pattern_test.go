@@ -91,3 +91,26 @@ func TestPatternLag(t *testing.T) {
 	})
 	require.Len(t, others, 4, "clients turn to another server in fewer ways: %v", others)
 }
+
+// TestLate has each program's watches lag all the time in half of the plans that are late, and in no other.
+func TestLate(t *testing.T) {
+	lags, everyLag := 0, map[time.Duration]bool{}
+	for seed := range uint64(200) {
+		config := GeneratorConfig{
+			Topology: Topology{Servers: []string{"apiserver-0"}, Programs: []string{"one", "other"}},
+			Kinds:    []string{"watch-timeout"}, Start: time.Second, HealBy: time.Minute, Late: seed%2 == 0,
+		}
+		plan, err := Generate(rand.New(rand.NewPCG(seed, 1)), config)
+		require.NoError(t, err)
+		require.NoError(t, plan.Check(config.Topology, config.HealBy), plan)
+		for _, fault := range plan {
+			if fault.Kind == watchLag {
+				require.True(t, config.Late)
+				require.Equal(t, config.HealBy-config.Start, fault.Lasts)
+				lags, everyLag[fault.Period] = lags+1, true
+			}
+		}
+	}
+	require.InDelta(t, 100, lags, 30)
+	require.Greater(t, len(everyLag), 50)
+}

@@ -127,6 +127,10 @@ type Surface interface {
 	// StallWatches withholds what the watches of a program receive, all of them or those of a
 	// resource, or delivers it.
 	StallWatches(program, resource string, stall bool) error
+	// LagWatches delivers what the watches of a program receive only once in a while: those of
+	// each resource at times of its own, and at least once every so often. With 0 it is
+	// delivered as it comes.
+	LagWatches(program string, every time.Duration) error
 	// EndWatches ends the watches of a program, and returns how many there were.
 	EndWatches(program, resource string) (watches int, err error)
 	// FailRequests makes all requests of a program fail with that status code; 0 heals it.

@@ -111,6 +111,9 @@ func (s *fakeSurface) StartProgram(a string) error { return s.StartMember(contex
 func (s *fakeSurface) StallWatches(a, resource string, stall bool) error {
 	return s.set("watches "+a, stall, "stall watches %s %s %v", a, resource, stall)
 }
+func (s *fakeSurface) LagWatches(a string, every time.Duration) error {
+	return s.set("pace of watches "+a, every != 0, "lag watches %s %v", a, every)
+}
 func (s *fakeSurface) EndWatches(a, resource string) (int, error) {
 	return 2, s.call("end watches %s %s", a, resource)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net/http"
 	"slices"
@@ -23,7 +24,45 @@ type answers struct {
 	code    int           // of all requests that fail, 0 for none
 	stalled string        // the resource whose watches are withheld, or all
 	resumed chan struct{} // closed when they go on, nil if none is withheld
+	lag     *lag          // of the watches, nil if there is none
 	watches []*watch      // that are open, in the order in which they were opened
+}
+
+// lag is when watches deliver what they have received.
+type lag struct {
+	every time.Duration // at the latest
+	over  chan struct{}
+}
+
+// LagWatches implements faults.Surface.
+func (c *Cluster) LagWatches(program string, every time.Duration) error {
+	p, err := c.program(program)
+	if err != nil {
+		return err
+	}
+	if p.answers.lag != nil {
+		close(p.answers.lag.over)
+		p.answers.lag = nil
+	}
+	if every > 0 {
+		p.answers.lag = &lag{every: every, over: make(chan struct{})}
+	}
+	return nil
+}
+
+// wait is how long the watches of a resource still keep what they have. Some resources are delivered 4, 16 or 64 times as
+// often as others, so that a program knows more of one than of another. What comes in pieces is delivered in one go, for
+// which there is an eighth of the time.
+func (l *lag) wait(resource string, now time.Duration) time.Duration {
+	hash := fnv.New32a()
+	fmt.Fprint(hash, resource, l.every)
+	own := hash.Sum32()
+	period := l.every >> (2 * (own % 4))
+	since := (now + time.Duration(own)) % period
+	if since < period/8 {
+		return 0
+	}
+	return period - since
 }
 
 // StallWatches implements faults.Surface.
@@ -146,6 +185,18 @@ type watch struct {
 // Read implements io.Reader.
 func (w *watch) Read(into []byte) (int, error) {
 	n, err := w.ReadCloser.Read(into)
+	for a := &w.program.answers; a.lag != nil; {
+		wait := a.lag.wait(w.resource, w.program.cluster.Now())
+		if wait == 0 {
+			break
+		}
+		select {
+		case <-time.After(wait):
+		case <-a.lag.over:
+		case <-w.closed:
+			return 0, io.EOF
+		}
+	}
 	for a := &w.program.answers; a.resumed != nil && matches(a.stalled, w.resource); {
 		select {
 		case <-a.resumed:

@@ -70,6 +70,17 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 		time.Sleep(time.Second)
 		require.True(t, knows("withheld"))
 
+		require.NoError(t, c.LagWatches("program", time.Hour))
+		created("late")
+		require.False(t, knows("late"))
+		require.NoError(t, c.LagWatches("program", 0))
+		time.Sleep(time.Second)
+		require.True(t, knows("late"))
+		require.NoError(t, c.LagWatches("program", 3*time.Second))
+		created("soon")
+		require.True(t, knows("soon"), "it is delivered every 3 s at the latest")
+		require.NoError(t, c.LagWatches("program", 0))
+
 		ended, err := c.EndWatches("program", "secrets")
 		require.NoError(t, err)
 		require.Zero(t, ended)

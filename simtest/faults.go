@@ -51,9 +51,11 @@ func (c *Cluster) Faults(within time.Duration) {
 	for _, p := range c.programs {
 		topology.Clients, topology.Programs = append(topology.Clients, p.name), append(topology.Programs, p.name)
 	}
-	kinds := c.job.Kinds
+	kinds, late := c.job.Kinds, c.world.Rand("late").IntN(2) == 0
 	if kinds == nil {
 		kinds = few(c.world.Rand("calm"), Kinds(c.settings))
+	} else {
+		late = late && slices.Contains(kinds, "watch-lag")
 	}
 	topology.Watched = slices.Sorted(maps.Keys(c.watched))
 	began, beganWorld := time.Now(), c.world.Now()
@@ -64,8 +66,8 @@ func (c *Cluster) Faults(within time.Duration) {
 	}
 	plan, err := faults.Generate(c.world.Rand("faults"), faults.GeneratorConfig{
 		Topology: topology, Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
-		MaxLasts: maxLasts,
-		Pattern:  patterns[c.world.Rand("pattern").IntN(len(patterns))],
+		MaxLasts: maxLasts, Late: late,
+		Pattern: patterns[c.world.Rand("pattern").IntN(len(patterns))],
 	})
 	plan = slices.DeleteFunc(plan, func(f faults.Fault) bool { return f.Point != "" && f.Point != faults.PointSync }) // nothing here reaches the others
 	given := c.settings.Plan
