@@ -60,6 +60,10 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/policy/resource-quotas: a request that violates a quota fails", withinQuota,
 	},
 	{
+		"EvictedIsNotHealthy", "The disruption controller counts no pod as healthy whose eviction it has read.",
+		"PodDisruptionBudgetStatus.disruptedPods: a pod is in this map until the controller has seen it marked for deletion, or for 2 minutes", evictedIsNotHealthy,
+	},
+	{
 		"LeaseHeld", "Nobody takes the lease of a leader that has neither expired nor been given up.",
 		"k8s.io/client-go/tools/leaderelection: a candidate waits LeaseDuration after it has last observed a change", leaseHeld,
 	},

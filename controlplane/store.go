@@ -45,6 +45,8 @@ type store struct {
 	born map[types.UID]int64
 	// pods explains what clients were told of pods, nil if there are no histories.
 	pods *explain.Explainer
+	// known are all pods that there have ever been.
+	known map[types.UID]*lastKnown
 	// ended is the revision at which each pod has come to its end.
 	ended map[types.UID]int64
 	// requests are where each request is in the list of its resource.
@@ -61,7 +63,9 @@ type store struct {
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
-		seen: seen, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, requests: map[requestOf]place{}, referred: map[string]int64{}, objects: map[string]object{}, byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
+		seen: seen, known: map[types.UID]*lastKnown{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
+		requests: map[requestOf]place{}, referred: map[string]int64{}, objects: map[string]object{},
+		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}},
@@ -125,6 +129,7 @@ var judged = []string{
 	podKeys, "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases,
 	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces, "/registry/statefulsets/", "/registry/daemonsets/",
 	"/registry/services/specs/", "/registry/endpointslices/", "/registry/controllerrevisions/",
+	"/registry/poddisruptionbudgets/",
 }
 
 // isJudged reports whether there is a rule about what a key of etcd holds.
@@ -154,6 +159,7 @@ func (s *store) apply(key string, now object, rv int64) {
 	}
 	s.applyTerm(key, now, rv)
 	s.charges.apply(s, s.objects[key], now, rv)
+	applyPod(s.known, s.objects[key], now, rv)
 	switch now := now.(type) {
 	case *corev1.Pod:
 		if s.objects[key] == nil {

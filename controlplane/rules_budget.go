@@ -1,0 +1,100 @@
+package controlplane
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// lastKnown is a pod as it was last, and when it began to go: the revision that marked or deleted it, 0 if none did.
+type lastKnown struct {
+	pod   *corev1.Pod
+	going int64
+}
+
+// decision is longer than a controller takes to send what it has concluded from its caches, goroutines that are held up included.
+const decision = 10 * time.Second
+
+// applyPod notes which pods there have ever been.
+func applyPod(known map[types.UID]*lastKnown, old, now object, rv int64) {
+	before, after := both[corev1.Pod](old, now)
+	if after != nil {
+		if known[after.UID] == nil {
+			known[after.UID] = &lastKnown{}
+		}
+		known[after.UID].pod = after
+	}
+	for _, pod := range []*corev1.Pod{before, after} {
+		if pod != nil && known[pod.UID].going == 0 && (pod.DeletionTimestamp != nil || pod == before && (after == nil || after.UID != pod.UID)) {
+			known[pod.UID].going = rv
+		}
+	}
+}
+
+// evictedIsNotHealthy looks at the status that the disruption controller writes. The API server accepts that only from who
+// has read the status that was there, with the evictions in it: their pods are not healthy, and others that its caches may hold are at most
+// those that it has been told of, and not told long ago that they go.
+func evictedIsNotHealthy(s *store, key string, old, now object, rv int64) string {
+	before, after := both[policyv1.PodDisruptionBudget](old, now)
+	by := s.wrote[rv]
+	if before == nil || after == nil || before.UID != after.UID || len(before.Status.DisruptedPods) == 0 ||
+		by == nil || s.pods == nil || s.clocksJump() || !strings.HasPrefix(by.Client, managerName) {
+		return ""
+	}
+	selector, err := metav1.LabelSelectorAsSelector(after.Spec.Selector)
+	if err != nil {
+		return ""
+	}
+	space, _, _ := strings.Cut(nameOf(key), "/")
+	most := int32(0)
+	for uid, known := range s.known {
+		_, evicted := before.Status.DisruptedPods[known.pod.Name]
+		if evicted && s.expired(before, known.pod.Name, by) {
+			evicted = false
+		}
+		if evicted || known.pod.Namespace != space || !selector.Matches(labels.Set(known.pod.Labels)) {
+			continue
+		}
+		if at := s.pods.Told(by.Client, s.born[uid]); at == model.Pending || at > by.Call {
+			continue
+		}
+		if known.going != 0 {
+			if at := s.pods.Told(by.Client, known.going); at != model.Pending && at < by.Call-int64(decision) {
+				continue
+			}
+		}
+		most++
+	}
+	if after.Status.CurrentHealthy <= most {
+		return ""
+	}
+	return fmt.Sprintf("%s counts %d pods of budget %s as healthy; it has been told of %d at most, without those whose eviction it has read",
+		by.Client, after.Status.CurrentHealthy, nameOf(key), most)
+}
+
+// expired reports whether an eviction is so old that its pod may count again (pkg/controller/disruption, DeletionTimeout).
+func (s *store) expired(budget *policyv1.PodDisruptionBudget, pod string, by *model.Operation) bool {
+	const timeout = 2 * time.Minute
+	evicted := budget.Status.DisruptedPods[pod].UnixNano() - s.seen.Epoch
+	return by.Return-evicted >= int64(timeout-time.Second)
+}
+
+// clocksJump reports whether the wall clock of some process was wrong, so that times in objects are of little use.
+func (s *store) clocksJump() bool {
+	for _, history := range s.seen.Histories {
+		for _, fault := range history.Faults {
+			if fault.Name == "clock-jump" {
+				return true
+			}
+		}
+	}
+	return false
+}
