@@ -72,6 +72,10 @@ var Rules = []Rule{
 		"k8s.io/client-go/tools/leaderelection: a leader stops after RenewDeadline without its lease, which is less than the LeaseDuration that others wait", leaderActs,
 	},
 	{
+		"NodeIsSilent", "A node whose lease has just been renewed is not declared silent, however old what the controller knows of leases is.",
+		"KEP-5647: the node lifecycle controller reads the lease from etcd before it declares a node unreachable", nodeIsSilent,
+	},
+	{
 		"JobIsKept", "The control plane deletes no job that has not finished.",
 		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed", jobIsKept,
 	},

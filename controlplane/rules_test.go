@@ -158,11 +158,20 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		return "resourcequotas/r/q " + quota(hard, "0") + "\nresourcequotas/r/q " + quota(hard, "1") + "\n"
 	}
 	two, count := "pods/r/a "+pod("1", "", "", "")+"\npods/r/b "+pod("2", "", "", "")+"\n", "resourcequotas/r/q "+quota("2", "2")
+	// health is a node's, as its Ready condition has it.
+	health := func(ready string) string {
+		return `minions/n {"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"u"},"status":{"conditions":[{"type":"Ready","status":"` + ready + `"}]}}` + "\n"
+	}
+	// renewed is a node that renews its lease and is declared silent later.
+	renewed := health("True") + `leases/kube-node-lease/n {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"}}` + "\n" + health("Unknown")
 	for name, test := range map[string]struct {
 		states   string
 		requests []request
 		broken   string
 	}{
+		"a node that is silent":             {renewed, []request{{"node-0", 0}, {"node-0", 10}, {manager, 62}}, ""},
+		"a node that is not silent":         {renewed, []request{{"node-0", 0}, {"node-0", 10}, {manager, 55}}, "NodeIsSilent"},
+		"a node that speaks up meanwhile":   {renewed, []request{{"node-0", 0}, {"node-0", 10}, {manager, 12}}, ""},
 		"a lease is renewed":                {lease("a") + "\n" + lease("a"), []request{{scheduler, 0}, {scheduler, 2}}, ""},
 		"a lease expires":                   {lease("a") + "\n" + lease("b"), []request{{scheduler, 0}, {other, 15}}, ""},
 		"a lease is taken":                  {lease("a") + "\n" + lease("b"), []request{{scheduler, 0}, {other, 13}}, "LeaseHeld"},

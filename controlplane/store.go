@@ -55,6 +55,8 @@ type store struct {
 	referred map[string]int64
 	// bindings are nil if there are no histories.
 	bindings *bindings
+	// renewals are when nodes were answered that their leases are renewed.
+	renewals map[string][]int64
 	// terms are those of leaders, by the keys of their leases.
 	terms   map[string]*term
 	charges charges
@@ -63,7 +65,7 @@ type store struct {
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
-		seen: seen, known: map[types.UID]*lastKnown{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
+		seen: seen, renewals: map[string][]int64{}, known: map[types.UID]*lastKnown{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
 		requests: map[requestOf]place{}, referred: map[string]int64{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},
@@ -129,7 +131,7 @@ var judged = []string{
 	podKeys, "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases,
 	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces, "/registry/statefulsets/", "/registry/daemonsets/",
 	"/registry/services/specs/", "/registry/endpointslices/", "/registry/controllerrevisions/",
-	"/registry/poddisruptionbudgets/",
+	"/registry/poddisruptionbudgets/", nodeLeases,
 }
 
 // isJudged reports whether there is a rule about what a key of etcd holds.
@@ -158,6 +160,7 @@ func (s *store) apply(key string, now object, rv int64) {
 		s.referred[key] = rv
 	}
 	s.applyTerm(key, now, rv)
+	s.applyRenewal(key, rv)
 	s.charges.apply(s, s.objects[key], now, rv)
 	applyPod(s.known, s.objects[key], now, rv)
 	switch now := now.(type) {
