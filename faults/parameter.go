@@ -64,7 +64,7 @@ var (
 	parameterDelay         = durationParameter("delay", delay, 5*time.Millisecond, maxLatency)
 	parameterConsumerDelay = durationParameter("delay", delay, 10*time.Millisecond, time.Second)
 	parameterPeriod        = durationParameter("period", period, 200*time.Millisecond, 5*time.Second)
-	parameterEvery         = durationParameter("every", period, 50*time.Millisecond, time.Minute)
+	parameterEvery         = durationParameter("every", period, 200*time.Millisecond, time.Minute)
 
 	parameterRate = newParameter("rate", "a number of bytes per second above zero", func(f *Fault) *int64 { return &f.Rate },
 		func(text string) (int64, bool) { return parseCount(text, 1, 63) },
