@@ -23,6 +23,7 @@
 //   - --compare hunts with each strategy of schedules, and the table says which finds what.
 //   - --probe counts how often runs without a bug reach the places of the edits.
 //   - --controlplane hunts those of the control plane of Kubernetes.
+//   - --together hunts all those in the same runs.
 //   - --shrink makes failing runs smaller that were found before.
 //   - --replays records failures, and replays each in a process of its own.
 //   - --suites runs the tests of the edited packages with each edit.
@@ -36,7 +37,7 @@
 //   - runner.go: runs in worker processes, and what a hunt looks at in a verdict
 //   - halves.go: what was found of the mutants that were tuned on, and of the others
 //   - probe.go: how often runs reach the edits
-//   - plane.go: mutants of the control plane
+//   - plane.go, together.go: mutants of the control plane, one by one or in the same runs
 //   - suite.go, suite_build.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
 //   - replays.go: failures that are recorded and replayed
@@ -80,23 +81,24 @@ func main() {
 
 // options are the flags.
 type options struct {
-	only    string
-	trials  int
-	seeds   int
-	time    time.Duration
-	jobs    int
-	short   bool
-	suites  bool
-	shrink  bool
-	compare bool
-	replays int
-	probe   int
-	plane   bool
-	half    string
-	in      [][]string
-	results string
-	table   string
-	curve   string
+	only     string
+	trials   int
+	seeds    int
+	time     time.Duration
+	jobs     int
+	short    bool
+	suites   bool
+	shrink   bool
+	compare  bool
+	replays  int
+	probe    int
+	plane    bool
+	half     string
+	together bool
+	in       [][]string
+	results  string
+	table    string
+	curve    string
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -115,6 +117,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
 	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit")
 	flags.BoolVar(&o.plane, "controlplane", false, "hunt the mutants of the control plane, in the scenario any of that target")
+	flags.BoolVar(&o.together, "together", false, "with --controlplane: switch all mutants on in the same runs, and find out which of them make one fail")
 	flags.StringVar(&o.half, "half", "", "hunt one `half` of the mutants alone: tuned or held-out")
 	flags.Func("in", "hunt in runs with these `flags` of simrun instead of those of the scenario any; own stands for the mutant's; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))

@@ -29,6 +29,11 @@ func (h *hunter) planeAll(ctx context.Context, chosen []mutant.Mutant) (lost []s
 	if err != nil {
 		return nil, err
 	}
+	if h.options.together {
+		if err := h.planeTogether(ctx, binary, chosen); err != nil {
+			return nil, err
+		}
+	}
 	for _, m := range chosen {
 		for trial := range h.options.trials {
 			if trial < len(h.results.trials(m)) {

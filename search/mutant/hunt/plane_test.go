@@ -2,9 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/search/mutant"
 )
 
 // What a failed seed is known by is one line of its report.
@@ -17,5 +21,40 @@ func TestWitness(t *testing.T) {
 		var r planeReport
 		require.NoError(t, json.Unmarshal([]byte(report), &r))
 		require.Equal(t, witness, r.witness())
+	}
+}
+
+// Whichever of several mutants makes a run fail is found in few runs, and none is if it takes two of them.
+func TestGuilty(t *testing.T) {
+	const all = 22
+	some := make([]mutant.Mutant, all)
+	for i := range some {
+		some[i].Name = strconv.Itoa(i)
+	}
+	for i := range some {
+		for _, needed := range [][]int{{i}, {i, all - 1 - i}} {
+			runs := 0
+			run := func(half []mutant.Mutant) (ran planeOutcome, err error) {
+				runs++
+				together := 0
+				for _, n := range needed {
+					if slices.ContainsFunc(half, func(m mutant.Mutant) bool { return m.Name == strconv.Itoa(n) }) {
+						together++
+					}
+				}
+				if together == len(needed) {
+					ran.failed = 1
+				}
+				return ran, nil
+			}
+			one, _, err := guilty(some, planeOutcome{failed: 1}, run)
+			require.NoError(t, err)
+			if len(needed) == 1 {
+				require.Equal(t, strconv.Itoa(i), one.Name)
+			} else {
+				require.Nil(t, one)
+			}
+			require.LessOrEqual(t, runs, 10)
+		}
 	}
 }

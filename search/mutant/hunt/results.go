@@ -47,6 +47,8 @@ type result struct {
 	// Seconds is the processor time of the trial, and Wall the time on the clock.
 	Seconds float64 `json:"seconds,omitempty"`
 	Wall    float64 `json:"wall_seconds,omitempty"`
+	// Together is how many mutants were switched on at a time, 0 for one.
+	Together int `json:"together,omitempty"`
 	// Budget are the seeds that the trial had.
 	Budget int `json:"budget,omitempty"`
 

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/watchsim/watchsim/search/mutant"
+)
+
+// planeTogether hunts mutants with all of them switched on, as most seeds show none of them, and a seed of the control plane takes
+// long. When one fails, mutants are switched off until it is known which of them makes it fail alone; that one is found, and the others are
+// hunted on. Each trial of a mutant ends with the seed that found it, or has all seeds that there was time for: the processor time that
+// --time gives to one mutant, for each of them.
+func (h *hunter) planeTogether(ctx context.Context, binary string, chosen []mutant.Mutant) error {
+	left := slices.DeleteFunc(slices.Clone(chosen), func(m mutant.Mutant) bool { return len(h.results.trials(m)) > 0 })
+	all, seconds, last := len(left), 0.0, uint64(h.options.seeds)
+	budget := h.options.time.Seconds() * float64(all)
+	next := uint64(1)
+	end := func(m mutant.Mutant, found, seeds uint64, witness string) error {
+		r := result{Mutant: m.Name, Key: keyOf(m), Trial: 1, First: 1, Budget: h.options.seeds, Together: all, Seeds: int(seeds), Found: found, Witness: witness, Seconds: seconds}
+		left = slices.DeleteFunc(left, func(other mutant.Mutant) bool { return other.Name == m.Name })
+		fmt.Fprintf(h.stdout, "%s, together with %d others: %s\n", m.Name, all-1, planeVerdict(r))
+		return h.results.add(r)
+	}
+	run := func(some []mutant.Mutant, first, last uint64) (planeOutcome, error) {
+		ran, err := h.planeRun(ctx, binary, namesOf(some), first, last, h.options.time)
+		seconds += ran.seconds
+		return ran, err
+	}
+	for len(left) > 0 && next <= last && seconds < budget {
+		ran, err := run(left, next, last)
+		if err != nil {
+			return err
+		}
+		if ran.failed == 0 {
+			next += uint64(ran.seeds)
+			continue
+		}
+		next = ran.failed
+		one, witness, err := guilty(left, ran, func(some []mutant.Mutant) (planeOutcome, error) { return run(some, next, next) })
+		if err != nil {
+			return err
+		}
+		if one == nil {
+			fmt.Fprintf(h.stdout, "seed %d fails with %s, and not with one of them alone: %s\n", next, namesOf(left), ran.witness)
+			next++
+			continue
+		}
+		without, err := run(nil, next, next)
+		if err != nil {
+			return err
+		}
+		if without.failed != 0 {
+			fmt.Fprintf(h.stdout, "seed %d fails without any: %s\n", next, without.witness)
+			next++
+			continue
+		}
+		if err := end(*one, next, next, witness); err != nil {
+			return err
+		}
+	}
+	for len(left) > 0 {
+		if err := end(left[0], 0, next-1, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guilty returns the mutant with which alone a run fails that has failed with some, and what the run says then; nil if there is none. It
+// halves the mutants, and looks at the other half if the first passes.
+func guilty(some []mutant.Mutant, ran planeOutcome, run func([]mutant.Mutant) (planeOutcome, error)) (*mutant.Mutant, string, error) {
+	if len(some) == 1 {
+		return &some[0], ran.witness, nil
+	}
+	for _, half := range [][]mutant.Mutant{some[:len(some)/2], some[len(some)/2:]} {
+		ran, err := run(half)
+		if err != nil {
+			return nil, "", err
+		}
+		if ran.failed == 0 {
+			continue
+		}
+		if one, witness, err := guilty(half, ran, run); err != nil || one != nil {
+			return one, witness, err
+		}
+	}
+	return nil, "", nil
+}
+
+// namesOf are those of mutants as a binary with all of them inside expects them.
+func namesOf(some []mutant.Mutant) string {
+	names := make([]string, len(some))
+	for i, m := range some {
+		names[i] = m.Name
+	}
+	return strings.Join(names, ",")
+}
