@@ -51,8 +51,27 @@ func (p *peer) start() error {
 	return p.command.Start()
 }
 
-// do has the worker run a job.
-func (p *peer) do(next job) (r report, err error) {
+// do has the worker run a job. What ends a run from outside, as the kernel does when memory runs out, says nothing about its seed,
+// which is tried again once. That a run takes too long on the clock may be the machine's doing, too.
+func (p *peer) do(next job) (report, error) {
+	return verdict(next.Seed, func() (report, error) { return p.try(next) })
+}
+
+func verdict(seed uint64, try func() (report, error)) (report, error) {
+	r, err := try()
+	tries := ""
+	if err == nil && r.Cause.Outside() {
+		r, err = try()
+		tries = ", twice"
+	}
+	if err == nil && (r.Cause.Outside() || r.Cause == fork.TookTooLong) {
+		err = fmt.Errorf("seed %d has no verdict%s: %s", seed, tries, r.Stop)
+	}
+	return r, err
+}
+
+// try has the worker run a job once.
+func (p *peer) try(next job) (r report, err error) {
 	if p.command == nil {
 		if err := p.start(); err != nil {
 			return r, err

@@ -49,8 +49,9 @@ type report struct {
 	Kept            string // that of the job
 	Log             []string
 	Failed, Skipped bool
-	// Stop says why a run that did not come to its end ended.
-	Stop string
+	// Stop says why a run that did not come to its end ended, and Cause what has ended its process, empty if it left a report.
+	Stop  string
+	Cause fork.Cause `json:",omitempty"`
 	// PlainLists means that client-go's WatchListClient was off.
 	PlainLists bool
 	// Plan are the faults, Hash identifies the run.
@@ -208,7 +209,7 @@ func decode(line []byte) (next job, err error) {
 
 // endedAs is the report of a job whose process left none.
 func endedAs(ended fork.Ended, of job) report {
-	return report{Seed: of.Seed, Kept: of.Kept, Failed: true, Stop: ended.Why(), Log: []string{string(ended.Output)}, Plan: of.Plan, Processor: ended.Processor}
+	return report{Seed: of.Seed, Kept: of.Kept, Failed: true, Stop: ended.Why(), Cause: ended.Cause(), Log: []string{string(ended.Output)}, Plan: of.Plan, Processor: ended.Processor}
 }
 
 // give writes a report. It is the last thing that a copy does.

@@ -3,8 +3,10 @@ package simtest_test
 import (
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,14 +100,22 @@ func TestHasDefinitionsNowhere(t *testing.T) {
 	inside(t, simtest.Config{CRDs: []string{"nowhere"}}, func(*simtest.T, *simtest.Cluster) {})
 }
 
+// TestIsKilled is what happens to a run when the machine runs out of memory.
+func TestIsKilled(t *testing.T) {
+	inside(t, simtest.Config{}, func(*simtest.T, *simtest.Cluster) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	})
+}
+
 func TestMistakesAreSaid(t *testing.T) {
 	for test, want := range map[string]string{
-		"TestAsksAPackagesGoroutine": "the function of the test had not returned from wrong_test.go:34 (chan receive); a goroutine that was started before the simulation does nothing during it",
-		"TestIsWokenFromOutside":     "the function of the test had not returned from wrong_test.go:47 (chan receive); a goroutine that was started before the simulation does nothing during it",
+		"TestAsksAPackagesGoroutine": "the function of the test had not returned from wrong_test.go:36 (chan receive); a goroutine that was started before the simulation does nothing during it",
+		"TestIsWokenFromOutside":     "the function of the test had not returned from wrong_test.go:49 (chan receive); a goroutine that was started before the simulation does nothing during it",
 		"TestReadsTheClockOutside":   "expected the same run of seed 1 in each process, found the hashes ",
 		"TestDialsTheRealNetwork":    "lookup 192.0.2.1: no such host in the simulation",
 		"TestAsksARealServer":        "lookup example.com: no such host in the simulation",
 		"TestRunsACommand":           "a simulated program cannot start a process, as what that one does would not follow from the seed",
+		"TestIsKilled":               "seed 1 has no verdict, twice: it was killed with SIGKILL, by somebody or by a system without memory",
 		"TestHasNoBody":              "expected a function and no negative number in the Config of simtest.Seeds, found the function nil: true",
 		"TestHasLessThanNoMember":    "found the function nil: false, -1 members and 0 servers",
 		"TestSeedsWithinSeeds":       "expected one call of simtest.Seeds in a test, found another one",
