@@ -59,8 +59,8 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		}
 		return "", ""
 	}
-	if _, is := w.of.(*appsv1.StatefulSet); is && refused(seen, told.life, w.of) >= manyFailures {
-		return "pods", "a stateful set's pod could not be created so often, as another one had its name, that its controller waits for up to 1000 s (workqueue.DefaultTypedControllerRateLimiter)"
+	if _, is := w.of.(*appsv1.StatefulSet); is && failures(seen, told.life, w.of) >= manyFailures {
+		return "pods", "so many requests for a stateful set were refused, as another pod had the name or a quota was used up, that its controller waits for up to 1000 s (workqueue.DefaultTypedControllerRateLimiter)"
 	}
 	living := map[types.UID]object{}
 	for _, o := range s.objects {
@@ -91,15 +91,21 @@ func (t *told) replaced(history *model.History, of metav1.Object) bool {
 }
 
 // manyFailures is after how many a controller waits for longer than [Late] does: each of them doubles the 5 ms that it
-// waits after the first, also those that events have brought on before the time.
+// waits after the first, also those that events have brought on before the time. A request that was refused is a failure.
 const manyFailures = 14
 
-// refused is how many pods of a stateful set a life of a controller manager could not create.
-func refused(seen simtest.Seen, life string, set metav1.Object) (count int) {
-	for _, request := range seen.Requests["pods"] {
-		if request.Client == life && request.Kind == model.Create && request.Code == http.StatusConflict &&
-			request.Scope.Namespace == set.GetNamespace() && strings.HasPrefix(request.Scope.Name, set.GetName()+"-") {
-			count++
+// statefulSetController is how that controller names itself to API servers.
+const statefulSetController = "statefulset-controller"
+
+// failures is how many requests of a life of a controller manager for a stateful set, its status or its pods were refused.
+func failures(seen simtest.Seen, life string, set metav1.Object) (count int) {
+	for _, resource := range []string{"pods", "statefulsets.apps"} {
+		for _, request := range seen.Requests[resource] {
+			of := request.Scope
+			if request.Client == life && isOf(request, statefulSetController) && request.Code >= http.StatusBadRequest &&
+				of.Namespace == set.GetNamespace() && (of.Name == set.GetName() || strings.HasPrefix(of.Name, set.GetName()+"-")) {
+				count++
+			}
 		}
 	}
 	return count

@@ -40,7 +40,7 @@ func TestOverdue(t *testing.T) {
 		owners []model.Change
 		told   []model.Event
 		holds  bool
-		fails  int // creations of the stateful set's pod
+		fails  int // requests for the stateful set
 	}{
 		"an owner that came again unseen":    {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false, 0},
 		"an owner whose end was seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true, 0},
@@ -68,16 +68,17 @@ func TestOverdue(t *testing.T) {
 			if row.states != "" {
 				pods.Operations = []model.Operation{{Kind: model.Create, Client: "manager-0", ResultRV: committed.Changes[2].RV}}
 			}
-			var requests []*importer.Told
-			for range row.fails {
-				asked := importer.Request{Scope: model.Scope{Namespace: "r", Name: "stateful-1"}}
-				requests = append(requests, &importer.Told{Exchange: importer.Exchange{Request: asked, Client: "manager-0", Kind: model.Create, Code: 409}})
+			requests := map[string][]*importer.Told{}
+			for i := range row.fails {
+				of := []string{"pods", "pods", "statefulsets.apps"}[i%3]
+				asked := importer.Request{Scope: model.Scope{Namespace: "r", Name: map[string]string{"pods": "stateful-1", "statefulsets.apps": "stateful"}[of]}}
+				requests[of] = append(requests[of], &importer.Told{Exchange: importer.Exchange{Request: asked, Client: "manager-0", Agent: "kubernetes/1/statefulset-controller", Code: []int{409, 403}[i%2]}})
 			}
 			noted := 0
 			plane := &controlplane.Plane{}
 			plane.Overdue(late)
 			broken, err := plane.Broken(simtest.Seen{
-				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "pods": pods}, Requests: map[string][]*importer.Told{"pods": requests}, Unjudged: func(string, string) { noted++ },
+				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "pods": pods}, Requests: requests, Unjudged: func(string, string) { noted++ },
 			})
 			require.NoError(t, err)
 			if !row.holds {
