@@ -52,7 +52,7 @@ var Rules = []Rule{
 		"kubernetes/kubernetes#130103, #130333: a finished job that creates pods was a bug", jobIsOver,
 	},
 	{
-		"JobCounts", "A job counts up: no pod that it has counted is forgotten, and it counts no more successes than it wants.",
+		"JobCounts", "A job counts up: it counts each of its pods at most once, forgets none that it has counted, and counts no more successes than it wants.",
 		"KEP-2307: job tracking without lingering pods", jobCounts,
 	},
 	{
@@ -320,13 +320,17 @@ func finished(job *batchv1.Job) batchv1.JobConditionType {
 	return ""
 }
 
-func jobCounts(_ *store, key string, old, now object, _ int64) string {
+func jobCounts(s *store, key string, old, now object, _ int64) string {
 	before, after := both[batchv1.Job](old, now)
 	if after == nil {
 		return ""
 	}
 	if wanted := after.Spec.Completions; wanted != nil && after.Status.Succeeded > *wanted {
 		return fmt.Sprintf("job %s counts %d successes of %d", nameOf(key), after.Status.Succeeded, *wanted)
+	}
+	if succeeded, failed := s.endedOf(after.UID); after.Status.Succeeded > succeeded || after.Status.Failed > failed {
+		return fmt.Sprintf("job %s counts %d successes and %d failures, and %d of its pods have succeeded and %d have failed or gone", nameOf(key),
+			after.Status.Succeeded, after.Status.Failed, succeeded, failed)
 	}
 	if before != nil && before.UID == after.UID && (after.Status.Succeeded < before.Status.Succeeded || after.Status.Failed < before.Status.Failed) {
 		return fmt.Sprintf("job %s counted %d successes and %d failures, and now %d and %d", nameOf(key),

@@ -5,39 +5,15 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/watchsim/watchsim/model"
 )
 
-// lastKnown is a pod as it was last, and when it began to go: the revision that marked or deleted it, 0 if none did.
-type lastKnown struct {
-	pod   *corev1.Pod
-	going int64
-}
-
 // decision is longer than a controller takes to send what it has concluded from its caches, goroutines that are held up included.
 const decision = 10 * time.Second
-
-// applyPod notes which pods there have ever been.
-func applyPod(known map[types.UID]*lastKnown, old, now object, rv int64) {
-	before, after := both[corev1.Pod](old, now)
-	if after != nil {
-		if known[after.UID] == nil {
-			known[after.UID] = &lastKnown{}
-		}
-		known[after.UID].pod = after
-	}
-	for _, pod := range []*corev1.Pod{before, after} {
-		if pod != nil && known[pod.UID].going == 0 && (pod.DeletionTimestamp != nil || pod == before && (after == nil || after.UID != pod.UID)) {
-			known[pod.UID].going = rv
-		}
-	}
-}
 
 // evictedIsNotHealthy looks at the status that the disruption controller writes. The API server accepts that only from who
 // has read the status that was there, with the evictions in it: their pods are not healthy, and others that its caches may hold are at most

@@ -52,6 +52,14 @@ func job(status string) string {
 	return `{"apiVersion":"batch/v1","kind":"Job","metadata":{"uid":"j"},"spec":{"completions":2},"status":{` + status + `}}`
 }
 
+// ended is a pod of that job that has come to its end.
+func ended(name, phase string) string {
+	return "pods/r/" + name + " " + pod(name, owned("Job", "j"), "", phase) + "\n"
+}
+
+// done are pods of that job: two have succeeded and two have failed.
+var done = ended("a", "Succeeded") + ended("b", "Succeeded") + ended("c", "Failed") + ended("d", "Failed")
+
 func quota(hard, used string) string {
 	return `{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"uid":"q"},"spec":{"hard":{"pods":"` + hard + `"}},"status":{"used":{"pods":"` + used + `"}}}`
 }
@@ -86,8 +94,12 @@ func TestRules(t *testing.T) {
 		"pods of two daemon sets":         {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "e"), forNode, ""), ""},
 		"a pod of a job":                  {"jobs/r/j " + job("") + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), ""},
 		"a pod of a job that is over":     {"jobs/r/j " + job(`"conditions":[{"type":"Complete","status":"True"}]`) + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), "JobIsOver"},
-		"a job counts":                    {"jobs/r/j " + job(`"succeeded":1`) + "\njobs/r/j " + job(`"succeeded":2`), ""},
-		"a job counts down":               {"jobs/r/j " + job(`"failed":2`) + "\njobs/r/j " + job(`"failed":1`), "JobCounts"},
+		"a job counts":                    {done + "jobs/r/j " + job(`"succeeded":1`) + "\njobs/r/j " + job(`"succeeded":2`), ""},
+		"a job counts down":               {done + "jobs/r/j " + job(`"failed":2`) + "\njobs/r/j " + job(`"failed":1`), "JobCounts"},
+		"a job counts a pod twice":        {strings.TrimPrefix(done, ended("a", "Succeeded")) + "jobs/r/j " + job(`"succeeded":2`), "JobCounts"},
+		"a job counts a failure twice":    {strings.TrimSuffix(done, ended("d", "Failed")) + "jobs/r/j " + job(`"failed":2`), "JobCounts"},
+		"a job counts a pod that is gone": {"pods/r/a " + pod("a", owned("Job", "j"), "", "Running") + "\npods/r/a -\njobs/r/j " + job(`"failed":1`), ""},
+		"one that has failed since":       {ended("a", "Succeeded") + ended("a", "Failed") + "jobs/r/j " + job(`"succeeded":1`), "EndIsFinal"},
 		"a job counts too far":            {"jobs/r/j " + job(`"succeeded":3`), "JobCounts"},
 	} {
 		t.Run(name, func(t *testing.T) {

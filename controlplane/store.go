@@ -46,7 +46,7 @@ type store struct {
 	// pods explains what clients were told of pods, nil if there are no histories.
 	pods *explain.Explainer
 	// known are all pods that there have ever been.
-	known map[types.UID]*lastKnown
+	known map[types.UID]*known
 	// ended is the revision at which each pod has come to its end.
 	ended map[types.UID]int64
 	// requests are where each request is in the list of its resource.
@@ -65,7 +65,7 @@ type store struct {
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
-		seen: seen, renewals: map[string][]int64{}, known: map[types.UID]*lastKnown{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
+		seen: seen, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
 		requests: map[requestOf]place{}, referred: map[string]int64{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},

@@ -153,6 +153,12 @@ var controlPlaneMutants = []Mutant{
 		Replacement: "	if latest, err := dc.kubeClient.PolicyV1().PodDisruptionBudgets(pdb.Namespace).Get(ctx, pdb.Name, metav1.GetOptions{}); err == nil {\n		pdb.ResourceVersion = latest.ResourceVersion\n	}\n",
 	},
 	{
+		Name: "SC01", Summary: "The scheduler forgets a pod that it has bound if it does not see it bound within 30 seconds.",
+		Source: "kubernetes/kubernetes #106361, #110925", Module: kubernetes, File: "pkg/scheduler/backend/cache/cache.go",
+		Anchor:      "	return cache.addPod(logger, pod, true)\n",
+		Replacement: "	time.AfterFunc(30*time.Second, func() { _ = cache.ForgetPod(logger, pod) })\n	return cache.addPod(logger, pod, true)\n",
+	},
+	{
 		Name: "SC05", Summary: "The scheduler forgets what happened while it tried to place a pod.",
 		Source: "kubernetes/kubernetes #120413", Module: kubernetes, File: "pkg/scheduler/backend/queue/active_queue.go",
 		Anchor:      "		ev, ok := e.Value.(*clusterEvent)\n		if !ok {\n			// A pod, must stop pruning.\n			break\n		}\n",
