@@ -68,7 +68,7 @@ type Scope struct {
 	Name      string `json:"name,omitempty"`
 }
 
-// Single is whether the scope is one object. A name in any namespace is a selection
+// Single reports whether the scope is one object. A name in any namespace is a selection
 // from a collection.
 func (s Scope) Single() bool { return s.Namespace != "" && s.Name != "" }
 
@@ -276,7 +276,7 @@ type Truth struct {
 type Change struct {
 	RV      int64 `json:"rv"`
 	Deleted bool  `json:"deleted,omitempty"`
-	// Expired is whether etcd deleted the object by itself, because its lease had
+	// Expired reports whether etcd deleted the object by itself, because its lease had
 	// expired: no request did.
 	Expired bool `json:"expired,omitempty"`
 	// Object is the new state; for a deletion, the last one.

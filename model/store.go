@@ -16,7 +16,7 @@ type Version struct {
 	Until int64
 	// Object carries RV as its own; nil if the change was a deletion.
 	Object *Object
-	// Expired is whether the change was a deletion that nobody asked for.
+	// Expired reports whether the change was a deletion that nobody asked for.
 	Expired bool
 }
 

@@ -12,7 +12,7 @@
 //   - explore.go: runs that a search can steer, and what it learns of them.
 //   - process.go: groups of goroutines that crash together.
 //   - random.go: named random streams.
-//   - trace.go: everything that happened in a run, and where two runs part.
+//   - trace.go: everything that happened in a run, and the first divergence of two runs.
 //   - decisions.go: the decisions in a trace, as text.
 //   - logbook.go: what the code of a run logs.
 //   - here.go: where a debugger stops.

@@ -116,7 +116,7 @@ func (f *finisher) committed() model.Truth {
 	return truth
 }
 
-// expired is the lowest revision that etcd was at going by the answers of 410, 0 if
+// expired is the lowest revision that etcd was at going by 410 Gone responses, 0 if
 // there are none.
 func (r *Recording) expired() int64 {
 	expired := int64(0)

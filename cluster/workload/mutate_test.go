@@ -38,8 +38,8 @@ func TestAStoreThatSharesItsObjectsIsFoundOut(t *testing.T) {
 	}
 }
 
-// TestSleepersStallAndTheFloodComes tests the clients of the scenario crowd.
-func TestSleepersStallAndTheFloodComes(t *testing.T) {
+// TestStalledWatchersStallAndTheFloodComes tests the clients of the scenario crowd.
+func TestStalledWatchersStallAndTheFloodComes(t *testing.T) {
 	config := DefaultConfig()
 	config.StalledWatchers, config.Flood = 3, 50
 	history := run(t, 7, config, nil)
