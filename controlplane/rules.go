@@ -240,14 +240,15 @@ func ownerKind(pod *corev1.Pod) string {
 	return ""
 }
 
-// onePerNode looks at creations, whose node is in the affinity that the controller sets.
+// onePerNode looks at creations, whose node is in the affinity that the controller sets. A pod that was created for another controller and
+// was adopted has no such affinity: until it is bound, and the controller has been told so, it is on no node.
 func onePerNode(s *store, key string, old, now object, rv int64) string {
 	pod := s.createdFor("DaemonSet", old, now)
 	if pod == nil {
 		return ""
 	}
 	for other, twin := range s.byOwner[ownerOf(pod)] {
-		if lives(twin) && s.knew(rv, "pods", s.created[twin.UID]) && wantedNode(twin) == wantedNode(pod) {
+		if lives(twin) && s.owners[twin.UID] == ownerOf(pod) && s.knew(rv, "pods", s.created[twin.UID]) && wantedNode(twin) == wantedNode(pod) {
 			return fmt.Sprintf("pod %s is created for %s, where pod %s of the same daemon set lives", nameOf(key), wantedNode(pod), nameOf(other))
 		}
 	}

@@ -92,6 +92,7 @@ func TestRules(t *testing.T) {
 		"one for a pod that is gone":      {"replicasets/r/s " + set + "\npods/r/a " + pod("1", owned("ReplicaSet", "s"), "", "") + "\npods/r/a -\npods/r/b " + pod("2", owned("ReplicaSet", "s"), "", ""), ""},
 		"two pods of a daemon set":        {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "d"), forNode, ""), "OnePerNode"},
 		"pods of two daemon sets":         {"pods/r/a " + pod("1", owned("DaemonSet", "d"), forNode, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "e"), forNode, ""), ""},
+		"a pod beside one of a job":       {"pods/r/a " + pod("1", owned("Job", "j"), "", "") + "\npods/r/a " + pod("1", owned("DaemonSet", "d"), bound, "") + "\npods/r/b " + pod("2", owned("DaemonSet", "d"), forNode, ""), ""},
 		"a pod of a job":                  {"jobs/r/j " + job("") + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), ""},
 		"a pod of a job that is over":     {"jobs/r/j " + job(`"conditions":[{"type":"Complete","status":"True"}]`) + "\npods/r/a " + pod("1", owned("Job", "j"), "", ""), "JobIsOver"},
 		"a job counts":                    {done + "jobs/r/j " + job(`"succeeded":1`) + "\njobs/r/j " + job(`"succeeded":2`), ""},
