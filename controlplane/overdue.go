@@ -69,8 +69,9 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 	for pod, owner := range s.owners {
 		set := living[owner]
 		isFor := owner == w.of.GetUID() || set != nil && ownerOf(set) == w.of.GetUID()
-		if by := s.created[pod]; isFor && living[pod] == nil && by != nil && by.Client == told.life && !told.of[pod] {
-			return "pods", "a pod that a controller had created was gone before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795)"
+		by, going := s.created[pod], s.known[pod].going
+		if isFor && living[pod] == nil && by != nil && by.Client == told.life && (!told.of[pod] || going != 0 && told.first[pod] >= going) {
+			return "pods", "a pod that a controller had created was gone, or had to go, before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795)"
 		}
 	}
 	return "", ""
@@ -140,10 +141,21 @@ type told struct {
 	life string
 	// of are the objects that it was told of, and deleted those of whose deletion.
 	of, deleted map[types.UID]bool
+	// first is the lowest resourceVersion of each that it was told of.
+	first map[types.UID]int64
+}
+
+// add notes that the program was told of an object.
+func (t *told) add(o *model.Object, rv int64) {
+	uid := types.UID(o.UID)
+	if first, known := t.first[uid]; !known || rv < first {
+		t.first[uid] = rv
+	}
+	t.of[uid] = true
 }
 
 func newTold(seen simtest.Seen, program string) *told {
-	t := &told{of: map[types.UID]bool{}, deleted: map[types.UID]bool{}}
+	t := &told{of: map[types.UID]bool{}, deleted: map[types.UID]bool{}, first: map[types.UID]int64{}}
 	began := int64(-1)
 	for _, history := range seen.Histories {
 		for _, stream := range history.Streams {
@@ -158,7 +170,7 @@ func newTold(seen simtest.Seen, program string) *told {
 				continue
 			}
 			for i := range op.Objects {
-				t.of[types.UID(op.Objects[i].UID)] = true
+				t.add(&op.Objects[i], op.Objects[i].RV)
 			}
 		}
 		for _, stream := range history.Streams {
@@ -169,8 +181,9 @@ func newTold(seen simtest.Seen, program string) *told {
 				if event.Object == nil {
 					continue
 				}
+				t.add(event.Object, event.RV)
 				uid := types.UID(event.Object.UID)
-				t.of[uid], t.deleted[uid] = true, t.deleted[uid] || event.Type == model.Deleted
+				t.deleted[uid] = t.deleted[uid] || event.Type == model.Deleted
 			}
 		}
 	}

@@ -34,6 +34,11 @@ func TestOverdue(t *testing.T) {
 	}
 	replaced := []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "set", false)}
 	created := "replicasets/r/set " + strings.Replace(set, `"uid":"s"`, `"uid":"set"`, 1) + "\npods/r/p " + pod("p", owned("ReplicaSet", "set"), "", "") + "\npods/r/p -"
+	ended := strings.TrimSuffix(created, "\npods/r/p -") + "\npods/r/p " + pod("p", dying+owned("ReplicaSet", "set"), "", "") + "\npods/r/p -"
+	at := func(rv int64, e model.Event) model.Event {
+		e.RV = rv
+		return e
+	}
 	for name, row := range map[string]struct {
 		wrong  func(*world)
 		states string
@@ -50,7 +55,9 @@ func TestOverdue(t *testing.T) {
 		"a deletion after one that was seen": {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "set")}, true, 0},
 		"one that waits for somebody else":   {held("else"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, true, 0},
 		"a pod that came and went unseen":    {short, created, nil, []model.Event{event(model.Added, "another")}, false, 0},
-		"a pod that was seen":                {short, created, nil, []model.Event{event(model.Added, "p")}, true, 0},
+		"a pod that was going when seen":     {short, ended, nil, []model.Event{at(4, event(model.Added, "p"))}, false, 0},
+		"a pod that was seen before it went": {short, ended, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0},
+		"a pod that was seen":                {short, created, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0},
 		"a pod that is still there":          {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0},
 		"a set that lacks a pod for nothing": {short, "", nil, []model.Event{event(model.Added, "another")}, true, 0},
 		"a stateful set that failed often":   {behind, "", nil, nil, false, 14},
