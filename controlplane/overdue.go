@@ -71,7 +71,7 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		isFor := owner == w.of.GetUID() || set != nil && ownerOf(set) == w.of.GetUID()
 		by, going := s.created[pod], s.known[pod].going
 		if isFor && living[pod] == nil && by != nil && by.Client == told.life && (!told.of[pod] || going != 0 && told.first[pod] >= going) {
-			return "pods", "a pod that a controller had created was gone, or had to go, before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795)"
+			return "pods", "a pod that a controller had created was gone, or had to go, before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795, #136932)"
 		}
 	}
 	return "", ""
