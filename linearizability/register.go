@@ -132,7 +132,7 @@ func (c *call) agrees(current *model.Object) bool {
 		// Without a precondition the race was lost to another write, which the
 		// state does not show. An update of what is not there is in conflict, too, where updates may create
 		// (rest.UpdateStrategy.AllowCreateOnUpdate, as of endpoints and leases): what is created has no revision yet.
-		return c.op.Precondition == 0 || current == nil && c.op.Kind == model.Update || current != nil && c.op.Precondition != current.RV
+		return c.op.Precondition == 0 || current == nil && c.op.Kind == model.Update || current != nil && !meets(c.op, current)
 	}
 	if current == nil || (c.op.ResultRV != 0 && c.op.ResultRV != current.RV) {
 		return false

@@ -301,6 +301,20 @@ func TestPreconditionsOnUIDs(t *testing.T) {
 	}
 }
 
+// TestAConflictByUID is an update that names the RV of what is there and the UID of what was there before.
+func TestAConflictByUID(t *testing.T) {
+	for uid, broken := range map[string]guarantees{"gone": nil, "now": {linearizability.Preconditions}, "": {linearizability.Preconditions}} {
+		h := registerHistory([]model.Operation{on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 22, 25, func(op *model.Operation) {
+			conflicts(2)(op)
+			op.Object.UID = uid
+		}), on(model.Update, 30, 40, writes("v4", 4))})
+		for i := range h.Truth.Changes {
+			h.Truth.Changes[i].Object.UID = "now"
+		}
+		judge(t, h, broken)
+	}
+}
+
 // TestADeletionIsOfTheObjectWithTheUID is a delete of unknown outcome whose UID no stored
 // object has any more, before one that deletes another object of the same name.
 func TestADeletionIsOfTheObjectWithTheUID(t *testing.T) {
