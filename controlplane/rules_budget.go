@@ -31,19 +31,19 @@ func evictedIsNotHealthy(s *store, key string, old, now object, rv int64) string
 	}
 	space, _, _ := strings.Cut(nameOf(key), "/")
 	most := int32(0)
-	for uid, known := range s.known {
-		_, evicted := before.Status.DisruptedPods[known.pod.Name]
-		if evicted && s.expired(before, known.pod.Name, by) {
+	for uid, k := range s.known {
+		_, evicted := before.Status.DisruptedPods[k.pod.Name]
+		if evicted && s.expired(before, k.pod.Name, by) {
 			evicted = false
 		}
-		if evicted || known.pod.Namespace != space || !selector.Matches(labels.Set(known.pod.Labels)) {
+		if evicted || k.pod.Namespace != space || !selector.Matches(labels.Set(k.pod.Labels)) {
 			continue
 		}
 		if at := s.pods.Told(by.Client, s.born[uid]); at == model.Pending || at > by.Call {
 			continue
 		}
-		if known.going != 0 {
-			if at := s.pods.Told(by.Client, known.going); at != model.Pending && at < by.Call-int64(decision) {
+		if k.going != 0 {
+			if at := s.pods.Told(by.Client, k.going); at != model.Pending && at < by.Call-int64(decision) {
 				continue
 			}
 		}
