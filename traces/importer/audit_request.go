@@ -41,7 +41,7 @@ func (r *auditReader) request(server string, e *auditEntry, request Request, omi
 		x.Body = e.ResponseObject
 	}
 	if sent, err := plain.Object(e.RequestObject); err == nil && len(e.RequestObject) > 0 && x.Kind == model.Update {
-		x.Sent = sent.RV
+		x.Sent, x.SentUID = sent.RV, sent.UID
 	}
 	switch watch := request.Watch || e.Verb == "watch"; {
 	case omitted != "":

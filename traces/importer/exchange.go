@@ -29,6 +29,8 @@ type Exchange struct {
 	Call, Return int64
 	// Sent is the resourceVersion in the body of an update, 0 for none.
 	Sent int64
+	// SentUID is the UID there, which is a precondition, too.
+	SentUID string
 	// Code is the HTTP status of the response, and Err what it means.
 	Code int
 	Err  model.Code
@@ -70,6 +72,9 @@ func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Op
 	if write {
 		op.RV, op.Precondition = 0, x.Sent
 		op.Object = &model.Object{Namespace: x.Scope.Namespace, Name: x.Scope.Name}
+		if op.Err == model.Conflict {
+			op.Object.UID = x.SentUID
+		}
 	}
 	switch {
 	case op.Err == model.OK && x.Body == nil:

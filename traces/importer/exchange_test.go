@@ -48,3 +48,16 @@ func TestACreateWithoutANamespace(t *testing.T) {
 		require.Equal(t, want, op.Err)
 	}
 }
+
+// An object that is sent carries the resourceVersion and the UID that its client has read, and a conflict may be about either.
+func TestAConflictNamesItsPreconditions(t *testing.T) {
+	for code, uid := range map[model.Code]string{model.Conflict: "u", model.Unavailable: ""} {
+		x := Exchange{Kind: model.Update, Err: code, Sent: 10, SentUID: "u"}
+		x.Scope = model.Scope{Namespace: "default", Name: "a"}
+		op, omitted, err := x.Operation(Reducer{}, nil)
+		require.NoError(t, err)
+		require.Empty(t, omitted)
+		require.EqualValues(t, 10, op.Precondition)
+		require.Equal(t, uid, op.Object.UID)
+	}
+}

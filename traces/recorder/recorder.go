@@ -187,7 +187,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}}}
 	switch sent := sentObject(request); request.Method {
 	case http.MethodPut:
-		x.Sent = sent.RV
+		x.Sent, x.SentUID = sent.RV, sent.UID
 	case http.MethodPost:
 		x.Scope.Name = sent.Name // which a refusal does not tell
 	}
