@@ -175,7 +175,8 @@ func planeVerdict(r result) string {
 const planeHead = `# Known bugs of the control plane
 
 Each is put back into the released code and hunted with the seeds of scenario any, from the first one on, until a seed fails that
-passes without it, or %v of processor time are used up. "not hunted" says that nobody has tried yet. Written by make controlplane-mutants.
+passes without it, or %v of processor time are used up. Somebody looks at what the run says then: one that fails for another
+reason, as the bug makes another run of the seed, does not count. "not hunted" says that nobody has tried yet. Written by make controlplane-mutants.
 
 `
 
