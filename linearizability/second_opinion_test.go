@@ -254,14 +254,16 @@ func (o *secondOpinion) begins(s *model.Stream, events []model.Event, rv int64, 
 		seen++
 	}
 	mustMark, mayMark := s.InitialEvents && s.Bookmarks, s.Bookmarks
+	// What has to end with a mark was there before the first of it came.
+	tooNew := mustMark && slices.ContainsFunc(events, func(e model.Event) bool { return e.RV > o.newest(events[0].Time) })
 	switch {
 	case seen < size:
-		return seen == len(events) && !open // cut off
+		return seen == len(events) && !open && !tooNew // cut off
 	case mayMark && seen < len(events) && events[seen].InitialEnd:
 		return events[seen].RV >= rv && o.follows(s, events[seen+1:], events[seen].RV, open) &&
 			!slices.ContainsFunc(o.expected(s, rv), func(l line) bool { return l.rv <= events[seen].RV })
 	case mustMark:
-		return seen == len(events) && !open
+		return seen == len(events) && !open && !tooNew
 	}
 	// The state was real by the time that the last of it came, if anything had to
 	// be sent at all.
