@@ -46,7 +46,7 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 	if w.orphan {
 		for _, owner := range w.of.GetOwnerReferences() {
 			resource := ownerResources[owner.Kind]
-			if told.of[owner.UID] && !told.deleted[owner.UID] && createdAgain(seen.Histories[resource], owner) {
+			if told.of(owner.UID) && !told.deleted[owner.UID] && createdAgain(seen.Histories[resource], owner) {
 				return resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays (finding 10)"
 			}
 		}
@@ -70,7 +70,7 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		set := living[owner]
 		isFor := owner == w.of.GetUID() || set != nil && ownerOf(set) == w.of.GetUID()
 		by, going := s.created[pod], s.known[pod].going
-		if isFor && living[pod] == nil && by != nil && by.Client == told.life && (!told.of[pod] || going != 0 && told.first[pod] >= going) {
+		if isFor && living[pod] == nil && by != nil && by.Client == told.life && (!told.of(pod) || going != 0 && told.first[pod] >= going) {
 			return "pods", "a pod that a controller had created was gone, or had to go, before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795, #136932)"
 		}
 	}
@@ -84,7 +84,7 @@ func (t *told) replaced(history *model.History, of metav1.Object) bool {
 	}
 	for change := range model.Each(history.Truth.Changes) {
 		uid := types.UID(change.Object.UID)
-		if change.Object.Namespace == of.GetNamespace() && change.Object.Name == of.GetName() && uid != of.GetUID() && t.of[uid] && !t.deleted[uid] {
+		if change.Object.Namespace == of.GetNamespace() && change.Object.Name == of.GetName() && uid != of.GetUID() && t.of(uid) && !t.deleted[uid] {
 			return true
 		}
 	}
@@ -139,10 +139,15 @@ func createdAgain(history *model.History, owner metav1.OwnerReference) bool {
 // told is what the last life of a program was told by watches and lists.
 type told struct {
 	life string
-	// of are the objects that it was told of, and deleted those of whose deletion.
-	of, deleted map[types.UID]bool
-	// first is the lowest resourceVersion of each that it was told of.
-	first map[types.UID]int64
+	// first has the lowest resourceVersion of each object that it was told of, and deleted those of whose deletion.
+	first   map[types.UID]int64
+	deleted map[types.UID]bool
+}
+
+// of reports whether the program was told of an object.
+func (t *told) of(uid types.UID) bool {
+	_, is := t.first[uid]
+	return is
 }
 
 // add notes that the program was told of an object.
@@ -151,11 +156,10 @@ func (t *told) add(o *model.Object, rv int64) {
 	if first, known := t.first[uid]; !known || rv < first {
 		t.first[uid] = rv
 	}
-	t.of[uid] = true
 }
 
 func newTold(seen simtest.Seen, program string) *told {
-	t := &told{of: map[types.UID]bool{}, deleted: map[types.UID]bool{}, first: map[types.UID]int64{}}
+	t := &told{deleted: map[types.UID]bool{}, first: map[types.UID]int64{}}
 	began := int64(-1)
 	for _, history := range seen.Histories {
 		for _, stream := range history.Streams {
