@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/watchsim/watchsim/controlplane"
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -39,10 +40,12 @@ func stored(ctx context.Context, key string) (string, error) {
 // that starts while the KMS is out stores no secrets until it is there again.
 func TestEncryption(t *testing.T) {
 	const plain, key = "what nobody must read", "/registry/secrets/default/before"
-	config := simtest.Config{Cache: controlplane.KubeAPIServer, KMS: true, Plan: `# watchsim plan v1
+	outage, err := faults.Parse(`# watchsim plan v1
 at 1s transform-failure server=apiserver-0 for=1m
 at 2s apiserver-restart server=apiserver-0
-`}
+`)
+	require.NoError(t, err)
+	config := simtest.Config{Cache: controlplane.KubeAPIServer, KMS: true}
 	config.Check = func(seen simtest.Seen) error {
 		for _, change := range seen.Committed.Changes {
 			if change.Object.Name == key && strings.Contains(change.Object.Value, plain) {
@@ -65,7 +68,7 @@ at 2s apiserver-restart server=apiserver-0
 		require.True(t, strings.HasPrefix(value, "k8s:enc:kms:v2:"), "%q", value)
 		require.NotContains(t, value, plain)
 
-		c.Faults(2 * time.Minute)
+		c.Inject(outage, 2*time.Minute)
 		time.Sleep(40 * time.Second)
 		require.True(t, apierrors.IsInternalError(create("during")))
 		c.Eventually(func() error { return create("after") })

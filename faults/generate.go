@@ -18,6 +18,10 @@ type GeneratorConfig struct {
 	Kinds []string
 	// Every makes every kind happen at least once, instead of a random subset.
 	Every bool
+	// Calm keeps about one in 2, 4, 8, 16 or 32 kinds, instead of one in 2. Some bugs need much
+	// to go wrong at the same time; others are in what programs do, and show only if little
+	// goes wrong. The pattern still has all kinds to draw from.
+	Calm bool
 	// MaxLasts is how long faults of some kinds last at most, by their names, instead of what
 	// the kinds themselves say.
 	MaxLasts map[string]time.Duration
@@ -49,6 +53,8 @@ const (
 	// maxFrequentWait bounds the wait of a fault whose kind always waits: its point is
 	// reached all the time.
 	maxFrequentWait = 4 * time.Second
+	// maxCalm is how many orders of magnitude calm plans differ by, in the share of kinds.
+	maxCalm = 5
 	// maxPlacements is how often a fault is drawn until it clashes with no other.
 	maxPlacements = 20
 )
@@ -61,7 +67,7 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := chooseKinds(random, candidates, config.Every)
+	chosen := config.chooseKinds(random, candidates)
 	// What waits takes most room, so it is placed first.
 	slices.SortStableFunc(chosen, func(a, b Kind) int { return cmp.Compare(b.waits, a.waits) })
 	counts := make([]int, len(chosen))
@@ -134,14 +140,19 @@ func (t Topology) links() (groups [][][2]string) {
 	return groups
 }
 
-// chooseKinds keeps each kind with a probability of one half, and at least one.
-func chooseKinds(random *rand.Rand, candidates []Kind, every bool) []Kind {
-	if every || len(candidates) == 0 {
+// chooseKinds keeps each kind with a probability of one half, or a lower one in calm plans, and
+// at least one.
+func (c GeneratorConfig) chooseKinds(random *rand.Rand, candidates []Kind) []Kind {
+	if c.Every || len(candidates) == 0 {
 		return candidates
+	}
+	oneIn := 2
+	if c.Calm {
+		oneIn <<= random.IntN(maxCalm)
 	}
 	var chosen []Kind
 	for _, kind := range candidates {
-		if random.IntN(2) == 0 {
+		if random.IntN(oneIn) == 0 {
 			chosen = append(chosen, kind)
 		}
 	}

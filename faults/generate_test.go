@@ -29,6 +29,7 @@ func anyConfig(t *rapid.T) GeneratorConfig {
 			Programs:  all.Programs[:rapid.IntRange(0, 1).Draw(t, "programs")],
 		},
 		Every:    rapid.Bool().Draw(t, "every"),
+		Calm:     rapid.Bool().Draw(t, "calm"),
 		MaxCount: rapid.IntRange(0, 5).Draw(t, "count"),
 		Start:    time.Duration(rapid.Int64Range(0, int64(10*time.Second)).Draw(t, "start")),
 	}
@@ -70,6 +71,28 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, plan, again, "a plan is a function of its seed")
 	})
+}
+
+// Half of the plans that are calm have a kind in sixteen or fewer; others have half of the kinds.
+func TestCalm(t *testing.T) {
+	config := generatorConfig()
+	few := func(calm bool) (plans int) {
+		config.Calm = calm
+		for seed := range uint64(200) {
+			plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
+			require.NoError(t, err)
+			names := map[string]bool{}
+			for _, fault := range plan {
+				names[fault.Kind] = true
+			}
+			if len(names) <= len(Kinds())/8 {
+				plans++
+			}
+		}
+		return plans
+	}
+	require.Less(t, few(false), 5)
+	require.InDelta(t, 100, few(true), 30)
 }
 
 func TestEveryKindCanBeAskedForAtOnce(t *testing.T) {

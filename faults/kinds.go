@@ -32,9 +32,10 @@ type Kind struct {
 	waits string
 	// settles is how long a fault that is not slow goes on having effects after its end.
 	settles time.Duration
-	// lags means that it leaves an API server behind etcd that goes on answering, and
-	// switches that clients of API servers turn to another one.
-	lags, switches bool
+	// lags means that it leaves an API server behind etcd that goes on answering, switches
+	// that clients of API servers turn to another one, and forgets that those which do have
+	// forgotten what they had seen.
+	lags, switches, forgets bool
 	// claims returns what only one fault may act on at a time: a process by its name, or
 	// a property of a link or client. If it is nil, those are the processes that the
 	// parameters name.

@@ -19,6 +19,7 @@ func programKinds() []Kind {
 		Parameters: []Parameter{parameterProgram, parameterDown},
 		slow:       true,
 		switches:   true,
+		forgets:    true,
 		begin:      func(a action) (string, error) { return "", a.CrashProgram(a.Program) },
 		end:        func(a action) error { return a.StartProgram(a.Program) },
 	}, {

@@ -83,6 +83,7 @@ func (c GeneratorConfig) drawPattern(random *rand.Rand, candidates []Kind) (plan
 func (c GeneratorConfig) drawLags(random *rand.Rand, candidates []Kind) (plan Plan) {
 	lagging := slices.DeleteFunc(slices.Clone(candidates), func(kind Kind) bool { return !kind.lags })
 	switching := slices.DeleteFunc(slices.Clone(candidates), func(kind Kind) bool { return !kind.switches })
+	forgetting := slices.DeleteFunc(slices.Clone(candidates), func(kind Kind) bool { return !kind.forgets })
 	if len(lagging) == 0 || len(switching) == 0 {
 		return nil
 	}
@@ -94,7 +95,12 @@ func (c GeneratorConfig) drawLags(random *rand.Rand, candidates []Kind) (plan Pl
 		lag.At, lag.Lasts = began, drawBetween(random, minLag, min(maxLag, c.HealBy-began))
 		plan = c.add(plan, lag)
 		for range 1 + random.IntN(maxSwitches) {
-			other, ok := c.draw(random, pick(random, switching))
+			kinds := switching
+			// Only who has forgotten what it had seen believes a server that is behind.
+			if len(forgetting) > 0 && random.IntN(2) == 0 {
+				kinds = forgetting
+			}
+			other, ok := c.draw(random, pick(random, kinds))
 			if ok && other.Server != lag.Server {
 				plan = c.add(plan, other.later(began+time.Duration(random.Int64N(int64(lag.Lasts/precision)))*precision-other.At))
 			}

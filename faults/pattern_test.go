@@ -90,6 +90,11 @@ func TestPatternLag(t *testing.T) {
 		}
 	})
 	require.Len(t, others, 4, "clients turn to another server in fewer ways: %v", others)
+	all := 0
+	for _, count := range others {
+		all += count
+	}
+	require.Greater(t, others["program-crash"], all/2, "a program that keeps what it has seen does not go back in time: %v", others)
 }
 
 // TestLate has each program's watches lag all the time in half of the plans that are late, and in no other.

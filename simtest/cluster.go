@@ -36,9 +36,6 @@ type Config struct {
 	// MaxPartition is how long partitions last at most, as far as there is time; 0 is eight seconds, which is less than most
 	// leases.
 	MaxPartition time.Duration
-	// Plan are the faults of every seed, as the file of a failure has them; empty lets each seed
-	// draw its own.
-	Plan string
 	// CRDs are the files or folders of YAML with definitions of custom resources.
 	CRDs []string
 	// Patience is how long Eventually waits, in simulated time; 0 is two minutes. A run may take ten

@@ -1,6 +1,7 @@
 package simtest_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"pgregory.net/rapid"
 
 	"github.com/watchsim/watchsim/simtest"
@@ -80,6 +82,30 @@ func TestActionsShrink(t *testing.T) {
 		require.Equal(t, 3, strings.Count(report, " name: b"), report)
 		require.Equal(t, 6, strings.Count(report, "drawn action"), report)
 	}
+}
+
+// TestDrawsPlans has a program that does not bear to be started twice.
+func TestDrawsPlans(t *testing.T) {
+	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		starts := 0
+		c.Go("program", func(ctx context.Context, _ *rest.Config) error {
+			starts++
+			<-ctx.Done()
+			return nil
+		})
+		c.Inject(simtest.Draw(t, c.Plans(20*time.Second), "plan"), 20*time.Second)
+		c.Heal()
+		if starts > 1 {
+			t.Fatal("started twice")
+		}
+	})
+}
+
+// Of a plan that was drawn, one fault is left.
+func TestDrawnPlansShrink(t *testing.T) {
+	out, failed := outside(t, t.TempDir(), "TestDrawsPlans", "-simtest.seeds=50", "-simtest.shrink=5m")
+	require.True(t, failed, out)
+	require.Regexp(t, `needs (1|one|its only) .*(?s:.*) program-crash program=program`, out)
 }
 
 // TestDrawsInVain asks for what no generator finds.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim"
@@ -41,46 +42,78 @@ func Kinds(config Config) (names []string) {
 // later have no faults of their own.
 func (c *Cluster) Faults(within time.Duration) {
 	c.t.Helper()
-	if !c.running {
-		c.t.Fatal("expected Faults in the function of the test, found it in Config.Boot, where nothing goes wrong")
+	config := c.generator(within)
+	patterns := append(faults.Patterns(), "") // none
+	config.Pattern, config.Calm = patterns[c.world.Rand("pattern").IntN(len(patterns))], c.job.Kinds == nil
+	config.Late = c.world.Rand("late").IntN(2) == 0 && (config.Calm || slices.Contains(config.Kinds, "watch-lag"))
+	plan, err := faults.Generate(c.world.Rand("faults"), config)
+	if err != nil {
+		c.t.Fatal(err)
 	}
-	if c.breaking != nil {
-		c.t.Fatal("expected Faults to be called once, found a second call")
-	}
-	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers()}
+	c.inject(slices.DeleteFunc(plan, reachesNothing), within)
+}
+
+// Inject begins faults that the test has chosen, instead of those that the seed draws: what
+// [faults.Parse] has read, or a plan that [Draw] has drawn from Plans.
+func (c *Cluster) Inject(plan faults.Plan, within time.Duration) {
+	c.t.Helper()
+	c.inject(plan, within)
+}
+
+// Plans draws plans of faults within the given time, for the programs that have been started.
+func (c *Cluster) Plans(within time.Duration) *rapid.Generator[faults.Plan] {
+	return rapid.Map(faults.Plans(c.generator(within)), func(plan faults.Plan) faults.Plan {
+		return slices.DeleteFunc(plan, reachesNothing)
+	})
+}
+
+// reachesNothing reports whether a fault waits for a point that nothing here reaches.
+func reachesNothing(f faults.Fault) bool { return f.Point != "" && f.Point != faults.PointSync }
+
+// topology is what faults can happen to.
+func (c *Cluster) topology() faults.Topology {
+	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers(), Watched: slices.Sorted(maps.Keys(c.watched))}
 	for _, p := range c.programs {
 		topology.Clients, topology.Programs = append(topology.Clients, p.name), append(topology.Programs, p.name)
 	}
-	kinds, late := c.job.Kinds, c.world.Rand("late").IntN(2) == 0
+	return topology
+}
+
+// generator is what plans are drawn from.
+func (c *Cluster) generator(within time.Duration) faults.GeneratorConfig {
+	kinds := c.job.Kinds
 	if kinds == nil {
-		kinds = few(c.world.Rand("calm"), Kinds(c.settings))
-	} else {
-		late = late && slices.Contains(kinds, "watch-lag")
+		kinds = Kinds(c.settings)
 	}
-	topology.Watched = slices.Sorted(maps.Keys(c.watched))
+	return faults.GeneratorConfig{
+		Topology: c.topology(), Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
+		MaxLasts: map[string]time.Duration{
+			outage:              within, // the test waits as long as readers that have backed off
+			"partition":         c.settings.MaxPartition,
+			"partition-one-way": c.settings.MaxPartition,
+		},
+	}
+}
+
+// inject begins faults, or those of the run that replace them.
+func (c *Cluster) inject(plan faults.Plan, within time.Duration) {
+	c.t.Helper()
+	if !c.running {
+		c.t.Fatal("expected Faults and Inject in the function of the test, found one in Config.Boot, where nothing goes wrong")
+	}
+	if c.breaking != nil {
+		c.t.Fatal("expected one call of Faults or Inject, found a second")
+	}
 	began, beganWorld := time.Now(), c.world.Now()
-	patterns := append(faults.Patterns(), "")            // none
-	maxLasts := map[string]time.Duration{outage: within} // the test waits as long as readers that have backed off
-	for _, kind := range []string{"partition", "partition-one-way"} {
-		maxLasts[kind] = c.settings.MaxPartition
-	}
-	plan, err := faults.Generate(c.world.Rand("faults"), faults.GeneratorConfig{
-		Topology: topology, Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
-		MaxLasts: maxLasts, Late: late,
-		Pattern: patterns[c.world.Rand("pattern").IntN(len(patterns))],
+	var err error
+	sim.Aside(func() { // comments in a plan must not make another run of it
+		if c.job.HasPlan {
+			plan, err = faults.Parse(c.job.Plan)
+		}
+		if err == nil {
+			err = plan.Check(c.topology(), 0)
+		}
 	})
-	plan = slices.DeleteFunc(plan, func(f faults.Fault) bool { return f.Point != "" && f.Point != faults.PointSync }) // nothing here reaches the others
-	given := c.settings.Plan
-	if c.job.HasPlan {
-		given = c.job.Plan
-	}
-	if err == nil && (c.job.HasPlan || given != "") {
-		sim.Aside(func() { // comments in a plan must not make another run of it
-			if plan, err = faults.Parse(given); err == nil {
-				err = plan.Check(topology, 0)
-			}
-		})
-	}
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -106,17 +139,6 @@ func (c *Cluster) Faults(within time.Duration) {
 		case <-ctx.Done():
 		}
 	}()
-}
-
-// few keeps all kinds of faults, or one in 2, 4, 8 or 16 of them. Some bugs need much to go wrong at the same time; others are in what
-// programs do, and come to do only if little goes wrong.
-func few(random *rand.Rand, kinds []string) []string {
-	oneIn := 1 << random.IntN(5)
-	kept := slices.DeleteFunc(slices.Clone(kinds), func(string) bool { return random.IntN(oneIn) > 0 })
-	if len(kept) == 0 {
-		kept = []string{kinds[random.IntN(len(kinds))]}
-	}
-	return kept
 }
 
 // Heal waits until the faults are over, and then has goroutines run without being held up.

@@ -81,6 +81,7 @@ func (u *user) use(more func() bool) {
 					break
 				}
 			}
+			time.Sleep(rand.N(2 * time.Second)) // it is in use
 			u.keepsVolumes()
 			u.size = rand.Int32N(3) + 1
 			u.do(func() error {

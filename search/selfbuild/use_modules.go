@@ -186,6 +186,10 @@ func (u Use) others(toolchain overlay.Toolchain, file *modfile.File) (replacemen
 		return nil, err
 	}
 	for _, required := range own.Require {
+		// k8s.io/utils only ever gains packages, and etcd needs some of the newer ones, too.
+		if required.Mod.Path == "k8s.io/utils" {
+			continue
+		}
 		if _, sibling := replaced[required.Mod.Path]; !sibling && repository(u.Module) != "" && host(required.Mod.Path) == host(u.Module) {
 			replaced[required.Mod.Path] = required.Mod
 		}

@@ -1,8 +1,10 @@
 package etcd35
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -28,7 +30,7 @@ func (Release) Restore(settings *embed.Config, from string, bump int64) (applied
 		}
 		revision = status.Revision + bump
 	}
-	return applied, revision, restorer.Restore(snapshot.RestoreConfig{
+	config := snapshot.RestoreConfig{
 		SnapshotPath:        opened.Path,
 		SkipHashCheck:       true, // it is a copied database, not one that was sent
 		Name:                settings.Name,
@@ -36,7 +38,24 @@ func (Release) Restore(settings *embed.Config, from string, bump int64) (applied
 		InitialCluster:      settings.InitialCluster,
 		InitialClusterToken: "restored",
 		OutputDataDir:       settings.Dir,
-		RevisionBump:        uint64(bump),
-		MarkCompacted:       bump > 0,
-	})
+	}
+	if bump > 0 {
+		if err := bumpBy(&config, uint64(bump)); err != nil {
+			return 0, 0, err
+		}
+	}
+	return applied, revision, restorer.Restore(config)
+}
+
+// bumpBy has a restore raise the revision. It sets fields by their names, as `simrun bisect`
+// builds this with releases that do not have them yet: 3.5.9 and those before it.
+func bumpBy(config *snapshot.RestoreConfig, revisions uint64) error {
+	fields := reflect.ValueOf(config).Elem()
+	bump, compacted := fields.FieldByName("RevisionBump"), fields.FieldByName("MarkCompacted")
+	if !bump.IsValid() || !compacted.IsValid() {
+		return errors.New("expected a release of etcd that can raise the revision when it restores a snapshot (3.5.10 and newer), found an older one")
+	}
+	bump.SetUint(revisions)
+	compacted.SetBool(true)
+	return nil
 }
