@@ -74,7 +74,10 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 	for i := range counts {
 		counts[i] = 1 + random.IntN(max(1, config.MaxCount))
 	}
-	plan := slices.Concat(config.drawLate(random), config.drawPattern(random, candidates))
+	plan := config.drawLate(random)
+	for _, fault := range config.drawPattern(random, candidates) {
+		plan = config.add(plan, fault)
+	}
 	// Each kind gets its first fault before any gets its second: there may be no
 	// room for all.
 	for round := range max(1, config.MaxCount) {

@@ -30,6 +30,8 @@ func anyConfig(t *rapid.T) GeneratorConfig {
 		},
 		Every:    rapid.Bool().Draw(t, "every"),
 		Calm:     rapid.Bool().Draw(t, "calm"),
+		Late:     rapid.Bool().Draw(t, "late"),
+		Pattern:  rapid.SampledFrom(append(Patterns(), "")).Draw(t, "pattern"),
 		MaxCount: rapid.IntRange(0, 5).Draw(t, "count"),
 		Start:    time.Duration(rapid.Int64Range(0, int64(10*time.Second)).Draw(t, "start")),
 	}
@@ -57,7 +59,7 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 		for i, fault := range plan {
 			require.GreaterOrEqual(t, fault.At, config.Start)
 			require.LessOrEqual(t, fault.End(), config.HealBy)
-			if config.Kinds != nil {
+			if config.Kinds != nil && !config.Late {
 				require.Contains(t, config.Kinds, fault.Kind)
 			}
 			kind, _ := Lookup(fault.Kind)

@@ -35,7 +35,7 @@ const (
 	maxAfter = 100 * time.Millisecond
 	// minLag and maxLag bound how long a server stays behind, and maxSwitches how many
 	// faults have clients turn to another one in that time.
-	minLag      = 4 * time.Second
+	minLag      = time.Second
 	maxLag      = 30 * time.Second
 	maxSwitches = 3
 )
@@ -56,7 +56,10 @@ func (c GeneratorConfig) drawPattern(random *rand.Rand, candidates []Kind) (plan
 	if !ok {
 		return nil
 	}
-	links := pick(random, c.links())
+	var links [][2]string
+	if groups := c.links(); len(groups) > 0 {
+		links = pick(random, groups)
+	}
 	pause := drawBetween(random, minPause, maxPause)
 	shift := c.Start - first.At // the pattern begins as early as it can
 	for number := range 1 + random.IntN(maxRepeats) {
