@@ -41,7 +41,7 @@ type planeScenario struct {
 
 // planeScenarios lists them; the first is the default.
 var planeScenarios = []planeScenario{
-	{named{"any", "people do anything for a minute: one API server over one etcd member"}, "TestAny"},
+	{named{"any", "people do anything for a minute: two API servers over one etcd member"}, "TestAny"},
 	{named{"ha", "people do anything for a minute: three API servers behind a balancer over three etcd members"}, "TestHA"},
 	{named{"node-loss", "nodes lose power, are drained, labelled and replaced under deployments, sets and jobs"}, "TestNodeLoss"},
 	{named{"leader-loss", "managers and schedulers are killed while they lead"}, "TestLeaderLoss"},
