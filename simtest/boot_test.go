@@ -56,7 +56,7 @@ func TestFaultsInBoot(t *testing.T) {
 func TestWhatGoesWrongInBootIsSaid(t *testing.T) {
 	for test, want := range map[string]string{
 		"TestBootFails":    "nothing to begin with",
-		"TestFaultsInBoot": "expected Faults in the function of the test, found it in Config.Boot",
+		"TestFaultsInBoot": "expected Faults and Inject in the function of the test, found one in Config.Boot",
 	} {
 		out, failed := outside(t, "", test, "-simtest.seeds=1")
 		require.True(t, failed, out)
