@@ -75,7 +75,7 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 	})
 }
 
-// Half of the plans that are calm have a kind in sixteen or fewer; others have half of the kinds.
+// Half of the calm plans have an eighth of the kinds or fewer, which hardly any other has.
 func TestCalm(t *testing.T) {
 	config := generatorConfig()
 	few := func(calm bool) (plans int) {
