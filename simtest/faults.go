@@ -50,14 +50,7 @@ func (c *Cluster) Faults(within time.Duration) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.inject(slices.DeleteFunc(plan, reachesNothing), within)
-}
-
-// Inject begins faults that the test has chosen, instead of those that the seed draws: what
-// [faults.Parse] has read, or a plan that [Draw] has drawn from Plans.
-func (c *Cluster) Inject(plan faults.Plan, within time.Duration) {
-	c.t.Helper()
-	c.inject(plan, within)
+	c.Inject(slices.DeleteFunc(plan, reachesNothing), within)
 }
 
 // Plans draws plans of faults within the given time, for the programs that have been started.
@@ -95,8 +88,10 @@ func (c *Cluster) generator(within time.Duration) faults.GeneratorConfig {
 	}
 }
 
-// inject begins faults, or those of the run that replace them.
-func (c *Cluster) inject(plan faults.Plan, within time.Duration) {
+// Inject begins faults that the test has chosen, instead of those that the seed draws: what
+// [faults.Parse] has read, or a plan that [Draw] has drawn from Plans. A run that is repeated with
+// fewer faults, or one that was kept, has those instead.
+func (c *Cluster) Inject(plan faults.Plan, within time.Duration) {
 	c.t.Helper()
 	if !c.running {
 		c.t.Fatal("expected Faults and Inject in the function of the test, found one in Config.Boot, where nothing goes wrong")
