@@ -84,8 +84,8 @@ func TestActionsShrink(t *testing.T) {
 	}
 }
 
-// TestDrawsPlans has a program that does not bear to be started twice.
-func TestDrawsPlans(t *testing.T) {
+// startsTwice has a program that does not bear to be started twice.
+func startsTwice(t *testing.T, begin func(*simtest.T, *simtest.Cluster)) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		starts := 0
 		c.Go("program", func(ctx context.Context, _ *rest.Config) error {
@@ -93,7 +93,7 @@ func TestDrawsPlans(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		})
-		c.Inject(simtest.Draw(t, c.Plans(20*time.Second), "plan"), 20*time.Second)
+		begin(t, c)
 		c.Heal()
 		if starts > 1 {
 			t.Fatal("started twice")
@@ -101,11 +101,27 @@ func TestDrawsPlans(t *testing.T) {
 	})
 }
 
-// Of a plan that was drawn, one fault is left.
-func TestDrawnPlansShrink(t *testing.T) {
-	out, failed := outside(t, t.TempDir(), "TestDrawsPlans", "-simtest.seeds=50", "-simtest.shrink=5m")
-	require.True(t, failed, out)
-	require.Regexp(t, `It needs 1 of the \d+ faults of the seed.*:\n\s+at \S+ program-crash program=program`, out)
+func TestHasFaults(t *testing.T) {
+	startsTwice(t, func(_ *simtest.T, c *simtest.Cluster) { c.Faults(20 * time.Second) })
+}
+
+func TestDrawsPlans(t *testing.T) {
+	startsTwice(t, func(t *simtest.T, c *simtest.Cluster) {
+		c.Inject(simtest.Draw(t, c.Plans(20*time.Second), "plan"), 20*time.Second)
+	})
+}
+
+// One fault is left of the faults of a seed, and of a plan that was drawn; it is kept, and happens again.
+func TestPlansShrink(t *testing.T) {
+	for _, test := range []string{"TestHasFaults", "TestDrawsPlans"} {
+		dir := t.TempDir()
+		out, failed := outside(t, dir, test, "-simtest.seeds=50", "-simtest.shrink=5m")
+		require.True(t, failed, out)
+		require.Regexp(t, `It needs 1 of the \d+ faults of the seed.*:\n\s+at \S+ program-crash program=program`, out)
+		again, failed := outside(t, dir, test, "-simtest.seeds=1")
+		require.True(t, failed, again)
+		require.Regexp(t, `It was kept before, with these faults:\n\s+at \S+ program-crash program=program\s[^\n]*\n\s+[A-Z]`, again)
+	}
 }
 
 // TestDrawsInVain asks for what no generator finds.
