@@ -36,7 +36,6 @@ func slowKinds() []Kind {
 			"Reads that must be fresh wait, fail or go to etcd; watches fall behind and catch up without a gap.",
 		Parameters: []Parameter{parameterServer, parameterStreamRate, parameterFor},
 		claims:     claimsWatchStreams,
-		lags:       true,
 		begin:      func(a action) (string, error) { return "", a.ThrottleWatchStreams(a.Server, a.Rate) },
 		end:        func(a action) error { return a.ThrottleWatchStreams(a.Server, 0) },
 	}}

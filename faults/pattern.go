@@ -33,11 +33,11 @@ const (
 	maxPause = 4 * time.Second
 	// maxAfter bounds how long the second fault of a chain begins after the first.
 	maxAfter = 100 * time.Millisecond
-	// minLag and maxLag bound how long a server stays behind, and maxSwitches how many
-	// faults have clients turn to another one in that time.
-	minLag      = time.Second
-	maxLag      = 30 * time.Second
-	maxSwitches = 3
+	// minLag and maxLag bound how long a server stays behind, and minSwitchPause and maxLag how
+	// often faults have clients turn to another one in that time.
+	minLag         = time.Second
+	maxLag         = 30 * time.Second
+	minSwitchPause = time.Second
 )
 
 // drawPattern draws the faults of the pattern, none if there is no pattern.
@@ -97,7 +97,8 @@ func (c GeneratorConfig) drawLags(random *rand.Rand, candidates []Kind) (plan Pl
 		}
 		lag.At, lag.Lasts = began, drawBetween(random, minLag, min(maxLag, c.HealBy-began))
 		plan = c.add(plan, lag)
-		for range 1 + random.IntN(maxSwitches) {
+		pause := drawBetween(random, minSwitchPause, maxLag)
+		for at := began + drawBetween(random, precision, pause); at < lag.End(); at += pause {
 			kinds := switching
 			// Only who has forgotten what it had seen believes a server that is behind.
 			if len(forgetting) > 0 && random.IntN(2) == 0 {
@@ -105,7 +106,7 @@ func (c GeneratorConfig) drawLags(random *rand.Rand, candidates []Kind) (plan Pl
 			}
 			other, ok := c.draw(random, pick(random, kinds))
 			if ok && other.Server != lag.Server {
-				plan = c.add(plan, other.later(began+time.Duration(random.Int64N(int64(lag.Lasts/precision)))*precision-other.At))
+				plan = c.add(plan, other.later(at-other.At))
 			}
 		}
 		began = lag.End()

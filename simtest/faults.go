@@ -43,7 +43,8 @@ func Kinds(config Config) (names []string) {
 func (c *Cluster) Faults(within time.Duration) {
 	c.t.Helper()
 	config := c.generator(within)
-	patterns := append(faults.Patterns(), "") // none
+	// None, or one, of which the lag of servers is what programs most often have no answer to.
+	patterns := append(faults.Patterns(), "", faults.PatternLag)
 	config.Pattern, config.Calm = patterns[c.world.Rand("pattern").IntN(len(patterns))], c.job.Kinds == nil
 	config.Late = c.world.Rand("late").IntN(2) == 0 && (config.Calm || slices.Contains(config.Kinds, "watch-lag"))
 	plan, err := faults.Generate(c.world.Rand("faults"), config)

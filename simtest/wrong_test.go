@@ -100,6 +100,12 @@ func TestHasDefinitionsNowhere(t *testing.T) {
 	inside(t, simtest.Config{CRDs: []string{"nowhere"}}, func(*simtest.T, *simtest.Cluster) {})
 }
 
+func TestObjectsOfNothing(t *testing.T) {
+	inside(t, simtest.Config{}, func(_ *simtest.T, c *simtest.Cluster) {
+		c.Objects("parts.example.com")
+	})
+}
+
 // TestIsKilled is what happens to a run when the machine runs out of memory.
 func TestIsKilled(t *testing.T) {
 	inside(t, simtest.Config{}, func(*simtest.T, *simtest.Cluster) {
@@ -120,6 +126,7 @@ func TestMistakesAreSaid(t *testing.T) {
 		"TestHasLessThanNoMember":    "found the function nil: false, -1 members and 0 servers",
 		"TestSeedsWithinSeeds":       "expected one call of simtest.Seeds in a test, found another one",
 		"TestSeedsTwice":             "expected one call of simtest.Seeds in a test, found another one",
+		"TestObjectsOfNothing":       `expected the name of a definition in Config.CRDs, one of [], found "parts.example.com"`,
 		"TestHasDefinitionsNowhere":  "expected definitions of custom resources in nowhere: ",
 	} {
 		t.Run(test, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,72 +31,83 @@ const byName = "RELEASE_BY_NAME"
 func options() Options { return Options{Metrics: "0", ReleaseByName: os.Getenv(byName) != ""} }
 
 // within is how long the user goes on, and how long things go wrong.
-const within = 20 * time.Second
+const within = time.Minute
 
-// A database keeps its volumes as long as it lives, and leaves nothing behind.
+// Databases keep their volumes as long as they live, and leave nothing behind.
 func TestDatabase(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
 	simtest.Seeds(t, simtest.Config{Servers: 2, CRDs: []string{"crd"}}, func(t *simtest.T, c *simtest.Cluster) {
 		c.Go("operator", func(ctx context.Context, config *rest.Config) error { return Run(ctx, config, options()) })
 		c.Faults(within)
 		u := newUser(t, t.Context(), c.Config())
-		u.use(func() bool {
-			t.Sometimes("a database with volumes", len(u.volumes) > 0)
-			return c.Now() < within
-		})
-		u.create()
+		for c.Now() < within {
+			u.act()
+			t.Sometimes("a database with volumes", u.hasVolumes())
+		}
+		u.createAll()
 		c.Eventually(u.asWanted)
-		u.keepsVolumes()
-		u.delete()
+		u.deleteAll()
 		c.Eventually(u.nothingLeft)
 	})
 }
 
-var name = types.NamespacedName{Namespace: "default", Name: "db"}
-
-// user uses one database after another, all of one name.
+// user creates, resizes and deletes databases, again and again of the same names.
 type user struct {
-	t       testing.TB
-	ctx     context.Context
-	client  client.Client
-	size    int32
-	volumes map[string]types.UID // those that the database has had
+	t         testing.TB
+	ctx       context.Context
+	client    client.Client
+	databases []*database
+	pace      time.Duration // between two actions, at most
 }
+
+// database is one as its user wants it.
+type database struct {
+	v1.Database
+	state   state
+	volumes map[string]types.UID // those that it has had
+}
+
+type state int
+
+const (
+	absent state = iota
+	living
+	deleted // by the user, who has not let go of it yet
+)
+
+// backup is a finalizer of the user, who takes a while for a last look at a database.
+const backup = "example.com/backup"
 
 func newUser(t testing.TB, ctx context.Context, config *rest.Config) *user {
 	scheme, err := Scheme()
 	require.NoError(t, err)
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	require.NoError(t, err)
-	return &user{t: t, ctx: ctx, client: c}
-}
-
-// use creates, resizes and deletes one database after another.
-func (u *user) use(more func() bool) {
-	for more() {
-		u.create()
-		for range 1 + rand.IntN(2) {
-			for range 10 {
-				time.Sleep(200 * time.Millisecond)
-				if u.asWanted() == nil {
-					break
-				}
-			}
-			time.Sleep(rand.N(2 * time.Second)) // it is in use
-			u.keepsVolumes()
-			u.size = rand.Int32N(3) + 1
-			u.do(func() error {
-				return u.client.Patch(u.ctx, u.database(), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, u.size)))
-			})
-		}
-		u.keepsVolumes()
-		u.delete()
-		time.Sleep(rand.N(time.Second))
+	u := &user{t: t, ctx: ctx, client: c, pace: time.Millisecond + rand.N(500*time.Millisecond)}
+	for _, name := range []string{"db-a", "db-b", "db-c"} {
+		u.databases = append(u.databases, &database{Database: v1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}})
 	}
+	return u
 }
 
-func (u *user) database() *v1.Database {
-	return &v1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+// maxSize is how many servers the user gives a database at most.
+const maxSize = 3
+
+// act does the next thing with one of the databases, and looks at the volumes of all.
+func (u *user) act() {
+	d := u.databases[rand.IntN(len(u.databases))]
+	switch {
+	case d.state == absent:
+		u.create(d)
+	case d.state == deleted:
+		u.letGo(d)
+	case rand.IntN(4) > 0:
+		u.resize(d)
+	default:
+		u.delete(d)
+	}
+	time.Sleep(rand.N(u.pace))
+	u.keepVolumes()
 }
 
 // do makes a request until it succeeds. What it is about exists.
@@ -106,80 +118,108 @@ func (u *user) do(request func() error) {
 	}
 }
 
-func (u *user) create() {
-	u.volumes, u.size = map[string]types.UID{}, rand.Int32N(3)+1
-	database := u.database()
-	database.Spec.Size = u.size
-	database.Finalizers = []string{backup}
+func (u *user) create(d *database) {
+	d.Spec.Size = rand.Int32N(maxSize) + 1
+	wanted := v1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, Finalizers: []string{backup}}, Spec: d.Spec}
 	u.do(func() error {
-		err := u.client.Create(u.ctx, database.DeepCopyObject().(client.Object))
+		err := u.client.Create(u.ctx, wanted.DeepCopyObject().(client.Object))
 		if apierrors.IsAlreadyExists(err) {
 			return nil // by a request whose answer was lost
 		}
 		return err
 	})
+	u.do(func() error { return u.client.Get(u.ctx, client.ObjectKeyFromObject(d), &d.Database) })
+	d.state, d.volumes = living, map[string]types.UID{}
 }
 
-// backup is a finalizer of the user, who takes a while for a last look at the database.
-const backup = "example.com/backup"
+func (u *user) resize(d *database) {
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, rand.Int32N(maxSize)+1))
+	u.do(func() error { return u.client.Patch(u.ctx, &d.Database, patch) })
+}
 
-func (u *user) delete() {
-	u.do(func() error { return u.client.Delete(u.ctx, u.database()) })
-	time.Sleep(rand.N(3 * time.Second))
+func (u *user) delete(d *database) {
+	// A request of which nobody has waited for the answer may still arrive when there is another one.
+	u.do(func() error { return u.client.Delete(u.ctx, &d.Database, client.Preconditions{UID: &d.UID}) })
+	d.state = deleted
+}
+
+// letGo removes the user's finalizer and finds out whether the database is gone.
+func (u *user) letGo(d *database) {
 	u.do(func() error {
-		database := u.database()
-		err := u.client.Get(u.ctx, name, database)
-		if err == nil && controllerutil.RemoveFinalizer(database, backup) {
-			err = u.client.Update(u.ctx, database)
+		err := u.client.Get(u.ctx, client.ObjectKeyFromObject(d), &d.Database)
+		if err == nil && controllerutil.RemoveFinalizer(&d.Database, backup) {
+			err = u.client.Update(u.ctx, &d.Database)
 		}
-		return client.IgnoreNotFound(err)
-	})
-	u.do(func() error {
-		if err := u.client.Get(u.ctx, name, u.database()); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("expected no database, found %v", err)
+		if apierrors.IsNotFound(err) {
+			d.state = absent
+			return nil
 		}
-		return nil
+		return err
 	})
 }
 
-// asWanted returns an error until the database has as many servers as its user wants. It
-// remembers the volumes that the database has.
+func (u *user) createAll() {
+	for _, d := range u.databases {
+		for d.state == deleted {
+			u.letGo(d)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if d.state == absent {
+			u.create(d)
+		}
+	}
+}
+
+func (u *user) deleteAll() {
+	for _, d := range u.databases {
+		u.delete(d)
+		for d.state == deleted {
+			u.letGo(d)
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+}
+
+func (u *user) hasVolumes() bool {
+	return slices.ContainsFunc(u.databases, func(d *database) bool { return d.state == living && len(d.volumes) > 0 })
+}
+
+// asWanted returns an error until all databases have as many servers as the user wants.
 func (u *user) asWanted() error {
-	database := u.database()
-	if err := u.client.Get(u.ctx, name, database); err != nil {
-		return err
-	}
-	var volumes corev1.PersistentVolumeClaimList
-	if err := u.client.List(u.ctx, &volumes); err != nil {
-		return err
-	}
-	for _, volume := range volumes.Items {
-		if isFor(&volume, database) && u.volumes[volume.Name] == "" {
-			u.volumes[volume.Name] = volume.UID
+	u.keepVolumes()
+	for _, d := range u.databases {
+		if err := u.client.Get(u.ctx, client.ObjectKeyFromObject(d), &d.Database); err != nil {
+			return err
 		}
-	}
-	if database.Status.Size != u.size || database.Status.ObservedGeneration != database.Generation {
-		return fmt.Errorf("expected %d servers, found %+v", u.size, database.Status)
+		if d.Status.Size != d.Spec.Size || d.Status.ObservedGeneration != d.Generation {
+			return fmt.Errorf("expected that %s has %d servers, found %+v", d.Name, d.Spec.Size, d.Status)
+		}
 	}
 	return nil
 }
 
-// keepsVolumes checks that the database has all volumes that it has had: nobody deletes it.
-func (u *user) keepsVolumes() {
-	u.do(func() error {
-		var volumes corev1.PersistentVolumeClaimList
-		err := u.client.List(u.ctx, &volumes)
-		found := map[string]types.UID{}
-		for _, volume := range volumes.Items {
-			found[volume.Name] = volume.UID
-		}
-		for volume, uid := range u.volumes {
-			if err == nil && found[volume] != uid {
-				u.t.Fatalf("the database lives, but its volume %s is lost: expected UID %s, found %q", volume, uid, found[volume])
+// keepVolumes checks that living databases have all volumes that they have had, and remembers
+// those that they have.
+func (u *user) keepVolumes() {
+	for _, d := range u.databases {
+		for server := range maxSize {
+			if d.state != living {
+				break
+			}
+			volume := volumeOf(&d.Database, server)
+			key := client.ObjectKeyFromObject(volume)
+			u.do(func() error {
+				*volume = corev1.PersistentVolumeClaim{}
+				return client.IgnoreNotFound(u.client.Get(u.ctx, key, volume))
+			})
+			if had := d.volumes[key.Name]; had != "" && volume.UID != had {
+				u.t.Fatalf("%s lives, but its volume %s is lost: expected UID %s, found %q", d.Name, key.Name, had, volume.UID)
+			}
+			if isFor(volume, &d.Database) {
+				d.volumes[key.Name] = volume.UID
 			}
 		}
-		return err
-	})
+	}
 }
 
 func (u *user) nothingLeft() error {

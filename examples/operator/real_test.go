@@ -41,12 +41,13 @@ func TestOnTheRealClock(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- Run(ctx, configs[runs%2], options()) }()
-		u, start := newUser(t, ctx, configs[0]), time.Now()
-		u.use(func() bool { return time.Since(start) < within })
-		u.create()
+		u := newUser(t, ctx, configs[0])
+		for start := time.Now(); time.Since(start) < within; {
+			u.act()
+		}
+		u.createAll()
 		require.Eventually(t, func() bool { return u.asWanted() == nil }, time.Minute, 100*time.Millisecond)
-		u.keepsVolumes()
-		u.delete()
+		u.deleteAll()
 		require.Eventually(t, func() bool { return u.nothingLeft() == nil }, time.Minute, 100*time.Millisecond)
 		stop()
 		require.NoError(t, <-ended)

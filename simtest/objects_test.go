@@ -1,0 +1,51 @@
+package simtest_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// TestObjects has API servers accept what is drawn, which has each field of the schema now and
+// then.
+func TestObjects(t *testing.T) {
+	config := simtest.Config{CRDs: []string{"testdata/crds", "testdata/objects"}}
+	simtest.Seeds(t, config, func(t *simtest.T, c *simtest.Cluster) {
+		client, err := dynamic.NewForConfig(c.Config())
+		require.NoError(t, err)
+		parts := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "parts"}).Namespace("default")
+		drawn, seen := c.Objects("parts.example.com"), map[string]int{}
+		const number = 60
+		for range number {
+			part := simtest.Draw(t, drawn, "part")
+			require.NotContains(t, part.Object, "status")
+			spec := part.Object["spec"].(map[string]any)
+			for field := range spec {
+				seen[field]++
+			}
+			made, err := parts.Create(t.Context(), part, metav1.CreateOptions{})
+			if apierrors.IsAlreadyExists(err) {
+				continue // but it has been validated
+			}
+			require.NoError(t, err, "%+v", part)
+			sent, err := json.Marshal(spec)
+			require.NoError(t, err)
+			stored, err := json.Marshal(made.Object["spec"])
+			require.NoError(t, err)
+			require.JSONEq(t, string(sent), string(stored))
+		}
+		fields := strings.Fields("kind replicas weight multiple code label until secret share anything tags ports limits")
+		for _, field := range fields {
+			require.Positive(t, seen[field], "%s is never drawn: %v", field, seen)
+		}
+		require.Len(t, seen, len(fields), "%v", seen)
+	})
+}
