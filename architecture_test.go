@@ -123,6 +123,17 @@ func forbidden(importer, imported string) bool {
 	return false
 }
 
+// TestOutside keeps what runs in the simulation out of a test that has not built itself for it
+// yet: whoever imports simtest compiles that first, and then everything again for the simulation.
+func TestOutside(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./simtest").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "k8s.io/client-go/rest\n")
+	for _, heavy := range []string{"go.etcd.io/etcd/server/", "k8s.io/apiserver/", "k8s.io/apiextensions-apiserver/", module + "/cluster"} {
+		require.NotContains(t, string(out), heavy)
+	}
+}
+
 func TestWhoMayKnowWhom(t *testing.T) {
 	out, err := exec.Command("go", "list", "-tags", "watchsim",
 		"-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}{{range .TestImports}} {{.}}{{end}}{{range .XTestImports}} {{.}}{{end}}`,

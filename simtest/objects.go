@@ -1,3 +1,5 @@
+//go:build watchsim
+
 package simtest
 
 import (
@@ -36,31 +38,6 @@ const (
 
 // names are those of drawn objects: few, so that objects of one name follow each other.
 var names = []string{"a", "b", "c", "d"}
-
-// Objects draws objects of a custom resource, by the name of its definition in Config.CRDs,
-// such as gadgets.example.com. They have one of four names, are in the namespace default unless
-// the resource has none, and whatever else the schema of the stored version allows, but no
-// status. What the schema's rules (x-kubernetes-validations, not, oneOf and the like) refuse is
-// drawn again.
-func (c *Cluster) Objects(definition string) *rapid.Generator[*unstructured.Unstructured] {
-	c.t.Helper()
-	definitions, err := readDefinitions(c.settings.CRDs)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	var found []string
-	for _, one := range definitions {
-		if found = append(found, one.GetName()); one.GetName() == definition {
-			objects, err := objectsOf(one)
-			if err != nil {
-				c.t.Fatalf("objects of %s: %v", definition, err)
-			}
-			return objects
-		}
-	}
-	c.t.Fatalf("expected the name of a definition in Config.CRDs, one of %q, found %q", found, definition)
-	return nil
-}
 
 // objectsOf draws objects of a definition.
 func objectsOf(of *unstructured.Unstructured) (*rapid.Generator[*unstructured.Unstructured], error) {

@@ -7,6 +7,9 @@ import (
 	"io"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
+
 	"github.com/watchsim/watchsim/sim"
 )
 
@@ -19,5 +22,9 @@ func bootWorld() sim.Config { return sim.Config{} }
 func seedWorld(uint64, time.Duration) sim.Config { return sim.Config{} }
 
 func boot(*sim.World, Config, io.Writer, func(string, int)) (booted, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func objectsOf(*unstructured.Unstructured) (*rapid.Generator[*unstructured.Unstructured], error) {
 	return nil, errors.ErrUnsupported
 }
