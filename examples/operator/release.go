@@ -45,10 +45,10 @@ func (r *Reconciler) deleteExactly(ctx context.Context, object client.Object) er
 }
 
 // releaseByName deletes the pods and volumes of a database as several operators did in which
-// Sieve has found it (README.md): its caller knows from a cache that the database is deleted,
-// and what has its name goes with it.
+// Sieve has found it (README.md): both that the database is deleted and what there is of it are
+// known from a cache, and what has these names goes.
 func (r *Reconciler) releaseByName(ctx context.Context, name types.NamespacedName) (left int, err error) {
-	objects, err := objectsOf(ctx, r.Live, name)
+	objects, err := objectsOf(ctx, r, name)
 	if err != nil {
 		return 0, err
 	}

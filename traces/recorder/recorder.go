@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -47,6 +48,7 @@ type Recorder struct {
 
 	mu         sync.Mutex
 	operations []model.Operation
+	unanswered []*exchange // writes, in the order in which they were sent
 	streams    []*model.Stream
 	tokens     map[string]int // continue tokens, to the IDs of the lists that gave them
 	servers    []string
@@ -115,6 +117,17 @@ func (r *Recorder) copied() (*importer.Recording, error) {
 			return nil, err
 		}
 	}
+	for _, x := range r.unanswered {
+		// Its client may have ended since. What it has sent may have been carried out.
+		lost := x.Exchange
+		lost.Err = model.Unknown
+		op, omitted, err := lost.Operation(r.reducer, nil)
+		if err != nil || omitted != "" {
+			recording.Omit(cmp.Or(omitted, omittedOddities))
+		} else if _, err := recording.AddOperation(op); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range r.streams {
 		open := *s
 		open.Events = slices.Clone(s.Events)
@@ -144,6 +157,16 @@ func (r *Recorder) locked(record func()) {
 		defer r.mu.Unlock()
 		record()
 	})
+}
+
+// sentLocked notes that a request has been sent.
+func (r *Recorder) sentLocked(x *exchange) {
+	if r.options.Tell != nil {
+		r.options.Tell(&x.Told)
+	}
+	if op := (model.Operation{Kind: x.Kind}); x.Omitted == "" && op.IsWrite() {
+		r.unanswered = append(r.unanswered, x)
+	}
 }
 
 // omitLocked counts what is left out.
@@ -200,9 +223,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		x.Omitted = importer.OmittedOthers
 	}
 	x.Call = t.recorder.options.Clock()
-	if tell := t.recorder.options.Tell; tell != nil {
-		t.recorder.locked(func() { tell(&x.Told) })
-	}
+	t.recorder.locked(func() { t.recorder.sentLocked(x) })
 	response, err := t.next.RoundTrip(request)
 	if server := t.recorder.options.Server; server != nil {
 		x.Server = server(request)

@@ -341,6 +341,27 @@ func TestAFailedCreateIsKnownOf(t *testing.T) {
 	require.Contains(t, notes[0], "writes of which nobody knows whether they were carried out")
 }
 
+// A write that has no answer yet, such as the last one of a client that has crashed, may have been carried out.
+func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
+	r := New("pods", Options{})
+	notes := func() string {
+		_, notes, _ := written(t, r)
+		return strings.Join(notes, "\n")
+	}
+	const unknown = "writes of which nobody knows whether they were carried out"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		require.Contains(t, notes(), unknown)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, pod("Pod", "a", 4))
+	}))
+	t.Cleanup(server.Close)
+	r.World(model.Truth{Changes: []model.Change{
+		{RV: 4, Object: model.Object{Namespace: "default", Name: "a", RV: 4}}, {RV: 5, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 5}},
+	}}, nil)
+	ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
+	require.NotContains(t, notes(), unknown)
+}
+
 // TestAWatchPassesAtOnce shows that an event reaches the client, and the history, while
 // the stream goes on.
 func TestAWatchPassesAtOnce(t *testing.T) {

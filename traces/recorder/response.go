@@ -3,6 +3,7 @@ package recorder
 import (
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/watchsim/watchsim/model"
@@ -89,6 +90,7 @@ func (x *exchange) end(code int, body []byte) {
 
 func (x *exchange) endLocked(code int, body []byte) {
 	r := x.transport.recorder
+	r.unanswered = slices.DeleteFunc(r.unanswered, func(other *exchange) bool { return other == x })
 	x.Return, x.Code, x.Body, x.Err = r.options.Clock(), code, body, model.Unknown
 	if code != 0 {
 		x.Err = importer.FailureOf(code, body)
