@@ -95,6 +95,20 @@ func TestCalm(t *testing.T) {
 	}
 	require.Less(t, few(false), 5)
 	require.InDelta(t, 100, few(true), 30)
+
+	config.Pattern = PatternLag
+	alone := 0
+	for seed := range uint64(200) {
+		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
+		require.NoError(t, err)
+		if !slices.ContainsFunc(plan, func(fault Fault) bool {
+			kind, _ := Lookup(fault.Kind)
+			return !kind.lags && !kind.switches
+		}) {
+			alone++
+		}
+	}
+	require.InDelta(t, 100, alone, 30, "plans have nothing beside their pattern")
 }
 
 func TestEveryKindCanBeAskedForAtOnce(t *testing.T) {
