@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -117,10 +118,13 @@ func TestPlansShrink(t *testing.T) {
 		dir := t.TempDir()
 		out, failed := outside(t, dir, test, "-simtest.seeds=50", "-simtest.shrink=5m")
 		require.True(t, failed, out)
-		require.Regexp(t, `It needs 1 of the \d+ faults of the seed.*:\n\s+at \S+ program-crash program=program`, out)
+		require.Regexp(t, `It needs 1 of the \d+ faults of the seed:\n\s+at \S+ program-crash program=program`, out)
+		shown := regexp.MustCompile(`shown is a smaller run that fails alike, .*(after \S+ of simulated time \(hash \w+\)):`).FindStringSubmatch(out)
+		require.NotNil(t, shown, out)
 		again, failed := outside(t, dir, test, "-simtest.seeds=1")
 		require.True(t, failed, again)
 		require.Regexp(t, `It was kept before, with these faults:\n\s+at \S+ program-crash program=program\s[^\n]*\n\s+[A-Z]`, again)
+		require.Contains(t, again, " failed "+shown[1])
 	}
 }
 

@@ -28,6 +28,9 @@ type failedSeed struct {
 	Hash string `json:"hash"`
 	// Simulated is how long the run took by its own clock, in seconds.
 	Simulated float64 `json:"simulatedSeconds"`
+	// ShownSeed and ShownHash are the smaller run that fails alike, which all that follows is of.
+	ShownSeed uint64 `json:"shownSeed"`
+	ShownHash string `json:"shownHash"`
 	// Log is what the test logged, why it failed at the end, an entry for each call.
 	Log []string `json:"log,omitempty"`
 	// Stop is why a run ended that did not come to its end.
@@ -47,7 +50,8 @@ func (h *hunt) report(small *report) error {
 	o := outcome{Test: h.t.Name(), Passed: h.passed, Skipped: h.skipped, NotBegun: h.cut, Processor: h.spent.Seconds(), Reached: h.reached, NotJudged: h.omitted}
 	if small != nil {
 		o.Failure = &failedSeed{
-			Seed: h.failed.Seed, Hash: fmt.Sprintf("%016x", h.failed.Hash), Simulated: h.failed.Simulated.Seconds(), Log: small.Log, Stop: small.Stop,
+			Seed: h.failed.Seed, Hash: fmt.Sprintf("%016x", h.failed.Hash), Simulated: h.failed.Simulated.Seconds(),
+			ShownSeed: small.Seed, ShownHash: fmt.Sprintf("%016x", small.Hash), Log: small.Log, Stop: small.Stop,
 			Violations: small.Violations, Plan: faultsOf(small.Plan), Faults: h.failed.Faults,
 		}
 	}

@@ -63,7 +63,15 @@ func (h *hunt) present(r report) *report {
 	if err != nil {
 		h.t.Error(err)
 	}
-	text := fmt.Sprintf("seed %d failed after %v of simulated time (hash %016x):", r.Seed, r.Simulated.Round(time.Millisecond), r.Hash)
+	text := fmt.Sprintf("seed %d failed after %s", r.Seed, extent(r))
+	if small.Hash != r.Hash {
+		text += "; shown is a smaller run that fails alike, "
+		if small.Seed != r.Seed {
+			text += fmt.Sprintf("of seed %d, ", small.Seed)
+		}
+		text += "after " + extent(small)
+	}
+	text += ":"
 	if len(small.Log) > 0 {
 		text += "\n" + indent(small.Log)
 	}
@@ -81,10 +89,6 @@ func (h *hunt) present(r report) *report {
 		text += "\nThe API servers kept all guarantees of list and watch."
 	}
 	text += fmt.Sprintf("\nHistories and what explains them count time from the boot on; faults and requests from the beginning of the run, %v later.", small.Began.Round(time.Millisecond))
-	elsewhere := ""
-	if small.Seed != r.Seed {
-		elsewhere = fmt.Sprintf(", in the run of seed %d, which is shown here", small.Seed)
-	}
 	switch {
 	case r.Kept != "" && r.Faults == 0:
 		text += "\nIt was kept before, without faults."
@@ -93,9 +97,9 @@ func (h *hunt) present(r report) *report {
 	case r.Faults == 0:
 		text += "\nIt needs no faults."
 	case small.Faults == 0:
-		text += fmt.Sprintf("\nIt needs none of the %d faults of the seed%s.", r.Faults, elsewhere)
+		text += fmt.Sprintf("\nIt needs none of the %d faults of the seed.", r.Faults)
 	case small.Faults < r.Faults:
-		text += fmt.Sprintf("\nIt needs %d of the %d faults of the seed%s:\n", small.Faults, r.Faults, elsewhere) + indent([]string{faultsOf(small.Plan)})
+		text += fmt.Sprintf("\nIt needs %d of the %d faults of the seed:\n", small.Faults, r.Faults) + indent([]string{faultsOf(small.Plan)})
 	default:
 		text += "\nThe faults:\n" + indent([]string{faultsOf(small.Plan)})
 	}
@@ -142,6 +146,11 @@ func (h *hunt) present(r report) *report {
 	}
 	h.t.Error(text)
 	return &small
+}
+
+// extent is how long a run took, and its hash.
+func extent(r report) string {
+	return fmt.Sprintf("%v of simulated time (hash %016x)", r.Simulated.Round(time.Millisecond), r.Hash)
 }
 
 // againVariable is the environment variable with the command that runs seeds of this test, if
