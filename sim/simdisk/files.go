@@ -187,8 +187,8 @@ func share(fd int, offset, length int64, write bool) (uintptr, syscall.Errno) {
 		return 0, syscall.ENODEV
 	case !h.readable || write && !h.writable:
 		return 0, syscall.EACCES
-	case offset < 0 || length <= 0 || offset+length > FileMax:
-		return 0, syscall.EINVAL
+	case offset < 0 || offset >= FileMax || length <= 0 || write && offset+length > FileMax:
+		return 0, syscall.EINVAL // where nothing is written, a map may be larger than any file, as bbolt's are
 	}
 	if write {
 		h.node.written = max(h.node.written, int(offset+length))
