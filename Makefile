@@ -64,7 +64,8 @@ FINDINGS := docs/findings/reproducers
 .PHONY: vet-findings
 vet-findings: ## build and vet the reproducers of docs/findings, and check that its patches apply
 	cd $(FINDINGS) && go vet ./... && go build -o /dev/null ./...
-	for finding in 1 2 3 4 5 6 7 8 9 10 11 12; do docs/findings/patches/check $$finding --applies || exit 1; done
+	cd $(FINDINGS)/kine && go vet ./... && go build -o /dev/null ./...
+	for finding in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do docs/findings/patches/check $$finding --applies || exit 1; done
 
 # The examples are modules of their own, as those of users are.
 .PHONY: examples
@@ -75,16 +76,21 @@ examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
 	@awk '/^coverage:/ { covered = $$2 } END { if (covered + 0 < 60) { print "expected the runs of the controller to cover 60 %, found " covered; exit 1 } }' build/covered.txt
 	cd examples/storage && go vet ./... && go test -count 1 .
 	cd examples/store && go vet ./... && go test -count 1 -timeout 30m .
+	cd examples/kine && go vet ./... && go test -count 1 -timeout 60m .
 
 .PHONY: controlplane
 controlplane: overlay ## run the whole control plane of Kubernetes, with a few seeds (CONTROLPLANE_SEEDS=10); compiling it takes minutes
 	cd controlplane && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -short -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
 
 .PHONY: reproduce-4
-reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -12 the others; code 1 if the bug shows
+reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -14 the others; code 1 if the bug shows
 	@mkdir -p build/wallclock && $(FINDINGS)/finding-4/overlay.sh $(abspath build/wallclock)
 	cd $(FINDINGS) && go build -overlay $(abspath build/wallclock/overlay.json) -tags wallclock -o $(abspath build/finding-4) ./finding-4
 	build/finding-4
+
+reproduce-13 reproduce-14: reproduce-%: # a module of their own, as kine needs newer libraries than the others
+	cd $(FINDINGS)/kine && go build -o $(abspath build)/finding-$* ./finding-$*
+	build/finding-$*
 
 reproduce-%:
 	cd $(FINDINGS) && go build -o $(abspath build)/finding-$* ./finding-$*

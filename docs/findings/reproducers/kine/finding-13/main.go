@@ -1,0 +1,87 @@
+// Command finding-13 shows that kine names another revision than that of the object when a key is
+// created that was deleted before. It ends with code 1 if the bug shows, 0 if not, and 2 if it could not run.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/k3s-io/kine/pkg/server"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/kine/database"
+)
+
+const (
+	rounds  = 300
+	writers = 4 // of other keys, meanwhile
+)
+
+func main() {
+	wrong, err := run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	if wrong == 0 {
+		fmt.Printf("the bug did not show in %d rounds\n", rounds)
+		return
+	}
+	fmt.Printf("the bug shows: the answer to a create names a revision that is not the object's in %d of %d rounds\n", wrong, rounds)
+	os.Exit(1)
+}
+
+// run counts the rounds in which a create was answered with another revision than its own.
+func run() (wrong int, err error) {
+	backend, stop, err := database.Start()
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	ctx, over := context.Background(), make(chan struct{})
+	var others sync.WaitGroup
+	for i := range writers {
+		others.Go(func() { database.Write(backend, fmt.Sprintf("/other-%d", i), over) })
+	}
+	defer others.Wait()
+	defer close(over)
+	// A watch has kine poll its database, as each API server's does.
+	watch := backend.Watch(ctx, 0)
+	go func() {
+		for range watch.Eventc {
+		}
+	}()
+	for range rounds {
+		for range 2 {
+			answered, stored, err := create(ctx, backend, "/key")
+			if err != nil {
+				return wrong, err
+			}
+			if answered == stored {
+				continue
+			}
+			if wrong++; wrong <= 3 {
+				fmt.Printf("the answer says revision %d, and the object has revision %d\n", answered, stored)
+			}
+			break
+		}
+	}
+	return wrong, nil
+}
+
+// create creates a key, and deletes it again. It returns the revision that the answer to the create names, and that of the
+// object.
+func create(ctx context.Context, backend server.Backend, key string) (answered, stored int64, err error) {
+	if answered, err = backend.Create(ctx, key, []byte("value"), 0); err != nil {
+		return 0, 0, fmt.Errorf("create: %w", err)
+	}
+	_, object, err := backend.Get(ctx, key, 0, false)
+	if err != nil || object == nil {
+		return 0, 0, fmt.Errorf("get after a create: found %v, %w", object, err)
+	}
+	if _, _, deleted, err := backend.Delete(ctx, key, object.ModRevision); err != nil || !deleted {
+		return 0, 0, fmt.Errorf("delete: deleted %v, %w", deleted, err)
+	}
+	return answered, object.ModRevision, nil
+}
