@@ -31,4 +31,7 @@ func TestTargets(t *testing.T) {
 	text, code = run("--seed", "123", "--faults", "none")
 	require.Equal(t, 1, code, text)
 	require.Regexp(t, `list of namespace blue \(operation 63\) is not the state at RV 7: blue/a \(RV 8\) does not belong`, text, "finding 14")
+	text, code = run("--seed", "107", "--faults", "none")
+	require.Equal(t, 1, code, text)
+	require.Regexp(t, `list of all objects \(operation 50\) is not the state at RV 12: blue/b is at RV 7 instead of RV 12`, text, "finding 15")
 }
