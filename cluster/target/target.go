@@ -81,6 +81,17 @@ func (s stored) LogTo(w io.Writer) {
 	}
 }
 
+// OverServers is [Over] for API servers that are reached over the network alone, as those of package simtest.
+func OverServers(made Servers, store *etcd.Store) Servers { return storedServers{made, store} }
+
+type storedServers struct {
+	Servers
+	store *etcd.Store
+}
+
+// Store implements Stored.
+func (s storedServers) Store() *etcd.Store { return s.store }
+
 // ServerConfig configures one API server.
 type ServerConfig struct {
 	// Name is the server's name in operations and streams.

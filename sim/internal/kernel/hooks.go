@@ -54,8 +54,9 @@ type Files struct {
 	Rename    func(from, to string) syscall.Errno
 	Sync      func(fd int) // of any file, by simulated goroutines alone
 
-	// Share returns where a piece of an open file is in memory, to read and perhaps to write there.
-	Share func(fd int, offset, length int64, write bool) (address uintptr, errno syscall.Errno)
+	// Region is where the memory of an open file begins, by its descriptor from
+	// DescriptorMin on.
+	Region *[Descriptors]uintptr
 	// From and To bound the memory of all files.
 	From, To uintptr
 }
