@@ -5,12 +5,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"sync"
 
 	"github.com/k3s-io/kine/pkg/server"
 
-	"github.com/watchsim/watchsim/docs/findings/reproducers/kine/database"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/kine/rig"
 )
 
 const (
@@ -20,32 +18,18 @@ const (
 
 func main() {
 	wrong, err := run()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	if wrong == 0 {
-		fmt.Printf("the bug did not show in %d rounds\n", rounds)
-		return
-	}
-	fmt.Printf("the bug shows: the answer to a create names a revision that is not the object's in %d of %d rounds\n", wrong, rounds)
-	os.Exit(1)
+	rig.Verdict(wrong, rounds, err, "the answer to a create names a revision that is not the object's")
 }
 
 // run counts the rounds in which a create was answered with another revision than its own.
 func run() (wrong int, err error) {
-	backend, stop, err := database.Start()
+	backend, stop, err := rig.Start()
 	if err != nil {
 		return 0, err
 	}
 	defer stop()
-	ctx, over := context.Background(), make(chan struct{})
-	var others sync.WaitGroup
-	for i := range writers {
-		others.Go(func() { database.Write(backend, fmt.Sprintf("/other-%d", i), over) })
-	}
-	defer others.Wait()
-	defer close(over)
+	defer rig.Writers(backend, "/other-", writers)()
+	ctx := context.Background()
 	// A watch has kine poll its database, as each API server's does.
 	watch := backend.Watch(ctx, 0)
 	go func() {

@@ -5,18 +5,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
-	"os"
-	"sync"
 	"time"
 
-	"github.com/k3s-io/kine/pkg/server"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/watchsim/watchsim/docs/findings/reproducers/kine/database"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/kine/rig"
 )
 
 const (
@@ -27,46 +23,28 @@ const (
 
 func main() {
 	wrong, err := run()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	if wrong == 0 {
-		fmt.Printf("the bug did not show in %d rounds\n", rounds)
-		return
-	}
-	fmt.Printf("the bug shows: a streamed list is older than its revision in %d of %d rounds\n", wrong, rounds)
-	os.Exit(1)
+	rig.Verdict(wrong, rounds, err, "a streamed list is older than its revision")
 }
 
 // run counts the lists that are not what there was at the revision that they name.
 func run() (wrong int, err error) {
-	backend, stop, err := database.Start()
+	backend, stop, err := rig.Start()
 	if err != nil {
 		return 0, err
 	}
 	defer stop()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, end, err := rig.Serve(backend)
 	if err != nil {
 		return 0, err
 	}
-	service := grpc.NewServer()
-	server.New(backend, "http", 5*time.Second, "3.6.11").Register(service)
-	go func() { _ = service.Serve(listener) }()
-	defer service.Stop()
-	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	defer end()
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return 0, err
 	}
 	defer connection.Close()
 	client := etcdserverpb.NewKVClient(connection)
-	over := make(chan struct{})
-	var others sync.WaitGroup
-	for i := range keys {
-		others.Go(func() { database.Write(backend, fmt.Sprintf("/key-%d", i), over) })
-	}
-	defer others.Wait()
-	defer close(over)
+	defer rig.Writers(backend, "/key-", keys)()
 
 	time.Sleep(time.Second) // until all keys exist
 	ctx := context.Background()

@@ -1,0 +1,107 @@
+// Package rig is what the programs for kine share: kine over SQLite, as k3s has it by default, writers, and a verdict.
+package rig
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/k3s-io/kine/pkg/drivers"
+	"github.com/k3s-io/kine/pkg/drivers/sqlite"
+	"github.com/k3s-io/kine/pkg/server"
+	"github.com/sirupsen/logrus"
+	"google.golang.org/grpc"
+)
+
+// Verdict says in how many of the rounds a bug showed, and ends the program: with code 1 if it did, 0 if not, and 2 if
+// there is an error.
+func Verdict(shown, rounds int, err error, bug string) {
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	case shown == 0:
+		fmt.Printf("the bug did not show in %d rounds\n", rounds)
+	default:
+		fmt.Printf("the bug shows: %s in %d of %d rounds\n", bug, shown, rounds)
+		os.Exit(1)
+	}
+}
+
+// Start starts it over a new database with the settings of kine's command. stop ends it, and removes the database.
+func Start() (backend server.Backend, stop func(), err error) {
+	logrus.SetOutput(io.Discard)
+	dir, err := os.MkdirTemp("", "kine-")
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	stop = func() {
+		cancel()
+		group.Wait()
+		_ = os.RemoveAll(dir)
+	}
+	_, backend, err = sqlite.New(ctx, &group, &drivers.Config{
+		DataSourceName: filepath.Join(dir, "state.db") + "?" + sqlite.DefaultParams,
+		CompactTimeout: 5 * time.Second, CompactMinRetain: 1000, CompactBatchSize: 1000, PollBatchSize: 500, PollInterval: time.Second,
+	})
+	if err == nil {
+		err = backend.Start(ctx)
+	}
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return backend, stop, nil
+}
+
+// Serve serves kine with etcd's API on a port of its own.
+func Serve(backend server.Backend) (address string, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	service := grpc.NewServer()
+	server.New(backend, "http", 5*time.Second, "3.6.11").Register(service)
+	go func() { _ = service.Serve(listener) }()
+	return listener.Addr().String(), service.Stop, nil
+}
+
+// Writers write to keys with a prefix, each to one of its own, until they are stopped.
+func Writers(backend server.Backend, prefix string, number int) (stop func()) {
+	over := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range number {
+		group.Go(func() { write(backend, fmt.Sprint(prefix, i), over) })
+	}
+	return func() {
+		close(over)
+		group.Wait()
+	}
+}
+
+// write writes to a key again and again, until over is closed.
+func write(backend server.Backend, key string, over <-chan struct{}) {
+	ctx := context.Background()
+	revision, _ := backend.Create(ctx, key, []byte("value"), 0)
+	for {
+		select {
+		case <-over:
+			return
+		default:
+		}
+		next, object, updated, err := backend.Update(ctx, key, []byte("value"), revision, 0)
+		switch {
+		case err == nil && updated:
+			revision = next
+		case object != nil:
+			revision = object.ModRevision
+		}
+	}
+}
