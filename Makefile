@@ -76,6 +76,7 @@ examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
 	@awk '/^coverage:/ { covered = $$2 } END { if (covered + 0 < 60) { print "expected the runs of the controller to cover 60 %, found " covered; exit 1 } }' build/covered.txt
 	cd examples/storage && go vet ./... && go test -count 1 .
 	cd examples/store && go vet ./... && go test -count 1 -timeout 30m -simtest.seeds $(EXAMPLE_SEEDS) .
+	cd examples/kine && go vet ./... && go test -count 1 -timeout 60m .
 
 .PHONY: controlplane
 controlplane: overlay ## run the whole control plane of Kubernetes, with a few seeds (CONTROLPLANE_SEEDS=10); compiling it takes minutes

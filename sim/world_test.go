@@ -192,6 +192,19 @@ func TestBreakpointShowsStacks(t *testing.T) {
 	require.Contains(t, result.Stacks, "sim_test.jumble")
 }
 
+// Computing takes no simulated time, but on Linux nothing is measured to take none.
+func TestATickerIsResetToWhatWasMeasured(t *testing.T) {
+	passed, _ := isolate.Value(t, sim.Config{Source: sim.FromSeed(1)}, func(*sim.World) time.Duration {
+		began := time.Now()
+		ticker := time.NewTicker(time.Hour)
+		defer ticker.Stop()
+		ticker.Reset(time.Since(began))
+		<-ticker.C
+		return time.Since(began)
+	})
+	require.Equal(t, time.Nanosecond, passed)
+}
+
 func TestStallLetsATimerOvertake(t *testing.T) {
 	overtaken := func(schedule sim.Schedule) (count int) {
 		for seed := range uint64(300) {

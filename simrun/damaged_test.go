@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim/simdisk"
@@ -17,12 +19,12 @@ func addDamagedTargets() {
 	for _, damaged := range []damagedTarget{
 		{name: "forgetful", wrap: func(server target.Storage) target.Storage { return forgetful{server} }},
 		{name: "bootless", start: func() { panic("the bootless target panics") }},
-		{name: "undetermined", wrap: inSomeRuns(1, func() { time.Sleep(time.Duration(os.Getpid()) * time.Microsecond) })},
+		{name: "undetermined", wrap: inSomeRuns(1, func() { time.Sleep(time.Duration(unix.Getpid()) * time.Microsecond) })},
 
 		{name: "behaving", wrap: inSomeRuns(2, func() {})},
 		{name: "panicking", wrap: inSomeRuns(1, func() { panic("the panicking target panics") })},
 		{name: "killed-once", wrap: inSomeRuns(2, killOnce)},
-		{name: "killed", wrap: inSomeRuns(2, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) })},
+		{name: "killed", wrap: inSomeRuns(2, func() { _ = unix.Kill(unix.Getpid(), unix.SIGKILL) })},
 		{name: "exiting", wrap: inSomeRuns(2, func() { os.Exit(0) })},
 		{name: "panicking-sometimes", wrap: inSomeRuns(2, func() { panic("the panicking target panics") })},
 		{name: "large", wrap: inSomeRuns(2, func() { held = make([]byte, 16<<30) })},
@@ -78,7 +80,7 @@ var killedAlready = os.Getenv(killMarker)
 func killOnce() {
 	if fd, err := syscall.Open(killedAlready, syscall.O_CREAT|syscall.O_EXCL, 0o600); err == nil {
 		_ = syscall.Close(fd)
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		_ = unix.Kill(unix.Getpid(), unix.SIGKILL)
 	}
 }
 

@@ -3,14 +3,13 @@ package simtest_test
 import (
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/watchsim/watchsim/simtest"
 )
@@ -109,7 +108,7 @@ func TestObjectsOfNothing(t *testing.T) {
 // TestIsKilled is what happens to a run when the machine runs out of memory.
 func TestIsKilled(t *testing.T) {
 	inside(t, simtest.Config{}, func(*simtest.T, *simtest.Cluster) {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		_ = unix.Kill(unix.Getpid(), unix.SIGKILL)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -88,11 +87,11 @@ func TestACopyThatDiesHarmsNobody(t *testing.T) {
 			"it ended its process with exit status 7", ""},
 		{"exits while simulating", simulating(func(*sim.World) { fmt.Println("goodbye"); os.Exit(7) }), limits,
 			"it ended its process with exit status 7", "goodbye"},
-		{"is killed", func(*fork.Copy) { must(syscall.Kill(os.Getpid(), syscall.SIGKILL)); select {} }, limits,
+		{"is killed", func(*fork.Copy) { must(unix.Kill(unix.Getpid(), unix.SIGKILL)); select {} }, limits,
 			"it was killed with SIGKILL, by somebody or by a system without memory", ""},
-		{"is killed while simulating", simulating(func(*sim.World) { must(syscall.Kill(os.Getpid(), syscall.SIGKILL)); select {} }), limits,
+		{"is killed while simulating", simulating(func(*sim.World) { must(unix.Kill(unix.Getpid(), unix.SIGKILL)); select {} }), limits,
 			"it was killed with SIGKILL, by somebody or by a system without memory", ""},
-		{"is ended by another signal", func(*fork.Copy) { must(syscall.Kill(os.Getpid(), syscall.SIGTERM)); select {} }, limits,
+		{"is ended by another signal", func(*fork.Copy) { must(unix.Kill(unix.Getpid(), unix.SIGTERM)); select {} }, limits,
 			"it was killed by a signal (terminated)", ""},
 		{"runs out of memory", simulating(func(*sim.World) {
 			for {
@@ -178,14 +177,14 @@ func TestACopyDiesWithItsOriginal(t *testing.T) {
 		inner, err := fork.Now(limits)
 		must(err)
 		if inner.Inside() {
-			_, err := unix.Write(pipe[1], fmt.Append(nil, os.Getpid()))
+			_, err := unix.Write(pipe[1], fmt.Append(nil, unix.Getpid()))
 			must(err)
 			select {}
 		}
 		n, err := unix.Read(pipe[0], pid[:])
 		must(err)
 		fmt.Print(string(pid[:n]))
-		must(syscall.Kill(os.Getpid(), syscall.SIGKILL))
+		must(unix.Kill(unix.Getpid(), unix.SIGKILL))
 		select {}
 	})
 	require.False(t, ended.Well())

@@ -8,7 +8,7 @@ import "runtime"
 var fileEdits = append([]Edit{
 	replace("syscall/syscall_linux.go", `	runtime_entersyscall()
 	// N.B. Calling RawSyscall here is unsafe with atomic coverage
-`, `	if r1, err, ok := simRaw(trap, a1, a2, a3, 0, 0); ok {
+`, `	if r1, err, ok := simRaw(trap, a1, a2, a3, 0, 0, 0); ok {
 		return r1, 0, err
 	}
 	runtime_entersyscall()
@@ -17,7 +17,7 @@ var fileEdits = append([]Edit{
 
 	replace("syscall/syscall_linux.go", `	runtime_entersyscall()
 	r1, r2, err = RawSyscall6(trap, a1, a2, a3, a4, a5, a6)
-`, `	if r1, err, ok := simRaw(trap, a1, a2, a3, a5, a6); ok {
+`, `	if r1, err, ok := simRaw(trap, a1, a2, a3, a4, a5, a6); ok {
 		return r1, 0, err
 	}
 	runtime_entersyscall()

@@ -23,6 +23,11 @@ var outsideEdits = []Edit{
 	}
 `, "a simulated process has a host of its own, and runs must not depend on how the machine is called"),
 
+	after(systemCalls, "func Getpid() (pid int) {\n", `	if simActive() {
+		return simPid
+	}
+`, "the number of a process is another one in each run"),
+
 	after("os/exec.go", "	testlog.Open(name)\n", `	if simActive() {
 		return nil, &PathError{Op: "fork/exec", Path: name, Err: errSimProcess}
 	}

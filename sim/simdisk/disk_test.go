@@ -31,7 +31,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	dir := newFolder(t)
-	file, err := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, "log"), os.O_RDWR|os.O_CREATE, 0o600)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = file.Close() })
 	return &world{t: t, disk: &simdisk.Disk{}, dir: dir, file: file}

@@ -2,9 +2,9 @@
 // survives a power failure.
 //
 // Files below [Root] are in memory. Programs use them like any other files, through package
-// os and memory maps: the edited package syscall routes each system call on them to this
-// package ([Mount]). That takes no simulated time. A copy of the process has copies of all
-// files, open ones included, and nothing remains when a process ends.
+// os, memory maps and system calls of their own: the edited package syscall routes each system
+// call on them to this package ([Mount]). That takes no simulated time. A copy of the process has
+// copies of all files, open ones included, and nothing remains when a process ends.
 //
 // Where simulated goroutines sync (fsync, fdatasync), package sim asks the [Disk] of the
 // host. Unsynced writes survive a crash of their process but not [Disk.Fail], which reverts

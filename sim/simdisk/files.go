@@ -41,7 +41,6 @@ var files struct {
 	full   bool // a limit was hit
 	open   []handle
 	shut   []int // descriptors that are free again, less kernel.DescriptorMin
-	region [kernel.Descriptors]uintptr
 }
 
 // node is a file or a folder.
@@ -88,7 +87,7 @@ func Mount() error {
 	kernel.SetFiles(&kernel.Files{
 		Open: open, Close: shut, Read: read, Write: write, Seek: seek, Stat: stat, Truncate: truncate, Grow: grow,
 		List: list, Mkdir: mkdir, Remove: remove, RemoveAll: removeAll, Rename: rename, Sync: sync,
-		Region: &files.region, From: from, To: from + uintptr(len(arena)),
+		Share: share, From: from, To: from + uintptr(len(arena)),
 	})
 	return nil
 }
@@ -154,9 +153,6 @@ func open(name string, flags int, mode uint32) (int, syscall.Errno) {
 	}
 	files.open[place] = handle{node: found, appends: flags&syscall.O_APPEND != 0, readable: flags&syscall.O_WRONLY == 0, writable: writable}
 	found.open++
-	if !found.folder {
-		files.region[place] = uintptr(unsafe.Pointer(unsafe.SliceData(found.content())))
-	}
 	return kernel.DescriptorMin + place, 0
 }
 
@@ -175,11 +171,29 @@ func shut(fd int) syscall.Errno {
 	}
 	n := h.node
 	*h = handle{}
-	files.region[fd-kernel.DescriptorMin] = 0
 	files.shut = append(files.shut, fd-kernel.DescriptorMin)
 	n.open--
 	n.release()
 	return 0
+}
+
+// share maps a piece of a file into memory, where it is anyway.
+func share(fd int, offset, length int64, write bool) (uintptr, syscall.Errno) {
+	h := of(fd)
+	switch {
+	case h == nil:
+		return 0, syscall.EBADF
+	case h.node.folder:
+		return 0, syscall.ENODEV
+	case !h.readable || write && !h.writable:
+		return 0, syscall.EACCES
+	case offset < 0 || offset >= FileMax || length <= 0 || write && offset+length > FileMax:
+		return 0, syscall.EINVAL // where nothing is written, a map may be larger than any file, as bbolt's are
+	}
+	if write {
+		h.node.written = max(h.node.written, int(offset+length))
+	}
+	return uintptr(unsafe.Pointer(&h.node.content()[offset])), 0
 }
 
 func read(fd int, p []byte, offset int64) (int, syscall.Errno) {

@@ -44,6 +44,8 @@ func TestFilesInMemoryAreLikeFilesOnADisk(t *testing.T) {
 			"rename":    p.rename,
 			"stat":      p.stat,
 			"whole":     p.whole,
+			"rawPath":   p.rawPath,
+			"rawFile":   p.rawFile,
 			"":          p.tree,
 		})
 	})

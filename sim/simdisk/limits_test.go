@@ -94,12 +94,24 @@ func TestWhatWasRemovedMakesRoom(t *testing.T) {
 	})
 }
 
-func TestAMapThatIsWrittenToIsRefused(t *testing.T) {
+func TestAMapThatOthersDoNotSeeIsRefused(t *testing.T) {
 	file, err := os.Create(filepath.Join(newFolder(t), "file"))
 	require.NoError(t, err)
 	defer file.Close()
-	_, err = unix.Mmap(int(file.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	_, err = unix.Mmap(int(file.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
 	require.ErrorIs(t, err, unix.ENODEV)
+}
+
+func TestAMapMayBeLargerThanAnyFile(t *testing.T) {
+	path := filepath.Join(newFolder(t), "file")
+	require.NoError(t, os.WriteFile(path, []byte("content"), 0o600))
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	mapped, err := unix.Mmap(int(file.Fd()), 0, 40*simdisk.FileMax, unix.PROT_READ, unix.MAP_SHARED)
+	require.NoError(t, err)
+	require.Equal(t, "content", string(mapped[:7]))
+	require.NoError(t, unix.Munmap(mapped))
 }
 
 // TestACopyHasFilesOfItsOwn has a copy of the process go on with an open file.

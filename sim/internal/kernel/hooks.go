@@ -54,9 +54,8 @@ type Files struct {
 	Rename    func(from, to string) syscall.Errno
 	Sync      func(fd int) // of any file, by simulated goroutines alone
 
-	// Region is where the memory of an open file begins, by its descriptor from
-	// DescriptorMin on.
-	Region *[Descriptors]uintptr
+	// Share returns where a piece of an open file is in memory, to read and perhaps to write there.
+	Share func(fd int, offset, length int64, write bool) (address uintptr, errno syscall.Errno)
 	// From and To bound the memory of all files.
 	From, To uintptr
 }

@@ -201,6 +201,11 @@ func simActive() bool {
 	return sim.on && gp.bubble != nil && gp.bubble == sim.bubble
 }
 
+// simNow is what package time takes for now.
+//
+//go:linkname simNow
+func simNow() (sec int64, nsec int32, mono int64) { return time_runtimeNow() }
+
 // simRun runs f and everything it starts as one simulation, and returns when
 // f has returned and nothing else can run at that instant, or a budget is used
 // up. Goroutines that are left over never run again. onPause is called where the

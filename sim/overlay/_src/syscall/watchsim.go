@@ -7,10 +7,7 @@
 
 package syscall
 
-import (
-	"internal/goarch"
-	"unsafe"
-)
+import "unsafe"
 
 //go:linkname simActive runtime.simActive
 func simActive() bool
@@ -36,9 +33,8 @@ type simFiles struct {
 	rename    func(from, to string) Errno
 	sync      func(fd int) // of any file, of simulated goroutines alone
 
-	// region is where the memory of an open file begins, by its descriptor from
-	// simDescriptorMin on.
-	region *[simDescriptors]uintptr
+	// share returns where a piece of an open file is in memory, to read and perhaps to write there.
+	share func(fd int, offset, length int64, write bool) (address uintptr, errno Errno)
 	// from and to bound the memory of all files.
 	from, to uintptr
 }
@@ -86,38 +82,6 @@ func simGrow(fd int, mode uint32, from, length int64) Errno {
 		return 0
 	}
 	return simFileSystem().grow(fd, from+length)
-}
-
-// simCopyFileRange is the number of a system call that the package has no name for.
-const simCopyFileRange = 326*goarch.IsAmd64 + 285*goarch.IsArm64
-
-// simRaw answers the system calls on files in memory that come from elsewhere than
-// this package: locks, of which there are none, and memory maps that are only read, as
-// nobody learns what is written into the memory of a file. It may not split the stack, as
-// whoever calls holds addresses as numbers.
-//
-//go:nosplit
-func simRaw(trap, a1, a2, a3, a5, a6 uintptr) (r1 uintptr, errno Errno, ok bool) {
-	switch {
-	case trap == SYS_MMAP && a5 >= simDescriptorMin && a5 < simDescriptorMin+simDescriptors:
-		region := simFileSystem().region[a5-simDescriptorMin]
-		if region == 0 || a3&PROT_WRITE != 0 {
-			return 0, ENODEV, true
-		}
-		return region + a6, 0, true
-	case trap == SYS_MUNMAP || trap == SYS_MADVISE || trap == SYS_MLOCK || trap == SYS_MUNLOCK:
-		if files := simFileSystem(); files != nil && a1 >= files.from && a1 < files.to {
-			return 0, 0, true
-		}
-	case a1 < simDescriptorMin || a1 >= simDescriptorMin+simDescriptors:
-	case trap == SYS_FCNTL && (a2 == F_DUPFD || a2 == F_DUPFD_CLOEXEC):
-		return 0, EINVAL, true
-	case trap == SYS_FCNTL || trap == SYS_FLOCK:
-		return 0, 0, true
-	case trap == simCopyFileRange:
-		return 0, ENOSYS, true
-	}
-	return 0, 0, false
 }
 
 // simRemoveAll removes a file in memory or a folder with all that it holds, for
