@@ -24,6 +24,7 @@ func TestDeadlockIsReportedWithStacks(t *testing.T) {
 	require.Contains(t, result.Stacks, "[world #1")
 	require.Contains(t, result.Stacks, "[stuck #2")
 	require.Contains(t, result.Stacks, "sim_test.waitsForNobody")
+	require.NotContains(t, result.Stacks, "\n\n\n", "expected one empty line between two goroutines")
 }
 
 func TestLivelockEndsAtTheBudgetOfDecisions(t *testing.T) {

@@ -187,7 +187,7 @@ const stackBytes = 8 << 20
 // stacks renders the stack of each goroutine of the run; running is the one that ran last.
 func stacks(w *World, list []kernel.Goroutine, running uint64) string {
 	buffer := make([]byte, stackBytes)
-	all := string(buffer[:runtime.Stack(buffer, true)])
+	all := strings.TrimSuffix(string(buffer[:runtime.Stack(buffer, true)]), "\n")
 	traces := map[uint64]string{}
 	for _, trace := range strings.Split(all, "\n\n") {
 		var id uint64

@@ -114,8 +114,8 @@ func TestIsKilled(t *testing.T) {
 
 func TestMistakesAreSaid(t *testing.T) {
 	for test, want := range map[string]string{
-		"TestAsksAPackagesGoroutine": "the function of the test had not returned from wrong_test.go:36 (chan receive); a goroutine that was started before the simulation does nothing during it",
-		"TestIsWokenFromOutside":     "the function of the test had not returned from wrong_test.go:49 (chan receive); a goroutine that was started before the simulation does nothing during it",
+		"TestAsksAPackagesGoroutine": "the function of the test had not returned from wrong_test.go:35 (chan receive); a goroutine that was started before the simulation does nothing during it",
+		"TestIsWokenFromOutside":     "the function of the test had not returned from wrong_test.go:48 (chan receive); a goroutine that was started before the simulation does nothing during it",
 		"TestReadsTheClockOutside":   "expected the same run of seed 1 in each process, found the hashes ",
 		"TestDialsTheRealNetwork":    "lookup 192.0.2.1: no such host in the simulation",
 		"TestAsksARealServer":        "lookup example.com: no such host in the simulation",
