@@ -84,6 +84,7 @@ type Cluster struct {
 	ended    chan life
 	plan     faults.Plan
 	breaking context.CancelFunc // ends the faults, nil before they begin
+	injected time.Duration      // when they began
 	healed   chan struct{}
 	fired    []model.Fault // in the time of the world
 	problem  error

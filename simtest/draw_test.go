@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"pgregory.net/rapid"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -126,6 +127,30 @@ func TestPlansShrink(t *testing.T) {
 		require.Regexp(t, `It was kept before, with these faults:\n\s+at \S+ program-crash program=program\s[^\n]*\n\s+[A-Z]`, again)
 		require.Contains(t, again, " failed "+shown[1])
 	}
+}
+
+// TestBreaksLate has faults begin after 20 s.
+func TestBreaksLate(t *testing.T) {
+	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
+		time.Sleep(20 * time.Second)
+		plan, err := faults.Parse("at 1s compaction revision=current\nbetween 2s and 3s on sync 1 of etcd-0 power-loss member=etcd-0 keep=nothing down=1s\n")
+		require.NoError(t, err)
+		c.Inject(plan, 5*time.Second)
+		c.Heal()
+		t.Error("wrong")
+	})
+}
+
+// Faults are told by the clock of requests, and kept as Inject takes them.
+func TestFaultsAreToldByTheClockOfRequests(t *testing.T) {
+	dir := t.TempDir()
+	out, failed := outside(t, dir, "TestBreaksLate", "-simtest.seeds=1", "-simtest.shrink=0")
+	require.True(t, failed, out)
+	require.Contains(t, out, "at 21s compaction revision=current\n")
+	require.Contains(t, out, "between 22s and 23s on sync 1 of etcd-0 power-loss ")
+	kept, err := os.ReadFile(filepath.Join(dir, "testdata", "simtest", "TestBreaksLate", "seed-1"))
+	require.NoError(t, err)
+	require.Contains(t, string(kept), "\nat 1s compaction revision=current\n")
 }
 
 // TestDrawsInVain asks for what no generator finds.

@@ -101,6 +101,7 @@ func (c *Cluster) Inject(plan faults.Plan, within time.Duration) {
 		c.t.Fatal("expected one call of Faults or Inject, found a second")
 	}
 	began, beganWorld := time.Now(), c.world.Now()
+	c.injected = c.Now()
 	var err error
 	sim.Aside(func() { // comments in a plan must not make another run of it
 		if c.job.HasPlan {

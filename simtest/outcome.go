@@ -37,7 +37,7 @@ type failedSeed struct {
 	Stop string `json:"stop,omitempty"`
 	// Violations are the guarantees of list and watch that API servers broke.
 	Violations []violation `json:"violations,omitempty"`
-	// Plan are the faults, of which there were so many before those were dropped that the failure does not need.
+	// Plan are the faults by the time since they were to begin, as Inject takes them, of which there were so many before those were dropped that the failure does not need.
 	Plan   string `json:"plan,omitempty"`
 	Faults int    `json:"faults"`
 }
@@ -52,7 +52,7 @@ func (h *hunt) report(small *report) error {
 		o.Failure = &failedSeed{
 			Seed: h.failed.Seed, Hash: fmt.Sprintf("%016x", h.failed.Hash), Simulated: h.failed.Simulated.Seconds(),
 			ShownSeed: small.Seed, ShownHash: fmt.Sprintf("%016x", small.Hash), Log: small.Log, Stop: small.Stop,
-			Violations: small.Violations, Plan: faultsOf(small.Plan), Faults: h.failed.Faults,
+			Violations: small.Violations, Plan: withoutHeader(small.Plan), Faults: h.failed.Faults,
 		}
 	}
 	text, err := json.Marshal(o)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
@@ -93,15 +94,15 @@ func (h *hunt) present(r report) *report {
 	case r.Kept != "" && r.Faults == 0:
 		text += "\nIt was kept before, without faults."
 	case r.Kept != "":
-		text += "\nIt was kept before, with these faults:\n" + indent([]string{faultsOf(small.Plan)})
+		text += "\nIt was kept before, with these faults:\n" + indent([]string{faultsOf(small)})
 	case r.Faults == 0:
 		text += "\nIt needs no faults."
 	case small.Faults == 0:
 		text += fmt.Sprintf("\nIt needs none of the %d faults of the seed.", r.Faults)
 	case small.Faults < r.Faults:
-		text += fmt.Sprintf("\nIt needs %d of the %d faults of the seed:\n", small.Faults, r.Faults) + indent([]string{faultsOf(small.Plan)})
+		text += fmt.Sprintf("\nIt needs %d of the %d faults of the seed:\n", small.Faults, r.Faults) + indent([]string{faultsOf(small)})
 	default:
-		text += "\nThe faults:\n" + indent([]string{faultsOf(small.Plan)})
+		text += "\nThe faults:\n" + indent([]string{faultsOf(small)})
 	}
 	if small.PlainLists {
 		text += fmt.Sprintf("\nInformers began with plain lists, which may be old, as they do for half of the seeds (%s=true has none).", gateVariable)
@@ -175,8 +176,22 @@ const (
 	shownResources  = 4
 )
 
-// faultsOf is a plan without its header.
-func faultsOf(plan string) string {
+// faultsOf are the faults of a run by the clock of its requests.
+func faultsOf(r report) string {
+	plan, err := faults.Parse(r.Plan)
+	if err != nil {
+		return r.Plan
+	}
+	for i := range plan {
+		plan[i].At += r.Injected
+		if plan[i].Point != "" {
+			plan[i].Until += r.Injected
+		}
+	}
+	return withoutHeader(plan.String())
+}
+
+func withoutHeader(plan string) string {
 	_, lines, _ := strings.Cut(plan, planHeader)
 	_, lines, _ = strings.Cut(lines, "\n")
 	return lines

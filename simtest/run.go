@@ -101,7 +101,7 @@ func (r *run) inside(world *sim.World, body func(*T, *Cluster), seen *reached) i
 func (r *run) finish(result *sim.Result) {
 	r.report.Plan, r.report.Faults = r.cluster.plan.String(), len(r.cluster.plan)
 	r.report.Hash, r.report.Simulated = result.Hash, result.Simulated-r.cluster.began
-	r.report.Began, r.report.Requests = r.cluster.began, r.cluster.recorded.lines
+	r.report.Began, r.report.Injected, r.report.Requests = r.cluster.began, r.cluster.injected, r.cluster.recorded.lines
 	var usage unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
 	r.report.Processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())

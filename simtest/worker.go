@@ -60,6 +60,7 @@ type report struct {
 	Hash      uint64
 	Simulated time.Duration
 	Began     time.Duration // from the boot to the run, by which histories are later than what people read
+	Injected  time.Duration // from the run's beginning to Faults or Inject, by which the times of Plan are less than those of requests
 	Processor time.Duration
 	Reached   map[string]int
 	// Drawn are the words from which the values of a failed run were drawn.

@@ -1,0 +1,59 @@
+package simtest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"k8s.io/client-go/rest"
+)
+
+// firstPort is where the first proxy of a run listens.
+const firstPort = 8001
+
+var proxies atomic.Int64
+
+// Proxy serves the API that config reaches on the program's own host, over plain HTTP, until ctx is done, and
+// returns the URL. It is for programs that take an address or a kubeconfig instead of a [rest.Config], as kubectl proxy is.
+// Each call has another port: client-go keeps connections by address for the whole process, and those of a life that has
+// crashed answer nobody.
+func Proxy(ctx context.Context, config *rest.Config) (string, error) {
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return "", fmt.Errorf("proxy: %w", err)
+	}
+	server, err := url.Parse(config.Host)
+	if err != nil {
+		return "", fmt.Errorf("proxy: expected the URL of a server, found %q: %w", config.Host, err)
+	}
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+proxies.Add(1)-1))
+	if err != nil {
+		return "", fmt.Errorf("proxy: %w", err)
+	}
+	proxy := &http.Server{Handler: &httputil.ReverseProxy{
+		Rewrite: func(request *httputil.ProxyRequest) {
+			request.SetURL(server)
+			header := request.Out.Header
+			header.Del("Accept-Encoding") // the transport asks for what it unpacks
+			if accepted := slices.DeleteFunc(strings.Split(header.Get("Accept"), ","), isBinary); len(accepted) > 0 {
+				header.Set("Accept", strings.Join(accepted, ","))
+			}
+		},
+		Transport:     transport,
+		FlushInterval: -1, // watches
+	}}
+	go func() { _ = proxy.Serve(listener) }()
+	context.AfterFunc(ctx, func() { _ = proxy.Close() })
+	return "http://" + listener.Addr().String(), nil
+}
+
+// isBinary reports whether a media type is one that the oracle does not read.
+func isBinary(mediaType string) bool {
+	return strings.Contains(mediaType, "protobuf") || strings.Contains(mediaType, "cbor")
+}
