@@ -182,10 +182,11 @@ func faultsOf(r report) string {
 	if err != nil {
 		return r.Plan
 	}
+	later := r.Injected.Round(time.Millisecond)
 	for i := range plan {
-		plan[i].At += r.Injected
+		plan[i].At += later
 		if plan[i].Point != "" {
-			plan[i].Until += r.Injected
+			plan[i].Until += later
 		}
 	}
 	return withoutHeader(plan.String())

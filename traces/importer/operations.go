@@ -39,11 +39,8 @@ func (f *finisher) operations() []model.Operation {
 		case op.IsWrite() && op.Err == model.Unknown:
 			r.Omit(omittedUnknown)
 			continue
-		case op.Kind == model.Delete && refusal && (anotherLost || unnamed && !isClear):
+		case op.Kind == model.Delete && op.Err != model.OK && (anotherLost || unnamed && !isClear || byOthers[op.Key()]):
 			r.Omit(omittedDoubtful) // perhaps the other one has deleted it
-			continue
-		case op.Kind == model.Delete && op.Err != model.OK && byOthers[op.Key()]:
-			r.Omit(omittedDoubtful)
 			continue
 		case refusal && op.Call <= reached:
 			r.Omit(omittedRefusals)

@@ -341,6 +341,29 @@ func TestAFailedCreateIsKnownOf(t *testing.T) {
 	require.Contains(t, notes[0], "writes of which nobody knows whether they were carried out")
 }
 
+// A delete that is refused and one whose answer is an error: if the object is gone, the second may have deleted it.
+func TestARefusedDeleteBesideALostOneIsNotJudged(t *testing.T) {
+	for _, refusal := range []int{http.StatusTooManyRequests, http.StatusConflict} {
+		codes := []int{refusal, http.StatusInternalServerError}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(codes[0])
+			fmt.Fprintf(w, `{"kind":"Status","status":"Failure","code":%d}`, codes[0])
+			codes = codes[1:]
+		}))
+		t.Cleanup(server.Close)
+		r := New("pods", Options{})
+		r.World(model.Truth{Changes: []model.Change{
+			{RV: 4, Object: model.Object{Namespace: "default", Name: "a", RV: 4}}, {RV: 5, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 5}},
+		}}, nil)
+		ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
+		ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
+		history, notes, _ := written(t, r)
+		require.Empty(t, history.Operations, "expected no operation after a refusal with %d", refusal)
+		require.Contains(t, strings.Join(notes, "\n"), "refused deletes of objects that another write may have deleted")
+	}
+}
+
 // A write that has no answer yet, such as the last one of a client that has crashed, may have been carried out.
 func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
 	r := New("pods", Options{})
