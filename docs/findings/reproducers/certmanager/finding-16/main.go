@@ -1,0 +1,68 @@
+// Finding 16: a request of an issuer that is named without its group stays pending when the secret with its key comes late.
+package main
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"time"
+
+	apiutil "github.com/cert-manager/cert-manager/pkg/api/util"
+	"github.com/cert-manager/cert-manager/pkg/apis/certmanager"
+	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	versioned "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/typed/certmanager/v1"
+	"github.com/cert-manager/cert-manager/pkg/util/pki"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	cmrig "github.com/watchsim/watchsim/docs/findings/reproducers/certmanager/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const key = "key"
+
+func main() {
+	config := cmrig.Start(nil)
+	client, ctx := versioned.NewForConfigOrDie(config), context.Background()
+	certificate := &cmapi.Certificate{Spec: cmapi.CertificateSpec{DNSNames: []string{"example.com"}, PrivateKey: &cmapi.CertificatePrivateKey{Algorithm: cmapi.ECDSAKeyAlgorithm}}}
+	signer, err := pki.GenerateECPrivateKey(pki.ECCurve256)
+	rig.Must(err)
+	csr, err := pki.GenerateCSR(certificate)
+	rig.Must(err)
+	der, err := pki.EncodeCSR(csr, signer)
+	rig.Must(err)
+	for name, group := range map[string]string{"with-group": certmanager.GroupName, "without-group": ""} {
+		_, err := client.CertificateRequests(cmrig.Namespace).Create(ctx, &cmapi.CertificateRequest{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{cmapi.CertificateRequestPrivateKeyAnnotationKey: key}},
+			Spec:       cmapi.CertificateRequestSpec{Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), IssuerRef: cmmeta.IssuerReference{Name: cmrig.SelfSigned, Group: group}},
+		}, metav1.CreateOptions{})
+		rig.Must(err)
+	}
+	reason := func(name string) string {
+		request, err := client.CertificateRequests(cmrig.Namespace).Get(ctx, name, metav1.GetOptions{})
+		rig.Must(err)
+		return apiutil.CertificateRequestReadyReason(request)
+	}
+	rig.Until(func() bool {
+		return reason("with-group") == cmapi.CertificateRequestReasonPending && reason("without-group") == cmapi.CertificateRequestReasonPending
+	})
+	fmt.Printf("before their key is there, the request with a group is %q, and the one without is %q\n", reason("with-group"), reason("without-group"))
+
+	encoded, err := pki.EncodePrivateKey(signer, cmapi.PKCS8)
+	rig.Must(err)
+	_, err = kubernetes.NewForConfigOrDie(config).CoreV1().Secrets(cmrig.Namespace).Create(ctx,
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: key}, Data: map[string][]byte{corev1.TLSPrivateKeyKey: encoded}}, metav1.CreateOptions{})
+	rig.Must(err)
+	time.Sleep(10 * time.Second)
+	fmt.Printf("10s after it has come, the request with a group is %q, and the one without is %q\n", reason("with-group"), reason("without-group"))
+	if reason("with-group") != cmapi.CertificateRequestReasonIssued {
+		rig.Must(fmt.Errorf("expected that the request with a group is issued"))
+	}
+	shown := 0
+	if reason("without-group") != cmapi.CertificateRequestReasonIssued {
+		shown = 1
+	}
+	rig.Verdict(shown, 1, "a request stays pending, although its key is there")
+}

@@ -1,0 +1,51 @@
+// Finding 17: a certificate that is renewed as soon as it is issued fails, and is not tried again for an hour.
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apiutil "github.com/cert-manager/cert-manager/pkg/api/util"
+	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	versioned "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/typed/certmanager/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cmrig "github.com/watchsim/watchsim/docs/findings/reproducers/certmanager/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	rounds = 100
+	name   = "certificate"
+)
+
+func main() {
+	client := versioned.NewForConfigOrDie(cmrig.Start(nil))
+	cmrig.Certificate(client, name, cmrig.SelfSigned, "")
+	shown := 0
+	for range rounds {
+		rig.Until(func() bool {
+			return !cmrig.IsIssuing(cmrig.Get(client, name)) && cmrig.Get(client, name).Status.Conditions != nil
+		})
+		certificate := cmrig.Get(client, name)
+		if certificate.Status.LastFailureTime != nil {
+			if shown++; shown == 1 {
+				fmt.Println("the certificate is not issued:", apiutil.GetCertificateCondition(certificate, cmapi.CertificateConditionIssuing).Message)
+			}
+		}
+		for renew(client) != nil {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	rig.Verdict(shown, rounds, "a renewal fails, although nothing is wrong, and is not tried again for an hour,")
+}
+
+// renew is what cmctl renew does.
+func renew(client versioned.CertmanagerV1Interface) error {
+	certificate := cmrig.Get(client, name)
+	apiutil.SetCertificateCondition(certificate, certificate.Generation, cmapi.CertificateConditionIssuing, cmmeta.ConditionTrue, "ManuallyTriggered", "renewed")
+	_, err := client.Certificates(cmrig.Namespace).UpdateStatus(context.Background(), certificate, metav1.UpdateOptions{})
+	return err
+}

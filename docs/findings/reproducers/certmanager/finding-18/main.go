@@ -1,0 +1,68 @@
+// Finding 18: a failure counts once for each time that it cannot be written, and each time doubles the wait for the next attempt.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	apiutil "github.com/cert-manager/cert-manager/pkg/api/util"
+	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
+	versioned "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/typed/certmanager/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cmrig "github.com/watchsim/watchsim/docs/findings/reproducers/certmanager/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+// overloaded is an API server that refuses so many writes of the status of certificates.
+type overloaded struct {
+	http.RoundTripper
+	refusals *atomic.Int64
+}
+
+func (o overloaded) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method == http.MethodPut && strings.Contains(request.URL.Path, "/certificates/") && o.refusals.Add(-1) >= 0 {
+		body := io.NopCloser(strings.NewReader(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"ServiceUnavailable","code":503}`))
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: request}, nil
+	}
+	return o.RoundTripper.RoundTrip(request)
+}
+
+func main() {
+	var refusals atomic.Int64
+	client := versioned.NewForConfigOrDie(cmrig.Start(func(next http.RoundTripper) http.RoundTripper { return overloaded{next, &refusals} }))
+	counted := failOnce(client, "at-once", func() {})
+	fmt.Printf("one request of a certificate fails: failed attempts that are counted: %d\n", counted)
+	counted = failOnce(client, "later", func() { refusals.Store(5) })
+	fmt.Printf("the same, and to write that is refused 5 times: %d, so that cert-manager waits for %dh instead of 1h\n", counted, min(32, 1<<(counted-1)))
+	shown := 0
+	if counted > 1 {
+		shown = 1
+	}
+	rig.Verdict(shown, 1, "a failure counts more than once")
+}
+
+// failOnce has the only request of a certificate fail after begin, and returns how many attempts count as failed.
+func failOnce(client versioned.CertmanagerV1Interface, name string, begin func()) int {
+	ctx := context.Background()
+	cmrig.Certificate(client, name, "issuer", "example.com") // whose requests this program decides
+	var request *cmapi.CertificateRequest
+	rig.Until(func() bool {
+		var err error
+		request, err = client.CertificateRequests(cmrig.Namespace).Get(ctx, name+"-1", metav1.GetOptions{})
+		return err == nil && apiutil.CertificateRequestIsApproved(request)
+	})
+	begin()
+	now := metav1.Now()
+	request.Status.FailureTime = &now
+	apiutil.SetCertificateRequestCondition(request, cmapi.CertificateRequestConditionReady, cmmeta.ConditionFalse, cmapi.CertificateRequestReasonFailed, "no")
+	_, err := client.CertificateRequests(cmrig.Namespace).UpdateStatus(ctx, request, metav1.UpdateOptions{})
+	rig.Must(err)
+	rig.Until(func() bool { return !cmrig.IsIssuing(cmrig.Get(client, name)) })
+	return *cmrig.Get(client, name).Status.FailedIssuanceAttempts
+}
