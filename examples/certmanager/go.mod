@@ -142,16 +142,13 @@ require (
 
 replace github.com/watchsim/watchsim => ../..
 
-replace cel.dev/expr => cel.dev/expr v0.25.1
-
-replace github.com/google/cel-go => github.com/google/cel-go v0.29.2
-
-replace github.com/google/gnostic-models => github.com/google/gnostic-models v0.7.0
-
-replace golang.org/x/sync => golang.org/x/sync v0.23.0
-
-replace google.golang.org/genproto/googleapis/rpc => google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa
-
-replace google.golang.org/grpc => google.golang.org/grpc v1.82.1
-
-replace github.com/mattn/go-isatty => github.com/mattn/go-isatty v0.0.22
+// The versions of the project, so that both are compiled once.
+replace (
+	cel.dev/expr => cel.dev/expr v0.25.1
+	github.com/google/cel-go => github.com/google/cel-go v0.29.2
+	github.com/google/gnostic-models => github.com/google/gnostic-models v0.7.0
+	github.com/mattn/go-isatty => github.com/mattn/go-isatty v0.0.22
+	golang.org/x/sync => golang.org/x/sync v0.23.0
+	google.golang.org/genproto/googleapis/rpc => google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa
+	google.golang.org/grpc => google.golang.org/grpc v1.82.1
+)
