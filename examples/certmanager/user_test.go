@@ -36,7 +36,7 @@ type user struct {
 	pace         time.Duration // between two actions, at most
 }
 
-// The certificate of a user is named after what becomes of its key when it is issued again.
+// The certificates of a user are named after what becomes of their keys when they are issued again.
 const (
 	rotated = "rotated"
 	kept    = "kept"
