@@ -2,16 +2,19 @@ package main
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -38,6 +41,14 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, v1.AddToScheme(scheme)
 }
 
+// What fails is tried again after firstRetry, twice that and so on, up to lastRetry. By default that
+// is a quarter of an hour, and a failure counts whether it was tried again or the object had changed: a
+// busy user and some seconds in which requests fail are enough to get there.
+const (
+	firstRetry = 5 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
 // Run runs a replica of the operator until its context is done or another one leads.
 func Run(ctx context.Context, cluster *rest.Config, options Options) error {
 	scheme, err := Scheme()
@@ -60,6 +71,7 @@ func Run(ctx context.Context, cluster *rest.Config, options Options) error {
 		For(&v1.Database{}).
 		Owns(&corev1.Pod{}).
 		Watches(&corev1.PersistentVolumeClaim{}, handler.EnqueueRequestsFromMapFunc(databaseOf)).
+		WithOptions(controller.Options{RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](firstRetry, lastRetry)}).
 		Complete(&Reconciler{Client: manager.GetClient(), Live: manager.GetAPIReader(), ReleaseByName: options.ReleaseByName})
 	if err != nil {
 		return err
