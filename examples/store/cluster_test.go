@@ -17,9 +17,13 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
+// started reports whether a life of the store has begun in this process, or in the one that it was copied from.
+var started bool
+
 // A program counts to ten in an object that the store keeps, whatever fails.
 func TestCounter(t *testing.T) {
 	simtest.Seeds(t, simtest.Config{Cache: "store"}, func(t *simtest.T, c *simtest.Cluster) {
+		require.True(t, started, "expected the store in etcd's place")
 		maps := c.Client().CoreV1().ConfigMaps("default")
 		_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "counter"}}, metav1.CreateOptions{})
 		require.NoError(t, err)

@@ -3,11 +3,18 @@
 package main
 
 import (
+	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/simtest"
 )
 
 func init() {
-	simtest.Register("store", func() target.Servers { return target.OverServers(kubernetes.NewWeb(), inEtcdsPlace(mistakes{})) })
+	store := inEtcdsPlace(mistakes{})
+	start := store.Start
+	store.Start = func(config etcd.StoreConfig) (etcd.Services, error) {
+		started = true
+		return start(config)
+	}
+	simtest.Register("store", func() target.Servers { return target.OverServers(kubernetes.NewWeb(), store) })
 }
