@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -63,4 +65,21 @@ func TestAFocusedRunHoldsGoroutinesUpAtFewPlaces(t *testing.T) {
 
 	held, _ := heldUp(t, 1, 0)
 	require.Equal(t, [4]bool{}, held, "nobody is held up without focus")
+}
+
+// The race detector, a debugger and the compiler's own taste have deferred calls made in one way
+// or another, and calls inlined or not. A seed is one run all the same.
+func TestARunDoesNotFollowFromHowCallsAreCompiled(t *testing.T) {
+	var hashes []string
+	for _, flags := range []string{"", "-N", "-l", "-N -l"} {
+		command := exec.Command("go", "run", "-overlay", "../build/overlay/overlay.json", "-tags", "watchsim", "-gcflags", flags, "./testdata/deferred")
+		command.Env = append(os.Environ(), "CGO_ENABLED=0")
+		out, err := command.Output()
+		require.NoError(t, err)
+		hashes = append(hashes, string(out))
+	}
+	require.NotContains(t, hashes[0], " 0\n", "expected goroutines to be held up")
+	for _, hash := range hashes {
+		require.Equal(t, hashes[0], hash, "%v", hashes)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,6 +43,7 @@ var builtin = []resource{
 	{corev1.SchemeGroupVersion, "services", &corev1.Service{}, &corev1.ServiceList{}, false},
 	{corev1.SchemeGroupVersion, "serviceaccounts", &corev1.ServiceAccount{}, &corev1.ServiceAccountList{}, false},
 	{corev1.SchemeGroupVersion, "persistentvolumeclaims", &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}, false},
+	{corev1.SchemeGroupVersion, "persistentvolumes", &corev1.PersistentVolume{}, &corev1.PersistentVolumeList{}, true},
 	{corev1.SchemeGroupVersion, "events", &corev1.Event{}, &corev1.EventList{}, false},
 	{appsv1.SchemeGroupVersion, "deployments", &appsv1.Deployment{}, &appsv1.DeploymentList{}, false},
 	{appsv1.SchemeGroupVersion, "replicasets", &appsv1.ReplicaSet{}, &appsv1.ReplicaSetList{}, false},
@@ -56,6 +58,9 @@ var builtin = []resource{
 	{policyv1.SchemeGroupVersion, "poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, &policyv1.PodDisruptionBudgetList{}, false},
 	{rbacv1.SchemeGroupVersion, "roles", &rbacv1.Role{}, &rbacv1.RoleList{}, false},
 	{rbacv1.SchemeGroupVersion, "rolebindings", &rbacv1.RoleBinding{}, &rbacv1.RoleBindingList{}, false},
+	{rbacv1.SchemeGroupVersion, "clusterroles", &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleList{}, true},
+	{rbacv1.SchemeGroupVersion, "clusterrolebindings", &rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRoleBindingList{}, true},
+	{storagev1.SchemeGroupVersion, "storageclasses", &storagev1.StorageClass{}, &storagev1.StorageClassList{}, true},
 }
 
 // kind is the resource's kind.

@@ -11,31 +11,28 @@ package runtime
 import "unsafe"
 
 const (
-	simSitesMax   = 1 << 15 // places told apart in a run
-	simSiteFrames = 5       // callers that tell places apart
+	simSitesMax   = 1 << 15 // stacks, and places in focus, in a run
+	simSiteFrames = 7       // callers that tell stacks apart
 	simSiteOneIn  = 4       // visits of a place in focus from one stall to the next, at first
 	simSiteFading = 8       // visits by which that grows by one
 )
 
-// simSites knows a place by its callers. Most places are not in focus, so that what is
-// looked at each time is kept small.
+// simSites knows each stack that has come by a place, and each place in focus, by its name.
+// Most stacks are at no place in focus, so that what is looked at each time is kept small.
 var simSites struct {
 	count int
-	keys  [simSitesMax]uint64 // of the addresses of the callers, with simSiteFocus if they are
-	hits  [simSitesMax]uint32 // visits, if the place is in focus
+	keys  [simSitesMax]uint64 // of a stack or a name; 0 is neither
+	notes [simSitesMax]uint32 // of a stack, the slot of its place, with simSiteFocus; of a place, its visits
 }
 
-const (
-	simSiteFocus = 1 // in a key: the place is in focus
-	simSiteUsed  = 2 // in a key: always
-)
+const simSiteFocus = 1 << 31 // the stack is at a place in focus
 
 // simForgetSites is for when other places may be in focus.
 func simForgetSites() {
 	if simSites.count > 0 {
 		simSites.count = 0
 		clear(simSites.keys[:])
-		clear(simSites.hits[:])
+		clear(simSites.notes[:])
 	}
 }
 
@@ -48,61 +45,82 @@ func simFocused() bool {
 		key = (key ^ uint64(pc)) * 0x9fb21c651e98df25
 		key ^= key >> 32
 	}
-	slot := key % simSitesMax
-	key = key&^simSiteFocus | simSiteUsed
-	for {
-		switch known := simSites.keys[slot]; {
-		case known == key:
-			return false
-		case known == key|simSiteFocus:
-			return simHit(&simSites.hits[slot])
-		case known == 0:
+	stack, known := simSite(key)
+	if !known {
+		name := simSiteName(callers[:n])
+		picked := (name ^ sim.p.focusSeed) * 0x9fb21c651e98df25
+		if (picked>>32)%sim.p.focusOneIn == 0 {
+			place, _ := simSite(name)
+			simSites.notes[stack] = simSiteFocus | uint32(place)
+		}
+	}
+	place := simSites.notes[stack]
+	if place&simSiteFocus == 0 {
+		return false
+	}
+	visits := &simSites.notes[place&^simSiteFocus]
+	*visits++
+	return simChoose(simKindFocus, simSiteOneIn+min(*visits/simSiteFading, 1<<20)) == 0
+}
+
+// simSite returns the slot of a key, and reports whether the key was there before.
+func simSite(key uint64) (slot uint64, known bool) {
+	key |= 1 // 0 is an empty slot
+	for slot = key >> 1 % simSitesMax; simSites.keys[slot] != key; slot = (slot + 1) % simSitesMax {
+		if simSites.keys[slot] == 0 {
 			if simSites.count++; simSites.count > simSitesMax/4*3 {
 				throw("watchsim: too many places to focus on in one run")
 			}
-			// Of the function and the line within it; other code moves neither.
-			picked := (simSiteName(callers[:n]) ^ sim.p.focusSeed) * 0x9fb21c651e98df25
-			if (picked>>32)%sim.p.focusOneIn != 0 {
-				simSites.keys[slot] = key
-				return false
-			}
-			simSites.keys[slot] = key | simSiteFocus
-			return simHit(&simSites.hits[slot])
+			simSites.keys[slot] = key
+			return slot, false
 		}
-		slot = (slot + 1) % simSitesMax
 	}
+	return slot, true
 }
 
-// simHit counts a visit of a place in focus, and decides whether to hold up the visitor.
-func simHit(hits *uint32) bool {
-	*hits++
-	return simChoose(simKindFocus, simSiteOneIn+min(*hits/simSiteFading, 1<<20)) == 0
-}
-
-// simSiteName names a place by the first caller outside of the packages that
-// synchronise, and by the line within it.
+// simSiteName names a place by what synchronises there and by the first caller outside of
+// the packages that synchronise. It knows nothing of lines: whether a deferred call is made
+// where its function returns, or by the runtime through a function of its own, is for the
+// compiler to say, and with the race detector it says otherwise.
 func simSiteName(callers []uintptr) uint64 {
 	name := uint64(14695981039346656037)
-	for _, pc := range callers {
+	for i, pc := range callers {
 		f := findfunc(pc - 1)
 		if !f.valid() {
 			continue
 		}
+		if i == 1 { // the caller of simPoint
+			name = simSiteHash(name, funcname(f))
+		}
 		u, uf := newInlineUnwinder(f, pc-1)
 		for ; uf.valid(); uf = u.next(uf) {
-			sf := u.srcFunc(uf)
-			called := sf.name()
-			if simSynchronises(called) {
-				continue
+			if called := simUndeferred(u.srcFunc(uf).name()); !simSynchronises(called) {
+				return simSiteHash(name, called)
 			}
-			_, line := u.fileLine(uf)
-			for i := 0; i < len(called); i++ {
-				name = (name ^ uint64(called[i])) * 1099511628211
-			}
-			return (name ^ uint64(int32(line)-sf.startLine)) * 1099511628211
 		}
 	}
 	return name
+}
+
+func simSiteHash(name uint64, part string) uint64 {
+	for i := 0; i < len(part); i++ {
+		name = (name ^ uint64(part[i])) * 1099511628211
+	}
+	return name
+}
+
+// simUndeferred returns the name of a function without the ending that the compiler gives
+// to what it makes of a deferred call.
+func simUndeferred(function string) string {
+	const ending = ".deferwrap"
+	end := len(function)
+	for end > 0 && '0' <= function[end-1] && function[end-1] <= '9' {
+		end--
+	}
+	if end >= len(ending) && function[end-len(ending):end] == ending {
+		return function[:end-len(ending)]
+	}
+	return function
 }
 
 func simSynchronises(function string) bool {
