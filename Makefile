@@ -65,8 +65,8 @@ FINDINGS := docs/findings/reproducers
 vet-findings: ## build and vet the reproducers of docs/findings, and check that its patches apply
 	cd $(FINDINGS) && go vet ./... && go build -o /dev/null ./...
 	cd $(FINDINGS)/kine && go vet ./... && go build -o /dev/null ./...
-	cd $(FINDINGS)/certmanager && go vet ./... && go build -o /dev/null ./...
-	for finding in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do docs/findings/patches/check $$finding --applies || exit 1; done
+	cd $(FINDINGS)/controllers && go vet ./... && go build -o /dev/null ./...
+	for finding in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23; do docs/findings/patches/check $$finding --applies || exit 1; done
 
 # The examples are modules of their own, as those of users are.
 .PHONY: examples
@@ -79,13 +79,14 @@ examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
 	cd examples/store && go vet ./... && go test -count 1 -timeout 30m -simtest.seeds $(EXAMPLE_SEEDS) .
 	cd examples/kine && go vet ./... && go test -count 1 -timeout 60m .
 	cd examples/certmanager && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
+	cd examples/snapshots && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 
 .PHONY: controlplane
 controlplane: overlay ## run the whole control plane of Kubernetes, with a few seeds (CONTROLPLANE_SEEDS=10); compiling it takes minutes
 	cd controlplane && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -short -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
 
 .PHONY: reproduce-4
-reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -18 the others; code 1 if the bug shows
+reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -23 the others; code 1 if the bug shows
 	@mkdir -p build/wallclock && $(FINDINGS)/finding-4/overlay.sh $(abspath build/wallclock)
 	cd $(FINDINGS) && go build -overlay $(abspath build/wallclock/overlay.json) -tags wallclock -o $(abspath build/finding-4) ./finding-4
 	build/finding-4
@@ -94,8 +95,8 @@ reproduce-13 reproduce-14 reproduce-15: reproduce-%: # a module of their own, as
 	cd $(FINDINGS)/kine && go build -o $(abspath build)/finding-$* ./finding-$*
 	build/finding-$*
 
-reproduce-16 reproduce-17 reproduce-18: reproduce-%: # a module of their own, for cert-manager
-	cd $(FINDINGS)/certmanager && go build -o $(abspath build)/finding-$* ./finding-$*
+reproduce-16 reproduce-17 reproduce-18 reproduce-20 reproduce-21 reproduce-22 reproduce-23: reproduce-%: # a module of their own, for released controllers
+	cd $(FINDINGS)/controllers && go build -o $(abspath build)/finding-$* ./finding-$*
 	build/finding-$*
 
 reproduce-%:

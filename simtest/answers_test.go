@@ -46,8 +46,13 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 			return nil
 		})
 		created := func(name string) {
-			_, err := c.Client().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-			require.NoError(t, err)
+			create := func() error {
+				_, err := c.Client().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+				return err
+			}
+			for err := create(); err != nil && !apierrors.IsAlreadyExists(err); err = create() {
+				time.Sleep(time.Second) // a server gives up a connection whose client is held up for two seconds
+			}
 			time.Sleep(5 * time.Second)
 		}
 		knows := func(name string) bool {

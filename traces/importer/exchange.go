@@ -137,8 +137,9 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 	case op.Kind == model.Update && x.Code == http.StatusCreated:
 		op.Kind, op.Precondition = model.Create, 0 // a PUT or an apply of what was not there
 	case op.Kind == model.Update && head.isOver():
-		// Who takes away what has held an object deletes it, and is answered with what it would be.
-		op.Kind, op.ResultRV, op.Objects = model.Delete, 0, nil
+		// Who takes away what has held an object deletes it, and is answered with what it would be. Kubernetes
+		// deletes what is stored by then, whatever the resourceVersion of the update says: finding 19.
+		op.Kind, op.Precondition, op.ResultRV, op.Objects = model.Delete, 0, 0, nil
 	}
 	return "", nil
 }

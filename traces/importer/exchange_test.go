@@ -10,7 +10,7 @@ import (
 )
 
 // Who takes the last finalizer from an object that is marked for deletion deletes it, and the
-// answer has the revision that the object had before.
+// answer has the revision that the object had before. Its resourceVersion is no precondition of the deletion.
 func TestAnUpdateThatLeavesNothingToWaitForDeletes(t *testing.T) {
 	for name, row := range map[string]struct {
 		meta string
@@ -26,13 +26,14 @@ func TestAnUpdateThatLeavesNothingToWaitForDeletes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := Exchange{Kind: model.Update, Code: http.StatusOK, Body: []byte(`{"kind":"Pod","metadata":{"namespace":"n","name":"x","resourceVersion":"7",` + row.meta + `}}`)}
-			x.Scope = model.Scope{Namespace: "n", Name: "x"}
+			x.Scope, x.Sent = model.Scope{Namespace: "n", Name: "x"}, 6
 			op, omitted, err := x.Operation(plain, nil)
 			require.NoError(t, err)
 			require.Empty(t, omitted)
 			require.Equal(t, row.want, op.Kind)
 			if row.want == model.Delete {
 				require.Zero(t, op.ResultRV)
+				require.Zero(t, op.Precondition)
 			}
 		})
 	}

@@ -12,7 +12,8 @@ import (
 	versioned "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/typed/certmanager/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	cmrig "github.com/watchsim/watchsim/docs/findings/reproducers/certmanager/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/certmanager"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -22,14 +23,14 @@ const (
 )
 
 func main() {
-	client := versioned.NewForConfigOrDie(cmrig.Start(nil))
-	cmrig.Certificate(client, name, cmrig.SelfSigned, "")
+	client := versioned.NewForConfigOrDie(certmanager.Start(nil))
+	certmanager.Certificate(client, name, certmanager.SelfSigned, "")
 	shown := 0
 	for range rounds {
 		rig.Until(func() bool {
-			return !cmrig.IsIssuing(cmrig.Get(client, name)) && cmrig.Get(client, name).Status.Conditions != nil
+			return !certmanager.IsIssuing(certmanager.Get(client, name)) && certmanager.Get(client, name).Status.Conditions != nil
 		})
-		certificate := cmrig.Get(client, name)
+		certificate := certmanager.Get(client, name)
 		if certificate.Status.LastFailureTime != nil {
 			if shown++; shown == 1 {
 				fmt.Println("the certificate is not issued:", apiutil.GetCertificateCondition(certificate, cmapi.CertificateConditionIssuing).Message)
@@ -44,8 +45,8 @@ func main() {
 
 // renew is what cmctl renew does.
 func renew(client versioned.CertmanagerV1Interface) error {
-	certificate := cmrig.Get(client, name)
+	certificate := certmanager.Get(client, name)
 	apiutil.SetCertificateCondition(certificate, certificate.Generation, cmapi.CertificateConditionIssuing, cmmeta.ConditionTrue, "ManuallyTriggered", "renewed")
-	_, err := client.Certificates(cmrig.Namespace).UpdateStatus(context.Background(), certificate, metav1.UpdateOptions{})
+	_, err := client.Certificates(server.Namespace).UpdateStatus(context.Background(), certificate, metav1.UpdateOptions{})
 	return err
 }

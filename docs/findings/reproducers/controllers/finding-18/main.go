@@ -15,7 +15,8 @@ import (
 	versioned "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/typed/certmanager/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	cmrig "github.com/watchsim/watchsim/docs/findings/reproducers/certmanager/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/certmanager"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -35,7 +36,7 @@ func (o overloaded) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func main() {
 	var refusals atomic.Int64
-	client := versioned.NewForConfigOrDie(cmrig.Start(func(next http.RoundTripper) http.RoundTripper { return overloaded{next, &refusals} }))
+	client := versioned.NewForConfigOrDie(certmanager.Start(func(next http.RoundTripper) http.RoundTripper { return overloaded{next, &refusals} }))
 	counted := failOnce(client, "at-once", func() {})
 	fmt.Printf("one request of a certificate fails: failed attempts that are counted: %d\n", counted)
 	counted = failOnce(client, "later", func() { refusals.Store(5) })
@@ -50,19 +51,19 @@ func main() {
 // failOnce has the only request of a certificate fail after begin, and returns how many attempts count as failed.
 func failOnce(client versioned.CertmanagerV1Interface, name string, begin func()) int {
 	ctx := context.Background()
-	cmrig.Certificate(client, name, "issuer", "example.com") // whose requests this program decides
+	certmanager.Certificate(client, name, "issuer", "example.com") // whose requests this program decides
 	var request *cmapi.CertificateRequest
 	rig.Until(func() bool {
 		var err error
-		request, err = client.CertificateRequests(cmrig.Namespace).Get(ctx, name+"-1", metav1.GetOptions{})
+		request, err = client.CertificateRequests(server.Namespace).Get(ctx, name+"-1", metav1.GetOptions{})
 		return err == nil && apiutil.CertificateRequestIsApproved(request)
 	})
 	begin()
 	now := metav1.Now()
 	request.Status.FailureTime = &now
 	apiutil.SetCertificateRequestCondition(request, cmapi.CertificateRequestConditionReady, cmmeta.ConditionFalse, cmapi.CertificateRequestReasonFailed, "no")
-	_, err := client.CertificateRequests(cmrig.Namespace).UpdateStatus(ctx, request, metav1.UpdateOptions{})
+	_, err := client.CertificateRequests(server.Namespace).UpdateStatus(ctx, request, metav1.UpdateOptions{})
 	rig.Must(err)
-	rig.Until(func() bool { return !cmrig.IsIssuing(cmrig.Get(client, name)) })
-	return *cmrig.Get(client, name).Status.FailedIssuanceAttempts
+	rig.Until(func() bool { return !certmanager.IsIssuing(certmanager.Get(client, name)) })
+	return *certmanager.Get(client, name).Status.FailedIssuanceAttempts
 }

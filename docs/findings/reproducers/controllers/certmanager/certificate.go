@@ -1,24 +1,25 @@
-package rig
+package certmanager
 
 import (
 	"context"
 
 	apiutil "github.com/cert-manager/cert-manager/pkg/api/util"
-	"github.com/cert-manager/cert-manager/pkg/apis/certmanager"
+	api "github.com/cert-manager/cert-manager/pkg/apis/certmanager"
 	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
 	versioned "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/typed/certmanager/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
 // Certificate creates a certificate of an issuer. Group is that of the issuer, "" for cert-manager's.
 func Certificate(client versioned.CertmanagerV1Interface, name, issuer, group string) {
 	if group == "" {
-		group = certmanager.GroupName
+		group = api.GroupName
 	}
-	_, err := client.Certificates(Namespace).Create(context.Background(), &cmapi.Certificate{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: cmapi.CertificateSpec{
+	_, err := client.Certificates(server.Namespace).Create(context.Background(), &cmapi.Certificate{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: cmapi.CertificateSpec{
 		SecretName: name, DNSNames: []string{"example.com"}, IssuerRef: cmmeta.IssuerReference{Name: issuer, Kind: cmapi.IssuerKind, Group: group},
 		PrivateKey: &cmapi.CertificatePrivateKey{Algorithm: cmapi.ECDSAKeyAlgorithm, RotationPolicy: cmapi.RotationPolicyAlways},
 	}}, metav1.CreateOptions{})
@@ -27,7 +28,7 @@ func Certificate(client versioned.CertmanagerV1Interface, name, issuer, group st
 
 // Get returns a certificate.
 func Get(client versioned.CertmanagerV1Interface, name string) *cmapi.Certificate {
-	certificate, err := client.Certificates(Namespace).Get(context.Background(), name, metav1.GetOptions{})
+	certificate, err := client.Certificates(server.Namespace).Get(context.Background(), name, metav1.GetOptions{})
 	rig.Must(err)
 	return certificate
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	apiutil "github.com/cert-manager/cert-manager/pkg/api/util"
-	"github.com/cert-manager/cert-manager/pkg/apis/certmanager"
+	api "github.com/cert-manager/cert-manager/pkg/apis/certmanager"
 	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
 	versioned "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/typed/certmanager/v1"
@@ -17,14 +17,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	cmrig "github.com/watchsim/watchsim/docs/findings/reproducers/certmanager/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/certmanager"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
 const key = "key"
 
 func main() {
-	config := cmrig.Start(nil)
+	config := certmanager.Start(nil)
 	client, ctx := versioned.NewForConfigOrDie(config), context.Background()
 	certificate := &cmapi.Certificate{Spec: cmapi.CertificateSpec{DNSNames: []string{"example.com"}, PrivateKey: &cmapi.CertificatePrivateKey{Algorithm: cmapi.ECDSAKeyAlgorithm}}}
 	signer, err := pki.GenerateECPrivateKey(pki.ECCurve256)
@@ -33,15 +34,15 @@ func main() {
 	rig.Must(err)
 	der, err := pki.EncodeCSR(csr, signer)
 	rig.Must(err)
-	for name, group := range map[string]string{"with-group": certmanager.GroupName, "without-group": ""} {
-		_, err := client.CertificateRequests(cmrig.Namespace).Create(ctx, &cmapi.CertificateRequest{
+	for name, group := range map[string]string{"with-group": api.GroupName, "without-group": ""} {
+		_, err := client.CertificateRequests(server.Namespace).Create(ctx, &cmapi.CertificateRequest{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{cmapi.CertificateRequestPrivateKeyAnnotationKey: key}},
-			Spec:       cmapi.CertificateRequestSpec{Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), IssuerRef: cmmeta.IssuerReference{Name: cmrig.SelfSigned, Group: group}},
+			Spec:       cmapi.CertificateRequestSpec{Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), IssuerRef: cmmeta.IssuerReference{Name: certmanager.SelfSigned, Group: group}},
 		}, metav1.CreateOptions{})
 		rig.Must(err)
 	}
 	reason := func(name string) string {
-		request, err := client.CertificateRequests(cmrig.Namespace).Get(ctx, name, metav1.GetOptions{})
+		request, err := client.CertificateRequests(server.Namespace).Get(ctx, name, metav1.GetOptions{})
 		rig.Must(err)
 		return apiutil.CertificateRequestReadyReason(request)
 	}
@@ -52,7 +53,7 @@ func main() {
 
 	encoded, err := pki.EncodePrivateKey(signer, cmapi.PKCS8)
 	rig.Must(err)
-	_, err = kubernetes.NewForConfigOrDie(config).CoreV1().Secrets(cmrig.Namespace).Create(ctx,
+	_, err = kubernetes.NewForConfigOrDie(config).CoreV1().Secrets(server.Namespace).Create(ctx,
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: key}, Data: map[string][]byte{corev1.TLSPrivateKeyKey: encoded}}, metav1.CreateOptions{})
 	rig.Must(err)
 	time.Sleep(10 * time.Second)

@@ -1,0 +1,38 @@
+// Package certmanager runs the released controllers of cert-manager over an API server.
+package certmanager
+
+import (
+	"context"
+
+	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	versioned "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/typed/certmanager/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/examples/certmanager"
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// SelfSigned is the name of an issuer that signs with the key of the certificate.
+const SelfSigned = "self-signed"
+
+// Start runs an API server with cert-manager's resources, its controllers as they are by default, and an issuer. What the
+// controllers ask passes through wrap, if it is given.
+func Start(wrap transport.WrapperFunc) *rest.Config {
+	config := server.Start(certmanager.Definitions())
+	ctx := context.Background()
+	slow := rest.CopyConfig(config)
+	slow.Wrap(wrap)
+	slow.Wrap(server.Away)
+	proxied, err := simtest.Proxy(ctx, slow)
+	rig.Must(err)
+	go func() { rig.Must(certmanager.Run(ctx, proxied, certmanager.Backoff)) }()
+	issuer := &cmapi.Issuer{ObjectMeta: metav1.ObjectMeta{Name: SelfSigned}}
+	issuer.Spec.SelfSigned = &cmapi.SelfSignedIssuer{}
+	_, err = versioned.NewForConfigOrDie(config).Issuers(server.Namespace).Create(ctx, issuer, metav1.CreateOptions{})
+	rig.Must(err)
+	return config
+}

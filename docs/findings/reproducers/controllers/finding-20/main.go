@@ -1,0 +1,25 @@
+// Finding 20: a snapshot stays in the storage, and nobody knows of it, if its VolumeSnapshot is deleted just after it was
+// created.
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/snapshots"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const rounds = 100
+
+func main() {
+	storage := &snapshots.Storage{Takes: 200 * time.Millisecond}
+	client := snapshots.Start(snapshots.Late(200*time.Millisecond), nil, storage)
+	for i := range rounds {
+		name := fmt.Sprintf("snapshot-%d", i)
+		snapshot := snapshots.Create(client, name)
+		rig.Until(func() bool { return snapshots.Content(client, snapshot) != nil })
+		snapshots.Delete(client, name)
+	}
+	rig.Verdict(len(snapshots.Orphans(client, storage)), rounds, "the storage has a snapshot that no object in the cluster belongs to")
+}

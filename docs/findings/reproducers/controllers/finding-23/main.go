@@ -1,0 +1,47 @@
+// Finding 23: a VolumeSnapshot never becomes ready if the snapshot-controller has not had the answer to the creation of its
+// content.
+package main
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/transport"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/snapshots"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+func main() {
+	wrap := func(next http.RoundTripper) http.RoundTripper { return &lossy{next: next} }
+	client := snapshots.Start(transport.Wrappers(wrap, snapshots.Late(200*time.Millisecond)), nil, &snapshots.Storage{})
+	snapshot := snapshots.Create(client, "snapshot")
+	rig.Until(func() bool {
+		content := snapshots.Content(client, snapshot)
+		return content != nil && content.Status != nil && *content.Status.ReadyToUse
+	})
+	time.Sleep(60 * time.Second)
+	shown := 0
+	if !snapshots.Ready(client, "snapshot") {
+		shown = 1
+	}
+	rig.Verdict(shown, 1, "a VolumeSnapshot is not ready, 60s after its content was,")
+}
+
+// lossy loses the answer to the first creation of a content.
+type lossy struct {
+	next http.RoundTripper
+	lost atomic.Bool
+}
+
+func (l *lossy) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := l.next.RoundTrip(request)
+	if err == nil && request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/volumesnapshotcontents") && l.lost.CompareAndSwap(false, true) {
+		response.Body.Close()
+		return nil, errors.New("the connection was lost")
+	}
+	return response, err
+}

@@ -1,0 +1,90 @@
+// Package server is an API server over etcd, both in this process, over loopback and on the real clock.
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/cluster/target/httpserver"
+	"github.com/watchsim/watchsim/cluster/target/kubernetes"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+// Namespace is where everything is.
+const Namespace = "default"
+
+// Start runs an API server with the custom resources that are defined in a folder, and waits until it serves them.
+func Start(definitions string) *rest.Config {
+	klog.SetLogger(klog.Logger{}) // discards
+	etcd, _ := rig.StartEtcd()
+	const address = "127.0.0.1"
+	server, err := kubernetes.NewWeb().Start(target.ServerConfig{Name: address, Endpoints: []string{"http://" + etcd}})
+	rig.Must(err)
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, "6443"))
+	rig.Must(err)
+	go server.(target.Web).Serve(listener)
+	config := &rest.Config{Host: httpserver.URL(address), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1}
+	define(dynamic.NewForConfigOrDie(config), definitions)
+	return config
+}
+
+// Away is a client that is not on the machine of its API server.
+func Away(next http.RoundTripper) http.RoundTripper { return away{next} }
+
+type away struct{ http.RoundTripper }
+
+func (a away) RoundTrip(request *http.Request) (*http.Response, error) {
+	time.Sleep(20 * time.Millisecond)
+	return a.RoundTripper.RoundTrip(request)
+}
+
+func define(client dynamic.Interface, folder string) {
+	resource := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	definitions := client.Resource(resource)
+	manifests, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	rig.Must(err)
+	for _, path := range manifests {
+		manifest, err := os.ReadFile(path)
+		rig.Must(err)
+		definition := &unstructured.Unstructured{}
+		rig.Must(yaml.Unmarshal([]byte(strings.TrimPrefix(string(manifest), "---\n")), &definition.Object))
+		if definition.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		rig.Until(func() bool {
+			_, err = definitions.Create(context.Background(), definition, metav1.CreateOptions{})
+			return err == nil
+		})
+		rig.Must(err)
+		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+		plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
+		versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+		for _, v := range versions {
+			version := v.(map[string]any)
+			if version["served"] != true {
+				continue
+			}
+			served := schema.GroupVersionResource{Group: group, Version: version["name"].(string), Resource: plural}
+			rig.Until(func() bool {
+				_, err = client.Resource(served).List(context.Background(), metav1.ListOptions{})
+				return !apierrors.IsNotFound(err)
+			})
+			rig.Must(err)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+// Package snapshots runs the released controllers of CSI volume snapshots over an API server.
+package snapshots
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	snapshotv1 "github.com/kubernetes-csi/external-snapshotter/client/v8/apis/volumesnapshot/v1"
+	client "github.com/kubernetes-csi/external-snapshotter/client/v8/clientset/versioned/typed/volumesnapshot/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/examples/snapshots"
+)
+
+const (
+	driver       = "example.com"
+	claim        = "claim"
+	beingCreated = "snapshot.storage.kubernetes.io/volumesnapshot-being-created"
+)
+
+var ctx = context.Background()
+
+// Late has a controller's watch of contents be late.
+func Late(by time.Duration) transport.WrapperFunc { return server.Late("volumesnapshotcontents", by) }
+
+// Start runs an API server, a volume that is bound to a claim, a class whose snapshots are deleted with their objects, and the
+// controllers as they are by default, with a driver. What they ask passes through controller and sidecar, if these are given.
+func Start(controller, sidecar transport.WrapperFunc, storage *Storage) client.SnapshotV1Interface {
+	config := server.Start(snapshots.Definitions())
+	core := kubernetes.NewForConfigOrDie(config).CoreV1()
+	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: claim}}
+	pvc.Spec.VolumeName = "volume"
+	pvc, err := core.PersistentVolumeClaims(server.Namespace).Create(ctx, pvc, metav1.CreateOptions{})
+	rig.Must(err)
+	pvc.Status.Phase = corev1.ClaimBound
+	_, err = core.PersistentVolumeClaims(server.Namespace).UpdateStatus(ctx, pvc, metav1.UpdateOptions{})
+	rig.Must(err)
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: pvc.Spec.VolumeName}}
+	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "volume"}
+	pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: server.Namespace, Name: claim, UID: pvc.UID}
+	_, err = core.PersistentVolumes().Create(ctx, pv, metav1.CreateOptions{})
+	rig.Must(err)
+	c := client.NewForConfigOrDie(config)
+	class := &snapshotv1.VolumeSnapshotClass{ObjectMeta: metav1.ObjectMeta{Name: "class"}, Driver: driver, DeletionPolicy: snapshotv1.VolumeSnapshotContentDelete}
+	_, err = c.VolumeSnapshotClasses().Create(ctx, class, metav1.CreateOptions{})
+	rig.Must(err)
+
+	away := func(wrap transport.WrapperFunc) *rest.Config {
+		config := rest.CopyConfig(config)
+		config.Wrap(wrap)
+		config.Wrap(server.Away)
+		return config
+	}
+	go func() { rig.Must(snapshots.RunController(ctx, away(controller), snapshots.Resync)) }()
+	go func() { rig.Must(snapshots.RunSidecar(ctx, away(sidecar), snapshots.Resync, driver, storage)) }()
+	return c
+}
+
+// Create creates a snapshot of the volume.
+func Create(c client.SnapshotV1Interface, name string) *snapshotv1.VolumeSnapshot {
+	snapshot := &snapshotv1.VolumeSnapshot{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	snapshot.Spec.VolumeSnapshotClassName = new("class")
+	snapshot.Spec.Source.PersistentVolumeClaimName = new(claim)
+	snapshot, err := c.VolumeSnapshots(server.Namespace).Create(ctx, snapshot, metav1.CreateOptions{})
+	rig.Must(err)
+	return snapshot
+}
+
+// Delete deletes a snapshot.
+func Delete(c client.SnapshotV1Interface, name string) {
+	rig.Must(c.VolumeSnapshots(server.Namespace).Delete(ctx, name, metav1.DeleteOptions{}))
+}
+
+// Ready reports whether a snapshot can be used.
+func Ready(c client.SnapshotV1Interface, name string) bool {
+	snapshot, err := c.VolumeSnapshots(server.Namespace).Get(ctx, name, metav1.GetOptions{})
+	rig.Must(err)
+	return snapshot.Status != nil && snapshot.Status.ReadyToUse != nil && *snapshot.Status.ReadyToUse
+}
+
+// Orphans waits until what was deleted is gone, and returns the snapshots in the storage that have no content in the cluster.
+func Orphans(c client.SnapshotV1Interface, storage *Storage) (orphans []string) {
+	time.Sleep(20 * time.Second)
+	contents, err := c.VolumeSnapshotContents().List(ctx, metav1.ListOptions{})
+	rig.Must(err)
+	known := map[string]bool{}
+	for _, content := range contents.Items {
+		known["snapshot-"+string(content.Spec.VolumeSnapshotRef.UID)] = true
+	}
+	for _, name := range storage.Names() {
+		if !known[name] {
+			orphans = append(orphans, name)
+		}
+	}
+	return orphans
+}
+
+// IsBeingTaken reports whether the sidecar has begun to take a snapshot, whose content cannot be deleted at once any more.
+func IsBeingTaken(c client.SnapshotV1Interface, snapshot *snapshotv1.VolumeSnapshot) bool {
+	content := Content(c, snapshot)
+	return content != nil && len(content.Finalizers) > 0 && metav1.HasAnnotation(content.ObjectMeta, beingCreated)
+}
+
+// Content returns the content of a snapshot, nil as long as there is none.
+func Content(c client.SnapshotV1Interface, snapshot *snapshotv1.VolumeSnapshot) *snapshotv1.VolumeSnapshotContent {
+	content, err := c.VolumeSnapshotContents().Get(ctx, "snapcontent-"+string(snapshot.UID), metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
+// Storage is a driver and the snapshots that its storage has.
+type Storage struct {
+	Takes time.Duration // to create a snapshot
+	// Late is the error that the first request for each snapshot gets, although the snapshot is taken; nil for none.
+	Late error
+
+	mu        sync.Mutex
+	snapshots map[string]time.Time // by name, when they were taken
+	asked     map[string]bool
+}
+
+// Names are the names of the snapshots that there are.
+func (s *Storage) Names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.snapshots))
+}
+
+// CreateSnapshot takes a snapshot, once for each name.
+func (s *Storage) CreateSnapshot(_ context.Context, name, _ string, _, _ map[string]string) (string, string, time.Time, int64, bool, error) {
+	time.Sleep(s.Takes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.snapshots == nil {
+		s.snapshots, s.asked = map[string]time.Time{}, map[string]bool{}
+	}
+	if _, exists := s.snapshots[name]; !exists {
+		s.snapshots[name] = time.Now()
+	}
+	if s.Late != nil && !s.asked[name] {
+		s.asked[name] = true
+		return "", "", time.Time{}, 0, false, s.Late
+	}
+	return driver, name, s.snapshots[name], 1 << 30, true, nil
+}
+
+// DeleteSnapshot deletes a snapshot.
+func (s *Storage) DeleteSnapshot(_ context.Context, handle string, _ map[string]string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.snapshots, handle)
+	return nil
+}
+
+// GetSnapshotStatus reports that a snapshot is ready.
+func (s *Storage) GetSnapshotStatus(context.Context, string, map[string]string) (bool, time.Time, int64, string, error) {
+	return true, time.Now(), 1 << 30, "", nil
+}

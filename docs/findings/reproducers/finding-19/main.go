@@ -1,0 +1,162 @@
+// Finding 19: an update that removes the last finalizer of an object deletes whatever has
+// the object's name by then: a newer version of it, or another object.
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/core"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	"k8s.io/kubernetes/pkg/registry/core/configmap/storage"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	rounds   = 300
+	patchers = 4
+	name     = "name"
+)
+
+var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "configmaps"})
+
+func main() {
+	klog.SetLogger(klog.Logger{}) // discards
+	address, stop := rig.StartEtcd()
+	defer stop()
+	maps := configMaps(address)
+
+	newer, other := 0, 0
+	for range rounds {
+		if deletesNewer(maps) {
+			newer++
+		}
+		if deletesOther(maps) {
+			other++
+		}
+	}
+	fmt.Printf("an update with a resourceVersion deleted a newer version in %d of %d rounds\n", newer, rounds)
+	rig.Verdict(other, rounds, "a new object, which nobody had deleted and which had a finalizer, was gone")
+}
+
+// configMaps is the storage of ConfigMaps as kube-apiserver has it.
+func configMaps(address string) *storage.REST {
+	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion))
+	config.Transport.ServerList = []string{"http://" + address}
+	resource := schema.GroupResource{Resource: "configmaps"}
+	maps, err := storage.NewREST(generic.RESTOptions{
+		StorageConfig: config.ForResource(resource), ResourcePrefix: "/configmaps", Decorator: registry.StorageWithCacher(),
+		EnableGarbageCollection: true, DeleteCollectionWorkers: 1,
+	})
+	rig.Must(err)
+	return maps
+}
+
+// deletesNewer reports whether an update that has the resourceVersion of an object deletes it
+// though it has changed since.
+func deletesNewer(maps *storage.REST) bool {
+	dying := leave(maps)
+	var updated error
+	var changed string
+	var both sync.WaitGroup
+	both.Go(func() {
+		last := dying.DeepCopy()
+		last.Finalizers = nil
+		_, _, updated = maps.Update(ctx, name, rest.DefaultUpdatedObjectInfo(last), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	})
+	both.Go(func() {
+		if o, err := patch(maps, func(m *core.ConfigMap) { m.Data = map[string]string{"changed": "yes"} }); err == nil && len(o.Finalizers) > 0 {
+			changed = o.ResourceVersion
+		}
+	})
+	both.Wait()
+	if updated != nil {
+		_, err := patch(maps, func(m *core.ConfigMap) { m.Finalizers = nil })
+		rig.Must(err)
+	}
+	return updated == nil && changed != ""
+}
+
+// deletesOther reports whether an object is deleted that is created while its predecessor is.
+func deletesOther(maps *storage.REST) bool {
+	leave(maps)
+	var all sync.WaitGroup
+	for range patchers { // one does, and others try it again, as their client has had no answer yet
+		all.Go(func() {
+			_, err := patch(maps, func(m *core.ConfigMap) {
+				if m.DeletionTimestamp != nil {
+					m.Finalizers = nil
+				}
+			})
+			if !apierrors.IsNotFound(err) {
+				rig.Must(err)
+			}
+		})
+	}
+	create(maps)
+	all.Wait()
+	_, err := maps.Get(ctx, name, &metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return true
+	}
+	rig.Must(err)
+	_, _, err = maps.Delete(ctx, name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
+	rig.Must(err)
+	_, err = patch(maps, func(m *core.ConfigMap) { m.Finalizers = nil })
+	rig.Must(err)
+	return false
+}
+
+// leave creates an object and deletes it, so that it waits for its finalizer to be removed.
+func leave(maps *storage.REST) *core.ConfigMap {
+	create(maps)
+	_, _, err := maps.Delete(ctx, name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{})
+	rig.Must(err)
+	o, err := maps.Get(ctx, name, &metav1.GetOptions{})
+	rig.Must(err)
+	return o.(*core.ConfigMap)
+}
+
+// create creates an object with a finalizer as soon as there is none of its name.
+func create(maps *storage.REST) {
+	for {
+		_, err := maps.Create(ctx, &core.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Finalizers: []string{"example.com/last"}}},
+			rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+		if err == nil {
+			return
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			rig.Must(err)
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// patch changes an object as a PATCH request does, without a resourceVersion or UID.
+func patch(maps *storage.REST, change func(*core.ConfigMap)) (*core.ConfigMap, error) {
+	info := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, existing runtime.Object) (runtime.Object, error) {
+		changed := existing.DeepCopyObject().(*core.ConfigMap)
+		change(changed)
+		return changed, nil
+	})
+	o, _, err := maps.Update(ctx, name, info, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return o.(*core.ConfigMap), nil
+}

@@ -1,0 +1,44 @@
+package snapshots
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/watchsim/watchsim/simtest"
+)
+
+// The environment variables that have the test run into bugs of the controllers, which it avoids without them.
+const (
+	impatient   = "IMPATIENT"   // the user deletes snapshots that are not ready yet: findings 20 and 22
+	longResync  = "LONG_RESYNC" // the controllers look at everything again after a quarter of an hour, as they do by default: finding 21
+	shortResync = 20 * time.Second
+)
+
+// within is how long the user goes on, and how long things go wrong.
+const within = time.Minute
+
+// Snapshots become ready, and the storage keeps none that nobody knows of.
+func TestSnapshots(t *testing.T) {
+	resync := shortResync
+	if os.Getenv(longResync) != "" {
+		resync = Resync
+	}
+	simtest.Seeds(t, simtest.Config{Servers: 2, CRDs: []string{Definitions()}}, func(t *simtest.T, c *simtest.Cluster) {
+		u := newUser(t, t.Context(), c.Config(), os.Getenv(impatient) != "")
+		s := &storage{snapshots: map[string]string{}}
+		c.Go("snapshot-controller", func(ctx context.Context, config *rest.Config) error { return RunController(ctx, config, resync) })
+		c.Go("csi-snapshotter", func(ctx context.Context, config *rest.Config) error {
+			return RunSidecar(ctx, config, resync, driver, s)
+		})
+		c.Faults(within)
+		for c.Now() < within {
+			u.act()
+			t.Sometimes("snapshots that are ready", len(s.handles()) > 0 && u.settled(s) == nil)
+		}
+		c.Eventually(func() error { return u.settled(s) })
+	})
+}
