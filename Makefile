@@ -43,7 +43,7 @@ test: overlay ## run all tests
 .PHONY: race
 race: overlay ## run the tests of the simulation with the race detector
 	CGO_ENABLED=1 go test -race $(SIMFLAGS) ./sim/... ./cluster/... ./search/... ./faults/... ./simrun/...
-	go test -race -count 1 -run TestDataRacesAreFound ./simtest
+	go test -race -count 1 -run 'TestDataRacesAreFound|TestTheRaceDetectorChangesNoRun' ./simtest
 
 .PHONY: timeline-web
 timeline-web: ## make the bundle of the timeline's page from its sources; needs node and npm

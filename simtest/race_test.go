@@ -3,8 +3,11 @@
 package simtest_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,5 +25,25 @@ func TestDataRacesAreFound(t *testing.T) {
 		require.NotContains(t, out, "an assertion has failed on the test outside")
 		out, failed = outside(t, ".", "TestCustomResources", seed)
 		require.False(t, failed, out)
+	}
+}
+
+// A failure is in the same run with the race detector and without it, although the compiler makes deferred calls otherwise.
+func TestTheRaceDetectorChangesNoRun(t *testing.T) {
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(filepath.Join("testdata", "simtest", "TestCounter"))) })
+	failed := regexp.MustCompile(`seed (\d+) failed .*(hash [0-9a-f]{16})`)
+	for first, found := 1, 0; found < 3; found++ {
+		command := exec.Command("go", "test", "-count=1", "-v", "-run=^TestCounter$", ".", fmt.Sprintf("-simtest.seeds=%d-%d", first, first+99), "-simtest.shrink=0")
+		command.Env = append(os.Environ(), asOutside+"=1", lose+"=1", "CGO_ENABLED=0")
+		out, err := command.CombinedOutput()
+		require.Error(t, err, "expected one of a hundred seeds to fail\n%s", out)
+		without := failed.FindStringSubmatch(string(out))
+		require.NotNil(t, without, string(out))
+		with, _ := outside(t, ".", "TestCounter", "-simtest.seed="+without[1], "-simtest.shrink=0")
+		require.Contains(t, with, without[2])
+		require.NoError(t, os.RemoveAll(filepath.Join("testdata", "simtest", "TestCounter"))) // it would run first
+		_, err = fmt.Sscan(without[1], &first)
+		require.NoError(t, err)
+		first++
 	}
 }
