@@ -13,7 +13,9 @@ import (
 
 // harness are the packages of this module that the race detector leaves alone. What they do within a
 // system call stands for the operating system's work, so that two programs whose files are on one
-// disk would seem to race.
+// disk would seem to race. Nothing is inlined into them: what is generic in Go's packages, such as
+// sync.Map, would be compiled there, too, without what tells the detector of its atomic operations, and
+// of all copies the linker takes any.
 var harness = []string{"cluster/...", "faults", "linearizability/...", "model/...", "sim/...", "simtest", "traces/..."}
 
 const module = "github.com/watchsim/watchsim/"
@@ -26,7 +28,7 @@ func instrumented() (arguments, environment []string) {
 		environment = []string{"CGO_ENABLED=1"} // the race detector needs it
 		arguments = append(arguments, "-race")
 		for _, packages := range harness {
-			arguments = append(arguments, "-gcflags="+module+packages+"=-race=false")
+			arguments = append(arguments, "-gcflags="+module+packages+"=-race=false -l")
 		}
 	}
 	if mode := testing.CoverMode(); mode != "" {
