@@ -4,7 +4,9 @@ package certmanager
 import (
 	"context"
 
+	apiutil "github.com/cert-manager/cert-manager/pkg/api/util"
 	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	cmmeta "github.com/cert-manager/cert-manager/pkg/apis/meta/v1"
 	versioned "github.com/cert-manager/cert-manager/pkg/client/clientset/versioned/typed/certmanager/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -19,7 +21,7 @@ import (
 // SelfSigned is the name of an issuer that signs with the key of the certificate.
 const SelfSigned = "self-signed"
 
-// Start runs an API server with cert-manager's resources, its controllers as they are by default, and an issuer. What the
+// Start runs an API server with cert-manager's resources, its controllers as they are by default, and an issuer that is ready. What the
 // controllers ask passes through wrap, if it is given.
 func Start(wrap transport.WrapperFunc) *rest.Config {
 	config := server.Start(certmanager.Definitions())
@@ -32,7 +34,13 @@ func Start(wrap transport.WrapperFunc) *rest.Config {
 	go func() { rig.Must(certmanager.Run(ctx, proxied, certmanager.Backoff)) }()
 	issuer := &cmapi.Issuer{ObjectMeta: metav1.ObjectMeta{Name: SelfSigned}}
 	issuer.Spec.SelfSigned = &cmapi.SelfSignedIssuer{}
-	_, err = versioned.NewForConfigOrDie(config).Issuers(server.Namespace).Create(ctx, issuer, metav1.CreateOptions{})
+	issuers := versioned.NewForConfigOrDie(config).Issuers(server.Namespace)
+	_, err = issuers.Create(ctx, issuer, metav1.CreateOptions{})
 	rig.Must(err)
+	rig.Until(func() bool {
+		issuer, err = issuers.Get(ctx, SelfSigned, metav1.GetOptions{})
+		rig.Must(err)
+		return apiutil.IssuerHasCondition(issuer, cmapi.IssuerCondition{Type: cmapi.IssuerConditionReady, Status: cmmeta.ConditionTrue})
+	})
 	return config
 }
