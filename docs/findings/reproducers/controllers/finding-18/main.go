@@ -64,6 +64,8 @@ func failOnce(client versioned.CertmanagerV1Interface, name string, begin func()
 	apiutil.SetCertificateRequestCondition(request, cmapi.CertificateRequestConditionReady, cmmeta.ConditionFalse, cmapi.CertificateRequestReasonFailed, "no")
 	_, err := client.CertificateRequests(server.Namespace).UpdateStatus(ctx, request, metav1.UpdateOptions{})
 	rig.Must(err)
-	rig.Until(func() bool { return !certmanager.IsIssuing(certmanager.Get(client, name)) })
+	for range 6 { // what is refused is tried again later each time
+		rig.Until(func() bool { return !certmanager.IsIssuing(certmanager.Get(client, name)) })
+	}
 	return *certmanager.Get(client, name).Status.FailedIssuanceAttempts
 }
