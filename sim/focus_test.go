@@ -67,7 +67,7 @@ func TestAFocusedRunHoldsGoroutinesUpAtFewPlaces(t *testing.T) {
 	require.Equal(t, [4]bool{}, held, "nobody is held up without focus")
 }
 
-// The race detector, a debugger and the compiler's own taste have deferred calls made in one way
+// The race detector, a debugger and the compiler's optimisations have deferred calls made in one way
 // or another, and calls inlined or not. A seed is one run all the same.
 func TestARunDoesNotFollowFromHowCallsAreCompiled(t *testing.T) {
 	var hashes []string
