@@ -53,11 +53,11 @@ func binary(t *testing.T) (string, error) {
 	}
 	// The go command that runs this test has vetted it.
 	arguments := append([]string{"test", "-c", "-vet=off", "-o", path}, made.Flags()...)
-	arguments = append(arguments, options...)
 	arguments = append(arguments, "-tags="+strings.Join(append(tags(), tag), ","))
-	if !*flagNoFork { // without what a debugger needs it links sooner
-		arguments = append(arguments, "-ldflags=-w")
+	if !*flagNoFork { // without what a debugger needs it is compiled and linked sooner
+		arguments = append(arguments, "-gcflags=all=-dwarf=false", "-ldflags=-w")
 	}
+	arguments = append(arguments, options...) // after what holds for all packages
 	build := exec.Command("go", append(arguments, ".")...)
 	build.Env = append(os.Environ(), environment...)
 	if out, err := build.CombinedOutput(); err != nil {

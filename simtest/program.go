@@ -46,7 +46,7 @@ func (p *program) start() error {
 		if ctx.Err() != nil {
 			return
 		}
-		p.cluster.logf("%s has ended (%v) and is started again in %v", p.name, err, restartDelay)
+		p.cluster.logf("%s has returned %v, before the end of the test, and is started again in %v", p.name, err, restartDelay)
 		p.cluster.ended <- life{p, process}
 	})
 	return nil
