@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
-	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 )
 
 // Targets of one's own are complete, and a store in etcd's place is the only member of any
@@ -22,7 +21,7 @@ func TestTargetsOfOnesOwn(t *testing.T) {
 	for says, own := range map[string][]Target{
 		"a name and a function that makes it":            {{Name: "mine"}},
 		"can be started and tells what was committed":    {{Name: "mine", Store: &etcd.Store{Start: store.Start}}},
-		`that no other target has, found "kubernetes"`:   {{Name: "kubernetes", New: kubernetes.New}},
+		`that no other target has, found "kubernetes"`:   {{Name: "kubernetes", New: newKubernetes}},
 		`that no other target has, found "mine" twice`:   {{Name: "mine", Store: store}, {Name: "mine", Store: store}},
 		"expected a target with a name and a function t": {{Store: store}},
 	} {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
@@ -63,7 +62,7 @@ func add(own []Target) error {
 				return fmt.Errorf("expected a store that can be started and tells what was committed, found %q, which lacks one of the functions", t.Name)
 			}
 			if t.New == nil {
-				own[i].New = kubernetes.New
+				own[i].New = newKubernetes
 			}
 		}
 		if t.Name == "" || own[i].New == nil {

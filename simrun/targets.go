@@ -3,6 +3,7 @@ package simrun
 import (
 	"slices"
 
+	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver"
 	"github.com/watchsim/watchsim/cluster/target/cacher"
@@ -13,9 +14,13 @@ import (
 // mutants of another.
 var targets = []Target{
 	{Name: "cacher", Summary: "the project's own watch cache over k8s.io/apiserver's etcd3 store", New: cacher.New},
-	{Name: "kubernetes", Summary: "k8s.io/apiserver's etcd3 store and Cacher, unmodified", New: kubernetes.New},
-	{Name: "etcd3", Summary: "k8s.io/apiserver's etcd3 store alone, as with --watch-cache=false", New: apiserver.NewUncached},
+	{Name: "kubernetes", Summary: "k8s.io/apiserver's etcd3 store and Cacher, unmodified", New: newKubernetes},
+	{Name: "etcd3", Summary: "k8s.io/apiserver's etcd3 store alone, as with --watch-cache=false", New: newUncached},
 }
+
+func newKubernetes() target.Target { return kubernetes.New("kubernetes", current.Release{}) }
+
+func newUncached() target.Target { return apiserver.NewUncached(current.Release{}) }
 
 // hasStore reports whether a target has another store than etcd.
 func hasStore(name string) bool {

@@ -16,7 +16,6 @@ import (
 	"github.com/watchsim/watchsim/cluster/target/apiserver"
 	"github.com/watchsim/watchsim/cluster/target/cacher"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
-	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/sim"
@@ -62,7 +61,7 @@ func seedSchedule(seed uint64) sim.Schedule {
 }
 
 // makers make the API servers with each cache.
-var makers = map[Cache]func() target.Servers{Kubernetes: kubernetes.NewWeb, Watchsim: cacher.NewWeb}
+var makers = map[Cache]func() target.Servers{Kubernetes: httpserver.NewKubernetes, Watchsim: cacher.NewWeb}
 
 // Register lets tests ask for API servers of one's own, as Config.Cache. They listen at port
 // 6443 of their hosts and serve HTTPS. It is to be called while the program is initialised,

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/client-go/dynamic"
 	clientfeatures "k8s.io/client-go/features"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -26,7 +27,6 @@ import (
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/cacher"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
-	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/isolate"
 	"github.com/watchsim/watchsim/sim/simnet"
@@ -45,7 +45,12 @@ type setup struct {
 	Plain   bool          // informers begin with plain lists, as those of client-go before 0.35
 }
 
-var caches = map[string]func(time.Duration) target.Servers{"kubernetes": kubernetes.NewFairWeb, "cacher": cacher.NewFairWeb}
+var caches = map[string]func(time.Duration) target.Servers{
+	"kubernetes": func(work time.Duration) target.Servers {
+		return httpserver.NewFair(genericregistry.StorageWithCacher(), work)
+	},
+	"cacher": cacher.NewFairWeb,
+}
 
 const processors = httpserver.Processors
 

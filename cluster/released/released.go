@@ -37,6 +37,7 @@ var releases = []Release{
 		Name: "etcd-3.5", Summary: "the server and client of etcd 3.5.12, as released, below Kubernetes 0.26.15",
 		PlainLists: true, RareBookmarks: true,
 	},
+	{Name: "kubernetes-0.36", Summary: "the etcd3 store and Cacher of Kubernetes 0.36.6, as released, over etcd 3.6.16"},
 }
 
 // All lists the releases in a fixed order.

@@ -21,7 +21,6 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
-	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 )
 
 // realTime is the environment variable that says how long TestOnTheRealClock lasts.
@@ -65,7 +64,7 @@ func startCluster(t *testing.T, addresses ...string) (configs []*rest.Config) {
 	etcd, err := embed.StartEtcd(settings)
 	require.NoError(t, err)
 	<-etcd.Server.ReadyNotify()
-	servers := kubernetes.NewWeb()
+	servers := httpserver.NewKubernetes()
 	for _, address := range addresses {
 		server, err := servers.Start(target.ServerConfig{Name: address, Endpoints: []string{"http://" + etcd.Clients[0].Addr().String()}})
 		require.NoError(t, err)

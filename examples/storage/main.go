@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
 
+	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver"
 	"github.com/watchsim/watchsim/simrun"
@@ -19,12 +20,12 @@ import (
 func main() {
 	simrun.Main(
 		simrun.Target{Name: "direct", Summary: "asks etcd for everything", New: func() target.Target {
-			return apiserver.New("direct", func(settings cacher.Config, _ target.ServerConfig) (apiserver.Cache, error) {
+			return apiserver.New("direct", current.Release{}, func(settings cacher.Config, _ target.ServerConfig) (apiserver.Cache, error) {
 				return apiserver.Cache{Storage: settings.Storage}, nil
 			})
 		}},
 		simrun.Target{Name: "careless", Summary: "remembers the objects that it has read", New: func() target.Target {
-			return apiserver.New("careless", func(settings cacher.Config, _ target.ServerConfig) (apiserver.Cache, error) {
+			return apiserver.New("careless", current.Release{}, func(settings cacher.Config, _ target.ServerConfig) (apiserver.Cache, error) {
 				return apiserver.Cache{Storage: &careless{Interface: settings.Storage, read: map[string]runtime.Object{}}}, nil
 			})
 		}},

@@ -5,7 +5,7 @@ package main
 import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/kubernetes"
+	"github.com/watchsim/watchsim/cluster/target/httpserver"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -16,5 +16,5 @@ func init() {
 		started = true
 		return start(config)
 	}
-	simtest.Register("store", func() target.Servers { return target.OverServers(kubernetes.NewWeb(), store) })
+	simtest.Register("store", func() target.Servers { return target.OverServers(httpserver.NewKubernetes(), store) })
 }

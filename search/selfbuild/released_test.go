@@ -20,8 +20,8 @@ var last = flag.Uint64("last", 2000, "the last of the seeds to hunt a bug in, un
 var build = flag.Bool("build", false, "build each released version and run it, which takes minutes the first time")
 
 // run builds a worker of a release, with a mutant or none, has such workers run seeds of a
-// scenario, and returns what came of them.
-func run(t *testing.T, target, edit, name string, first, last uint64) (verdicts []scenario.Verdict) {
+// scenario with faults of some kinds, its own if nil, and returns what came of them.
+func run(t *testing.T, target, edit, name string, kinds []string, first, last uint64) (verdicts []scenario.Verdict) {
 	t.Helper()
 	if !*build {
 		t.Skip("it takes minutes to build a release for the first time; run `make released`")
@@ -39,6 +39,9 @@ func run(t *testing.T, target, edit, name string, first, last uint64) (verdicts 
 	spec, err := scenario.Named(name)
 	require.NoError(t, err)
 	spec.Target, spec.Mutant = target, edit
+	if kinds != nil {
+		spec.Kinds = kinds
+	}
 	config := swarm.Config{Binary: worker, Spec: spec, First: first, Last: last, Out: t.TempDir(), Limits: swarm.DefaultLimits()}
 	swarm.Run(t.Context(), config, func(outcome swarm.Outcome) {
 		require.NoError(t, outcome.Err)
@@ -52,7 +55,7 @@ func run(t *testing.T, target, edit, name string, first, last uint64) (verdicts 
 // elsewhere is not the harness' doing.
 func TestReleasesPassACalmRun(t *testing.T) {
 	for _, release := range released.All() {
-		for _, v := range run(t, release.Name, "", "calm", 1, 3) {
+		for _, v := range run(t, release.Name, "", "calm", nil, 1, 3) {
 			require.Equal(t, linearizability.Passed, v.Outcome, "%s, seed %d: %s %v", release.Name, v.Seed, v.Reason, v.Violations)
 		}
 	}
@@ -69,8 +72,8 @@ func TestASeedGivesOneRunOfARelease(t *testing.T) {
 		return all
 	}
 	for _, release := range released.All() {
-		once := hashes(run(t, release.Name, "", "storm", 1, 6))
-		again := hashes(run(t, release.Name, "", "storm", 4, 6))
+		once := hashes(run(t, release.Name, "", "storm", nil, 1, 6))
+		again := hashes(run(t, release.Name, "", "storm", nil, 4, 6))
 		for seed, hash := range again {
 			require.Equal(t, once[seed], hash, "%s, seed %d", release.Name, seed)
 		}
@@ -82,7 +85,7 @@ func TestASeedGivesOneRunOfARelease(t *testing.T) {
 // seed shows anything with the fix of #116172, so that the rest is no doing of the
 // harness.
 func TestKubernetes026MissesEvents(t *testing.T) {
-	hunt(t, "kubernetes-0.26", "kubernetes-0.26-A01-fixed", "reinit", 200)
+	hunt(t, "kubernetes-0.26", "kubernetes-0.26-A01-fixed", "reinit", nil, 200)
 }
 
 // etcd-io/etcd #18089, in the release itself: a compaction at the revision of a
@@ -90,23 +93,29 @@ func TestKubernetes026MissesEvents(t *testing.T) {
 // anything with the fix of #18274 but finding 3, whose cache delivers nothing for 30
 // seconds after a compaction.
 func TestEtcd35LosesADeletion(t *testing.T) {
-	hunt(t, "etcd-3.5", "etcd-3.5-E08-fixed", "tombstone", 20, linearizability.Delivered.Name)
+	hunt(t, "etcd-3.5", "etcd-3.5-E08-fixed", "tombstone", nil, 20, linearizability.Delivered.Name)
+}
+
+// Finding 1, in the older of the two maintained minor releases of Kubernetes and etcd: after outages of
+// encryption a cache takes progress that an old watch has made for that of its new one.
+func TestKubernetes036HasFinding1(t *testing.T) {
+	hunt(t, "kubernetes-0.36", "fix-finding-1", "reinit", []string{"transform-failure"}, 100)
 }
 
 // hunt runs so many seeds at a time until some of them show a release's bug, and then as
 // many with its fix, of which none may, but for what breaks the named guarantees alone. How many it takes is chance: any
 // change of what runs selects other seeds.
-func hunt(t *testing.T, target, fix, name string, atATime uint64, besides ...string) {
+func hunt(t *testing.T, target, fix, name string, kinds []string, atATime uint64, besides ...string) {
 	t.Helper()
 	var seeds []uint64
 	var tried uint64
 	for tried < *last && len(seeds) == 0 {
-		seeds = failed(t, run(t, target, "", name, tried+1, tried+atATime))
+		seeds = failed(t, run(t, target, "", name, kinds, tried+1, tried+atATime))
 		tried += atATime
 	}
 	require.NotEmpty(t, seeds, "none of seeds 1 to %d fails", tried)
 	t.Logf("of seeds %d to %d these fail, and none before: %v", tried-atATime+1, tried, seeds)
-	require.Empty(t, failed(t, run(t, target, fix, name, 1, tried), besides...))
+	require.Empty(t, failed(t, run(t, target, fix, name, kinds, 1, tried), besides...))
 }
 
 // failed are the seeds that broke a guarantee besides some, in ascending order. Every run

@@ -15,6 +15,7 @@
 //   - process.go: one worker process, seen from the coordinator.
 //   - protocol.go: whether the coordinator and its workers were built alike.
 //   - complaint.go: what a run printed before it died.
+//   - released.go: a worker for a released version.
 //   - swarm.go: the coordinator.
 //   - pool.go: slots for jobs, and the workers that do them.
 //   - attempts.go: the runner of a search of schedules.

@@ -7,7 +7,6 @@
 // runs. docs/released-versions.md tells what is found.
 //
 //   - target.go: the target
-//   - work.go: the worker that has it, for every release of etcd below
 //   - server.go: one API server, wired as kube-apiserver 0.26 wires its storage of pods
 //   - release.go: what the release does in its own way
 //   - process.go: what its libraries keep for the whole process

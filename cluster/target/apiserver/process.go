@@ -45,7 +45,7 @@ var prepareProcess = sync.OnceFunc(func() {
 
 	// The checker returns false until it has queried etcd's version, which only the
 	// first server does: if that one is killed meanwhile, all servers get false.
-	etcdfeature.DefaultFeatureSupportChecker = allFeatures{etcdfeature.NewDefaultFeatureSupportChecker()}
+	etcdfeature.DefaultFeatureSupportChecker = allFeatures{etcdfeature.DefaultFeatureSupportChecker}
 
 	// The check looks for signs of life from a goroutine that the first server starts: if
 	// that one is killed, no server is healthy two minutes later.

@@ -29,7 +29,6 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
-	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
@@ -53,15 +52,16 @@ type Cache struct {
 // Kubernetes' cacher; server contains the preferred bookmark period.
 type NewCache func(settings cacher.Config, server target.ServerConfig) (Cache, error)
 
-// New returns a target with the given name. The first call prepares the process-wide
-// state of Kubernetes' libraries; see LogTo.
-func New(name string, newCache NewCache) target.Target {
+// New returns a target with the given name, over a release of etcd. The first call prepares the
+// process-wide state of Kubernetes' libraries; see LogTo.
+func New(name string, release etcd.Release, newCache NewCache) target.Target {
 	prepareProcess()
-	return apiserverTarget{name: name, newCache: newCache}
+	return apiserverTarget{name: name, etcd: release, newCache: newCache}
 }
 
 type apiserverTarget struct {
 	name     string
+	etcd     etcd.Release
 	newCache NewCache
 }
 
@@ -69,7 +69,7 @@ type apiserverTarget struct {
 func (t apiserverTarget) Name() string { return t.name }
 
 // Etcd implements target.Target.
-func (apiserverTarget) Etcd() etcd.Release { return current.Release{} }
+func (t apiserverTarget) Etcd() etcd.Release { return t.etcd }
 
 // LogTo implements target.Logger.
 func (apiserverTarget) LogTo(w io.Writer) { LogTo(w) }
@@ -96,8 +96,8 @@ func (apiserverTarget) NewInformer(api target.API, scope model.Scope, handle tar
 // NewUncached returns the target whose API servers have no watch cache, as kube-apiserver
 // with --watch-cache=false: every request goes to the etcd3 store, and every watch has one
 // of its own on etcd.
-func NewUncached() target.Target {
-	return New("etcd3", func(settings cacher.Config, _ target.ServerConfig) (Cache, error) {
+func NewUncached(release etcd.Release) target.Target {
+	return New("etcd3", release, func(settings cacher.Config, _ target.ServerConfig) (Cache, error) {
 		return Cache{Storage: settings.Storage}, nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/watchsim/watchsim/cacher"
 	"github.com/watchsim/watchsim/cacher/decorator"
+	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
@@ -17,7 +18,7 @@ import (
 )
 
 // New returns the target.
-func New() target.Target { return apiserver.New("cacher", newCache) }
+func New() target.Target { return apiserver.New("cacher", current.Release{}, newCache) }
 
 // newCache starts the cache with the settings of Kubernetes' cacher and defaults for
 // the rest.

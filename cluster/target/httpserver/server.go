@@ -26,6 +26,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
@@ -54,6 +55,9 @@ func New(decorator generic.StorageDecorator) target.Servers {
 	apiserver.LogTo(nil)
 	return &servers{decorator: decorator}
 }
+
+// NewKubernetes returns API servers with Kubernetes' own watch cache.
+func NewKubernetes() target.Servers { return New(genericregistry.StorageWithCacher()) }
 
 type servers struct {
 	decorator generic.StorageDecorator

@@ -4,18 +4,17 @@
 package kubernetes
 
 import (
-	"time"
-
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	upstream "k8s.io/apiserver/pkg/storage/cacher"
 
+	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver"
-	"github.com/watchsim/watchsim/cluster/target/httpserver"
 )
 
-// New returns the target.
-func New() target.Target { return apiserver.New("kubernetes", newCache) }
+// New returns the target, under the name by which --target selects it and over a release of etcd.
+func New(name string, release etcd.Release) target.Target {
+	return apiserver.New(name, release, newCache)
+}
 
 // newCache starts the cacher. It ignores the server's bookmark period: in Kubernetes'
 // cacher it is a constant, one minute.
@@ -34,12 +33,4 @@ func newCache(settings upstream.Config, _ target.ServerConfig) (apiserver.Cache,
 			cacher.Stop()
 		},
 	}, nil
-}
-
-// NewWeb returns API servers that serve HTTP, with this cache.
-func NewWeb() target.Servers { return httpserver.New(genericregistry.StorageWithCacher()) }
-
-// NewFairWeb returns the same with priority and fairness; see [httpserver.NewFair] for work.
-func NewFairWeb(work time.Duration) target.Servers {
-	return httpserver.NewFair(genericregistry.StorageWithCacher(), work)
 }

@@ -16,7 +16,11 @@ import (
 func windowOf(c *cacher.Cacher) apiserver.Window {
 	all := reflect.ValueOf(c).Elem()
 	cache, ready := all.FieldByName("watchCache").Elem(), all.FieldByName("ready").Elem()
-	history, listed := cache.FieldByName("history").Elem(), cache.FieldByName("storage").Elem().FieldByName("listResourceVersion")
+	history, list := cache, cache // of Kubernetes 0.36
+	if parts := cache.FieldByName("history"); parts.IsValid() {
+		history, list = parts.Elem(), cache.FieldByName("storage").Elem()
+	}
+	listed := list.FieldByName("listResourceVersion")
 	newest, state, generation := cache.FieldByName("resourceVersion"), ready.FieldByName("state"), ready.FieldByName("generation")
 	events, removed := history.FieldByName("cache"), history.FieldByName("removedEventSinceRelist")
 	first, end := history.FieldByName("startIndex"), history.FieldByName("endIndex")

@@ -4,6 +4,12 @@ package main
 import (
 	etcd35 "github.com/watchsim/watchsim/cluster/released/etcd-3.5"
 	kubernetes "github.com/watchsim/watchsim/cluster/released/kubernetes-0.26"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
-func main() { kubernetes.Work("etcd-3.5", etcd35.Release{}) }
+const name = "etcd-3.5"
+
+func main() {
+	swarm.WorkReleased(name, func() target.Target { return kubernetes.New(name, etcd35.Release{}) })
+}

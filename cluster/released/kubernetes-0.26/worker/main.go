@@ -4,6 +4,12 @@ package main
 import (
 	"github.com/watchsim/watchsim/cluster/etcd/current"
 	kubernetes "github.com/watchsim/watchsim/cluster/released/kubernetes-0.26"
+	"github.com/watchsim/watchsim/cluster/target"
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
-func main() { kubernetes.Work("kubernetes-0.26", current.Release{}) }
+const name = "kubernetes-0.26"
+
+func main() {
+	swarm.WorkReleased(name, func() target.Target { return kubernetes.New(name, current.Release{}) })
+}

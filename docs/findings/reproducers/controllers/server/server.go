@@ -21,7 +21,6 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
-	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
@@ -33,7 +32,7 @@ func Start(definitions string) *rest.Config {
 	klog.SetLogger(klog.Logger{}) // discards
 	etcd, _ := rig.StartEtcd()
 	const address = "127.0.0.1"
-	server, err := kubernetes.NewWeb().Start(target.ServerConfig{Name: address, Endpoints: []string{"http://" + etcd}})
+	server, err := httpserver.NewKubernetes().Start(target.ServerConfig{Name: address, Endpoints: []string{"http://" + etcd}})
 	rig.Must(err)
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, "6443"))
 	rig.Must(err)

@@ -1,0 +1,30 @@
+package swarm
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/watchsim/watchsim/cluster/target"
+)
+
+// WorkReleased is the whole of a worker that simrun builds and starts for a released version: name is
+// what --target calls it. It ends the process if it cannot work.
+func WorkReleased(name string, made func() target.Target) {
+	if len(os.Args) != 2 || os.Args[1] != WorkerArgument {
+		fail(fmt.Errorf("expected to be started by simrun --target %s, found the arguments %q", name, os.Args[1:]))
+	}
+	find := func(wanted string) (target.Target, error) {
+		if wanted != name {
+			return nil, fmt.Errorf("expected the target %s, found %q", name, wanted)
+		}
+		return made(), nil
+	}
+	if err := Work(os.Stdin, os.Stdout, find); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(2)
+}
