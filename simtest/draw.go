@@ -15,7 +15,7 @@ import (
 
 // maxWords is how many numbers of 64 bits rapid gets for one call of [Draw]. A run in which a
 // generator wants more is skipped.
-const maxWords = 1 << 10
+const maxWords = 1 << 11
 
 // Draw returns a value of one of rapid's generators, such as the objects that a test creates
 // or the list of what it does to them. The value follows from the seed and the label, and the

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -89,7 +90,8 @@ func validator(schema *apiextensionsv1.JSONSchemaProps) (func(*unstructured.Unst
 	return func(object *unstructured.Unstructured) bool {
 		whole := object.DeepCopy().Object
 		defaulting.Default(whole, structural)
-		if len(validation.ValidateCustomResource(nil, whole, values)) > 0 || len(listtype.ValidateListSetsAndMaps(nil, structural, whole)) > 0 {
+		if len(validation.ValidateCustomResource(nil, whole, values)) > 0 || len(objectmeta.Validate(context.Background(), nil, whole, structural, false)) > 0 ||
+			len(listtype.ValidateListSetsAndMaps(nil, structural, whole)) > 0 {
 			return false
 		}
 		refused, _ := rules.Validate(context.Background(), nil, structural, whole, nil, celconfig.RuntimeCELCostBudget)
@@ -166,38 +168,54 @@ func size(least, most *int64, more int) (from, to int) {
 // letters are what strings are made of: such that most of what reads them accepts them.
 var letters = rapid.RuneFrom([]rune("abcdefghijklmnopqrstuvwxyz0123456789"))
 
+// formats are patterns of strings in the formats that API servers know, without their hyphens
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go). Those with a check digit have a few strings.
+var formats = map[string]string{
+	"bsonobjectid": `[0-9a-f]{24}`,
+	"cidr":         `10\.[0-9]\.0\.0/16`,
+	"creditcard":   `4111111111111111|5555555555554444`,
+	"duration":     `[0-9]{1,3}(ms|s|m)`,
+	"email":        `[a-z]{1,8}@example\.com`,
+	"hexcolor":     `#[0-9a-f]{6}`,
+	"hostname":     `[a-z]{1,8}\.example\.com`,
+	"ipv4":         `10\.[0-9]\.[0-9]\.[0-9]`,
+	"ipv6":         `fd00::[1-9a-f]`,
+	"isbn":         `0321751043|978-0321751041`,
+	"isbn10":       `0321751043|0131103628`,
+	"isbn13":       `978-0321751041|978-0131103627`,
+	"k8slongname":  `[a-z]{1,8}\.[a-z]{1,8}`,
+	"k8sshortname": `[a-z]{1,8}`,
+	"mac":          `02:00:00:00:[0-9a-f]{2}:[0-9a-f]{2}`,
+	"rgbcolor":     `rgb\([1-9][0-9], [1-9][0-9], [1-9][0-9]\)`,
+	"ssn":          `[0-9]{3}-[0-9]{2}-[0-9]{4}`,
+	"uri":          `https://[a-z]{1,8}\.example\.com/[a-z]{0,8}`,
+	"uuid":         `[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}`,
+	"uuid3":        `[0-9a-f]{8}-[0-9a-f]{4}-3[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}`,
+	"uuid4":        `[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}`,
+	"uuid5":        `[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}`,
+}
+
 func stringOf(schema *apiextensionsv1.JSONSchemaProps) *rapid.Generator[string] {
 	from, to := size(schema.MinLength, schema.MaxLength, maxRunes)
+	fits := func(s string) bool {
+		length := int64(len([]rune(s)))
+		return length >= int64(from) && (schema.MaxLength == nil || length <= *schema.MaxLength)
+	}
 	if schema.Pattern != "" {
-		return rapid.StringMatching(schema.Pattern).Filter(func(s string) bool {
-			length := int64(len([]rune(s)))
-			return length >= int64(from) && (schema.MaxLength == nil || length <= *schema.MaxLength)
-		})
+		return rapid.StringMatching(schema.Pattern).Filter(fits)
 	}
 	second := rapid.Map(rapid.Int64Range(0, 4e9), func(n int64) time.Time { return time.Unix(n, 0).UTC() })
-	switch schema.Format {
-	case "date-time":
+	switch format := strings.ReplaceAll(schema.Format, "-", ""); format {
+	case "datetime":
 		return rapid.Map(second, func(t time.Time) string { return t.Format(time.RFC3339) })
 	case "date":
 		return rapid.Map(second, func(t time.Time) string { return t.Format(time.DateOnly) })
-	case "duration":
-		return rapid.Map(rapid.IntRange(0, maxNumber), func(n int) string { return fmt.Sprintf("%ds", n) })
 	case "byte":
 		return rapid.Map(rapid.SliceOfN(rapid.Byte(), max(1, from), max(1, to)), base64.StdEncoding.EncodeToString)
-	case "ipv4":
-		return rapid.StringMatching(`10\.[0-9]\.[0-9]\.[0-9]`)
-	case "ipv6":
-		return rapid.StringMatching(`fd00::[1-9a-f]`)
-	case "cidr":
-		return rapid.StringMatching(`10\.[0-9]\.0\.0/16`)
-	case "uuid":
-		return rapid.StringMatching(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}`)
-	case "uri":
-		return rapid.StringMatching(`https://[a-z]{1,8}\.example\.com/[a-z]{0,8}`)
-	case "hostname":
-		return rapid.StringMatching(`[a-z]{1,8}\.example\.com`)
-	case "email":
-		return rapid.StringMatching(`[a-z]{1,8}@example\.com`)
+	default:
+		if pattern, known := formats[format]; known {
+			return rapid.StringMatching(pattern).Filter(fits)
+		}
 	}
 	return rapid.StringOfN(letters, from, to, -1)
 }
@@ -245,6 +263,18 @@ func objectOf(schema *apiextensionsv1.JSONSchemaProps) *rapid.Generator[any] {
 			keys := rapid.StringOfN(letters, 1, maxRunes, -1)
 			maps.Copy(object, rapid.MapOfN(keys, valueOf(others.Schema), from, to).Draw(t, "properties"))
 		}
+		if schema.XEmbeddedResource {
+			embed(object, rapid.SampledFrom(names).Draw(t, "name"))
+		}
 		return object
 	})
+}
+
+// embed completes an object within another: a config map of that name, unless its schema has said otherwise.
+func embed(object map[string]any, name string) {
+	for field, value := range map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}} {
+		if _, has := object[field]; !has {
+			object[field] = value
+		}
+	}
 }

@@ -28,8 +28,11 @@ func TestObjects(t *testing.T) {
 			part := simtest.Draw(t, drawn, "part")
 			require.NotContains(t, part.Object, "status")
 			spec := part.Object["spec"].(map[string]any)
-			for field := range spec {
-				seen[field]++
+			formats, _ := spec["formats"].(map[string]any)
+			for _, fields := range []map[string]any{spec, formats} {
+				for field := range fields {
+					seen[field]++
+				}
 			}
 			made, err := parts.Create(t.Context(), part, metav1.CreateOptions{})
 			if apierrors.IsAlreadyExists(err) {
@@ -42,7 +45,8 @@ func TestObjects(t *testing.T) {
 			require.NoError(t, err)
 			require.JSONEq(t, string(sent), string(stored))
 		}
-		fields := strings.Fields("kind replicas weight multiple code label until secret share anything tags ports limits")
+		fields := strings.Fields("kind replicas weight multiple code label until secret share anything tags ports limits routes template formats " +
+			"bsonobjectid cidr creditcard date datetime duration email hexcolor hostname ipv4 ipv6 isbn isbn10 isbn13 k8slongname k8sshortname mac password rgbcolor ssn uri uuid uuid3 uuid4 uuid5")
 		for _, field := range fields {
 			require.Positive(t, seen[field], "%s is never drawn: %v", field, seen)
 		}

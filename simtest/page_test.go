@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,38 +23,16 @@ func TestThePageBeginsWithATestThatWorks(t *testing.T) {
 	file, _, ends := strings.Cut(file, "```\n")
 	require.True(t, begins && ends, "expected a file in Go in docs/simtest.md")
 
-	project, err := filepath.Abs("..")
-	require.NoError(t, err)
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	require.NoError(t, err)
-	dir := t.TempDir()
-	module, err := os.ReadFile(filepath.Join("..", "examples", "controller", "go.mod"))
-	require.NoError(t, err)
-	sums, err := os.ReadFile(filepath.Join("..", "examples", "controller", "go.sum"))
-	require.NoError(t, err)
-	write := func(name, text string) {
-		t.Helper()
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
-	}
-	write("go.mod", strings.ReplaceAll(string(module), "=> ../..", "=> "+project))
-	write("go.sum", string(sums))
-	run := func(arguments ...string) (string, error) {
-		command := exec.Command("go", append([]string{"test", "-count=1", "."}, arguments...)...)
-		command.Dir = dir
-		command.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOCACHE="+strings.TrimSpace(string(cache)), "CGO_ENABLED=0")
-		out, err := command.CombinedOutput()
-		return string(out), err
-	}
-
+	write, run := elsewhere(t)
 	write("members_test.go", file)
-	out, err := run()
+	out, err := run("-count=1")
 	require.Error(t, err, out)
 	require.Regexp(t, `expected a and b, found map\[[ab]:joined\]`, out)
 	_, again, printed := strings.Cut(out, "Run it again:\n")
 	require.True(t, printed, out)
 	arguments := strings.Fields(strings.SplitN(strings.TrimSpace(again), "\n", 2)[0])
 	require.Equal(t, []string{"go", "test", "-run", "'^TestMembers$'"}, arguments[:4])
-	out, err = run("-run=^TestMembers$", arguments[4])
+	out, err = run("-count=1", "-run=^TestMembers$", arguments[4])
 	require.Error(t, err, out)
 	require.Regexp(t, `expected a and b, found map\[[ab]:joined\]`, out)
 
@@ -64,6 +43,67 @@ func TestThePageBeginsWithATestThatWorks(t *testing.T) {
 		}
 	}
 	write("members_test.go", strings.Join(lines, "\n"))
-	out, err = run("-simtest.seeds=50")
+	out, err = run("-count=1", "-simtest.seeds=50")
 	require.NoError(t, err, out)
+}
+
+// A definition that has changed is no result that the go command has in its cache.
+func TestADefinitionThatChangesIsReadAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it builds a test")
+	}
+	write, run := elsewhere(t)
+	definition, err := os.ReadFile(filepath.Join("testdata", "objects", "parts.yaml"))
+	require.NoError(t, err)
+	write("parts.yaml", string(definition))
+	write("parts_test.go", `package mine
+
+import (
+	"testing"
+
+	"github.com/watchsim/watchsim/simtest"
+)
+
+func TestBoots(t *testing.T) {
+	simtest.Seeds(t, simtest.Config{CRDs: []string{"parts.yaml"}}, func(*simtest.T, *simtest.Cluster) {})
+}
+`)
+	out, err := run()
+	require.NoError(t, err, out)
+	out, err = run()
+	require.NoError(t, err, out)
+	require.Contains(t, out, "(cached)")
+	write("parts.yaml", strings.Replace(string(definition), "served: true", "served: perhaps", 1))
+	out, err = run()
+	require.Error(t, err, out)
+}
+
+// elsewhere returns functions that write a file of a module of its own, and that run its test with arguments. What is
+// written is an hour old, as the go command puts nothing into its cache that depends on a file just written.
+func elsewhere(t *testing.T) (write func(name, text string), run func(arguments ...string) (string, error)) {
+	t.Helper()
+	project, err := filepath.Abs("..")
+	require.NoError(t, err)
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	require.NoError(t, err)
+	dir, programs := t.TempDir(), t.TempDir()
+	write = func(name, text string) {
+		t.Helper()
+		path, before := filepath.Join(dir, name), time.Now().Add(-time.Hour)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		require.NoError(t, os.Chtimes(path, before, before))
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join("..", "examples", "controller", name))
+		require.NoError(t, err)
+		write(name, strings.ReplaceAll(string(text), "=> ../..", "=> "+project))
+	}
+	run = func(arguments ...string) (string, error) {
+		command := exec.Command("go", append([]string{"test", "."}, arguments...)...)
+		command.Dir = dir
+		command.Env = append(os.Environ(), "XDG_CACHE_HOME="+programs, "GOCACHE="+strings.TrimSpace(string(cache)), "CGO_ENABLED=0")
+		out, err := command.CombinedOutput()
+		return string(out), err
+	}
+	return write, run
 }
