@@ -13,6 +13,7 @@
 // interrupted hunt goes on where it was. With --table the results become a table in
 // Markdown, and with --curve a picture. Other hunts:
 //
+//   - --use hunts in other code than that of go.mod. Mutants that do not fit it are left out.
 //   - --short hunts the mutants that have a budget, within that budget and in the runs that
 //     they name, and writes no table.
 //   - --half hunts the tuned or the held-out ones alone. Every third mutant, by a hash of its
@@ -38,6 +39,7 @@
 //   - halves.go: what was found of the mutants that were tuned on, and of the others
 //   - probe.go: how often runs reach the edits
 //   - plane.go, together.go: mutants of the control plane, one by one or in the same runs
+//   - fitting.go: which mutants fit the code
 //   - suite.go, suite_build.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
 //   - replays.go: failures that are recorded and replayed
@@ -96,6 +98,7 @@ type options struct {
 	half     string
 	together bool
 	in       [][]string
+	use      selfbuild.Uses
 	results  string
 	table    string
 	curve    string
@@ -123,6 +126,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		o.in = append(o.in, strings.Fields(text))
 		return nil
 	})
+	flags.Func("use", "hunt in another version, or in your own folder, of a `module`, as simrun does with that flag, with --results of its own; can be repeated", func(text string) error {
+		use, err := selfbuild.ParseUses(text)
+		o.use = append(o.use, use...)
+		return err
+	})
 	flags.StringVar(&o.results, "results", filepath.Join("out", "hunt.jsonl"), "the `file` of results, which is read first and added to")
 	flags.StringVar(&o.table, "table", "", "write the results as a table to this `file`")
 	flags.StringVar(&o.curve, "curve", "", "draw the share of bugs found against processor time, as SVG, to this `file`")
@@ -133,13 +141,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "hunt: --half: expected %s or %s, found %q\n", tuned, heldOut, o.half)
 		return notHunted
 	}
+	if given := map[string]bool{}; len(o.use) > 0 {
+		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		if !given["results"] || o.suites {
+			fmt.Fprintln(stderr, "hunt: --use: expected --results with a file of its own, as results of other code do not count, and no --suites, found", args)
+			return notHunted
+		}
+	}
 	if flags.NArg() > 0 || o.probe < 0 || o.trials < 0 || o.seeds < 1 || o.jobs < 1 || o.time <= 0 {
 		fmt.Fprintf(stderr, "hunt: expected flags alone, trials of at least 0, and seeds, jobs and time above 0, found %q\n", args)
 		return notHunted
 	}
 	chosen, err := choose(o)
-	if err == nil && !o.plane { // a test of that module tries its edits
-		err = checkEdits(chosen)
+	if err == nil {
+		chosen, err = o.fitting(chosen, stdout)
 	}
 	var lost []string
 	if err == nil {
@@ -194,25 +209,6 @@ func choose(o options) ([]mutant.Mutant, error) {
 func isNamed(name, word string) bool {
 	prefix, isPrefix := strings.CutSuffix(word, "*")
 	return name == word || isPrefix && strings.HasPrefix(name, prefix)
-}
-
-// checkEdits tries all edits before anything is built, as code that has moved is
-// the likeliest mistake.
-func checkEdits(chosen []mutant.Mutant) error {
-	source, err := selfbuild.Source()
-	if err != nil {
-		return err
-	}
-	modules, err := selfbuild.Modules(source, nil)
-	if err != nil {
-		return err
-	}
-	for _, m := range chosen {
-		if err := mutant.Check(modules, m); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // hunt makes the trials that are missing and returns what was lost.
@@ -337,7 +333,11 @@ func (h *hunter) shrinkAll(ctx context.Context, chosen []mutant.Mutant) error {
 func (h *hunter) build() (binary string, err error) {
 	fmt.Fprintln(h.stdout, "building simrun with all mutants inside; minutes the first time")
 	began := time.Now()
-	if binary, err = selfbuild.BuildSwitched(nil, mutant.All()); err == nil {
+	all, err := h.options.fitting(mutant.All(), io.Discard)
+	if err != nil {
+		return "", err
+	}
+	if binary, err = selfbuild.BuildSwitched(h.options.use, all); err == nil {
 		fmt.Fprintf(h.stdout, "built in %.0f s\n", time.Since(began).Seconds())
 	}
 	return binary, err

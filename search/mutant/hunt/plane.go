@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,11 @@ const planeTest = "TestAny"
 // has left, until one fails that passes without the mutant.
 func (h *hunter) planeAll(ctx context.Context, chosen []mutant.Mutant) (lost []string, err error) {
 	fmt.Fprintln(h.stdout, "building the control plane with all mutants inside; minutes the first time")
-	binary, err := selfbuild.BuildTests(nil, "controlplane", nil, mutant.ControlPlane())
+	all, err := h.options.fitting(mutant.ControlPlane(), io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	binary, err := selfbuild.BuildTests(nil, "controlplane", h.options.use, all)
 	if err != nil {
 		return nil, err
 	}

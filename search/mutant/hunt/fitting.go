@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
+)
+
+// fitting returns the mutants whose edits fit the code that is built. It tries them before anything is built, as code that has
+// moved is the likeliest mistake: one that does not fit the code of go.mod is an error. Of other code it is said, and the mutant is left out.
+func (o options) fitting(all []mutant.Mutant, stdout io.Writer) ([]mutant.Mutant, error) {
+	source, err := selfbuild.Source()
+	if err != nil {
+		return nil, err
+	}
+	if o.plane {
+		source = filepath.Join(source, "controlplane")
+	}
+	modules, err := selfbuild.Modules(source, o.use)
+	if err != nil {
+		return nil, err
+	}
+	var unfit error
+	fit := slices.DeleteFunc(slices.Clone(all), func(m mutant.Mutant) bool {
+		err := mutant.Check(modules, m)
+		if err == nil {
+			return false
+		}
+		unfit = errors.Join(unfit, err)
+		if len(o.use) > 0 {
+			fmt.Fprintf(stdout, "%s is left out: %v\n", m.Name, err)
+		}
+		return true
+	})
+	if unfit != nil && (len(o.use) == 0 || len(fit) == 0) {
+		return nil, unfit
+	}
+	return fit, nil
+}
