@@ -46,7 +46,7 @@ func (Release) Count(ctx context.Context, server *etcdserver.EtcdServer, key, en
 	return found.Count, nil
 }
 
-// Request implements etcd.Release. Only this release has a request that tests whether a
+// Request implements etcd.Release. Only releases since 3.6 have a request that tests whether a
 // downgrade is possible.
 func (Release) Request(data []byte) (*etcdserverpb.InternalRaftRequest, error) {
 	var request etcdserverpb.InternalRaftRequest
