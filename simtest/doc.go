@@ -30,6 +30,7 @@
 //   - worker.go: the process that boots the cluster, and its copies.
 //   - instrument.go: what -race and -cover add.
 //   - inplace.go: a run without a copy, for a debugger.
+//   - property.go: a test whose values rapid.Check draws.
 //   - draw.go: values that rapid draws, and actions.
 //   - run.go: the run of one seed.
 //   - booted.go, boot.go, stock.go: the cluster, in a binary that has one.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
@@ -73,21 +74,27 @@ func Repeat(t *T, times int, actions map[string]func(*T)) {
 // drawn again.
 func (c *Cluster) Objects(definition string) *rapid.Generator[*unstructured.Unstructured] {
 	c.t.Helper()
-	definitions, err := readDefinitions(c.settings.CRDs)
+	return Objects(c.t, c.settings, definition)
+}
+
+// Objects is [Cluster.Objects] for what is drawn outside of the cluster, as with [Property].
+func Objects(t testing.TB, config Config, definition string) *rapid.Generator[*unstructured.Unstructured] {
+	t.Helper()
+	definitions, err := readDefinitions(config.CRDs)
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
 	var found []string
 	for _, one := range definitions {
 		if found = append(found, one.GetName()); one.GetName() == definition {
 			objects, err := objectsOf(one)
 			if err != nil {
-				c.t.Fatalf("objects of %s: %v", definition, err)
+				t.Fatalf("objects of %s: %v", definition, err)
 			}
 			return objects
 		}
 	}
-	c.t.Fatalf("expected the name of a definition in Config.CRDs, one of %q, found %q", found, definition)
+	t.Fatalf("expected the name of a definition in Config.CRDs, one of %q, found %q", found, definition)
 	return nil
 }
 

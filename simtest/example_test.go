@@ -67,6 +67,21 @@ func ExampleRepeat() {
 	}
 }
 
+// Rapid draws the sizes of objects, and looks for simpler ones once a run fails.
+func ExampleProperty() {
+	_ = func(t *testing.T) { // func TestSizes
+		run := simtest.Property(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster, sizes []int) {
+			for _, size := range sizes {
+				object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "drawn-"}, BinaryData: map[string][]byte{"x": make([]byte, size)}}
+				_, err := c.Client().CoreV1().ConfigMaps("default").Create(t.Context(), object, metav1.CreateOptions{})
+				t.Always("there is room", err == nil)
+			}
+		})
+		sizes := rapid.SliceOf(rapid.IntRange(0, 100_000))
+		rapid.Check(t, func(draw *rapid.T) { run(draw, sizes.Draw(draw, "sizes")) })
+	}
+}
+
 // These are names for -simtest.faults.
 func ExampleKinds() {
 	fmt.Println(simtest.Kinds(simtest.Config{})[:3])

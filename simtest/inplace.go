@@ -1,7 +1,6 @@
 package simtest
 
 import (
-	"fmt"
 	"os"
 	"runtime"
 	"syscall"
@@ -9,20 +8,16 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// inPlace runs the seed of -simtest.seed in this process, where a debugger finds it, instead of
+// inPlace runs a job in this process, where a debugger finds it, instead of
 // a copy of a worker. It is the same run. If this binary does not simulate, the one that does
 // takes its place.
-func (h *hunt) inPlace(config Config, body func(*T, *Cluster)) error {
-	if *flagSeed < 0 {
-		return fmt.Errorf("expected -simtest.no-fork with one seed, found no -simtest.seed")
-	}
+func (h *hunt) inPlace(config Config, body func(*T, *Cluster), next job) error {
 	if !simulates {
 		h.t.Logf("the run is in the process of %s", h.program)
 		return syscall.Exec(h.program, append([]string{h.program}, os.Args[1:]...), os.Environ())
 	}
 	runtime.GOMAXPROCS(1)
 	settle()
-	next := job{Seed: uint64(*flagSeed), Kinds: h.kinds}
 	r := &run{config: config, t: h.t, body: body, begin: func() (job, error) { return next, nil }, drawn: newDrawn(nil)}
 	result, err := sim.Run(bootWorld(), r.live)
 	if err == nil {

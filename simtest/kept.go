@@ -37,6 +37,7 @@ func kept(test string) (jobs []job, err error) {
 		if next.Drawn, err = drawnOf(string(content)); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		next.Value = keptValue(string(content))
 		jobs = append(jobs, next)
 	}
 	slices.SortFunc(jobs, func(a, b job) int { return int(a.Seed) - int(b.Seed) })
@@ -98,6 +99,9 @@ func keep(test string, r report) (path string, err error) {
 	lines := strings.Split(strings.TrimSpace(strings.Join(r.Log, "\n")+"\n"+r.Stop), "\n")
 	for _, line := range lines[:min(len(lines), maxKeptLines)] {
 		text += "# " + line + "\n"
+	}
+	if r.Value != nil {
+		text += fmt.Sprintf("%s%s\n", valueHeader, r.Value)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Drawn)) {
 		text += fmt.Sprintf("%s%q %x\n", drawnHeader, name, r.Drawn[name])

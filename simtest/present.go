@@ -16,9 +16,9 @@ import (
 // summarise reports what the seeds have reached.
 func (h *hunt) summarise(took time.Duration) {
 	h.t.Helper()
-	seeds := "seeds"
-	if h.passed == 1 {
-		seeds = "seed"
+	seeds := h.each
+	if h.passed != 1 {
+		seeds += "s"
 	}
 	text := fmt.Sprintf("%d %s passed in %v, with %v of processor time", h.passed, seeds, took.Round(10*time.Millisecond), h.spent.Round(10*time.Millisecond))
 	if h.passed == 1 && h.failed == nil {
@@ -76,6 +76,9 @@ func (h *hunt) present(r report) *report {
 	if len(small.Log) > 0 {
 		text += "\n" + indent(small.Log)
 	}
+	if small.Value != nil {
+		text += fmt.Sprintf("\nThe value was %s", small.Value)
+	}
 	if small.Stop != "" {
 		text += "\n" + small.Stop + " (-artifacts keeps where each goroutine was)"
 	}
@@ -130,7 +133,7 @@ func (h *hunt) present(r report) *report {
 		}
 	}
 	text += fmt.Sprintf("\nIt is kept in %s. Run it again:\n    ", path)
-	if again := os.Getenv(againVariable); again != "" {
+	if again := os.Getenv(againVariable); again != "" && small.Value == nil {
 		text += fmt.Sprintf("%s --seed %d", again, r.Seed)
 		if *flagFaults != "" {
 			text += " --faults " + *flagFaults // or the seed draws other ones
@@ -140,7 +143,10 @@ func (h *hunt) present(r report) *report {
 		if isolate.Raced {
 			text += " -race"
 		}
-		text += fmt.Sprintf(" -run '%s' -simtest.seed=%d", exactly(h.t.Name()), r.Seed)
+		text += fmt.Sprintf(" -run '%s'", exactly(h.t.Name()))
+		if small.Value == nil {
+			text += fmt.Sprintf(" -simtest.seed=%d", r.Seed) // what was kept runs without it, and has the value
+		}
 		if *flagFaults != "" {
 			text += " -simtest.faults=" + *flagFaults
 		}

@@ -59,7 +59,7 @@ func (r *run) live(world *sim.World) {
 			r.failed = err
 			return
 		}
-		r.report.Seed, r.report.Kept = next.Seed, next.Kept
+		r.report.Seed, r.report.Kept, r.report.Value = next.Seed, next.Kept, next.Value
 		r.drawn = newDrawn(next.Drawn)
 		r.cluster.begin(next)
 	})
@@ -91,7 +91,7 @@ func (r *run) exited(server string, code int) {
 // inside runs a function of the test in the world.
 func (r *run) inside(world *sim.World, body func(*T, *Cluster), seen *reached) isolate.Said {
 	return isolate.Inside(r.t, func(inside testing.TB) {
-		t := &T{TB: inside, Seed: r.report.Seed, ctx: r.cluster.ctx, reached: seen, outside: r.t, drawn: &r.drawn}
+		t := &T{TB: inside, Seed: r.report.Seed, ctx: r.cluster.ctx, reached: seen, outside: r.t, drawn: &r.drawn, value: r.report.Value}
 		r.cluster.t = t
 		body(t, r.cluster)
 	}, world.Process(testClient).Go)

@@ -15,15 +15,36 @@ import (
 // first seed that fails. A test calls it once.
 func Seeds(t *testing.T, config Config, body func(t *T, c *Cluster)) {
 	t.Helper()
+	h := newHunt(t, &config, body)
+	began := time.Now()
+	if *flagNoFork {
+		if *flagSeed < 0 {
+			t.Fatal("expected -simtest.no-fork with one seed, found no -simtest.seed")
+		}
+		if err := h.inPlace(config, body, job{Seed: uint64(*flagSeed), Kinds: h.kinds}); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		h.all()
+	}
+	h.conclude(began)
+	if h.passed == 0 && h.skipped > 0 && !t.Failed() {
+		t.SkipNow() // it has shown nothing
+	}
+}
+
+// newHunt prepares the runs of a test. In a worker of this test it does not return.
+func newHunt(t *testing.T, config *Config, body func(t *T, c *Cluster)) *hunt {
+	t.Helper()
 	if _, again := called.LoadOrStore(t, true); again {
-		panic("expected one call of simtest.Seeds in a test, found another one; a test with several has each in a t.Run")
+		panic("expected one call of simtest.Seeds or simtest.Property in a test, found another one; a test with several has each in a t.Run")
 	}
 	if body == nil || config.Members < 0 || config.Servers < 0 {
-		t.Fatalf("expected a function and no negative number in the Config of simtest.Seeds, found the function nil: %v, %d members and %d servers", body == nil, config.Members, config.Servers)
+		t.Fatalf("expected a function and no negative number in simtest's Config, found the function nil: %v, %d members and %d servers", body == nil, config.Members, config.Servers)
 	}
 	config.Members, config.Servers = max(1, config.Members), max(1, config.Servers)
 	if os.Getenv(workerVariable) == t.Name() {
-		work(t, config, body)
+		work(t, *config, body)
 	}
 	// The go command takes a result from its cache unless a file or a variable differs that it saw this process use. It does
 	// not see what the process uses that simulates.
@@ -31,38 +52,34 @@ func Seeds(t *testing.T, config Config, body func(t *T, c *Cluster)) {
 	if _, err := readDefinitions(config.CRDs); err != nil {
 		t.Fatal(err)
 	}
-	h := &hunt{t: t, possible: Kinds(config)}
+	h := &hunt{t: t, possible: Kinds(*config), each: "seed"}
 	if err := h.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	if *flagNoFork {
-		if err := h.inPlace(config, body); err != nil {
-			t.Fatal(err)
-		}
-	} else {
-		h.all()
-	}
+	return h
+}
+
+// conclude reports what the runs have come to.
+func (h *hunt) conclude(began time.Time) {
+	h.t.Helper()
 	h.summarise(time.Since(began))
 	var small *report
 	if h.failed != nil {
 		small = h.present(*h.failed)
 	}
 	if err := h.report(small); err != nil {
-		t.Error(err)
-	}
-	if h.passed == 0 && h.skipped > 0 && !t.Failed() {
-		t.SkipNow() // it has shown nothing
+		h.t.Error(err)
 	}
 }
 
-// called are the tests that have called Seeds. Their workers come to the first call.
+// called are the tests that have called Seeds or Property. Their workers come to the first call.
 var called sync.Map
 
 // hunt runs the seeds of a test.
 type hunt struct {
 	t       *testing.T
 	program string // the binary that simulates
+	each    string // what has a run: a seed, or a value
 	// possible are the kinds of faults that there can be.
 	possible []string
 	kinds    []string // that the flags ask for; nil for all

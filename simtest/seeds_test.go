@@ -110,10 +110,15 @@ func TestWrongUseIsOneSentence(t *testing.T) {
 
 // inside runs one of the tests below as users would, and skips it otherwise.
 func inside(t *testing.T, config simtest.Config, body func(*simtest.T, *simtest.Cluster)) {
+	onlyOutside(t)
+	simtest.Seeds(t, config, body)
+}
+
+// onlyOutside skips a test unless another one has started it.
+func onlyOutside(t *testing.T) {
 	if os.Getenv(asOutside) == "" {
 		t.Skip("it fails on purpose: TestWhatGoesWrongIsSaid runs it")
 	}
-	simtest.Seeds(t, config, body)
 }
 
 func TestPanics(t *testing.T) {

@@ -38,7 +38,7 @@ func (h *hunt) shrink(r report) (small report, whole bool) {
 		}
 		s.crew = append(s.crew, p)
 	}
-	again, err := s.crew[0].do(job{Seed: r.Seed, Kinds: h.kinds})
+	again, err := s.crew[0].do(job{Seed: r.Seed, Kinds: h.kinds, Value: r.Value})
 	if err != nil {
 		return r, false
 	}
@@ -76,7 +76,7 @@ func (s *shrinking) first(seeds uint64, number int, candidate func(int) job) int
 	for schedule := range seeds {
 		for i := range number {
 			next := candidate(i)
-			next.Seed, next.HasPlan = base+schedule, true
+			next.Seed, next.HasPlan, next.Value = base+schedule, true, s.small.Value
 			jobs = append(jobs, next)
 		}
 	}

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"testing"
 )
@@ -17,6 +18,7 @@ type T struct {
 	reached *reached
 	outside *testing.T
 	drawn   *drawn
+	value   json.RawMessage
 }
 
 // Context is done when the function of the test has returned.

@@ -41,12 +41,15 @@ type job struct {
 	// Drawn are the words from which values are drawn, by their names, where they are not those
 	// of the seed.
 	Drawn map[string][]uint64 `json:",omitempty"`
+	// Value is what the function of [Property] gets.
+	Value json.RawMessage `json:",omitempty"`
 }
 
 // report is what a run has to say.
 type report struct {
 	Seed            uint64
-	Kept            string // that of the job
+	Kept            string          // that of the job
+	Value           json.RawMessage `json:",omitempty"` // that of the job
 	Log             []string
 	Failed, Skipped bool
 	// Stop says why a run that did not come to its end ended, and Cause what has ended its process, empty if it left a report.
@@ -210,7 +213,7 @@ func decode(line []byte) (next job, err error) {
 
 // endedAs is the report of a job whose process left none.
 func endedAs(ended fork.Ended, of job) report {
-	return report{Seed: of.Seed, Kept: of.Kept, Failed: true, Stop: ended.Why(), Cause: ended.Cause(), Log: []string{string(ended.Output)}, Plan: of.Plan, Processor: ended.Processor}
+	return report{Seed: of.Seed, Kept: of.Kept, Value: of.Value, Failed: true, Stop: ended.Why(), Cause: ended.Cause(), Log: []string{string(ended.Output)}, Plan: of.Plan, Processor: ended.Processor}
 }
 
 // give writes a report. It is the last thing that a copy does.
