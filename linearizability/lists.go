@@ -36,6 +36,8 @@ const (
 	anyState
 	notOlderThan
 	exactly
+	// perhapsExactly is exactly if the resource has namespaces, and notOlderThan if not, which nobody says here.
+	perhapsExactly
 )
 
 // freshnessOf returns what the first page of a list asks for.
@@ -51,6 +53,9 @@ func freshnessOf(op *model.Operation) freshness {
 		// The legacy rule: a limit and an RV without a match mean exactly that
 		// RV. It holds for collections only: Kubernetes lists a single object,
 		// where there is nothing to page through, at any RV not older.
+		if op.Scope.Name != "" {
+			return perhapsExactly
+		}
 		return exactly
 	}
 	return notOlderThan
@@ -64,7 +69,7 @@ func (f *facts) judgeListFreshness(op *model.Operation, out *findings) {
 	switch freshnessOf(op) {
 	case mostRecent:
 		f.judgeNewest(op, staleRead, out)
-	case notOlderThan:
+	case notOlderThan, perhapsExactly:
 		if op.ResultRV < op.RV {
 			out.violate(NotOlderThan, olderThanAsked, witness)
 		}

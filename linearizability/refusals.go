@@ -112,7 +112,7 @@ func (f *facts) judgeReadExpired(op *model.Operation, out *findings) {
 	// A read of the current state, done in several steps, may lose a race with a
 	// compaction above what was committed when it was called.
 	rv := f.bounds.reachedBefore(op)
-	if op.Kind == model.List && op.Continues == 0 && freshnessOf(op) == exactly {
+	if op.Kind == model.List && op.Continues == 0 && freshnessOf(op) >= exactly {
 		rv = op.RV
 	}
 	if op.Continues != 0 {

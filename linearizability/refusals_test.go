@@ -101,6 +101,7 @@ func TestRefusedReads(t *testing.T) {
 		broken guarantees
 	}{
 		{"exactly what was compacted", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), 505, nil},
+		{"a name of all, perhaps exactly, that was compacted", refused(model.Operation{RV: 9, Limit: 5, Scope: model.Scope{Name: "y"}}, model.Expired), 505, nil},
 		{"a continuation of what was compacted", refused(model.Operation{RV: model.RVUnset, Continues: 40}, model.Expired), 505, nil},
 		{"a compaction at an unknown time", refused(model.Operation{RV: 9, Match: model.MatchExact}, model.Expired), model.Pending, nil},
 		{"an RV of the future", refused(model.Operation{RV: 30}, model.TooLarge), 505, nil},

@@ -69,7 +69,7 @@ type auditReader struct {
 	Tell func(*Told)
 
 	resources map[string]int
-	tokens    map[string]int // continue tokens, to the IDs of the lists that gave them
+	tokens    map[string]int // pages, to the IDs of the lists before them
 }
 
 // Read reads the log of one API server. Errors name the place in the file. A value

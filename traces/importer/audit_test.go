@@ -135,6 +135,24 @@ func TestATableIsRead(t *testing.T) {
 	require.Equal(t, "unknown@5", h.Operations[0].Objects[0].Value)
 }
 
+// A watch that asks for tables has the end of its initial events in the row of a bookmark.
+func TestAnEventAsATableIsRead(t *testing.T) {
+	for _, row := range []struct {
+		text string
+		want model.Event
+	}{
+		{`{"type":"BOOKMARK","object":{"kind":"Table","metadata":{"resourceVersion":"7"},"rows":[{"object":{"kind":"PartialObjectMetadata","metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}}]}}`,
+			model.Event{Type: model.Bookmark, RV: 7, InitialEnd: true}},
+		{`{"type":"ADDED","object":{"kind":"Table","metadata":{"resourceVersion":"7"},"rows":[{"object":{"kind":"PartialObjectMetadata","metadata":{"name":"a","namespace":"red","resourceVersion":"7"}}}]}}`,
+			model.Event{Type: model.Added, RV: 7, Object: &model.Object{Namespace: "red", Name: "a", RV: 7}}},
+	} {
+		got, kind, err := Reducer{}.Event([]byte(row.text))
+		require.NoError(t, err)
+		require.Equal(t, "PartialObjectMetadata", kind)
+		require.Equal(t, row.want, got)
+	}
+}
+
 func TestBadLogsAreRefusedWithAPosition(t *testing.T) {
 	for name, row := range map[string]struct{ text, says string }{
 		"no audit event":     {auditLine() + `{"kind":"Pod"}`, `f:2 (byte ` + fmt.Sprint(len(auditLine())) + `): expected an audit event of the API group audit.k8s.io, found the kind "Pod" of ""`},

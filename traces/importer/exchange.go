@@ -2,6 +2,7 @@ package importer
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/watchsim/watchsim/model"
@@ -36,7 +37,7 @@ type Exchange struct {
 	Err  model.Code
 	// Body is that of the response, nil if it is not known.
 	Body []byte
-	// Next is the continue token of the response. Operation fills it in.
+	// Next names the page after that of the response, by its continue token and what is listed, "" for none. Operation fills it in.
 	Next string
 	// AuditID is what the server calls the request in its audit log, and its client in the
 	// header Audit-Id of the response; empty if no response came.
@@ -53,7 +54,7 @@ type Told struct {
 }
 
 // Operation returns what a history holds of an exchange, or why it is omitted. Pages
-// holds the IDs of the lists that gave each continue token. An error says that the
+// holds the IDs of the lists by their Next. An error says that the
 // response makes no sense.
 func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Operation, omitted string, err error) {
 	op = model.Operation{
@@ -61,7 +62,7 @@ func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Op
 		Scope: x.Scope, Selector: x.Selector, RV: x.RV, Match: x.Match, Limit: x.Limit,
 	}
 	if x.Kind == model.List && x.Continue != "" {
-		if op.Continues = pages[x.Continue]; op.Continues == 0 {
+		if op.Continues = pages[x.page(x.Continue)]; op.Continues == 0 {
 			return op, omittedPages, nil
 		}
 	}
@@ -82,7 +83,7 @@ func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Op
 	case op.Err == model.OK && x.Kind == model.List:
 		var list List
 		if list, err = reducer.List(x.Body); err == nil {
-			op.ResultRV, op.Objects, op.Remaining, op.HasMore, x.Next = list.RV, list.Objects, list.Remaining, list.Continue != "", list.Continue
+			op.ResultRV, op.Objects, op.Remaining, op.HasMore, x.Next = list.RV, list.Objects, list.Remaining, list.Continue != "", x.page(list.Continue)
 		}
 	case op.Err == model.OK && write:
 		omitted, err = x.written(&op, reducer)
@@ -148,6 +149,15 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 func (h *head) isOver() bool {
 	m := &h.Metadata
 	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && m.DeletionGracePeriodSeconds == 0 && !h.isHeld()
+}
+
+// page names a page of a list. A continue token says from which key on it goes on, and at which
+// resourceVersion, but not what is selected: lists with other selectors get the same.
+func (x *Exchange) page(token string) string {
+	if token == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %q %q %q", token, x.Scope, x.Selector.Labels, x.Selector.Node)
 }
 
 // single returns an object, or that in a table with one row, which is what kubectl

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -61,4 +62,28 @@ func TestAConflictNamesItsPreconditions(t *testing.T) {
 		require.EqualValues(t, 10, op.Precondition)
 		require.Equal(t, uid, op.Object.UID)
 	}
+}
+
+// Lists with different selectors can have the same continue token, and go on as what they are.
+func TestPagesBelongToWhatIsListed(t *testing.T) {
+	pages := map[string]int{}
+	list := func(colour, token, next string) (op model.Operation, omitted string) {
+		x := Exchange{Kind: model.List, Body: fmt.Appendf(nil, `{"kind":"PodList","metadata":{"resourceVersion":"7","continue":%q},"items":[]}`, next)}
+		x.Selector.Labels, x.Continue = map[string]string{"colour": colour}, token
+		op, omitted, err := x.Operation(plain, pages)
+		require.NoError(t, err)
+		if x.Next != "" {
+			pages[x.Next] = len(pages) + 1
+		}
+		return op, omitted
+	}
+	list("red", "", "token")
+	list("blue", "", "token")
+	for i, colour := range []string{"red", "blue"} {
+		op, omitted := list(colour, "token", "")
+		require.Empty(t, omitted)
+		require.Equal(t, i+1, op.Continues)
+	}
+	_, omitted := list("green", "token", "")
+	require.Equal(t, omittedPages, omitted)
 }

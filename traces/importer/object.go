@@ -248,6 +248,12 @@ func (r Reducer) Event(text []byte) (event model.Event, kind string, err error) 
 	if err := json.Unmarshal(raw.Object, &head); err != nil {
 		return event, "", misfit("an object", err)
 	}
+	if head.Kind == "Table" { // a client that asks for tables, as kubectl does, gets an event as one with one row
+		raw.Object = single(raw.Object)
+		if err := json.Unmarshal(raw.Object, &head); err != nil {
+			return event, "", misfit("the row of a table", err)
+		}
+	}
 	if event.Type == model.Bookmark {
 		event.InitialEnd = head.Metadata.Annotations["k8s.io/initial-events-end"] == "true"
 		if head.Metadata.ResourceVersion != "" {

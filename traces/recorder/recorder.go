@@ -50,7 +50,7 @@ type Recorder struct {
 	operations []model.Operation
 	unanswered []*exchange // writes, in the order in which they were sent
 	streams    []*model.Stream
-	tokens     map[string]int // continue tokens, to the IDs of the lists that gave them
+	tokens     map[string]int // pages, to the IDs of the lists before them
 	servers    []string
 	left       []string
 	objects    int

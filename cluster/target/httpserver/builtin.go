@@ -63,6 +63,10 @@ var builtin = []resource{
 	{storagev1.SchemeGroupVersion, "storageclasses", &storagev1.StorageClass{}, &storagev1.StorageClassList{}, true},
 }
 
+// storedElsewhere are the resources that kube-apiserver stores under another name than theirs: its
+// SpecialDefaultResourcePrefixes. What reads etcd looks for them there.
+var storedElsewhere = map[string]string{"nodes": "minions", "services": "services/specs", "ingresses.networking.k8s.io": "ingress"}
+
 // kind is the resource's kind.
 func (r resource) kind() string { return reflect.TypeOf(r.object).Elem().Name() }
 

@@ -264,7 +264,7 @@ func (o *options) config(codecs serializer.CodecFactory, stored apiruntime.Codec
 	return config, nil
 }
 
-// decorated is a RESTOptionsGetter with its decorator replaced.
+// decorated is a RESTOptionsGetter with its decorator replaced, and with the prefixes of kube-apiserver.
 type decorated struct {
 	generic.RESTOptionsGetter
 	decorator generic.StorageDecorator
@@ -274,6 +274,9 @@ type decorated struct {
 func (d decorated) GetRESTOptions(resource schema.GroupResource, example apiruntime.Object) (generic.RESTOptions, error) {
 	options, err := d.RESTOptionsGetter.GetRESTOptions(resource, example)
 	options.Decorator = d.decorator
+	if under, is := storedElsewhere[resource.String()]; is {
+		options.ResourcePrefix = under
+	}
 	return options, err
 }
 
