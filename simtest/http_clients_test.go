@@ -6,110 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 )
-
-// askedOf is a resource that clients ask for.
-type askedOf struct {
-	schema.GroupVersionResource
-	kind   string
-	global bool
-	custom bool
-}
-
-var asked = []askedOf{
-	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", false, false},
-	{schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod", false, false},
-	{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, "Node", true, false},
-	{schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", false, false},
-	{schema.GroupVersionResource{Version: "v1", Resource: "events"}, "Event", false, false},
-	{schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, "Lease", false, false},
-	{gadgets, "Gadget", false, true},
-}
-
-var (
-	// Some names and namespaces are prefixes of others, and follow them in etcd before or after the slash.
-	names      = []string{"a", "a-b", "a.b", "ab", "b", "c", "d", "e"}
-	namespaces = []string{"default", "default-2"}
-	colours    = []string{"red", "blue", "green"}
-)
-
-func oneOf[E any](all ...E) E { return all[rand.IntN(len(all))] }
-
-// usage is what the clients of a run do. They share what they know, as the simulation runs one goroutine at a time.
-type usage struct {
-	until     time.Time
-	resources []int // of asked
-	pace      time.Duration
-	large     bool // some objects have tens of kilobytes
-
-	mu    sync.Mutex
-	known map[string][]string // resourceVersions, by resource
-	did   map[string]int
-}
-
-func (u *usage) over(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Duration(rand.ExpFloat64() * float64(u.pace))):
-	}
-	return ctx.Err() != nil || time.Now().After(u.until)
-}
-
-// learn notes a resourceVersion that somebody was told, and that something was done.
-func (u *usage) learn(of askedOf, version, what string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if version != "" {
-		u.known[of.Resource] = append(u.known[of.Resource], version)
-	}
-	if u.did == nil {
-		u.did = map[string]int{}
-	}
-	u.did[what]++
-}
-
-// version is one that somebody was told, an old one at times, or one that may be in the future.
-func (u *usage) version(of askedOf) string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	all := u.known[of.Resource]
-	if len(all) == 0 || rand.IntN(20) == 0 {
-		return "1"
-	}
-	if rand.IntN(3) == 0 {
-		return oneOf(all...)
-	}
-	last := all[len(all)-1]
-	if number, err := strconv.Atoi(last); err == nil && rand.IntN(20) == 0 {
-		return strconv.Itoa(number + rand.IntN(30))
-	}
-	return last
-}
-
-func (u *usage) of() askedOf { return asked[oneOf(u.resources...)] }
 
 // namespace is where the objects of a resource are.
 func (of askedOf) namespace() string {
@@ -414,75 +324,4 @@ func (u *usage) follow(ctx context.Context, client *http.Client, config *rest.Co
 		}
 		time.Sleep(slow)
 	}
-}
-
-// informed is a program with an informer.
-type informed struct {
-	of                askedOf
-	namespace, labels string
-	begin             func(config *rest.Config, one *informed) (cache.SharedIndexInformer, error)
-
-	mu    sync.Mutex
-	store func() cache.Store
-	now   cache.Store // of its current life
-}
-
-// informer draws one.
-func (u *usage) informer() *informed {
-	one := &informed{of: u.of(), namespace: metav1.NamespaceAll, labels: oneOf("", "", "colour=red")}
-	if !one.of.global {
-		one.namespace = oneOf(metav1.NamespaceAll, namespaces[0])
-	}
-	one.store = func() cache.Store { one.mu.Lock(); defer one.mu.Unlock(); return one.now }
-	kinds := slices.Sorted(maps.Keys(informerKinds))
-	if one.of.custom {
-		kinds = slices.DeleteFunc(kinds, func(kind string) bool { return strings.HasPrefix(kind, "typed") })
-	}
-	one.begin = informerKinds[oneOf(kinds...)]
-	return one
-}
-
-// informerKinds are the sorts of informers that client-go has.
-var informerKinds = map[string]func(*rest.Config, *informed) (cache.SharedIndexInformer, error){
-	"dynamic": func(config *rest.Config, one *informed) (cache.SharedIndexInformer, error) {
-		client, err := dynamic.NewForConfig(config)
-		return dynamicinformer.NewFilteredDynamicInformer(client, one.of.GroupVersionResource, one.namespace, 0, nil, one.tweak).Informer(), err
-	},
-	"metadata": func(config *rest.Config, one *informed) (cache.SharedIndexInformer, error) {
-		client, err := metadata.NewForConfig(config)
-		return metadatainformer.NewFilteredMetadataInformer(client, one.of.GroupVersionResource, one.namespace, 0, nil, one.tweak).Informer(), err
-	},
-	"typed, JSON": typedInformer("application/json"), "typed, protobuf": typedInformer("application/vnd.kubernetes.protobuf,application/json"),
-}
-
-func typedInformer(accept string) func(*rest.Config, *informed) (cache.SharedIndexInformer, error) {
-	return func(config *rest.Config, one *informed) (cache.SharedIndexInformer, error) {
-		config = rest.CopyConfig(config)
-		config.AcceptContentTypes = accept
-		client, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			return nil, err
-		}
-		factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(one.namespace), informers.WithTweakListOptions(one.tweak))
-		generic, err := factory.ForResource(one.of.GroupVersionResource)
-		if err != nil {
-			return nil, err
-		}
-		return generic.Informer(), nil
-	}
-}
-
-func (i *informed) tweak(options *metav1.ListOptions) { options.LabelSelector = i.labels }
-
-// run has the informer until the program ends.
-func (i *informed) run(ctx context.Context, config *rest.Config) error {
-	informer, err := i.begin(config, i)
-	if err != nil {
-		return err
-	}
-	i.mu.Lock()
-	i.now = informer.GetStore()
-	i.mu.Unlock()
-	informer.RunWithContext(ctx)
-	return nil
 }

@@ -1,15 +1,17 @@
 package simtest_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 
 	"github.com/watchsim/watchsim/simtest"
@@ -75,29 +77,82 @@ func TestClientsOfManyServers(t *testing.T) {
 	clients(t, simtest.Config{Servers: 3, Members: 3})
 }
 
-// has is an error unless the informer has what is in a list.
-func (i *informed) has(list *metav1.PartialObjectMetadataList) error {
-	store := i.store()
-	if store == nil {
-		return errors.New("an informer has not started")
-	}
-	want := map[string]string{}
-	for _, object := range list.Items {
-		want[object.Namespace+"/"+object.Name] = object.ResourceVersion
-	}
-	have := store.List()
-	for _, object := range have {
-		of, err := meta.Accessor(object)
-		if err != nil {
-			return err
-		}
-		key := of.GetNamespace() + "/" + of.GetName()
-		if version := want[key]; version != of.GetResourceVersion() {
-			return fmt.Errorf("expected an informer of %s to have %s at resourceVersion %q, found %s", i.of.Resource, key, version, of.GetResourceVersion())
-		}
-	}
-	if len(have) != len(want) {
-		return fmt.Errorf("expected an informer of %s to have %d objects, found %d", i.of.Resource, len(want), len(have))
-	}
-	return nil
+// askedOf is a resource that clients ask for.
+type askedOf struct {
+	schema.GroupVersionResource
+	kind   string
+	global bool
+	custom bool
 }
+
+var asked = []askedOf{
+	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", false, false},
+	{schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod", false, false},
+	{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, "Node", true, false},
+	{schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", false, false},
+	{schema.GroupVersionResource{Version: "v1", Resource: "events"}, "Event", false, false},
+	{schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, "Lease", false, false},
+	{gadgets, "Gadget", false, true},
+}
+
+var (
+	// Some names and namespaces are prefixes of others, and follow them in etcd before or after the slash.
+	names      = []string{"a", "a-b", "a.b", "ab", "b", "c", "d", "e"}
+	namespaces = []string{"default", "default-2"}
+	colours    = []string{"red", "blue", "green"}
+)
+
+func oneOf[E any](all ...E) E { return all[rand.IntN(len(all))] }
+
+// usage is what the clients of a run do. They share what they know, as the simulation runs one goroutine at a time.
+type usage struct {
+	until     time.Time
+	resources []int // of asked
+	pace      time.Duration
+	large     bool // some objects have tens of kilobytes
+
+	mu    sync.Mutex
+	known map[string][]string // resourceVersions, by resource
+	did   map[string]int
+}
+
+func (u *usage) over(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Duration(rand.ExpFloat64() * float64(u.pace))):
+	}
+	return ctx.Err() != nil || time.Now().After(u.until)
+}
+
+// learn notes a resourceVersion that somebody was told, and that something was done.
+func (u *usage) learn(of askedOf, version, what string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if version != "" {
+		u.known[of.Resource] = append(u.known[of.Resource], version)
+	}
+	if u.did == nil {
+		u.did = map[string]int{}
+	}
+	u.did[what]++
+}
+
+// version is one that somebody was told, an old one at times, or one that may be in the future.
+func (u *usage) version(of askedOf) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	all := u.known[of.Resource]
+	if len(all) == 0 || rand.IntN(20) == 0 {
+		return "1"
+	}
+	if rand.IntN(3) == 0 {
+		return oneOf(all...)
+	}
+	last := all[len(all)-1]
+	if number, err := strconv.Atoi(last); err == nil && rand.IntN(20) == 0 {
+		return strconv.Itoa(number + rand.IntN(30))
+	}
+	return last
+}
+
+func (u *usage) of() askedOf { return asked[oneOf(u.resources...)] }
