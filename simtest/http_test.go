@@ -17,7 +17,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// clients has some of each sort of client ask two API servers for anything that they can, of several resources, in any
+// clients has some of each sort of client ask several API servers for anything that they can, of several resources, in any
 // encoding, while faults happen. What they are answered is judged by the oracle, and informers have what is there in the end.
 func clients(t *testing.T, config simtest.Config) {
 	config.CRDs = []string{"testdata/crds"}
