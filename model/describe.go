@@ -171,7 +171,7 @@ func (op *Operation) Request() string {
 		text += fmt.Sprintf(", continuing operation %d", op.Continues)
 	}
 	if op.Touch {
-		text += " by an update that changes nothing"
+		text += " by a write that may change nothing"
 	}
 	if op.Kind == Delete && op.Object != nil && op.Object.UID != "" {
 		text += " on condition that its UID is " + op.Object.UID

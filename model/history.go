@@ -166,8 +166,8 @@ type Operation struct {
 	// Continues is the ID of the list operation whose continue token this page
 	// used, 0 for a first page. IDs start at 1.
 	Continues int `json:"continues,omitempty"`
-	// Touch says that a get is made by an update that leaves the object as it is, which
-	// returns the newest state. It writes nothing unless the stored value is stale.
+	// Touch says that a get is made by a write that returns the newest state and writes nothing, unless the stored value
+	// is stale: an update that leaves the object as it is. In what was imported, it may have written what it returns.
 	Touch bool `json:"touch,omitempty"`
 
 	// The response. ResultRV is the list's RV, or that of the object written or

@@ -211,6 +211,12 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 				{RV: 7, Object: *object("x", 7, "2")}, {RV: 8, Object: *object("y", 8, "2")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 6, object("y", 6, "1")),
 			refused(5, model.Update, model.Unknown), write(model.Update, 7, 6, 8, object("y", 8, "2")), write(model.Update, 9, 0, 7, object("x", 7, "2"))},
+		"an update answered with what the deletion of a collection has marked, before whose end another object was gone": {
+			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 6, Object: *object("y", 6, "1")},
+				{RV: 7, Object: *object("x", 7, "2")}, {RV: 8, Deleted: true, Object: *object("y", 8, "1")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 6, object("y", 6, "1")), leftOut(omittedCollections),
+			func() model.Operation { op := get(5, object("y", 0, "")); op.Err, op.Objects = model.NotFound, nil; return op }(),
+			write(model.Update, 7, 0, 7, object("x", 7, "2")), write(model.Delete, 9, 0, 7, object("x", 7, ""))},
 		"a get that finds nothing, and a refused write": {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")),
 			model.Operation{Client: "c", Server: "a", Kind: model.Get, Call: 3, Return: 4, RV: -1, Scope: model.Scope{Namespace: "default", Name: "x"}, Err: model.NotFound},
@@ -278,6 +284,8 @@ func TestWhoContradictsWhatOthersSawIsAccused(t *testing.T) {
 		"a delete that is refused, and carried out": {"Linearizable", []any{
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), onB(refused(3, model.Delete, model.TooMany))}},
+		"a write that changed nothing, and was answered with what was no longer there": {"Linearizable", []any{
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 8, object("x", 8, "2")), onB(write(model.Update, 5, 0, 5, object("x", 5, "1")))}},
 		"a most-recent list that misses a write": {"Most-recent", []any{
 			write(model.Create, 1, 0, 20, object("x", 20, "1")), list("b", 3, -1, 10)}},
 		"a deletion that etcd never committed": {"Faithful", []any{

@@ -10,7 +10,6 @@ import (
 
 // The reasons for which operations are left out of a history.
 const (
-	omittedNoop     = "writes that changed nothing: their resourceVersion is that of another write"
 	omittedRefusals = "refused writes, and gets that found nothing: to judge them takes all changes, from `etcdctl get` and `etcdctl watch`"
 	omittedUnknown  = "writes of which nobody knows whether they were carried out"
 	omittedDoubtful = "refused deletes of objects that another write may have deleted"
@@ -22,7 +21,8 @@ func (f *finisher) operations() []model.Operation {
 	r := f.truth.recording
 	f.nameDeletions()
 	lost := r.lostWrites()
-	writer, byOthers := f.writers(lost), f.deletedByOthers(lost)
+	others := r.othersWrote(f.truth, lost)
+	writer, byOthers := f.writers(lost, others), f.deletedByOthers(others)
 	clear := f.clearDeletes(byOthers)
 	reached := r.reachedComplete()
 	whole := map[int]bool{}
@@ -51,12 +51,10 @@ func (f *finisher) operations() []model.Operation {
 				continue
 			}
 			if op.Kind == model.Update && writer[op.ResultRV] != op.ID {
-				r.Omit(omittedNoop) // the object was marked for deletion before
-				continue
+				asRead(&op) // the object may have been marked for deletion before
 			}
 		case op.IsWrite() && op.Err == model.OK && writer[op.ResultRV] != op.ID:
-			r.Omit(omittedNoop)
-			continue
+			asRead(&op)
 		case op.IsWrite() && op.Kind != model.Delete:
 			f.finishWrite(&op)
 		}
@@ -70,6 +68,14 @@ func (f *finisher) operations() []model.Operation {
 		kept = append(kept, op)
 	}
 	return kept
+}
+
+// asRead makes of a write that may have changed nothing what it is in any case: a read of the newest state. If it did write the
+// version that it was answered with, that was the newest one for an instant before it returned.
+func asRead(op *model.Operation) {
+	op.Kind, op.Touch = model.Get, true
+	op.Scope = model.Scope{Namespace: op.Object.Namespace, Name: op.Object.Name}
+	op.RV, op.Precondition, op.Object = model.RVUnset, 0, nil
 }
 
 // nameDeletions gives deletes that were answered with a Status the RV of their deletions: it names the UID of what is gone. Of several
@@ -93,8 +99,8 @@ func (f *finisher) nameDeletions() {
 // answered with what is there. A create writes always. An update, or a delete that marks an
 // object for deletion, does so only if it did not have that revision to begin with and nobody
 // had been told of it, or of a later one, when it was called; of two, the one that was called first. Without a precondition
-// it may be answered with what a write of unknown outcome has made.
-func (f *finisher) writers(lost map[model.Key]int64) map[int64]int {
+// it may be answered with what a write of unknown outcome has made, or one that was not recorded.
+func (f *finisher) writers(lost map[model.Key]int64, others bool) map[int64]int {
 	writer := map[int64]int{}
 	newest := f.truth.recording.newestBefore()
 	all := f.truth.recording.operations
@@ -114,7 +120,7 @@ func (f *finisher) writers(lost map[model.Key]int64) map[int64]int {
 		if op.Kind != model.Create && newest(op.Call) >= op.ResultRV {
 			continue
 		}
-		if called, known := lost[op.Key()]; op.Kind != model.Create && op.Precondition == 0 && known && called < op.Return {
+		if called, known := lost[op.Key()]; op.Kind != model.Create && op.Precondition == 0 && (others || known && called < op.Return) {
 			continue
 		}
 		before := writer[op.ResultRV]
@@ -243,28 +249,43 @@ func (f *finisher) clearDeletes(byOthers map[model.Key]bool) map[model.Key]bool 
 	return all
 }
 
-// deletedByOthers tells which objects were deleted at a revision that the answer to no recorded write names, if there are
-// writers that the recording lacks: because it says that it has left out requests which delete as well (evictions, and
-// deletions of collections), or because etcd holds a write, newer than the oldest one recorded, that no recorded request can have made.
-func (f *finisher) deletedByOthers(lost map[model.Key]int64) map[model.Key]bool {
-	r := f.truth.recording
-	named, oldest := map[int64]bool{}, int64(math.MaxInt64)
+// othersWrote reports whether there are writers that the recording lacks: it says that it has left out requests which write
+// as well (to subresources, or deletions of collections), or etcd holds a write, newer than the oldest one recorded,
+// that no recorded request can have made.
+func (r *Recording) othersWrote(truth *truth, lost map[model.Key]int64) bool {
+	if r.left[OmittedOthers]+r.left[omittedCollections]+r.left[omittedSubresource] > 0 {
+		return true
+	}
+	named, oldest := r.namedByWrites()
+	for key, versions := range truth.versions {
+		_, isLost := lost[key]
+		if !isLost && slices.ContainsFunc(versions, func(v *version) bool { return !v.deleted && !named[v.rv] && v.rv > oldest }) {
+			return true
+		}
+	}
+	return false
+}
+
+// namedByWrites returns the RVs that the answers to writes name, and the oldest of them.
+func (r *Recording) namedByWrites() (named map[int64]bool, oldest int64) {
+	named, oldest = map[int64]bool{}, int64(math.MaxInt64)
 	for _, op := range r.operations {
 		if op.IsWrite() && op.Err == model.OK && op.ResultRV > 0 {
 			named[op.ResultRV], oldest = true, min(oldest, op.ResultRV)
 		}
 	}
-	others := r.left[OmittedOthers]+r.left[omittedCollections]+r.left[omittedSubresource] > 0
-	by := map[model.Key]bool{}
-	for key, versions := range f.truth.versions {
-		_, isLost := lost[key]
-		for _, v := range versions {
-			others = others || !v.deleted && !named[v.rv] && v.rv > oldest && !isLost
-			by[key] = by[key] || v.deleted && !named[v.rv]
-		}
-	}
+	return named, oldest
+}
+
+// deletedByOthers tells which objects were deleted at a revision that the answer to no recorded write names, if others wrote.
+func (f *finisher) deletedByOthers(others bool) map[model.Key]bool {
 	if !others {
 		return nil
+	}
+	named, _ := f.truth.recording.namedByWrites()
+	by := map[model.Key]bool{}
+	for key, versions := range f.truth.versions {
+		by[key] = slices.ContainsFunc(versions, func(v *version) bool { return v.deleted && !named[v.rv] })
 	}
 	return by
 }
