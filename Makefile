@@ -139,7 +139,7 @@ mutants-ci: ## hunt some of them within a budget each; fails if one is lost
 
 .PHONY: controlplane-mutants
 controlplane-mutants: ## hunt the known bugs of the control plane, and write docs/control-plane-bugs.md (goes on where it was)
-	go run ./search/mutant/hunt --controlplane --trials 1 --seeds 200 --time 2m --results out/control-plane.jsonl --table docs/control-plane-bugs.md
+	go run ./search/mutant/hunt --target controlplane --trials 1 --seeds 200 --time 2m --results out/control-plane.jsonl --table docs/control-plane-bugs.md
 
 .PHONY: strategies
 strategies: out/strategies.jsonl ## hunt a few known bugs with each strategy of schedules; and in other runs; the tables go to out/strategies*.md (goes on where it was)

@@ -160,8 +160,8 @@ func (f *runFlags) chosenTarget() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--mutant: %w", err)
 	}
-	if f.isPlane() {
-		return "", fmt.Errorf("expected another target than %s, which only `simrun --seed` and `simrun --seeds` run", plane)
+	if t := f.testedTarget(); t != nil {
+		return "", fmt.Errorf("expected another target than %s, which only `simrun --seed` and `simrun --seeds` run", t.name)
 	}
 	chosen := cmp.Or(f.target, owner, targets[0].Name)
 	if err := checkName("target", chosen, targetNames()); err != nil {

@@ -18,11 +18,14 @@ import (
 func scenariosCommand() *cobra.Command {
 	return listCommand("scenarios", "list the scenarios and targets", func(out io.Writer) error {
 		list := append(scenarioNames(), named{})
-		for _, one := range planeScenarioNames() {
-			list = append(list, named{"--target " + plane + " --scenario " + one.name, one.summary})
+		all := targetNames()
+		for _, target := range testedTargets {
+			for _, one := range target.scenarios {
+				list = append(list, named{"--target " + target.name + " --scenario " + one.name, one.summary})
+			}
+			list, all = append(list, named{}), append(all, target.named)
 		}
-		list = append(list, named{})
-		for _, target := range append(targetNames(), planeTarget) {
+		for _, target := range all {
 			list = append(list, named{"--target " + target.name, target.summary})
 		}
 		return printList(out, list)

@@ -21,8 +21,8 @@ import (
 
 // run runs one seed or many.
 func (f *runFlags) run(command *cobra.Command) error {
-	if f.isPlane() {
-		return f.runPlane(command)
+	if t := f.testedTarget(); t != nil {
+		return f.runTested(command, t)
 	}
 	config, err := f.config(command.ErrOrStderr())
 	if err != nil {

@@ -2,8 +2,10 @@ package simtest_test
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -20,7 +22,9 @@ import (
 // clients has some of each sort of client ask several API servers for anything that they can, of several resources, in any
 // encoding, while faults happen. What they are answered is judged by the oracle, and informers have what is there in the end.
 func clients(t *testing.T, config simtest.Config) {
-	config.CRDs = []string{"testdata/crds"}
+	definitions := t.TempDir()
+	require.NoError(t, os.CopyFS(definitions, crds))
+	config.CRDs = []string{definitions + "/testdata/crds"}
 	simtest.Seeds(t, config, func(t *simtest.T, c *simtest.Cluster) {
 		const within = 30 * time.Second
 		use := &usage{
@@ -63,6 +67,11 @@ func clients(t *testing.T, config simtest.Config) {
 		}
 	})
 }
+
+// crds are in the binary, as simrun runs it in another folder.
+//
+//go:embed testdata/crds
+var crds embed.FS
 
 // TestClients is with Kubernetes' cache.
 func TestClients(t *testing.T) { clients(t, simtest.Config{Servers: 2}) }

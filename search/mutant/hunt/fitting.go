@@ -18,8 +18,12 @@ func (o options) fitting(all []mutant.Mutant, stdout io.Writer) ([]mutant.Mutant
 	if err != nil {
 		return nil, err
 	}
-	if o.plane {
-		source = filepath.Join(source, "controlplane")
+	t, err := o.testedTarget()
+	if err != nil {
+		return nil, err
+	}
+	if t != nil {
+		source = filepath.Join(source, t.tests.Module)
 	}
 	modules, err := selfbuild.Modules(source, o.use)
 	if err != nil {

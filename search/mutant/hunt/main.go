@@ -23,7 +23,7 @@
 //     that say what a run is: simrun itself reads them.
 //   - --compare hunts with each strategy of schedules, and the table says which finds what.
 //   - --probe counts how often runs without a bug reach the places of the edits.
-//   - --controlplane hunts those of the control plane of Kubernetes.
+//   - --target controlplane hunts those of the control plane of Kubernetes, and --target http all others by clients of whole API servers.
 //   - --together hunts all those in the same runs.
 //   - --shrink makes failing runs smaller that were found before.
 //   - --replays records failures, and replays each in a process of its own.
@@ -38,7 +38,7 @@
 //   - runner.go: runs in worker processes, and what a hunt looks at in a verdict
 //   - halves.go: what was found of the mutants that were tuned on, and of the others
 //   - probe.go: how often runs reach the edits
-//   - plane.go, together.go: mutants of the control plane, one by one or in the same runs
+//   - tested.go, together.go: mutants in tests of package simtest, one by one or in the same runs
 //   - fitting.go: which mutants fit the code
 //   - suite.go, suite_build.go: what the tests of the edited package say of the edit
 //   - smaller.go: failing runs made smaller
@@ -94,7 +94,7 @@ type options struct {
 	compare  bool
 	replays  int
 	probe    int
-	plane    bool
+	target   string
 	half     string
 	together bool
 	in       [][]string
@@ -119,8 +119,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
 	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
 	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit")
-	flags.BoolVar(&o.plane, "controlplane", false, "hunt the mutants of the control plane, in the scenario any of that target")
-	flags.BoolVar(&o.together, "together", false, "with --controlplane: switch all mutants on in the same runs, and find out which of them make one fail")
+	flags.StringVar(&o.target, "target", "", "hunt in tests, which are those of a `target`: controlplane, which has mutants of its own, or http")
+	flags.BoolVar(&o.together, "together", false, "with --target controlplane: switch all mutants on in the same runs, and find out which of them make one fail")
 	flags.StringVar(&o.half, "half", "", "hunt one `half` of the mutants alone: tuned or held-out")
 	flags.Func("in", "hunt in runs with these `flags` of simrun instead of those of the scenario any; own stands for the mutant's; can be repeated", func(text string) error {
 		o.in = append(o.in, strings.Fields(text))
@@ -141,8 +141,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "hunt: --half: expected %s or %s, found %q\n", tuned, heldOut, o.half)
 		return notHunted
 	}
-	if given := map[string]bool{}; len(o.use) > 0 {
-		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
+	case o.target == "http" && (!given["results"] || o.together):
+		fmt.Fprintln(stderr, "hunt: --target http: expected --results with a file of its own, as results of other scenarios do not count, and no --together, found", args)
+		return notHunted
+	case len(o.use) > 0:
 		if !given["results"] || o.suites {
 			fmt.Fprintln(stderr, "hunt: --use: expected --results with a file of its own, as results of other code do not count, and no --suites, found", args)
 			return notHunted
@@ -174,8 +179,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // choose returns the mutants that the flags name, in the order of --only.
 func choose(o options) ([]mutant.Mutant, error) {
 	all := mutant.All()
-	if o.plane {
-		all = slices.DeleteFunc(mutant.ControlPlane(), func(m mutant.Mutant) bool { return m.Equivalent != "" })
+	t, err := o.testedTarget()
+	if err != nil {
+		return nil, err
+	}
+	if t != nil {
+		all = slices.DeleteFunc(t.mutants, func(m mutant.Mutant) bool { return m.Equivalent != "" })
 	}
 	if o.only != "" {
 		var chosen []mutant.Mutant
@@ -226,8 +235,12 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		err = h.shrinkAll(ctx, chosen)
 	case o.replays > 0:
 		return nil, h.replayAll(ctx, chosen)
-	case o.plane:
-		return h.planeAll(ctx, chosen)
+	case o.target != "":
+		t, err := o.testedTarget()
+		if err != nil {
+			return nil, err
+		}
+		return h.testedAll(ctx, t, chosen)
 	case o.probe > 0:
 		return h.probeAll(ctx, chosen)
 	case o.comparing():

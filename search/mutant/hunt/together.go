@@ -9,11 +9,11 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// planeTogether hunts mutants with all of them switched on, as most seeds show none of them, and a seed of the control plane takes
+// testedTogether hunts mutants with all of them switched on, as most seeds show none of them, and a seed of the control plane takes
 // long. When one fails, mutants are switched off until it is known which of them makes it fail alone; that one is found, and the others are
 // hunted on. Each trial of a mutant ends with the seed that found it, or has all seeds that there was time for: the processor time that
 // --time gives to one mutant, for each of them.
-func (h *hunter) planeTogether(ctx context.Context, binary string, chosen []mutant.Mutant) error {
+func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen []mutant.Mutant) error {
 	left := slices.DeleteFunc(slices.Clone(chosen), func(m mutant.Mutant) bool { return len(h.results.trials(m)) > 0 })
 	all, seconds, last := len(left), 0.0, uint64(h.options.seeds)
 	budget := h.options.time.Seconds() * float64(all)
@@ -21,11 +21,11 @@ func (h *hunter) planeTogether(ctx context.Context, binary string, chosen []muta
 	end := func(m mutant.Mutant, found, seeds uint64, witness string) error {
 		r := result{Mutant: m.Name, Key: keyOf(m), Trial: 1, First: 1, Budget: h.options.seeds, Together: all, Seeds: int(seeds), Found: found, Witness: witness, Seconds: seconds}
 		left = slices.DeleteFunc(left, func(other mutant.Mutant) bool { return other.Name == m.Name })
-		fmt.Fprintf(h.stdout, "%s, together with %d others: %s\n", m.Name, all-1, planeVerdict(r))
+		fmt.Fprintf(h.stdout, "%s, together with %d others: %s\n", m.Name, all-1, testedVerdict(r))
 		return h.results.add(r)
 	}
-	run := func(some []mutant.Mutant, first, last uint64) (planeOutcome, error) {
-		ran, err := h.planeRun(ctx, binary, namesOf(some), first, last, h.options.time)
+	run := func(some []mutant.Mutant, first, last uint64) (testedOutcome, error) {
+		ran, err := h.testedRun(ctx, binary, test, namesOf(some), first, last, h.options.time)
 		seconds += ran.seconds
 		return ran, err
 	}
@@ -39,7 +39,7 @@ func (h *hunter) planeTogether(ctx context.Context, binary string, chosen []muta
 			continue
 		}
 		next = ran.failed
-		one, witness, err := guilty(left, ran, func(some []mutant.Mutant) (planeOutcome, error) { return run(some, next, next) })
+		one, witness, err := guilty(left, ran, func(some []mutant.Mutant) (testedOutcome, error) { return run(some, next, next) })
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (h *hunter) planeTogether(ctx context.Context, binary string, chosen []muta
 
 // guilty returns the mutant with which alone a run fails that has failed with some, and what the run says then; nil if there is none. It
 // halves the mutants, and looks at the other half if the first passes.
-func guilty(some []mutant.Mutant, ran planeOutcome, run func([]mutant.Mutant) (planeOutcome, error)) (*mutant.Mutant, string, error) {
+func guilty(some []mutant.Mutant, ran testedOutcome, run func([]mutant.Mutant) (testedOutcome, error)) (*mutant.Mutant, string, error) {
 	if len(some) == 1 {
 		return &some[0], ran.witness, nil
 	}

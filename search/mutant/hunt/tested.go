@@ -18,24 +18,56 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
-// planeTest is the test of module controlplane in which users do anything, as mutants of the
-// control plane are hunted in.
-const planeTest = "TestAny"
+// tested is a target of simrun whose scenarios are tests of package simtest.
+type tested struct {
+	name    string
+	tests   selfbuild.Tests
+	mutants []mutant.Mutant
+	// test is the one that a mutant is hunted in.
+	test func(mutant.Mutant) string
+}
 
-// planeAll hunts mutants of the control plane. A trial is a run of the test with the seeds that it
+// testedTargets returns those that there are.
+func testedTargets() []tested {
+	return []tested{
+		{"controlplane", selfbuild.Tests{Module: "controlplane"}, mutant.ControlPlane(), func(mutant.Mutant) string { return "TestAny" }},
+		{"http", selfbuild.Tests{Package: "simtest"}, mutant.All(), func(m mutant.Mutant) string {
+			if m.Target == "cacher" {
+				return "TestClientsOfWatchsim"
+			}
+			return "TestClients"
+		}},
+	}
+}
+
+// testedTarget returns the target to hunt in; nil for simrun's own scenarios.
+func (o options) testedTarget() (*tested, error) {
+	if o.target == "" {
+		return nil, nil
+	}
+	all := testedTargets()
+	for i := range all {
+		if all[i].name == o.target {
+			return &all[i], nil
+		}
+	}
+	return nil, fmt.Errorf("--target: expected controlplane or http, found %q", o.target)
+}
+
+// testedAll hunts mutants in tests. A trial is a run of the test with the seeds that it
 // has left, until one fails that passes without the mutant.
-func (h *hunter) planeAll(ctx context.Context, chosen []mutant.Mutant) (lost []string, err error) {
-	fmt.Fprintln(h.stdout, "building the control plane with all mutants inside; minutes the first time")
-	all, err := h.options.fitting(mutant.ControlPlane(), io.Discard)
+func (h *hunter) testedAll(ctx context.Context, t *tested, chosen []mutant.Mutant) (lost []string, err error) {
+	fmt.Fprintln(h.stdout, "building target", t.name, "with all mutants inside; minutes the first time")
+	all, err := h.options.fitting(t.mutants, io.Discard)
 	if err != nil {
 		return nil, err
 	}
-	binary, err := selfbuild.BuildTests(nil, "controlplane", h.options.use, all)
+	binary, err := selfbuild.BuildTests(nil, t.tests, h.options.use, all)
 	if err != nil {
 		return nil, err
 	}
 	if h.options.together {
-		if err := h.planeTogether(ctx, binary, chosen); err != nil {
+		if err := h.testedTogether(ctx, binary, t.test(chosen[0]), chosen); err != nil {
 			return nil, err
 		}
 	}
@@ -44,18 +76,18 @@ func (h *hunter) planeAll(ctx context.Context, chosen []mutant.Mutant) (lost []s
 			if trial < len(h.results.trials(m)) {
 				continue
 			}
-			r, err := h.planeTrial(ctx, binary, m, trial+1)
+			r, err := h.testedTrial(ctx, binary, t.test(m), m, trial+1)
 			if err == nil {
 				err = h.results.add(r)
 			}
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(h.stdout, "%s, trial %d: %s\n", m.Name, r.Trial, planeVerdict(r))
+			fmt.Fprintf(h.stdout, "%s, trial %d: %s\n", m.Name, r.Trial, testedVerdict(r))
 		}
 	}
 	if h.options.table != "" {
-		text := fmt.Sprintf(planeHead, h.options.time) + planeTable(chosen, h.results.all)
+		text := fmt.Sprintf(testedHead, t.name, h.options.time) + testedTable(chosen, h.results.all)
 		if err := os.WriteFile(h.options.table, []byte(text), 0o644); err != nil {
 			return nil, fmt.Errorf("--table: %w", err)
 		}
@@ -70,8 +102,8 @@ func (h *hunter) planeAll(ctx context.Context, chosen []mutant.Mutant) (lost []s
 	return nil, nil
 }
 
-// planeTrial hunts a mutant once.
-func (h *hunter) planeTrial(ctx context.Context, binary string, m mutant.Mutant, trial int) (result, error) {
+// testedTrial hunts a mutant once in a test.
+func (h *hunter) testedTrial(ctx context.Context, binary, test string, m mutant.Mutant, trial int) (result, error) {
 	r := result{Mutant: m.Name, Key: keyOf(m), Trial: trial, Budget: h.options.seeds, First: uint64(1 + (trial-1)*h.options.seeds)}
 	began := time.Now()
 	for next := r.First; next < r.First+uint64(h.options.seeds); {
@@ -79,7 +111,7 @@ func (h *hunter) planeTrial(ctx context.Context, binary string, m mutant.Mutant,
 		if left <= 0 {
 			break
 		}
-		ran, err := h.planeRun(ctx, binary, m.Name, next, r.First+uint64(h.options.seeds)-1, left)
+		ran, err := h.testedRun(ctx, binary, test, m.Name, next, r.First+uint64(h.options.seeds)-1, left)
 		if err != nil {
 			return r, err
 		}
@@ -88,7 +120,7 @@ func (h *hunter) planeTrial(ctx context.Context, binary string, m mutant.Mutant,
 		if ran.failed == 0 {
 			break
 		}
-		without, err := h.planeRun(ctx, binary, "", ran.failed, ran.failed, left)
+		without, err := h.testedRun(ctx, binary, test, "", ran.failed, ran.failed, left)
 		if err != nil {
 			return r, err
 		}
@@ -103,16 +135,16 @@ func (h *hunter) planeTrial(ctx context.Context, binary string, m mutant.Mutant,
 	return r, nil
 }
 
-// planeOutcome is what a run of the test came to.
-type planeOutcome struct {
+// testedOutcome is what a run of the test came to.
+type testedOutcome struct {
 	failed  uint64 // 0 for none
 	seeds   int    // with the one that failed
 	witness string
 	seconds float64 // of processor time
 }
 
-// planeReport is what is read of the file that a test of simtest writes with -simtest.report.
-type planeReport struct {
+// testedReport is what is read of the file that a test of simtest writes with -simtest.report.
+type testedReport struct {
 	Passed  int `json:"passed"`
 	Failure *struct {
 		Seed       uint64   `json:"seed"`
@@ -125,7 +157,7 @@ type planeReport struct {
 }
 
 // witness is the first line of why a run failed: a guarantee that was broken, or else what the run logged last.
-func (r *planeReport) witness() string {
+func (r *testedReport) witness() string {
 	text := r.Failure.Stop
 	if log := r.Failure.Log; len(log) > 0 {
 		text = log[len(log)-1]
@@ -137,31 +169,31 @@ func (r *planeReport) witness() string {
 	return line
 }
 
-// planeRun runs seeds with a mutant until one fails, or processor time is used up.
-func (h *hunter) planeRun(ctx context.Context, binary, name string, first, last uint64, most time.Duration) (planeOutcome, error) {
-	dir, err := os.MkdirTemp("", "hunt-plane-")
+// testedRun runs seeds with a mutant until one fails, or processor time is used up.
+func (h *hunter) testedRun(ctx context.Context, binary, test, name string, first, last uint64, most time.Duration) (testedOutcome, error) {
+	dir, err := os.MkdirTemp("", "hunt-")
 	if err != nil {
-		return planeOutcome{}, err
+		return testedOutcome{}, err
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "report.json")
-	command := exec.CommandContext(ctx, binary, "-test.run=^"+planeTest+"$", "-test.timeout=0", "-simtest.shrink=0", "-simtest.report="+file,
+	command := exec.CommandContext(ctx, binary, "-test.run=^"+test+"$", "-test.timeout=0", "-simtest.shrink=0", "-simtest.report="+file,
 		fmt.Sprintf("-simtest.seeds=%d-%d", first, last), fmt.Sprintf("-simtest.time=%v", most/time.Duration(h.options.jobs)), fmt.Sprintf("-simtest.workers=%d", h.options.jobs))
 	command.Dir = dir
 	command.Env = append(os.Environ(), mutant.Variable+"="+name)
 	out, err := command.CombinedOutput()
 	var ended *exec.ExitError
 	if ctx.Err() != nil || err != nil && !errors.As(err, &ended) {
-		return planeOutcome{}, errors.Join(ctx.Err(), err)
+		return testedOutcome{}, errors.Join(ctx.Err(), err)
 	}
-	ran := planeOutcome{seconds: (command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds()}
-	var report planeReport
+	ran := testedOutcome{seconds: (command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds()}
+	var report testedReport
 	text, missing := os.ReadFile(file)
 	if missing == nil {
 		missing = json.Unmarshal(text, &report)
 	}
 	if missing != nil || (report.Failure != nil) != (err != nil) {
-		return ran, fmt.Errorf("expected %s of %s to report how many seeds passed and which failed, found:\n%s", planeTest, filepath.Base(binary), out)
+		return ran, fmt.Errorf("expected %s of %s to report how many seeds passed and which failed, found:\n%s", test, filepath.Base(binary), out)
 	}
 	if ran.seeds = report.Passed; report.Failure != nil {
 		ran.seeds, ran.failed, ran.witness = ran.seeds+1, report.Failure.Seed, report.witness()
@@ -169,24 +201,24 @@ func (h *hunter) planeRun(ctx context.Context, binary, name string, first, last 
 	return ran, nil
 }
 
-func planeVerdict(r result) string {
+func testedVerdict(r result) string {
 	if r.Found == 0 {
 		return fmt.Sprintf("not found in %d seeds, %.0f s", r.Seeds, r.Seconds)
 	}
 	return fmt.Sprintf("seed %d, after %d seeds and %.0f s: %s", r.Found, r.Seeds, r.Seconds, r.Witness)
 }
 
-// planeHead is what stands before the table.
-const planeHead = `# Known bugs of the control plane
+// testedHead is what stands before the table.
+const testedHead = `# Known bugs in target %s
 
-Each is put back into the released code and hunted with the seeds of scenario any, from the first one on, until a seed fails that
+Each is put back into the released code and hunted with the seeds of one scenario, from the first one on, until a seed fails that
 passes without it, or %v of processor time are used up. Somebody looks at what the run says then: one that fails for another
-reason, as the bug makes another run of the seed, does not count. "not hunted" says that nobody has tried yet. Written by make controlplane-mutants.
+reason, as the bug makes another run of the seed, does not count. "not hunted" says that nobody has tried yet. Written by search/mutant/hunt.
 
 `
 
-// planeTable is a row for each mutant.
-func planeTable(all []mutant.Mutant, results []result) string {
+// testedTable is a row for each mutant.
+func testedTable(all []mutant.Mutant, results []result) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "| mutant | what it does | source | seeds until it is found | processor time | what the first failing run says |\n|---|---|---|---|---|---|")
 	for _, m := range all {

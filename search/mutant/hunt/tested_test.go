@@ -18,7 +18,7 @@ func TestWitness(t *testing.T) {
 		`{"failure":{"seed":6,"log":["manager-0 has exited with code 1"],"violations":[{"text":"Linearizable: user's delete of blue/c (operation 151)\n  returned TooMany"}]}}`: "Linearizable: user's delete of blue/c (operation 151)",
 		`{"failure":{"seed":6,"stop":"out of memory"}}`: "out of memory",
 	} {
-		var r planeReport
+		var r testedReport
 		require.NoError(t, json.Unmarshal([]byte(report), &r))
 		require.Equal(t, witness, r.witness())
 	}
@@ -34,7 +34,7 @@ func TestGuilty(t *testing.T) {
 	for i := range some {
 		for _, needed := range [][]int{{i}, {i, all - 1 - i}} {
 			runs := 0
-			run := func(half []mutant.Mutant) (ran planeOutcome, err error) {
+			run := func(half []mutant.Mutant) (ran testedOutcome, err error) {
 				runs++
 				together := 0
 				for _, n := range needed {
@@ -47,7 +47,7 @@ func TestGuilty(t *testing.T) {
 				}
 				return ran, nil
 			}
-			one, _, err := guilty(some, planeOutcome{failed: 1}, run)
+			one, _, err := guilty(some, testedOutcome{failed: 1}, run)
 			require.NoError(t, err)
 			if len(needed) == 1 {
 				require.Equal(t, strconv.Itoa(i), one.Name)
