@@ -155,6 +155,11 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 			list("a", 1, 0, 10, object("x", 5, "1")), streaming(3, 20)},
 		"gone before a streaming list, and there again": {
 			list("a", 1, 0, 10, object("x", 5, "1")), streaming(3, 20, event(added, 4, object("x", 25, "2")))},
+		"gone between two lists, one of them after a change that left it one revision": {
+			list("a", 1, 0, 10, object("x", 5, "1"), object("y", 6, "1")), write(model.Update, 3, 6, 12, object("y", 12, "2")), list("a", 5, 0, 13)},
+		"gone between two lists that select, one of them after a change that left it one revision": {
+			selects("k=v", list("a", 1, 0, 10, labelled("k=v", object("x", 5, "1")), labelled("k=v", object("y", 6, "1")))),
+			write(model.Update, 3, 6, 12, labelled("k=v", object("y", 12, "2"))), selects("k=v", list("a", 5, 0, 13))},
 		"recreated after an unseen deletion": {
 			list("a", 1, 0, 10, object("x", 5, "1")), stream("a", 2, 15, event(added, 3, object("x", 18, "2")))},
 		"changed before the deletion, unseen": {
@@ -215,7 +220,11 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 6, Object: *object("y", 6, "1")},
 				{RV: 7, Object: *object("x", 7, "2")}, {RV: 8, Deleted: true, Object: *object("y", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Create, 3, 0, 6, object("y", 6, "1")), leftOut(omittedCollections),
-			func() model.Operation { op := get(5, object("y", 0, "")); op.Err, op.Objects = model.NotFound, nil; return op }(),
+			func() model.Operation {
+				op := get(5, object("y", 0, ""))
+				op.Err, op.Objects = model.NotFound, nil
+				return op
+			}(),
 			write(model.Update, 7, 0, 7, object("x", 7, "2")), write(model.Delete, 9, 0, 7, object("x", 7, ""))},
 		"a get that finds nothing, and a refused write": {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")),

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/watchsim/watchsim/model"
@@ -162,8 +163,23 @@ func (t *truth) factsOfList(list wholeList) {
 	}
 }
 
-// infer adds the deletions and versions that facts ask for and nobody saw.
-func (t *truth) infer(key model.Key) {
+// infer adds the versions and deletions that facts ask for and nobody saw.
+func (t *truth) infer() {
+	var all []unseen
+	for _, key := range t.keys() {
+		t.inferVersions(key)
+		all = append(all, t.unseenOf(key)...)
+	}
+	// Each takes the last revision that is left for it. Those that can only have been late are first: others, which
+	// have more revisions to choose from, would leave them none.
+	slices.SortStableFunc(all, func(a, b unseen) int { return cmp.Or(cmp.Compare(b.from, a.from), cmp.Compare(a.to, b.to)) })
+	for _, u := range all {
+		t.inferUnseen(u)
+	}
+}
+
+// inferVersions adds the versions of an object that were there, and that nobody saw.
+func (t *truth) inferVersions(key model.Key) {
 	f := t.factsOf(key)
 	slices.Sort(f.absent)
 	slices.Sort(f.present)
@@ -182,23 +198,46 @@ func (t *truth) infer(key model.Key) {
 		}
 		t.place(key, from, rv, false, true)
 	}
-	for _, rv := range f.absent {
-		v := t.current(key, rv)
-		if v == nil || v.deleted || f.through[v.rv] >= rv {
-			continue // or somebody is wrong, and the oracle will say so
+}
+
+// unseen is what nobody saw that took an object away at a revision of a range: a deletion, or, if those who did not
+// find it select, perhaps a version that is not selected.
+type unseen struct {
+	key      model.Key
+	from, to int64
+	selector model.Selector
+}
+
+// unseenOf returns what took an object away from where it was not.
+func (t *truth) unseenOf(key model.Key) (all []unseen) {
+	f := t.factsOf(key)
+	add := func(rv int64, selector model.Selector) {
+		if v := t.current(key, rv); v != nil && !v.deleted {
+			all = append(all, unseen{key, max(v.rv, f.through[v.rv]) + 1, rv, selector})
 		}
-		t.place(key, max(v.rv, f.through[v.rv])+1, rv, true, true)
+	}
+	for _, rv := range f.absent {
+		add(rv, model.Selector{})
 	}
 	for _, s := range f.unselected {
-		v := t.current(key, s.rv)
-		if v == nil || v.deleted || !s.Matches(&v.object) {
-			continue
-		}
-		// It was deleted, or is not what the list selects any more.
-		next := t.next(key, s.rv)
-		deleted := next == nil || !next.deleted && next.object.UID != v.object.UID
-		t.place(key, max(v.rv, f.through[v.rv])+1, s.rv, deleted, true)
+		add(s.rv, s.Selector)
 	}
+	return all
+}
+
+// inferUnseen adds what took an object away, unless something has. If it was there at the end of
+// the range nonetheless, somebody is wrong, and the oracle will say so.
+func (t *truth) inferUnseen(u unseen) {
+	v := t.current(u.key, u.to)
+	if v == nil || v.deleted || !u.selector.Matches(&v.object) {
+		return
+	}
+	deleted := true
+	if !u.selector.Empty() {
+		next := t.next(u.key, u.to)
+		deleted = next == nil || !next.deleted && next.object.UID != v.object.UID
+	}
+	t.place(u.key, max(v.rv, t.factsOf(u.key).through[v.rv])+1, u.to, deleted, true)
 }
 
 // inferLast adds the last version of an object before a deletion, if what the

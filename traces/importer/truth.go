@@ -46,9 +46,7 @@ func newTruth(r *Recording) *truth {
 	r.eachDeletion(t.deletion)
 	t.gatherRanges()
 	t.gatherFacts()
-	for _, key := range t.keys() {
-		t.infer(key)
-	}
+	t.infer()
 	t.settle()
 	return t
 }
