@@ -61,7 +61,10 @@ func seedSchedule(seed uint64) sim.Schedule {
 }
 
 // makers make the API servers with each cache.
-var makers = map[Cache]func() target.Servers{Kubernetes: httpserver.NewKubernetes, Watchsim: cacher.NewWeb}
+var makers = map[Cache]func() target.Servers{
+	Kubernetes: httpserver.NewKubernetes,
+	Watchsim:   func() target.Servers { return cacher.NewWeb(httpserver.Options{}) },
+}
 
 // Register lets tests ask for API servers of one's own, as Config.Cache. They listen at port
 // 6443 of their hosts and serve HTTPS. It is to be called while the program is initialised,

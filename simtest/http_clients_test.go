@@ -73,6 +73,11 @@ func (u *usage) write(ctx context.Context, config *rest.Config) error {
 			result, err = objects.Create(ctx, made, metav1.CreateOptions{})
 		case 3, 4:
 			what = "update"
+			if rand.IntN(5) == 0 {
+				what = "update unread"
+				result, err = objects.Update(ctx, made, metav1.UpdateOptions{}) // which some resources are created by
+				break
+			}
 			var have *unstructured.Unstructured
 			if have, err = objects.Get(ctx, name, metav1.GetOptions{}); err == nil {
 				switch rand.IntN(4) {

@@ -73,17 +73,23 @@ func clients(t *testing.T, config simtest.Config) {
 //go:embed testdata/crds
 var crds embed.FS
 
+// API servers with these caches keep events for ten seconds.
+const (
+	briefKubernetes simtest.Cache = "kubernetes with brief events"
+	briefWatchsim   simtest.Cache = "watchsim with brief events"
+)
+
 // TestClients is with Kubernetes' cache.
-func TestClients(t *testing.T) { clients(t, simtest.Config{Servers: 2}) }
+func TestClients(t *testing.T) { clients(t, simtest.Config{Servers: 2, Cache: briefKubernetes}) }
 
 // TestClientsOfWatchsim is with the project's own.
 func TestClientsOfWatchsim(t *testing.T) {
-	clients(t, simtest.Config{Servers: 2, Cache: simtest.Watchsim})
+	clients(t, simtest.Config{Servers: 2, Cache: briefWatchsim})
 }
 
 // TestClientsOfManyServers is with three API servers over three etcd members.
 func TestClientsOfManyServers(t *testing.T) {
-	clients(t, simtest.Config{Servers: 3, Members: 3})
+	clients(t, simtest.Config{Servers: 3, Members: 3, Cache: briefKubernetes})
 }
 
 // askedOf is a resource that clients ask for.

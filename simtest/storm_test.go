@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/client-go/dynamic"
 	clientfeatures "k8s.io/client-go/features"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -47,9 +46,11 @@ type setup struct {
 
 var caches = map[string]func(time.Duration) target.Servers{
 	"kubernetes": func(work time.Duration) target.Servers {
-		return httpserver.NewFair(genericregistry.StorageWithCacher(), work)
+		return httpserver.New(httpserver.Options{Fair: true, Work: work})
 	},
-	"cacher": cacher.NewFairWeb,
+	"cacher": func(work time.Duration) target.Servers {
+		return cacher.NewWeb(httpserver.Options{Fair: true, Work: work})
+	},
 }
 
 const processors = httpserver.Processors

@@ -89,7 +89,7 @@ func (f *finisher) committed() model.Truth {
 				object.Value = valueOf("", v.rv)
 			}
 			object.Labels, object.RV = f.filter(object.Labels), v.rv
-			truth.Changes = append(truth.Changes, model.Change{RV: v.rv, Deleted: v.deleted, Object: object})
+			truth.Changes = append(truth.Changes, model.Change{RV: v.rv, Deleted: v.deleted, Expired: v.expired, Object: object})
 			truth.Revision = max(truth.Revision, v.rv)
 		}
 	}

@@ -200,6 +200,9 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 		"a delete that is refused, while the collection may be deleted": {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.TooMany), leftOut(OmittedOthers)},
+		"a delete that is refused of an object that expires": {
+			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Expired: true, Object: *object("x", 8, "1")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.TooMany)},
 		"a delete that is refused, while something else deletes what was marked": {
 			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Object: *object("x", 8, "2")}, {RV: 9, Deleted: true, Object: *object("x", 9, "2")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 8, object("x", 8, "")), refused(5, model.Delete, model.TooMany), leftOut(OmittedOthers)},

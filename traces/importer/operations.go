@@ -240,7 +240,7 @@ func (f *finisher) clearDeletes(byOthers map[model.Key]bool) map[model.Key]bool 
 	for key, deletes := range count {
 		committed := 0
 		for _, v := range f.truth.versions[key] {
-			if v.deleted && !named[v.rv] {
+			if v.deleted && !v.expired && !named[v.rv] {
 				committed++
 			}
 		}
@@ -285,7 +285,7 @@ func (f *finisher) deletedByOthers(others bool) map[model.Key]bool {
 	named, _ := f.truth.recording.namedByWrites()
 	by := map[model.Key]bool{}
 	for key, versions := range f.truth.versions {
-		by[key] = slices.ContainsFunc(versions, func(v *version) bool { return v.deleted && !named[v.rv] })
+		by[key] = slices.ContainsFunc(versions, func(v *version) bool { return v.deleted && !v.expired && !named[v.rv] })
 	}
 	return by
 }

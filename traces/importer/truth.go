@@ -26,9 +26,9 @@ type version struct {
 	deleted bool
 	// object has the metadata, if anybody knows them. See [truth.settle] for its value.
 	object model.Object
-	// committed says that etcd told of it, and stored is the digest of what it holds.
-	committed bool
-	stored    string
+	// committed says that etcd told of it, expired that its lease deleted it, and stored is the digest of what it holds.
+	committed, expired bool
+	stored             string
 	// seen counts the digests that sources saw, in order of their first sight.
 	seen []vote
 	// digests are what each family of digests has for it.
@@ -59,7 +59,7 @@ func (t *truth) keys() []model.Key {
 // commit adds what etcd says.
 func (t *truth) commit(change *model.Change) {
 	if v := t.add(change.Object.Key(), change.RV, change.Deleted); v != nil {
-		v.committed, v.stored = true, change.Object.Value
+		v.committed, v.expired, v.stored = true, change.Expired, change.Object.Value
 		v.learn(&change.Object)
 	}
 }

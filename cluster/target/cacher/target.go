@@ -4,7 +4,6 @@ package cacher
 import (
 	"reflect"
 	"sync"
-	"time"
 
 	upstream "k8s.io/apiserver/pkg/storage/cacher"
 
@@ -47,13 +46,9 @@ func newCache(settings upstream.Config, server target.ServerConfig) (apiserver.C
 }
 
 // NewWeb returns API servers that serve HTTP, with this cache.
-func NewWeb() target.Servers {
-	return httpserver.New(decorator.StorageWithCacher(decorator.Options{}))
-}
-
-// NewFairWeb returns the same with priority and fairness; see [httpserver.NewFair] for work.
-func NewFairWeb(work time.Duration) target.Servers {
-	return httpserver.NewFair(decorator.StorageWithCacher(decorator.Options{}), work)
+func NewWeb(options httpserver.Options) target.Servers {
+	options.Cache = decorator.StorageWithCacher(decorator.Options{})
+	return httpserver.New(options)
 }
 
 // windowOf returns access to a cache's window. A method of the cache would have to wait

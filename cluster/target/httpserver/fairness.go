@@ -14,27 +14,13 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	utilflowcontrol "k8s.io/apiserver/pkg/util/flowcontrol"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-
-	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/apiserver"
 )
 
-// NewFair returns API servers as New does, with priority and fairness as kube-apiserver has it
-// by default: 600 seats, and the flow schemas and priority levels that it creates. A client whose
-// user agent is the name of a service account is that service account, which is subject to
-// them; all others are exempt. As code takes no simulated time, work is how long a request of a
-// service account occupies one of the Processors of a server, within its seat.
-func NewFair(decorator generic.StorageDecorator, work time.Duration) target.Servers {
-	apiserver.LogTo(nil)
-	return &servers{decorator: decorator, fair: true, work: work}
-}
-
-// Processors is how many requests each server works on at a time, if work takes time.
+// Processors is how many requests each server works on at a time, if Options.Work is above 0.
 const Processors = 4
 
 // fairness are the resources that configure priority and fairness.

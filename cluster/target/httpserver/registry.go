@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -21,8 +22,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// install adds the storage of a resource, and that of its status.
-func (r resource) install(storages map[string]rest.Storage, getter generic.RESTOptionsGetter) error {
+// install adds the storage of a resource, and that of its status. Events expire.
+func (r resource) install(storages map[string]rest.Storage, getter generic.RESTOptionsGetter, eventTTL time.Duration) error {
 	plan := strategy{ObjectTyper: scheme, NameGenerator: names.SimpleNameGenerator, resource: r}
 	store := &genericregistry.Store{
 		NewFunc:                   func() runtime.Object { return blank(r.object) },
@@ -34,6 +35,9 @@ func (r resource) install(storages map[string]rest.Storage, getter generic.RESTO
 		UpdateStrategy:            plan,
 		DeleteStrategy:            plan,
 		TableConvertor:            rest.NewDefaultTableConvertor(r.version.WithResource(r.plural).GroupResource()),
+	}
+	if r.plural == "events" {
+		store.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return uint64(eventTTL.Seconds()), nil }
 	}
 	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: getter, AttrFunc: attributes}); err != nil {
 		return fmt.Errorf("storage of %s: %w", r.plural, err)
@@ -103,10 +107,22 @@ var (
 	_ rest.ResetFieldsStrategy             = strategy{}
 )
 
-func (s strategy) NamespaceScoped() bool                       { return !s.resource.global }
-func (strategy) AllowCreateOnUpdate(context.Context) bool      { return false }
-func (strategy) AllowUnconditionalUpdate(context.Context) bool { return true }
-func (strategy) Canonicalize(runtime.Object)                   {}
+func (s strategy) NamespaceScoped() bool     { return !s.resource.global }
+func (strategy) Canonicalize(runtime.Object) {}
+
+// AllowCreateOnUpdate is as the strategies of kube-apiserver have it.
+func (s strategy) AllowCreateOnUpdate(context.Context) bool {
+	switch s.resource.plural {
+	case "services", "events", "leases", "roles", "rolebindings", "clusterroles", "clusterrolebindings":
+		return true
+	}
+	return false
+}
+
+// AllowUnconditionalUpdate is as the strategies of kube-apiserver have it.
+func (s strategy) AllowUnconditionalUpdate(context.Context) bool {
+	return s.resource.plural != "leases" && s.resource.plural != "poddisruptionbudgets"
+}
 
 // DefaultGarbageCollectionPolicy leaves objects that others own to a garbage collector, as
 // kube-apiserver does. Nobody runs one unless a test does.

@@ -49,21 +49,39 @@ const Prefix = "/registry"
 // end them at once, instead of when their clients hang up.
 const watchGrace = 10 * time.Second
 
-// New returns API servers that put a decorator, which is the watch cache, around the
-// storage of each resource.
-func New(decorator generic.StorageDecorator) target.Servers {
+// Options say how API servers differ from kube-apiserver by default, but for Cache.
+type Options struct {
+	// Cache puts the watch cache around the storage of each resource; nil is Kubernetes' own.
+	Cache generic.StorageDecorator
+	// EventTTL is how long etcd keeps an event, in whole seconds; 0 is one hour, as --event-ttl.
+	EventTTL time.Duration
+	// Fair asks for priority and fairness as kube-apiserver has it: 600 seats, and the flow schemas and priority
+	// levels that it creates. A client whose user agent is the name of a service account is that service
+	// account, which is subject to them; all others are exempt.
+	Fair bool
+	// Work is how long a request of a service account occupies one of the Processors of a server, within its
+	// seat, with Fair: code takes no simulated time.
+	Work time.Duration
+}
+
+// New returns API servers.
+func New(options Options) target.Servers {
 	apiserver.LogTo(nil)
-	return &servers{decorator: decorator}
+	if options.Cache == nil {
+		options.Cache = genericregistry.StorageWithCacher()
+	}
+	if options.EventTTL == 0 {
+		options.EventTTL = time.Hour
+	}
+	return &servers{Options: options}
 }
 
 // NewKubernetes returns API servers with Kubernetes' own watch cache.
-func NewKubernetes() target.Servers { return New(genericregistry.StorageWithCacher()) }
+func NewKubernetes() target.Servers { return New(Options{}) }
 
 type servers struct {
-	decorator generic.StorageDecorator
-	fair      bool          // with priority and fairness
-	work      time.Duration // of a request, with it
-	mu        sync.Mutex
+	Options
+	mu sync.Mutex
 	// certificate is that of all servers in all their lives.
 	certificate dynamiccertificates.CertKeyContentProvider
 }
@@ -86,7 +104,7 @@ func (s *servers) Start(config target.ServerConfig) (target.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start API server %q: %w", config.Name, err)
 	}
-	generic, err := own.generic(s.decorator)
+	generic, err := own.generic()
 	if err != nil {
 		return nil, fmt.Errorf("start API server %q: %w", config.Name, err)
 	}
@@ -131,16 +149,15 @@ func (s *server) Stop() {
 
 // options are those of kube-apiserver that the simulation sets.
 type options struct {
+	Options
 	name     string
-	fair     bool
-	work     time.Duration
 	etcd     *genericoptions.EtcdOptions
 	serving  *genericapiserver.SecureServingInfo
 	listener *Listener
 }
 
 func (s *servers) options(config target.ServerConfig) (*options, error) {
-	o := &options{name: config.Name, fair: s.fair, work: s.work, listener: &Listener{}}
+	o := &options{Options: s.Options, name: config.Name, listener: &Listener{}}
 	recommended := genericoptions.NewRecommendedOptions(Prefix, storageCodec)
 	o.etcd = recommended.Etcd
 	o.etcd.StorageConfig.Transport.ServerList = config.Endpoints
@@ -183,12 +200,12 @@ func (l *Listener) Close() error {
 func URL(server string) string { return fmt.Sprintf("https://%s:%d", server, Port) }
 
 // generic returns the server with all its resources.
-func (o *options) generic(decorator generic.StorageDecorator) (*genericapiserver.GenericAPIServer, error) {
+func (o *options) generic() (*genericapiserver.GenericAPIServer, error) {
 	custom, err := o.config(apiextensions.Codecs, customCodec)
 	if err != nil {
 		return nil, err
 	}
-	extensions, err := o.extensions(custom, decorator)
+	extensions, err := o.extensions(custom, o.Cache)
 	if err != nil {
 		return nil, err
 	}
@@ -197,13 +214,13 @@ func (o *options) generic(decorator generic.StorageDecorator) (*genericapiserver
 		return nil, err
 	}
 	served := builtin
-	if o.fair {
+	if o.Fair {
 		served = slices.Concat(builtin, fairness)
-		if err := beFair(config, o.work); err != nil {
+		if err := beFair(config, o.Work); err != nil {
 			return nil, err
 		}
 	}
-	config.RESTOptionsGetter = decorated{config.RESTOptionsGetter, decorator}
+	config.RESTOptionsGetter = decorated{config.RESTOptionsGetter, o.Cache}
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(describe, openapinamer.NewDefinitionNamer(scheme))
 	config.SkipOpenAPIInstallation = true
 	generic, err := config.Complete().New("simulated", extensions)
@@ -215,7 +232,7 @@ func (o *options) generic(decorator generic.StorageDecorator) (*genericapiserver
 		for version, resources := range group.versions {
 			storages := map[string]rest.Storage{}
 			for _, r := range resources {
-				if err := r.install(storages, config.RESTOptionsGetter); err != nil {
+				if err := r.install(storages, config.RESTOptionsGetter, o.EventTTL); err != nil {
 					return nil, err
 				}
 			}
@@ -256,7 +273,7 @@ func (o *options) config(codecs serializer.CodecFactory, stored apiruntime.Codec
 	// Not anonymous: API servers close the HTTP/2 connections of anonymous clients after each request.
 	config.Authentication.Authenticator = authenticator.RequestFunc(func(request *http.Request) (*authenticator.Response, bool, error) {
 		return &authenticator.Response{User: &user.DefaultInfo{
-			Name: request.UserAgent(), Groups: groupsOf(request.UserAgent(), o.fair),
+			Name: request.UserAgent(), Groups: groupsOf(request.UserAgent(), o.Fair),
 		}}, true, nil
 	})
 	config.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()

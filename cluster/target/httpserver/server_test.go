@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -25,7 +25,7 @@ import (
 func TestWritesAndWatches(t *testing.T) {
 	isolate.Isolated(t, func(t testing.TB) {
 		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.New(genericregistry.StorageWithCacher()), ProgressNotify: 5 * time.Second})
+			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.NewKubernetes(), ProgressNotify: 5 * time.Second})
 			require.NoError(t, err)
 			world.Process("client").Do(func() {
 				config := &rest.Config{Host: httpserver.URL("apiserver-0"), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
@@ -55,11 +55,47 @@ func TestWritesAndWatches(t *testing.T) {
 	})
 }
 
+// Resources that kube-apiserver treats in a way of their own are treated so.
+func TestResourcesThatDiffer(t *testing.T) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			servers := httpserver.New(httpserver.Options{EventTTL: 10 * time.Second})
+			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: servers, ProgressNotify: 5 * time.Second})
+			require.NoError(t, err)
+			world.Process("client").Do(func() {
+				client := kubernetes.NewForConfigOrDie(&rest.Config{Host: httpserver.URL("apiserver-0"), TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
+				ctx := context.Background()
+				require.Eventually(t, func() bool {
+					_, err := client.CoreV1().Events("n").List(ctx, metav1.ListOptions{})
+					return err == nil
+				}, time.Minute, time.Second)
+				_, err := client.CoreV1().Events("n").Create(ctx, &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: "n"}}, metav1.CreateOptions{})
+				require.NoError(t, err)
+				lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "l", Namespace: "n"}}
+				_, err = client.CoordinationV1().Leases("n").Update(ctx, lease, metav1.UpdateOptions{})
+				require.NoError(t, err, "an update creates a lease")
+				_, err = client.CoordinationV1().Leases("n").Update(ctx, lease, metav1.UpdateOptions{})
+				require.True(t, apierrors.IsInvalid(err), "without a resourceVersion, found %v", err)
+				_, err = client.CoreV1().Pods("n").Update(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "n"}}, metav1.UpdateOptions{})
+				require.True(t, apierrors.IsNotFound(err), "found %v", err)
+				time.Sleep(5 * time.Second)
+				_, err = client.CoreV1().Events("n").Get(ctx, "e", metav1.GetOptions{})
+				require.NoError(t, err)
+				time.Sleep(10 * time.Second)
+				_, err = client.CoreV1().Events("n").Get(ctx, "e", metav1.GetOptions{})
+				require.True(t, apierrors.IsNotFound(err), "found %v", err)
+			})
+			require.NoError(t, c.Servers()[0].Stop())
+			world.Settle()
+		})
+	})
+}
+
 // A server that has just started does not say that custom resources are not there.
 func TestStartsBeforeItKnowsWhatIsDefined(t *testing.T) {
 	isolate.Isolated(t, func(t testing.TB) {
 		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
-			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.New(genericregistry.StorageWithCacher()), ProgressNotify: 5 * time.Second})
+			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.NewKubernetes(), ProgressNotify: 5 * time.Second})
 			require.NoError(t, err)
 			for life := range 3 {
 				unavailable := 0
