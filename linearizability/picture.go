@@ -25,7 +25,7 @@ func Picture(history *model.History, config Config, w io.Writer) (bool, error) {
 	}
 	all := claimWrites(history, model.NewStore(&history.Truth), 0)
 	all.complete(newBounds(all.writes, history))
-	specification, operations := all.searched()
+	specification, operations := all.searched(each)
 	if len(operations) == 0 || len(operations) > MaxPictured {
 		return false, nil
 	}

@@ -20,8 +20,8 @@ func judgeWrites(f *facts, out *findings) {
 	out.add(&f.claims.findings)
 	judgeRealTime(f, out)
 	judgeConflicts(f, out)
-	specification, operations := f.claims.searched()
-	switch porcupine.CheckOperationsTimeout(specification, operations, f.config.SearchTimeout) {
+	specification, operations := f.claims.searched(func(calls []*call) []porcupine.Operation { return toSearch(calls, nil) })
+	switch order(specification, operations, f.config.SearchTimeout) {
 	case porcupine.Ok:
 		return
 	case porcupine.Unknown:
@@ -37,9 +37,9 @@ func (o *findings) searchGaveUp(limit time.Duration) {
 	o.undecided(SearchGaveUp, "the search for a linearization took longer than SearchTimeout, %s", limit)
 }
 
-// searched returns what porcupine searches: the calls, and the model, which takes
+// searched returns what porcupine searches: what operationsOf makes of the calls, and the model, which takes
 // those of each object by themselves.
-func (all claims) searched() (porcupine.Model, []porcupine.Operation) {
+func (all claims) searched(operationsOf func([]*call) []porcupine.Operation) (porcupine.Model, []porcupine.Operation) {
 	var operations []porcupine.Operation
 	partitions := make([][]porcupine.Operation, 0, len(all.registers))
 	for _, r := range all.registers {
@@ -47,9 +47,7 @@ func (all claims) searched() (porcupine.Model, []porcupine.Operation) {
 			continue
 		}
 		first := len(operations)
-		for _, call := range r.calls {
-			operations = append(operations, porcupine.Operation{Input: call, Call: call.begin, Return: call.end})
-		}
+		operations = append(operations, operationsOf(r.calls)...)
 		partitions = append(partitions, operations[first:len(operations):len(operations)])
 	}
 	specification := registerModel
@@ -84,6 +82,86 @@ var registerModel = porcupine.Model{
 		return ok, next
 	},
 	Hash: func(state any) uint64 { return uint64(state.(int)) * 0x9e3779b97f4a7c15 },
+}
+
+// each returns an operation for each call.
+func each(calls []*call) []porcupine.Operation {
+	operations := make([]porcupine.Operation, len(calls))
+	for i, c := range calls {
+		operations[i] = porcupine.Operation{Input: c, Call: c.begin, Return: c.end}
+	}
+	return operations
+}
+
+// toSearch returns what is left to search for an order of all writes and of those reads that have returned, which
+// are all if returned is nil. A write that has not returned may take effect at any later time.
+//
+// A read that tells how many versions there were needs no place in the order if it is known who made the last of
+// them and the next one: the former took effect before the read returned, and the latter after it was called. To search for the
+// places of such reads would be to try all subsets of those that overlap.
+func toSearch(calls []*call, returned []bool) []porcupine.Operation {
+	operations := make([]porcupine.Operation, 0, len(calls))
+	makers := map[int]int{} // the operation that makes a version
+	for i, c := range calls {
+		if c.effect == observes {
+			continue
+		}
+		if c.effect == makesVersion {
+			makers[c.version] = len(operations)
+		}
+		end := c.end
+		if returned != nil && !returned[i] {
+			end = math.MaxInt64
+		}
+		operations = append(operations, porcupine.Operation{Input: c, Call: c.begin, Return: end})
+	}
+	for i, c := range calls {
+		if c.effect != observes || returned != nil && !returned[i] {
+			continue
+		}
+		made, known := c.saw()
+		last, lastKnown := makers[made-1]
+		next, nextKnown := makers[made]
+		if !known || made > 0 && !lastKnown || made < len(c.register.versions) && !nextKnown {
+			operations = append(operations, porcupine.Operation{Input: c, Call: c.begin, Return: c.end})
+			continue
+		}
+		if lastKnown {
+			operations[last].Return = min(operations[last].Return, c.end)
+		}
+		if nextKnown {
+			operations[next].Call = max(operations[next].Call, c.begin)
+		}
+	}
+	return operations
+}
+
+// order searches for an order. There is none if what reads tell leaves a write no time.
+func order(specification porcupine.Model, operations []porcupine.Operation, limit time.Duration) porcupine.CheckResult {
+	if slices.ContainsFunc(operations, func(o porcupine.Operation) bool { return o.Call > o.Return }) {
+		return porcupine.Illegal
+	}
+	return porcupine.CheckOperationsTimeout(specification, operations, limit)
+}
+
+// saw returns how many versions had been made when the call took effect, if what it returned leaves no other number.
+func (c *call) saw() (made int, known bool) {
+	if c.effect != observes {
+		return 0, false
+	}
+	for n := c.minMade; n <= c.maxMade; n++ {
+		var current *model.Object
+		if n > 0 {
+			current = c.register.versions[n-1].Object
+		}
+		if c.agrees(current) {
+			if known {
+				return 0, false
+			}
+			made, known = n, true
+		}
+	}
+	return made, known
 }
 
 // step reports whether the call can take effect when made versions have been
@@ -207,18 +285,7 @@ func search(calls []*call, returned []int, limit time.Duration) porcupine.CheckR
 	for _, i := range returned {
 		done[i] = true
 	}
-	operations := make([]porcupine.Operation, 0, len(calls))
-	for i, call := range calls {
-		operation := porcupine.Operation{Input: call, Call: call.begin, Return: call.end}
-		if !done[i] {
-			if call.effect == observes {
-				continue
-			}
-			operation.Return = math.MaxInt64
-		}
-		operations = append(operations, operation)
-	}
-	return porcupine.CheckOperationsTimeout(registerModel, operations, limit)
+	return order(registerModel, toSearch(calls, done), limit)
 }
 
 // reportImpossible reports a call, with the last write to the object that had
