@@ -51,7 +51,7 @@ func TestWrongUseOfTestedTargets(t *testing.T) {
 		"controlplane --seed 1 --use k8s.io/where":             "--use: ",
 		"http --seed 1 --scenario any":                         `unknown scenario "any": expected one of clients, clients-ha, clients-cacher`,
 		"http --seed 1 --mutant RS02":                          "--mutant: expected one of target http, which `simrun mutants` lists, found \"RS02\"",
-		"http --seed 1 --faults kms-error":                           `--faults: unknown kind "kms-error"`,
+		"http --seed 1 --faults kms-error":                     `--faults: unknown kind "kms-error"`,
 		"http --seed 1 --scenario clients --mutant cacher-A01": "--scenario: expected clients-cacher, whose API servers can have the mutant cacher-A01, found clients",
 	} {
 		t.Run(arguments, func(t *testing.T) {
