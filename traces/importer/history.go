@@ -27,7 +27,7 @@ type HistoryOptions struct {
 
 // History makes a valid history of what has been recorded. Call it once.
 func (r *Recording) History(options HistoryOptions) (traces.Header, *model.History, error) {
-	f := &finisher{truth: newTruth(r)}
+	f := &finisher{truth: newTruth(r, options.ClockSkew)}
 	if !options.AllLabels {
 		f.labels = r.selectedLabels()
 	}

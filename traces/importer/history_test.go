@@ -157,6 +157,9 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 			list("a", 1, 0, 10, object("x", 5, "1")), streaming(3, 20, event(added, 4, object("x", 25, "2")))},
 		"gone between two lists, one of them after a change that left it one revision": {
 			list("a", 1, 0, 10, object("x", 5, "1"), object("y", 6, "1")), write(model.Update, 3, 6, 12, object("y", 12, "2")), list("a", 5, 0, 13)},
+		"gone between two lists, and got in between, beside one that nobody got": {
+			list("a", 1, 0, 10, object("k", 4, "1"), object("x", 5, "1")), write(model.Create, 3, 0, 20, object("y", 20, "1")),
+			get(6, object("x", 5, "1")), list("a", 8, 0, 23, object("y", 20, "1"), object("z", 22, "1"), object("w", 23, "1"))},
 		"gone between two lists that select, one of them after a change that left it one revision": {
 			selects("k=v", list("a", 1, 0, 10, labelled("k=v", object("x", 5, "1")), labelled("k=v", object("y", 6, "1")))),
 			write(model.Update, 3, 6, 12, labelled("k=v", object("y", 12, "2"))), selects("k=v", list("a", 5, 0, 13))},

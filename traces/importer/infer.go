@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -57,13 +58,19 @@ func (t *truth) gatherRanges() {
 	}
 }
 
-// gatherFacts collects what lists, streams and writes say of each object.
-func (t *truth) gatherFacts() {
+// gatherFacts collects what lists, gets, streams and writes say of each object.
+func (t *truth) gatherFacts(skew time.Duration) {
 	r := t.recording
+	newest := r.newestBefore()
 	for _, list := range r.wholeLists() {
 		t.factsOfList(list)
 	}
 	for _, op := range r.operations {
+		if op.Kind == model.Get && op.Err == model.OK && op.RV == model.RVUnset && len(op.Objects) > 0 {
+			// It was still there when others had been told of a later revision, clocks that differ allowed for.
+			f := t.factsOf(op.Key())
+			f.through[op.ResultRV] = max(f.through[op.ResultRV], newest(op.Call-2*skew.Nanoseconds()))
+		}
 		if op.Err != model.OK || op.ResultRV == 0 || op.Object == nil {
 			continue
 		}

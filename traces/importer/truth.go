@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -35,7 +36,8 @@ type version struct {
 	digests map[string]string
 }
 
-func newTruth(r *Recording) *truth {
+// newTruth is what the sources of a recording saw, whose clocks may differ by skew.
+func newTruth(r *Recording, skew time.Duration) *truth {
 	t := &truth{recording: r, versions: map[model.Key][]*version{}, used: map[int64]model.Key{}, facts: map[model.Key]*facts{}}
 	for _, e := range r.etcd {
 		for j := range e.Changes {
@@ -45,7 +47,7 @@ func newTruth(r *Recording) *truth {
 	r.eachSight(t.sight)
 	r.eachDeletion(t.deletion)
 	t.gatherRanges()
-	t.gatherFacts()
+	t.gatherFacts(skew)
 	t.infer()
 	t.settle()
 	return t
