@@ -67,7 +67,7 @@ func (f *runFlags) registerSpec(command *cobra.Command) {
 	registerWorkers(command, &f.workers)
 	registerVerbose(command, &f.verbose)
 	complete(command, "scenario", scenarioNames)
-	complete(command, "target", targetNames)
+	complete(command, "target", allTargetNames)
 	complete(command, "mutant", mutantNames)
 	complete(command, "faults", faultNames)
 }
@@ -164,7 +164,7 @@ func (f *runFlags) chosenTarget() (string, error) {
 		return "", fmt.Errorf("expected another target than %s, which only `simrun --seed` and `simrun --seeds` run", t.name)
 	}
 	chosen := cmp.Or(f.target, owner, targets[0].Name)
-	if err := checkName("target", chosen, targetNames()); err != nil {
+	if err := checkName("target", chosen, allTargetNames()); err != nil {
 		return "", err
 	}
 	if owner != "" && chosen != owner {

@@ -18,14 +18,13 @@ import (
 func scenariosCommand() *cobra.Command {
 	return listCommand("scenarios", "list the scenarios and targets", func(out io.Writer) error {
 		list := append(scenarioNames(), named{})
-		all := targetNames()
 		for _, target := range testedTargets {
 			for _, one := range target.scenarios {
 				list = append(list, named{"--target " + target.name + " --scenario " + one.name, one.summary})
 			}
-			list, all = append(list, named{}), append(all, target.named)
+			list = append(list, named{})
 		}
-		for _, target := range all {
+		for _, target := range allTargetNames() {
 			list = append(list, named{"--target " + target.name, target.summary})
 		}
 		return printList(out, list)

@@ -34,6 +34,11 @@ func targetNames() []named {
 		namesOf(released.All(), func(r released.Release) named { return named{r.Name, r.Summary + " (built on first use)"} })...)
 }
 
+// allTargetNames are those and the targets whose scenarios are tests.
+func allTargetNames() []named {
+	return append(targetNames(), namesOf(testedTargets, func(t tested) named { return t.named })...)
+}
+
 func knobNames() []named {
 	return namesOf(scenario.Knobs(), func(knob scenario.Knob) named { return named{knob.Name, knob.Summary} })
 }
@@ -63,7 +68,7 @@ func complete(command *cobra.Command, flag string, names func() []named) {
 }
 
 // maxListed is how many names an error lists.
-const maxListed = 20
+const maxListed = 24
 
 // checkName reports a name that is none of some, with the nearest of them.
 func checkName(what, name string, names []named) error {
