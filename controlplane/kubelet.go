@@ -52,6 +52,8 @@ type Workload struct {
 // What runs on a node outlives its kubelet, as containers do; [Node] is that.
 func Kubelet(node *Node) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
+		config = rest.CopyConfig(config)
+		config.ContentType = "application/vnd.kubernetes.protobuf" // the default of kubelets
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return err

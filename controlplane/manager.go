@@ -49,6 +49,7 @@ func ControllerManager(ctx context.Context, config *rest.Config) error {
 	}
 	manager.Kubeconfig = rest.CopyConfig(config)
 	manager.Kubeconfig.QPS, manager.Kubeconfig.Burst = o.Generic.ClientConnection.QPS, int(o.Generic.ClientConnection.Burst)
+	manager.Kubeconfig.ContentType = o.Generic.ClientConnection.ContentType
 	if manager.Client, err = kubernetes.NewForConfig(manager.Kubeconfig); err != nil {
 		return err
 	}

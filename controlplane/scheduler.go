@@ -28,6 +28,8 @@ func Scheduler(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
+	config = rest.CopyConfig(config)
+	config.ContentType, config.QPS, config.Burst = defaults.ClientConnection.ContentType, defaults.ClientConnection.QPS, int(defaults.ClientConnection.Burst)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err

@@ -134,8 +134,6 @@ func (c *Cluster) config(client string, servers []string) *rest.Config {
 			}
 			return conn, err
 		},
-		// What is recorded is read as JSON.
-		ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
 		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			if client == setupClient {
 				return next

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"slices"
-	"strings"
 	"sync/atomic"
 
 	"k8s.io/client-go/rest"
@@ -39,11 +37,7 @@ func Proxy(ctx context.Context, config *rest.Config) (string, error) {
 	proxy := &http.Server{Handler: &httputil.ReverseProxy{
 		Rewrite: func(request *httputil.ProxyRequest) {
 			request.SetURL(server)
-			header := request.Out.Header
-			header.Del("Accept-Encoding") // the transport asks for what it unpacks
-			if accepted := slices.DeleteFunc(strings.Split(header.Get("Accept"), ","), isBinary); len(accepted) > 0 {
-				header.Set("Accept", strings.Join(accepted, ","))
-			}
+			request.Out.Header.Del("Accept-Encoding") // the transport asks for what it unpacks
 		},
 		Transport:     transport,
 		FlushInterval: -1, // watches
@@ -51,9 +45,4 @@ func Proxy(ctx context.Context, config *rest.Config) (string, error) {
 	go func() { _ = proxy.Serve(listener) }()
 	context.AfterFunc(ctx, func() { _ = proxy.Close() })
 	return "http://" + listener.Addr().String(), nil
-}
-
-// isBinary reports whether a media type is one that the oracle does not read.
-func isBinary(mediaType string) bool {
-	return strings.Contains(mediaType, "protobuf") || strings.Contains(mediaType, "cbor")
 }

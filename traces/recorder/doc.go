@@ -20,6 +20,7 @@
 // cannot be guessed. Secrets have no digest at all.
 //
 //   - recorder.go: the recorder, and the transports
+//   - encoding.go: JSON, protobuf and CBOR
 //   - response.go: responses that end
 //   - watch.go: watches
 //   - informers.go: the informers and the client that lists

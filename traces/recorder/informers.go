@@ -94,10 +94,9 @@ func (o *Observation) Stop() {
 	o.all.Wait()
 }
 
-// client returns a client that is recorded, and that asks for JSON.
+// client returns a client that is recorded.
 func (o *Observation) client(server Server, name string) (dynamic.Interface, error) {
 	config := dynamic.ConfigFor(server.Config) // a copy
-	config.AcceptContentTypes, config.ContentType = "application/json", "application/json"
 	config.Wrap(o.Wrap(server.Name, name))
 	return dynamic.NewForConfig(config)
 }

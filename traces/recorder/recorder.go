@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -188,7 +187,7 @@ func (r *Recorder) hasRoomLocked(objects int) bool {
 
 // The reasons for which requests are left out.
 const (
-	omittedEncoding = "answers in another encoding than JSON: set AcceptContentTypes to application/json to record them"
+	omittedEncoding = "answers that are neither JSON nor Kubernetes' protobuf nor CBOR, or are compressed"
 	omittedOddities = "requests whose answer makes no sense"
 )
 
@@ -208,7 +207,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	x := &exchange{transport: t, Told: importer.Told{Exchange: importer.Exchange{
 		Request: asked, Kind: kindOf(request.Method, asked), Client: t.client, Server: t.server, Agent: request.UserAgent(), Return: model.Pending,
 	}}}
-	switch sent := sentObject(request); request.Method {
+	switch sent := t.recorder.sentObject(request); request.Method {
 	case http.MethodPut:
 		x.Sent, x.SentUID = sent.RV, sent.UID
 	case http.MethodPost:
@@ -233,11 +232,11 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case err != nil:
-		x.end(0, nil)
+		t.recorder.locked(func() { x.endLocked(0, nil, "") })
 	case asked.Watch && response.StatusCode == http.StatusOK && x.Omitted == "":
 		response.Body = x.watch(response)
 	default:
-		response.Body = &answer{ReadCloser: response.Body, exchange: x, code: response.StatusCode, readable: isJSON(response) || x.Kind == model.Delete}
+		response.Body = &answer{ReadCloser: response.Body, exchange: x, code: response.StatusCode, encoding: encodingOf(response.Header)}
 	}
 	return response, err
 }
@@ -245,15 +244,9 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find what is below.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// isJSON reports whether a body can be read.
-func isJSON(response *http.Response) bool {
-	media, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
-	return media == "application/json" && response.Header.Get("Content-Encoding") == ""
-}
-
 // sentObject returns what is in the body of a create or an update, nothing if that is not
 // known. It reads a copy, if the client has one to give.
-func sentObject(request *http.Request) (object model.Object) {
+func (r *Recorder) sentObject(request *http.Request) (object model.Object) {
 	if request.Method != http.MethodPut && request.Method != http.MethodPost || request.GetBody == nil {
 		return object
 	}
@@ -262,10 +255,14 @@ func sentObject(request *http.Request) (object model.Object) {
 		return object
 	}
 	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, importer.MaxValue))
+	sent, err := io.ReadAll(io.LimitReader(body, importer.MaxValue))
 	if err != nil {
 		return object
 	}
-	object, _ = importer.Reducer{Blind: true}.Object(text) // another encoding than JSON tells nothing
+	r.options.Do(func() {
+		if text, err := encodingOf(request.Header).asJSON(sent); err == nil {
+			object, _ = importer.Reducer{Blind: true}.Object(text) // what is no object tells nothing
+		}
+	})
 	return object
 }

@@ -248,8 +248,13 @@ func TestAServerIsNamedAfterItsAnswer(t *testing.T) {
 // TestWhatCannotBeRecordedPasses feeds clients with what no API server sends.
 func TestWhatCannotBeRecordedPasses(t *testing.T) {
 	for name, row := range map[string]struct{ path, media, body, note string }{
-		"protobuf list":    {"/api/v1/pods", "application/vnd.kubernetes.protobuf", "k8s\x00\xff\xff", omittedEncoding},
-		"protobuf watch":   {"/api/v1/pods?watch=1", "application/vnd.kubernetes.protobuf;stream=watch", "\x00\x00\x00\x05hello", omittedEncoding},
+		"YAML list":        {"/api/v1/pods", "application/yaml", "kind: PodList", omittedEncoding},
+		"YAML watch":       {"/api/v1/pods?watch=1", "application/yaml", "type: ADDED", omittedEncoding},
+		"protobuf list":    {"/api/v1/pods", "application/vnd.kubernetes.protobuf", "k8s\x00\xff\xff", omittedOddities},
+		"protobuf watch":   {"/api/v1/pods?watch=1", "application/vnd.kubernetes.protobuf;stream=watch", "\x00\x00\x00\x05hello", "watches from where on"},
+		"a long frame":     {"/api/v1/pods?watch=1", "application/vnd.kubernetes.protobuf;stream=watch", "\xff\xff\xff\xffhello", "watches from where on"},
+		"CBOR list":        {"/api/v1/pods", "application/cbor", "\xff", omittedOddities},
+		"CBOR watch":       {"/api/v1/pods?watch=1", "application/cbor-seq", "\xd9\xd9\xf7\xff", "watches from where on"},
 		"broken list":      {"/api/v1/pods", "application/json", `{"kind":"PodList","items":[`, omittedOddities},
 		"no list":          {"/api/v1/pods", "application/json", "<html>", omittedOddities},
 		"broken watch":     {"/api/v1/pods?watch=1", "application/json", `{"type":"ADDED"}{]`, "watches from where on"},
@@ -273,28 +278,34 @@ func TestWhatCannotBeRecordedPasses(t *testing.T) {
 
 // A delete whose answer cannot be read may have deleted what another one finds gone.
 func TestAWriteWhoseAnswerCannotBeReadIsKnownOf(t *testing.T) {
-	deletes := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if deletes++; deletes == 1 {
-			w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
-			io.WriteString(w, "k8s\x00")
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusNotFound)
-		io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"NotFound","details":{"name":"a","kind":"pods"},"code":404}`)
-	}))
-	t.Cleanup(server.Close)
-	r := New("pods", Options{})
-	r.World(model.Truth{Changes: []model.Change{
-		{RV: 5, Object: model.Object{Namespace: "default", Name: "a", RV: 5}}, {RV: 6, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 6}},
-	}}, nil)
-	for range 2 {
-		ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
+	for name, first := range map[string][2]string{"YAML": {"application/yaml", "kind: Status"}, "broken off": {"application/json", `{"kind":"Sta`}} {
+		t.Run(name, func(t *testing.T) {
+			deletes := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if deletes++; deletes == 1 {
+					w.Header().Set("Content-Type", first[0])
+					io.WriteString(w, first[1])
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusNotFound)
+				io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"NotFound","details":{"name":"a","kind":"pods"},"code":404}`)
+			}))
+			t.Cleanup(server.Close)
+			var told []*importer.Told
+			r := New("pods", Options{Tell: func(one *importer.Told) { told = append(told, one) }})
+			r.World(model.Truth{Changes: []model.Change{
+				{RV: 5, Object: model.Object{Namespace: "default", Name: "a", RV: 5}}, {RV: 6, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 6}},
+			}}, nil)
+			for range 2 {
+				ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
+			}
+			h, notes, _ := written(t, r)
+			require.Empty(t, h.Operations)
+			require.Equal(t, model.Unknown, told[0].Op.Err)
+			require.Len(t, notes, 3, "%v: the answer, the delete, and the one that may follow it", notes)
+		})
 	}
-	h, notes, _ := written(t, r)
-	require.Empty(t, h.Operations)
-	require.Len(t, notes, 2, "%v: the delete, and the one that may follow it", notes)
 }
 
 // Clients of metadata alone are answered in protobuf, with the UID of what is gone, or with the object that is deleted.
@@ -302,7 +313,7 @@ func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 	about := metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "first", ResourceVersion: "6"}
 	for name, answer := range map[string]runtime.Object{
 		"a status":  &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{Name: "a", UID: "first"}},
-		"an object": &corev1.Pod{ObjectMeta: about},
+		"an object": &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

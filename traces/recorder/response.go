@@ -42,7 +42,7 @@ type answer struct {
 	io.ReadCloser
 	exchange *exchange
 	code     int
-	readable bool // of an answer that is no failure
+	encoding encoding
 	body     []byte
 	tooLong  bool
 	once     sync.Once
@@ -53,7 +53,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if len(a.body)+n > importer.MaxValue {
 		a.tooLong, a.body = true, nil
-	} else if (a.readable || a.code >= 300) && !a.tooLong && a.exchange.Omitted == "" {
+	} else if !a.tooLong && a.exchange.Omitted == "" {
 		a.body = append(a.body, p[:n]...)
 	}
 	if err == io.EOF {
@@ -72,54 +72,67 @@ func (a *answer) Close() error {
 func (a *answer) done() {
 	a.once.Do(func() {
 		x := a.exchange
-		if x.Omitted == "" && a.code < 300 && (!a.readable || a.tooLong) {
-			x.Omitted = omittedEncoding
-		}
-		if x.Kind == model.Delete {
-			a.body = importer.DeletedAsJSON(a.body)
-		}
-		x.end(a.code, a.body)
+		x.transport.recorder.locked(func() {
+			text, err := a.encoding.asJSON(a.body)
+			why := ""
+			switch {
+			case err == nil && !a.tooLong:
+			case a.code >= 300:
+				text = a.body // such as text/plain of what is no API server
+			case a.encoding.events == nil, a.tooLong:
+				why = omittedEncoding
+			default:
+				why = omittedOddities // such as what has broken off
+			}
+			x.endLocked(a.code, text, why)
+		})
 		a.body = nil
 	})
 }
 
-// end records an exchange that is over. A code of 0 says that no response came.
-func (x *exchange) end(code int, body []byte) {
-	x.transport.recorder.locked(func() { x.endLocked(code, body) })
-}
-
-func (x *exchange) endLocked(code int, body []byte) {
+// endLocked records an exchange that is over. A code of 0 says that no response came, and unread why the response cannot be read.
+func (x *exchange) endLocked(code int, body []byte, unread string) {
 	r := x.transport.recorder
 	r.unanswered = slices.DeleteFunc(r.unanswered, func(other *exchange) bool { return other == x })
 	x.Return, x.Code, x.Body, x.Err = r.options.Clock(), code, body, model.Unknown
 	if code != 0 {
 		x.Err = importer.FailureOf(code, body)
 	}
-	defer func() { x.Body = nil }()
-	if x.Omitted == omittedEncoding && (x.Kind == model.Update || x.Kind == model.Delete) {
-		// Without its answer, what it did is unknown; that it was there is not.
-		r.omitLocked(omittedEncoding)
-		x.Omitted, x.Err = "", model.Unknown
-	}
 	switch {
 	case x.Omitted != "":
 	case x.Watch:
 		stream := x.Stream()
 		r.addStreamLocked(&stream)
-		return
 	default:
-		var err error
-		if x.Op, x.Omitted, err = x.Operation(r.reducer, r.tokens); err != nil {
-			x.Omitted = omittedOddities
-		}
-		if x.Op.ID = len(r.operations) + 1; x.Omitted == "" && r.hasRoomLocked(1+len(x.Op.Objects)) {
-			r.operations = append(r.operations, x.Op)
-			if x.Next != "" {
-				r.tokens[x.Next] = x.Op.ID
-			}
-		}
+		x.operationLocked(unread)
 	}
+	x.Body = nil
 	if x.Omitted != "" {
 		r.omitLocked(x.Omitted)
+	}
+}
+
+// operationLocked records what is no watch, or says why not.
+func (x *exchange) operationLocked(unread string) {
+	r := x.transport.recorder
+	op, omitted, err := x.Operation(r.reducer, r.tokens)
+	if err != nil {
+		unread = omittedOddities
+	}
+	switch isWrite := (&model.Operation{Kind: x.Kind}).IsWrite(); {
+	case unread != "" && !isWrite:
+		omitted = unread
+	case unread != "":
+		// Without its answer, what it did is unknown; that it was there is not.
+		r.omitLocked(unread)
+		x.Err = model.Unknown
+		op, omitted, _ = x.Operation(r.reducer, r.tokens)
+	}
+	x.Op, x.Omitted = op, omitted
+	if x.Op.ID = len(r.operations) + 1; x.Omitted == "" && r.hasRoomLocked(1+len(x.Op.Objects)) {
+		r.operations = append(r.operations, x.Op)
+		if x.Next != "" {
+			r.tokens[x.Next] = x.Op.ID
+		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/watchsim/watchsim/model"
-	"github.com/watchsim/watchsim/traces/importer"
 )
 
 func (r *Recorder) addStreamLocked(s *model.Stream) {
@@ -21,14 +20,15 @@ func (x *exchange) watch(response *http.Response) io.ReadCloser {
 	body := response.Body
 	r.locked(func() {
 		x.Return, x.Code = r.options.Clock(), response.StatusCode
-		if !isJSON(response) {
+		encoding := encodingOf(response.Header)
+		if encoding.events == nil {
 			r.omitLocked(omittedEncoding)
 			return
 		}
 		stream := x.Stream()
 		stream.Closed = model.Pending
 		r.addStreamLocked(&stream)
-		body = &watchBody{ReadCloser: response.Body, recorder: r, stream: &stream}
+		body = &watchBody{ReadCloser: response.Body, recorder: r, stream: &stream, encoding: encoding, splitter: encoding.events()}
 	})
 	return body
 }
@@ -38,7 +38,8 @@ type watchBody struct {
 	io.ReadCloser
 	recorder *Recorder
 	stream   *model.Stream
-	splitter importer.Splitter
+	encoding encoding
+	splitter splitter
 	over     bool // nothing more is recorded
 	once     sync.Once
 }
@@ -74,16 +75,21 @@ func (w *watchBody) end(reason model.CloseReason) {
 func (w *watchBody) takeLocked(piece []byte) {
 	now := w.recorder.options.Clock()
 	for len(piece) > 0 && !w.over {
-		taken, object, err := w.splitter.Take(piece)
+		taken, value, err := w.splitter.Take(piece)
 		if err != nil {
 			w.spoiledLocked()
 			return
 		}
 		piece = piece[taken:]
-		if object == nil {
+		if value == nil {
 			continue
 		}
-		event, _, err := w.recorder.reducer.Event(object)
+		text, err := w.encoding.event(value)
+		if err != nil {
+			w.spoiledLocked()
+			return
+		}
+		event, _, err := w.recorder.reducer.Event(text)
 		if err != nil {
 			w.spoiledLocked()
 			return

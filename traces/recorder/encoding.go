@@ -1,0 +1,189 @@
+package recorder
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/fxamacker/cbor/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/watchsim/watchsim/traces/importer"
+)
+
+// encoding is one in which API servers and clients write objects. What is recorded is read as JSON, so that what a server
+// answers in one encoding is compared with what it answers in another.
+type encoding struct {
+	// asJSON translates an object, a list or a status, and event a watch event.
+	asJSON, event func(body []byte) ([]byte, error)
+	// events returns what finds the ends of the events of a watch, nil for what cannot be read.
+	events func() splitter
+}
+
+// splitter finds the ends of values that follow one another, as [importer.Splitter.Take] does.
+type splitter interface {
+	Take(piece []byte) (taken int, value []byte, err error)
+}
+
+// encodings are those of Kubernetes, by media type. The framing of events is that of
+// k8s.io/apimachinery/pkg/runtime/serializer/{json,protobuf,cbor}.
+var encodings = map[string]encoding{
+	"application/json":                    {asIs, asIs, func() splitter { return &importer.Splitter{} }},
+	"application/vnd.kubernetes.protobuf": {fromProtobuf, eventFromProtobuf, func() splitter { return &sequence{cut: cutFrame} }},
+	"application/cbor":                    {fromCBOR, fromCBOR, newCBOR},
+	"application/cbor-seq":                {fromCBOR, fromCBOR, newCBOR},
+}
+
+func newCBOR() splitter { return &sequence{cut: cutCBOR} }
+
+// unread is the encoding of what cannot be read, such as what is compressed.
+var unread = encoding{asJSON: unreadable, event: unreadable}
+
+func unreadable([]byte) ([]byte, error) { return nil, errors.New("nobody can read it") }
+
+// encodingOf returns the encoding that the header of a request or a response names.
+func encodingOf(header http.Header) encoding {
+	media, _, _ := strings.Cut(cmp.Or(header.Get("Content-Type"), "application/json"), ";") // as API servers take it
+	if known, is := encodings[media]; is && header.Get("Content-Encoding") == "" {
+		return known
+	}
+	return unread
+}
+
+func asIs(body []byte) ([]byte, error) { return body, nil }
+
+// fromCBOR translates CBOR into what Kubernetes would have written as JSON.
+func fromCBOR(body []byte) ([]byte, error) {
+	var value any
+	if err := direct.Unmarshal(body, &value); err != nil {
+		return nil, fmt.Errorf("expected CBOR, found %w", err)
+	}
+	return json.Marshal(value)
+}
+
+// protobufMagic is how Kubernetes' protobuf begins (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
+var protobufMagic = []byte("k8s\x00")
+
+// message is a generated protobuf message.
+type message interface {
+	Marshal() ([]byte, error)
+	Unmarshal(body []byte) error
+}
+
+// fromProtobuf translates an object of a type that client-go knows, as a whole. Of any other, and of one that holds more than
+// client-go's type, as a newer server may send it, only the metadata is known: the fields for it are the same in all types.
+func fromProtobuf(body []byte) ([]byte, error) {
+	body, is := bytes.CutPrefix(body, protobufMagic)
+	if !is {
+		return nil, errors.New("expected Kubernetes' protobuf, found something else")
+	}
+	var envelope runtime.Unknown
+	if err := envelope.Unmarshal(body); err != nil {
+		return nil, fmt.Errorf("expected Kubernetes' protobuf, found %w", err)
+	}
+	kind := envelope.GroupVersionKind()
+	if kind.Kind == "" {
+		return nil, errors.New("expected Kubernetes' protobuf, found an object without a kind")
+	}
+	if object, err := scheme.Scheme.New(kind); err == nil {
+		if whole, is := object.(message); is && whole.Unmarshal(envelope.Raw) == nil {
+			if again, err := whole.Marshal(); err == nil && bytes.Equal(again, envelope.Raw) {
+				object.GetObjectKind().SetGroupVersionKind(kind)
+				return json.Marshal(object)
+			}
+		}
+	}
+	if strings.HasSuffix(kind.Kind, "List") {
+		list := &metav1.PartialObjectMetadataList{}
+		if err := list.Unmarshal(envelope.Raw); err != nil {
+			return nil, fmt.Errorf("expected a list, found %w", err)
+		}
+		list.Kind = kind.Kind
+		for i := range list.Items {
+			list.Items[i].Kind = "PartialObjectMetadata"
+		}
+		return json.Marshal(list)
+	}
+	object := &metav1.PartialObjectMetadata{}
+	if err := object.Unmarshal(envelope.Raw); err != nil {
+		return nil, fmt.Errorf("expected an object, found %w", err)
+	}
+	object.Kind = "PartialObjectMetadata"
+	return json.Marshal(object)
+}
+
+func eventFromProtobuf(body []byte) ([]byte, error) {
+	var event metav1.WatchEvent
+	if err := event.Unmarshal(body); err != nil {
+		return nil, fmt.Errorf("expected a watch event, found %w", err)
+	}
+	object, err := fromProtobuf(event.Object.Raw)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(metav1.WatchEvent{Type: event.Type, Object: runtime.RawExtension{Raw: object}})
+}
+
+// sequence finds the ends of values that follow one another.
+type sequence struct {
+	// cut returns the first value and the length of what it takes, 0 as long as it has not ended.
+	cut     func(pending []byte) (value []byte, length int, err error)
+	pending []byte
+	whole   bool // the pending value has been returned
+}
+
+// Take implements splitter.
+func (s *sequence) Take(piece []byte) (taken int, value []byte, err error) {
+	if s.whole {
+		s.pending, s.whole = s.pending[:0], false
+	}
+	before := len(s.pending)
+	s.pending = append(s.pending, piece...)
+	value, length, err := s.cut(s.pending)
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case length == 0 && len(s.pending) > importer.MaxValue:
+		return 0, nil, fmt.Errorf("expected a value of at most %d bytes, found a longer one", importer.MaxValue)
+	case length == 0:
+		return len(piece), nil, nil
+	}
+	s.whole = true
+	return length - before, value, nil
+}
+
+// cutFrame cuts off a value that stands behind its length in four bytes.
+func cutFrame(pending []byte) (value []byte, length int, err error) {
+	const prefix = 4
+	if len(pending) < prefix {
+		return nil, 0, nil
+	}
+	size := int(binary.BigEndian.Uint32(pending))
+	switch {
+	case size == 0 || size > importer.MaxValue:
+		return nil, 0, fmt.Errorf("expected a frame of 1 to %d bytes, found one of %d", importer.MaxValue, size)
+	case len(pending) < prefix+size:
+		return nil, 0, nil
+	}
+	return pending[prefix : prefix+size], prefix + size, nil
+}
+
+// cutCBOR cuts off a CBOR value, which tells where it ends.
+func cutCBOR(pending []byte) (value []byte, length int, err error) {
+	var raw cbor.RawMessage
+	rest, err := cbor.UnmarshalFirst(pending, &raw)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return nil, 0, nil
+	}
+	length = len(pending) - len(rest)
+	return pending[:length], length, err
+}

@@ -1,0 +1,341 @@
+package recorder
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kubecbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces/importer"
+)
+
+// writing is how Kubernetes writes objects, and the events of watches, in one encoding.
+type writing struct {
+	media, streamed string
+	objects         runtime.Encoder
+	events          runtime.Encoder // of watch events; those of protobuf have no envelope
+	framer          runtime.Framer
+}
+
+func writings() map[string]writing {
+	plain, binary := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, json.SerializerOptions{}), kubecbor.NewSerializer(scheme.Scheme, scheme.Scheme)
+	return map[string]writing{
+		"JSON":     {"application/json", "application/json;stream=watch", plain, plain, json.Framer},
+		"protobuf": {"application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf;stream=watch", protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), protobuf.NewRawSerializer(scheme.Scheme, scheme.Scheme), protobuf.LengthDelimitedFramer},
+		"CBOR":     {"application/cbor", "application/cbor-seq", binary, binary, kubecbor.NewFramer()},
+	}
+}
+
+// watch is the body of a watch.
+func (w writing) watch(t *testing.T, events ...metav1.WatchEvent) []byte {
+	var body bytes.Buffer
+	encoder := streaming.NewEncoder(w.framer.NewFrameWriter(&body), w.events)
+	for _, event := range events {
+		raw, err := runtime.Encode(w.objects, event.Object.Object)
+		require.NoError(t, err)
+		event.Object = runtime.RawExtension{Raw: raw}
+		require.NoError(t, encoder.Encode(&event))
+	}
+	return body.Bytes()
+}
+
+// pieces gives a body in pieces of random lengths.
+type pieces struct{ rest []byte }
+
+func (p *pieces) Read(into []byte) (int, error) {
+	if len(p.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(into, p.rest[:1+rand.IntN(min(len(p.rest), 200))])
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// serve answers every request with a body.
+func serve(t *testing.T, media string, code int, body []byte) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", media)
+		w.WriteHeader(code)
+		io.Copy(w, &pieces{body})
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// about is the metadata of an object at a resourceVersion.
+func about(name string, rv int) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: "default", Name: name, UID: "u1", ResourceVersion: fmt.Sprint(rv), CreationTimestamp: metav1.Unix(1_700_000_000, 0),
+		Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"b": "", "a": "ü"}, Finalizers: []string{"example.com/held"},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: "n1", UID: "u2", Controller: new(true)}},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "me", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}},
+	}
+}
+
+// samples are objects with fields of every sort, by the resource that they are served as.
+func samples(rv int) map[string]runtime.Object {
+	now := metav1.Unix(1_700_000_001, 0)
+	return map[string]runtime.Object{
+		"/api/v1/namespaces/default/pods": &corev1.Pod{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about("a", rv),
+			Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{
+				Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": quantity.MustParse("1500m")}},
+				LivenessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromString("web")}}},
+			}}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &now},
+		},
+		"/api/v1/namespaces/default/configmaps": &corev1.ConfigMap{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: about("a", rv),
+			Data: map[string]string{"<&>": "\u2028"}, BinaryData: map[string][]byte{"raw": {0, 255, 'k', '8'}},
+		},
+		"/apis/apps/v1/namespaces/default/controllerrevisions": &appsv1.ControllerRevision{
+			TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevision"}, ObjectMeta: about("a", rv),
+			Data: runtime.RawExtension{Raw: []byte(`{"z":1,"a":{"b":[1.5,null]}}`)}, Revision: 3,
+		},
+		"/apis/batch/v1/namespaces/default/jobs": &batchv1.Job{
+			TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, ObjectMeta: about("a", rv),
+			Spec: batchv1.JobSpec{Parallelism: new(int32(0)), Suspend: new(false)}, Status: batchv1.JobStatus{CompletionTime: &now},
+		},
+	}
+}
+
+// history is what has been recorded.
+func history(t *testing.T, r *Recorder) *model.History {
+	t.Helper()
+	_, h, notes, err := r.History()
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	return h
+}
+
+// resourceIn is the resource of a path, as a recorder is told it.
+func resourceIn(path string) string {
+	words := strings.Split(strings.Trim(path, "/"), "/")
+	if words[0] == "apis" {
+		return words[len(words)-1] + "." + words[1]
+	}
+	return words[len(words)-1]
+}
+
+// TestEveryEncodingReadsTheSame answers a get, a list, a create and a watch in each encoding: whoever records sees one object.
+func TestEveryEncodingReadsTheSame(t *testing.T) {
+	for path, object := range samples(10) {
+		want := map[string]model.Object{}
+		for name, w := range writings() {
+			t.Run(path[strings.LastIndexByte(path, '/')+1:]+" in "+name, func(t *testing.T) {
+				body, err := runtime.Encode(w.objects, object)
+				require.NoError(t, err)
+				text, err := encodings[w.media].asJSON(body)
+				require.NoError(t, err)
+				require.Contains(t, string(text), `"kind":"`+object.GetObjectKind().GroupVersionKind().Kind+`"`)
+				r := New(resourceIn(path), Options{Bodies: true, Labels: true})
+				ask(t, r, serve(t, w.media, 200, body), http.MethodGet, path+"/a", "")
+				ask(t, r, serve(t, w.media, 201, body), http.MethodPost, path, "")
+				later := samples(11)[path]
+				ask(t, r, serve(t, w.streamed, 200, w.watch(t,
+					metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Object: object}},
+					metav1.WatchEvent{Type: "MODIFIED", Object: runtime.RawExtension{Object: later}},
+					metav1.WatchEvent{Type: "ERROR", Object: runtime.RawExtension{Object: &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Code: 410}}},
+				)), http.MethodGet, path+"?watch=1", "")
+				h := history(t, r)
+				require.Len(t, h.Operations, 2)
+				require.Equal(t, model.Create, h.Operations[1].Kind)
+				seen := h.Operations[0].Objects[0]
+				require.NotContains(t, seen.Value, "unknown")
+				require.Equal(t, seen, h.Operations[1].Objects[0])
+				events := h.Streams[0].Events
+				require.Len(t, events, 3)
+				require.Equal(t, seen, *events[0].Object)
+				require.EqualValues(t, 11, events[1].RV)
+				require.Equal(t, model.Expired, events[2].Err)
+				want[name] = seen
+			})
+		}
+		require.Len(t, want, 3)
+		require.Equal(t, want["JSON"], want["protobuf"])
+		require.Equal(t, want["JSON"], want["CBOR"])
+	}
+}
+
+// TestEventsInTwoPieces cuts a stream at every place.
+func TestEventsInTwoPieces(t *testing.T) {
+	event := metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Object: &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about("a", 10)}}}
+	for name, w := range writings() {
+		body := w.watch(t, event, event)
+		for cut := range len(body) {
+			splitter, found := encodings[strings.TrimSuffix(w.streamed, ";stream=watch")].events(), [][]byte(nil)
+			for _, piece := range [][]byte{body[:cut], body[cut:]} {
+				for len(piece) > 0 {
+					taken, value, err := splitter.Take(piece)
+					require.NoError(t, err, "%s, cut at %d", name, cut)
+					if piece = piece[taken:]; value != nil {
+						found = append(found, bytes.Clone(value))
+					}
+				}
+			}
+			require.Len(t, found, 2, "%s, cut at %d", name, cut)
+			require.Equal(t, found[0], found[1], "%s, cut at %d", name, cut)
+		}
+	}
+}
+
+func TestListsInEveryEncoding(t *testing.T) {
+	remaining := int64(7)
+	list := &corev1.PodList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "12", Continue: "more", RemainingItemCount: &remaining},
+		Items: []corev1.Pod{{ObjectMeta: about("a", 10), Spec: corev1.PodSpec{NodeName: "n1"}}, {ObjectMeta: about("b", 11)}},
+	}
+	want := map[string]model.Operation{}
+	for name, w := range writings() {
+		body, err := runtime.Encode(w.objects, list)
+		require.NoError(t, err)
+		r := New("pods", Options{Bodies: true})
+		ask(t, r, serve(t, w.media, 200, body), http.MethodGet, "/api/v1/pods?limit=2", "")
+		op := history(t, r).Operations[0]
+		require.Len(t, op.Objects, 2, name)
+		require.Equal(t, []any{int64(12), true, "n1"}, []any{op.ResultRV, op.HasMore, op.Objects[0].Node}, name)
+		op.Call, op.Return = 0, 0
+		want[name] = op
+	}
+	require.Equal(t, want["JSON"], want["protobuf"])
+	require.Equal(t, want["JSON"], want["CBOR"])
+}
+
+// Of what client-go has no type for, or an older one, the metadata is read, and nothing is compared with what JSON shows.
+func TestProtobufOfOtherTypes(t *testing.T) {
+	kinds := schema.GroupVersion{Group: "example.com", Version: "v1"}
+	others := runtime.NewScheme()
+	others.AddKnownTypeWithName(kinds.WithKind("Gadget"), &corev1.Pod{})
+	others.AddKnownTypeWithName(kinds.WithKind("GadgetList"), &corev1.PodList{})
+	object := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Gadget"}, ObjectMeta: about("a", 10), Spec: corev1.PodSpec{NodeName: "n1"}}
+	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "GadgetList"}, ListMeta: metav1.ListMeta{ResourceVersion: "12"}, Items: []corev1.Pod{*object}}
+	newer, err := runtime.Encode(protobuf.NewSerializer(nil, nil), &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about("a", 10)})
+	require.NoError(t, err)
+	var envelope runtime.Unknown
+	require.NoError(t, envelope.Unmarshal(newer[len(protobufMagic):]))
+	envelope.Raw = append(envelope.Raw, 0xfa, 0x3f, 1, 'x') // field 1023, of bytes
+	newer, err = envelope.Marshal()
+	require.NoError(t, err)
+	newer = append(bytes.Clone(protobufMagic), newer...)
+	encode := func(object runtime.Object) []byte {
+		body, err := runtime.Encode(protobuf.NewSerializer(others, others), object)
+		require.NoError(t, err)
+		return body
+	}
+	for name, row := range map[string]struct {
+		resource, path string
+		body           []byte
+	}{
+		"an object": {"gadgets.example.com", "/apis/example.com/v1/namespaces/default/gadgets/a", encode(object)},
+		"a list":    {"gadgets.example.com", "/apis/example.com/v1/gadgets", encode(list)},
+		"a newer":   {"pods", "/api/v1/namespaces/default/pods/a", newer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := New(row.resource, Options{Bodies: true, Labels: true})
+			ask(t, r, serve(t, "application/vnd.kubernetes.protobuf", 200, row.body), http.MethodGet, row.path, "")
+			seen := history(t, r).Operations[0].Objects[0]
+			require.Equal(t, model.Object{Namespace: "default", Name: "a", UID: "u1", RV: 10, Labels: map[string]string{"app": "web"}, Value: "unknown@10"}, seen)
+		})
+	}
+}
+
+// What an update is sent with is its precondition.
+func TestWhatIsSentInEveryEncoding(t *testing.T) {
+	for name, w := range writings() {
+		body, err := runtime.Encode(w.objects, samples(9)["/api/v1/namespaces/default/pods"])
+		require.NoError(t, err)
+		answer, err := runtime.Encode(w.objects, samples(10)["/api/v1/namespaces/default/pods"])
+		require.NoError(t, err)
+		server, r := serve(t, w.media, 200, answer), New("pods", Options{})
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+"/api/v1/namespaces/default/pods/a", bytes.NewReader(body))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", w.media)
+		response, err := r.Wrap("a", "c")(http.DefaultTransport).RoundTrip(request)
+		require.NoError(t, err)
+		io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+		require.EqualValues(t, 9, history(t, r).Operations[0].Precondition, name)
+	}
+}
+
+// Clients of metadata alone get statuses in protobuf, whatever else they accept.
+func TestStatusesInEveryEncoding(t *testing.T) {
+	failure := func(media string, code int, body []byte) model.Code {
+		var told *importer.Told
+		r := New("pods", Options{Tell: func(one *importer.Told) { told = one }})
+		ask(t, r, serve(t, media, code, body), http.MethodGet, "/api/v1/namespaces/default/pods/a", "")
+		return told.Err
+	}
+	require.Equal(t, model.Unavailable, failure("text/plain", 404, []byte("404 page not found")), "a server that does not serve the resource yet")
+	pods := schema.GroupResource{Resource: "pods"}
+	tooLarge := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 504, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}}}}
+	for name, w := range writings() {
+		for _, row := range []struct {
+			failure *apierrors.StatusError
+			want    model.Code
+		}{
+			{apierrors.NewNotFound(pods, "a"), model.NotFound},
+			{apierrors.NewGenericServerResponse(404, "get", pods, "", "", 0, true), model.Unavailable},
+			{apierrors.NewAlreadyExists(pods, "a"), model.AlreadyExists},
+			{apierrors.NewConflict(pods, "a", nil), model.Conflict},
+			{tooLarge, model.TooLarge},
+		} {
+			status := row.failure.ErrStatus
+			status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+			body, err := runtime.Encode(w.objects, &status)
+			require.NoError(t, err)
+			require.Equal(t, row.want, failure(w.media, int(status.Code), body), "%s: %v", name, row.failure)
+		}
+	}
+}
+
+// FuzzTranslation feeds every encoding with what no server sends: it may not panic, and what comes of it is an object of JSON.
+func FuzzTranslation(f *testing.F) {
+	for _, w := range writings() {
+		for _, object := range samples(10) {
+			body, err := runtime.Encode(w.objects, object)
+			require.NoError(f, err)
+			f.Add(body)
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for media, one := range encodings {
+			for _, translate := range []func([]byte) ([]byte, error){one.asJSON, one.event} {
+				if text, err := translate(body); err == nil && media != "application/json" {
+					require.True(t, stdjson.Valid(text))
+				}
+			}
+			splitter, rest := one.events(), body
+			for len(rest) > 0 {
+				taken, _, err := splitter.Take(rest)
+				if err != nil {
+					break
+				}
+				require.Positive(t, taken)
+				rest = rest[taken:]
+			}
+		}
+	})
+}
