@@ -90,7 +90,7 @@ func about(name string, rv int) metav1.ObjectMeta {
 		Namespace: "default", Name: name, UID: "u1", ResourceVersion: fmt.Sprint(rv), CreationTimestamp: metav1.Unix(1_700_000_000, 0),
 		Labels: map[string]string{"app": "web"}, Annotations: map[string]string{"b": "", "a": "ü"}, Finalizers: []string{"example.com/held"},
 		OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: "n1", UID: "u2", Controller: new(true)}},
-		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "me", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "me", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}},
 	}
 }
 

@@ -1,0 +1,101 @@
+// Finding 24: two of three members of etcd stop, and the one that is left has no leader. The watch cache asks it
+// for a watch again as soon as it has refused one, for 30 seconds.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"go.etcd.io/etcd/server/v3/embed"
+	"k8s.io/klog/v2"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/store"
+)
+
+func main() {
+	caches := flag.Int("caches", 1, "watch caches in the process; kube-apiserver has one for each resource")
+	observed := flag.Duration("for", 10*time.Second, "how long to count, of the 30 seconds that a cache tries")
+	limit := flag.Int("limit", 100, "most watches a second of one cache")
+	flag.Parse()
+
+	dir, err := os.MkdirTemp("", "finding-")
+	rig.Must(err)
+	members := start(dir)
+	address := members[0].Clients[0].Addr().String()
+	for range *caches {
+		store.New(address)
+	}
+	var refused atomic.Int64
+	klog.SetLogger(funcr.New(func(_, message string) {
+		if strings.Contains(message, "etcdserver: no leader") {
+			refused.Add(1)
+		}
+	}, funcr.Options{}))
+	for _, member := range members[1:] {
+		member.Server.HardStop()
+	}
+	fmt.Println("two of three members have stopped")
+	for began := time.Now(); refused.Load() == 0; time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			rig.Must(fmt.Errorf("the member that is left has not noticed for a minute that it has no leader"))
+		}
+	}
+	watches, processor := refused.Load(), processorTime()
+	time.Sleep(*observed)
+	watches, processor = refused.Load()-watches, processorTime()-processor
+	rate := float64(watches) / observed.Seconds() / float64(*caches)
+	fmt.Printf("%d refused watches in %v, %.0f a second and cache; %v of processor time of the caches and that member\n", watches, *observed, rate, processor.Round(time.Millisecond))
+	_ = os.RemoveAll(dir)
+	seen := 0
+	if rate > float64(*limit) {
+		seen = 1
+	}
+	rig.Verdict(seen, 1, fmt.Sprintf("more than %d watches a second and cache without a leader", *limit))
+}
+
+// start starts three members, and returns them when they have a leader.
+func start(dir string) (members []*embed.Etcd) {
+	const peer = "http://127.0.0.1:%d"
+	ports := [3]int{23801, 23802, 23803}
+	var cluster []string
+	for i, port := range ports {
+		cluster = append(cluster, fmt.Sprintf("m%d="+peer, i, port))
+	}
+	for i, port := range ports {
+		config := embed.NewConfig()
+		config.Name, config.Dir = fmt.Sprintf("m%d", i), filepath.Join(dir, fmt.Sprint(i))
+		config.LogLevel, config.UnsafeNoFsync = "fatal", true
+		own, err := url.Parse(fmt.Sprintf(peer, port))
+		rig.Must(err)
+		config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{*own}, []url.URL{*own}
+		config.ListenClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
+		config.InitialCluster = strings.Join(cluster, ",")
+		member, err := embed.StartEtcd(config)
+		rig.Must(err)
+		members = append(members, member)
+	}
+	for _, member := range members {
+		select {
+		case <-member.Server.ReadyNotify():
+		case <-time.After(time.Minute):
+			rig.Must(fmt.Errorf("etcd is not ready after a minute"))
+		}
+	}
+	return members
+}
+
+// processorTime is what this process has used.
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	rig.Must(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
