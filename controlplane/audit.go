@@ -35,9 +35,12 @@ const auditPrefix, auditSuffix = "audit-", ".log"
 // AuditLogs is the folder with the audit logs of a run.
 const AuditLogs = simdisk.Root
 
+// keepAudits is 1, or the folder that the audit logs of runs in which they disagree are copied to.
+var keepAudits = os.Getenv("WATCHSIM_AUDIT")
+
 // Audits says that API servers keep audit logs, which the environment variable WATCHSIM_AUDIT asks for:
 // with them, a seed is another run than without.
-var Audits = os.Getenv("WATCHSIM_AUDIT") != ""
+var Audits = keepAudits != ""
 
 // keepAuditLog has a server write an audit log if it is to, all lives of a server into one.
 func keepAuditLog(server string, options *apiserver.AuditOptions) error {
@@ -99,7 +102,10 @@ func Audited(seen simtest.Seen, folder string) (wrong []string, err error) {
 			wrong = append(wrong, "the audit log of "+resource+" shows a violation that clients did not see: "+text)
 		}
 	}
-	return wrong, nil
+	if len(wrong) > 0 && filepath.IsAbs(keepAudits) {
+		err = logs.keep(keepAudits, seen.Committed)
+	}
+	return wrong, err
 }
 
 // since is a request of a log with times that begin at an epoch.
@@ -163,6 +169,36 @@ func auditLogs(folder string) (*logs, error) {
 		}
 	}
 	return l, err
+}
+
+// keep copies the logs, and what etcdctl would have printed, to a new folder below another one.
+func (l *logs) keep(folder string, committed model.Truth) error {
+	if _, err := etcdctl(l.folder, committed); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	kept, err := os.MkdirTemp(folder, "")
+	if err != nil {
+		return err
+	}
+	for _, pattern := range []string{auditPrefix + "*" + auditSuffix, "*.json"} {
+		files, err := filepath.Glob(filepath.Join(l.folder, pattern))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(kept, filepath.Base(file)), text, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // resourceOf is the resource that a line is about, "" if it is about none. The field is before all

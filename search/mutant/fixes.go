@@ -112,4 +112,14 @@ var findings = []Mutant{
 		Hunt:        in("any"),
 		Equivalent:  "it fixes finding 8",
 	},
+	{
+		Name:        "fix-finding-24",
+		Summary:     "A reflector backs off before it asks for a watch again that has ended with an internal error.",
+		Module:      clientGo,
+		File:        reflectorFile,
+		Anchor:      "				case apierrors.IsInternalError(err) && retry.ShouldRetry():\n",
+		Replacement: "				case apierrors.IsInternalError(err) && retry.ShouldRetry():\n					select {\n					case <-stopCh:\n						return nil\n					case <-r.clock.After(r.delayHandler()):\n					}\n",
+		Hunt:        in("any"),
+		Equivalent:  "it fixes finding 24",
+	},
 }

@@ -24,7 +24,7 @@ import (
 func main() {
 	caches := flag.Int("caches", 1, "watch caches in the process; kube-apiserver has one for each resource")
 	observed := flag.Duration("for", 10*time.Second, "how long to count, of the 30 seconds that a cache tries")
-	limit := flag.Int("limit", 100, "most watches a second of one cache")
+	limit := flag.Int("limit", 10, "most watches a second of one cache")
 	flag.Parse()
 
 	dir, err := os.MkdirTemp("", "finding-")
