@@ -2,6 +2,7 @@ package importer
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -23,11 +24,14 @@ var kindsOfVerbs = map[string]model.Kind{
 	"list": model.List, "get": model.Get, "create": model.Create, "update": model.Update, "patch": model.Update, "delete": model.Delete,
 }
 
+// auditPrecision is that of the times in an audit log, in nanoseconds: what they leave out is cut off.
+const auditPrecision = int64(time.Microsecond)
+
 // request adds one request to the recording, or counts why it does not.
 func (r *auditReader) request(server string, e *auditEntry, request Request, omitted string) error {
 	told := Told{Exchange: Exchange{
 		Request: request, Kind: kindsOfVerbs[e.Verb], Client: e.client(), Server: server, Agent: e.UserAgent,
-		Call: e.Received.UnixNano(), Return: max(e.Finished.UnixNano(), e.Received.UnixNano()), Code: statusCode(e.ResponseStatus),
+		Call: e.Received.UnixNano(), Return: max(e.Finished.UnixNano(), e.Received.UnixNano()) + auditPrecision - 1, Code: statusCode(e.ResponseStatus),
 		AuditID: e.AuditID,
 	}}
 	x := &told.Exchange

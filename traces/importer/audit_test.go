@@ -46,9 +46,20 @@ func TestAListIsRead(t *testing.T) {
 	op := h.Operations[0]
 	require.Equal(t, model.Scope{Namespace: "default"}, op.Scope)
 	require.Equal(t, "joe/kubectl@10.0.0.1", op.Client)
-	require.Equal(t, [4]int64{0, 250e6, 0, 7}, [4]int64{op.Call, op.Return, op.RV, op.ResultRV})
+	require.Equal(t, [4]int64{0, 250e6 + 999, 0, 7}, [4]int64{op.Call, op.Return, op.RV, op.ResultRV})
 	require.Equal(t, "n1", op.Objects[0].Node)
 	require.Equal(t, h.Truth.Changes[0].Object, op.Objects[0])
+}
+
+// Two that have the same microsecond may have overlapped.
+func TestTimesOfALogAreCutOff(t *testing.T) {
+	at := func(revision string) string {
+		return auditLine("10:00:00.250000Z", "10:00:00.000000Z", `"resourceVersion":"7"`, `"resourceVersion":"`+revision+`"`)
+	}
+	h, _, err := readAudit(at("8") + at("7"))
+	require.NoError(t, err)
+	require.Len(t, h.Operations, 2)
+	require.Less(t, h.Operations[1].Call, h.Operations[0].Return)
 }
 
 func TestWritesAreRead(t *testing.T) {
@@ -122,8 +133,8 @@ func TestEachRequestIsTold(t *testing.T) {
 		auditLine("/pods?", "/services?")
 	require.NoError(t, r.Read("a", "f", strings.NewReader(log)))
 	require.Equal(t, []string{
-		"1 200 0->7 false 250000000: ", "2 200 0->0 false 250000000: " + OmittedSelectors,
-		" 200 0->0 true 250000000: " + omittedWatches, " 410 0->0 true 250000000: ",
+		"1 200 0->7 false 250000999: ", "2 200 0->0 false 250000999: " + OmittedSelectors,
+		" 200 0->0 true 250000999: " + omittedWatches, " 410 0->0 true 250000999: ",
 	}, lines)
 }
 

@@ -26,11 +26,19 @@ func (t *truth) settle() {
 	t.recording.eachSight(func(s sight) { t.vote(t.at(s.object.Key(), s.rv), s.object) })
 	t.recording.eachDeletion(t.inferLast)
 	t.recording.eachDeletion(func(s sight) { t.vote(t.current(s.object.Key(), s.rv-1), s.object) })
+	for _, op := range t.recording.operations {
+		// What an update was conditioned on is the object that it was answered with.
+		if op.Kind == model.Update && op.Err == model.OK && op.Precondition > 0 && len(op.Objects) > 0 {
+			if v := t.at(op.Key(), op.Precondition); v != nil && v.object.UID == "" {
+				v.object.UID = op.Objects[0].UID
+			}
+		}
+	}
 	comparable := t.comparable()
 	for _, versions := range t.versions {
 		for i, v := range versions {
 			v.decide(comparable)
-			if v.object.UID == "" && i > 0 {
+			if v.object.UID == "" && i > 0 && (v.deleted || !versions[i-1].deleted) {
 				v.object.UID = versions[i-1].object.UID
 			}
 		}

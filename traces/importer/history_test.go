@@ -76,6 +76,12 @@ func streaming(at, rv int64, events ...model.Event) model.Stream {
 	return s
 }
 
+// again is another object of the same name.
+func again(o *model.Object) *model.Object {
+	o.UID += "-again"
+	return o
+}
+
 func labels(pair string) map[string]string {
 	name, value, _ := strings.Cut(pair, "=")
 	return map[string]string{name: value}
@@ -263,12 +269,28 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 		"etcd that holds another version of the API": {
 			list("a", 1, 0, 10, object("x", 5, "1"), object("y", 7, "2")),
 			etcdPart{From: 10, To: 10, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "other")}, {RV: 7, Object: *object("y", 7, "another")}}}},
+		"an update of what was created again unseen": {
+			stream("a", 0, 4, event(model.Added, 5, object("x", 5, "1")), event(model.Deleted, 6, object("x", 6, "1"))),
+			write(model.Update, 20, 8, 9, again(object("x", 9, "2"))),
+		},
+		"an update of what was deleted and created again unseen": {
+			write(model.Create, 5, 0, 5, object("x", 5, "1")), write(model.Update, 20, 8, 9, again(object("x", 9, "2"))),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, v := judged(t, recording(t, parts...))
 			require.EqualValues(t, "passed", v.Outcome, "%s\n%+v", v.Report(), h.Truth.Changes)
 		})
 	}
+}
+
+// What is created after a deletion is another object, whoever does not say so.
+func TestAnObjectOfUnknownUIDIsNotTheDeletedOne(t *testing.T) {
+	nameless := object("x", 8, "2")
+	nameless.UID = ""
+	h, _ := judged(t, recording(t, stream("a", 0, 4, event(model.Added, 5, object("x", 5, "1")), event(model.Deleted, 6, object("x", 6, "1"))), list("a", 20, 0, 10, nameless)))
+	last := h.Truth.Changes[len(h.Truth.Changes)-1]
+	require.Equal(t, []any{int64(8), ""}, []any{last.RV, last.Object.UID})
 }
 
 // TestWhoContradictsWhatOthersSawIsAccused are recordings in which one server shows
