@@ -250,8 +250,8 @@ func isStranger(client string) bool {
 // unanswered reports whether a request to which no answer came may be the one of a log.
 func (c *comparison) unanswered(recorded, logged *importer.Told) bool {
 	r, l := recorded.Request, logged.Request
-	if r.Scope.Name == "" {
-		l.Scope.Name = "" // the server has made a name
+	if logged.Kind == model.Create && (r.Scope.Name == "" || l.Scope.Name == "") {
+		r.Scope.Name, l.Scope.Name = "", "" // the server has made a name, or lost the connection before it had read it
 	}
 	return (recorded.Return == model.Pending || recorded.Code == 0) && (recorded.Watch || recorded.Kind == logged.Kind) &&
 		fmt.Sprint(r) == fmt.Sprint(l) && c.within(logged.Call, &importer.Told{Exchange: importer.Exchange{Call: recorded.Call, Return: model.Pending}}, logged.Server)

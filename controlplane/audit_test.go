@@ -41,11 +41,12 @@ func auditedLog() string {
 		auditLine("5", "user", "watch", all+"?watch=true", 200, 5, "") +
 		auditLine("6", "system:apiserver", "list", all, 200, 2, list) +
 		auditLine("7", "user", "get", one, 200, 6, answer(auditedPod(8, "2"))) +
-		auditLine("8", "user", "get", "/healthz", 200, 7, "")
+		auditLine("8", "user", "get", "/healthz", 200, 7, "") +
+		strings.Replace(auditLine("9", "user", "create", all, 500, 8, ""), `"name":"a"`, `"name":""`, 1)
 }
 
 // recordedBy are the requests of a log as clients record them, but for those of the server itself, and
-// one of which no answer came.
+// two of which no answer came.
 func recordedBy(t *testing.T, log string) simtest.Seen {
 	path := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.WriteFile(path, []byte(log), 0o600))
@@ -64,6 +65,8 @@ func recordedBy(t *testing.T, log string) simtest.Seen {
 			return
 		case "7":
 			told.AuditID, told.Code, told.Return, told.Op = "", 0, model.Pending, model.Operation{}
+		case "9": // the server lost the connection before it had read what is to be created, and what its name is
+			told.AuditID, told.Code, told.Return, told.Op, told.Scope.Name = "", 0, model.Pending, model.Operation{}, "a"
 		}
 		seen.Requests["pods"] = append(seen.Requests["pods"], &told)
 	}})
@@ -81,7 +84,7 @@ func TestAuditLogs(t *testing.T) {
 		"as it is":                          {log: log},
 		"a line is missing":                 {log: strings.Replace(log, lines[1], "", 1), says: "the list of red/ by user on a (Audit-Id 2, answered with 200) is not in the log"},
 		"a line is there twice":             {log: log + lines[1], says: "(Audit-Id 2, answered with 200) is there twice"},
-		"a line that nobody asked for":      {log: log + strings.Replace(lines[1], `"2"`, `"9"`, 1), says: "(Audit-Id 9, answered with 200) is in the log, and no client has asked"},
+		"a line that nobody asked for":      {log: log + strings.Replace(lines[1], `"2"`, `"10"`, 1), says: "(Audit-Id 10, answered with 200) is in the log, and no client has asked"},
 		"another resourceVersion":           {log: strings.Replace(log, lines[2], strings.Replace(lines[2], `"8"`, `"9"`, 1), 1), says: "(Audit-Id 3, answered with 200) has another resourceVersion: its client knows 8, the log 9"},
 		"another resourceVersion of a list": {log: strings.Replace(log, lines[1], strings.Replace(lines[1], `"7"`, `"6"`, 1), 1), says: "has another resourceVersion: its client knows 7, the log 6"},
 		"another object in a list":          {log: strings.Replace(log, lines[1], strings.Replace(lines[1], `"uid":"u"`, `"uid":"v"`, 1), 1), says: `has shown red/a at 5 with UID u, labels map[], on "", the log says red/a at 5 with UID v`},
