@@ -103,7 +103,7 @@ func Audited(seen simtest.Seen, folder string) (wrong []string, err error) {
 		}
 	}
 	if len(wrong) > 0 && filepath.IsAbs(keepAudits) {
-		err = logs.keep(keepAudits, seen.Committed)
+		err = logs.keep(keepAudits, seen)
 	}
 	return wrong, err
 }
@@ -171,9 +171,16 @@ func auditLogs(folder string) (*logs, error) {
 	return l, err
 }
 
-// keep copies the logs, and what etcdctl would have printed, to a new folder below another one.
-func (l *logs) keep(folder string, committed model.Truth) error {
-	if _, err := etcdctl(l.folder, committed); err != nil {
+// keep copies the logs, what clients have recorded, and what etcdctl would have printed, to a new folder below another one.
+func (l *logs) keep(folder string, seen simtest.Seen) error {
+	if _, err := etcdctl(l.folder, seen.Committed); err != nil {
+		return err
+	}
+	requests, err := json.Marshal(seen.Requests)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(l.folder, "requests.json"), requests, 0o600); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
