@@ -73,10 +73,12 @@ func clients(t *testing.T, config simtest.Config) {
 //go:embed testdata/crds
 var crds embed.FS
 
-// API servers with these caches keep events for ten seconds.
+// API servers with these caches keep events for ten seconds. One of them serves CBOR, too, and stores custom resources in it, which is an
+// alpha feature (CBORServingAndStorage).
 const (
 	briefKubernetes simtest.Cache = "kubernetes with brief events"
 	briefWatchsim   simtest.Cache = "watchsim with brief events"
+	cborKubernetes  simtest.Cache = "kubernetes with brief events and CBOR"
 )
 
 // TestClients is with Kubernetes' cache.
@@ -89,7 +91,7 @@ func TestClientsOfWatchsim(t *testing.T) {
 
 // TestClientsOfManyServers is with three API servers over three etcd members.
 func TestClientsOfManyServers(t *testing.T) {
-	clients(t, simtest.Config{Servers: 3, Members: 3, Cache: briefKubernetes})
+	clients(t, simtest.Config{Servers: 3, Members: 3, Cache: cborKubernetes})
 }
 
 // askedOf is a resource that clients ask for.

@@ -63,7 +63,8 @@ func TestHides(t *testing.T) {
 	inside(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster) {
 		maps := c.Client().CoreV1().ConfigMaps("default")
 		c.Go("watcher", func(ctx context.Context, config *rest.Config) error {
-			recorded := config.WrapTransport // a transport that is wrapped later lies above it
+			config.AcceptContentTypes = "application/json" // or events are no lines
+			recorded := config.WrapTransport               // a transport that is wrapped later lies above it
 			config.WrapTransport = func(next http.RoundTripper) http.RoundTripper { return recorded(hiding{next}) }
 			factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0)
 			factory.Core().V1().ConfigMaps().Informer()

@@ -325,7 +325,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 	}
 	out, failed := outside(t, "", "TestUnknownCache", "-simtest.seeds=1")
 	require.True(t, failed, out)
-	require.Contains(t, out, `expected Config.Cache to be one of ["kubernetes" "kubernetes with brief events" "watchsim" "watchsim with brief events"], found "another"`)
+	require.Contains(t, out, `expected Config.Cache to be one of ["kubernetes" "kubernetes with brief events" "kubernetes with brief events and CBOR" "watchsim" "watchsim with brief events"], found "another"`)
 	out, failed = outside(t, "", "TestNeverReached", "-simtest.seeds=3")
 	require.False(t, failed, out)
 	require.Contains(t, out, "never: the impossible")

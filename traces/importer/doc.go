@@ -68,6 +68,6 @@
 //
 // `etcdctl get` gives the state to begin with, `etcdctl watch` all changes after it.
 // With a watch that begins at the revision after the one in the header of the get,
-// nothing is missing in between. JSON values are read in full; of protobuf, which etcd
+// nothing is missing in between. JSON and CBOR are read in full; of protobuf, which etcd
 // holds for built-in types, the metadata; of encrypted values, nothing.
 package importer

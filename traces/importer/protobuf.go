@@ -2,7 +2,10 @@ package importer
 
 import (
 	"bytes"
+	"encoding/json"
+	"reflect"
 
+	"github.com/fxamacker/cbor/v2"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/watchsim/watchsim/model"
@@ -12,7 +15,7 @@ import (
 var protobufMagic = []byte("k8s\x00")
 
 // Stored reduces an object as etcd holds it. JSON, as custom resources have it, is
-// reduced in full. Of protobuf, which built-in types have, the metadata and a pod's
+// reduced in full, and so is CBOR. Of protobuf, which built-in types have, the metadata and a pod's
 // node are read: their fields have the same numbers in all types. The content has
 // no digest then. What is encrypted says nothing, and the result is false; so it is
 // for anything else that cannot be read.
@@ -20,6 +23,13 @@ func (r Reducer) Stored(value []byte) (model.Object, bool) {
 	if len(value) > 0 && value[0] == '{' {
 		object, err := r.Object(value)
 		return object, err == nil && object.Name != ""
+	}
+	if bytes.HasPrefix(value, cborMagic) {
+		text, err := jsonOfCBOR(value)
+		if err != nil {
+			return model.Object{}, false
+		}
+		return r.Stored(text)
 	}
 	envelope, is := bytes.CutPrefix(value, protobufMagic)
 	if !is {
@@ -43,6 +53,23 @@ func (r Reducer) Stored(value []byte) (model.Object, bool) {
 		object.Node = string(raw.field(2).field(10)) // spec.nodeName
 	}
 	return object, object.Name != ""
+}
+
+// cborMagic is how values in etcd begin that Kubernetes encodes with CBOR: the tag of RFC 8949 for what describes itself.
+var cborMagic = []byte{0xd9, 0xd9, 0xf7}
+
+// cborOfKubernetes decodes as Kubernetes does (k8s.io/apimachinery/pkg/runtime/serializer/cbor): it writes text as byte strings.
+var cborOfKubernetes, _ = cbor.DecOptions{
+	DefaultMapType: reflect.TypeFor[map[string]any](), DefaultByteStringType: reflect.TypeFor[string](), MaxNestedLevels: 10_000,
+	ByteStringToString: cbor.ByteStringToStringAllowedWithExpectedLaterEncoding, UnrecognizedTagToAny: cbor.UnrecognizedTagContentToAny,
+}.DecMode()
+
+func jsonOfCBOR(value []byte) ([]byte, error) {
+	var object map[string]any
+	if err := cborOfKubernetes.Unmarshal(value, &object); err != nil {
+		return nil, err
+	}
+	return json.Marshal(object)
 }
 
 // message is an encoded protobuf message. What is broken in it reads as absent.

@@ -261,6 +261,24 @@ func TestProtobufOfOtherTypes(t *testing.T) {
 	}
 }
 
+// What etcd holds in CBOR is read as what it holds in JSON.
+func TestStoredInCBOR(t *testing.T) {
+	for path, object := range samples(10) {
+		want, err := runtime.Encode(writings()["JSON"].objects, object)
+		require.NoError(t, err)
+		body, err := runtime.Encode(writings()["CBOR"].objects, object)
+		require.NoError(t, err)
+		reducer := importer.Reducer{Family: "json", Whole: true}
+		seen, readable := reducer.Stored(body)
+		require.True(t, readable, path)
+		plain, err := reducer.Object(want)
+		require.NoError(t, err)
+		require.Equal(t, plain, seen, path)
+		_, readable = reducer.Stored(body[:len(body)/2])
+		require.False(t, readable, path)
+	}
+}
+
 // What an update is sent with is its precondition.
 func TestWhatIsSentInEveryEncoding(t *testing.T) {
 	for name, w := range writings() {
