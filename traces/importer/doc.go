@@ -18,7 +18,7 @@
 // The Kubernetes API in the terms of package model:
 //
 //   - request.go, selector.go, status.go: what a request asks for, and how it failed
-//   - object.go, protobuf.go: objects, lists and events, reduced to their metadata
+//   - object.go, protobuf.go, cbor.go: objects, lists and events, reduced to their metadata
 //     and a digest
 //
 // The history:

@@ -2,10 +2,7 @@ package importer
 
 import (
 	"bytes"
-	"encoding/json"
-	"reflect"
 
-	"github.com/fxamacker/cbor/v2"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/watchsim/watchsim/model"
@@ -25,7 +22,7 @@ func (r Reducer) Stored(value []byte) (model.Object, bool) {
 		return object, err == nil && object.Name != ""
 	}
 	if bytes.HasPrefix(value, cborMagic) {
-		text, err := jsonOfCBOR(value)
+		text, err := FromCBOR(value)
 		if err != nil {
 			return model.Object{}, false
 		}
@@ -53,23 +50,6 @@ func (r Reducer) Stored(value []byte) (model.Object, bool) {
 		object.Node = string(raw.field(2).field(10)) // spec.nodeName
 	}
 	return object, object.Name != ""
-}
-
-// cborMagic is how values in etcd begin that Kubernetes encodes with CBOR: the tag of RFC 8949 for what describes itself.
-var cborMagic = []byte{0xd9, 0xd9, 0xf7}
-
-// cborOfKubernetes decodes as Kubernetes does (k8s.io/apimachinery/pkg/runtime/serializer/cbor): it writes text as byte strings.
-var cborOfKubernetes, _ = cbor.DecOptions{
-	DefaultMapType: reflect.TypeFor[map[string]any](), DefaultByteStringType: reflect.TypeFor[string](), MaxNestedLevels: 10_000,
-	ByteStringToString: cbor.ByteStringToStringAllowedWithExpectedLaterEncoding, UnrecognizedTagToAny: cbor.UnrecognizedTagContentToAny,
-}.DecMode()
-
-func jsonOfCBOR(value []byte) ([]byte, error) {
-	var object map[string]any
-	if err := cborOfKubernetes.Unmarshal(value, &object); err != nil {
-		return nil, err
-	}
-	return json.Marshal(object)
 }
 
 // message is an encoded protobuf message. What is broken in it reads as absent.

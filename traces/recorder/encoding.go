@@ -14,7 +14,6 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchsim/watchsim/traces/importer"
@@ -39,8 +38,8 @@ type splitter interface {
 var encodings = map[string]encoding{
 	"application/json":                    {asIs, asIs, func() splitter { return &importer.Splitter{} }},
 	"application/vnd.kubernetes.protobuf": {fromProtobuf, eventFromProtobuf, func() splitter { return &sequence{cut: cutFrame} }},
-	"application/cbor":                    {fromCBOR, fromCBOR, newCBOR},
-	"application/cbor-seq":                {fromCBOR, fromCBOR, newCBOR},
+	"application/cbor":                    {importer.FromCBOR, importer.FromCBOR, newCBOR},
+	"application/cbor-seq":                {importer.FromCBOR, importer.FromCBOR, newCBOR},
 }
 
 func newCBOR() splitter { return &sequence{cut: cutCBOR} }
@@ -60,15 +59,6 @@ func encodingOf(header http.Header) encoding {
 }
 
 func asIs(body []byte) ([]byte, error) { return body, nil }
-
-// fromCBOR translates CBOR into what Kubernetes would have written as JSON.
-func fromCBOR(body []byte) ([]byte, error) {
-	var value any
-	if err := direct.Unmarshal(body, &value); err != nil {
-		return nil, fmt.Errorf("expected CBOR, found %w", err)
-	}
-	return json.Marshal(value)
-}
 
 // protobufMagic is how Kubernetes' protobuf begins (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
 var protobufMagic = []byte("k8s\x00")
