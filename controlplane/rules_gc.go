@@ -57,8 +57,9 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	owners := old.GetOwnerReferences()
+	wrong := ""
 	if len(owners) == 0 {
-		return fmt.Sprintf("%s deletes %s, which has no owner", by.Client, nameOf(key))
+		wrong = fmt.Sprintf("%s deletes %s, which has no owner", by.Client, nameOf(key))
 	}
 	for _, owner := range owners {
 		at := ownerKeys[owner.Kind] + old.GetNamespace() + "/" + owner.Name
@@ -66,22 +67,23 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 			at = ownerKeys[owner.Kind] + owner.Name
 		}
 		if o := s.objects[at]; o != nil && isOwner(owner, o, old) && o.GetDeletionTimestamp() == nil {
-			if s.adoptedUnseen(key, by) {
-				s.note("owned objects", "the garbage collector has deleted an object that got another owner after it had compared its owners for the second time (finding 12)")
-				return ""
-			}
-			return fmt.Sprintf("%s deletes %s, whose owner lives, %s %s with UID %s", by.Client, nameOf(key), owner.Kind, owner.Name, owner.UID)
+			wrong = fmt.Sprintf("%s deletes %s, whose owner lives, %s %s with UID %s", by.Client, nameOf(key), owner.Kind, owner.Name, owner.UID)
+			break
 		}
 	}
-	return ""
+	if wrong != "" && s.referredUnseen(key, by) {
+		s.note("owned objects", "the garbage collector has deleted an object whose owner references changed after it had compared them for the second time (finding 12)")
+		return ""
+	}
+	return wrong
 }
 
-// adoptedUnseen reports whether an object got its owners after the garbage collector had read it again, as its deletion had met with a
-// conflict: the deletion that follows then has no precondition but the UID (finding 12).
-func (s *store) adoptedUnseen(key string, deletion *model.Operation) bool {
+// referredUnseen reports whether the owner references of an object changed after the garbage collector had read it again, as its deletion had
+// met with a conflict: the deletion that follows then has no precondition but the UID (finding 12).
+func (s *store) referredUnseen(key string, deletion *model.Operation) bool {
 	found, known := s.requests[requestOf{deletion.Client, deletion.Call, deletion.Scope}]
-	adoption := s.wrote[s.referred[key]]
-	if !known || adoption == nil {
+	change := s.wrote[s.referred[key]]
+	if !known || change == nil {
 		return false
 	}
 	var read *importer.Told
@@ -96,7 +98,7 @@ func (s *store) adoptedUnseen(key string, deletion *model.Operation) bool {
 		case read == nil:
 			return false
 		default:
-			return request.Kind == model.Delete && request.Code == http.StatusConflict && adoption.Return > read.Call
+			return request.Kind == model.Delete && request.Code == http.StatusConflict && change.Return > read.Call
 		}
 	}
 	return false

@@ -354,13 +354,13 @@ func TestOfItsKnowledge(t *testing.T) {
 }
 
 // After a conflict, the garbage collector deletes what it has compared for the second time whatever becomes of it meanwhile (finding 12).
-func TestAdoptedUnseen(t *testing.T) {
+func TestReferredUnseen(t *testing.T) {
 	const space = `namespaces/r {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"r","uid":"n"}}`
 	owner := `{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"namespace":"r","name":"s","uid":"s"}}`
+	const orphan = `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"r","name":"p","uid":"p"}}`
 	object := func(uid string) string {
 		return `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"r","name":"p","uid":"p","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"s","uid":"` + uid + `"}]}}`
 	}
-	committed := states(t, space+"\nreplicasets/r/s "+owner+"\npods/r/p "+object("gone")+"\npods/r/p "+object("s")+"\npods/r/p -")
 	const collector, controller = "kube-controller-manager/v1.37.2 (linux/amd64) kubernetes/1/generic-garbage-collector", "kube-controller-manager/v1.37.2 (linux/amd64) kubernetes/1/replicaset-controller"
 	scope := model.Scope{Namespace: "r", Name: "p"}
 	asked := func(kind model.Kind, agent string, call int64, code int) *importer.Told {
@@ -368,25 +368,29 @@ func TestAdoptedUnseen(t *testing.T) {
 	}
 	for name, row := range map[string]struct {
 		before  []*importer.Told
-		adopted int64
+		becomes string
+		changed int64
 		broken  int
 	}{
-		"after a conflict":            {[]*importer.Told{asked(model.Delete, collector, 10, 409), asked(model.Get, collector, 20, 200)}, 30, 0},
-		"adopted before":              {[]*importer.Told{asked(model.Delete, collector, 10, 409), asked(model.Get, collector, 20, 200)}, 15, 1},
-		"without a conflict":          {[]*importer.Told{asked(model.Get, collector, 20, 200)}, 30, 1},
-		"another one's conflict":      {[]*importer.Told{asked(model.Delete, controller, 10, 409), asked(model.Get, collector, 20, 200)}, 30, 1},
-		"a conflict, and no new look": {[]*importer.Told{asked(model.Delete, collector, 10, 409)}, 30, 1},
+		"after a conflict":            {[]*importer.Told{asked(model.Delete, collector, 10, 409), asked(model.Get, collector, 20, 200)}, object("s"), 30, 0},
+		"adopted before":              {[]*importer.Told{asked(model.Delete, collector, 10, 409), asked(model.Get, collector, 20, 200)}, object("s"), 15, 1},
+		"without a conflict":          {[]*importer.Told{asked(model.Get, collector, 20, 200)}, object("s"), 30, 1},
+		"another one's conflict":      {[]*importer.Told{asked(model.Delete, controller, 10, 409), asked(model.Get, collector, 20, 200)}, object("s"), 30, 1},
+		"a conflict, and no new look": {[]*importer.Told{asked(model.Delete, collector, 10, 409)}, object("s"), 30, 1},
+		"orphaned after a conflict":   {[]*importer.Told{asked(model.Delete, collector, 10, 409), asked(model.Get, collector, 20, 200)}, orphan, 30, 0},
+		"orphaned before":             {[]*importer.Told{asked(model.Delete, collector, 10, 409), asked(model.Get, collector, 20, 200)}, orphan, 15, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			known := model.Object{Namespace: "r", Name: "p", UID: "p", RV: 3}
 			history := &model.History{
 				Truth: model.Truth{Changes: []model.Change{{RV: 3, Object: known}}},
 				Operations: []model.Operation{
-					{ID: 1, Kind: model.Update, Client: "manager-0", Scope: scope, Call: row.adopted, Return: row.adopted + 1, ResultRV: 4},
+					{ID: 1, Kind: model.Update, Client: "manager-0", Scope: scope, Call: row.changed, Return: row.changed + 1, ResultRV: 4},
 					{ID: 2, Kind: model.Delete, Client: "manager-0", Scope: scope, Call: 50, Return: 51, ResultRV: 5},
 				},
 				Streams: []model.Stream{{ID: 3, Client: "manager-0", Events: []model.Event{{Time: 1, Type: model.Added, RV: 3, Object: &known}}}},
 			}
+			committed := states(t, space+"\nreplicasets/r/s "+owner+"\npods/r/p "+object("gone")+"\npods/r/p "+row.becomes+"\npods/r/p -")
 			requests := append(row.before, asked(model.Delete, collector, 50, 200))
 			broken, err := controlplane.Check(simtest.Seen{Committed: committed, Histories: map[string]*model.History{"pods": history}, Requests: map[string][]*importer.Told{"pods": requests}})
 			require.NoError(t, err)
