@@ -52,8 +52,11 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		}
 		return "", ""
 	}
+	resource = ownerResources[strings.TrimPrefix(fmt.Sprintf("%T", w.of), "*v1.")]
+	if w.ahead && replaces(seen.Histories[resource], w.of) {
+		return resource, "a controller has written the status of an object to the one that came after it with its name, whose generation is lower (finding 25)"
+	}
 	if w.of.GetDeletionTimestamp() != nil {
-		resource := ownerResources[strings.TrimPrefix(fmt.Sprintf("%T", w.of), "*v1.")]
 		if w.held && told.replaced(seen.Histories[resource], w.of) {
 			return resource, "the garbage collector's informer has not listed between the end of an object and that another one of its name was deleted: it waits for ever for its finalizer to be taken away (finding 10)"
 		}
@@ -75,6 +78,19 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		}
 	}
 	return "", ""
+}
+
+// replaces reports whether there was another object of the name of one before.
+func replaces(history *model.History, of metav1.Object) bool {
+	if history == nil {
+		return false
+	}
+	for change := range model.Each(history.Truth.Changes) {
+		if change.Object.Namespace == of.GetNamespace() && change.Object.Name == of.GetName() && change.Object.UID != string(of.GetUID()) {
+			return true
+		}
+	}
+	return false
 }
 
 // replaced reports whether a program was told of an earlier object of the same name, and not of its end.

@@ -1,6 +1,7 @@
 package controlplane_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,8 @@ func TestOverdue(t *testing.T) {
 	}
 	orphan := func(w *world) { w.pod.OwnerReferences[0].UID = "old" }
 	short := func(w *world) { w.set.Spec.Replicas = ptr.To(int32(2)) }
+	ahead := func(w *world) { w.stateful.Status.ObservedGeneration++ }
+	daemon := func(w *world) { w.daemon.Status.ObservedGeneration++ }
 	behind := func(w *world) { w.stateful.Spec.Replicas = ptr.To(int32(2)) }
 	held := func(finalizer string) func(*world) {
 		return func(w *world) {
@@ -60,6 +63,10 @@ func TestOverdue(t *testing.T) {
 		"a pod that was seen":                {short, created, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0},
 		"a pod that is still there":          {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0},
 		"a set that lacks a pod for nothing": {short, "", nil, []model.Event{event(model.Added, "another")}, true, 0},
+		"a status of the one before":         {ahead, "", replaced, nil, false, 0},
+		"a status of a daemon set before":    {daemon, "", replaced, nil, false, 0},
+		"a status of nobody":                 {ahead, "", nil, nil, true, 0},
+		"a status of the one before, short":  {func(w *world) { ahead(w); behind(w) }, "", replaced, nil, true, 0},
 		"a stateful set that failed often":   {behind, "", nil, nil, false, 14},
 		"one that failed some times":         {behind, "", nil, nil, true, 13},
 	} {
@@ -71,6 +78,10 @@ func TestOverdue(t *testing.T) {
 			committed := states(t, lease+row.states)
 			sets := &model.History{Truth: model.Truth{Changes: row.owners}}
 			sets.Streams = []model.Stream{{ID: 1, Client: "manager-0", Call: 1, Events: row.told}}
+			others := &model.History{Truth: model.Truth{Changes: slices.Clone(row.owners)}}
+			for i := range others.Truth.Changes {
+				others.Truth.Changes[i].Object.Name = []string{"daemon", "stateful"}[i%2]
+			}
 			pods := &model.History{}
 			if row.states != "" {
 				pods.Operations = []model.Operation{{Kind: model.Create, Client: "manager-0", ResultRV: committed.Changes[2].RV}}
@@ -85,7 +96,7 @@ func TestOverdue(t *testing.T) {
 			plane := &controlplane.Plane{}
 			plane.Overdue(late)
 			broken, err := plane.Broken(simtest.Seen{
-				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "pods": pods}, Requests: requests, Unjudged: func(string, string) { noted++ },
+				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "statefulsets.apps": others, "daemonsets.apps": others, "pods": pods}, Requests: requests, Unjudged: func(string, string) { noted++ },
 			})
 			require.NoError(t, err)
 			if !row.holds {

@@ -124,8 +124,9 @@ func (u unsettled) Unwrap() error { return u.error }
 type wrong struct {
 	error
 	of metav1.Object
-	// orphan says that all of its owners are gone, and held that it waits for the garbage collector to take a finalizer away.
-	orphan, held bool
+	// orphan says that all of its owners are gone, held that it waits for the garbage collector to take a finalizer away, and ahead
+	// that nothing is wrong but the generation that its status has observed, which it does not have yet.
+	orphan, held, ahead bool
 }
 
 func wrongf(of metav1.Object, format string, a ...any) error {
@@ -220,7 +221,7 @@ func (s *state) owners() error {
 	for _, o := range s.all() {
 		owners := o.GetOwnerReferences()
 		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return living[r.UID] != nil && isOwner(r, living[r.UID], o) }) {
-			return wrong{fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID), o, true, false}
+			return wrong{error: fmt.Errorf("%T %s has no owner left (%s %s, UID %s)", o, describe(o), owners[0].Kind, owners[0].Name, owners[0].UID), of: o, orphan: true}
 		}
 	}
 	return nil
@@ -231,7 +232,7 @@ func (s *state) deleted() error {
 	for _, o := range s.all() {
 		if o.GetDeletionTimestamp() != nil {
 			held := slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) || slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
-			return wrong{fmt.Errorf("%T %s is deleted and does not go; its finalizers are %q", o, describe(o), o.GetFinalizers()), o, false, held}
+			return wrong{error: fmt.Errorf("%T %s is deleted and does not go; its finalizers are %q", o, describe(o), o.GetFinalizers()), of: o, held: held}
 		}
 	}
 	return nil
@@ -284,9 +285,10 @@ func (s *state) statefulDone() error {
 			continue
 		}
 		want, is := ptr.Deref(set.Spec.Replicas, 1), set.Status
-		if is.ObservedGeneration != set.Generation || is.Replicas != want || is.ReadyReplicas != want || is.UpdateRevision != is.CurrentRevision {
-			return wrongf(&set, "stateful set %s wants %d replicas of one revision at generation %d, and has %d, %d of them ready, of %s and %s, at generation %d",
+		if done := is.Replicas == want && is.ReadyReplicas == want && is.UpdateRevision == is.CurrentRevision; !done || is.ObservedGeneration != set.Generation {
+			err := fmt.Errorf("stateful set %s wants %d replicas of one revision at generation %d, and has %d, %d of them ready, of %s and %s, at generation %d",
 				describe(&set), want, set.Generation, is.Replicas, is.ReadyReplicas, is.CurrentRevision, is.UpdateRevision, is.ObservedGeneration)
+			return wrong{error: err, of: &set, ahead: done && is.ObservedGeneration > set.Generation}
 		}
 	}
 	return nil
@@ -304,9 +306,11 @@ func (s *state) daemonsDone() error {
 			}
 		}
 		is := d.Status
-		if is.DesiredNumberScheduled != want || is.NumberReady != want || is.UpdatedNumberScheduled != want || is.NumberMisscheduled != 0 || is.ObservedGeneration != d.Generation {
-			return wrongf(&d, "daemon set %s is for %d nodes, and has %d ready and %d updated pods of %d, and %d where none belongs, at generation %d of %d", describe(&d), want, is.NumberReady,
+		done := is.DesiredNumberScheduled == want && is.NumberReady == want && is.UpdatedNumberScheduled == want && is.NumberMisscheduled == 0
+		if !done || is.ObservedGeneration != d.Generation {
+			err := fmt.Errorf("daemon set %s is for %d nodes, and has %d ready and %d updated pods of %d, and %d where none belongs, at generation %d of %d", describe(&d), want, is.NumberReady,
 				is.UpdatedNumberScheduled, is.DesiredNumberScheduled, is.NumberMisscheduled, is.ObservedGeneration, d.Generation)
+			return wrong{error: err, of: &d, ahead: done && is.ObservedGeneration > d.Generation}
 		}
 	}
 	return nil

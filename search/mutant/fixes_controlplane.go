@@ -70,4 +70,24 @@ var controlPlaneFixes = []Mutant{
 		Anchor:      "			return gc.deleteObject(item, \"\", nil, policy)\n",
 		Replacement: "			return gc.deleteObject(item, liveObject.ResourceVersion, ownersAtResourceVersion, policy)\n",
 	},
+	{
+		Name: "fix-finding-25", Summary: "Controllers write the status of a workload to no other one of its name.",
+		Module: kubernetes, File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 25",
+		Anchor:      "			return nil, getErr\n		}\n",
+		Replacement: "			return nil, getErr\n		}\n		if toUpdate.UID != ds.UID {\n			break\n		}\n",
+		More: []Edit{
+			{
+				File:        "pkg/controller/statefulset/stateful_set_status_updater.go",
+				Anchor:      "			// make a copy so we don't mutate the shared cache\n",
+				Replacement: "			if updated.UID != set.UID {\n				return fmt.Errorf(\"the stateful set was replaced: %v\", updateErr)\n			}\n",
+			},
+			{File: "pkg/controller/statefulset/stateful_set_status_updater.go", Anchor: "import (\n", Replacement: "import (\n	\"fmt\"\n"},
+			{
+				File:        "pkg/controller/replicaset/replica_set_utils.go",
+				Anchor:      "			return nil, getErr\n		}\n",
+				Replacement: "			return nil, getErr\n		}\n		if rs.UID != uid {\n			break\n		}\n",
+			},
+			{File: "pkg/controller/replicaset/replica_set_utils.go", Anchor: "	for i, rs := 0, rs; ; i++ {\n", Replacement: "	uid := rs.UID\n	for i, rs := 0, rs; ; i++ {\n"},
+		},
+	},
 }

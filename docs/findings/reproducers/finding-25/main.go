@@ -1,0 +1,158 @@
+// Finding 25: a workload is deleted and created again just before its controller writes its status. The controller tries again, and writes the status of the old one to
+// the new one, whose observedGeneration is ahead of its generation from then on.
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/daemon"
+	"k8s.io/kubernetes/pkg/controller/statefulset"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+// space and name are those of the workload.
+const space, name = "red", "a"
+
+// settles is how long a controller gets to correct what it has written; it takes milliseconds.
+const settles = 5 * time.Second
+
+func main() {
+	klog.SetLogger(klog.Logger{}) // discards
+	shown := 0
+	for _, w := range []workload{daemonSets, statefulSets} {
+		is := w.replaced()
+		fmt.Printf("a %s that was replaced while its status was written: %v later it is at generation %d, and its status says that generation %d has been observed\n", w.kind, settles, is.generation, is.observed)
+		if is.observed > is.generation {
+			shown++
+		}
+	}
+	rig.Verdict(shown, 2, "a workload has the status of one that is gone")
+}
+
+// workload is a kind of workloads with its controller.
+type workload struct {
+	kind, resource string
+	// object makes one with this UID at this generation, whose controller has not looked at it yet.
+	object func(uid types.UID, generation int64) runtime.Object
+	// run runs the controller until the context ends.
+	run func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory)
+	// cached is what the controller's informer knows.
+	cached func(factory informers.SharedInformerFactory) state
+	// read is what the API server has.
+	read func(tracker clienttesting.ObjectTracker) state
+}
+
+// state is what matters of a workload.
+type state struct {
+	uid                  types.UID
+	generation, observed int64
+}
+
+// replaced is the state of a workload that was replaced by another one of the same name just before the status of the first one arrived. Each time the controller's
+// informer is told of a write before the controller gets the answer: a watch and a request are two streams.
+func (w workload) replaced() state {
+	client := fake.NewClientset(w.object("old", 2))
+	factory := informers.NewSharedInformerFactory(client, 0)
+	tracker, done := client.Tracker(), false
+	client.PrependReactor("update", w.resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
+		at, object := action.GetResource(), action.(clienttesting.UpdateAction).GetObject()
+		if done {
+			err := tracker.Update(at, object, space)
+			rig.Until(func() bool { return w.cached(factory) == w.read(tracker) })
+			return true, object, err
+		}
+		done = true
+		rig.Must(tracker.Delete(at, space, name))
+		rig.Must(tracker.Create(at, w.object("new", 1), space))
+		rig.Until(func() bool { return w.cached(factory) == w.read(tracker) })
+		return true, nil, apierrors.NewConflict(at.GroupResource(), name, fmt.Errorf("expected UID new, found UID old"))
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	w.run(ctx, client, factory)
+	time.Sleep(settles)
+	return w.read(tracker)
+}
+
+// meta is the metadata of a workload.
+func meta(uid types.UID, generation int64) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: space, Name: name, UID: uid, Generation: generation}
+}
+
+var (
+	selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
+	template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: selector.MatchLabels}}
+)
+
+var daemonSets = workload{
+	kind: "daemon set", resource: "daemonsets",
+	object: func(uid types.UID, generation int64) runtime.Object {
+		return &appsv1.DaemonSet{ObjectMeta: meta(uid, generation), Spec: appsv1.DaemonSetSpec{
+			Selector: selector, Template: template, RevisionHistoryLimit: ptr.To[int32](10), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
+		}}
+	},
+	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
+		apps, core := factory.Apps().V1(), factory.Core().V1()
+		controller, err := daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), client, flowcontrol.NewBackOff(time.Second, time.Minute))
+		rig.Must(err)
+		factory.Start(ctx.Done())
+		go controller.Run(ctx, 1)
+	},
+	cached: func(factory informers.SharedInformerFactory) state {
+		set, err := factory.Apps().V1().DaemonSets().Lister().DaemonSets(space).Get(name)
+		if err != nil {
+			return state{}
+		}
+		return state{set.UID, set.Generation, set.Status.ObservedGeneration}
+	},
+	read: func(tracker clienttesting.ObjectTracker) state {
+		object, err := tracker.Get(appsv1.SchemeGroupVersion.WithResource("daemonsets"), space, name)
+		rig.Must(err)
+		set := object.(*appsv1.DaemonSet)
+		return state{set.UID, set.Generation, set.Status.ObservedGeneration}
+	},
+}
+
+var statefulSets = workload{
+	kind: "stateful set", resource: "statefulsets",
+	object: func(uid types.UID, generation int64) runtime.Object {
+		return &appsv1.StatefulSet{ObjectMeta: meta(uid, generation), Spec: appsv1.StatefulSetSpec{
+			Selector: selector, Template: template, Replicas: ptr.To[int32](0), RevisionHistoryLimit: ptr.To[int32](10),
+			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
+		}}
+	},
+	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
+		apps, core := factory.Apps().V1(), factory.Core().V1()
+		controller := statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(), apps.ControllerRevisions(), client)
+		factory.Start(ctx.Done())
+		go controller.Run(ctx, 1)
+	},
+	cached: func(factory informers.SharedInformerFactory) state {
+		set, err := factory.Apps().V1().StatefulSets().Lister().StatefulSets(space).Get(name)
+		if err != nil {
+			return state{}
+		}
+		return state{set.UID, set.Generation, set.Status.ObservedGeneration}
+	},
+	read: func(tracker clienttesting.ObjectTracker) state {
+		object, err := tracker.Get(appsv1.SchemeGroupVersion.WithResource("statefulsets"), space, name)
+		rig.Must(err)
+		set := object.(*appsv1.StatefulSet)
+		return state{set.UID, set.Generation, set.Status.ObservedGeneration}
+	},
+}
