@@ -52,7 +52,7 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		}
 		return "", ""
 	}
-	resource = ownerResources[strings.TrimPrefix(fmt.Sprintf("%T", w.of), "*v1.")]
+	resource = resourceOfKind(w.of)
 	if w.ahead && replaces(seen.Histories[resource], w.of) {
 		return resource, "a controller has written the status of an object to the one that came after it with its name, whose generation is lower (finding 25)"
 	}
@@ -77,7 +77,32 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 			return "pods", "a pod that a controller had created was gone, or had to go, before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795, #136932)"
 		}
 	}
+	if s.inherits(w.of, told, seen) {
+		return "pods", "a controller has created a pod for a workload that was deleted, and waits for it before it creates pods for the next one of its name (finding 26)"
+	}
 	return "", ""
+}
+
+// inherits reports whether a controller created a pod for a workload after its end, which it waits for on behalf of the next one of its name: a
+// daemon set or a replica set, which is the given object, or belongs to it.
+func (s *store) inherits(of metav1.Object, told *told, seen simtest.Seen) bool {
+	for _, o := range s.objects {
+		history := seen.Histories[resourceOfKind(o)]
+		if o.GetUID() != of.GetUID() && ownerOf(o) != of.GetUID() || history == nil {
+			continue
+		}
+		for change := range model.Each(history.Truth.Changes) {
+			if !change.Deleted || change.Object.Namespace != o.GetNamespace() || change.Object.Name != o.GetName() {
+				continue
+			}
+			for pod, owner := range s.owners {
+				if by := s.created[pod]; string(owner) == change.Object.UID && by != nil && by.Client == told.life && s.born[pod] > change.RV {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // replaces reports whether there was another object of the name of one before.
@@ -132,6 +157,11 @@ func failures(seen simtest.Seen, life string, set metav1.Object) (count int) {
 var ownerResources = map[string]string{
 	"ConfigMap": "configmaps", "DaemonSet": "daemonsets.apps", "Deployment": "deployments.apps", "Job": "jobs.batch", "Node": "nodes",
 	"ReplicaSet": "replicasets.apps", "Secret": "secrets", "Service": "services", "StatefulSet": "statefulsets.apps",
+}
+
+// resourceOfKind is the resource of an object's kind, of those that own others.
+func resourceOfKind(o metav1.Object) string {
+	return ownerResources[strings.TrimPrefix(fmt.Sprintf("%T", o), "*v1.")]
 }
 
 // createdAgain reports whether an object was deleted, and there has been another one of its name.

@@ -38,6 +38,9 @@ func TestOverdue(t *testing.T) {
 	replaced := []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "set", false)}
 	created := "replicasets/r/set " + strings.Replace(set, `"uid":"s"`, `"uid":"set"`, 1) + "\npods/r/p " + pod("p", owned("ReplicaSet", "set"), "", "") + "\npods/r/p -"
 	ended := strings.TrimSuffix(created, "\npods/r/p -") + "\npods/r/p " + pod("p", dying+owned("ReplicaSet", "set"), "", "") + "\npods/r/p -"
+	lines := func(l ...string) string { return strings.Join(l, "\n") }
+	oldSet, newSet := "replicasets/r/set "+strings.Replace(set, `"uid":"s"`, `"namespace":"r","name":"set","uid":"old"`, 1), "replicasets/r/set "+strings.Replace(set, `"uid":"s"`, `"namespace":"r","name":"set","uid":"set"`, 1)
+	podOfOld := "pods/r/p " + pod("p", owned("ReplicaSet", "old"), "", "")
 	at := func(rv int64, e model.Event) model.Event {
 		e.RV = rv
 		return e
@@ -63,6 +66,8 @@ func TestOverdue(t *testing.T) {
 		"a pod that was seen":                {short, created, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0},
 		"a pod that is still there":          {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0},
 		"a set that lacks a pod for nothing": {short, "", nil, []model.Event{event(model.Added, "another")}, true, 0},
+		"a pod for the set before, late":     {short, lines(oldSet, "replicasets/r/set -", podOfOld, newSet), []model.Change{owner(2, "old", false), owner(3, "old", true), owner(5, "set", false)}, []model.Event{at(4, event(model.Added, "p"))}, false, 0},
+		"a pod for the set before":           {short, lines(oldSet, podOfOld, "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(5, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0},
 		"a status of the one before":         {ahead, "", replaced, nil, false, 0},
 		"a status of a daemon set before":    {daemon, "", replaced, nil, false, 0},
 		"a status of nobody":                 {ahead, "", nil, nil, true, 0},
@@ -84,7 +89,8 @@ func TestOverdue(t *testing.T) {
 			}
 			pods := &model.History{}
 			if row.states != "" {
-				pods.Operations = []model.Operation{{Kind: model.Create, Client: "manager-0", ResultRV: committed.Changes[2].RV}}
+				first := slices.IndexFunc(committed.Changes, func(c model.Change) bool { return c.Object.UID == "p" || strings.Contains(c.Object.Value, `"uid":"p"`) })
+				pods.Operations = []model.Operation{{Kind: model.Create, Client: "manager-0", ResultRV: committed.Changes[first].RV}}
 			}
 			requests := map[string][]*importer.Told{}
 			for i := range row.fails {

@@ -6,6 +6,13 @@ const (
 	podCollectorFile = "pkg/controller/podgc/gc_controller.go"
 )
 
+// replicaSetIsGone is what finding 26 lacks wherever something is expected for a replica set.
+const replicaSetIsGone = `		if current, err := rsc.rsLister.ReplicaSets(rs.Namespace).Get(rs.Name); err != nil || current.UID != rs.UID {
+			rsc.expectations.DeleteExpectations(logger, rsKey)
+			return fmt.Errorf("%v %s with UID %s was deleted", rsc.Kind, rsKey, rs.UID)
+		}
+`
+
 // controlPlaneFixes are fixes of what docs/findings describes of the control plane.
 var controlPlaneFixes = []Mutant{
 	{
@@ -88,6 +95,29 @@ var controlPlaneFixes = []Mutant{
 				Replacement: "			return nil, getErr\n		}\n		if rs.UID != uid {\n			break\n		}\n",
 			},
 			{File: "pkg/controller/replicaset/replica_set_utils.go", Anchor: "	for i, rs := 0, rs; ; i++ {\n", Replacement: "	uid := rs.UID\n	for i, rs := 0, rs; ; i++ {\n"},
+		},
+	},
+	{
+		Name: "fix-finding-26", Summary: "What is expected for a daemon set or replica set that is gone is not expected of the next one of its name.",
+		Module: kubernetes, File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 26",
+		Anchor: "	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)\n",
+		Replacement: `	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)
+	if current, err := dsc.dsLister.DaemonSets(ds.Namespace).Get(ds.Name); err != nil || current.UID != ds.UID {
+		dsc.expectations.DeleteExpectations(logger, dsKey)
+		return fmt.Errorf("DaemonSet %s with UID %s was deleted", dsKey, ds.UID)
+	}
+`,
+		More: []Edit{
+			{
+				File:        replicaSetFile,
+				Anchor:      "		rsc.expectations.ExpectCreations(logger, rsKey, diff)\n",
+				Replacement: "		rsc.expectations.ExpectCreations(logger, rsKey, diff)\n" + replicaSetIsGone,
+			},
+			{
+				File:        replicaSetFile,
+				Anchor:      "		rsc.expectations.ExpectDeletions(logger, rsKey, getPodKeys(podsToDelete))\n",
+				Replacement: "		rsc.expectations.ExpectDeletions(logger, rsKey, getPodKeys(podsToDelete))\n" + replicaSetIsGone,
+			},
 		},
 	},
 }

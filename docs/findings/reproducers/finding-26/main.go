@@ -1,0 +1,172 @@
+// Finding 26: a workload is deleted and created again while its controller looks at it. The new one gets no pods for five minutes, as the controller waits for the pod that it
+// creates for the old one.
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/daemon"
+	"k8s.io/kubernetes/pkg/controller/replicaset"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+// space and name are those of the workload.
+const space, name = "red", "a"
+
+// patient is how long a workload gets to have its pod; it takes milliseconds.
+const patient = 10 * time.Second
+
+// told is how long an informer gets to call its handlers once it has an object.
+const told = 100 * time.Millisecond
+
+func main() {
+	klog.SetLogger(klog.Logger{}) // discards
+	shown := 0
+	for _, w := range []workload{daemonSets, replicaSets} {
+		fmt.Printf("a %s that is created: its pod is there after %v\n", w.kind, w.waits(false))
+		waits := w.waits(true)
+		if waits < patient {
+			fmt.Printf("a %s that is created again while its controller looks at the one before: its pod is there after %v\n", w.kind, waits)
+			continue
+		}
+		fmt.Printf("a %s that is created again while its controller looks at the one before: it has no pod after %v\n", w.kind, waits)
+		shown++
+	}
+	rig.Verdict(shown, 2, "a workload gets no pods")
+}
+
+// workload is a kind of workloads that want a pod, with its controller.
+type workload struct {
+	kind     string
+	resource schema.GroupVersionResource
+	object   func(uid types.UID) runtime.Object
+	// other is what makes the controller create a pod, and verb and of are a request that it makes before it counts the pods that it will create.
+	other    runtime.Object
+	verb, of string
+	// run runs the controller until the context ends.
+	run func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory)
+	// cached is the UID of the one that the controller's informer knows.
+	cached func(factory informers.SharedInformerFactory) types.UID
+}
+
+// waits is how long a workload waits for the pod that is created for it, as seen to the millisecond. If it is one that replaces another, the other was deleted, and it was
+// created, just as the controller was looking at the other; the controller has been told of both when it counts the pods that it will create.
+func (w workload) waits(replaces bool) time.Duration {
+	client := fake.NewClientset(w.other.DeepCopyObject(), w.object("old"))
+	factory := informers.NewSharedInformerFactory(client, 0)
+	tracker, pods := client.Tracker(), corev1.SchemeGroupVersion.WithResource("pods")
+	created := make(chan types.UID, 10)
+	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		pod := action.(clienttesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
+		owner := pod.OwnerReferences[0].UID
+		pod.Namespace, pod.Name, pod.UID = space, name+"-"+string(owner), "pod-of-"+owner
+		rig.Must(tracker.Create(pods, pod, space))
+		created <- owner
+		return true, pod, nil
+	})
+	client.PrependReactor(w.verb, w.of, func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if replaces && w.cached(factory) == "old" {
+			rig.Must(tracker.Delete(w.resource, space, name))
+			rig.Must(tracker.Create(w.resource, w.object("new"), space))
+			rig.Until(func() bool { return w.cached(factory) == "new" })
+			time.Sleep(told)
+		}
+		return false, nil, nil
+	})
+	client.PrependReactor("update", w.resource.Resource, func(action clienttesting.Action) (bool, runtime.Object, error) { // which the fake takes for any UID
+		object, err := tracker.Get(w.resource, space, name)
+		rig.Must(err)
+		if object.(metav1.Object).GetUID() != action.(clienttesting.UpdateAction).GetObject().(metav1.Object).GetUID() {
+			return true, nil, apierrors.NewConflict(w.resource.GroupResource(), name, fmt.Errorf("expected another UID"))
+		}
+		return false, nil, nil
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	began := time.Now()
+	w.run(ctx, client, factory)
+	wanted := types.UID("old")
+	if replaces {
+		wanted = "new"
+	}
+	for deadline := time.After(patient); ; {
+		select {
+		case owner := <-created:
+			if owner == wanted {
+				return time.Since(began).Round(time.Millisecond)
+			}
+		case <-deadline:
+			return patient
+		}
+	}
+}
+
+// meta is the metadata of a workload.
+func meta(uid types.UID) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: space, Name: name, UID: uid, Generation: 1}
+}
+
+var (
+	selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
+	template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: selector.MatchLabels}}
+)
+
+var daemonSets = workload{
+	kind: "daemon set", resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"), verb: "create", of: "controllerrevisions",
+	other: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
+	object: func(uid types.UID) runtime.Object {
+		return &appsv1.DaemonSet{ObjectMeta: meta(uid), Spec: appsv1.DaemonSetSpec{
+			Selector: selector, Template: template, RevisionHistoryLimit: ptr.To[int32](10), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
+		}}
+	},
+	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
+		apps, core := factory.Apps().V1(), factory.Core().V1()
+		controller, err := daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), client, flowcontrol.NewBackOff(time.Second, time.Minute))
+		rig.Must(err)
+		factory.Start(ctx.Done())
+		go controller.Run(ctx, 1)
+	},
+	cached: func(factory informers.SharedInformerFactory) types.UID {
+		set, err := factory.Apps().V1().DaemonSets().Lister().DaemonSets(space).Get(name)
+		if err != nil {
+			return ""
+		}
+		return set.UID
+	},
+}
+
+var replicaSets = workload{
+	kind: "replica set", resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), verb: "patch", of: "pods",
+	other: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "orphan", UID: "orphan", Labels: selector.MatchLabels}}, // which it adopts, and lacks another one
+	object: func(uid types.UID) runtime.Object {
+		return &appsv1.ReplicaSet{ObjectMeta: meta(uid), Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: ptr.To[int32](2)}}
+	},
+	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
+		controller := replicaset.NewReplicaSetController(ctx, factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client, replicaset.BurstReplicas)
+		factory.Start(ctx.Done())
+		go controller.Run(ctx, 1)
+	},
+	cached: func(factory informers.SharedInformerFactory) types.UID {
+		set, err := factory.Apps().V1().ReplicaSets().Lister().ReplicaSets(space).Get(name)
+		if err != nil {
+			return ""
+		}
+		return set.UID
+	},
+}
