@@ -253,6 +253,6 @@ func (c *comparison) unanswered(recorded, logged *importer.Told) bool {
 	if logged.Kind == model.Create && (r.Scope.Name == "" || l.Scope.Name == "") {
 		r.Scope.Name, l.Scope.Name = "", "" // the server has made a name, or lost the connection before it had read it
 	}
-	return (recorded.Return == model.Pending || recorded.Code == 0) && (recorded.Watch || recorded.Kind == logged.Kind) &&
+	return (recorded.Return == model.Pending || recorded.Code == 0) && recorded.Agent == logged.Agent && (recorded.Watch || recorded.Kind == logged.Kind) &&
 		fmt.Sprint(r) == fmt.Sprint(l) && c.within(logged.Call, &importer.Told{Exchange: importer.Exchange{Call: recorded.Call, Return: model.Pending}}, logged.Server)
 }
