@@ -89,8 +89,8 @@ func (s *store) referredUnseen(key string, deletion *model.Operation) bool {
 	var read *importer.Told
 	for i := found.at - 1; i >= 0; i-- {
 		request := found.all[i]
-		if request.Client != deletion.Client || request.Scope != deletion.Scope || !isOf(request, garbageCollector) {
-			continue
+		if request.Client != deletion.Client || request.Scope != deletion.Scope || !isOf(request, garbageCollector) || request.Kind == model.Update {
+			continue // another of its goroutines takes owners away that are to leave what they own behind
 		}
 		switch {
 		case read == nil && request.Kind == model.Get:

@@ -377,7 +377,7 @@ func TestReferredUnseen(t *testing.T) {
 		"without a conflict":          {[]*importer.Told{asked(model.Get, collector, 20, 200)}, object("s"), 30, 1},
 		"another one's conflict":      {[]*importer.Told{asked(model.Delete, controller, 10, 409), asked(model.Get, collector, 20, 200)}, object("s"), 30, 1},
 		"a conflict, and no new look": {[]*importer.Told{asked(model.Delete, collector, 10, 409)}, object("s"), 30, 1},
-		"orphaned after a conflict":   {[]*importer.Told{asked(model.Delete, collector, 10, 409), asked(model.Get, collector, 20, 200)}, orphan, 30, 0},
+		"orphaned after a conflict":   {[]*importer.Told{asked(model.Delete, collector, 10, 409), asked(model.Get, collector, 20, 200), asked(model.Update, collector, 30, 200)}, orphan, 30, 0},
 		"orphaned before":             {[]*importer.Told{asked(model.Delete, collector, 10, 409), asked(model.Get, collector, 20, 200)}, orphan, 15, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
