@@ -62,6 +62,8 @@ type Cluster struct {
 	points  *points
 	watches *etcd.WatchInjection
 
+	valid, expired target.Certificate // of the API servers, once one of them has asked
+
 	standing standing
 	calls    []*Call // into the code under test, while they last; changed within sim.Aside
 

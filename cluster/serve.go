@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchsim/watchsim/cluster/target"
@@ -38,6 +40,10 @@ const requestTimeout = 60 * time.Second
 // requestBytes is the size on the wire of a request or response.
 const requestBytes = 256
 
+// handshakeTimeout is how long a server waits for a client that is shown its certificate, as net/http's client does the other way
+// round (http.DefaultTransport.TLSHandshakeTimeout).
+const handshakeTimeout = 10 * time.Second
+
 // handler is the serving half of an API server, between the network and the target.
 type handler struct {
 	server   target.Server
@@ -46,6 +52,9 @@ type handler struct {
 	mail     *mailbox
 	config   *Config
 	pass     func(ctx context.Context, point string)
+
+	// expired is what clients are shown that connect to a server which serves HTTPS, nil if it shows a certificate that is valid.
+	expired atomic.Pointer[tls.Certificate]
 
 	mu    sync.Mutex
 	conns []net.Conn // open connections, in order of their opening
@@ -93,11 +102,32 @@ type webListener struct {
 
 // Accept implements net.Listener.
 func (l webListener) Accept() (net.Conn, error) {
-	conn, err := l.handler.accept()
-	if err != nil {
-		return nil, err
+	for {
+		conn, err := l.handler.accept()
+		if err != nil {
+			return nil, err
+		}
+		certificate := l.handler.expired.Load()
+		if certificate == nil || ownConn(conn) {
+			return webConn{conn, l.handler}, nil
+		}
+		go l.handler.show(conn, certificate)
 	}
-	return webConn{conn, l.handler}, nil
+}
+
+// ownConn reports whether a connection is one of a server to itself, for which API servers have a certificate of their own.
+func ownConn(conn net.Conn) bool {
+	here, _, err := net.SplitHostPort(conn.LocalAddr().String())
+	there, _, err2 := net.SplitHostPort(conn.RemoteAddr().String())
+	return err == nil && err2 == nil && here == there
+}
+
+// show shows a client a certificate that it does not accept.
+func (h *handler) show(conn net.Conn, certificate *tls.Certificate) {
+	defer h.forget(conn)
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(handshakeTimeout))
+	_ = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*certificate}}).Handshake()
 }
 
 // webConn is forgotten when it is closed.

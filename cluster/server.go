@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"sync"
@@ -78,6 +79,7 @@ func (s *Server) Start() error {
 			Tuning:         s.cluster.config.Server,
 			Reached:        s.pass,
 			Restarts:       restarts,
+			Certificate:    s.cluster.certificate,
 			Injection:      &s.injection,
 		})
 		if err != nil {
@@ -194,6 +196,47 @@ func (s *Server) Disconnect() error {
 	}
 	process.Do(running.disconnect)
 	return nil
+}
+
+// ExpireCertificate has a server that serves HTTPS show a certificate that has expired, and closes the
+// connections of its clients. It shows a valid one again in its next life, or when it is told to.
+func (s *Server) ExpireCertificate(expired bool) error {
+	s.mu.Lock()
+	process, running := s.process, s.running
+	s.mu.Unlock()
+	switch {
+	case running == nil && !expired:
+		return nil
+	case running == nil:
+		return fmt.Errorf("expire the certificate of %s: %w: it is down", s.name, ErrState)
+	case expired:
+		certificate, err := tls.X509KeyPair(s.cluster.expired.Chain, s.cluster.expired.Key)
+		if err != nil {
+			return err
+		}
+		running.expired.Store(&certificate)
+		process.Do(running.disconnect)
+	default:
+		running.expired.Store(nil)
+	}
+	return nil
+}
+
+// certificate is what API servers that serve HTTPS show, made when the first one asks: that is while the cluster boots.
+func (c *Cluster) certificate() (valid target.Certificate, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.valid.Chain == nil {
+		c.valid, c.expired, err = target.NewCertificates()
+	}
+	return c.valid, err
+}
+
+// Authority is who has issued the certificates of API servers that serve HTTPS, in PEM: they have themselves. It is empty for others.
+func (c *Cluster) Authority() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.valid.Chain
 }
 
 // BreakWatch makes the cacher lose its watch on etcd once.

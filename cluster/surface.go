@@ -350,6 +350,10 @@ func (s *surface) Refuse(name string, refuse bool) error {
 	})
 }
 
+func (s *surface) ExpireCertificate(name string, expired bool) error {
+	return s.onServer(name, func(server *Server) error { return server.ExpireCertificate(expired) })
+}
+
 // onRunning acts on a member that is up.
 func (s *surface) onRunning(name string, act func(etcd.Running) error) error {
 	return s.onMember(name, func(member *Member) (err error) {

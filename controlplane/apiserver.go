@@ -103,6 +103,9 @@ func (s *server) prepare(config target.ServerConfig) (err error) {
 	if err != nil {
 		return err
 	}
+	if complete.SecureServing.ServerCert.GeneratedCert, err = httpserver.Certificate(config); err != nil { // in place of the one that it has made
+		return err
+	}
 	if err := errors.Join(complete.Validate()...); err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 type Topology struct {
 	// Members are the etcd members, Servers the API servers.
 	Members, Servers []string
+	// Certified are the API servers that prove with certificates who they are.
+	Certified []string
 	// Clients are all clients, Consumers those of them that read streams.
 	Clients, Consumers []string
 	// Programs are those of the clients that can crash.

@@ -12,7 +12,7 @@ import (
 // topology is three members, two servers and three clients.
 func topology() Topology {
 	return Topology{
-		Members: []string{"etcd-0", "etcd-1", "etcd-2"}, Servers: []string{"apiserver-0", "apiserver-1"},
+		Members: []string{"etcd-0", "etcd-1", "etcd-2"}, Servers: []string{"apiserver-0", "apiserver-1"}, Certified: []string{"apiserver-0", "apiserver-1"},
 		Clients: []string{"writer-0", "watcher-0", "watcher-1"}, Consumers: []string{"watcher-0", "watcher-1"}, Programs: []string{"controller"}, Watched: []string{"pods"},
 	}
 }
@@ -34,6 +34,8 @@ func TestCheckNamesWhatCannotFire(t *testing.T) {
 		{"at 1s reset from=etcd-0 to=etcd-9", topology(), `expected to to be one of`},
 		{"at 1s reset from=etcd-0 to=etcd-0", topology(), "found etcd-0 at both ends"},
 		{"at 1s watch-break server=apiserver-9", topology(), `found "apiserver-9"`},
+		{"at 1s certificate-expiry server=apiserver-1 for=1s", topology(), ""},
+		{"at 1s certificate-expiry server=apiserver-1 for=1s", Topology{Servers: []string{"apiserver-1"}}, "expected server to be one of"},
 		{"at 1s stalled-consumer client=watcher-1 for=1s", topology(), ""},
 		{"at 1s stalled-consumer client=writer-0 for=1s", topology(), `found "writer-0"`},
 		{"between 1s and 2s on list 1 of apiserver-1 leader-move", topology(), ""},

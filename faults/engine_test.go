@@ -76,6 +76,7 @@ func TestEachKindBeginsAndEnds(t *testing.T) {
 		{"decode-failure server=apiserver-0 for=2s", "fail apiserver-0 decode true", "fail apiserver-0 decode false", ""},
 		{"transform-failure server=apiserver-0 for=2s", "fail apiserver-0 transform true", "fail apiserver-0 transform false", ""},
 		{"expiring-writes server=apiserver-0 ttl=2s for=2s", "expire apiserver-0 2s", "expire apiserver-0 0s", ""},
+		{"certificate-expiry server=apiserver-1 for=2s", "certificate apiserver-1 true", "certificate apiserver-1 false", ""},
 		{"apiserver-unreachable server=apiserver-1 for=2s", "refuse apiserver-1 true", "refuse apiserver-1 false", ""},
 		{"slow-consumer client=watcher-0 delay=10ms for=2s", "slow watcher-0 10ms", "heal watcher-0", ""},
 		{"stalled-consumer client=watcher-0 for=2s", "stall watcher-0", "heal watcher-0", ""},

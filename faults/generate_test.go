@@ -35,6 +35,7 @@ func anyConfig(t *rapid.T) GeneratorConfig {
 		MaxCount: rapid.IntRange(0, 5).Draw(t, "count"),
 		Start:    time.Duration(rapid.Int64Range(0, int64(10*time.Second)).Draw(t, "start")),
 	}
+	config.Certified = config.Servers[:rapid.IntRange(0, len(config.Servers)).Draw(t, "certified")]
 	config.HealBy = config.Start + time.Duration(rapid.Int64Range(0, int64(60*time.Second)).Draw(t, "window"))
 	if rapid.Bool().Draw(t, "restricted") {
 		config.Kinds = rapid.SliceOfDistinct(rapid.SampledFrom([]string{"compaction", "etcd-crash", "quorum-loss", "partition", "slow-consumer", "expiring-writes", "list-failure"}),
@@ -51,7 +52,7 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, plan.Check(Topology{
 			Members: config.Members, Servers: config.Servers, Clients: append(slices.Clone(config.Clients), config.Consumers...),
-			Consumers: config.Consumers, Programs: config.Programs,
+			Certified: config.Certified, Consumers: config.Consumers, Programs: config.Programs,
 		}, config.HealBy))
 		parsed, err := Parse(plan.String())
 		require.NoError(t, err)
@@ -188,7 +189,7 @@ func TestPlansOfSeedsStay(t *testing.T) {
 		every.Every = true
 		alone.Members = alone.Members[:1]
 		for _, config := range []GeneratorConfig{generatorConfig(), every, alone} {
-			config.Programs = nil // simrun's worlds have none
+			config.Programs, config.Certified = nil, nil // simrun's worlds have none
 			plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
 			require.NoError(t, err)
 			fmt.Fprint(digest, plan)

@@ -52,7 +52,7 @@ func programKinds() []Kind {
 		},
 	}, {
 		Name: "request-failure",
-		Doc: "Answers each request of a program with an error and does not serve it, as API servers do that are overloaded, broken or about to stop. " +
+		Doc: "Answers each request of a program with an error and does not serve it, as API servers do that are overloaded, broken or about to stop, or that do not know the program any more. " +
 			"Such requests have no effect; watches that are open go on.",
 		Parameters: []Parameter{parameterProgram, parameterCode, parameterFor},
 		claims:     claim(func(f Fault) string { return "the requests of " + f.Program }),
@@ -86,13 +86,13 @@ var (
 			}
 		},
 	}
-	parameterCode = newParameter("code", "429, 500 or 503", func(f *Fault) *int { return &f.Code },
+	parameterCode = newParameter("code", "401, 429, 500 or 503", func(f *Fault) *int { return &f.Code },
 		func(text string) (int, bool) {
 			code, err := strconv.Atoi(text)
 			return code, err == nil && slices.Contains(failures, code)
 		},
 		func(random *rand.Rand) int { return pick(random, failures) })
 
-	// failures are too many requests, an internal error, and a server that does not serve now.
-	failures = []int{429, 500, 503}
+	// failures are a client whose certificate or token has expired, too many requests, an internal error, and a server that does not serve now.
+	failures = []int{401, 429, 500, 503}
 )

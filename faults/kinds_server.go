@@ -54,6 +54,14 @@ func serverKinds() []Kind {
 			begin:      func(a action) (string, error) { return "", a.Refuse(a.Server, true) },
 			end:        func(a action) error { return a.Refuse(a.Server, false) },
 		}, {
+			Name: "certificate-expiry",
+			Doc: "Lets the certificate of an API server expire and disconnects its clients, none of which accepts it until it is renewed, by a restart of the server at the latest. " +
+				"Some clients turn to another server; they resume without a gap wherever they go.",
+			Parameters: []Parameter{parameterCertified, parameterFor},
+			switches:   true,
+			begin:      func(a action) (string, error) { return "", a.ExpireCertificate(a.Server, true) },
+			end:        func(a action) error { return a.ExpireCertificate(a.Server, false) },
+		}, {
 			Name: "slow-consumer",
 			Doc: "Makes a client take its time over each event. " +
 				"Its own streams may end because they fell behind; no other client waits for it.",

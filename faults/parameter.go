@@ -34,6 +34,8 @@ var (
 		func(f *Fault) *string { return &f.Member }, members)
 	parameterServer = processParameter("server", "the name of an API server",
 		func(f *Fault) *string { return &f.Server }, func(t Topology) []string { return t.Servers })
+	parameterCertified = processParameter("server", "the name of an API server that serves HTTPS",
+		func(f *Fault) *string { return &f.Server }, func(t Topology) []string { return t.Certified })
 	parameterClient = processParameter("client", "the name of a client that reads streams",
 		func(f *Fault) *string { return &f.Client }, func(t Topology) []string { return t.Consumers })
 	parameterProgram = processParameter("program", "the name of a program that uses the cluster",

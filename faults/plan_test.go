@@ -66,7 +66,7 @@ func TestParseErrorsSayWhatWasExpectedAndFound(t *testing.T) {
 		{"at 1s power-loss member=a keep=all down=1s", `column 27: expected nothing or some after keep=, found "all"`},
 		{"at 1s etcd-restore member=a bump=-1", `expected a number of revisions, 0 for none after bump=, found "-1"`},
 		{"at 1s watch-stall program=a watches= for=1s", `expected all or the name of a resource such as pods or databases.example.com after watches=, found ""`},
-		{"at 1s request-failure program=a code=404 for=1s", `expected 429, 500 or 503 after code=, found "404"`},
+		{"at 1s request-failure program=a code=404 for=1s", `expected 401, 429, 500 or 503 after code=, found "404"`},
 		{"at 1s clock-jump process=a by=0s for=1s", `expected a duration other than zero such as 1h or -30s after by=, found "0s"`},
 		{"between 1s reset", `line 1, column 12: expected and, found "reset"`},
 		{"between 5s and 5s on list 1 of a leader-move", `column 16: expected a time after 5s, found 5s`},
@@ -100,7 +100,7 @@ func anyFault(t *rapid.T) Fault {
 	if kind.Lasts() {
 		fault.Lasts = time.Duration(duration.Draw(t, "lasts"))
 	}
-	drawn := Topology{Members: names.Draw(t, "members"), Servers: names.Draw(t, "servers"), Consumers: names.Draw(t, "consumers"), Programs: names.Draw(t, "programs"), Watched: names.Draw(t, "watched")}
+	drawn := Topology{Members: names.Draw(t, "members"), Servers: names.Draw(t, "servers"), Certified: names.Draw(t, "certified"), Consumers: names.Draw(t, "consumers"), Programs: names.Draw(t, "programs"), Watched: names.Draw(t, "watched")}
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	for _, parameter := range kind.Parameters {
 		if parameter.draw != nil {

@@ -112,6 +112,9 @@ type Surface interface {
 	// Refuse closes the connections of a server's clients and accepts no new ones, or
 	// accepts them again. The server keeps running.
 	Refuse(server string, refuse bool) error
+	// ExpireCertificate closes the connections of a server's clients and has it show a certificate
+	// that has expired to those that connect, or one that is valid again.
+	ExpireCertificate(server string, expired bool) error
 
 	// SlowConsumer makes a client take delay for each event it reads.
 	SlowConsumer(client string, delay time.Duration) error

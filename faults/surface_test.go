@@ -181,6 +181,9 @@ func (s *fakeSurface) Expire(a string, ttl time.Duration) error {
 func (s *fakeSurface) Refuse(a string, refuse bool) error {
 	return s.set("refuse "+a, refuse, "refuse %s %v", a, refuse)
 }
+func (s *fakeSurface) ExpireCertificate(a string, expired bool) error {
+	return s.set("certificate "+a, expired, "certificate %s %v", a, expired)
+}
 func (s *fakeSurface) SetRate(one, other string, rate int64) error {
 	return s.set("rate "+link(one, other), rate > 0, "rate %s %s %d", one, other, rate)
 }

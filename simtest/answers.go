@@ -158,6 +158,8 @@ func failure(request *http.Request, code int) (*http.Response, error) {
 	header := http.Header{"Content-Type": {"application/json"}}
 	var why *apierrors.StatusError
 	switch code {
+	case http.StatusUnauthorized:
+		why = apierrors.NewUnauthorized("Unauthorized")
 	case http.StatusTooManyRequests:
 		why = apierrors.NewTooManyRequests("the server has received too many requests and has asked us to try again later", 1)
 		header.Set("Retry-After", strconv.Itoa(int(why.ErrStatus.Details.RetryAfterSeconds)))

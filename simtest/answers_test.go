@@ -98,7 +98,7 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 		require.Greater(t, opened, before, "the informer has had to watch again")
 
 		for code, is := range map[int]func(error) bool{
-			http.StatusTooManyRequests: apierrors.IsTooManyRequests, http.StatusInternalServerError: apierrors.IsInternalError,
+			http.StatusUnauthorized: apierrors.IsUnauthorized, http.StatusTooManyRequests: apierrors.IsTooManyRequests, http.StatusInternalServerError: apierrors.IsInternalError,
 			http.StatusServiceUnavailable: apierrors.IsServiceUnavailable,
 		} {
 			require.NoError(t, c.FailRequests("program", code))

@@ -93,7 +93,10 @@ type live struct{ cluster *cluster.Cluster }
 func (l live) Members() []string        { return cluster.MemberNames(len(l.cluster.Members())) }
 func (l live) Servers() []string        { return cluster.ServerNames(len(l.cluster.Servers())) }
 func (l live) URL(server string) string { return httpserver.URL(server) }
-func (l live) Follow(seed uint64)       { l.cluster.Follow(cluster.LatencyOf(seed), 0) }
+func (l live) Authority() (pem []byte, name string) {
+	return l.cluster.Authority(), target.CertificateName
+}
+func (l live) Follow(seed uint64) { l.cluster.Follow(cluster.LatencyOf(seed), 0) }
 
 func (l live) Surface(programs *Cluster) faults.Surface { return l.cluster.Surface(nil, programs) }
 

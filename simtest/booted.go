@@ -16,6 +16,8 @@ type booted interface {
 	Servers() []string
 	// URL is where clients find an API server.
 	URL(server string) string
+	// Authority is who has issued the certificates of the API servers, in PEM, and whom they are for.
+	Authority() (pem []byte, name string)
 	// Follow has the cluster follow another seed.
 	Follow(seed uint64)
 	// Surface is what faults act on, with the programs of the cluster.

@@ -66,7 +66,7 @@ func reachesNothing(f faults.Fault) bool { return f.Point != "" && f.Point != fa
 
 // topology is what faults can happen to.
 func (c *Cluster) topology() faults.Topology {
-	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers(), Watched: slices.Sorted(maps.Keys(c.watched))}
+	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers(), Certified: c.booted.Servers(), Watched: slices.Sorted(maps.Keys(c.watched))}
 	for _, p := range c.programs {
 		topology.Clients, topology.Programs = append(topology.Clients, p.name), append(topology.Programs, p.name)
 	}

@@ -116,10 +116,11 @@ func (c *Cluster) config(client string, servers []string) *rest.Config {
 	if life := c.lives[client]; life > 1 {
 		session += fmt.Sprintf(" (life %d)", life)
 	}
+	authority, name := c.booted.Authority()
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	var connections atomic.Int64
 	return &rest.Config{
-		Host: c.booted.URL(servers[0]), TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+		Host: c.booted.URL(servers[0]), TLSClientConfig: rest.TLSClientConfig{CAData: authority, ServerName: name},
 		QPS: 1000, Burst: 2000, UserAgent: client,
 		Dial: func(ctx context.Context, network, address string) (conn net.Conn, err error) {
 			_, port, err := net.SplitHostPort(address)

@@ -113,6 +113,8 @@ type ServerConfig struct {
 	// cache and etcd; see package faults. It may block the operation while ctx lasts.
 	// It may be nil.
 	Reached func(ctx context.Context, point string)
+	// Certificate returns what a [Web] serves HTTPS with, the same for all servers and all of their lives.
+	Certificate func() (Certificate, error)
 	// Injection injects faults into the server's reads and writes; nil injects none.
 	Injection *Injection
 }

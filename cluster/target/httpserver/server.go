@@ -2,18 +2,10 @@ package httpserver
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -79,12 +71,7 @@ func New(options Options) target.Servers {
 // NewKubernetes returns API servers with Kubernetes' own watch cache.
 func NewKubernetes() target.Servers { return New(Options{}) }
 
-type servers struct {
-	Options
-	mu sync.Mutex
-	// certificate is that of all servers in all their lives.
-	certificate dynamiccertificates.CertKeyContentProvider
-}
+type servers struct{ Options }
 
 // Etcd implements target.Servers.
 func (*servers) Etcd() etcd.Release { return current.Release{} }
@@ -166,16 +153,20 @@ func (s *servers) options(config target.ServerConfig) (*options, error) {
 	serving := recommended.SecureServing.SecureServingOptions
 	serving.Listener = o.listener
 	serving.ServerCert.CertDirectory = "" // a certificate that lives in memory
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.certificate == nil {
-		var err error
-		if s.certificate, err = newCertificate(); err != nil {
-			return nil, err
-		}
+	var err error
+	if serving.ServerCert.GeneratedCert, err = Certificate(config); err != nil {
+		return nil, err
 	}
-	serving.ServerCert.GeneratedCert = s.certificate
 	return o, serving.ApplyTo(&o.serving)
+}
+
+// Certificate is that of a server, as options have it.
+func Certificate(config target.ServerConfig) (dynamiccertificates.CertKeyContentProvider, error) {
+	certificate, err := config.Certificate()
+	if err != nil {
+		return nil, err
+	}
+	return dynamiccertificates.NewStaticCertKeyContent("certificate of "+config.Name, certificate.Chain, certificate.Key)
 }
 
 // Listener stands for the one that a server gets when it serves. API servers insist on an
@@ -295,28 +286,4 @@ func (d decorated) GetRESTOptions(resource schema.GroupResource, example apirunt
 		options.ResourcePrefix = under
 	}
 	return options, err
-}
-
-// newCertificate returns a certificate with an elliptic key: handshakes with an RSA key, as
-// API servers make by themselves, would take a fifth of the time of a run.
-func newCertificate() (dynamiccertificates.CertKeyContentProvider, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "apiserver"},
-		NotBefore: time.Now(), NotAfter: time.Now().AddDate(10, 0, 0),
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	encoded, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return dynamiccertificates.NewStaticCertKeyContent("certificate of all API servers",
-		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
-		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded}))
 }

@@ -2,6 +2,7 @@ package httpserver_test
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchsim/watchsim/cluster"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/isolate"
@@ -116,6 +118,44 @@ func TestStartsBeforeItKnowsWhatIsDefined(t *testing.T) {
 				require.NoError(t, c.Servers()[0].Start())
 			}
 			require.NoError(t, c.Servers()[0].Stop())
+			world.Settle()
+		})
+	})
+}
+
+// Clients accept no certificate that has expired, nor go on with what they had connected; a new life of the server has a valid one.
+func TestExpiredCertificates(t *testing.T) {
+	isolate.Isolated(t, func(t testing.TB) {
+		isolate.InPlace(t, sim.Config{Source: sim.FromSeed(1)}, func(world *sim.World) {
+			c, err := cluster.Start(world, cluster.Config{Members: 1, Servers: 1, Target: httpserver.NewKubernetes(), ProgressNotify: 5 * time.Second})
+			require.NoError(t, err)
+			server, faulty := c.Servers()[0], c.Surface(nil, nil)
+			world.Process("client").Do(func() {
+				dialer := &net.Dialer{}
+				trusts := rest.TLSClientConfig{CAData: c.Authority(), ServerName: target.CertificateName}
+				client := kubernetes.NewForConfigOrDie(&rest.Config{Host: httpserver.URL(server.Name()), TLSClientConfig: trusts, Dial: dialer.DialContext})
+				lists := func() error {
+					_, err := client.CoreV1().Pods("").List(context.Background(), metav1.ListOptions{})
+					return err
+				}
+				require.Eventually(t, func() bool { return lists() == nil }, time.Minute, time.Second)
+				for _, renew := range []func() error{
+					func() error { return faulty.ExpireCertificate(server.Name(), false) },
+					func() error { return faulty.RestartServer(context.Background(), server.Name()) },
+				} {
+					require.NoError(t, faulty.ExpireCertificate(server.Name(), true))
+					time.Sleep(time.Second)
+					var invalid x509.CertificateInvalidError
+					require.ErrorAs(t, lists(), &invalid)
+					require.Equal(t, x509.Expired, invalid.Reason)
+					world.Process(server.Name()).Do(func() { require.NoError(t, lists(), "what a server asks itself") })
+					require.NoError(t, renew())
+					require.Eventually(t, func() bool { return lists() == nil }, time.Minute, time.Second)
+				}
+			})
+			require.NoError(t, server.Stop())
+			require.ErrorIs(t, faulty.ExpireCertificate(server.Name(), true), cluster.ErrState)
+			require.NoError(t, faulty.ExpireCertificate(server.Name(), false))
 			world.Settle()
 		})
 	})

@@ -32,7 +32,11 @@ func Start(definitions string) *rest.Config {
 	klog.SetLogger(klog.Logger{}) // discards
 	etcd, _ := rig.StartEtcd()
 	const address = "127.0.0.1"
-	server, err := httpserver.NewKubernetes().Start(target.ServerConfig{Name: address, Endpoints: []string{"http://" + etcd}})
+	certificate := func() (target.Certificate, error) {
+		valid, _, err := target.NewCertificates()
+		return valid, err
+	}
+	server, err := httpserver.NewKubernetes().Start(target.ServerConfig{Name: address, Endpoints: []string{"http://" + etcd}, Certificate: certificate})
 	rig.Must(err)
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, "6443"))
 	rig.Must(err)

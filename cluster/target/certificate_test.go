@@ -1,0 +1,29 @@
+package target_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/cluster/target"
+)
+
+// Who trusts the valid certificate accepts it, and finds that the other one has expired.
+func TestCertificates(t *testing.T) {
+	valid, expired, err := target.NewCertificates()
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM(valid.Chain))
+	verify := func(certificate target.Certificate) error {
+		pair, err := tls.X509KeyPair(certificate.Chain, certificate.Key)
+		require.NoError(t, err)
+		_, err = pair.Leaf.Verify(x509.VerifyOptions{DNSName: target.CertificateName, Roots: roots})
+		return err
+	}
+	require.NoError(t, verify(valid))
+	var invalid x509.CertificateInvalidError
+	require.ErrorAs(t, verify(expired), &invalid)
+	require.Equal(t, x509.Expired, invalid.Reason)
+}
