@@ -161,7 +161,7 @@ func (f *runFlags) chosenTarget() (string, error) {
 		return "", fmt.Errorf("--mutant: %w", err)
 	}
 	if t := f.testedTarget(); t != nil {
-		return "", fmt.Errorf("expected another target than %s, which only `simrun --seed` and `simrun --seeds` run", t.name)
+		return "", fmt.Errorf("expected another target than %s, which only `simrun --seed` and `simrun --seeds` run", t.Name)
 	}
 	chosen := cmp.Or(f.target, owner, targets[0].Name)
 	if err := checkName("target", chosen, allTargetNames()); err != nil {

@@ -19,8 +19,8 @@ func scenariosCommand() *cobra.Command {
 	return listCommand("scenarios", "list the scenarios and targets", func(out io.Writer) error {
 		list := append(scenarioNames(), named{})
 		for _, target := range testedTargets {
-			for _, one := range target.scenarios {
-				list = append(list, named{"--target " + target.name + " --scenario " + one.name, one.summary})
+			for _, one := range target.Scenarios {
+				list = append(list, named{"--target " + target.Name + " --scenario " + one.Name, one.Summary})
 			}
 			list = append(list, named{})
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
 // named is something that a flag takes by its name.
@@ -36,7 +37,7 @@ func targetNames() []named {
 
 // allTargetNames are those and the targets whose scenarios are tests.
 func allTargetNames() []named {
-	return append(targetNames(), namesOf(testedTargets, func(t tested) named { return t.named })...)
+	return append(targetNames(), namesOf(testedTargets, func(t selfbuild.Tested) named { return named{t.Name, t.Summary} })...)
 }
 
 func knobNames() []named {

@@ -22,72 +22,28 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// tested is a target whose scenarios are tests of package simtest: they are built and run as such.
-type tested struct {
-	named
-	tests     selfbuild.Tests
-	scenarios []testedScenario
-	mutants   func() []mutant.Mutant
-}
-
-// testedScenario is one of its scenarios.
-type testedScenario struct {
-	named
-	test string
-	// cacher is the target whose mutants its API servers can have, beside those that every target has.
-	cacher string
-}
-
-// testedTargets are all there are. The first scenario of each is its default.
-var testedTargets = []tested{
-	{
-		named{"http", "API servers of k8s.io/apiserver around either cache, and clients of client-go, over HTTPS (built on first use; has scenarios of its own)"},
-		selfbuild.Tests{Package: "simtest"},
-		[]testedScenario{
-			{named{"clients", "writers, readers, watchers and informers ask for anything in any encoding: two API servers with Kubernetes' cache over one etcd member"}, "TestClients", "kubernetes"},
-			{named{"clients-ha", "the same with three API servers over three etcd members"}, "TestClientsOfManyServers", "kubernetes"},
-			{named{"clients-cacher", "the same as clients with the project's own cache"}, "TestClientsOfWatchsim", "cacher"},
-		},
-		mutant.All,
-	},
-	{
-		named{"controlplane", "kube-apiserver, kube-controller-manager and kube-scheduler 1.37.2, with nodes and users (built on first use; has scenarios of its own)"},
-		selfbuild.Tests{Module: controlPlane},
-		[]testedScenario{
-			{named{"any", "people do anything for a minute: two API servers over one etcd member"}, "TestAny", controlPlane},
-			{named{"ha", "people do anything for a minute: three API servers behind a balancer over three etcd members"}, "TestHA", controlPlane},
-			{named{"node-loss", "nodes lose power, are drained, labelled and replaced under deployments, sets and jobs"}, "TestNodeLoss", controlPlane},
-			{named{"leader-loss", "managers and schedulers are killed while they lead"}, "TestLeaderLoss", controlPlane},
-			{named{"namespace-delete", "namespaces are deleted with all that is in them, and created again"}, "TestNamespaceDelete", controlPlane},
-			{named{"job-storm", "jobs are created, changed, suspended and deleted"}, "TestJobStorm", controlPlane},
-			{named{"crd-conversion", "a webhook converts custom resources, whose definitions come and go: three API servers over three etcd members"}, "TestConversion", controlPlane},
-			{named{"rollout", "five deployments on three nodes are created and get another image"}, "TestRollout", controlPlane},
-		},
-		mutant.ControlPlane,
-	},
-}
+// testedTargets are those whose scenarios are tests of package simtest.
+var testedTargets = selfbuild.AllTested()
 
 // testedTarget is the target of this kind that the flags ask for, by its name or by a mutant that no other target has; nil for another.
-func (f *runFlags) testedTarget() *tested {
+func (f *runFlags) testedTarget() *selfbuild.Tested {
 	for i := range testedTargets {
 		one := &testedTargets[i]
-		if f.target == one.name || f.target == "" && one.name == controlPlane && slices.ContainsFunc(one.mutants(), func(m mutant.Mutant) bool { return slices.Contains(f.mutants, m.Name) }) {
+		if f.target == one.Name || f.target == "" && one.Name == selfbuild.ControlPlane && slices.ContainsFunc(one.Mutants(), func(m mutant.Mutant) bool { return slices.Contains(f.mutants, m.Name) }) {
 			return one
 		}
 	}
 	return nil
 }
 
-// controlPlane is the module of the control plane, whose mutants are of no other target.
-const controlPlane = "controlplane"
-
-func (t *tested) scenarioNames() []named {
-	return namesOf(t.scenarios, func(one testedScenario) named { return one.named })
+// scenariosOf are the scenarios of such a target.
+func scenariosOf(t *selfbuild.Tested) []named {
+	return namesOf(t.Scenarios, func(one selfbuild.TestedScenario) named { return named{one.Name, one.Summary} })
 }
 
-// faultNames are what --faults takes.
-func (t *tested) faultNames() []named {
-	kinds := append(simtest.Kinds(simtest.Config{KMS: t.name == controlPlane}), "none", "all")
+// faultsOf are what --faults takes with such a target.
+func faultsOf(t *selfbuild.Tested) []named {
+	kinds := append(simtest.Kinds(simtest.Config{KMS: t.Name == selfbuild.ControlPlane}), "none", "all")
 	return namesOf(kinds, func(kind string) named { return named{name: kind} })
 }
 
@@ -95,11 +51,11 @@ func (t *tested) faultNames() []named {
 var testedFlags = []string{"target", "scenario", "seed", "seeds", "faults", "mutant", "use", "workers", "out", "verbose", "json"}
 
 // runTested builds the tests and runs seeds of one of the scenarios.
-func (f *runFlags) runTested(command *cobra.Command, t *tested) error {
+func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error {
 	var other error
 	command.Flags().Visit(func(flag *pflag.Flag) {
 		if !slices.Contains(testedFlags, flag.Name) && other == nil {
-			other = fmt.Errorf("--%s: expected only --%s with --target %s", flag.Name, strings.Join(testedFlags[1:], ", --"), t.name)
+			other = fmt.Errorf("--%s: expected only --%s with --target %s", flag.Name, strings.Join(testedFlags[1:], ", --"), t.Name)
 		}
 	})
 	if other != nil {
@@ -113,7 +69,7 @@ func (f *runFlags) runTested(command *cobra.Command, t *tested) error {
 	if err != nil {
 		return err
 	}
-	name := chosen.name
+	name := chosen.Name
 	uses, err := selfbuild.ParseUses(f.use...)
 	if err != nil {
 		return fmt.Errorf("--use: %w", err)
@@ -124,24 +80,24 @@ func (f *runFlags) runTested(command *cobra.Command, t *tested) error {
 	kinds := strings.TrimPrefix(f.faults, "all")
 	if kinds != "" && kinds != "none" {
 		for kind := range strings.SplitSeq(kinds, ",") {
-			if err := checkName("kind", kind, t.faultNames()); err != nil {
+			if err := checkName("kind", kind, faultsOf(t)); err != nil {
 				return fmt.Errorf("--faults: %w", err)
 			}
 		}
 	}
 	notes := command.ErrOrStderr()
-	binary, err := built(notes, "target "+t.name, func(progress selfbuild.Progress) (string, error) {
-		return selfbuild.BuildTests(progress, t.tests, uses, mutants)
+	binary, err := built(notes, "target "+t.Name, func(progress selfbuild.Progress) (string, error) {
+		return selfbuild.BuildTests(progress, t.Tests, uses, mutants)
 	})
 	if err != nil {
 		return err
 	}
-	folder, err := scenario.NewFolder(filepath.Join(f.out, fmt.Sprintf("%s-%s-%d-%d", t.name, name, first, last)))
+	folder, err := scenario.NewFolder(filepath.Join(f.out, fmt.Sprintf("%s-%s-%d-%d", t.Name, name, first, last)))
 	if err != nil {
 		return fmt.Errorf("--out: cannot write to %s: %w", f.out, err)
 	}
-	fmt.Fprintf(notes, "watchsim  target %s  scenario %s  seeds %d to %d\n  artifacts   %s\n", t.name, name, first, last, shown(folder))
-	again := []string{"simrun", "--target", t.name, "--scenario", name}
+	fmt.Fprintf(notes, "watchsim  target %s  scenario %s  seeds %d to %d\n  artifacts   %s\n", t.Name, name, first, last, shown(folder))
+	again := []string{"simrun", "--target", t.Name, "--scenario", name}
 	for _, name := range f.mutants {
 		again = append(again, "--mutant", name)
 	}
@@ -154,7 +110,7 @@ func (f *runFlags) runTested(command *cobra.Command, t *tested) error {
 	}
 	report := filepath.Join(folder, "report.json")
 	err = runTests(command.Context(), out, folder, binary, []string{
-		"-test.run=^" + chosen.test + "$", "-test.v", "-test.timeout=0", "-test.artifacts", "-test.outputdir=" + folder,
+		"-test.run=^" + chosen.Test + "$", "-test.v", "-test.timeout=0", "-test.artifacts", "-test.outputdir=" + folder,
 		"-simtest.seeds=" + strconv.FormatUint(first, 10) + "-" + strconv.FormatUint(last, 10), "-simtest.workers=" + strconv.Itoa(f.workers),
 		"-simtest.faults=" + kinds, "-simtest.report=" + report,
 	}, mutant.Variable+"="+strings.Join(f.mutants, ","), again)
@@ -170,30 +126,30 @@ func (f *runFlags) runTested(command *cobra.Command, t *tested) error {
 
 // testedScenario returns the scenario that the flags ask for, or else the first that can have the mutants, and all
 // mutants to build with: none if none is asked for.
-func (f *runFlags) testedScenario(t *tested) (testedScenario, []mutant.Mutant, error) {
+func (f *runFlags) testedScenario(t *selfbuild.Tested) (selfbuild.TestedScenario, []mutant.Mutant, error) {
 	if f.scenario != "" {
-		if err := checkName("scenario", f.scenario, t.scenarioNames()); err != nil {
-			return testedScenario{}, nil, err
+		if err := checkName("scenario", f.scenario, scenariosOf(t)); err != nil {
+			return selfbuild.TestedScenario{}, nil, err
 		}
 	}
 	var all []mutant.Mutant
 	if len(f.mutants) > 0 {
-		all = t.mutants()
+		all = t.ToChoose(f.mutants...)
 	}
-	can := slices.Clone(t.scenarios)
+	can := slices.Clone(t.Scenarios)
 	for _, name := range f.mutants {
 		at := slices.IndexFunc(all, func(m mutant.Mutant) bool { return m.Name == name })
 		if at < 0 {
-			return testedScenario{}, nil, fmt.Errorf("--mutant: expected one of target %s, which `simrun mutants` lists, found %q", t.name, name)
+			return selfbuild.TestedScenario{}, nil, fmt.Errorf("--mutant: expected one of target %s, which `simrun mutants` lists, found %q", t.Name, name)
 		}
-		can = slices.DeleteFunc(can, func(one testedScenario) bool { return all[at].Target != "" && all[at].Target != one.cacher })
+		can = slices.DeleteFunc(can, func(one selfbuild.TestedScenario) bool { return !one.Has(all[at]) })
 	}
-	asked := slices.DeleteFunc(slices.Clone(can), func(one testedScenario) bool { return f.scenario != "" && one.name != f.scenario })
+	asked := slices.DeleteFunc(slices.Clone(can), func(one selfbuild.TestedScenario) bool { return f.scenario != "" && one.Name != f.scenario })
 	switch {
 	case len(can) == 0:
-		return testedScenario{}, nil, fmt.Errorf("--mutant: expected mutants of one cacher, found %s", strings.Join(f.mutants, ", "))
+		return selfbuild.TestedScenario{}, nil, fmt.Errorf("--mutant: expected mutants that one scenario of target %s has, found %s", t.Name, strings.Join(f.mutants, ", "))
 	case len(asked) == 0:
-		return testedScenario{}, nil, fmt.Errorf("--scenario: expected %s, whose API servers can have the mutant %s, found %s", can[0].name, strings.Join(f.mutants, ", "), f.scenario)
+		return selfbuild.TestedScenario{}, nil, fmt.Errorf("--scenario: expected %s, whose API servers can have the mutant %s, found %s", can[0].Name, strings.Join(f.mutants, ", "), f.scenario)
 	}
 	return asked[0], all, nil
 }

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
 // Every scenario of a target that is tested is a test there.
 func TestScenariosThatAreTestsAreThere(t *testing.T) {
 	for _, target := range testedTargets {
-		files, err := filepath.Glob(filepath.Join("..", target.tests.Module, target.tests.Package, "*_test.go"))
+		files, err := filepath.Glob(filepath.Join("..", target.Tests.Module, target.Tests.Package, "*_test.go"))
 		require.NoError(t, err)
 		var all strings.Builder
 		for _, file := range files {
@@ -21,8 +23,8 @@ func TestScenariosThatAreTestsAreThere(t *testing.T) {
 			require.NoError(t, err)
 			all.Write(text)
 		}
-		for _, one := range target.scenarios {
-			require.Contains(t, all.String(), "\nfunc "+one.test+"(t *testing.T)", one.name)
+		for _, one := range target.Scenarios {
+			require.Contains(t, all.String(), "\nfunc "+one.Test+"(t *testing.T)", one.Name)
 		}
 	}
 }
@@ -30,7 +32,7 @@ func TestScenariosThatAreTestsAreThere(t *testing.T) {
 // Commands that cannot run tests say so, whether their target is named or a mutant that only it has.
 func TestOnlySeedsOfTestsRun(t *testing.T) {
 	for arguments, target := range map[string]string{
-		"explore --target controlplane": controlPlane, "campaign --seeds 1-2 --target http": "http", "campaign --seeds 1-2 --mutant RS02": controlPlane,
+		"explore --target controlplane": selfbuild.ControlPlane, "campaign --seeds 1-2 --target http": "http", "campaign --seeds 1-2 --mutant RS02": selfbuild.ControlPlane,
 	} {
 		var out, notes bytes.Buffer
 		require.Equal(t, exitUsage, run(strings.Fields(arguments), strings.NewReader(""), &out, &notes), arguments)
@@ -44,7 +46,8 @@ func TestWrongUseOfTestedTargets(t *testing.T) {
 		"controlplane":                                         "expected --seed or --seeds, found neither",
 		"controlplane --seed 1 --duration 1m":                  "--duration: expected only --scenario, --seed, ",
 		"controlplane --seed 1 --scenario storm":               `unknown scenario "storm": expected one of any, ha, node-loss, leader-loss, namespace-delete, job-storm, crd-conversion, rollout`,
-		"controlplane --seed 1 --mutant canary":                "--mutant: expected one of target controlplane, which `simrun mutants` lists, found \"canary\"",
+		"controlplane --seed 1 --mutant sunshine":              "--mutant: expected one of target controlplane, which `simrun mutants` lists, found \"sunshine\"",
+		"controlplane --seed 1 --mutant cacher-A01":            "--mutant: expected mutants that one scenario of target controlplane has, found cacher-A01",
 		"controlplane --seed 1 --workers 0":                    "--workers: expected at least 1 worker, found 0",
 		"controlplane --seed 1 --faults sunshine":              `--faults: unknown kind "sunshine"`,
 		"controlplane --seed 1 --faults plan.txt":              "--faults: ",

@@ -23,7 +23,7 @@ func (o options) fitting(all []mutant.Mutant, stdout io.Writer) ([]mutant.Mutant
 		return nil, err
 	}
 	if t != nil {
-		source = filepath.Join(source, t.tests.Module)
+		source = filepath.Join(source, t.Tests.Module)
 	}
 	modules, err := selfbuild.Modules(source, o.use)
 	if err != nil {

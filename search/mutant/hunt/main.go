@@ -184,7 +184,8 @@ func choose(o options) ([]mutant.Mutant, error) {
 		return nil, err
 	}
 	if t != nil {
-		all = slices.DeleteFunc(t.mutants, func(m mutant.Mutant) bool { return m.Equivalent != "" })
+		names := strings.FieldsFunc(o.only, func(r rune) bool { return r == ',' })
+		all = slices.DeleteFunc(t.ToChoose(names...), func(m mutant.Mutant) bool { return m.Equivalent != "" || t.Test(m) == "" })
 	}
 	if o.only != "" {
 		var chosen []mutant.Mutant

@@ -18,36 +18,14 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
-// tested is a target of simrun whose scenarios are tests of package simtest.
-type tested struct {
-	name    string
-	tests   selfbuild.Tests
-	mutants []mutant.Mutant
-	// test is the one that a mutant is hunted in.
-	test func(mutant.Mutant) string
-}
-
-// testedTargets returns those that there are.
-func testedTargets() []tested {
-	return []tested{
-		{"controlplane", selfbuild.Tests{Module: "controlplane"}, mutant.ControlPlane(), func(mutant.Mutant) string { return "TestAny" }},
-		{"http", selfbuild.Tests{Package: "simtest"}, mutant.All(), func(m mutant.Mutant) string {
-			if m.Target == "cacher" {
-				return "TestClientsOfWatchsim"
-			}
-			return "TestClients"
-		}},
-	}
-}
-
 // testedTarget returns the target to hunt in; nil for simrun's own scenarios.
-func (o options) testedTarget() (*tested, error) {
+func (o options) testedTarget() (*selfbuild.Tested, error) {
 	if o.target == "" {
 		return nil, nil
 	}
-	all := testedTargets()
+	all := selfbuild.AllTested()
 	for i := range all {
-		if all[i].name == o.target {
+		if all[i].Name == o.target {
 			return &all[i], nil
 		}
 	}
@@ -56,18 +34,22 @@ func (o options) testedTarget() (*tested, error) {
 
 // testedAll hunts mutants in tests. A trial is a run of the test with the seeds that it
 // has left, until one fails that passes without the mutant.
-func (h *hunter) testedAll(ctx context.Context, t *tested, chosen []mutant.Mutant) (lost []string, err error) {
-	fmt.Fprintln(h.stdout, "building target", t.name, "with all mutants inside; minutes the first time")
-	all, err := h.options.fitting(t.mutants, io.Discard)
+func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mutant.Mutant) (lost []string, err error) {
+	fmt.Fprintln(h.stdout, "building target", t.Name, "with all mutants inside; minutes the first time")
+	var names []string
+	for _, m := range chosen {
+		names = append(names, m.Name)
+	}
+	all, err := h.options.fitting(t.ToChoose(names...), io.Discard)
 	if err != nil {
 		return nil, err
 	}
-	binary, err := selfbuild.BuildTests(nil, t.tests, h.options.use, all)
+	binary, err := selfbuild.BuildTests(nil, t.Tests, h.options.use, all)
 	if err != nil {
 		return nil, err
 	}
 	if h.options.together {
-		if err := h.testedTogether(ctx, binary, t.test(chosen[0]), chosen); err != nil {
+		if err := h.testedTogether(ctx, binary, t.Test(chosen[0]), chosen); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +58,7 @@ func (h *hunter) testedAll(ctx context.Context, t *tested, chosen []mutant.Mutan
 			if trial < len(h.results.trials(m)) {
 				continue
 			}
-			r, err := h.testedTrial(ctx, binary, t.test(m), m, trial+1)
+			r, err := h.testedTrial(ctx, binary, t.Test(m), m, trial+1)
 			if err == nil {
 				err = h.results.add(r)
 			}
@@ -87,7 +69,7 @@ func (h *hunter) testedAll(ctx context.Context, t *tested, chosen []mutant.Mutan
 		}
 	}
 	if h.options.table != "" {
-		text := fmt.Sprintf(testedHead, t.name, h.options.time) + testedTable(chosen, h.results.all)
+		text := fmt.Sprintf(testedHead, t.Name, h.options.time) + testedTable(chosen, h.results.all)
 		if err := os.WriteFile(h.options.table, []byte(text), 0o644); err != nil {
 			return nil, fmt.Errorf("--table: %w", err)
 		}

@@ -1,0 +1,100 @@
+package selfbuild
+
+import (
+	"slices"
+
+	"github.com/watchsim/watchsim/search/mutant"
+)
+
+// ControlPlane is the name of the target that is the whole control plane, and of its module.
+const ControlPlane = "controlplane"
+
+// Tested is a target whose scenarios are tests of package simtest: they are built and run as such.
+type Tested struct {
+	Name, Summary string
+	Tests         Tests
+	// Scenarios are what it can run; the first one is the default.
+	Scenarios []TestedScenario
+	// Mutants are those that it is built with if one is asked for.
+	Mutants func() []mutant.Mutant
+	// Below are mutants of what API servers are made of, nil if there are no others. They are built in only if one of them is asked
+	// for: almost everything has to be compiled again for them.
+	Below func() []mutant.Mutant
+}
+
+// TestedScenario is one of the scenarios of such a target.
+type TestedScenario struct {
+	Name, Summary string
+	// Test is the function that it is.
+	Test string
+	// Targets are those whose mutants it can have, beside those that every target has.
+	Targets []string
+}
+
+// Has reports whether a mutant is in the code that the scenario runs.
+func (s TestedScenario) Has(m mutant.Mutant) bool {
+	return m.Target == "" || slices.Contains(s.Targets, m.Target)
+}
+
+// ToChoose are the mutants that it is built with so that those of these names can be chosen. A name that there is not changes nothing.
+func (t Tested) ToChoose(names ...string) []mutant.Mutant {
+	all := t.Mutants()
+	if t.Below == nil {
+		return all
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(m mutant.Mutant) bool { return m.Name == name }) {
+			return slices.Concat(all, t.Below())
+		}
+	}
+	return all
+}
+
+// Test is that of the first scenario which has a mutant, empty if none has.
+func (t Tested) Test(m mutant.Mutant) string {
+	for _, s := range t.Scenarios {
+		if s.Has(m) {
+			return s.Test
+		}
+	}
+	return ""
+}
+
+// Of the scenarios whose API servers have Kubernetes' cache, of those with the project's own, and of the control plane.
+var (
+	ofKubernetes   = []string{"kubernetes"}
+	ofCacher       = []string{"cacher"}
+	ofControlPlane = []string{ControlPlane, "kubernetes"}
+)
+
+// AllTested returns all such targets.
+func AllTested() []Tested {
+	return []Tested{
+		{
+			Name: "http", Summary: "API servers of k8s.io/apiserver around either cache, and clients of client-go, over HTTPS (built on first use; has scenarios of its own)",
+			Tests: Tests{Package: "simtest"},
+			Scenarios: []TestedScenario{
+				{"clients", "writers, readers, watchers and informers ask for anything in any encoding: two API servers with Kubernetes' cache over one etcd member", "TestClients", ofKubernetes},
+				{"clients-ha", "the same with three API servers over three etcd members", "TestClientsOfManyServers", ofKubernetes},
+				{"clients-cacher", "the same as clients with the project's own cache", "TestClientsOfWatchsim", ofCacher},
+			},
+			Mutants: mutant.All,
+		},
+		{
+			Name: ControlPlane, Summary: "kube-apiserver, kube-controller-manager and kube-scheduler 1.37.2, with nodes and users (built on first use; has scenarios of its own)",
+			Tests: Tests{Module: ControlPlane},
+			Scenarios: []TestedScenario{
+				{"any", "people do anything for a minute: two API servers over one etcd member", "TestAny", ofControlPlane},
+				{"ha", "people do anything for a minute: three API servers behind a balancer over three etcd members", "TestHA", ofControlPlane},
+				{"node-loss", "nodes lose power, are drained, labelled and replaced under deployments, sets and jobs", "TestNodeLoss", ofControlPlane},
+				{"leader-loss", "managers and schedulers are killed while they lead", "TestLeaderLoss", ofControlPlane},
+				{"namespace-delete", "namespaces are deleted with all that is in them, and created again", "TestNamespaceDelete", ofControlPlane},
+				{"job-storm", "jobs are created, changed, suspended and deleted", "TestJobStorm", ofControlPlane},
+				{"crd-conversion", "a webhook converts custom resources, whose definitions come and go: three API servers over three etcd members", "TestConversion", ofControlPlane},
+				{"rollout", "five deployments on three nodes are created and get another image", "TestRollout", ofControlPlane},
+			},
+			Mutants: mutant.ControlPlane,
+			Below:   mutant.All,
+		},
+	}
+}
