@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"sync"
@@ -210,7 +209,7 @@ func (s *Server) ExpireCertificate(expired bool) error {
 	case running == nil:
 		return fmt.Errorf("expire the certificate of %s: %w: it is down", s.name, ErrState)
 	case expired:
-		certificate, err := tls.X509KeyPair(s.cluster.expired.Chain, s.cluster.expired.Key)
+		certificate, err := s.cluster.expired.Pair()
 		if err != nil {
 			return err
 		}
@@ -227,7 +226,7 @@ func (c *Cluster) certificate() (valid target.Certificate, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.valid.Chain == nil {
-		c.valid, c.expired, err = target.NewCertificates()
+		c.valid, c.expired, err = target.NewCertificates(target.CertificateName)
 	}
 	return c.valid, err
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -47,12 +48,16 @@ func (p *Plane) Prepare(t *simtest.T, c *simtest.Cluster) error {
 	if _, err := c.Client().SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	known, err := certificate()
+	known, _, err := target.NewCertificates(webhooksName + "." + metav1.NamespaceDefault + ".svc")
 	if err != nil {
 		return err
 	}
-	c.Go(webhooksName, Webhooks(known))
-	return register(t.Context(), c.Config(), authority(known))
+	pair, err := known.Pair()
+	if err != nil {
+		return err
+	}
+	c.Go(webhooksName, Webhooks(pair))
+	return register(t.Context(), c.Config(), known.Chain)
 }
 
 // register tells API servers of the webhooks.

@@ -2,18 +2,11 @@ package controlplane
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -49,26 +42,6 @@ func Webhooks(certificate tls.Certificate) func(ctx context.Context, config *res
 		}()
 		return server.ServeTLS(listener, "", "")
 	}
-}
-
-// certificate makes one for the service of the webhooks, which is its own authority.
-func certificate() (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{webhooksName + "." + metav1.NamespaceDefault + ".svc"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage:  x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().AddDate(10, 0, 0),
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, err
-}
-
-// authority is what API servers know the webhooks by.
-func authority(certificate tls.Certificate) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})
 }
 
 // The paths of the webhooks.

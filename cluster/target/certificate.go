@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -14,15 +15,18 @@ import (
 // CertificateName is whom the certificates of API servers are for, whichever of them a client reaches.
 const CertificateName = "apiserver"
 
-// Certificate is what a [Web] proves with who it is, and its key, both in PEM. It is signed by itself.
+// Certificate is what a server proves with who it is, and its key, both in PEM. It is signed by itself.
 type Certificate struct{ Chain, Key []byte }
+
+// Pair returns the certificate as package tls has it.
+func (c Certificate) Pair() (tls.Certificate, error) { return tls.X509KeyPair(c.Chain, c.Key) }
 
 // validity is how long certificates hold, as those of kubeadm do. No clock is moved that far.
 const validity = 365 * 24 * time.Hour
 
-// NewCertificates returns a certificate that is valid, and one of the same key that has just expired. The key is elliptic: handshakes
+// NewCertificates returns a certificate for a name that is valid, and one of the same key that has just expired. The key is elliptic: handshakes
 // with an RSA key would take a fifth of the time of a run.
-func NewCertificates() (valid, expired Certificate, err error) {
+func NewCertificates(name string) (valid, expired Certificate, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return valid, expired, err
@@ -33,7 +37,7 @@ func NewCertificates() (valid, expired Certificate, err error) {
 	}
 	issue := func(from time.Time) (issued Certificate, err error) {
 		template := &x509.Certificate{
-			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: CertificateName}, DNSNames: []string{CertificateName},
+			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
 			NotBefore: from, NotAfter: from.Add(validity), IsCA: true, BasicConstraintsValid: true,
 		}
 		raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)

@@ -1,7 +1,6 @@
 package target_test
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"testing"
 
@@ -12,12 +11,12 @@ import (
 
 // Who trusts the valid certificate accepts it, and finds that the other one has expired.
 func TestCertificates(t *testing.T) {
-	valid, expired, err := target.NewCertificates()
+	valid, expired, err := target.NewCertificates(target.CertificateName)
 	require.NoError(t, err)
 	roots := x509.NewCertPool()
 	require.True(t, roots.AppendCertsFromPEM(valid.Chain))
 	verify := func(certificate target.Certificate) error {
-		pair, err := tls.X509KeyPair(certificate.Chain, certificate.Key)
+		pair, err := certificate.Pair()
 		require.NoError(t, err)
 		_, err = pair.Leaf.Verify(x509.VerifyOptions{DNSName: target.CertificateName, Roots: roots})
 		return err

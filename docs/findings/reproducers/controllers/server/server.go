@@ -33,7 +33,7 @@ func Start(definitions string) *rest.Config {
 	etcd, _ := rig.StartEtcd()
 	const address = "127.0.0.1"
 	certificate := func() (target.Certificate, error) {
-		valid, _, err := target.NewCertificates()
+		valid, _, err := target.NewCertificates(target.CertificateName)
 		return valid, err
 	}
 	server, err := httpserver.NewKubernetes().Start(target.ServerConfig{Name: address, Endpoints: []string{"http://" + etcd}, Certificate: certificate})
