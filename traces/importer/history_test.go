@@ -223,6 +223,14 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 				{RV: 8, Object: *object("x", 8, "2")}, {RV: 9, Object: *object("x", 9, "3")}, {RV: 10, Deleted: true, Object: *object("x", 10, "3")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 6, object("x", 6, "")), onB(write(model.Delete, 3, 0, 0, object("x", 0, ""))),
 			write(model.Create, 7, 0, 8, object("x", 8, "2")), list("a", 9, 0, 9, object("x", 9, "3"))},
+		"an update that changes nothing of a version whose content is written again before it returns": {
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 6, object("x", 6, "2")),
+			func() model.Operation {
+				op := write(model.Update, 5, 6, 8, object("x", 8, "2"))
+				op.Return = 12
+				return op
+			}(),
+			write(model.Update, 6, 6, 7, object("x", 7, "3")), write(model.Update, 8, 7, 8, object("x", 8, "2"))},
 		"an update answered with what another one of unknown outcome has written": {
 			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 6, Object: *object("y", 6, "1")},
 				{RV: 7, Object: *object("x", 7, "2")}, {RV: 8, Object: *object("y", 8, "2")}}},
@@ -323,6 +331,8 @@ func TestWhoContradictsWhatOthersSawIsAccused(t *testing.T) {
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), onB(refused(3, model.Delete, model.TooMany))}},
 		"a write that changed nothing, and was answered with what was no longer there": {"Linearizable", []any{
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 8, object("x", 8, "2")), onB(write(model.Update, 5, 0, 5, object("x", 5, "1")))}},
+		"an update that is carried out although another one came before": {"Preconditions", []any{
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Update, 3, 5, 6, object("x", 6, "2")), onB(write(model.Update, 5, 5, 8, object("x", 8, "3")))}},
 		"a most-recent list that misses a write": {"Most-recent", []any{
 			write(model.Create, 1, 0, 20, object("x", 20, "1")), list("b", 3, -1, 10)}},
 		"a deletion that etcd never committed": {"Faithful", []any{

@@ -98,8 +98,9 @@ func (f *finisher) nameDeletions() {
 // writers tells which operation wrote each revision: a write that changes nothing is
 // answered with what is there. A create writes always. An update, or a delete that marks an
 // object for deletion, does so only if it did not have that revision to begin with and nobody
-// had been told of it, or of a later one, when it was called; of two, the one that was called first. Without a precondition
-// it may be answered with what a write of unknown outcome has made, or one that was not recorded.
+// had been told of it, or of a later one, when it was called. Of two, the one whose precondition is the version before: the other
+// one was let through by a version of which its content is that of, and found that content again. Else the one that was called
+// first. Without a precondition it may be answered with what a write of unknown outcome has made, or one that was not recorded.
 func (f *finisher) writers(lost map[model.Key]int64, others bool) map[int64]int {
 	writer := map[int64]int{}
 	newest := f.truth.recording.newestBefore()
@@ -108,10 +109,12 @@ func (f *finisher) writers(lost map[model.Key]int64, others bool) map[int64]int 
 		switch {
 		case op.Kind == model.Create:
 			return 0
-		case op.Precondition != op.ResultRV:
+		case op.Precondition > 0 && f.truth.follows(op.Key(), op.Precondition, op.ResultRV):
 			return 1
+		case op.Precondition == 0:
+			return 2
 		}
-		return 2
+		return 3
 	}
 	for _, op := range all {
 		if !op.IsWrite() || op.Err != model.OK || op.Precondition == op.ResultRV {

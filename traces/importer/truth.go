@@ -139,6 +139,12 @@ func (t *truth) current(key model.Key, rv int64) *version {
 	return t.versions[key][i-1]
 }
 
+// follows reports whether the version of one revision is the next one of its object after that of another.
+func (t *truth) follows(key model.Key, before, rv int64) bool {
+	v := t.current(key, rv-1)
+	return v != nil && v.rv == before && t.at(key, rv) != nil
+}
+
 // next returns the first version after a revision, nil if there is none.
 func (t *truth) next(key model.Key, rv int64) *version {
 	i, exact := t.search(key, rv)
