@@ -54,7 +54,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		plane.Workload = controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)}
 		plane.Grow(c, rand.IntN(2), rand.IntN(2), rand.IntN(3))
 		const within = time.Minute
-		controlplane.EncryptAtRest(t, within)
+		c.EncryptAtRest(within)
 		for i := range max(1, config.Servers) {
 			c.Go(fmt.Sprintf("operator-%d", i), controlplane.Operator)
 		}
@@ -66,7 +66,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		c.Faults(within)
 		time.Sleep(within)
 		plane.Tell(t, usage)
-		t.Sometimes("an outage of the KMS keeps a server from decrypting", controlplane.KeyMissed())
+		t.Sometimes("an outage of the KMS keeps a server from decrypting", c.KeyMissed())
 		var whole time.Duration // since then all nodes are there, and take pods
 		c.Eventually(func() error {
 			select {

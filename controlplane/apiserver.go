@@ -18,10 +18,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/keyutil"
 	"k8s.io/klog/v2"
@@ -44,57 +43,60 @@ func init() { simtest.Register(KubeAPIServer, newServers) }
 // watchGrace is how long a server that stops waits for its watches to end.
 const watchGrace = 10 * time.Second
 
-func newServers() target.Servers { return servers{} }
+func newServers() target.Servers { return &servers{} }
 
-type servers struct{}
+type servers struct{ encryption httpserver.Encryption }
+
+// Encryption is how the servers encrypt what they store.
+func (s *servers) Encryption() *httpserver.Encryption { return &s.encryption }
 
 // Etcd implements target.Servers.
-func (servers) Etcd() etcd.Release { return current.Release{} }
+func (*servers) Etcd() etcd.Release { return current.Release{} }
 
 // Prefix implements target.Servers.
-func (servers) Prefix() string { return httpserver.Prefix + "/" }
+func (*servers) Prefix() string { return httpserver.Prefix + "/" }
 
 // Decode implements target.Servers. How to read a value depends on the resource, so that an
 // object has its key as its name and what is stored, decrypted, as its value.
-func (servers) Decode(key string, value []byte) (model.Object, error) {
-	plain, err := decrypted(key, value)
+func (*servers) Decode(key string, value []byte) (model.Object, error) {
+	plain, err := httpserver.Decrypt(key, value)
 	return model.Object{Name: key, Value: string(plain)}, err
 }
 
 // Start implements target.Servers. Like its command, a kube-apiserver that cannot start exits.
-func (servers) Start(config target.ServerConfig) (target.Server, error) {
-	s := &server{name: config.Name, listener: &httpserver.Listener{}, done: make(chan struct{})}
-	s.ctx, s.stop = context.WithCancel(context.Background())
+func (s *servers) Start(config target.ServerConfig) (target.Server, error) {
+	one := &server{name: config.Name, encryption: &s.encryption, listener: &httpserver.Listener{}, done: make(chan struct{})}
+	one.ctx, one.stop = context.WithCancel(context.Background())
 	defer func() {
 		if reason := recover(); reason != nil { // it panics where etcd does not answer
 			klog.InfoS("kube-apiserver panicked", "server", config.Name, "reason", reason)
 			os.Exit(2)
 		}
 	}()
-	if err := s.prepare(config); err != nil {
+	if err := one.prepare(config); err != nil {
 		klog.ErrorS(err, "kube-apiserver cannot start", "server", config.Name)
 		os.Exit(1)
 	}
-	return s, nil
+	return one, nil
 }
 
 // server is one kube-apiserver. It implements target.Web.
 type server struct {
-	name     string
-	listener *httpserver.Listener
-	chain    *aggregator.APIAggregator
-	unplug   func() // stops the KMS plugin
-	ctx      context.Context
-	stop     func()
-	done     chan struct{}
-	begun    atomic.Bool // it serves, or never will
+	name       string
+	encryption *httpserver.Encryption
+	listener   *httpserver.Listener
+	chain      *aggregator.APIAggregator
+	unplug     func() // stops the KMS plugin
+	// transformers are those of all resources, nil without encryption.
+	transformers value.ResourceTransformers
+	ctx          context.Context
+	stop         func()
+	done         chan struct{}
+	begun        atomic.Bool // it serves, or never will
 }
 
 // prepare makes the server as its command does, up to when it would serve.
 func (s *server) prepare(config target.ServerConfig) (err error) {
-	if s.unplug, err = servePlugin(config.Name, config.Injection.Transforming.Load); err != nil {
-		return err
-	}
 	options, err := s.options(config)
 	if err != nil {
 		return err
@@ -115,6 +117,7 @@ func (s *server) prepare(config target.ServerConfig) (err error) {
 	}
 	outermost := &configured.Aggregator.GenericConfig.Authentication
 	outermost.Authenticator = byUserAgent{outermost.Authenticator}
+	s.transformers = configured.KubeAPIs.ControlPlane.Generic.ResourceTransformers
 	completed, err := configured.Complete()
 	if err != nil {
 		return err
@@ -138,10 +141,9 @@ func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRu
 	o.Etcd.StorageConfig.Transport.ServerList = config.Endpoints
 	// Servers of one process share what compacts etcd, and here all servers are in one.
 	o.Etcd.StorageConfig.CompactionInterval = config.Tuning.CompactInterval
-	if o.Etcd.EncryptionProviderConfigFilepath, err = atRest.configure(config.Name); err != nil {
+	if s.unplug, err = s.encryption.Configure(config, o.Etcd); err != nil {
 		return nil, err
 	}
-	o.Etcd.EncryptionProviderConfigAutomaticReload = true
 	if err := keepAuditLog(config.Name, o.Audit); err != nil {
 		return nil, err
 	}
@@ -196,29 +198,13 @@ func (s *server) Serve(listener net.Listener) {
 	s.listener.Listener = listener
 	prepared, err := s.chain.PrepareRun()
 	if err == nil {
-		go s.probe()
+		go httpserver.Probe(s.ctx, s.transformers)
 		err = prepared.Run(s.ctx)
 	}
 	if err != nil && s.ctx.Err() == nil {
 		klog.ErrorS(err, "kube-apiserver ended", "server", s.name)
 		runtime.Goexit()
 	}
-}
-
-// probePeriod is how often a kubelet asks whether a server is healthy.
-const probePeriod = 10 * time.Second
-
-// probe asks the server whether it reaches its KMS, which is part of whether it is ready, as a kubelet
-// does and a load balancer. That is also when the server sees that the key has changed.
-func (s *server) probe() {
-	client, err := kubernetes.NewForConfig(s.chain.GenericAPIServer.LoopbackClientConfig)
-	if err != nil {
-		klog.ErrorS(err, "kube-apiserver is not probed", "server", s.name)
-		return
-	}
-	wait.UntilWithContext(s.ctx, func(ctx context.Context) {
-		_ = client.RESTClient().Get().AbsPath("/readyz/kms-providers").Do(ctx).Error() // nobody but the server acts on it
-	}, probePeriod)
 }
 
 // BreakWatch implements target.Server. Faults break the watches of these servers in etcd.

@@ -5,9 +5,6 @@
 // Its tests are scenarios for package simtest: `make controlplane` runs them.
 //
 //   - apiserver.go: kube-apiserver.
-//   - plugin.go: the KMS plugin beside each of them.
-//   - kms.go: the key management service behind those.
-//   - encryption.go: what is encrypted at rest, and when keys change.
 //   - audit.go, audit_requests.go: the audit logs of kube-apiserver against what clients saw.
 //   - manager.go: kube-controller-manager.
 //   - scheduler.go: kube-scheduler.

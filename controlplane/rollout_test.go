@@ -43,7 +43,7 @@ func TestRollout(t *testing.T) {
 			_, err := all.Create(t.Context(), deployment(fmt.Sprintf("d%d", i), 3), metav1.CreateOptions{})
 			require.NoError(t, err)
 		}
-		controlplane.EncryptAtRest(t, 60*time.Second)
+		c.EncryptAtRest(60 * time.Second)
 		c.Faults(60 * time.Second)
 		time.Sleep(30 * time.Second)
 		for i := range 5 {

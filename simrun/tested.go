@@ -41,9 +41,9 @@ func scenariosOf(t *selfbuild.Tested) []named {
 	return namesOf(t.Scenarios, func(one selfbuild.TestedScenario) named { return named{one.Name, one.Summary} })
 }
 
-// faultsOf are what --faults takes with such a target.
-func faultsOf(t *selfbuild.Tested) []named {
-	kinds := append(simtest.Kinds(simtest.Config{KMS: t.Name == selfbuild.ControlPlane}), "none", "all")
+// testedFaults are what --faults takes with such a target.
+func testedFaults() []named {
+	kinds := append(simtest.Kinds(simtest.Config{KMS: true}), "none", "all")
 	return namesOf(kinds, func(kind string) named { return named{name: kind} })
 }
 
@@ -80,7 +80,7 @@ func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error 
 	kinds := strings.TrimPrefix(f.faults, "all")
 	if kinds != "" && kinds != "none" {
 		for kind := range strings.SplitSeq(kinds, ",") {
-			if err := checkName("kind", kind, faultsOf(t)); err != nil {
+			if err := checkName("kind", kind, testedFaults()); err != nil {
 				return fmt.Errorf("--faults: %w", err)
 			}
 		}

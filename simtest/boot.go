@@ -77,24 +77,41 @@ func boot(world *sim.World, config Config, log io.Writer, exited func(server str
 	if !known {
 		return nil, fmt.Errorf("expected Config.Cache to be one of %q, found %q", slices.Sorted(maps.Keys(makers)), config.Cache)
 	}
+	one := live{}
 	target := servers()
+	if encrypts, can := target.(Encrypts); can && config.KMS {
+		one.encryption = encrypts.Encryption()
+		one.encryption.Offer()
+	}
 	apiserver.LogTo(log)
-	return started(cluster.Start(world, cluster.Config{
+	var err error
+	one.cluster, err = cluster.Start(world, cluster.Config{
 		Members: config.Members, Servers: config.Servers, Target: target,
 		Latency: bootLatency, ProgressNotify: progressNotify, Etcd: etcd.Tuning{QuotaBytes: quota}, Exited: exited,
-	}))
+	})
+	return one, err
 }
 
-func started(c *cluster.Cluster, err error) (booted, error) { return live{c}, err }
+// Encrypts is implemented by API servers that encrypt what they store with the keys of a key management service.
+type Encrypts interface{ Encryption() *httpserver.Encryption }
 
 // live implements booted.
-type live struct{ cluster *cluster.Cluster }
+type live struct {
+	cluster    *cluster.Cluster
+	encryption *httpserver.Encryption
+}
 
 func (l live) Members() []string        { return cluster.MemberNames(len(l.cluster.Members())) }
 func (l live) Servers() []string        { return cluster.ServerNames(len(l.cluster.Servers())) }
 func (l live) URL(server string) string { return httpserver.URL(server) }
 func (l live) Authority() (pem []byte, name string) {
 	return l.cluster.Authority(), target.CertificateName
+}
+func (l live) Encryption() encryption {
+	if l.encryption == nil {
+		return nil
+	}
+	return l.encryption
 }
 func (l live) Follow(seed uint64) { l.cluster.Follow(cluster.LatencyOf(seed), 0) }
 

@@ -18,6 +18,8 @@ type booted interface {
 	URL(server string) string
 	// Authority is who has issued the certificates of the API servers, in PEM, and whom they are for.
 	Authority() (pem []byte, name string)
+	// Encryption is how the API servers encrypt what they store, nil if they do not.
+	Encryption() encryption
 	// Follow has the cluster follow another seed.
 	Follow(seed uint64)
 	// Surface is what faults act on, with the programs of the cluster.

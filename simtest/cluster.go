@@ -30,8 +30,8 @@ type Config struct {
 	Members, Servers int
 	// Cache is what serves lists and watches; Kubernetes if it is empty.
 	Cache Cache
-	// KMS says that the API servers ask a key management service to decrypt what is stored, so
-	// that it can fail. Those with the caches above do not; see [Register].
+	// KMS says that the API servers can encrypt what they store, for which they ask a key management
+	// service, so that it can fail. They begin by encrypting nothing; see [Cluster.EncryptAtRest].
 	KMS bool
 	// MaxPartition is how long partitions last at most, as far as there is time; 0 is eight seconds, which is less than most
 	// leases.

@@ -24,9 +24,10 @@ import (
 func clients(t *testing.T, config simtest.Config) {
 	definitions := t.TempDir()
 	require.NoError(t, os.CopyFS(definitions, crds))
-	config.CRDs = []string{definitions + "/testdata/crds"}
+	config.CRDs, config.KMS = []string{definitions + "/testdata/crds"}, true
 	simtest.Seeds(t, config, func(t *simtest.T, c *simtest.Cluster) {
 		const within = 30 * time.Second
+		c.EncryptAtRest(within)
 		use := &usage{
 			until: time.Now().Add(within), known: map[string][]string{}, resources: rand.Perm(len(asked))[:1+rand.IntN(len(asked))],
 			pace: oneOf(5*time.Millisecond, 50*time.Millisecond, 500*time.Millisecond), large: rand.IntN(4) == 0,
@@ -62,6 +63,7 @@ func clients(t *testing.T, config simtest.Config) {
 			}
 			return nil
 		})
+		t.Sometimes("an outage of the KMS keeps a server from decrypting", c.KeyMissed())
 		for what, times := range use.did {
 			t.Sometimes(what, times > 0)
 		}

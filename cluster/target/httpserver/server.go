@@ -23,6 +23,7 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	clientrest "k8s.io/client-go/rest"
 
@@ -71,7 +72,13 @@ func New(options Options) target.Servers {
 // NewKubernetes returns API servers with Kubernetes' own watch cache.
 func NewKubernetes() target.Servers { return New(Options{}) }
 
-type servers struct{ Options }
+type servers struct {
+	Options
+	encryption Encryption
+}
+
+// Encryption is how the servers encrypt what they store.
+func (s *servers) Encryption() *Encryption { return &s.encryption }
 
 // Etcd implements target.Servers.
 func (*servers) Etcd() etcd.Release { return current.Release{} }
@@ -80,9 +87,10 @@ func (*servers) Etcd() etcd.Release { return current.Release{} }
 func (*servers) Prefix() string { return Prefix + "/" }
 
 // Decode implements target.Servers. How to read a value depends on the resource, so that an
-// object has its key as its name and what is stored as its value.
+// object has its key as its name and what is stored, decrypted, as its value.
 func (*servers) Decode(key string, value []byte) (model.Object, error) {
-	return model.Object{Name: key, Value: string(value)}, nil
+	plain, err := Decrypt(key, value)
+	return model.Object{Name: key, Value: string(plain)}, err
 }
 
 // Start implements target.Servers.
@@ -116,6 +124,7 @@ func (s *server) Serve(listener net.Listener) {
 	}
 	defer close(s.done)
 	s.options.listener.Listener = listener
+	go Probe(s.ctx, s.options.transformers)
 	if err := s.generic.PrepareRun().RunWithContext(s.ctx); err != nil {
 		panic(fmt.Sprintf("API server %q: %v", s.options.name, err))
 	}
@@ -126,6 +135,7 @@ func (s *server) BreakWatch(faults.WatchEnd) {}
 
 // Stop implements target.Server.
 func (s *server) Stop() {
+	defer s.options.unplug()
 	s.stop()
 	if s.begun.CompareAndSwap(false, true) {
 		s.generic.Destroy()
@@ -141,6 +151,9 @@ type options struct {
 	etcd     *genericoptions.EtcdOptions
 	serving  *genericapiserver.SecureServingInfo
 	listener *Listener
+	unplug   func() // stops the KMS plugin
+	// transformers are those of all resources, nil without encryption.
+	transformers value.ResourceTransformers
 }
 
 func (s *servers) options(config target.ServerConfig) (*options, error) {
@@ -155,6 +168,9 @@ func (s *servers) options(config target.ServerConfig) (*options, error) {
 	serving.ServerCert.CertDirectory = "" // a certificate that lives in memory
 	var err error
 	if serving.ServerCert.GeneratedCert, err = Certificate(config); err != nil {
+		return nil, err
+	}
+	if o.unplug, err = s.encryption.Configure(config, o.etcd); err != nil {
 		return nil, err
 	}
 	return o, serving.ApplyTo(&o.serving)
@@ -192,15 +208,15 @@ func URL(server string) string { return fmt.Sprintf("https://%s:%d", server, Por
 
 // generic returns the server with all its resources.
 func (o *options) generic() (*genericapiserver.GenericAPIServer, error) {
+	config, err := o.config(codecs, storageCodec)
+	if err != nil {
+		return nil, err
+	}
 	custom, err := o.config(apiextensions.Codecs, customCodec)
 	if err != nil {
 		return nil, err
 	}
 	extensions, err := o.extensions(custom, o.Cache)
-	if err != nil {
-		return nil, err
-	}
-	config, err := o.config(codecs, storageCodec)
 	if err != nil {
 		return nil, err
 	}
@@ -250,10 +266,12 @@ func (o *options) config(codecs serializer.CodecFactory, stored apiruntime.Codec
 	config.ShutdownWatchTerminationGracePeriod = watchGrace
 	etcd := *o.etcd
 	etcd.StorageConfig.Codec = stored
-	etcd.SkipHealthEndpoints = true // nobody asks, and they would be in both parts
+	etcd.SkipHealthEndpoints = true              // nobody asks, and they would be in both parts
+	config.ResourceTransformers = o.transformers // of the second part
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, err
 	}
+	o.transformers = config.ResourceTransformers
 	config.SecureServing = o.serving
 	// client-go keeps connections for the whole process, unless a client dials in a way of its
 	// own. Those of a life that has crashed must not be waited for in the next one.

@@ -1,4 +1,4 @@
-package controlplane
+package httpserver
 
 import (
 	"context"
@@ -14,12 +14,9 @@ import (
 	kms "k8s.io/kms/pkg/service"
 )
 
-// keys is the key management service of a control plane: all its servers ask the same one, each
-// through a plugin of its own.
-var keys keyService
-
-// keyService has the keys that encrypt the keys with which servers encrypt what they store. There
-// is always a next one, and none is forgotten.
+// keyService is the key management service of a cluster: all its servers ask the same one, each through a
+// plugin of its own. It has the keys that encrypt the keys with which servers encrypt what they store.
+// There is always a next one, and none is forgotten.
 type keyService struct {
 	current atomic.Int64 // the number of the key that encrypts
 	silent  atomic.Bool  // an outage lets callers wait, instead of answering with an error

@@ -1,6 +1,4 @@
-//go:build watchsim
-
-package controlplane
+package httpserver
 
 import (
 	"bytes"
@@ -12,7 +10,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"k8s.io/apiserver/pkg/server/options/encryptionconfig"
-	"k8s.io/apiserver/pkg/server/options/encryptionconfig/controller"
 	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/envelope/kmsv2"
 	kmsapi "k8s.io/kms/apis/v2"
@@ -20,20 +17,20 @@ import (
 	"k8s.io/kms/pkg/util"
 )
 
-func init() {
-	controller.EncryptionConfigFileChangePollDuration = reloadPeriod
-	encryptionconfig.EnvelopeKMSv2ServiceFactory = dialPlugin
-}
+func init() { encryptionconfig.EnvelopeKMSv2ServiceFactory = dialPlugin }
+
+// pluginAddress is the socket at which the KMS plugin of a server listens.
+func pluginAddress(server string) string { return "@kms-" + server }
 
 // servePlugin serves the KMS plugin of a server until it is stopped.
-func servePlugin(server string, out func() bool) (stop func(), err error) {
+func (k *keyService) servePlugin(server string, out func() bool) (stop func(), err error) {
 	address := pluginAddress(server)
 	listener, err := net.Listen("unix", address)
 	if err != nil {
 		return nil, err
 	}
 	plugin := grpc.NewServer()
-	kmsapi.RegisterKeyManagementServiceServer(plugin, kms.NewGRPCService(address, 0, kmsPlugin{keys: &keys, out: out}))
+	kmsapi.RegisterKeyManagementServiceServer(plugin, kms.NewGRPCService(address, 0, kmsPlugin{keys: k, out: out}))
 	go func() { _ = plugin.Serve(listener) }()
 	return plugin.Stop, nil
 }
@@ -96,14 +93,14 @@ func (c pluginClient) Status(ctx context.Context) (*kms.StatusResponse, error) {
 	return &kms.StatusResponse{Version: answer.Version, Healthz: answer.Healthz, KeyID: answer.KeyId}, nil
 }
 
-// decrypting reads what servers have stored, whatever becomes of their plugins.
+// decrypting reads what servers have stored, whatever becomes of their plugins: the name of a key is enough.
 var decrypting = sync.OnceValue(func() value.Transformer {
-	plugin := kmsPlugin{keys: &keys, out: func() bool { return false }}
+	plugin := kmsPlugin{keys: &keyService{}, out: func() bool { return false }}
 	return kmsv2.NewEnvelopeTransformer(plugin, kmsProvider, func() (kmsv2.State, error) { return kmsv2.State{}, nil }, "")
 })
 
-// decrypted is a value of etcd as it was before it was encrypted.
-func decrypted(key string, stored []byte) ([]byte, error) {
+// Decrypt returns a value of etcd as it was before a server encrypted it, or as it is if none has.
+func Decrypt(key string, stored []byte) ([]byte, error) {
 	sealed, encrypted := bytes.CutPrefix(stored, []byte(encryptedPrefix))
 	if !encrypted {
 		return stored, nil
