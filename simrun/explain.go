@@ -52,6 +52,8 @@ func explainCommand() *cobra.Command {
 			"them, with the plain choice in its place, and keeps those without which the guarantee holds; then it\n" +
 			"says where the goroutine was and what others did meanwhile. That needs a run with few decisions: one\n" +
 			"that `simrun shrink` has not made smaller is made so first. Nothing of that stays, unless --out says where.\n\n" +
+			"Of a run of the targets http and controlplane it explains the histories of the failure that was kept,\n" +
+			"and what else is wrong.\n\n" +
 			"Exit codes: 0 nothing is broken, 1 a guarantee is, 2 bad usage or input, 3 inconclusive.",
 		Example: "  simrun explain out/cacher-minute-7\n" +
 			"  simrun explain --budget 3m -o small out/cacher-minute-7\n" +
@@ -72,6 +74,12 @@ func (f *explainFlags) explain(command *cobra.Command, path string) error {
 	}
 	if f.budget < 0 {
 		return fmt.Errorf("--budget: expected a time of at least zero, found %v", f.budget)
+	}
+	if r, is, err := readTested(path); is {
+		if err != nil {
+			return err
+		}
+		return f.explainTested(command, path, r)
 	}
 	config := scenario.OracleConfig()
 	config.Minimum = linearizability.Counts{}

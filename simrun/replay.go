@@ -41,7 +41,8 @@ func replayCommand() *cobra.Command {
 			"It says what had happened last, and --stacks where every goroutine is then. --break-at stops at such a\n" +
 			"place under the debugger Delve. --log writes down what the cacher's libraries and etcd log, in simulated\n" +
 			"time; --trace every goroutine switch, synchronisation point, decision and random number, with callers.\n" +
-			"docs/replay.md has examples.",
+			"docs/replay.md has examples.\n\n" +
+			"Of a run of the targets http and controlplane it runs the failure again that was kept, without any of the flags.",
 		Example: "  simrun replay out/cacher-minute-7\n" +
 			"  simrun replay --prompt out/cacher-minute-7\n" +
 			"  simrun replay --until rv=32 --stacks out/cacher-minute-7\n" +
@@ -78,6 +79,12 @@ func (f *replayFlags) check() error {
 }
 
 func (f *replayFlags) replay(command *cobra.Command, folder string) error {
+	if r, is, err := readTested(folder); is {
+		if err != nil {
+			return err
+		}
+		return f.replayTested(command, folder, r)
+	}
 	if err := f.check(); err != nil {
 		return err
 	}

@@ -2,15 +2,11 @@ package simrun
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,42 +82,39 @@ func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error 
 		}
 	}
 	notes := command.ErrOrStderr()
-	binary, err := built(notes, "target "+t.Name, func(progress selfbuild.Progress) (string, error) {
-		return selfbuild.BuildTests(progress, t.Tests, uses, mutants)
-	})
+	binary, err := builtTests(notes, t, uses, mutants)
 	if err != nil {
 		return err
 	}
-	folder, err := scenario.NewFolder(filepath.Join(f.out, fmt.Sprintf("%s-%s-%d-%d", t.Name, name, first, last)))
+	asked := testedRun{Target: t.Name, Scenario: name, Mutants: f.mutants, Use: f.use, Seeds: fmt.Sprintf("%d-%d", first, last), Faults: kinds}
+	folder, err := scenario.NewFolder(filepath.Join(f.out, fmt.Sprintf("%s-%s-%s", t.Name, name, asked.Seeds)))
+	if err == nil {
+		err = asked.write(folder)
+	}
 	if err != nil {
 		return fmt.Errorf("--out: cannot write to %s: %w", f.out, err)
 	}
 	fmt.Fprintf(notes, "watchsim  target %s  scenario %s  seeds %d to %d\n  artifacts   %s\n", t.Name, name, first, last, shown(folder))
-	again := []string{"simrun", "--target", t.Name, "--scenario", name}
-	for _, name := range f.mutants {
-		again = append(again, "--mutant", name)
-	}
-	for _, use := range f.use {
-		again = append(again, "--use", use)
-	}
 	out := command.OutOrStdout()
 	if f.json {
 		out = notes
 	}
-	report := filepath.Join(folder, "report.json")
-	err = runTests(command.Context(), out, folder, binary, []string{
-		"-test.run=^" + chosen.Test + "$", "-test.v", "-test.timeout=0", "-test.artifacts", "-test.outputdir=" + folder,
-		"-simtest.seeds=" + strconv.FormatUint(first, 10) + "-" + strconv.FormatUint(last, 10), "-simtest.workers=" + strconv.Itoa(f.workers),
-		"-simtest.faults=" + kinds, "-simtest.report=" + report,
-	}, mutant.Variable+"="+strings.Join(f.mutants, ","), again)
+	err = asked.run(command.Context(), out, folder, binary, chosen.Test, f.workers)
 	if !f.json {
 		return err
 	}
-	text, missing := os.ReadFile(report)
+	text, missing := os.ReadFile(filepath.Join(folder, reportFile))
 	if missing == nil {
 		_, missing = command.OutOrStdout().Write(text)
 	}
 	return cmp.Or(err, missing)
+}
+
+// builtTests is the binary with the tests of a target.
+func builtTests(notes io.Writer, t *selfbuild.Tested, uses []selfbuild.Use, mutants []mutant.Mutant) (string, error) {
+	return built(notes, "target "+t.Name, func(progress selfbuild.Progress) (string, error) {
+		return selfbuild.BuildTests(progress, t.Tests, uses, mutants)
+	})
 }
 
 // testedScenario returns the scenario that the flags ask for, or else the first that can have the mutants, and all
@@ -153,25 +146,3 @@ func (f *runFlags) testedScenario(t *selfbuild.Tested) (selfbuild.TestedScenario
 	}
 	return asked[0], all, nil
 }
-
-// runTests runs a binary with tests of simtest in a folder, and says how to run a seed again.
-func runTests(ctx context.Context, out io.Writer, folder, binary string, arguments []string, variable string, again []string) error {
-	tests := exec.CommandContext(ctx, binary, arguments...)
-	tests.Dir = folder
-	tests.Env = append(os.Environ(), variable, simtestAgain+"="+strings.Join(again, " "))
-	tests.Stdout, tests.Stderr = out, out
-	tests.Cancel = func() error { return tests.Process.Signal(os.Interrupt) }
-	err := tests.Run()
-	var ended *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(err, &ended):
-		return exit(exitFailed)
-	}
-	return err
-}
-
-// simtestAgain is the environment variable with the command that simtest tells users to run a
-// seed with.
-const simtestAgain = "WATCHSIM_SIMTEST_AGAIN"

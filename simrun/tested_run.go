@@ -1,0 +1,219 @@
+package simrun
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/linearizability"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/search/selfbuild"
+	"github.com/watchsim/watchsim/traces/judge"
+)
+
+// testedRun is what was asked of the tests of a target, as testedFile in the folder of their run has it.
+type testedRun struct {
+	Target   string   `json:"target"`
+	Scenario string   `json:"scenario"`
+	Mutants  []string `json:"mutants,omitempty"`
+	Use      []string `json:"use,omitempty"`
+	// Seeds are the first and the last, with a hyphen between them, and Faults the kinds, empty for all.
+	Seeds  string `json:"seeds"`
+	Faults string `json:"faults,omitempty"`
+}
+
+// The files of such a run, in its folder: what was asked, what came of it, and the failures that tests have kept.
+const (
+	testedFile = "tested.json"
+	reportFile = "report.json"
+	keptFolder = "testdata"
+)
+
+func (r testedRun) write(folder string) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, testedFile), append(text, '\n'), 0o644)
+}
+
+// readTested reads the folder of such a run; is reports whether it is one.
+func readTested(folder string) (r testedRun, is bool, err error) {
+	text, err := os.ReadFile(filepath.Join(folder, testedFile))
+	if err != nil {
+		return r, false, nil // a folder of another kind, or none
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, true, fmt.Errorf("%s: expected what was asked of tests in %s: %w", folder, testedFile, err)
+	}
+	return r, true, nil
+}
+
+// run runs the tests in a folder.
+func (r testedRun) run(ctx context.Context, out io.Writer, folder, binary, test string, workers int) error {
+	tests := exec.CommandContext(ctx, binary,
+		"-test.run=^"+test+"$", "-test.v", "-test.timeout=0", "-test.artifacts", "-test.outputdir="+folder,
+		"-simtest.seeds="+r.Seeds, "-simtest.workers="+strconv.Itoa(workers), "-simtest.faults="+r.Faults,
+		"-simtest.report="+filepath.Join(folder, reportFile))
+	again := []string{"simrun", "--target", r.Target, "--scenario", r.Scenario}
+	for _, name := range r.Mutants {
+		again = append(again, "--mutant", name)
+	}
+	for _, use := range r.Use {
+		again = append(again, "--use", use)
+	}
+	tests.Dir = folder
+	tests.Env = append(os.Environ(), mutant.Variable+"="+strings.Join(r.Mutants, ","), simtestAgain+"="+strings.Join(again, " "))
+	tests.Stdout, tests.Stderr = out, out
+	tests.Cancel = func() error { return tests.Process.Signal(os.Interrupt) }
+	err := tests.Run()
+	var ended *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &ended):
+		return exit(exitFailed)
+	}
+	return err
+}
+
+// simtestAgain is the environment variable with the command that simtest tells users to run a
+// seed with.
+const simtestAgain = "WATCHSIM_SIMTEST_AGAIN"
+
+// testedFailure is what is used of the report of a run that has failed: its smaller run.
+type testedFailure struct {
+	ShownSeed uint64   `json:"shownSeed"`
+	ShownHash string   `json:"shownHash"`
+	Log       []string `json:"log"`
+	Stop      string   `json:"stop"`
+}
+
+// readFailure reads the report of a run, nil if none has failed.
+func readFailure(folder string) (*testedFailure, error) {
+	text, err := os.ReadFile(filepath.Join(folder, reportFile))
+	if err != nil {
+		return nil, fmt.Errorf("expected the report of a run that came to its end, found none: %w", err)
+	}
+	var report struct{ Failure *testedFailure }
+	return report.Failure, json.Unmarshal(text, &report)
+}
+
+// replayTested runs the failure of a folder again, and says whether it is the same run.
+func (f *replayFlags) replayTested(command *cobra.Command, folder string, r testedRun) error {
+	var other error
+	command.Flags().Visit(func(flag *pflag.Flag) {
+		other = cmp.Or(other, fmt.Errorf("--%s: expected no flags with the folder of a run of target %s", flag.Name, r.Target))
+	})
+	if other != nil {
+		return other
+	}
+	failure, err := readFailure(folder)
+	if err != nil {
+		return err
+	}
+	if failure == nil {
+		return fmt.Errorf("%s: expected a run that has failed, found seeds %s, which have passed", folder, r.Seeds)
+	}
+	flags := runFlags{target: r.Target, scenario: r.Scenario, mutants: r.Mutants}
+	t := flags.testedTarget()
+	if t == nil {
+		return fmt.Errorf("%s: expected a target of tests in %s, found %q", folder, testedFile, r.Target)
+	}
+	chosen, mutants, err := flags.testedScenario(t)
+	if err != nil {
+		return err
+	}
+	uses, err := selfbuild.ParseUses(r.Use...)
+	if err != nil {
+		return err
+	}
+	binary, err := builtTests(command.ErrOrStderr(), t, uses, mutants)
+	if err != nil {
+		return err
+	}
+	again, err := scenario.NewFolder(filepath.Join(folder, "replay"))
+	if err != nil {
+		return err
+	}
+	// What was kept is run first, and has the faults and the values of the smaller run.
+	if err := os.CopyFS(filepath.Join(again, keptFolder), os.DirFS(filepath.Join(folder, keptFolder))); err != nil {
+		return err
+	}
+	r.Seeds = fmt.Sprintf("%[1]d-%[1]d", failure.ShownSeed)
+	if err := r.write(again); err != nil {
+		return err
+	}
+	out := command.OutOrStdout()
+	ended := r.run(command.Context(), out, again, binary, chosen.Test, 1)
+	if ended != nil && !errors.Is(ended, exit(exitFailed)) {
+		return ended
+	}
+	found, err := readFailure(again)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		fmt.Fprintf(out, "  the replay differs: expected a failure with the hash %s, found none;\n", failure.ShownHash)
+	case found.ShownHash != failure.ShownHash:
+		fmt.Fprintf(out, "  the replay differs: expected the hash %s, found %s;\n", failure.ShownHash, found.ShownHash)
+	default:
+		fmt.Fprintf(out, "  the hash agrees: %s\n  artifacts in %s\n", failure.ShownHash, shown(again))
+		return ended
+	}
+	fmt.Fprintln(out, "  the code or the toolchain is not the one that recorded it")
+	return exit(exitInconclusive)
+}
+
+// explainTested explains each history of the failure of a folder in which a guarantee is broken, and says what else failed.
+func (f *explainFlags) explainTested(command *cobra.Command, folder string, r testedRun) error {
+	if f.json || f.out != "" {
+		return fmt.Errorf("--json, --out: expected neither with the folder of a run of target %s: give one of its histories", r.Target)
+	}
+	failure, err := readFailure(folder)
+	if err != nil {
+		return err
+	}
+	out := command.OutOrStdout()
+	if failure == nil {
+		fmt.Fprintf(out, "seeds %s of %s %s have passed\n", r.Seeds, r.Target, r.Scenario)
+		return nil
+	}
+	histories, err := filepath.Glob(filepath.Join(folder, "_artifacts", "*", fmt.Sprintf("seed-%d-*.jsonl", failure.ShownSeed)))
+	if err != nil {
+		return err
+	}
+	slices.Sort(histories)
+	fmt.Fprintf(out, "seed %d of %s %s has failed (hash %s)\n", failure.ShownSeed, r.Target, r.Scenario, failure.ShownHash)
+	config := scenario.OracleConfig()
+	config.Minimum = linearizability.Counts{}
+	for _, path := range histories {
+		verdict := judge.File(path, nil, config)
+		if verdict.Error != "" {
+			return errors.New(verdict.Error)
+		}
+		if verdict.Outcome == linearizability.Failed {
+			fmt.Fprintf(out, "\n%s", verdict.Explanation())
+		}
+	}
+	if failure.Stop != "" {
+		failure.Log = append(failure.Log, failure.Stop)
+	}
+	if len(failure.Log) > 0 {
+		fmt.Fprintf(out, "\nwhat the test has said:\n    %s\n", strings.ReplaceAll(strings.TrimRight(strings.Join(failure.Log, "\n"), "\n"), "\n", "\n    "))
+	}
+	return exit(exitFailed)
+}
