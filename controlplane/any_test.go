@@ -33,6 +33,7 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 		return err
 	}
 	config.Boot = func(t *simtest.T, c *simtest.Cluster) {
+		require.NoError(t, controlplane.CheckAudits())
 		require.NoError(t, plane.Prepare(t, c))
 		plane.Grow(c, 1, 1, nodes)
 		c.Eventually(func() error { return plane.Works(t.Context(), c.Config()) })

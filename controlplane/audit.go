@@ -42,6 +42,14 @@ var keepAudits = os.Getenv("WATCHSIM_AUDIT")
 // with them, a seed is another run than without.
 var Audits = keepAudits != ""
 
+// CheckAudits returns an error if the variable is neither 1 nor a folder that runs find, each of which is in a folder of its own.
+func CheckAudits() error {
+	if !Audits || keepAudits == "1" || filepath.IsAbs(keepAudits) {
+		return nil
+	}
+	return fmt.Errorf("WATCHSIM_AUDIT: expected 1 or the absolute path of a folder, found %q", keepAudits)
+}
+
 // keepAuditLog has a server write an audit log if it is to, all lives of a server into one.
 func keepAuditLog(server string, options *apiserver.AuditOptions) error {
 	if !Audits {
