@@ -206,6 +206,11 @@ func TestNobodyIsAccusedOfWhatNobodySaw(t *testing.T) {
 		"a delete that finds its object gone, and two that may have deleted it": {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), write(model.Delete, 3, 0, 0, object("x", 0, "")), onB(write(model.Delete, 3, 0, 0, object("x", 0, ""))), refused(5, model.Delete, model.NotFound)},
+		"two deletes of which one finds the object gone, after one of unknown outcome that made as many deletions as there were deletes": {
+			etcdPart{To: 9, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 6, Deleted: true, Object: *object("x", 6, "1")},
+				{RV: 8, Object: *object("x", 8, "2")}, {RV: 9, Deleted: true, Object: *object("x", 9, "2")}}},
+			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.Unknown), write(model.Create, 5, 0, 8, object("x", 8, "2")),
+			write(model.Delete, 7, 0, 0, object("x", 0, "")), write(model.Delete, 7, 0, 0, object("x", 0, ""))},
 		"a delete that is refused, while the collection may be deleted": {
 			etcdPart{To: 8, State: true, Changes: []model.Change{{RV: 5, Object: *object("x", 5, "1")}, {RV: 8, Deleted: true, Object: *object("x", 8, "1")}}},
 			write(model.Create, 1, 0, 5, object("x", 5, "1")), refused(3, model.Delete, model.TooMany), leftOut(OmittedOthers)},

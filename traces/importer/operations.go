@@ -224,13 +224,15 @@ func (f *finisher) finishDelete(op *model.Operation, isClear bool) bool {
 
 // clearDeletes tells of each object that was deleted without an answer that names a revision
 // whether all such deletes can be judged, as there is one for every deletion that etcd
-// committed, and nobody else who may have made one. Else some made none: they marked the object, or found it gone. A deletion
-// that the answer to a delete names is that delete's.
+// committed, and nobody else who may have made one, be it a write of unknown outcome. Else some made none: they marked the
+// object, or found it gone. A deletion that the answer to a delete names is that delete's.
 func (f *finisher) clearDeletes(byOthers map[model.Key]bool) map[model.Key]bool {
 	r := f.truth.recording
-	count, named := map[model.Key]int{}, map[int64]bool{}
+	count, named, lost := map[model.Key]int{}, map[int64]bool{}, map[model.Key]bool{}
 	for _, op := range r.operations {
 		switch {
+		case (op.Kind == model.Delete || op.Kind == model.Update) && op.Err == model.Unknown:
+			lost[op.Key()] = true
 		case op.Kind != model.Delete || op.Err != model.OK:
 		case op.ResultRV == 0:
 			count[op.Key()]++
@@ -247,7 +249,7 @@ func (f *finisher) clearDeletes(byOthers map[model.Key]bool) map[model.Key]bool 
 				committed++
 			}
 		}
-		all[key] = complete && deletes == committed && !byOthers[key]
+		all[key] = complete && deletes == committed && !byOthers[key] && !lost[key]
 	}
 	return all
 }
