@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -78,13 +79,16 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		}
 	}
 	if s.inherits(w.of, told, seen) {
-		return "pods", "a controller has created a pod for a workload that was deleted, and waits for it before it creates pods for the next one of its name (finding 26)"
+		return "pods", "a controller has created or deleted a pod of a workload that was deleted, and waits to be told of it before it does so for the next one of its name (finding 26)"
 	}
 	return "", ""
 }
 
-// inherits reports whether a controller created a pod for a workload after its end, which it waits for on behalf of the next one of its name: a
-// daemon set or a replica set, which is the given object, or belongs to it.
+// expectant are the controllers that wait for what they expect of a workload, by its name, as they name themselves to API servers.
+var expectant = []string{"replicaset-controller", "daemon-set-controller", "job-controller"}
+
+// inherits reports whether a controller created or deleted a pod of a workload after its end, which it waits for on behalf of the next one of its
+// name: a daemon set, a replica set or a job, which is the given object, or belongs to it.
 func (s *store) inherits(of metav1.Object, told *told, seen simtest.Seen) bool {
 	for _, o := range s.objects {
 		history := seen.Histories[resourceOfKind(o)]
@@ -96,7 +100,15 @@ func (s *store) inherits(of metav1.Object, told *told, seen simtest.Seen) bool {
 				continue
 			}
 			for pod, owner := range s.owners {
-				if by := s.created[pod]; string(owner) == change.Object.UID && by != nil && by.Client == told.life && s.born[pod] > change.RV {
+				if string(owner) != change.Object.UID {
+					continue
+				}
+				if by := s.created[pod]; by != nil && by.Client == told.life && s.born[pod] > change.RV {
+					return true
+				}
+				going := s.known[pod].going
+				if by := s.wrote[going]; by != nil && by.Client == told.life && going > change.RV &&
+					slices.ContainsFunc(expectant, func(controller string) bool { return s.isBy(controller, by) }) {
 					return true
 				}
 			}

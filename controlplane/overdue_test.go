@@ -51,29 +51,33 @@ func TestOverdue(t *testing.T) {
 		owners []model.Change
 		told   []model.Event
 		holds  bool
-		fails  int // requests for the stateful set
+		fails  int    // requests for the stateful set
+		gone   string // who has deleted the pod
 	}{
-		"an owner that came again unseen":    {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false, 0},
-		"an owner whose end was seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true, 0},
-		"an owner that did not come again":   {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true, 0},
-		"an owner that was never seen":       {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true, 0},
-		"a deletion after an unseen one":     {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, false, 0},
-		"a deletion after one that was seen": {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "set")}, true, 0},
-		"one that waits for somebody else":   {held("else"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, true, 0},
-		"a pod that came and went unseen":    {short, created, nil, []model.Event{event(model.Added, "another")}, false, 0},
-		"a pod that was going when seen":     {short, ended, nil, []model.Event{at(4, event(model.Added, "p"))}, false, 0},
-		"a pod that was seen before it went": {short, ended, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0},
-		"a pod that was seen":                {short, created, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0},
-		"a pod that is still there":          {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0},
-		"a set that lacks a pod for nothing": {short, "", nil, []model.Event{event(model.Added, "another")}, true, 0},
-		"a pod for the set before, late":     {short, lines(oldSet, "replicasets/r/set -", podOfOld, newSet), []model.Change{owner(2, "old", false), owner(3, "old", true), owner(5, "set", false)}, []model.Event{at(4, event(model.Added, "p"))}, false, 0},
-		"a pod for the set before":           {short, lines(oldSet, podOfOld, "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(5, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0},
-		"a status of the one before":         {ahead, "", replaced, nil, false, 0},
-		"a status of a daemon set before":    {daemon, "", replaced, nil, false, 0},
-		"a status of nobody":                 {ahead, "", nil, nil, true, 0},
-		"a status of the one before, short":  {func(w *world) { ahead(w); behind(w) }, "", replaced, nil, true, 0},
-		"a stateful set that failed often":   {behind, "", nil, nil, false, 14},
-		"one that failed some times":         {behind, "", nil, nil, true, 13},
+		"an owner that came again unseen":     {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false, 0, ""},
+		"an owner whose end was seen":         {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true, 0, ""},
+		"an owner that did not come again":    {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true, 0, ""},
+		"an owner that was never seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true, 0, ""},
+		"a deletion after an unseen one":      {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, false, 0, ""},
+		"a deletion after one that was seen":  {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "set")}, true, 0, ""},
+		"one that waits for somebody else":    {held("else"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, true, 0, ""},
+		"a pod that came and went unseen":     {short, created, nil, []model.Event{event(model.Added, "another")}, false, 0, ""},
+		"a pod that was going when seen":      {short, ended, nil, []model.Event{at(4, event(model.Added, "p"))}, false, 0, ""},
+		"a pod that was seen before it went":  {short, ended, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
+		"a pod that was seen":                 {short, created, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
+		"a pod that is still there":           {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0, ""},
+		"a set that lacks a pod for nothing":  {short, "", nil, []model.Event{event(model.Added, "another")}, true, 0, ""},
+		"a pod for the set before, late":      {short, lines(oldSet, "replicasets/r/set -", podOfOld, newSet), []model.Change{owner(2, "old", false), owner(3, "old", true), owner(5, "set", false)}, []model.Event{at(4, event(model.Added, "p"))}, false, 0, ""},
+		"a pod for the set before":            {short, lines(oldSet, podOfOld, "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(5, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
+		"a deletion for the set before, late": {short, lines(oldSet, podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, false, 0, "replicaset-controller"},
+		"a deletion for the set before":       {short, lines(oldSet, podOfOld, "pods/r/p -", "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(5, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, "replicaset-controller"},
+		"what belonged to the set before":     {short, lines(oldSet, podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, "generic-garbage-collector"},
+		"a status of the one before":          {ahead, "", replaced, nil, false, 0, ""},
+		"a status of a daemon set before":     {daemon, "", replaced, nil, false, 0, ""},
+		"a status of nobody":                  {ahead, "", nil, nil, true, 0, ""},
+		"a status of the one before, short":   {func(w *world) { ahead(w); behind(w) }, "", replaced, nil, true, 0, ""},
+		"a stateful set that failed often":    {behind, "", nil, nil, false, 14, ""},
+		"one that failed some times":          {behind, "", nil, nil, true, 13, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
@@ -97,6 +101,11 @@ func TestOverdue(t *testing.T) {
 				of := []string{"pods", "pods", "statefulsets.apps"}[i%3]
 				asked := importer.Request{Scope: model.Scope{Namespace: "r", Name: map[string]string{"pods": "stateful-1", "statefulsets.apps": "stateful"}[of]}}
 				requests[of] = append(requests[of], &importer.Told{Exchange: importer.Exchange{Request: asked, Client: "manager-0", Agent: "kubernetes/1/statefulset-controller", Code: []int{409, 403}[i%2]}})
+			}
+			if row.gone != "" {
+				last := slices.IndexFunc(committed.Changes, func(c model.Change) bool { return c.Deleted && strings.HasPrefix(c.Object.Name, "/registry/pods/") })
+				pods.Operations = append(pods.Operations, model.Operation{Kind: model.Delete, Client: "manager-0", Call: 9, ResultRV: committed.Changes[last].RV})
+				requests["pods"] = append(requests["pods"], &importer.Told{Exchange: importer.Exchange{Client: "manager-0", Call: 9, Agent: "kubernetes/1/" + row.gone}})
 			}
 			noted := 0
 			plane := &controlplane.Plane{}

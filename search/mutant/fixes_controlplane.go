@@ -13,6 +13,13 @@ const replicaSetIsGone = `		if current, err := rsc.rsLister.ReplicaSets(rs.Names
 		}
 `
 
+// jobIsGone is the same for a job.
+const jobIsGone = `		if current, err := jm.jobLister.Jobs(job.Namespace).Get(job.Name); err != nil || current.UID != job.UID {
+			jm.expectations.DeleteExpectations(logger, jobKey)
+			return active, metrics.JobSyncActionPodsCreated, fmt.Errorf("Job %s with UID %s was deleted", jobKey, job.UID)
+		}
+`
+
 // controlPlaneFixes are fixes of what docs/findings describes of the control plane.
 var controlPlaneFixes = []Mutant{
 	{
@@ -98,7 +105,7 @@ var controlPlaneFixes = []Mutant{
 		},
 	},
 	{
-		Name: "fix-finding-26", Summary: "What is expected for a daemon set or replica set that is gone is not expected of the next one of its name.",
+		Name: "fix-finding-26", Summary: "What is expected for a daemon set, replica set or job that is gone is not expected of the next one of its name.",
 		Module: kubernetes, File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 26",
 		Anchor: "	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)\n",
 		Replacement: `	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)
@@ -117,6 +124,21 @@ var controlPlaneFixes = []Mutant{
 				File:        replicaSetFile,
 				Anchor:      "		rsc.expectations.ExpectDeletions(logger, rsKey, getPodKeys(podsToDelete))\n",
 				Replacement: "		rsc.expectations.ExpectDeletions(logger, rsKey, getPodKeys(podsToDelete))\n" + replicaSetIsGone,
+			},
+			{
+				File:        jobFile,
+				Anchor:      "		jm.expectations.ExpectCreations(logger, jobKey, int(diff))\n",
+				Replacement: "		jm.expectations.ExpectCreations(logger, jobKey, int(diff))\n" + jobIsGone,
+			},
+			{
+				File:        jobFile,
+				Anchor:      "		jm.expectations.ExpectDeletions(logger, jobKey, len(podsToDelete))\n		removedReady",
+				Replacement: "		jm.expectations.ExpectDeletions(logger, jobKey, len(podsToDelete))\n" + jobIsGone + "		removedReady",
+			},
+			{
+				File:        jobFile,
+				Anchor:      "		jm.expectations.ExpectDeletions(logger, jobKey, len(podsToDelete))\n		logger.V(4)",
+				Replacement: "		jm.expectations.ExpectDeletions(logger, jobKey, len(podsToDelete))\n" + jobIsGone + "		logger.V(4)",
 			},
 		},
 	},

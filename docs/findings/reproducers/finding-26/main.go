@@ -5,9 +5,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +22,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/daemon"
+	"k8s.io/kubernetes/pkg/controller/job"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 	"k8s.io/utils/ptr"
 
@@ -38,7 +41,7 @@ const told = 100 * time.Millisecond
 func main() {
 	klog.SetLogger(klog.Logger{}) // discards
 	shown := 0
-	for _, w := range []workload{daemonSets, replicaSets} {
+	for _, w := range []workload{daemonSets, replicaSets, jobs} {
 		fmt.Printf("a %s that is created: its pod is there after %v\n", w.kind, w.waits(false))
 		waits := w.waits(true)
 		if waits < patient {
@@ -48,7 +51,7 @@ func main() {
 		fmt.Printf("a %s that is created again while its controller looks at the one before: it has no pod after %v\n", w.kind, waits)
 		shown++
 	}
-	rig.Verdict(shown, 2, "a workload gets no pods")
+	rig.Verdict(shown, 3, "a workload gets no pods")
 }
 
 // workload is a kind of workloads that want a pod, with its controller.
@@ -72,10 +75,12 @@ func (w workload) waits(replaces bool) time.Duration {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	tracker, pods := client.Tracker(), corev1.SchemeGroupVersion.WithResource("pods")
 	created := make(chan types.UID, 10)
+	var number atomic.Int32
 	client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		pod := action.(clienttesting.CreateAction).GetObject().(*corev1.Pod).DeepCopy()
 		owner := pod.OwnerReferences[0].UID
-		pod.Namespace, pod.Name, pod.UID = space, name+"-"+string(owner), "pod-of-"+owner
+		pod.Namespace, pod.Name = space, fmt.Sprintf("%s-%d", name, number.Add(1))
+		pod.UID = types.UID(pod.Name)
 		rig.Must(tracker.Create(pods, pod, space))
 		created <- owner
 		return true, pod, nil
@@ -151,9 +156,11 @@ var daemonSets = workload{
 	},
 }
 
+// orphan is a pod that a workload adopts, which then lacks another one.
+var orphan = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "orphan", UID: "orphan", Labels: selector.MatchLabels}}
+
 var replicaSets = workload{
-	kind: "replica set", resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), verb: "patch", of: "pods",
-	other: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "orphan", UID: "orphan", Labels: selector.MatchLabels}}, // which it adopts, and lacks another one
+	kind: "replica set", resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), verb: "patch", of: "pods", other: orphan,
 	object: func(uid types.UID) runtime.Object {
 		return &appsv1.ReplicaSet{ObjectMeta: meta(uid), Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: ptr.To[int32](2)}}
 	},
@@ -168,5 +175,27 @@ var replicaSets = workload{
 			return ""
 		}
 		return set.UID
+	},
+}
+
+var jobs = workload{
+	kind: "job", resource: batchv1.SchemeGroupVersion.WithResource("jobs"), verb: "patch", of: "pods", other: orphan,
+	object: func(uid types.UID) runtime.Object {
+		two := ptr.To[int32](2)
+		return &batchv1.Job{ObjectMeta: meta(uid), Spec: batchv1.JobSpec{Selector: selector, Template: template, Parallelism: two, Completions: two, BackoffLimit: two}}
+	},
+	run: func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory) {
+		scheduling := factory.Scheduling().V1beta1()
+		controller, err := job.NewController(ctx, client, factory.Core().V1().Pods(), factory.Batch().V1().Jobs(), scheduling.Workloads(), scheduling.PodGroups())
+		rig.Must(err)
+		factory.Start(ctx.Done())
+		go controller.Run(ctx, 1)
+	},
+	cached: func(factory informers.SharedInformerFactory) types.UID {
+		one, err := factory.Batch().V1().Jobs().Lister().Jobs(space).Get(name)
+		if err != nil {
+			return ""
+		}
+		return one.UID
 	},
 }
