@@ -15,7 +15,7 @@ import (
 // avoids finding 23, which one of a hundred seeds runs into.
 const (
 	impatient   = "IMPATIENT"   // the user deletes snapshots that are not ready yet: findings 20 and 22
-	longResync  = "LONG_RESYNC" // the controllers look at everything again after a quarter of an hour, as they do by default: finding 21, for an impatient user
+	longResync  = "LONG_RESYNC" // the controllers look at everything again after a quarter of an hour, as they do by default: finding 27, and 21 for an impatient user
 	shortResync = 20 * time.Second
 )
 

@@ -1,0 +1,31 @@
+// Finding 27: a snapshot whose creation has failed is not tried again if the sidecar's watch is later than the next try.
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/snapshots"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const rounds = 20
+
+func main() {
+	storage := &snapshots.Storage{Late: status.Error(codes.DeadlineExceeded, "the storage is slow")}
+	client := snapshots.Start(nil, snapshots.Late(3*time.Second), storage) // the first try that follows comes after a second
+	for i := range rounds {
+		snapshots.Create(client, fmt.Sprintf("snapshot-%d", i))
+	}
+	time.Sleep(time.Minute)
+	waiting := 0
+	for i := range rounds {
+		if !snapshots.Ready(client, fmt.Sprintf("snapshot-%d", i)) {
+			waiting++
+		}
+	}
+	rig.Verdict(waiting, rounds, "a snapshot is not ready 60s after its creation, which nobody tries again,")
+}
