@@ -80,13 +80,14 @@ examples: ## vet and test the examples, with a few seeds each (EXAMPLE_SEEDS=10)
 	cd examples/kine && go vet ./... && go test -count 1 -timeout 60m .
 	cd examples/certmanager && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 	cd examples/snapshots && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
+	cd examples/provisioner && go vet ./... && go test -count 1 -simtest.seeds $(EXAMPLE_SEEDS) .
 
 .PHONY: controlplane
 controlplane: overlay ## run the whole control plane of Kubernetes, with a few seeds (CONTROLPLANE_SEEDS=10); compiling it takes minutes
 	cd controlplane && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -short -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
 
 .PHONY: reproduce-4
-reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -27 the others; code 1 if the bug shows
+reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -28 the others; code 1 if the bug shows
 	@mkdir -p build/wallclock && $(FINDINGS)/finding-4/overlay.sh $(abspath build/wallclock)
 	cd $(FINDINGS) && go build -overlay $(abspath build/wallclock/overlay.json) -tags wallclock -o $(abspath build/finding-4) ./finding-4
 	build/finding-4
@@ -95,7 +96,7 @@ reproduce-13 reproduce-14 reproduce-15: reproduce-%: # a module of their own, as
 	cd $(FINDINGS)/kine && go build -o $(abspath build)/finding-$* ./finding-$*
 	build/finding-$*
 
-reproduce-16 reproduce-17 reproduce-18 reproduce-20 reproduce-21 reproduce-22 reproduce-23 reproduce-27: reproduce-%: # a module of their own, for released controllers
+reproduce-16 reproduce-17 reproduce-18 reproduce-20 reproduce-21 reproduce-22 reproduce-23 reproduce-27 reproduce-28: reproduce-%: # a module of their own, for released controllers
 	cd $(FINDINGS)/controllers && go build -o $(abspath build)/finding-$* ./finding-$*
 	build/finding-$*
 

@@ -16,6 +16,7 @@ require (
 	github.com/container-storage-interface/spec v1.13.0 // indirect
 	github.com/kubernetes-csi/csi-lib-utils v0.25.0 // indirect
 	github.com/kubernetes-csi/external-snapshotter/v8 v8.7.0 // indirect
+	github.com/miekg/dns v1.1.73 // indirect
 	golang.org/x/sync v0.25.0 // indirect
 	k8s.io/component-helpers v0.37.2 // indirect
 )
@@ -91,6 +92,7 @@ require (
 	github.com/tmc/grpc-websocket-proxy v0.0.0-20220101234140-673ab2c3ae75 // indirect
 	github.com/watchsim/watchsim/docs/findings/reproducers v0.0.0-00010101000000-000000000000
 	github.com/watchsim/watchsim/examples/certmanager v0.0.0-00010101000000-000000000000
+	github.com/watchsim/watchsim/examples/provisioner v0.0.0-00010101000000-000000000000
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xiang90/probing v0.0.0-20221125231312-a49e3df8f510 // indirect
 	go.etcd.io/bbolt v1.5.0 // indirect
@@ -138,13 +140,14 @@ require (
 	k8s.io/kms v0.37.2 // indirect
 	k8s.io/kube-openapi v0.0.0-20260821135717-be32def86098 // indirect
 	k8s.io/streaming v0.37.2 // indirect
-	k8s.io/utils v0.0.0-20260707023825-cf1189d6abe3 // indirect
+	k8s.io/utils v0.0.0-20260707023825-cf1189d6abe3
 	pgregory.net/rapid v1.3.0 // indirect
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.36.0 // indirect
 	sigs.k8s.io/controller-runtime v0.25.2 // indirect
 	sigs.k8s.io/gateway-api v1.6.0 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
+	sigs.k8s.io/sig-storage-lib-external-provisioner/v13 v13.1.0
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0
 	software.sslmate.com/src/go-pkcs12 v0.7.2 // indirect
@@ -211,3 +214,5 @@ replace (
 	k8s.io/kube-openapi => k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad
 	k8s.io/utils => k8s.io/utils v0.0.0-20260626114624-be93311217bd
 )
+
+replace github.com/watchsim/watchsim/examples/provisioner => ../../../../examples/provisioner

@@ -1,0 +1,108 @@
+// Finding 28: a claim is provisioned again whose volume is just being deleted, so that the storage keeps a volume which no PersistentVolume belongs to.
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/server"
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+	"github.com/watchsim/watchsim/examples/provisioner"
+)
+
+const (
+	rounds = 10
+	class  = "class"
+	// What a volume takes: its creation has an effect at the end, its deletion at the beginning.
+	creation, deletion = time.Second, 1500 * time.Millisecond
+	// late is how late the provisioner hears of PersistentVolumes.
+	late = 500 * time.Millisecond
+)
+
+var ctx = context.Background()
+
+func main() {
+	config := server.Start("no custom resources")
+	client := kubernetes.NewForConfigOrDie(config)
+	c := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: provisioner.Name}
+	c.ReclaimPolicy, c.VolumeBindingMode = ptr.To(corev1.PersistentVolumeReclaimDelete), ptr.To(storagev1.VolumeBindingImmediate)
+	rig.Until(func() bool {
+		_, err := client.StorageV1().StorageClasses().Create(ctx, c, metav1.CreateOptions{})
+		return err == nil
+	})
+	lagging := rest.CopyConfig(config)
+	lagging.Wrap(server.Late("persistentvolumes", late))
+	lagging.Wrap(server.Away)
+	s := &storage{volumes: map[string]bool{}}
+	go func() { rig.Must(provisioner.Run(ctx, lagging, s)) }()
+	for i := range rounds {
+		claim(client, fmt.Sprintf("claim-%d", i))
+	}
+	time.Sleep(10 * time.Second)
+	rig.Verdict(len(s.volumes), rounds, "the storage has a volume 10s after its PersistentVolume was deleted,")
+}
+
+// claim claims a volume, changes the claim meanwhile, and deletes it as soon as it has one. It waits until the PersistentVolume is gone.
+func claim(client kubernetes.Interface, name string) {
+	claims, volumes := client.CoreV1().PersistentVolumeClaims(server.Namespace), client.CoreV1().PersistentVolumes()
+	one := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	one.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": provisioner.Name} // as the PersistentVolume controller has it
+	one.Spec.StorageClassName = ptr.To(class)
+	one, err := claims.Create(ctx, one, metav1.CreateOptions{})
+	rig.Must(err)
+	volume := "pvc-" + string(one.UID)
+	time.Sleep(creation / 2)
+	one.Labels = map[string]string{"changed": "yes"}
+	_, err = claims.Update(ctx, one, metav1.UpdateOptions{})
+	rig.Must(err)
+	var pv *corev1.PersistentVolume
+	rig.Until(func() bool { pv, err = volumes.Get(ctx, volume, metav1.GetOptions{}); return err == nil })
+	rig.Must(claims.Delete(ctx, name, metav1.DeleteOptions{}))
+	pv.Status.Phase = corev1.VolumeReleased // as the PersistentVolume controller does then
+	_, err = volumes.UpdateStatus(ctx, pv, metav1.UpdateOptions{})
+	rig.Must(err)
+	rig.Until(func() bool { _, err = volumes.Get(ctx, volume, metav1.GetOptions{}); return err != nil })
+}
+
+// storage has the volumes that there are.
+type storage struct {
+	mu      sync.Mutex
+	volumes map[string]bool
+}
+
+// Provision implements controller.Provisioner.
+func (s *storage) Provision(_ context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+	time.Sleep(creation)
+	s.set(options.PVName, true)
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: options.PVName}}
+	volume.Spec.PersistentVolumeReclaimPolicy = *options.StorageClass.ReclaimPolicy
+	volume.Spec.NFS = &corev1.NFSVolumeSource{Server: "storage", Path: "/" + options.PVName}
+	return volume, controller.ProvisioningFinished, nil
+}
+
+// Delete implements controller.Provisioner.
+func (s *storage) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
+	s.set(volume.Name, false)
+	time.Sleep(deletion)
+	return nil
+}
+
+func (s *storage) set(name string, there bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if there {
+		s.volumes[name] = true
+	} else {
+		delete(s.volumes, name)
+	}
+}
