@@ -46,6 +46,9 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 	told := newTold(seen, lease.holder)
 	if w.orphan {
 		for _, owner := range w.of.GetOwnerReferences() {
+			if s.renamed(w.of, owner, told, seen) {
+				return resourceOfKind(w.of), "the garbage collector's informer has seen an owner reference get another name or kind and keep its UID, which it does not look at: what has it stays (finding 9)"
+			}
 			resource := ownerResources[owner.Kind]
 			if told.of(owner.UID) && !told.deleted[owner.UID] && createdAgain(seen.Histories[resource], owner) {
 				return resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays (finding 10)"
@@ -82,6 +85,50 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		return "pods", "a controller has created or deleted a pod of a workload that was deleted, and waits to be told of it before it does so for the next one of its name (finding 26)"
 	}
 	return "", ""
+}
+
+// reference is one of an object to an owner, both by their UIDs.
+type reference struct{ of, owner types.UID }
+
+// called is by what kind and name an object refers to an owner, since and up to which revisions, and what was the last revision of which
+// it was called otherwise, 0 for none.
+type called struct {
+	name                 string
+	since, last, another int64
+}
+
+// applyReferences notes what an object calls its owners.
+func (s *store) applyReferences(now object, rv int64) {
+	if now == nil {
+		return
+	}
+	for _, owner := range now.GetOwnerReferences() {
+		to, name := reference{now.GetUID(), owner.UID}, owner.Kind+"/"+owner.Name
+		before, known := s.references[to]
+		if known && before.name == name {
+			before.last = rv
+			s.references[to] = before
+			continue
+		}
+		s.references[to] = called{name: name, since: rv, last: rv, another: before.last}
+	}
+}
+
+// renamed reports whether an object has called an owner otherwise before, and a program was told of no version in between.
+func (s *store) renamed(of metav1.Object, owner metav1.OwnerReference, told *told, seen simtest.Seen) bool {
+	is, history := s.references[reference{of.GetUID(), owner.UID}], seen.Histories[resourceOfKind(of)]
+	if is.another == 0 || history == nil {
+		return false
+	}
+	for i := range history.Streams {
+		for j := range history.Streams[i].Events {
+			e := &history.Streams[i].Events[j]
+			if history.Streams[i].Client == told.life && e.Object != nil && e.Object.UID == string(of.GetUID()) && e.RV > is.another && e.RV < is.since {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // expectant are the controllers that wait for what they expect of a workload, by its name, as they name themselves to API servers.
@@ -165,9 +212,9 @@ func failures(seen simtest.Seen, life string, set metav1.Object) (count int) {
 	return count
 }
 
-// ownerResources are the resources of kinds that own others here.
+// ownerResources are the resources of kinds that own others here, or are owned.
 var ownerResources = map[string]string{
-	"ConfigMap": "configmaps", "DaemonSet": "daemonsets.apps", "Deployment": "deployments.apps", "Job": "jobs.batch", "Node": "nodes",
+	"ConfigMap": "configmaps", "DaemonSet": "daemonsets.apps", "Deployment": "deployments.apps", "Job": "jobs.batch", "Node": "nodes", "Pod": "pods",
 	"ReplicaSet": "replicasets.apps", "Secret": "secrets", "Service": "services", "StatefulSet": "statefulsets.apps",
 }
 

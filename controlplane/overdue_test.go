@@ -57,6 +57,9 @@ func TestOverdue(t *testing.T) {
 		"an owner that came again unseen":     {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false, 0, ""},
 		"an owner whose end was seen":         {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true, 0, ""},
 		"an owner that did not come again":    {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true, 0, ""},
+		"an owner that is called otherwise":   {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, nil, false, 0, ""},
+		"one that was not there meanwhile":    {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, []model.Event{at(3, event(model.Modified, "pod"))}, true, 0, ""},
+		"one that is called so again":         {orphan, lines(oldSet, "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, nil, true, 0, ""},
 		"an owner that was never seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true, 0, ""},
 		"a deletion after an unseen one":      {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, false, 0, ""},
 		"a deletion after one that was seen":  {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "set")}, true, 0, ""},
@@ -91,8 +94,8 @@ func TestOverdue(t *testing.T) {
 			for i := range others.Truth.Changes {
 				others.Truth.Changes[i].Object.Name = []string{"daemon", "stateful"}[i%2]
 			}
-			pods := &model.History{}
-			if row.states != "" {
+			pods := &model.History{Streams: sets.Streams}
+			if strings.Contains(row.states, "pods/r/p ") {
 				first := slices.IndexFunc(committed.Changes, func(c model.Change) bool { return c.Object.UID == "p" || strings.Contains(c.Object.Value, `"uid":"p"`) })
 				pods.Operations = []model.Operation{{Kind: model.Create, Client: "manager-0", ResultRV: committed.Changes[first].RV}}
 			}

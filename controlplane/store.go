@@ -53,6 +53,8 @@ type store struct {
 	requests map[requestOf]place
 	// referred is the revision at which the owner references of each key last changed.
 	referred map[string]int64
+	// references are what objects have called their owners.
+	references map[reference]called
 	// bindings are nil if there are no histories.
 	bindings *bindings
 	// renewals are when nodes were answered that their leases are renewed.
@@ -66,7 +68,7 @@ func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
 		seen: seen, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
-		requests: map[requestOf]place{}, referred: map[string]int64{}, objects: map[string]object{},
+		requests: map[requestOf]place{}, referred: map[string]int64{}, references: map[reference]called{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
@@ -159,6 +161,7 @@ func (s *store) apply(key string, now object, rv int64) {
 	if before := s.objects[key]; now != nil && (before == nil || !reflect.DeepEqual(before.GetOwnerReferences(), now.GetOwnerReferences())) {
 		s.referred[key] = rv
 	}
+	s.applyReferences(now, rv)
 	s.applyTerm(key, now, rv)
 	s.applyRenewal(key, rv)
 	s.charges.apply(s, s.objects[key], now, rv)
