@@ -25,8 +25,7 @@ func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 	if broken, err = s.check(); err != nil || p.overdue == nil {
 		return broken, err
 	}
-	if resource, why := s.excuse(p.overdue, seen); why != "" {
-		s.note(resource, why)
+	if s.excused(p.overdue, seen) {
 		return broken, nil
 	}
 	text := p.overdue.Error()
@@ -36,38 +35,40 @@ func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 	return append(broken, text), nil
 }
 
-// excuse says why nobody does what is overdue, for what resource; nothing if that is not known.
-func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) {
+// excused reports whether it is known why nobody does what is overdue, and notes that.
+func (s *store) excused(overdue error, seen simtest.Seen) bool {
 	var w wrong
 	lease := s.terms[electorates[managerName]]
 	if !errors.As(overdue, &w) || lease == nil {
-		return "", ""
+		return false
 	}
 	told := newTold(seen, lease.holder)
 	if w.orphan {
 		for _, owner := range w.of.GetOwnerReferences() {
-			if s.renamed(w.of, owner, told, seen) {
-				return resourceOfKind(w.of), "the garbage collector's informer has seen an owner reference get another name or kind and keep its UID, which it does not look at: what has it stays (finding 9)"
+			if s.renamed(w.of, owner, told, seen) &&
+				s.isFinding(9, resourceOfKind(w.of), "the garbage collector's informer has seen an owner reference get another name or kind and keep its UID, which it does not look at: what has it stays") {
+				return true
 			}
 			resource := ownerResources[owner.Kind]
-			if told.of(owner.UID) && !told.deleted[owner.UID] && createdAgain(seen.Histories[resource], owner) {
-				return resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays (finding 10)"
+			if told.of(owner.UID) && !told.deleted[owner.UID] && createdAgain(seen.Histories[resource], owner) &&
+				s.isFinding(10, resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays") {
+				return true
 			}
 		}
-		return "", ""
+		return false
 	}
-	resource = resourceOfKind(w.of)
-	if w.ahead && replaces(seen.Histories[resource], w.of) {
-		return resource, "a controller has written the status of an object to the one that came after it with its name, whose generation is lower (finding 25)"
+	resource := resourceOfKind(w.of)
+	if w.ahead && replaces(seen.Histories[resource], w.of) &&
+		s.isFinding(25, resource, "a controller has written the status of an object to the one that came after it with its name, whose generation is lower") {
+		return true
 	}
 	if w.of.GetDeletionTimestamp() != nil {
-		if w.held && told.replaced(seen.Histories[resource], w.of) {
-			return resource, "the garbage collector's informer has not listed between the end of an object and that another one of its name was deleted: it waits for ever for its finalizer to be taken away (finding 10)"
-		}
-		return "", ""
+		return w.held && told.replaced(seen.Histories[resource], w.of) &&
+			s.isFinding(10, resource, "the garbage collector's informer has not listed between the end of an object and that another one of its name was deleted: it waits for ever for its finalizer to be taken away")
 	}
 	if _, is := w.of.(*appsv1.StatefulSet); is && failures(seen, told.life, w.of) >= manyFailures {
-		return "pods", "so many requests for a stateful set were refused, as another pod had the name or a quota was used up, that its controller waits for up to 1000 s (workqueue.DefaultTypedControllerRateLimiter)"
+		s.note("pods", "so many requests for a stateful set were refused, as another pod had the name or a quota was used up, that its controller waits for up to 1000 s (workqueue.DefaultTypedControllerRateLimiter)")
+		return true
 	}
 	living := map[types.UID]object{}
 	for _, o := range s.objects {
@@ -78,13 +79,12 @@ func (s *store) excuse(overdue error, seen simtest.Seen) (resource, why string) 
 		isFor := owner == w.of.GetUID() || set != nil && ownerOf(set) == w.of.GetUID()
 		by, going := s.created[pod], s.known[pod].going
 		if isFor && living[pod] == nil && by != nil && by.Client == told.life && (!told.of(pod) || going != 0 && told.first[pod] >= going) {
-			return "pods", "a pod that a controller had created was gone, or had to go, before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795, #136932)"
+			s.note("pods", "a pod that a controller had created was gone, or had to go, before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795, #136932)")
+			return true
 		}
 	}
-	if s.inherits(w.of, told, seen) {
-		return "pods", "a controller has created or deleted a pod of a workload that was deleted, and waits to be told of it before it does so for the next one of its name (finding 26)"
-	}
-	return "", ""
+	return s.inherits(w.of, told, seen) &&
+		s.isFinding(26, "pods", "a controller has created or deleted a pod of a workload that was deleted, and waits to be told of it before it does so for the next one of its name")
 }
 
 // reference is one of an object to an owner, both by their UIDs.
@@ -120,10 +120,20 @@ func (s *store) renamed(of metav1.Object, owner metav1.OwnerReference, told *tol
 	if is.another == 0 || history == nil {
 		return false
 	}
+	between := func(client string, o *model.Object, rv int64) bool {
+		return client == told.life && o != nil && o.UID == string(of.GetUID()) && rv > is.another && rv < is.since
+	}
+	for i := range history.Operations {
+		op := &history.Operations[i]
+		for j := range op.Objects {
+			if op.Kind == model.List && between(op.Client, &op.Objects[j], op.Objects[j].RV) {
+				return false
+			}
+		}
+	}
 	for i := range history.Streams {
 		for j := range history.Streams[i].Events {
-			e := &history.Streams[i].Events[j]
-			if history.Streams[i].Client == told.life && e.Object != nil && e.Object.UID == string(of.GetUID()) && e.RV > is.another && e.RV < is.since {
+			if e := &history.Streams[i].Events[j]; between(history.Streams[i].Client, e.Object, e.RV) {
 				return false
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/simtest"
 	"github.com/watchsim/watchsim/traces/importer"
 )
@@ -25,6 +26,7 @@ func TestOverdue(t *testing.T) {
 	event := func(kind model.EventType, uid string) model.Event {
 		return model.Event{Type: kind, Object: &model.Object{Namespace: "r", Name: uid, UID: uid}}
 	}
+	const listed model.EventType = "LISTED"
 	orphan := func(w *world) { w.pod.OwnerReferences[0].UID = "old" }
 	short := func(w *world) { w.set.Spec.Replicas = ptr.To(int32(2)) }
 	ahead := func(w *world) { w.stateful.Status.ObservedGeneration++ }
@@ -59,6 +61,7 @@ func TestOverdue(t *testing.T) {
 		"an owner that did not come again":    {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true, 0, ""},
 		"an owner that is called otherwise":   {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, nil, false, 0, ""},
 		"one that was not there meanwhile":    {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, []model.Event{at(3, event(model.Modified, "pod"))}, true, 0, ""},
+		"one that was not listed meanwhile":   {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, []model.Event{at(3, event(listed, "pod"))}, true, 0, ""},
 		"one that is called so again":         {orphan, lines(oldSet, "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, nil, true, 0, ""},
 		"an owner that was never seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true, 0, ""},
 		"a deletion after an unseen one":      {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, false, 0, ""},
@@ -99,6 +102,12 @@ func TestOverdue(t *testing.T) {
 				first := slices.IndexFunc(committed.Changes, func(c model.Change) bool { return c.Object.UID == "p" || strings.Contains(c.Object.Value, `"uid":"p"`) })
 				pods.Operations = []model.Operation{{Kind: model.Create, Client: "manager-0", ResultRV: committed.Changes[first].RV}}
 			}
+			for _, e := range row.told {
+				if e.Type == listed {
+					e.Object.RV = e.RV
+					pods.Streams, pods.Operations = nil, []model.Operation{{Kind: model.List, Client: "manager-0", Objects: []model.Object{*e.Object}}}
+				}
+			}
 			requests := map[string][]*importer.Told{}
 			for i := range row.fails {
 				of := []string{"pods", "pods", "statefulsets.apps"}[i%3]
@@ -110,21 +119,34 @@ func TestOverdue(t *testing.T) {
 				pods.Operations = append(pods.Operations, model.Operation{Kind: model.Delete, Client: "manager-0", Call: 9, ResultRV: committed.Changes[last].RV})
 				requests["pods"] = append(requests["pods"], &importer.Told{Exchange: importer.Exchange{Client: "manager-0", Call: 9, Agent: "kubernetes/1/" + row.gone}})
 			}
-			noted := 0
+			var noted []string
 			plane := &controlplane.Plane{}
 			plane.Overdue(late)
-			broken, err := plane.Broken(simtest.Seen{
-				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "statefulsets.apps": others, "daemonsets.apps": others, "pods": pods}, Requests: requests, Unjudged: func(string, string) { noted++ },
-			})
+			seen := simtest.Seen{
+				Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "statefulsets.apps": others, "daemonsets.apps": others, "pods": pods}, Requests: requests,
+				Unjudged: func(_, why string) { noted = append(noted, why) },
+			}
+			broken, err := plane.Broken(seen)
 			require.NoError(t, err)
 			if !row.holds {
 				require.Empty(t, broken)
-				require.Equal(t, 1, noted)
+				require.Len(t, noted, 1)
+				if _, finding, is := strings.Cut(strings.TrimSuffix(noted[0], ")"), "(finding "); is {
+					t.Setenv(mutant.Variable, "fix-finding-1"+finding)
+					broken, err = plane.Broken(seen)
+					require.NoError(t, err)
+					require.Empty(t, broken, "the fix of another finding is on")
+					t.Setenv(mutant.Variable, "CT03,fix-finding-"+finding)
+					broken, err = plane.Broken(seen)
+					require.NoError(t, err)
+					require.Len(t, broken, 1, "its fix is on, and what it describes shows")
+					require.Len(t, noted, 2)
+				}
 				return
 			}
 			require.Len(t, broken, 1)
 			require.True(t, strings.HasPrefix(broken[0], late.Error()+"\n    manager-0 leads"), broken[0])
-			require.Zero(t, noted)
+			require.Empty(t, noted)
 		})
 	}
 }

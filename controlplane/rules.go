@@ -157,8 +157,8 @@ func endIsFinal(s *store, key string, old, now object, _ int64) string {
 	if before == nil || after == nil || before.UID != after.UID || !isOver(before) || before.Status.Phase == after.Status.Phase {
 		return ""
 	}
-	if after.Status.Phase == corev1.PodFailed && s.failedUnseen(key, after) {
-		s.note("pods", "the pod garbage collector has marked a pod as failed that had succeeded, of which it had not been told (finding 11)")
+	if after.Status.Phase == corev1.PodFailed && s.failedUnseen(key, after) &&
+		s.isFinding(11, "pods", "the pod garbage collector has marked a pod as failed that had succeeded, of which it had not been told") {
 		return ""
 	}
 	return fmt.Sprintf("pod %s goes from %s to %s", nameOf(key), before.Status.Phase, after.Status.Phase)
@@ -283,8 +283,7 @@ func ofItsKnowledge(s *store, key string, old, now object, rv int64) string {
 	if s.isBy(garbageCollector, by) {
 		return ""
 	}
-	if s.isBy(podGarbageCollector, by) {
-		s.note("pods", "the pod garbage collector has deleted a pod for another one of its name (finding 11)")
+	if s.isBy(podGarbageCollector, by) && s.isFinding(11, "pods", "the pod garbage collector has deleted a pod for another one of its name") {
 		return ""
 	}
 	return fmt.Sprintf("%s deletes pod %s with UID %s, which it has not been told of", by.Client, nameOf(key), before.UID)

@@ -71,8 +71,8 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 			break
 		}
 	}
-	if wrong != "" && s.referredUnseen(key, by) {
-		s.note("owned objects", "the garbage collector has deleted an object whose owner references changed after it had compared them for the second time (finding 12)")
+	if wrong != "" && s.referredUnseen(key, by) &&
+		s.isFinding(12, "owned objects", "the garbage collector has deleted an object whose owner references changed after it had compared them for the second time") {
 		return ""
 	}
 	return wrong

@@ -327,6 +327,8 @@ func TestReleasedCodeIsFixedWhileBugsAreHuntedInIt(t *testing.T) {
 	require.Equal(t, "fix-finding-1,fix-etcd-client,fix-finding-8", switches("", "kubernetes"))
 	require.Equal(t, "fix-finding-1", switches("fix-finding-1", "kubernetes"), "a fix alone, to measure its effect")
 	require.Equal(t, "cacher-A01,fix-etcd-client", switches("cacher-A01", "cacher"))
+	require.Contains(t, switches("CT01-ds,CT03", "controlplane"), "CT01-ds,CT03,fix-finding-1,")
+	require.Contains(t, switches("", "controlplane"), ",fix-finding-9,fix-finding-10,")
 	for _, names := range fixes {
 		for _, name := range names {
 			m, err := mutant.Find(name)

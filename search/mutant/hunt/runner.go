@@ -28,9 +28,15 @@ type runner func(ctx context.Context, on string, spec scenario.Spec) (verdict, t
 // in it. An edit makes another run of a seed, in which they may show although the seed
 // passes without the edit. Finding 3 is rare, and fixing it would hide expired-retry.
 var fixes = map[string][]string{
-	"kubernetes": {"fix-finding-1", "fix-etcd-client", "fix-finding-8"},
+	"kubernetes": ofCaches,
 	"cacher":     {"fix-etcd-client"},
+	"http":       ofCaches,
+	// What finding 26 describes looks like the oldest of the known bugs.
+	"controlplane": slices.Concat(ofCaches, []string{"fix-finding-9", "fix-finding-10", "fix-finding-11", "fix-finding-12", "fix-finding-25", "fix-finding-26"}),
 }
+
+// ofCaches are the fixes of Kubernetes' cache, its etcd client and its handlers.
+var ofCaches = []string{"fix-finding-1", "fix-etcd-client", "fix-finding-8"}
 
 // switches is what is on in a worker that runs a target: a mutant or none, and the fixes.
 func switches(on, target string) string {

@@ -169,7 +169,7 @@ func (h *hunter) testedRun(ctx context.Context, binary, test, name string, first
 	command := exec.CommandContext(ctx, binary, "-test.run=^"+test+"$", "-test.timeout=0", "-simtest.shrink=0", "-simtest.report="+file,
 		fmt.Sprintf("-simtest.seeds=%d-%d", first, last), fmt.Sprintf("-simtest.time=%v", most/time.Duration(h.options.jobs)), fmt.Sprintf("-simtest.workers=%d", h.options.jobs))
 	command.Dir = dir
-	command.Env = append(os.Environ(), mutant.Variable+"="+name)
+	command.Env = append(os.Environ(), environment(name, h.options.target))
 	out, err := command.CombinedOutput()
 	var ended *exec.ExitError
 	if ctx.Err() != nil || err != nil && !errors.As(err, &ended) {
