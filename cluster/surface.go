@@ -23,9 +23,9 @@ type Consumers interface {
 type Programs interface {
 	CrashProgram(program string) error
 	StartProgram(program string) error
-	StallWatches(program, resource string, stall bool) error
+	StallWatches(program, watches string, stall bool) error
 	LagWatches(program string, every time.Duration) error
-	EndWatches(program, resource string) (watches int, err error)
+	EndWatches(program, watches string) (ended int, err error)
 	FailRequests(program string, code int) error
 }
 

@@ -45,6 +45,8 @@ type Usage struct {
 	People int
 	// Pause is the most time between two things that a user does.
 	Pause time.Duration
+	// Burst is how many things a user does at most to one object without a pause: deletes it and creates it again, or changes it twice.
+	Burst int
 	// Names is how many names people have for objects of a kind in a namespace. The fewer there are, the sooner an
 	// object is changed, and the sooner another one gets its name.
 	Names int
@@ -66,6 +68,7 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 	return Usage{
 		Groups:    given,
 		Pause:     time.Duration(simtest.Draw(t, rapid.SampledFrom([]int{2000, 500, 100}), "milliseconds between two actions of a user")) * time.Millisecond,
+		Burst:     simtest.Draw(t, rapid.SampledFrom([]int{1, 1, 2, 5}), "actions of a user without a pause"),
 		People:    simtest.Draw(t, rapid.IntRange(1, 4), "people"),
 		Names:     simtest.Draw(t, rapid.IntRange(1, 3), "names of objects"),
 		Manifests: simtest.Draw(t, rapid.IntRange(1, 4), "manifests"),

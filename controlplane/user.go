@@ -27,19 +27,25 @@ func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, con
 			return err
 		}
 		u := &person{client: client, untyped: untyped, usage: usage}
-		var actions []action
+		var groups []Group
 		for _, group := range usage.Groups {
-			actions = append(actions, userActions[group]...)
+			if len(userActions[group]) > 0 {
+				groups = append(groups, group)
+			}
 		}
 		for range usage.People {
 			go func() {
-				for len(actions) > 0 && ctx.Err() == nil && time.Now().Before(until) {
-					bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-					act := actions[rand.IntN(len(actions))]
-					if act(u, bounded, spaces[rand.IntN(len(spaces))], usage.name()) == nil {
-						p.note(act)
-					} // what is refused, late or lost is left: users try something else
-					cancel()
+				for len(groups) > 0 && ctx.Err() == nil && time.Now().Before(until) {
+					actions := userActions[groups[rand.IntN(len(groups))]]
+					space, name := spaces[rand.IntN(len(spaces))], usage.name()
+					for range 1 + rand.IntN(usage.Burst) {
+						bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
+						act := actions[rand.IntN(len(actions))]
+						if act(u, bounded, space, name) == nil {
+							p.note(act)
+						} // what is refused, late or lost is left: users try something else
+						cancel()
+					}
 					time.Sleep(upTo(usage.Pause))
 				}
 			}()

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/watchsim/watchsim/model"
@@ -23,10 +24,10 @@ func programKinds() []Kind {
 		begin:      func(a action) (string, error) { return "", a.CrashProgram(a.Program) },
 		end:        func(a action) error { return a.StartProgram(a.Program) },
 	}, {
-		Name: "watch-stall",
-		Doc: "Withholds what API servers send on the watches of a program, all of them or those of one resource, while its other requests are answered. " +
+		Name: watchStall,
+		Doc: "Withholds what API servers send on the watches of a program, all of them or those of some resources, while its other requests are answered. " +
 			"What the program knows is old; once the watches go on, it catches up without a gap.",
-		Parameters: []Parameter{parameterProgram, parameterWatches, parameterFor},
+		Parameters: []Parameter{parameterWatcher, parameterWatches, parameterFor},
 		maxLasts:   maxWatchStall,
 		claims:     claim(func(f Fault) string { return "the watches of " + f.Program }),
 		begin:      func(a action) (string, error) { return "", a.StallWatches(a.Program, a.Watches, true) },
@@ -35,16 +36,16 @@ func programKinds() []Kind {
 		Name: watchLag,
 		Doc: "Delivers what API servers send on the watches of a program only every so often, for up to most of a run, each resource at times of its own, " +
 			"while its other requests are answered. What the program knows is old, of some resources more than of others, and many events come at once.",
-		Parameters: []Parameter{parameterProgram, parameterEvery, parameterFor},
+		Parameters: []Parameter{parameterWatcher, parameterEvery, parameterFor},
 		maxLasts:   maxWatchLag,
 		claims:     claim(func(f Fault) string { return "the pace of the watches of " + f.Program }),
 		begin:      func(a action) (string, error) { return "", a.LagWatches(a.Program, a.Period) },
 		end:        func(a action) error { return a.LagWatches(a.Program, 0) },
 	}, {
 		Name: "watch-timeout",
-		Doc: "Ends the watches of a program, all of them or those of one resource, as API servers do after timeoutSeconds. " +
+		Doc: "Ends the watches of a program, all of them or those of some resources, as API servers do after timeoutSeconds. " +
 			"The program resumes them without a gap.",
-		Parameters: []Parameter{parameterProgram, parameterWatches},
+		Parameters: []Parameter{parameterWatcher, parameterWatches},
 		claims:     claimsNothing, // watches that are withheld can end, too
 		begin: func(a action) (string, error) {
 			ended, err := a.EndWatches(a.Program, a.Watches)
@@ -64,6 +65,14 @@ func programKinds() []Kind {
 // AllWatches is what Fault.Watches is for the watches of all resources.
 const AllWatches = "all"
 
+// Watches reports whether a fault's Watches, [AllWatches] or the names of resources with commas between them, are those of a resource, too.
+func Watches(watches, resource string) bool {
+	return watches == AllWatches || slices.Contains(strings.Split(watches, ","), resource)
+}
+
+// watchStall is the kind that [PatternStale] has.
+const watchStall = "watch-stall"
+
 // maxWatchStall is longer than a node may be silent and than the lease of a leader, so that a
 // program decides by what it last saw of them.
 const maxWatchStall = time.Minute
@@ -76,13 +85,18 @@ const watchLag = "watch-lag"
 const maxWatchLag = 2 * time.Minute
 
 var (
+	// Programs of which it is known that they watch nothing would not notice.
+	parameterWatcher = processParameter("program", parameterProgram.Expects, func(f *Fault) *string { return &f.Program }, func(t Topology) []string {
+		return slices.DeleteFunc(slices.Clone(t.Programs), func(program string) bool { return len(t.Watched) > 0 && len(t.Watched[program]) == 0 })
+	})
 	parameterWatches = Parameter{
-		Name: "watches", Expects: "all or the name of a resource such as pods or databases.example.com",
+		Name: "watches", Expects: "all, or the names of resources such as pods or databases.example.com, with commas between them",
 		print: func(f Fault) string { return f.Watches },
 		parse: func(f *Fault, text string) bool { f.Watches = text; return text != "" },
 		draw: func(f *Fault, random *rand.Rand, t Topology) {
-			if f.Watches = AllWatches; len(t.Watched) > 0 && random.IntN(2) == 0 {
-				f.Watches = pick(random, t.Watched)
+			f.Watches = AllWatches
+			if watched := t.Watched[f.Program]; len(watched) > 0 && random.IntN(2) == 0 {
+				f.Watches = drawWatches(random, watched)
 			}
 		},
 	}
@@ -96,3 +110,16 @@ var (
 	// failures are a client whose certificate or token has expired, too many requests, an internal error, and a server that does not serve now.
 	failures = []int{401, 429, 500, 503}
 )
+
+// drawWatches draws one of the resources that a program watches, or each of them as often as not.
+func drawWatches(random *rand.Rand, watched []string) string {
+	some := []string{pick(random, watched)}
+	if random.IntN(2) == 0 {
+		for _, resource := range watched {
+			if resource != some[0] && random.IntN(2) == 0 {
+				some = append(some, resource)
+			}
+		}
+	}
+	return strings.Join(some, ",")
+}

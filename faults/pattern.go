@@ -19,9 +19,12 @@ const (
 	// turn to another server meanwhile: some find an older state than they have seen (time
 	// travel, kubernetes #59848).
 	PatternLag = "lag"
+	// PatternStale withholds from some programs, for long, what happens to some of what they watch: they act on a state of which one
+	// part is older than the others.
+	PatternStale = "stale"
 )
 
-// Patterns are the names of all patterns.
+// Patterns are the names of the patterns that any topology can have. [PatternStale] needs programs.
 func Patterns() []string { return []string{PatternRepeat, PatternRotate, PatternChain, PatternLag} }
 
 // The bounds of patterns.
@@ -45,8 +48,11 @@ func (c GeneratorConfig) drawPattern(random *rand.Rand, candidates []Kind) (plan
 	if c.Pattern == "" || len(candidates) == 0 {
 		return nil
 	}
-	if c.Pattern == PatternLag {
+	switch c.Pattern {
+	case PatternLag:
 		return c.drawLags(random, candidates)
+	case PatternStale:
+		return c.drawStale(random, candidates)
 	}
 	draw := c.drawFirst
 	if random.IntN(3) == 0 && len(c.Servers) > 0 {
@@ -110,6 +116,29 @@ func (c GeneratorConfig) drawLags(random *rand.Rand, candidates []Kind) (plan Pl
 			}
 		}
 		began = lag.End()
+	}
+	return plan
+}
+
+// drawStale draws the faults of PatternStale: for each program as often as not, one stall after another, each as likely to last for the
+// rest of the time as shorter.
+func (c GeneratorConfig) drawStale(random *rand.Rand, candidates []Kind) (plan Plan) {
+	i := slices.IndexFunc(candidates, func(kind Kind) bool { return kind.Name == watchStall })
+	if i < 0 {
+		return nil
+	}
+	for _, program := range c.Programs {
+		if len(c.Watched[program]) == 0 || random.IntN(2) == 0 {
+			continue
+		}
+		for at := c.Start; at+minLag <= c.HealBy; at += drawBetween(random, minPause, maxPause) {
+			stall := Fault{Kind: watchStall, Program: program, Watches: drawWatches(random, c.Watched[program]), At: at, Lasts: min(candidates[i].maxLasts, c.HealBy-at)}
+			if random.IntN(2) == 0 {
+				stall.Lasts = drawBetween(random, minLag, stall.Lasts)
+			}
+			plan = c.add(plan, stall)
+			at = stall.End()
+		}
 	}
 	return plan
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,11 +12,12 @@ import (
 
 // patternOf draws plans of a pattern alone and calls each with those of several faults.
 func patternOf(t *testing.T, pattern string, kinds []string, each func(Plan)) {
+	watched := []string{"nodes", "pods", "services"}
 	config := GeneratorConfig{
 		Topology: Topology{
 			Members: []string{"etcd-0", "etcd-1", "etcd-2"}, Servers: []string{"apiserver-0", "apiserver-1"},
 			Clients: []string{"writer-0", "watcher-0"}, Consumers: []string{"watcher-0"},
-			Programs: []string{"program"},
+			Programs: []string{"idle", "a", "b", "c"}, Watched: map[string][]string{"a": watched, "b": watched, "c": watched},
 		},
 		Kinds: kinds, Pattern: pattern, Start: 3 * time.Second, HealBy: 45 * time.Second,
 	}
@@ -95,6 +97,34 @@ func TestPatternLag(t *testing.T) {
 		all += count
 	}
 	require.Greater(t, others["program-crash"], all/2, "a program that keeps what it has seen does not go back in time: %v", others)
+}
+
+// TestPatternStale has stalls of one resource, of some, and of what lasts to the end of the faults, never of a program that watches nothing.
+func TestPatternStale(t *testing.T) {
+	ones, severals, last, others := 0, 0, 0, 0
+	patternOf(t, PatternStale, nil, func(plan Plan) {
+		for _, fault := range plan {
+			require.Equal(t, watchStall, fault.Kind)
+			require.NotEqual(t, "idle", fault.Program)
+			require.GreaterOrEqual(t, fault.Lasts, minLag)
+			require.NotEqual(t, AllWatches, fault.Watches)
+			if fault.End() == 45*time.Second {
+				last++
+			} else if fault.Lasts > 2*minLag {
+				others++
+			}
+			if strings.Contains(fault.Watches, ",") {
+				severals++
+			} else {
+				ones++
+			}
+		}
+	})
+	require.Positive(t, ones)
+	require.Positive(t, severals)
+	require.Positive(t, last)
+	require.Positive(t, others)
+	require.True(t, Watches(AllWatches, "pods") && Watches("nodes,pods", "pods") && !Watches("nodes,pods", "pod"))
 }
 
 // TestLate has each program's watches lag all the time in half of the plans that are late, and in no other.

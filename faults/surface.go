@@ -127,15 +127,15 @@ type Surface interface {
 	CrashProgram(program string) error
 	// StartProgram starts a crashed program.
 	StartProgram(program string) error
-	// StallWatches withholds what the watches of a program receive, all of them or those of a
-	// resource, or delivers it.
-	StallWatches(program, resource string, stall bool) error
+	// StallWatches withholds what the watches of a program receive, all of them or those of some
+	// resources (see [Watches]), or delivers it.
+	StallWatches(program, watches string, stall bool) error
 	// LagWatches delivers what the watches of a program receive only once in a while: those of
 	// each resource at times of its own, and at least once every so often. With 0 it is
 	// delivered as it comes.
 	LagWatches(program string, every time.Duration) error
-	// EndWatches ends the watches of a program, and returns how many there were.
-	EndWatches(program, resource string) (watches int, err error)
+	// EndWatches ends the watches of a program, all of them or those of some resources, and returns how many there were.
+	EndWatches(program, watches string) (ended int, err error)
 	// FailRequests makes all requests of a program fail with that status code; 0 heals it.
 	FailRequests(program string, code int) error
 }

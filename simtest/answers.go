@@ -22,7 +22,7 @@ import (
 // answers is what faults do to what API servers answer a program, through all its lives.
 type answers struct {
 	code    int           // of all requests that fail, 0 for none
-	stalled string        // the resource whose watches are withheld, or all
+	stalled string        // the watches that are withheld, as faults.Watches has them
 	resumed chan struct{} // closed when they go on, nil if none is withheld
 	lag     *lag          // of the watches, nil if there is none
 	watches []*watch      // that are open, in the order in which they were opened
@@ -66,7 +66,7 @@ func (l *lag) wait(resource string, now time.Duration) time.Duration {
 }
 
 // StallWatches implements faults.Surface.
-func (c *Cluster) StallWatches(program, resource string, stall bool) error {
+func (c *Cluster) StallWatches(program, watches string, stall bool) error {
 	p, err := c.program(program)
 	if err != nil {
 		return err
@@ -77,19 +77,19 @@ func (c *Cluster) StallWatches(program, resource string, stall bool) error {
 		a.resumed = nil
 	}
 	if stall {
-		a.stalled, a.resumed = resource, make(chan struct{})
+		a.stalled, a.resumed = watches, make(chan struct{})
 	}
 	return nil
 }
 
 // EndWatches implements faults.Surface.
-func (c *Cluster) EndWatches(program, resource string) (ended int, err error) {
+func (c *Cluster) EndWatches(program, watches string) (ended int, err error) {
 	p, err := c.program(program)
 	if err != nil {
 		return 0, err
 	}
 	for _, w := range slices.Clone(p.answers.watches) {
-		if matches(resource, w.resource) {
+		if faults.Watches(watches, w.resource) {
 			ended++
 			w.timedOut = true
 			go w.Close() // it waits for the program's connection, which may be cut off, and other faults must not wait for it
@@ -106,8 +106,6 @@ func (c *Cluster) FailRequests(program string, code int) error {
 	}
 	return err
 }
-
-func matches(wanted, resource string) bool { return wanted == faults.AllWatches || wanted == resource }
 
 // disturb returns a transport whose answers faults can act on.
 func (c *Cluster) disturb(client string, next http.RoundTripper) http.RoundTripper {
@@ -141,7 +139,7 @@ func (d *disturbed) RoundTrip(request *http.Request) (*http.Response, error) {
 	w := &watch{ReadCloser: response.Body, program: d.program, resource: asked.Resource, closed: make(chan struct{})}
 	sim.Aside(func() {
 		d.program.answers.watches = append(d.program.answers.watches, w)
-		d.program.cluster.watched[asked.Resource] = true
+		d.program.watched[asked.Resource] = true
 	})
 	response.Body = w
 	return response, nil
@@ -199,7 +197,7 @@ func (w *watch) Read(into []byte) (int, error) {
 			return 0, io.EOF
 		}
 	}
-	for a := &w.program.answers; a.resumed != nil && matches(a.stalled, w.resource); {
+	for a := &w.program.answers; a.resumed != nil && faults.Watches(a.stalled, w.resource); {
 		select {
 		case <-a.resumed:
 		case <-w.closed:

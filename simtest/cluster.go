@@ -89,12 +89,11 @@ type Cluster struct {
 	fired    []model.Fault // in the time of the world
 	problem  error
 	recorded *recorded
-	lives    map[string]int  // of each client
-	watched  map[string]bool // the resources that programs have watched
+	lives    map[string]int // of each client
 }
 
 func newCluster(world *sim.World, booted booted, config Config) *Cluster {
-	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), recorded: newRecorded(world, config.Check != nil), lives: map[string]int{}, watched: map[string]bool{}}
+	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), recorded: newRecorded(world, config.Check != nil), lives: map[string]int{}}
 }
 
 // begin has the run of a seed begin here. The world stands still.
@@ -150,7 +149,7 @@ func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Con
 			c.world.Disturb()
 		}
 	}
-	p := &program{cluster: c, name: name, number: len(c.programs), run: run}
+	p := &program{cluster: c, name: name, number: len(c.programs), run: run, watched: map[string]bool{}}
 	c.programs = append(c.programs, p)
 	if err := p.start(); err != nil {
 		c.t.Fatal(err)

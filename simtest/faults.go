@@ -43,8 +43,8 @@ func Kinds(config Config) (names []string) {
 func (c *Cluster) Faults(within time.Duration) {
 	c.t.Helper()
 	config := c.generator(within)
-	// None, or one, of which the lag of servers is what programs most often have no answer to.
-	patterns := append(faults.Patterns(), "", faults.PatternLag)
+	// None, or one, of which states that are old are what programs most often have no answer to.
+	patterns := append(faults.Patterns(), "", faults.PatternLag, faults.PatternStale, faults.PatternStale)
 	config.Pattern, config.Calm = patterns[c.world.Rand("pattern").IntN(len(patterns))], c.job.Kinds == nil
 	config.Late = c.world.Rand("late").IntN(2) == 0 && (config.Calm || slices.Contains(config.Kinds, "watch-lag"))
 	plan, err := faults.Generate(c.world.Rand("faults"), config)
@@ -66,9 +66,20 @@ func reachesNothing(f faults.Fault) bool { return f.Point != "" && f.Point != fa
 
 // topology is what faults can happen to.
 func (c *Cluster) topology() faults.Topology {
-	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers(), Certified: c.booted.Servers(), Watched: slices.Sorted(maps.Keys(c.watched))}
+	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers(), Certified: c.booted.Servers(), Watched: map[string][]string{}}
+	all := map[string]bool{}
+	for _, p := range c.programs {
+		maps.Copy(all, p.watched)
+	}
 	for _, p := range c.programs {
 		topology.Clients, topology.Programs = append(topology.Clients, p.name), append(topology.Programs, p.name)
+		watched := p.watched
+		if len(watched) == 0 { // it has just begun, and may watch what others do
+			watched = all
+		}
+		if len(all) > 0 {
+			topology.Watched[p.name] = slices.Sorted(maps.Keys(watched))
+		}
 	}
 	return topology
 }
