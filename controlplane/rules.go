@@ -60,8 +60,16 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/policy/resource-quotas: a request that violates a quota fails", withinQuota,
 	},
 	{
+		"ChargesAdd", "An API server that charges a pod to a quota takes nothing away from what had been charged.",
+		"k8s.io/apiserver/pkg/admission/plugin/resourcequota: what is charged is added to what was read, and written under its resourceVersion", chargesAdd,
+	},
+	{
 		"EvictedIsNotHealthy", "The disruption controller counts no pod as healthy whose eviction it has read.",
 		"PodDisruptionBudgetStatus.disruptedPods: a pod is in this map until the controller has seen it marked for deletion, or for 2 minutes", evictedIsNotHealthy,
+	},
+	{
+		"EvictionIsKept", "The disruption controller takes no eviction away whose pod it has not seen go.",
+		"PodDisruptionBudgetStatus.disruptedPods: a pod is in this map until the controller has seen it marked for deletion, or for 2 minutes", evictionIsKept,
 	},
 	{
 		"LeaseHeld", "Nobody takes the lease of a leader that has neither expired nor been given up.",
@@ -82,6 +90,10 @@ var Rules = []Rule{
 	{
 		"OfItsKnowledge", "A controller manager deletes no pod that it has neither created nor been told of.",
 		"kubernetes/kubernetes#25169, #25224: the deletion of another pod of that name was a bug of the kubelet", ofItsKnowledge,
+	},
+	{
+		"DeletedOnce", "A controller does not delete a pod again that it has deleted and seen on its way out.",
+		"kubernetes/kubernetes#78972, #78974: a daemon set that counts one deletion twice waits for another one", deletedOnce,
 	},
 	{
 		"AdmittedFirst", "No object is created that a webhook has not seen whose failurePolicy is Fail.",

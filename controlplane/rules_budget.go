@@ -2,6 +2,8 @@ package controlplane
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,14 +17,47 @@ import (
 // decision is longer than a controller takes to send what it has concluded from its caches, goroutines that are held up included.
 const decision = 10 * time.Second
 
-// evictedIsNotHealthy looks at the status that the disruption controller writes. The API server accepts that only from who
-// has read the status that was there, with the evictions in it: their pods are not healthy, and others that its caches may hold are at most
-// those that it has been told of, and not told long ago that they go.
-func evictedIsNotHealthy(s *store, key string, old, now object, rv int64) string {
-	before, after := both[policyv1.PodDisruptionBudget](old, now)
-	by := s.wrote[rv]
-	if before == nil || after == nil || before.UID != after.UID || len(before.Status.DisruptedPods) == 0 ||
+// counted returns what a disruption controller made of a budget that had evictions, nil if nobody knows what pods it was told of. The API
+// server accepts its status only if it has read the one that was there, with the evictions in it.
+func (s *store) counted(old, now object, rv int64) (before, after *policyv1.PodDisruptionBudget, by *model.Operation) {
+	before, after = both[policyv1.PodDisruptionBudget](old, now)
+	if by = s.wrote[rv]; before == nil || after == nil || before.UID != after.UID || len(before.Status.DisruptedPods) == 0 ||
 		by == nil || s.pods == nil || s.clocksJump() || !strings.HasPrefix(by.Client, managerName) {
+		return nil, nil, nil
+	}
+	return before, after, by
+}
+
+// evictionIsKept looks at the evictions that a disruption controller takes away: those of pods of which it had been told for a while, and not
+// that they go.
+func evictionIsKept(s *store, key string, old, now object, rv int64) string {
+	before, after, by := s.counted(old, now, rv)
+	if by == nil {
+		return ""
+	}
+	space, _, _ := strings.Cut(nameOf(key), "/")
+	for _, uid := range slices.Sorted(maps.Keys(s.known)) {
+		k := s.known[uid]
+		_, evicted := before.Status.DisruptedPods[k.pod.Name]
+		if _, kept := after.Status.DisruptedPods[k.pod.Name]; !evicted || kept || k.pod.Namespace != space || s.expired(before, k.pod.Name, by) {
+			continue
+		}
+		if at := s.informed(by.Client, uid, s.born[uid]); at == model.Pending || at > by.Call-int64(decision) {
+			continue
+		}
+		if going := s.pods.Told(by.Client, k.going); k.going != 0 && going != model.Pending && going <= by.Call {
+			continue
+		}
+		return fmt.Sprintf("%s takes the eviction of pod %s away from budget %s, and has not been told that the pod goes", by.Client, k.pod.Name, nameOf(key))
+	}
+	return ""
+}
+
+// evictedIsNotHealthy looks at the pods that a disruption controller counts: those that have been evicted are not healthy, and others that its
+// caches may hold are at most those that it has been told of, and not told long ago that they go.
+func evictedIsNotHealthy(s *store, key string, old, now object, rv int64) string {
+	before, after, by := s.counted(old, now, rv)
+	if by == nil {
 		return ""
 	}
 	selector, err := metav1.LabelSelectorAsSelector(after.Spec.Selector)

@@ -65,3 +65,22 @@ func withinQuota(s *store, key string, old, now object, _ int64) string {
 	}
 	return fmt.Sprintf("%d pods live in namespace %s that were asked for when its quota %s had been charged, which allows %d", living, space, nameOf(key), most)
 }
+
+// chargesAdd looks at what API servers write, which are no clients. Pods are charged once, when they are created. Only the quota controller
+// counts less than before, and a request of it that got no answer may be what nobody seems to have written.
+func chargesAdd(s *store, key string, old, now object, rv int64) string {
+	before, after := both[corev1.ResourceQuota](old, now)
+	if before == nil || after == nil || before.UID != after.UID || s.wrote == nil || s.wrote[rv] != nil {
+		return ""
+	}
+	used, was := after.Status.Used[corev1.ResourcePods], before.Status.Used[corev1.ResourcePods]
+	if used.Cmp(was) >= 0 {
+		return ""
+	}
+	for _, request := range s.seen.Requests["resourcequotas"] {
+		if request.Op.Lost() && request.Scope.Namespace+"/"+request.Scope.Name == nameOf(key) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s pods had been charged to quota %s, and an API server has written %s", &was, nameOf(key), &used)
+}

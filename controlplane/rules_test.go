@@ -211,6 +211,9 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		"an owner with another UID":         {space + owner("") + "\n" + dependent(`"uid":"p",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
 		"a quota is charged":                {charged("2") + change + "\n" + two + count, []request{{user, 0}, {"", 1}, {user, 2}, {user, 4}, {user, 5}, {manager, 6}}, ""},
 		"a quota is not heeded":             {charged("2") + change + "\n" + two + "pods/r/c " + pod("4", "", "", "") + "\n" + count, []request{{user, 0}, {"", 1}, {user, 2}, {user, 4}, {user, 5}, {user, 6}, {manager, 7}}, "WithinQuota"},
+		"a quota that is charged again":     {charged("9") + "resourcequotas/r/q " + quota("9", "2"), []request{{user, 0}, {"", 1}, {"", 2}}, ""},
+		"a quota that is charged less":      {charged("9") + "resourcequotas/r/q " + quota("9", "2") + "\nresourcequotas/r/q " + quota("9", "1"), []request{{user, 0}, {"", 1}, {"", 2}, {"", 3}}, "ChargesAdd"},
+		"a quota that is counted again":     {charged("9") + "resourcequotas/r/q " + quota("9", "0"), []request{{user, 0}, {"", 1}, {manager, 2}}, ""},
 		"a quota that nothing was charged":  {"resourcequotas/r/q " + quota("1", "0") + "\n" + two + count, []request{{user, 0}, {user, 2}, {user, 3}, {manager, 4}}, ""},
 		"a quota that comes after its pods": {two + charged("1") + count, []request{{user, 0}, {user, 1}, {user, 2}, {"", 3}, {manager, 4}}, ""},
 		"a quota that shrinks":              {charged("2") + change + "\n" + two + "resourcequotas/r/q " + quota("1", "2"), []request{{user, 0}, {"", 1}, {user, 2}, {user, 4}, {user, 5}, {user, 6}}, ""},
@@ -235,6 +238,17 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 			require.Len(t, broken, 1)
 			require.True(t, strings.HasPrefix(broken[0], test.broken+" is broken"), broken[0])
 		})
+	}
+}
+
+// What nobody seems to have written may be what the quota controller has, whose request got no answer.
+func TestChargesAddUnlessTheControllerGotNoAnswer(t *testing.T) {
+	committed := states(t, "resourcequotas/r/q "+quota("9", "2")+"\nresourcequotas/r/q "+quota("9", "1"))
+	for name, broken := range map[string]int{"q": 0, "p": 1} {
+		lost := importer.Told{Op: model.Operation{Err: model.Unknown}}
+		lost.Scope = model.Scope{Namespace: "r", Name: name}
+		seen := simtest.Seen{Committed: committed, Histories: map[string]*model.History{"resourcequotas": {}}, Requests: map[string][]*importer.Told{"resourcequotas": {&lost}}}
+		require.Equal(t, broken, brokenOf(t, seen, "ChargesAdd"))
 	}
 }
 

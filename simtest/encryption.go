@@ -10,8 +10,8 @@ import (
 
 // encryption is how the API servers of a cluster encrypt what they store.
 type encryption interface {
-	// Encrypt has all servers encrypt some resources; Rotate has the key management service encrypt with another key.
-	Encrypt(resources ...string) error
+	// Encrypt has all servers encrypt some resources, which they do after the returned time; Rotate has the key management service encrypt with another key.
+	Encrypt(resources ...string) (within time.Duration, err error)
 	Rotate()
 	// Hang says whether an outage of the service lets servers wait, instead of answering them with an error.
 	Hang(silent bool)
@@ -28,17 +28,15 @@ func (c *Cluster) encryption() encryption {
 	return c.booted.Encryption()
 }
 
-// reloadPeriods is how long it takes at most until a server encrypts something else.
-const reloadPeriods = 10 * time.Second
-
 // Encrypt has all API servers encrypt some resources, such as secrets, deployments.apps or *.* for all,
 // and returns when they do; none has them encrypt nothing. It needs Config.KMS, and no faults.
 func (c *Cluster) Encrypt(resources ...string) {
 	c.t.Helper()
-	if err := c.encryption().Encrypt(resources...); err != nil {
+	within, err := c.encryption().Encrypt(resources...)
+	if err != nil {
 		c.t.Fatal(err)
 	}
-	time.Sleep(reloadPeriods)
+	time.Sleep(within)
 }
 
 // KeyMissed reports whether an outage of the key management service has kept an API server from decrypting

@@ -26,11 +26,11 @@ const (
 	encryptedPrefix = "k8s:enc:kms:v2:" + kmsProvider + ":"
 )
 
-// ReloadPeriod is how often servers look at their configurations of encryption. Outside of tests
+// reloadPeriod is how often servers look at their configurations of encryption. Outside of tests
 // it is a minute, as long as a run.
-const ReloadPeriod = 5 * time.Second
+const reloadPeriod = 5 * time.Second
 
-func init() { controller.EncryptionConfigFileChangePollDuration = ReloadPeriod }
+func init() { controller.EncryptionConfigFileChangePollDuration = reloadPeriod }
 
 // Encryption is the encryption at rest of a cluster's API servers. Each server has a file with its
 // configuration, and beside it a KMS plugin, through which it reaches the key management service of
@@ -70,18 +70,18 @@ func (e *Encryption) Configure(config target.ServerConfig, options *genericoptio
 }
 
 // Encrypt has all servers encrypt some resources, such as secrets, deployments.apps or *.*; none has
-// them go on as they began, which is to encrypt nothing. They see it within a ReloadPeriod, or two if
-// the key management service is out of reach meanwhile.
-func (e *Encryption) Encrypt(resources ...string) error {
+// them go on as they began, which is to encrypt nothing. Unless something goes wrong, all of them have seen it after
+// the returned time: it is two looks at their configurations, of which the first may have been under way.
+func (e *Encryption) Encrypt(resources ...string) (within time.Duration, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.resources = resources
 	for _, server := range e.servers {
 		if err := e.write(server); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return 2 * reloadPeriod, nil
 }
 
 // Rotate has the key management service encrypt with another key.

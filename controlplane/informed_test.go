@@ -1,0 +1,110 @@
+package controlplane_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/controlplane"
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
+)
+
+// watcher is a manager whose watch of pods, which it has opened under some name, tells it of states of pod a at their revisions: the seconds
+// at which it does, each once.
+func watcher(agent string, told map[int64]int64) (*model.History, map[string][]*importer.Told) {
+	stream := model.Stream{ID: 1, Client: "manager-0", Call: 1}
+	for rv := range int64(10) {
+		if at, is := told[rv]; is {
+			stream.Events = append(stream.Events, model.Event{Time: at * int64(time.Second), Type: model.Modified, RV: rv, Object: &model.Object{Namespace: "r", Name: "a", UID: "a", RV: rv}})
+		}
+	}
+	opened := &importer.Told{Exchange: importer.Exchange{Kind: model.List, Request: importer.Request{Watch: true}, Client: "manager-0", Call: 1, Agent: "kube-controller-manager/" + agent}}
+	return &model.History{Streams: []model.Stream{stream}}, map[string][]*importer.Told{"pods": {opened}}
+}
+
+// brokenOf says how many rules are broken, and that it is this one.
+func brokenOf(t *testing.T, seen simtest.Seen, rule string) int {
+	t.Helper()
+	broken, err := controlplane.Check(seen)
+	require.NoError(t, err)
+	for _, text := range broken {
+		require.True(t, strings.HasPrefix(text, rule+" is broken"), text)
+	}
+	return len(broken)
+}
+
+// Pod a is created at revision 1, evicted at revision 3, and the disruption controller writes the status of its budget a minute after the epoch.
+func TestEvictionIsKept(t *testing.T) {
+	const metadata = `,"namespace":"r","name":"a","labels":{"app":"x"}`
+	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	budget := func(evicted string) string {
+		return `poddisruptionbudgets/r/x {"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"uid":"x"},"spec":{"selector":{"matchLabels":{"app":"x"}}},"status":{"disruptedPods":{` + evicted + "}}}\n"
+	}
+	evicted := func(at time.Duration) string { return `"a":"` + epoch.Add(at).Format(time.RFC3339) + `"` }
+	for name, row := range map[string]struct {
+		agent, client string
+		told          map[int64]int64
+		evicted       time.Duration
+		after         string
+		broken        int
+	}{
+		"taken away":             {"shared-informers", "manager-0", map[int64]int64{1: 1}, 50 * time.Second, "", 1},
+		"kept":                   {"shared-informers", "manager-0", map[int64]int64{1: 1}, 50 * time.Second, evicted(50 * time.Second), 0},
+		"of a pod seen to go":    {"shared-informers", "manager-0", map[int64]int64{1: 1, 4: 59}, 50 * time.Second, "", 0},
+		"of a pod seen to go on": {"shared-informers", "manager-0", map[int64]int64{1: 1, 4: 61}, 50 * time.Second, "", 1},
+		"of a pod just seen":     {"shared-informers", "manager-0", map[int64]int64{1: 55}, 50 * time.Second, "", 0},
+		"of a pod never seen":    {"shared-informers", "manager-0", nil, 50 * time.Second, "", 0},
+		"seen by somebody else":  {"metadata-informers", "manager-0", map[int64]int64{1: 1}, 50 * time.Second, "", 0},
+		"of two minutes ago":     {"shared-informers", "manager-0", map[int64]int64{1: 1}, -time.Minute, "", 0},
+		"by a user":              {"shared-informers", "user", map[int64]int64{1: 1}, 50 * time.Second, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			committed := states(t, "pods/r/a "+pod("a", metadata, "", "")+"\n"+budget("")+budget(evicted(row.evicted))+"pods/r/a "+pod("a", metadata+dying, "", "")+"\n"+budget(row.after))
+			pods, requests := watcher(row.agent, row.told)
+			for _, change := range committed.Changes {
+				if strings.HasPrefix(change.Object.Name, "/registry/pods") {
+					change.Object.Namespace, change.Object.Name, change.Object.UID = "r", "a", "a"
+					pods.Truth.Changes = append(pods.Truth.Changes, change)
+				}
+			}
+			budgets := &model.History{Operations: []model.Operation{{ID: 2, Kind: model.Update, Client: row.client, Call: int64(time.Minute), Return: int64(time.Minute) + 1, ResultRV: 5}}}
+			seen := simtest.Seen{Committed: committed, Epoch: epoch.UnixNano(), Histories: map[string]*model.History{"pods": pods, "poddisruptionbudgets.policy": budgets}, Requests: requests}
+			require.Equal(t, row.broken, brokenOf(t, seen, "EvictionIsKept"))
+		})
+	}
+}
+
+// Pod a is marked for deletion at revision 2 and gone at revision 3. Controllers delete it at some second and again at another one.
+func TestDeletedOnce(t *testing.T) {
+	for name, row := range map[string]struct {
+		watches, deletes string
+		first            model.Code
+		again            int64
+		told             map[int64]int64
+		broken           int
+	}{
+		"again":                    {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 1},
+		"again, the pod unseen":    {"shared-informers", "statefulset-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5}, 1},
+		"again, soon":              {"shared-informers", "daemon-set-controller", model.OK, 24, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"tried again":              {"shared-informers", "daemon-set-controller", model.Unknown, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"not told that it goes":    {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 3: 40}, 0},
+		"told that another goes":   {"shared-informers", "daemon-set-controller", model.OK, 50, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"told somebody else":       {"metadata-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"by the garbage collector": {"shared-informers", "generic-garbage-collector", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			committed := states(t, "pods/r/a "+pod("a", "", "", "")+"\npods/r/a "+pod("a", dying, "", "")+"\npods/r/a -")
+			pods, requests := watcher(row.watches, row.told)
+			for i, at := range []int64{2, row.again} {
+				asked := importer.Exchange{Kind: model.Delete, Request: importer.Request{Scope: model.Scope{Namespace: "r", Name: "a"}}, Client: "manager-0", Agent: "kube-controller-manager/" + row.deletes}
+				asked.Call, asked.Return, asked.Err = at*int64(time.Second), at*int64(time.Second)+1, []model.Code{row.first, model.OK}[i]
+				requests["pods"] = append(requests["pods"], &importer.Told{Exchange: asked})
+			}
+			require.Equal(t, row.broken, brokenOf(t, simtest.Seen{Committed: committed, Histories: map[string]*model.History{"pods": pods}, Requests: requests}, "DeletedOnce"))
+		})
+	}
+}
