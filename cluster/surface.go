@@ -26,7 +26,7 @@ type Programs interface {
 	StallWatches(program, watches string, stall bool) error
 	LagWatches(program string, every time.Duration) error
 	EndWatches(program, watches string) (ended int, err error)
-	FailRequests(program string, code int) error
+	FailRequests(program string, code int, oneIn int64) error
 }
 
 // Surface is what faults act on: this cluster and its clients. What is nil must not be in

@@ -30,10 +30,12 @@ type Fault struct {
 	Client  string // a client that reads streams
 	Program string // a program that uses the cluster
 	Host    string // an etcd member or an API server, by its machine
-	// Watches are which watches of a program: AllWatches, or those of the resource of that name.
+	// Watches are which watches of a program: AllWatches, or those of the resources of these names, with commas between them.
 	Watches string
 	// Code is the status code of a failed request.
 	Code int
+	// OneIn has one in so many requests fail, at random; 1 is all.
+	OneIn int64
 	// From and To are the two ends of a link, by the names of their processes.
 	From, To string
 	// Back is how far below the current revision a compaction is, or one of

@@ -53,12 +53,13 @@ func programKinds() []Kind {
 		},
 	}, {
 		Name: "request-failure",
-		Doc: "Answers each request of a program with an error and does not serve it, as API servers do that are overloaded, broken or about to stop, or that do not know the program any more. " +
+		Doc: "Answers the requests of a program, all of them or some at random, with an error and does not serve them, as API servers do that are overloaded, broken or about to stop, or that do not know the program any more. " +
 			"Such requests have no effect; watches that are open go on.",
-		Parameters: []Parameter{parameterProgram, parameterCode, parameterFor},
+		Parameters: []Parameter{parameterProgram, parameterCode, parameterOneIn, parameterFor},
+		maxLasts:   maxRequestFailure,
 		claims:     claim(func(f Fault) string { return "the requests of " + f.Program }),
-		begin:      func(a action) (string, error) { return "", a.FailRequests(a.Program, a.Code) },
-		end:        func(a action) error { return a.FailRequests(a.Program, 0) },
+		begin:      func(a action) (string, error) { return "", a.FailRequests(a.Program, a.Code, a.OneIn) },
+		end:        func(a action) error { return a.FailRequests(a.Program, 0, 1) },
 	}}
 }
 
@@ -76,6 +77,9 @@ const watchStall = "watch-stall"
 // maxWatchStall is longer than a node may be silent and than the lease of a leader, so that a
 // program decides by what it last saw of them.
 const maxWatchStall = time.Minute
+
+// maxRequestFailure is long enough that a program meets failures in all that it does.
+const maxRequestFailure = time.Minute
 
 // watchLag is the kind that [GeneratorConfig.Late] has.
 const watchLag = "watch-lag"
@@ -106,6 +110,10 @@ var (
 			return code, err == nil && slices.Contains(failures, code)
 		},
 		func(random *rand.Rand) int { return pick(random, failures) })
+
+	parameterOneIn = newParameter("one-in", "a number above zero, 1 for all requests", func(f *Fault) *int64 { return &f.OneIn },
+		func(text string) (int64, bool) { return parseCount(text, 1, 63) },
+		func(random *rand.Rand) int64 { return pick(random, []int64{1, 1, 4, 16}) })
 
 	// failures are a client whose certificate or token has expired, too many requests, an internal error, and a server that does not serve now.
 	failures = []int{401, 429, 500, 503}

@@ -136,8 +136,8 @@ type Surface interface {
 	LagWatches(program string, every time.Duration) error
 	// EndWatches ends the watches of a program, all of them or those of some resources, and returns how many there were.
 	EndWatches(program, watches string) (ended int, err error)
-	// FailRequests makes all requests of a program fail with that status code; 0 heals it.
-	FailRequests(program string, code int) error
+	// FailRequests makes one in so many requests of a program fail with that status code, at random; 0 heals it.
+	FailRequests(program string, code int, oneIn int64) error
 }
 
 // Gate is an armed point, where one operation waits when it gets there.

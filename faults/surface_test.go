@@ -117,8 +117,8 @@ func (s *fakeSurface) LagWatches(a string, every time.Duration) error {
 func (s *fakeSurface) EndWatches(a, resource string) (int, error) {
 	return 2, s.call("end watches %s %s", a, resource)
 }
-func (s *fakeSurface) FailRequests(a string, code int) error {
-	return s.set("requests "+a, code != 0, "fail requests %s %d", a, code)
+func (s *fakeSurface) FailRequests(a string, code int, oneIn int64) error {
+	return s.set("requests "+a, code != 0, "fail requests %s %d %d", a, code, oneIn)
 }
 func (s *fakeSurface) CutPower(m string, keep Keep) (int, error) {
 	return 3, s.down(m, "cut power %s %s", m, keep)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -21,7 +22,8 @@ import (
 
 // answers is what faults do to what API servers answer a program, through all its lives.
 type answers struct {
-	code    int           // of all requests that fail, 0 for none
+	code    int           // of requests that fail, 0 for none
+	oneIn   int64         // of which one in so many fails
 	stalled string        // the watches that are withheld, as faults.Watches has them
 	resumed chan struct{} // closed when they go on, nil if none is withheld
 	lag     *lag          // of the watches, nil if there is none
@@ -99,10 +101,10 @@ func (c *Cluster) EndWatches(program, watches string) (ended int, err error) {
 }
 
 // FailRequests implements faults.Surface.
-func (c *Cluster) FailRequests(program string, code int) error {
+func (c *Cluster) FailRequests(program string, code int, oneIn int64) error {
 	p, err := c.program(program)
 	if err == nil {
-		p.answers.code = code
+		p.answers.code, p.answers.oneIn = code, oneIn
 	}
 	return err
 }
@@ -127,7 +129,7 @@ const failedAfter = time.Millisecond
 
 // RoundTrip implements http.RoundTripper.
 func (d *disturbed) RoundTrip(request *http.Request) (*http.Response, error) {
-	if code := d.program.answers.code; code != 0 {
+	if code := d.program.answers.code; code != 0 && rand.Int64N(d.program.answers.oneIn) == 0 {
 		time.Sleep(failedAfter)
 		return failure(request, code)
 	}

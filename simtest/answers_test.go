@@ -101,13 +101,21 @@ func TestAnswersCanBeDisturbed(t *testing.T) {
 			http.StatusUnauthorized: apierrors.IsUnauthorized, http.StatusTooManyRequests: apierrors.IsTooManyRequests, http.StatusInternalServerError: apierrors.IsInternalError,
 			http.StatusServiceUnavailable: apierrors.IsServiceUnavailable,
 		} {
-			require.NoError(t, c.FailRequests("program", code))
+			require.NoError(t, c.FailRequests("program", code, 1))
 			err := client.CoreV1().ConfigMaps("default").Delete(t.Context(), "first", metav1.DeleteOptions{})
 			require.True(t, is(err), "%d: %v", code, err)
 		}
 		created("meanwhile")
 		require.True(t, knows("meanwhile"), "the watch goes on")
-		require.NoError(t, c.FailRequests("program", 0))
+		require.NoError(t, c.FailRequests("program", http.StatusInternalServerError, 4))
+		failed := 0
+		for range 100 {
+			if _, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "first", metav1.GetOptions{}); err != nil {
+				failed++
+			}
+		}
+		require.InDelta(t, 25, failed, 15)
+		require.NoError(t, c.FailRequests("program", 0, 1))
 		require.True(t, knows("first"), "what failed had no effect")
 	})
 }
