@@ -41,8 +41,8 @@ var controlPlaneMutants = []Mutant{
 	{
 		Name: "IN11", Summary: "A candidate believes that it leads before its write of the lease has succeeded.",
 		Source: "kubernetes/kubernetes #23731", Module: clientGo, File: leaderElection,
-		Anchor:      "	if err = le.config.Lock.Update(ctx, leaderElectionRecord); err != nil {\n		logger.Error(err, \"Failed to update lease\"",
-		Replacement: "	le.setObservedRecord(&leaderElectionRecord)\n	if err = le.config.Lock.Update(ctx, leaderElectionRecord); err != nil {\n		logger.Error(err, \"Failed to update lease\"",
+		Anchor:      "		logger.Error(err, \"Failed to update lease\", \"lock\", le.config.Lock.Describe())\n		return false\n",
+		Replacement: "		logger.Error(err, \"Failed to update lease\", \"lock\", le.config.Lock.Describe())\n		le.setObservedRecord(&leaderElectionRecord)\n		return true\n",
 	},
 	{
 		Name: "IN13", Summary: "An informer that lists again does not tell its handlers of what is gone.",
