@@ -45,7 +45,7 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 func upTo(most time.Duration) time.Duration { return rand.N(most) }
 
 // anything has users, administrators, controllers, schedulers, nodes and faults for a minute, and judges
-// what is left. People do the groups of things that are given, or any; -short leaves out choices of groups, as any has them.
+// what is left, and what users get done then. People do the groups of things that are given, or any; -short leaves out choices of groups, as any has them.
 func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group) {
 	if len(groups) > 0 && testing.Short() {
 		t.Skip("-short")
@@ -68,30 +68,41 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		time.Sleep(within)
 		plane.Tell(t, usage)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", c.KeyMissed())
-		var whole time.Duration // since then all nodes are there, and take pods
-		c.Eventually(func() error {
-			select {
-			case <-restored:
-				whole = cmp.Or(whole, c.Now())
-			default:
-				return errors.New("administrators have not brought all nodes back")
-			}
-			if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
-				if late := controlplane.Late(err, c.Now()-whole); late != nil {
-					plane.Overdue(late)
-					return nil
+		settled := func() (late error) {
+			var whole time.Duration // since then all nodes are there, and take pods
+			c.Eventually(func() error {
+				select {
+				case <-restored:
+					whole = cmp.Or(whole, c.Now())
+				default:
+					return errors.New("administrators have not brought all nodes back")
 				}
-				if !controlplane.Due(err) {
-					whole = 0
+				if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
+					if late = controlplane.Late(err, c.Now()-whole); late != nil {
+						plane.Overdue(late)
+						return nil
+					}
+					if !controlplane.Due(err) {
+						whole = 0
+					}
+					return err
 				}
-				return err
-			}
-			began := time.Now()
-			if err := controlplane.Quiet(t.Context(), c.Client(), time.Minute); err != nil {
-				return err
-			}
-			return plane.Observer.Agrees(t.Context(), c.Client(), began)
-		})
+				began := time.Now()
+				if err := controlplane.Quiet(t.Context(), c.Client(), time.Minute); err != nil {
+					return err
+				}
+				return plane.Observer.Agrees(t.Context(), c.Client(), began)
+			})
+			return late
+		}
+		if settled() != nil {
+			return
+		}
+		// What has stopped working without a trace shows once there is something to do.
+		const again = 10 * time.Second
+		c.Go("user-again", plane.User(usage.Again(), time.Now().Add(again)))
+		time.Sleep(again)
+		settled()
 	})
 }
 

@@ -78,6 +78,12 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 	}
 }
 
+// Again is what people do once all is well: things of every kind, to the same objects, one after the other.
+func (u Usage) Again() Usage {
+	u.Groups, u.Burst, u.Pause = groups, 1, 500*time.Millisecond
+	return u
+}
+
 // anyOf draws some of a list, each as often as not, and at least one.
 func anyOf[T any](all []T) *rapid.Generator[[]T] {
 	return rapid.Custom(func(t *rapid.T) (some []T) {
