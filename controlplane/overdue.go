@@ -208,12 +208,14 @@ const manyFailures = 14
 // statefulSetController is how that controller names itself to API servers.
 const statefulSetController = "statefulset-controller"
 
-// failures is how many requests of a life of a controller manager for a stateful set, its status or its pods were refused.
+// failures is how many requests of a life of a controller manager for a stateful set, its status or its pods were refused. That what it deletes
+// is gone already is none.
 func failures(seen simtest.Seen, life string, set metav1.Object) (count int) {
 	for _, resource := range []string{"pods", "statefulsets.apps"} {
 		for _, request := range seen.Requests[resource] {
 			of := request.Scope
-			if request.Client == life && isOf(request, statefulSetController) && request.Code >= http.StatusBadRequest &&
+			gone := request.Kind == model.Delete && request.Code == http.StatusNotFound
+			if request.Client == life && isOf(request, statefulSetController) && request.Code >= http.StatusBadRequest && !gone &&
 				of.Namespace == set.GetNamespace() && (of.Name == set.GetName() || strings.HasPrefix(of.Name, set.GetName()+"-")) {
 				count++
 			}

@@ -53,7 +53,7 @@ func TestOverdue(t *testing.T) {
 		owners []model.Change
 		told   []model.Event
 		holds  bool
-		fails  int    // requests for the stateful set
+		fails  int    // requests for the stateful set; below zero, so many deletions of what is gone
 		gone   string // who has deleted the pod
 	}{
 		"an owner that came again unseen":     {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false, 0, ""},
@@ -84,6 +84,7 @@ func TestOverdue(t *testing.T) {
 		"a status of the one before, short":   {func(w *world) { ahead(w); behind(w) }, "", replaced, nil, true, 0, ""},
 		"a stateful set that failed often":    {behind, "", nil, nil, false, 14, ""},
 		"one that failed some times":          {behind, "", nil, nil, true, 13, ""},
+		"one whose pods were gone":            {behind, "", nil, nil, true, -14, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
@@ -109,7 +110,12 @@ func TestOverdue(t *testing.T) {
 				}
 			}
 			requests := map[string][]*importer.Told{}
-			for i := range row.fails {
+			for range -row.fails {
+				asked := importer.Exchange{Kind: model.Delete, Client: "manager-0", Agent: "kubernetes/1/statefulset-controller", Code: 404}
+				asked.Scope = model.Scope{Namespace: "r", Name: "stateful-1"}
+				requests["pods"] = append(requests["pods"], &importer.Told{Exchange: asked})
+			}
+			for i := range max(row.fails, 0) {
 				of := []string{"pods", "pods", "statefulsets.apps"}[i%3]
 				asked := importer.Request{Scope: model.Scope{Namespace: "r", Name: map[string]string{"pods": "stateful-1", "statefulsets.apps": "stateful"}[of]}}
 				requests[of] = append(requests[of], &importer.Told{Exchange: importer.Exchange{Request: asked, Client: "manager-0", Agent: "kubernetes/1/statefulset-controller", Code: []int{409, 403}[i%2]}})
