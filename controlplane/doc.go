@@ -23,6 +23,7 @@
 //   - store.go: the states that etcd has held.
 //   - rules.go: what must be true of all of them.
 //   - bound.go: which scheduler has bound a pod.
+//   - informed.go: what the informers of a controller manager knew of a pod.
 //   - views.go: what a life of a program knew of what others had done.
 //   - rules_gc.go: what must be true of what the garbage collector deletes.
 //   - rules_leader.go: what must be true of those that lead.
@@ -30,5 +31,6 @@
 //   - twins.go: what must be true of what has run on nodes.
 //   - settled.go: what must be true once everything has healed.
 //   - overdue.go: why it is not, if that is known.
+//   - findings.go: which of that is a finding, and is fixed.
 //   - room.go: what cannot be wanted then, as there is no room for it.
 package controlplane
