@@ -66,7 +66,7 @@ vet-findings: ## build and vet the reproducers of docs/findings, and check that 
 	cd $(FINDINGS) && go vet ./... && go build -o /dev/null ./...
 	cd $(FINDINGS)/kine && go vet ./... && go build -o /dev/null ./...
 	cd $(FINDINGS)/controllers && go vet ./... && go build -o /dev/null ./...
-	for finding in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do docs/findings/patches/check $$finding --applies || exit 1; done
+	for patch in docs/findings/patches/finding-*.patch; do finding=$${patch##*-}; docs/findings/patches/check $${finding%.patch} --applies || exit 1; done
 
 # The examples are modules of their own, as those of users are.
 .PHONY: examples
@@ -87,7 +87,7 @@ controlplane: overlay ## run the whole control plane of Kubernetes, with a few s
 	cd controlplane && go vet $(SIMFLAGS) . && go test $(SIMFLAGS) -short -count 1 -timeout 30m -simtest.seeds $(CONTROLPLANE_SEEDS) .
 
 .PHONY: reproduce-4
-reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -28 the others; code 1 if the bug shows
+reproduce-4: ## show finding 4, with an overlay of time.Now; reproduce-1, -1-kubernetes, -2, -3, -5 to -29 the others; code 1 if the bug shows
 	@mkdir -p build/wallclock && $(FINDINGS)/finding-4/overlay.sh $(abspath build/wallclock)
 	cd $(FINDINGS) && go build -overlay $(abspath build/wallclock/overlay.json) -tags wallclock -o $(abspath build/finding-4) ./finding-4
 	build/finding-4

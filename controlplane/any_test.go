@@ -27,7 +27,7 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 		if err == nil && controlplane.Audits {
 			wrong, err = controlplane.Audited(seen, controlplane.AuditLogs)
 		}
-		if broken = slices.Concat(broken, plane.Twins(), plane.Observer.Broken(), wrong); err == nil && len(broken) > 0 {
+		if broken = slices.Concat(broken, plane.Observer.Broken(), wrong); err == nil && len(broken) > 0 {
 			err = errors.New(strings.Join(broken, "\n"))
 		}
 		return err

@@ -18,14 +18,15 @@ import (
 // Overdue keeps what [Late] has returned, for [Plane.Broken] to judge once it is known what controllers were told.
 func (p *Plane) Overdue(late error) { p.overdue = late }
 
-// Broken says what [Check] does, and what is overdue. What released controllers are known not to bring about in time is noted
+// Broken says what [Check] does, which pods of stateful sets have run twice, and what is overdue. What released controllers are known not to bring about in time is noted
 // instead, or every other run would end with it: most of it comes of what was there and gone again before their informers listed.
 func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 	s := newStore(seen)
-	if broken, err = s.check(); err != nil || p.overdue == nil {
+	if broken, err = s.check(); err != nil {
 		return broken, err
 	}
-	if s.excused(p.overdue, seen) {
+	broken = append(broken, p.twins(s)...)
+	if p.overdue == nil || s.excused(p.overdue, seen) {
 		return broken, nil
 	}
 	text := p.overdue.Error()

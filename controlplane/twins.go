@@ -4,13 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// Twins says of which pods of stateful sets two have run at the same time, on whatever nodes: a
+// twins says of which pods of stateful sets two have run at the same time, on whatever nodes: a
 // stateful set promises that at most one pod with a given identity does
 // (kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod). It must be called when
-// nothing runs any more.
-func (p *Plane) Twins() (broken []string) {
+// nothing runs any more, with the store as it was in the end.
+func (p *Plane) twins(s *store) (broken []string) {
 	var all []*containers
 	for _, node := range p.nodes {
 		all = append(all, node.ran...)
@@ -26,6 +32,9 @@ func (p *Plane) Twins() (broken []string) {
 			continue
 		}
 		if end, over := before.over(); !over || end.After(c.began) {
+			if s.deletedUnbound(before.uid) && s.isFinding(29, "pods", "an API server has deleted a pod without its grace period, as the pod was on no node when the server first looked at it") {
+				continue
+			}
 			text := "still ran"
 			if over {
 				text = fmt.Sprintf("ran on for %v", end.Sub(c.began).Round(time.Millisecond))
@@ -34,4 +43,18 @@ func (p *Plane) Twins() (broken []string) {
 		}
 	}
 	return broken
+}
+
+// deletedUnbound reports whether a pod that was on a node was deleted without its grace period, by a request that began before the pod had
+// been bound.
+func (s *store) deletedUnbound(pod types.UID) bool {
+	k := s.known[pod]
+	if k == nil || s.bindings == nil || s.bindings.by[pod] == nil || ptr.Deref(k.pod.DeletionGracePeriodSeconds, -1) != 0 || ptr.Deref(k.pod.Spec.TerminationGracePeriodSeconds, 0) == 0 {
+		return false
+	}
+	bound := s.bindings.by[pod]
+	return slices.ContainsFunc(s.seen.Requests["pods"], func(request *importer.Told) bool {
+		return (request.Kind == model.Delete || request.Subresource == "eviction") && request.Scope == bound.Scope &&
+			request.Call < bound.Return && (request.Return == model.Pending || request.Return > bound.Call)
+	})
 }

@@ -11,6 +11,11 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/search/mutant"
+	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 func TestTwins(t *testing.T) {
@@ -33,7 +38,47 @@ func TestTwins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plane := &Plane{nodes: []*Node{{ran: test.ran[1:]}, {ran: test.ran[:1]}}}
-			require.Len(t, plane.Twins(), test.broken)
+			require.Len(t, plane.twins(newStore(simtest.Seen{})), test.broken)
+		})
+	}
+}
+
+// Pod 1 is bound, then deleted without its grace period, and runs on while pod 2 begins.
+func TestTwinsOfADeletionWithoutGrace(t *testing.T) {
+	for name, row := range map[string]struct {
+		grace, deletion int64 // of the specification, and as it was deleted
+		call, returned  int64 // of the deletion; the pod is bound by a request from 10 to 20
+		kind            model.Kind
+		subresource     string
+		broken          int
+	}{
+		"while it was bound":       {30, 0, 15, 25, model.Delete, "", 0},
+		"evicted while bound":      {30, 0, 5, 12, model.Create, "eviction", 0},
+		"for ever":                 {30, 0, 15, model.Pending, model.Delete, "", 0},
+		"once it was bound":        {30, 0, 20, 25, model.Delete, "", 1},
+		"before it was bound":      {30, 0, 5, 10, model.Delete, "", 1},
+		"with its grace period":    {30, 30, 15, 25, model.Delete, "", 1},
+		"that has no grace period": {0, 0, 15, 25, model.Delete, "", 1},
+		"somebody else's request":  {30, 0, 15, 25, model.Update, "status", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "r", Name: "s-0", UID: "1", DeletionGracePeriodSeconds: &row.deletion},
+				Spec:       corev1.PodSpec{TerminationGracePeriodSeconds: &row.grace},
+			}
+			request := func(kind model.Kind, subresource string, call, returned int64) *importer.Told {
+				return &importer.Told{Exchange: importer.Exchange{Kind: kind, Request: importer.Request{Subresource: subresource, Scope: model.Scope{Namespace: "r", Name: "s-0"}}, Call: call, Return: returned}}
+			}
+			binding := request(model.Create, "binding", 10, 20)
+			s := newStore(simtest.Seen{Requests: map[string][]*importer.Told{"pods": {binding, request(row.kind, row.subresource, row.call, row.returned)}}})
+			s.known["1"], s.bindings = &known{pod: pod}, &bindings{by: map[types.UID]*importer.Told{"1": binding}}
+			ran := func(uid types.UID, began, gone int64) *containers {
+				return &containers{kind: "StatefulSet", uid: uid, pod: types.NamespacedName{Namespace: "r", Name: "s-0"}, began: time.Unix(began, 0), gone: time.Unix(gone, 0)}
+			}
+			plane := &Plane{nodes: []*Node{{ran: []*containers{ran("1", 1, 6), ran("2", 5, 9)}}}}
+			require.Len(t, plane.twins(s), row.broken)
+			t.Setenv(mutant.Variable, "fix-finding-29")
+			require.Len(t, plane.twins(s), 1)
 		})
 	}
 }

@@ -142,4 +142,14 @@ var controlPlaneFixes = []Mutant{
 			},
 		},
 	},
+	{
+		Name: "fix-finding-29", Summary: "kube-apiserver decides of each version of an object by itself how long it has to end.",
+		Module: apiserver, File: "pkg/registry/generic/registry/store.go", Equivalent: "it fixes finding 29",
+		Anchor:      "			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
+		Replacement: "			options := options.DeepCopy()\n			graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, existing, options)\n",
+		More: []Edit{{
+			Anchor:      "	graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, obj, options)\n	if err != nil {\n		return nil, false, err\n	}\n	// this means finalizers",
+			Replacement: "	graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, obj, options.DeepCopy())\n	if err != nil {\n		return nil, false, err\n	}\n	// this means finalizers",
+		}},
+	},
 }

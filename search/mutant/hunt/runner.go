@@ -32,7 +32,7 @@ var fixes = map[string][]string{
 	"cacher":     {"fix-etcd-client"},
 	"http":       ofCaches,
 	// What finding 26 describes looks like the oldest of the known bugs.
-	"controlplane": slices.Concat(ofCaches, []string{"fix-finding-9", "fix-finding-10", "fix-finding-11", "fix-finding-12", "fix-finding-25", "fix-finding-26"}),
+	"controlplane": slices.Concat(ofCaches, []string{"fix-finding-9", "fix-finding-10", "fix-finding-11", "fix-finding-12", "fix-finding-25", "fix-finding-26", "fix-finding-29"}),
 }
 
 // ofCaches are the fixes of Kubernetes' cache, its etcd client and its handlers.
