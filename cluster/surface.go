@@ -23,7 +23,8 @@ type Consumers interface {
 type Programs interface {
 	CrashProgram(program string) error
 	StartProgram(program string) error
-	StallWatches(program, watches string, stall bool) error
+	StallWatches(program, watches string) (withheld []string, err error)
+	ResumeWatches(program string) error
 	LagWatches(program string, every time.Duration) error
 	EndWatches(program, watches string) (ended int, err error)
 	FailRequests(program string, code int, oneIn int64) error

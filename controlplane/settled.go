@@ -88,7 +88,7 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 		wrong  func() error
 	}{
 		{soon, s.owners}, {soon, s.deleted}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
-		{soon, s.servicesReach}, {soon, s.budgetsCount}, {backOff, s.jobsDone}, {resync, s.quotasCount},
+		{soon, s.servicesReach}, {soon, s.budgetsCount}, {soon, s.jobsBegin}, {backOff, s.jobsDone}, {resync, s.quotasCount},
 	} {
 		if err := promise.wrong(); err != nil {
 			return unsettled{err, promise.within}
@@ -316,11 +316,26 @@ func (s *state) daemonsDone() error {
 	return nil
 }
 
-// jobsDone: jobs come to their end. One that a controller manager has started whose clock was ahead does
-// not before that time: an API server takes no completionTime before startTime.
+// runs reports whether nothing keeps a job from its end. One that a controller manager has started whose clock was ahead does
+// not come to it before that time: an API server takes no completionTime before startTime.
+func (s *state) runs(job *batchv1.Job) bool {
+	return !ptr.Deref(job.Spec.Suspend, false) && !s.short(job.Namespace) && (job.Status.StartTime == nil || !job.Status.StartTime.After(time.Now()))
+}
+
+// jobsBegin: a job gets its first pod. It has not failed, so that nothing has it wait.
+func (s *state) jobsBegin() error {
+	for _, job := range s.jobs {
+		if s.runs(&job) && finished(&job) == "" && job.Status.Succeeded+job.Status.Failed == 0 && s.count(func(p *corev1.Pod) bool { return ownerOf(p) == job.UID }) == 0 {
+			return wrongf(&job, "job %s has not begun: it has no pod, and none has ended", describe(&job))
+		}
+	}
+	return nil
+}
+
+// jobsDone: jobs come to their end.
 func (s *state) jobsDone() error {
 	for _, job := range s.jobs {
-		if ptr.Deref(job.Spec.Suspend, false) || s.short(job.Namespace) || job.Status.StartTime != nil && job.Status.StartTime.After(time.Now()) {
+		if !s.runs(&job) {
 			continue
 		}
 		if finished(&job) == "" {

@@ -108,7 +108,12 @@ func TestSettled(t *testing.T) {
 		"a stateful set that is behind": {func(w *world) { w.stateful.Status.CurrentRevision = "old" }, "stateful set r/stateful wants 1"},
 		"a node without its daemon":     {func(w *world) { w.daemon.Status.NumberReady = 0 }, "daemon set r/daemon is for 1 nodes, and has 0 ready"},
 		"a node for no daemon":          {func(w *world) { w.daemon.Spec.Template.Spec.NodeSelector = map[string]string{"disk": "fast"} }, "daemon set r/daemon is for 0 nodes"},
-		"a job that hangs":              {func(w *world) { w.job.Status.Conditions = nil }, "job r/job has not finished"},
+		"a job that does not begin":     {func(w *world) { w.job.Status.Conditions = nil }, "job r/job has not begun"},
+		"a job that hangs":              {func(w *world) { w.job.Status = batchv1.JobStatus{Succeeded: 1} }, "job r/job has not finished: 0 active, 1 succeeded"},
+		"a job that hangs with its pod": {func(w *world) {
+			w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = nil, ptr.To(int32(0)), 0
+			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: ptr.To(true)}
+		}, "job r/job has not finished"},
 		"a job started by a clock ahead": {func(w *world) {
 			w.job.Status = batchv1.JobStatus{StartTime: ptr.To(metav1.NewTime(ends.Add(time.Hour)))}
 		}, ""},
@@ -153,6 +158,11 @@ func TestLate(t *testing.T) {
 	waits := controlplane.Settled(t.Context(), w.client())
 	require.False(t, controlplane.Due(waits))
 	require.NoError(t, controlplane.Late(waits, time.Hour))
+	w = settled()
+	w.job.Status = batchv1.JobStatus{Failed: 1}
+	require.NoError(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 6*time.Minute), "a job that has failed waits")
+	w.job.Status = batchv1.JobStatus{}
+	require.ErrorContains(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 4*time.Minute), "job r/job has not begun")
 	w = settled()
 	w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2")
 	counts := controlplane.Settled(t.Context(), w.client())

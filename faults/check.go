@@ -18,8 +18,6 @@ type Topology struct {
 	Clients, Consumers []string
 	// Programs are those of the clients that can crash.
 	Programs []string
-	// Watched are the resources that programs watch, or may watch, by the names of the programs. Empty, nothing is known of what they watch.
-	Watched map[string][]string
 }
 
 // Misfit is an error that says why a fault of a plan cannot happen, however the run goes.

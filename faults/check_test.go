@@ -13,7 +13,7 @@ import (
 func topology() Topology {
 	return Topology{
 		Members: []string{"etcd-0", "etcd-1", "etcd-2"}, Servers: []string{"apiserver-0", "apiserver-1"}, Certified: []string{"apiserver-0", "apiserver-1"},
-		Clients: []string{"writer-0", "watcher-0", "watcher-1"}, Consumers: []string{"watcher-0", "watcher-1"}, Programs: []string{"controller"}, Watched: map[string][]string{"controller": {"pods", "nodes"}},
+		Clients: []string{"writer-0", "watcher-0", "watcher-1"}, Consumers: []string{"watcher-0", "watcher-1"}, Programs: []string{"controller"},
 	}
 }
 

@@ -84,7 +84,7 @@ func TestEachKindBeginsAndEnds(t *testing.T) {
 		{"power-loss member=etcd-2 keep=some down=2s", "cut power etcd-2 some", "start etcd-2", "member=etcd-2 keep=some down=2s 3 sectors lost"},
 		{"etcd-restore member=etcd-0 bump=1000", "restore etcd-0 1000", "", ""},
 		{"clock-jump process=apiserver-0 by=-1h0m0s for=2s", "clock apiserver-0 -1h0m0s", "clock apiserver-0 0s", ""},
-		{"watch-stall program=controller watches=pods for=2s", "stall watches controller pods true", "stall watches controller pods false", ""},
+		{"watch-stall program=controller watches=pods for=2s", "stall watches controller pods", "resume watches controller", "program=controller watches=pods for=2s withholds nodes, pods"},
 		{"watch-lag program=controller every=3s for=2s", "lag watches controller 3s", "lag watches controller 0s", ""},
 		{"watch-timeout program=controller watches=all", "end watches controller all", "", "program=controller watches=all 2 streams"},
 		{"request-failure program=controller code=503 one-in=4 for=2s", "fail requests controller 503 4", "fail requests controller 0 1", ""},

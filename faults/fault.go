@@ -30,7 +30,7 @@ type Fault struct {
 	Client  string // a client that reads streams
 	Program string // a program that uses the cluster
 	Host    string // an etcd member or an API server, by its machine
-	// Watches are which watches of a program: AllWatches, or those of the resources of these names, with commas between them.
+	// Watches are which watches of a program, as [Watches] has them.
 	Watches string
 	// Code is the status code of a failed request.
 	Code int

@@ -1,6 +1,9 @@
 package faults
 
 import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -27,16 +30,19 @@ func programKinds() []Kind {
 		Name: watchStall,
 		Doc: "Withholds what API servers send on the watches of a program, all of them or those of some resources, while its other requests are answered. " +
 			"What the program knows is old; once the watches go on, it catches up without a gap.",
-		Parameters: []Parameter{parameterWatcher, parameterWatches, parameterFor},
+		Parameters: []Parameter{parameterProgram, parameterWatches, parameterFor},
 		maxLasts:   maxWatchStall,
 		claims:     claim(func(f Fault) string { return "the watches of " + f.Program }),
-		begin:      func(a action) (string, error) { return "", a.StallWatches(a.Program, a.Watches, true) },
-		end:        func(a action) error { return a.StallWatches(a.Program, a.Watches, false) },
+		begin: func(a action) (string, error) {
+			withheld, err := a.StallWatches(a.Program, a.Watches)
+			return "withholds " + cmp.Or(strings.Join(withheld, ", "), "nothing yet"), err
+		},
+		end: func(a action) error { return a.ResumeWatches(a.Program) },
 	}, {
 		Name: watchLag,
 		Doc: "Delivers what API servers send on the watches of a program only every so often, for up to most of a run, each resource at times of its own, " +
 			"while its other requests are answered. What the program knows is old, of some resources more than of others, and many events come at once.",
-		Parameters: []Parameter{parameterWatcher, parameterEvery, parameterFor},
+		Parameters: []Parameter{parameterProgram, parameterEvery, parameterFor},
 		maxLasts:   maxWatchLag,
 		claims:     claim(func(f Fault) string { return "the pace of the watches of " + f.Program }),
 		begin:      func(a action) (string, error) { return "", a.LagWatches(a.Program, a.Period) },
@@ -45,7 +51,7 @@ func programKinds() []Kind {
 		Name: "watch-timeout",
 		Doc: "Ends the watches of a program, all of them or those of some resources, as API servers do after timeoutSeconds. " +
 			"The program resumes them without a gap.",
-		Parameters: []Parameter{parameterWatcher, parameterWatches},
+		Parameters: []Parameter{parameterProgram, parameterWatches},
 		claims:     claimsNothing, // watches that are withheld can end, too
 		begin: func(a action) (string, error) {
 			ended, err := a.EndWatches(a.Program, a.Watches)
@@ -66,9 +72,20 @@ func programKinds() []Kind {
 // AllWatches is what Fault.Watches is for the watches of all resources.
 const AllWatches = "all"
 
-// Watches reports whether a fault's Watches, [AllWatches] or the names of resources with commas between them, are those of a resource, too.
+// someWatches is what Fault.Watches begins with for the watches of some resources, which the number after it chooses: each of a half, a quarter or
+// an eighth of them. It is drawn when nobody knows yet what a program watches.
+const someWatches = "some-"
+
+// Watches reports whether a fault's Watches are those of a resource, too: [AllWatches], some-N, or the names of resources with commas between them.
 func Watches(watches, resource string) bool {
-	return watches == AllWatches || slices.Contains(strings.Split(watches, ","), resource)
+	number, some := strings.CutPrefix(watches, someWatches)
+	if !some {
+		return watches == AllWatches || slices.Contains(strings.Split(watches, ","), resource)
+	}
+	chosen, err := strconv.ParseUint(number, 10, 32)
+	hash := fnv.New32a()
+	fmt.Fprint(hash, number, resource)
+	return err == nil && hash.Sum32()>>16%(2<<(chosen%3)) == 0 // the lowest bits would be those of the number, for each resource
 }
 
 // watchStall is the kind that [PatternStale] has.
@@ -89,18 +106,18 @@ const watchLag = "watch-lag"
 const maxWatchLag = 2 * time.Minute
 
 var (
-	// Programs of which it is known that they watch nothing would not notice.
-	parameterWatcher = processParameter("program", parameterProgram.Expects, func(f *Fault) *string { return &f.Program }, func(t Topology) []string {
-		return slices.DeleteFunc(slices.Clone(t.Programs), func(program string) bool { return len(t.Watched) > 0 && len(t.Watched[program]) == 0 })
-	})
 	parameterWatches = Parameter{
-		Name: "watches", Expects: "all, or the names of resources such as pods or databases.example.com, with commas between them",
+		Name: "watches", Expects: "all, some-N with a number that chooses resources, or the names of resources such as pods or databases.example.com, with commas between them",
 		print: func(f Fault) string { return f.Watches },
-		parse: func(f *Fault, text string) bool { f.Watches = text; return text != "" },
-		draw: func(f *Fault, random *rand.Rand, t Topology) {
-			f.Watches = AllWatches
-			if watched := t.Watched[f.Program]; len(watched) > 0 && random.IntN(2) == 0 {
-				f.Watches = drawWatches(random, watched)
+		parse: func(f *Fault, text string) bool {
+			number, some := strings.CutPrefix(text, someWatches)
+			_, err := strconv.ParseUint(number, 10, 32)
+			f.Watches = text
+			return text != "" && (!some || err == nil)
+		},
+		draw: func(f *Fault, random *rand.Rand, _ Topology) {
+			if f.Watches = AllWatches; random.IntN(2) == 0 {
+				f.Watches = drawWatches(random)
 			}
 		},
 	}
@@ -119,15 +136,5 @@ var (
 	failures = []int{401, 429, 500, 503}
 )
 
-// drawWatches draws one of the resources that a program watches, or each of them as often as not.
-func drawWatches(random *rand.Rand, watched []string) string {
-	some := []string{pick(random, watched)}
-	if random.IntN(2) == 0 {
-		for _, resource := range watched {
-			if resource != some[0] && random.IntN(2) == 0 {
-				some = append(some, resource)
-			}
-		}
-	}
-	return strings.Join(some, ",")
-}
+// drawWatches draws those of some resources.
+func drawWatches(random *rand.Rand) string { return fmt.Sprint(someWatches, random.IntN(1000)) }

@@ -128,11 +128,11 @@ func (c GeneratorConfig) drawStale(random *rand.Rand, candidates []Kind) (plan P
 		return nil
 	}
 	for _, program := range c.Programs {
-		if len(c.Watched[program]) == 0 || random.IntN(2) == 0 {
+		if random.IntN(2) == 0 {
 			continue
 		}
 		for at := c.Start; at+minLag <= c.HealBy; at += drawBetween(random, minPause, maxPause) {
-			stall := Fault{Kind: watchStall, Program: program, Watches: drawWatches(random, c.Watched[program]), At: at, Lasts: min(candidates[i].maxLasts, c.HealBy-at)}
+			stall := Fault{Kind: watchStall, Program: program, Watches: drawWatches(random), At: at, Lasts: min(candidates[i].maxLasts, c.HealBy-at)}
 			if random.IntN(2) == 0 {
 				stall.Lasts = drawBetween(random, minLag, stall.Lasts)
 			}

@@ -65,7 +65,8 @@ func TestParseErrorsSayWhatWasExpectedAndFound(t *testing.T) {
 		{"at 1s expiring-writes server=a ttl=1.5s for=1s", `expected a duration of whole seconds such as 3s after ttl=, found "1.5s"`},
 		{"at 1s power-loss member=a keep=all down=1s", `column 27: expected nothing or some after keep=, found "all"`},
 		{"at 1s etcd-restore member=a bump=-1", `expected a number of revisions, 0 for none after bump=, found "-1"`},
-		{"at 1s watch-stall program=a watches= for=1s", `expected all, or the names of resources such as pods or databases.example.com, with commas between them after watches=, found ""`},
+		{"at 1s watch-stall program=a watches= for=1s", `expected all, some-N with a number that chooses resources, or the names of resources such as pods or databases.example.com, with commas between them after watches=, found ""`},
+		{"at 1s watch-stall program=a watches=some-one for=1s", `expected all, some-N with a number that chooses resources, or the names of resources such as pods or databases.example.com, with commas between them after watches=, found "some-one"`},
 		{"at 1s request-failure program=a code=429 one-in=0 for=1s", `expected a number above zero, 1 for all requests after one-in=, found "0"`},
 		{"at 1s request-failure program=a code=404 one-in=1 for=1s", `expected 401, 429, 500 or 503 after code=, found "404"`},
 		{"at 1s clock-jump process=a by=0s for=1s", `expected a duration other than zero such as 1h or -30s after by=, found "0s"`},
@@ -102,7 +103,6 @@ func anyFault(t *rapid.T) Fault {
 		fault.Lasts = time.Duration(duration.Draw(t, "lasts"))
 	}
 	drawn := Topology{Members: names.Draw(t, "members"), Servers: names.Draw(t, "servers"), Certified: names.Draw(t, "certified"), Consumers: names.Draw(t, "consumers"), Programs: names.Draw(t, "programs")}
-	drawn.Watched = map[string][]string{drawn.Programs[0]: names.Draw(t, "watched")}
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	for _, parameter := range kind.Parameters {
 		if parameter.draw != nil {

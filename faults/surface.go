@@ -128,8 +128,10 @@ type Surface interface {
 	// StartProgram starts a crashed program.
 	StartProgram(program string) error
 	// StallWatches withholds what the watches of a program receive, all of them or those of some
-	// resources (see [Watches]), or delivers it.
-	StallWatches(program, watches string, stall bool) error
+	// resources (see [Watches]), and returns the resources of those that are open now.
+	StallWatches(program, watches string) (withheld []string, err error)
+	// ResumeWatches delivers what was withheld.
+	ResumeWatches(program string) error
 	// LagWatches delivers what the watches of a program receive only once in a while: those of
 	// each resource at times of its own, and at least once every so often. With 0 it is
 	// delivered as it comes.

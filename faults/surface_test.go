@@ -108,8 +108,11 @@ func (s *fakeSurface) CrashMember(m string) error  { return s.down(m, "crash %s"
 func (s *fakeSurface) CrashServer(a string) error  { return s.down(a, "crash %s", a) }
 func (s *fakeSurface) CrashProgram(a string) error { return s.down(a, "crash %s", a) }
 func (s *fakeSurface) StartProgram(a string) error { return s.StartMember(context.Background(), a) }
-func (s *fakeSurface) StallWatches(a, resource string, stall bool) error {
-	return s.set("watches "+a, stall, "stall watches %s %s %v", a, resource, stall)
+func (s *fakeSurface) StallWatches(a, resources string) ([]string, error) {
+	return []string{"nodes", "pods"}, s.set("watches "+a, true, "stall watches %s %s", a, resources)
+}
+func (s *fakeSurface) ResumeWatches(a string) error {
+	return s.set("watches "+a, false, "resume watches %s", a)
 }
 func (s *fakeSurface) LagWatches(a string, every time.Duration) error {
 	return s.set("pace of watches "+a, every != 0, "lag watches %s %v", a, every)

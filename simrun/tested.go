@@ -25,7 +25,8 @@ var testedTargets = selfbuild.AllTested()
 func (f *runFlags) testedTarget() *selfbuild.Tested {
 	for i := range testedTargets {
 		one := &testedTargets[i]
-		if f.target == one.Name || f.target == "" && one.Name == selfbuild.ControlPlane && slices.ContainsFunc(one.Mutants(), func(m mutant.Mutant) bool { return slices.Contains(f.mutants, m.Name) }) {
+		its := func(m mutant.Mutant) bool { return m.Target == one.Name && slices.Contains(f.mutants, m.Name) }
+		if f.target == one.Name || f.target == "" && slices.ContainsFunc(one.Mutants(), its) {
 			return one
 		}
 	}

@@ -32,7 +32,7 @@ func TestScenariosThatAreTestsAreThere(t *testing.T) {
 // Commands that cannot run tests say so, whether their target is named or a mutant that only it has.
 func TestOnlySeedsOfTestsRun(t *testing.T) {
 	for arguments, target := range map[string]string{
-		"explore --target controlplane": selfbuild.ControlPlane, "campaign --seeds 1-2 --target http": "http", "campaign --seeds 1-2 --mutant RS02": selfbuild.ControlPlane,
+		"explore --target controlplane": selfbuild.ControlPlane, "campaign --seeds 1-2 --target http": "http", "campaign --seeds 1-2 --mutant RS02": selfbuild.ControlPlane, "campaign --seeds 1-2 --mutant OP05": "operator",
 	} {
 		var out, notes bytes.Buffer
 		require.Equal(t, exitUsage, run(strings.Fields(arguments), strings.NewReader(""), &out, &notes), arguments)

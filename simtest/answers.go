@@ -68,18 +68,34 @@ func (l *lag) wait(resource string, now time.Duration) time.Duration {
 }
 
 // StallWatches implements faults.Surface.
-func (c *Cluster) StallWatches(program, watches string, stall bool) error {
+func (c *Cluster) StallWatches(program, watches string) (withheld []string, err error) {
+	if err := c.ResumeWatches(program); err != nil {
+		return nil, err
+	}
+	p, err := c.program(program)
+	if err != nil {
+		return nil, err
+	}
+	a := &p.answers
+	a.stalled, a.resumed = watches, make(chan struct{})
+	for _, w := range a.watches {
+		if faults.Watches(watches, w.resource) {
+			withheld = append(withheld, w.resource)
+		}
+	}
+	slices.Sort(withheld)
+	return slices.Compact(withheld), nil
+}
+
+// ResumeWatches implements faults.Surface.
+func (c *Cluster) ResumeWatches(program string) error {
 	p, err := c.program(program)
 	if err != nil {
 		return err
 	}
-	a := &p.answers
-	if a.resumed != nil {
+	if a := &p.answers; a.resumed != nil {
 		close(a.resumed)
 		a.resumed = nil
-	}
-	if stall {
-		a.stalled, a.resumed = watches, make(chan struct{})
 	}
 	return nil
 }
@@ -139,10 +155,7 @@ func (d *disturbed) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	w := &watch{ReadCloser: response.Body, program: d.program, resource: asked.Resource, closed: make(chan struct{})}
-	sim.Aside(func() {
-		d.program.answers.watches = append(d.program.answers.watches, w)
-		d.program.watched[asked.Resource] = true
-	})
+	sim.Aside(func() { d.program.answers.watches = append(d.program.answers.watches, w) })
 	response.Body = w
 	return response, nil
 }

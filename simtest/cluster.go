@@ -149,7 +149,7 @@ func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Con
 			c.world.Disturb()
 		}
 	}
-	p := &program{cluster: c, name: name, number: len(c.programs), run: run, watched: map[string]bool{}}
+	p := &program{cluster: c, name: name, number: len(c.programs), run: run}
 	c.programs = append(c.programs, p)
 	if err := p.start(); err != nil {
 		c.t.Fatal(err)

@@ -3,7 +3,6 @@ package simtest
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -66,20 +65,9 @@ func reachesNothing(f faults.Fault) bool { return f.Point != "" && f.Point != fa
 
 // topology is what faults can happen to.
 func (c *Cluster) topology() faults.Topology {
-	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers(), Certified: c.booted.Servers(), Watched: map[string][]string{}}
-	all := map[string]bool{}
-	for _, p := range c.programs {
-		maps.Copy(all, p.watched)
-	}
+	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers(), Certified: c.booted.Servers()}
 	for _, p := range c.programs {
 		topology.Clients, topology.Programs = append(topology.Clients, p.name), append(topology.Programs, p.name)
-		watched := p.watched
-		if len(watched) == 0 { // it has just begun, and may watch what others do
-			watched = all
-		}
-		if len(all) > 0 {
-			topology.Watched[p.name] = slices.Sorted(maps.Keys(watched))
-		}
 	}
 	return topology
 }

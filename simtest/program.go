@@ -30,7 +30,6 @@ type program struct {
 	run     func(context.Context, *rest.Config) error
 	process *sim.Process // nil while it is down
 	answers answers
-	watched map[string]bool // the resources that it has watched
 }
 
 // start begins a life of the program.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -30,13 +31,20 @@ const byName = "RELEASE_BY_NAME"
 
 func options() Options { return Options{Metrics: "0", ReleaseByName: os.Getenv(byName) != ""} }
 
+// crds are in the binary, as simrun runs it in another folder.
+//
+//go:embed crd
+var crds embed.FS
+
 // within is how long the user goes on, and how long things go wrong.
 const within = time.Minute
 
 // Databases keep their volumes as long as they live, and leave nothing behind.
 func TestDatabase(t *testing.T) {
 	ctrl.SetLogger(logr.Discard())
-	simtest.Seeds(t, simtest.Config{Servers: 2, CRDs: []string{"crd"}}, func(t *simtest.T, c *simtest.Cluster) {
+	definitions := t.TempDir()
+	require.NoError(t, os.CopyFS(definitions, crds))
+	simtest.Seeds(t, simtest.Config{Servers: 2, CRDs: []string{definitions + "/crd"}}, func(t *simtest.T, c *simtest.Cluster) {
 		c.Go("operator", func(ctx context.Context, config *rest.Config) error { return Run(ctx, config, options()) })
 		c.Faults(within)
 		u := newUser(t, t.Context(), c.Config())
@@ -44,6 +52,7 @@ func TestDatabase(t *testing.T) {
 			u.act()
 			t.Sometimes("a database with volumes", u.hasVolumes())
 		}
+		c.Eventually(u.nothingLeft)
 		u.createAll()
 		c.Eventually(u.asWanted)
 		u.deleteAll()
@@ -65,6 +74,7 @@ type database struct {
 	v1.Database
 	state   state
 	volumes map[string]types.UID // those that it has had
+	most    int32                // that the user has asked for
 }
 
 type state int
@@ -93,7 +103,7 @@ func newUser(t testing.TB, ctx context.Context, config *rest.Config) *user {
 // maxSize is how many servers the user gives a database at most.
 const maxSize = 3
 
-// act does the next thing with one of the databases, and looks at the volumes of all.
+// act does the next thing with one of the databases, and looks at all.
 func (u *user) act() {
 	d := u.databases[rand.IntN(len(u.databases))]
 	switch {
@@ -107,7 +117,17 @@ func (u *user) act() {
 		u.delete(d)
 	}
 	time.Sleep(rand.N(u.pace))
-	u.keepVolumes()
+	u.look()
+}
+
+// look checks what is true of living databases all the time.
+func (u *user) look() {
+	for _, d := range u.databases {
+		if d.state == living {
+			u.keepVolumes(d)
+			u.countPods(d)
+		}
+	}
 }
 
 // do makes a request until it succeeds. What it is about exists.
@@ -129,11 +149,13 @@ func (u *user) create(d *database) {
 		return err
 	})
 	u.do(func() error { return u.client.Get(u.ctx, client.ObjectKeyFromObject(d), &d.Database) })
-	d.state, d.volumes = living, map[string]types.UID{}
+	d.state, d.volumes, d.most = living, map[string]types.UID{}, d.Spec.Size
 }
 
 func (u *user) resize(d *database) {
-	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, rand.Int32N(maxSize)+1))
+	size := rand.Int32N(maxSize) + 1
+	d.most = max(d.most, size)
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%d}}`, size))
 	u.do(func() error { return u.client.Patch(u.ctx, &d.Database, patch) })
 }
 
@@ -184,9 +206,9 @@ func (u *user) hasVolumes() bool {
 	return slices.ContainsFunc(u.databases, func(d *database) bool { return d.state == living && len(d.volumes) > 0 })
 }
 
-// asWanted returns an error until all databases have as many servers as the user wants.
+// asWanted returns an error until all databases have as many servers as the user wants, and no other pods.
 func (u *user) asWanted() error {
-	u.keepVolumes()
+	u.look()
 	for _, d := range u.databases {
 		if err := u.client.Get(u.ctx, client.ObjectKeyFromObject(d), &d.Database); err != nil {
 			return err
@@ -194,34 +216,51 @@ func (u *user) asWanted() error {
 		if d.Status.Size != d.Spec.Size || d.Status.ObservedGeneration != d.Generation {
 			return fmt.Errorf("expected that %s has %d servers, found %+v", d.Name, d.Spec.Size, d.Status)
 		}
+		if has := u.podsOf(d); int32(len(has)) != d.Spec.Size {
+			return fmt.Errorf("expected that %s has %d pods, found %q", d.Name, d.Spec.Size, has)
+		}
 	}
 	return nil
 }
 
-// keepVolumes checks that living databases have all volumes that they have had, and remembers
-// those that they have.
-func (u *user) keepVolumes() {
-	for _, d := range u.databases {
-		for server := range maxSize {
-			if d.state != living {
-				break
-			}
-			volume := volumeOf(&d.Database, server)
-			key := client.ObjectKeyFromObject(volume)
-			u.do(func() error {
-				*volume = corev1.PersistentVolumeClaim{}
-				return client.IgnoreNotFound(u.client.Get(u.ctx, key, volume))
-			})
-			if had := d.volumes[key.Name]; had != "" && volume.UID != had {
-				u.t.Fatalf("%s lives, but its volume %s is lost: expected UID %s, found %q", d.Name, key.Name, had, volume.UID)
-			}
-			if isFor(volume, &d.Database) {
-				d.volumes[key.Name] = volume.UID
-			}
+// keepVolumes checks that a living database has all volumes that it has had, and remembers those that it has.
+func (u *user) keepVolumes(d *database) {
+	for server := range maxSize {
+		volume := volumeOf(&d.Database, server)
+		key := client.ObjectKeyFromObject(volume)
+		u.do(func() error {
+			*volume = corev1.PersistentVolumeClaim{}
+			return client.IgnoreNotFound(u.client.Get(u.ctx, key, volume))
+		})
+		if had := d.volumes[key.Name]; had != "" && volume.UID != had {
+			u.t.Fatalf("%s lives, but its volume %s is lost: expected UID %s, found %q", d.Name, key.Name, had, volume.UID)
+		}
+		if isFor(volume, &d.Database) {
+			d.volumes[key.Name] = volume.UID
 		}
 	}
 }
 
+// countPods checks that a living database has no more pods than the user has ever asked for.
+func (u *user) countPods(d *database) {
+	if has := u.podsOf(d); int32(len(has)) > d.most {
+		u.t.Fatalf("%s has %d pods, and the user has asked for %d at most: %q", d.Name, len(has), d.most, has)
+	}
+}
+
+// podsOf returns the names of the pods of a database that are not being deleted.
+func (u *user) podsOf(d *database) (names []string) {
+	var pods corev1.PodList
+	u.do(func() error { return u.client.List(u.ctx, &pods, client.MatchingLabels{uidLabel: string(d.UID)}) })
+	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp.IsZero() {
+			names = append(names, pod.Name)
+		}
+	}
+	return names
+}
+
+// nothingLeft returns an error until all is gone that was made for databases that are.
 func (u *user) nothingLeft() error {
 	var pods corev1.PodList
 	var volumes corev1.PersistentVolumeClaimList
@@ -231,8 +270,20 @@ func (u *user) nothingLeft() error {
 	if err := u.client.List(u.ctx, &volumes); err != nil {
 		return err
 	}
-	if left := len(pods.Items) + len(volumes.Items); left > 0 {
-		return fmt.Errorf("expected that nothing is left of deleted databases, found %d pods and volumes", left)
+	var left []string
+	note := func(object client.Object) {
+		if !slices.ContainsFunc(u.databases, func(d *database) bool { return d.state != absent && isFor(object, &d.Database) }) {
+			left = append(left, object.GetName())
+		}
+	}
+	for i := range pods.Items {
+		note(&pods.Items[i])
+	}
+	for i := range volumes.Items {
+		note(&volumes.Items[i])
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("expected that nothing is left of deleted databases, found %q", left)
 	}
 	return nil
 }

@@ -3,7 +3,7 @@
 // the sources themselves stay as they were released.
 //
 //   - mutants_kubernetes.go, mutants_watch.go, mutants_storage.go, mutants_upstream.go,
-//     mutants_cacher.go, mutants_etcd.go, mutants_clientgo.go: the bugs, by the code that has them
+//     mutants_cacher.go, mutants_etcd.go, mutants_clientgo.go, mutants_controlplane.go, mutants_operator.go: the bugs, by the code that has them
 //   - mutants_guarantees.go: edits that show a guarantee broken and are no bug of
 //     anybody's
 //   - controls.go: edits that change nothing a guarantee speaks of
@@ -73,7 +73,7 @@ var ErrUnknown = errors.New("unknown mutant")
 // Find returns the mutant of that name.
 func Find(name string) (Mutant, error) {
 	var names []string
-	for _, m := range slices.Concat(mutants, released, ControlPlane(), variants) {
+	for _, m := range slices.Concat(mutants, released, ControlPlane(), Operator(), variants) {
 		if m.Name == name {
 			return m, nil
 		}

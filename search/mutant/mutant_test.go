@@ -57,6 +57,18 @@ func TestEveryEditOfAReleaseApplies(t *testing.T) {
 	}
 }
 
+func TestEveryEditOfTheOperatorApplies(t *testing.T) {
+	dir := at("../../examples/operator")
+	for _, m := range Operator() {
+		require.NoError(t, Check(dir, m))
+		found, err := Find(m.Name)
+		require.NoError(t, err)
+		require.Equal(t, operator, found.Target)
+	}
+	_, err := Switched(dir, Operator())
+	require.NoError(t, err)
+}
+
 func TestAnEditThatNoLongerAppliesSaysWhereItsCodeHasGone(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

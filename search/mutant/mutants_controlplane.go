@@ -227,9 +227,14 @@ var controlPlaneMutants = []Mutant{
 // ControlPlane lists the mutants of Kubernetes' control plane in a fixed order, and after them the fixes of its findings. They are not among
 // those of All: another build has the code.
 func ControlPlane() []Mutant {
-	all := slices.Concat(controlPlaneMutants, controlPlaneFixes)
+	return of(controlPlane, slices.Concat(controlPlaneMutants, controlPlaneFixes))
+}
+
+// of returns mutants as those of a target.
+func of(target string, mutants []Mutant) []Mutant {
+	all := slices.Clone(mutants)
 	for i := range all {
-		all[i].Target = controlPlane
+		all[i].Target = target
 	}
 	return all
 }

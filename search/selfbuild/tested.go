@@ -60,11 +60,12 @@ func (t Tested) Test(m mutant.Mutant) string {
 	return ""
 }
 
-// Of the scenarios whose API servers have Kubernetes' cache, of those with the project's own, and of the control plane.
+// Of the scenarios whose API servers have Kubernetes' cache, of those with the project's own, of the control plane, and of the operator.
 var (
 	ofKubernetes   = []string{"kubernetes"}
 	ofCacher       = []string{"cacher"}
 	ofControlPlane = []string{ControlPlane, "kubernetes"}
+	ofOperator     = []string{"operator"}
 )
 
 // AllTested returns all such targets.
@@ -95,6 +96,14 @@ func AllTested() []Tested {
 			},
 			Mutants: mutant.ControlPlane,
 			Below:   mutant.All,
+		},
+		{
+			Name: "operator", Summary: "an operator with controller-runtime, which is one of the examples, over two API servers of k8s.io/apiserver (built on first use; has scenarios of its own)",
+			Tests: Tests{Module: "examples/operator"},
+			Scenarios: []TestedScenario{
+				{"databases", "a user creates, resizes and deletes databases of the same three names, whose pods and volumes the operator keeps", "TestDatabase", ofOperator},
+			},
+			Mutants: mutant.Operator,
 		},
 	}
 }

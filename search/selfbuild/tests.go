@@ -1,6 +1,7 @@
 package selfbuild
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/watchsim/watchsim/search/mutant"
@@ -53,8 +54,8 @@ func (b builder) buildTests(pkg string, patches []overlay.Patch, progress Progre
 		return "", err
 	}
 	flags := append(made.Flags(), "-tags="+simulating)
-	// Only `go build` tells how far it is, and it compiles nearly everything.
-	if err := b.run(progress, pkg, append([]string{"build", "-v"}, flags...)...); err != nil {
+	// Only `go build` tells how far it is, and it compiles nearly everything. What it makes of a command would lie in the sources.
+	if err := b.run(progress, pkg, append([]string{"build", "-v", "-o", os.DevNull}, flags...)...); err != nil {
 		return "", err
 	}
 	binary := filepath.Join(b.dir, filepath.Base(filepath.Join(b.project.Dir, pkg))+".test")

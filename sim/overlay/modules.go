@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -44,40 +45,40 @@ func (p Project) Flags() []string {
 	return []string{"-mod=mod", "-modfile=" + p.ModFile}
 }
 
-// linkModules makes a link to each module that has patches and returns the folders
-// by module. The go command overlays files below a link, but none below its module
+// linkModules returns the folder in which each module that has patches is edited, and the links that it has made: to all of them but the main
+// module and that of the project, which are built where they are. The go command overlays files below a link, but none below its module
 // cache. It compiles a package again when its folder has another name, so that the
 // links are the same for all builds of a user: they share what no edit touches.
-func linkModules(project Project, patches []Patch) (map[string]string, error) {
-	linked := map[string]string{}
+func linkModules(project Project, patches []Patch) (dirs, links map[string]string, err error) {
+	dirs, links = map[string]string{}, map[string]string{}
 	for _, p := range patches {
-		if linked[p.Module] != "" {
+		if dirs[p.Module] != "" {
 			continue
 		}
 		sources, err := ModuleDir(project, p.Module)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		linked[p.Module] = sources
-		if p.Module == mainModule {
+		dirs[p.Module] = sources
+		if p.Module == mainModule || sameFolder(sources, project.Dir) {
 			continue
 		}
-		links, err := linksDir()
+		all, err := linksDir()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		name := strings.NewReplacer("/", "_").Replace(filepath.Join(filepath.Dir(p.Module), filepath.Base(sources)))
 		if !strings.Contains(name, "@") { // a folder of somebody's: another may have the same name
 			sum := sha256.Sum256([]byte(sources))
 			name += "-" + hex.EncodeToString(sum[:6])
 		}
-		link := filepath.Join(links, name)
+		link := filepath.Join(all, name)
 		if err := relink(sources, link); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		linked[p.Module] = link
+		dirs[p.Module], links[p.Module] = link, link
 	}
-	return linked, nil
+	return dirs, links, nil
 }
 
 // linksDir is the folder of the links.
@@ -87,16 +88,6 @@ func linksDir() (string, error) {
 		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
 	}
 	return filepath.Join(cache, "watchsim", "modules"), nil
-}
-
-// needsModFile reports whether a module is found elsewhere than where go.mod says.
-func needsModFile(modules map[string]string) bool {
-	for module := range modules {
-		if module != mainModule {
-			return true
-		}
-	}
-	return false
 }
 
 // ModuleDir returns the folder of a module that a project requires. It downloads the
@@ -141,8 +132,8 @@ func relink(target, link string) error {
 
 // writeModFile writes the go.mod of a project, with the modules found at their links,
 // and the go.sum that goes with it. Where the project is a module of its own inside the
-// project, the project's sums are in it as well.
-func writeModFile(project Project, dir string, links map[string]string) (string, error) {
+// main module, whose folder is main, the sums of that are in it as well.
+func writeModFile(project Project, dir, main string, links map[string]string) (string, error) {
 	name := project.modFile()
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -152,14 +143,7 @@ func writeModFile(project Project, dir string, links map[string]string) (string,
 	if err != nil {
 		return "", err
 	}
-	modules := make([]string, 0, len(links))
-	for module := range links {
-		if module != mainModule {
-			modules = append(modules, module)
-		}
-	}
-	sort.Strings(modules)
-	for _, module := range modules {
+	for _, module := range slices.Sorted(maps.Keys(links)) {
 		if err := parsed.AddReplace(module, "", links[module], ""); err != nil {
 			return "", fmt.Errorf("%s: replace %s: %w", name, module, err)
 		}
@@ -172,7 +156,7 @@ func writeModFile(project Project, dir string, links map[string]string) (string,
 	if err != nil {
 		return "", err
 	}
-	if main := links[mainModule]; main != "" && !sameFolder(main, project.Dir) {
+	if main != "" && !sameFolder(main, project.Dir) {
 		more, err := os.ReadFile(filepath.Join(main, "go.sum"))
 		if err != nil {
 			return "", err

@@ -128,13 +128,13 @@ func Write(toolchain Toolchain, project Project, dir string, patches ...Patch) (
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Build{}, err
 	}
-	modules, err := linkModules(project, patches)
+	modules, links, err := linkModules(project, patches)
 	if err != nil {
 		return Build{}, err
 	}
 	modFile := project.ModFile
-	if needsModFile(modules) {
-		modFile, err = writeModFile(project, dir, modules)
+	if len(links) > 0 {
+		modFile, err = writeModFile(project, dir, modules[mainModule], links)
 	} else {
 		err = writeIfChanged(filepath.Join(dir, "go.mod"), apart)
 	}
@@ -168,12 +168,8 @@ func Write(toolchain Toolchain, project Project, dir string, patches ...Patch) (
 		contents[filepath.Join(toolchain.Root, "src", filepath.FromSlash(file))] = text
 	}
 	roots := []string{filepath.Join(toolchain.Root, "src"), modules[mainModule]}
-	if needsModFile(modules) {
-		links, err := linksDir()
-		if err != nil {
-			return Build{}, err
-		}
-		roots = append(roots, links)
+	for _, link := range links {
+		roots = append(roots, filepath.Dir(link))
 	}
 	list, err := writeCopies(roots, dir, contents)
 	return Build{Overlay: list, ModFile: modFile, adds: project.ModFile != ""}, err

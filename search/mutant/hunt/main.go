@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.BoolVar(&o.compare, "compare", false, "hunt with one strategy of schedules after the other")
 	flags.IntVar(&o.replays, "replays", 0, "instead of hunting, record this many failures and replay each in a process of its own")
 	flags.IntVar(&o.probe, "probe", 0, "instead of hunting, count how often this many `runs` without a bug reach the place of each edit")
-	flags.StringVar(&o.target, "target", "", "hunt in tests, which are those of a `target`: controlplane, which has mutants of its own, or http")
+	flags.StringVar(&o.target, "target", "", "hunt in tests, which are those of a `target`: controlplane or operator, which have mutants of their own, or http")
 	flags.BoolVar(&o.together, "together", false, "with --target controlplane: switch all mutants on in the same runs, and find out which of them make one fail")
 	flags.StringVar(&o.half, "half", "", "hunt one `half` of the mutants alone: tuned or held-out")
 	flags.Func("in", "hunt in runs with these `flags` of simrun instead of those of the scenario any; own stands for the mutant's; can be repeated", func(text string) error {

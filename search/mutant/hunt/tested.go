@@ -29,7 +29,11 @@ func (o options) testedTarget() (*selfbuild.Tested, error) {
 			return &all[i], nil
 		}
 	}
-	return nil, fmt.Errorf("--target: expected controlplane or http, found %q", o.target)
+	var names []string
+	for _, one := range all {
+		names = append(names, one.Name)
+	}
+	return nil, fmt.Errorf("--target: expected one of %s, found %q", strings.Join(names, ", "), o.target)
 }
 
 // testedAll hunts mutants in tests. A trial is a run of the test with the seeds that it

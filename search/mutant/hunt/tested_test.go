@@ -24,37 +24,29 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// Whichever of several mutants makes a run fail is found in few runs, and none is if it takes two of them.
-func TestGuilty(t *testing.T) {
+// Whichever of several mutants makes a run fail is found in few runs, and so are two that only do so together.
+func TestNeeded(t *testing.T) {
 	const all = 22
 	some := make([]mutant.Mutant, all)
 	for i := range some {
 		some[i].Name = strconv.Itoa(i)
 	}
 	for i := range some {
-		for _, needed := range [][]int{{i}, {i, all - 1 - i}} {
+		for _, want := range [][]mutant.Mutant{some[i : i+1], {some[min(i, all-1-i)], some[max(i, all-1-i)]}} {
 			runs := 0
-			run := func(half []mutant.Mutant) (ran testedOutcome, err error) {
+			need, witness, err := needed(some, testedOutcome{failed: 1}, func(fewer []mutant.Mutant) (ran testedOutcome, err error) {
 				runs++
-				together := 0
-				for _, n := range needed {
-					if slices.ContainsFunc(half, func(m mutant.Mutant) bool { return m.Name == strconv.Itoa(n) }) {
-						together++
+				for _, m := range want {
+					if !slices.ContainsFunc(fewer, func(other mutant.Mutant) bool { return other.Name == m.Name }) {
+						return testedOutcome{seeds: 1}, nil
 					}
 				}
-				if together == len(needed) {
-					ran.failed = 1
-				}
-				return ran, nil
-			}
-			one, _, err := guilty(some, testedOutcome{failed: 1}, run)
+				return testedOutcome{seeds: 1, failed: 1, witness: namesOf(fewer)}, nil
+			})
 			require.NoError(t, err)
-			if len(needed) == 1 {
-				require.Equal(t, strconv.Itoa(i), one.Name)
-			} else {
-				require.Nil(t, one)
-			}
-			require.LessOrEqual(t, runs, 10)
+			require.Equal(t, namesOf(want), namesOf(need))
+			require.Equal(t, namesOf(want), witness, "of the run with just these")
+			require.LessOrEqual(t, runs, 12*len(want))
 		}
 	}
 }

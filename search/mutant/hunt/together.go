@@ -10,8 +10,9 @@ import (
 )
 
 // testedTogether hunts mutants with all of them switched on, as most seeds show none of them, and a seed of the control plane takes
-// long. When one fails, mutants are switched off until it is known which of them makes it fail alone; that one is found, and the others are
-// hunted on. Each trial of a mutant ends with the seed that found it, or has all seeds that there was time for: the processor time that
+// long. When one fails, mutants are switched off as long as it goes on failing. If one is left, it is found, and the others are
+// hunted on. If several are, as what one does makes another run of the seed, in which the other shows, they are named, and somebody has to look. Each trial
+// of a mutant ends with the seed that found it, or has all seeds that there was time for: the processor time that
 // --time gives to one mutant, for each of them.
 func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen []mutant.Mutant) error {
 	left := slices.DeleteFunc(slices.Clone(chosen), func(m mutant.Mutant) bool { return len(h.results.trials(m)) > 0 })
@@ -39,15 +40,6 @@ func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen
 			continue
 		}
 		next = ran.failed
-		one, witness, err := guilty(left, ran, func(some []mutant.Mutant) (testedOutcome, error) { return run(some, next, next) })
-		if err != nil {
-			return err
-		}
-		if one == nil {
-			fmt.Fprintf(h.stdout, "seed %d fails with %s, and not with one of them alone: %s\n", next, namesOf(left), ran.witness)
-			next++
-			continue
-		}
 		without, err := run(nil, next, next)
 		if err != nil {
 			return err
@@ -57,7 +49,16 @@ func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen
 			next++
 			continue
 		}
-		if err := end(*one, next, next, witness); err != nil {
+		need, witness, err := needed(left, ran, func(some []mutant.Mutant) (testedOutcome, error) { return run(some, next, next) })
+		if err != nil {
+			return err
+		}
+		if len(need) > 1 {
+			fmt.Fprintf(h.stdout, "seed %d fails with %s, and not with fewer of them: %s\n", next, namesOf(need), witness)
+			next++
+			continue
+		}
+		if err := end(need[0], next, next, witness); err != nil {
 			return err
 		}
 	}
@@ -69,25 +70,28 @@ func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen
 	return nil
 }
 
-// guilty returns the mutant with which alone a run fails that has failed with some, and what the run says then; nil if there is none. It
-// halves the mutants, and looks at the other half if the first passes.
-func guilty(some []mutant.Mutant, ran testedOutcome, run func([]mutant.Mutant) (testedOutcome, error)) (*mutant.Mutant, string, error) {
-	if len(some) == 1 {
-		return &some[0], ran.witness, nil
+// needed returns mutants with which a run fails that has failed with some, and passes without any single one of them, and what the run says
+// with just these. It leaves out as many at once as it can.
+func needed(some []mutant.Mutant, ran testedOutcome, run func([]mutant.Mutant) (testedOutcome, error)) ([]mutant.Mutant, string, error) {
+	for size := len(some) / 2; size > 0; {
+		before := len(some)
+		for at := 0; at < len(some) && size < len(some); {
+			fewer := slices.Delete(slices.Clone(some), at, min(at+size, len(some)))
+			again, err := run(fewer)
+			if err != nil {
+				return nil, "", err
+			}
+			if again.failed != 0 {
+				some, ran = fewer, again
+			} else {
+				at += size
+			}
+		}
+		if size > 1 || len(some) == before {
+			size /= 2
+		}
 	}
-	for _, half := range [][]mutant.Mutant{some[:len(some)/2], some[len(some)/2:]} {
-		ran, err := run(half)
-		if err != nil {
-			return nil, "", err
-		}
-		if ran.failed == 0 {
-			continue
-		}
-		if one, witness, err := guilty(half, ran, run); err != nil || one != nil {
-			return one, witness, err
-		}
-	}
-	return nil, "", nil
+	return some, ran.witness, nil
 }
 
 // namesOf are those of mutants as a binary with all of them inside expects them.
