@@ -34,11 +34,11 @@ func (s *store) informed(client string, pod types.UID, rv int64) int64 {
 // ofWorkloads are the controllers that delete the pods of workloads.
 var ofWorkloads = append([]string{statefulSetController}, expectant...)
 
-// deletedOnce looks at the requests for a pod that is gone. A controller that has been answered that a pod is deleted, and been told
-// so for a while, does not delete it.
+// deletedOnce looks at the requests for a pod by the time at which it is gone: later ones are for another one of its name. A controller that has
+// been answered that a pod is deleted, and been told so for a while, does not delete it.
 func deletedOnce(s *store, key string, old, now object, rv int64) string {
 	before, after := both[corev1.Pod](old, now)
-	if before == nil || after != nil && after.UID == before.UID || s.pods == nil {
+	if before == nil || after != nil && after.UID == before.UID || s.pods == nil || s.wrote[rv] == nil {
 		return ""
 	}
 	going := s.known[before.UID].going
@@ -52,8 +52,8 @@ func deletedOnce(s *store, key string, old, now object, rv int64) string {
 			deleted[request.Client] = request.Err == model.OK && request.Return != model.Pending
 			continue
 		}
-		told, gone := s.informed(request.Client, before.UID, going), s.informed(request.Client, before.UID, rv)
-		if told != model.Pending && request.Call > told+2*int64(decision) && (gone == model.Pending || request.Call < gone) {
+		told := s.informed(request.Client, before.UID, going)
+		if told != model.Pending && request.Call > told+2*int64(decision) && request.Call < s.wrote[rv].Return {
 			return fmt.Sprintf("%s deletes pod %s at %s, and has been told at %s that it goes", request.Client, nameOf(key), model.At(request.Call), model.At(told))
 		}
 	}

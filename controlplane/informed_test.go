@@ -78,7 +78,7 @@ func TestEvictionIsKept(t *testing.T) {
 	}
 }
 
-// Pod a is marked for deletion at revision 2 and gone at revision 3. Controllers delete it at some second and again at another one.
+// Pod a is marked for deletion at revision 2 and gone at revision 3, by a request of a node that is answered at 40 s. Controllers delete it at some second and again at another one.
 func TestDeletedOnce(t *testing.T) {
 	for name, row := range map[string]struct {
 		watches, deletes string
@@ -89,6 +89,7 @@ func TestDeletedOnce(t *testing.T) {
 	}{
 		"again":                    {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 1},
 		"again, the pod unseen":    {"shared-informers", "statefulset-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5}, 1},
+		"another one of its name":  {"shared-informers", "statefulset-controller", model.OK, 41, map[int64]int64{1: 1, 2: 5}, 0},
 		"again, soon":              {"shared-informers", "daemon-set-controller", model.OK, 24, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
 		"tried again":              {"shared-informers", "daemon-set-controller", model.Unknown, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
 		"not told that it goes":    {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 3: 40}, 0},
@@ -99,6 +100,7 @@ func TestDeletedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			committed := states(t, "pods/r/a "+pod("a", "", "", "")+"\npods/r/a "+pod("a", dying, "", "")+"\npods/r/a -")
 			pods, requests := watcher(row.watches, row.told)
+			pods.Operations = []model.Operation{{ID: 2, Kind: model.Delete, Client: "node-0", Call: int64(39 * time.Second), Return: int64(40 * time.Second), ResultRV: 3}}
 			for i, at := range []int64{2, row.again} {
 				asked := importer.Exchange{Kind: model.Delete, Request: importer.Request{Scope: model.Scope{Namespace: "r", Name: "a"}}, Client: "manager-0", Agent: "kube-controller-manager/" + row.deletes}
 				asked.Call, asked.Return, asked.Err = at*int64(time.Second), at*int64(time.Second)+1, []model.Code{row.first, model.OK}[i]
