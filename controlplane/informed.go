@@ -13,17 +13,21 @@ import (
 // sharedInformers is how the informers that most controllers share name themselves to API servers.
 const sharedInformers = "shared-informers"
 
-// informed returns when the shared informers of a controller manager were first told by a watch of a pod as it was at a revision, or later;
-// model.Pending if they never were. Other parts of the manager watch pods, too.
-func (s *store) informed(client string, pod types.UID, rv int64) int64 {
+// informed returns when the shared informers of a controller manager were first told by a watch of an object as it was at a revision, or later;
+// model.Pending if they never were. Other parts of the manager watch the same resource, too.
+func (s *store) informed(resource, client string, of types.UID, rv int64) int64 {
 	first := model.Pending
-	for stream := range model.Each(s.seen.Histories["pods"].Streams) {
+	history := s.seen.Histories[resource]
+	if history == nil {
+		return first
+	}
+	for stream := range model.Each(history.Streams) {
 		opened, known := s.requests[requestOf{stream.Client, stream.Call, stream.Scope}]
 		if stream.Client != client || !known || !isOf(opened.all[opened.at], sharedInformers) {
 			continue
 		}
 		for event := range model.Each(stream.Events) {
-			if event.IsData() && event.Object.UID == string(pod) && event.RV >= rv && (first == model.Pending || event.Time < first) {
+			if event.IsData() && event.Object.UID == string(of) && event.RV >= rv && (first == model.Pending || event.Time < first) {
 				first = event.Time
 			}
 		}
@@ -52,7 +56,7 @@ func deletedOnce(s *store, key string, old, now object, rv int64) string {
 			deleted[request.Client] = request.Err == model.OK && request.Return != model.Pending
 			continue
 		}
-		told := s.informed(request.Client, before.UID, going)
+		told := s.informed("pods", request.Client, before.UID, going)
 		if told != model.Pending && request.Call > told+2*int64(decision) && request.Call < s.wrote[rv].Return {
 			return fmt.Sprintf("%s deletes pod %s at %s, and has been told at %s that it goes", request.Client, nameOf(key), model.At(request.Call), model.At(told))
 		}

@@ -44,6 +44,18 @@ var Rules = []Rule{
 		"pkg/controller/replicaset/replica_set.go: expectations, and since 1.36 the consistency store, keep a stale cache from that", noExtraReplica,
 	},
 	{
+		"WithinSurge", "No replica set is made to ask for more pods if those of its deployment then ask for more than it wants and allows beyond that.",
+		"kubernetes.io/docs/concepts/workloads/controllers/deployment: maxSurge is the maximum number of pods that can be created over the desired number", withinSurge,
+	},
+	{
+		"NoExtraWork", "A job has no more living pods than it has ever asked for at a time, and one for an index.",
+		"pkg/controller/job/job_controller.go: expectations, and since 1.36 the consistency store, keep a stale cache from that", noExtraWork,
+	},
+	{
+		"OneByOne", "A stateful set creates no pod before those that come first have been ready, unless it may do so at once.",
+		"kubernetes.io/docs/concepts/workloads/controllers/statefulset: before a scaling operation is applied to a pod, all of its predecessors must be Running and Ready", oneByOne,
+	},
+	{
 		"OnePerNode", "A daemon set has at most one living pod on a node, unless it may surge.",
 		"kubernetes.io/docs/concepts/workloads/controllers/daemonset: all (or some) nodes run a copy of a pod", onePerNode,
 	},

@@ -60,8 +60,9 @@ type store struct {
 	// renewals are when nodes were answered that their leases are renewed.
 	renewals map[string][]int64
 	// terms are those of leaders, by the keys of their leases.
-	terms   map[string]*term
-	charges charges
+	terms    map[string]*term
+	charges  charges
+	rollouts rollouts
 }
 
 func newStore(seen simtest.Seen) *store {
@@ -72,7 +73,7 @@ func newStore(seen simtest.Seen) *store {
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
-		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}},
+		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}}, rollouts: newRollouts(),
 	}
 	if histories != nil {
 		s.wrote, s.bindings = map[int64]*model.Operation{}, newBindings(seen)
@@ -165,6 +166,7 @@ func (s *store) apply(key string, now object, rv int64) {
 	s.applyTerm(key, now, rv)
 	s.applyRenewal(key, rv)
 	s.charges.apply(s, s.objects[key], now, rv)
+	s.rollouts.apply(s.objects[key], now, rv)
 	applyPod(s.known, s.objects[key], now, rv)
 	switch now := now.(type) {
 	case *corev1.Pod:

@@ -152,4 +152,26 @@ var controlPlaneFixes = []Mutant{
 			Replacement: "	graceful, pendingGraceful, err := rest.BeforeDelete(e.DeleteStrategy, ctx, obj, options.DeepCopy())\n	if err != nil {\n		return nil, false, err\n	}\n	// this means finalizers",
 		}},
 	},
+	{
+		Name: "fix-finding-30", Summary: "The deployment controller waits until it knows what its replica sets ask for.",
+		Module: kubernetes, File: "pkg/controller/deployment/deployment_controller.go", Equivalent: "it fixes finding 30",
+		Anchor: "	if d.DeletionTimestamp != nil {\n		return dc.syncStatusOnly(ctx, d, rsList)\n	}\n",
+		Replacement: `	live, err := dc.client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range live.Items {
+		known := !metav1.IsControlledBy(&live.Items[i], d)
+		for _, cached := range rsList {
+			known = known || cached.UID == live.Items[i].UID && *cached.Spec.Replicas == *live.Items[i].Spec.Replicas
+		}
+		if !known {
+			return fmt.Errorf("ReplicaSet %s asks for another number of replicas than is known", live.Items[i].Name)
+		}
+	}
+	if d.DeletionTimestamp != nil {
+		return dc.syncStatusOnly(ctx, d, rsList)
+	}
+`,
+	},
 }

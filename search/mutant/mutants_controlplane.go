@@ -184,6 +184,24 @@ var controlPlaneMutants = []Mutant{
 		More:        []Edit{{Anchor: "	if err := dsc.consistencyStore.EnsureReady(dsNamespacedName); err != nil {\n", Replacement: "	if err := dsc.consistencyStore.EnsureReady(dsNamespacedName); err != nil && false {\n"}},
 	},
 	{
+		Name: "DP02", Summary: "A deployment does not count what its other replica sets ask for before it makes more pods.",
+		Module: kubernetes, File: "pkg/controller/deployment/util/deployment_util.go",
+		Anchor:      "		currentPodCount := GetReplicaCountForReplicaSets(allRSs)\n		maxTotalPods :=",
+		Replacement: "		currentPodCount := *(newRS.Spec.Replicas)\n		maxTotalPods :=",
+	},
+	{
+		Name: "SS04", Summary: "A stateful set creates its pods at once.",
+		Module: kubernetes, File: "pkg/controller/statefulset/stateful_set_utils.go",
+		Anchor: "	return set.Spec.PodManagementPolicy == apps.ParallelPodManagement\n", Replacement: "	return true\n",
+	},
+	{
+		Name: "JB04", Summary: "A job creates pods again whose creation it has not seen yet.",
+		Module: kubernetes, File: jobFile,
+		Anchor:      "	satisfiedExpectations := jm.expectations.SatisfiedExpectations(logger, key)\n",
+		Replacement: "	satisfiedExpectations := true\n",
+		More:        []Edit{{Anchor: "	if err := jm.consistencyStore.EnsureReady(jobNamespacedName); err != nil {\n", Replacement: "	if err := jm.consistencyStore.EnsureReady(jobNamespacedName); err != nil && false {\n"}},
+	},
+	{
 		Name: "JB02", Summary: "A job counts pods twice whose end it has counted before.",
 		Module: kubernetes, File: jobFile,
 		Anchor:      "			} else if !jobCtx.uncounted.succeeded.Has(pod.UID) {\n",

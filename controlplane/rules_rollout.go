@@ -1,0 +1,161 @@
+package controlplane
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// rollouts is what rules about several pods at once need to know of what asks for them, by UIDs.
+type rollouts struct {
+	// allows are how many pods a deployment has allowed at once, one after the other, and parallel the most that a job has ever asked for at a time.
+	allows   map[types.UID][]allowance
+	parallel map[types.UID]int32
+	// scaled is the revision that last changed how many pods a replica set asks for.
+	scaled map[types.UID]int64
+	// ready are the pods that have ever been ready.
+	ready map[types.UID]bool
+}
+
+// allowance is how many pods a deployment allows from a revision on.
+type allowance struct {
+	rv   int64
+	most int32
+}
+
+func newRollouts() rollouts {
+	return rollouts{allows: map[types.UID][]allowance{}, parallel: map[types.UID]int32{}, scaled: map[types.UID]int64{}, ready: map[types.UID]bool{}}
+}
+
+// apply notes what a change says of them.
+func (r rollouts) apply(old, now object, rv int64) {
+	switch now := now.(type) {
+	case *appsv1.Deployment:
+		all, most := r.allows[now.UID], ptr.Deref(now.Spec.Replicas, 1)+surge(now)
+		if len(all) == 0 || all[len(all)-1].most != most {
+			r.allows[now.UID] = append(all, allowance{rv, most})
+		}
+	case *batchv1.Job:
+		r.parallel[now.UID] = max(r.parallel[now.UID], ptr.Deref(now.Spec.Parallelism, 1))
+	case *appsv1.ReplicaSet:
+		if before, _ := old.(*appsv1.ReplicaSet); before == nil || before.UID != now.UID || ptr.Deref(before.Spec.Replicas, 1) != ptr.Deref(now.Spec.Replicas, 1) {
+			r.scaled[now.UID] = rv
+		}
+	case *corev1.Pod:
+		r.ready[now.UID] = r.ready[now.UID] || isReady(&now.Status)
+	}
+}
+
+// surge is how many pods more than it wants a deployment allows while it goes from one template to another.
+func surge(d *appsv1.Deployment) int32 {
+	if d.Spec.Strategy.RollingUpdate == nil {
+		return 0
+	}
+	surge, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(d.Spec.Strategy.RollingUpdate.MaxSurge, intstr.FromInt32(0)), int(ptr.Deref(d.Spec.Replicas, 1)), true)
+	if err != nil {
+		return 0
+	}
+	return int32(surge)
+}
+
+// withinSurge looks at what controller managers have the replica sets of a deployment ask for. It counts those that the same life of the manager
+// has written, and those that were there before it began. If its informer had not told it for a while of all that it would take for too many, it is
+// finding 30: nothing keeps a deployment controller from going by older replica sets than it has written.
+func withinSurge(s *store, key string, old, now object, rv int64) string {
+	before, after := both[appsv1.ReplicaSet](old, now)
+	by := s.wrote[rv]
+	if after == nil || by == nil || !strings.HasPrefix(by.Client, managerName) {
+		return ""
+	}
+	asks, most := ptr.Deref(after.Spec.Replicas, 1), s.allowed(by, ownerOf(after))
+	if most == 0 || before != nil && ptr.Deref(before.Spec.Replicas, 1) >= asks {
+		return ""
+	}
+	all, told := asks, asks
+	for _, other := range s.objects {
+		set, is := other.(*appsv1.ReplicaSet)
+		if !is || set.UID == after.UID || ownerOf(set) != ownerOf(after) || !s.knew(rv, setsName, s.wrote[s.rollouts.scaled[set.UID]]) {
+			continue
+		}
+		all += ptr.Deref(set.Spec.Replicas, 1)
+		if at := s.informed(setsName, by.Client, set.UID, s.rollouts.scaled[set.UID]); at != model.Pending && at <= by.Call-int64(decision) {
+			told += ptr.Deref(set.Spec.Replicas, 1)
+		}
+	}
+	if all <= most || told <= most &&
+		s.isFinding(30, setsName, "a deployment controller has not been told of a replica set that it has written, and has another one make more pods than the deployment allows") {
+		return ""
+	}
+	return fmt.Sprintf("%s has replica set %s ask for %d pods, and those of its deployment then ask for %d, which allows %d", by.Client, nameOf(key), asks, all, most)
+}
+
+// allowed is how many pods a deployment allows at most, as a controller manager may have known it when it made a request; 0 for no deployment.
+func (s *store) allowed(by *model.Operation, deployment types.UID) (most int32) {
+	for _, a := range slices.Backward(s.rollouts.allows[deployment]) {
+		most = max(most, a.most)
+		if at := s.informed("deployments.apps", by.Client, deployment, a.rv); at != model.Pending && at <= by.Call-int64(decision) {
+			break
+		}
+	}
+	return most
+}
+
+// setsName is the resource of replica sets.
+const setsName = "replicasets.apps"
+
+// noExtraWork looks at each pod that is created for a job.
+func noExtraWork(s *store, key string, old, now object, rv int64) string {
+	pod := s.createdFor("Job", old, now)
+	if pod == nil {
+		return ""
+	}
+	living := int32(1)
+	index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+	others := s.byOwner[ownerOf(pod)]
+	for _, other := range slices.Sorted(maps.Keys(others)) {
+		twin := others[other]
+		if !lives(twin) || !s.knew(rv, "pods", s.created[twin.UID]) {
+			continue
+		}
+		if living++; index != "" && twin.Annotations[batchv1.JobCompletionIndexAnnotation] == index {
+			return fmt.Sprintf("pod %s is created for index %s of a job, for which pod %s lives", nameOf(key), index, nameOf(other))
+		}
+	}
+	if most, known := s.rollouts.parallel[ownerOf(pod)]; known && living > most {
+		return fmt.Sprintf("pod %s is created as the living pod number %d of a job that has asked for %d at a time at most", nameOf(key), living, most)
+	}
+	return ""
+}
+
+// oneByOne looks at each pod that is created for a stateful set that creates them in order. A predecessor that was ready once and is not now
+// may be so in what the controller knows.
+func oneByOne(s *store, key string, old, now object, rv int64) string {
+	pod := s.createdFor("StatefulSet", old, now)
+	if pod == nil {
+		return ""
+	}
+	ordinal := strings.LastIndex(key, "-")
+	set, _ := s.objects["/registry/statefulsets/"+nameOf(key[:ordinal])].(*appsv1.StatefulSet)
+	if set == nil || set.UID != ownerOf(pod) || set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement {
+		return ""
+	}
+	for other, before := range s.byOwner[set.UID] {
+		if strings.HasPrefix(other, key[:ordinal]) && earlier(other[ordinal:], key[ordinal:]) && !s.rollouts.ready[before.UID] && s.knew(rv, "pods", s.created[before.UID]) {
+			return fmt.Sprintf("pod %s is created before pod %s has ever been ready", nameOf(key), nameOf(other))
+		}
+	}
+	return ""
+}
+
+// earlier reports whether a number comes before another one, both written without leading zeros.
+func earlier(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }

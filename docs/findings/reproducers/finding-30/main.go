@@ -1,0 +1,141 @@
+// Finding 30: the template of a deployment changes before its controller's informer knows the replica set of the last one. Then replica sets of
+// both templates ask for pods, for more than maxSurge allows, also with the strategy Recreate.
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/deployment"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	space, name = "red", "a"
+	// replicas is how many pods the deployment wants, and lag how late the informer of replica sets is told of them.
+	replicas = 2
+	lag      = time.Second
+)
+
+// strategies are those that deployments have, each with the most pods that it allows.
+var strategies = []struct {
+	appsv1.DeploymentStrategy
+	most int32
+}{
+	{appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType, RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: number(1), MaxUnavailable: number(0)}}, replicas + 1},
+	{appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}, replicas},
+}
+
+func number(n int32) *intstr.IntOrString {
+	value := intstr.FromInt32(n)
+	return &value
+}
+
+func main() {
+	klog.SetLogger(klog.Logger{}) // discards
+	shown := 0
+	for _, late := range []time.Duration{0, lag} {
+		for _, s := range strategies {
+			asked := rollout(s.DeploymentStrategy, late)
+			fmt.Printf("%s, informer %v late: the replica sets ask for %d pods, and the deployment allows %d\n", s.Type, late, asked, s.most)
+			if late > 0 && asked > s.most {
+				shown++
+			}
+		}
+	}
+	rig.Verdict(shown, len(strategies), "replica sets of two templates ask for more pods than their deployment allows")
+}
+
+// rollout runs the deployment controller with an informer of replica sets that is told so late, changes the template of a deployment that has just been
+// created, and returns the most pods that its replica sets have asked for at the same time.
+func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32) {
+	client, revision := fake.NewClientset(), atomic.Int64{}
+	revision.Store(1)
+	tracker, sets := client.Tracker(), appsv1.SchemeGroupVersion.WithResource("replicasets")
+	client.PrependReactor("create", "replicasets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		set := action.(clienttesting.CreateAction).GetObject().(*appsv1.ReplicaSet).DeepCopy()
+		set.UID, set.ResourceVersion = types.UID(set.Name), fmt.Sprint(revision.Add(1)) // which the fake does not give
+		return true, set, tracker.Create(sets, set, space)
+	})
+	client.PrependReactor("list", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		list, err := tracker.List(sets, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), space)
+		rig.Must(err)
+		list.(*appsv1.ReplicaSetList).ResourceVersion = fmt.Sprint(revision.Load())
+		return true, list, nil
+	})
+	client.PrependWatchReactor("replicasets", func(clienttesting.Action) (bool, watch.Interface, error) {
+		from, err := tracker.Watch(sets, space)
+		return true, delayed(from, late), err
+	})
+	client.PrependReactor("update", "deployments", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		// The fake would take the specification from an update of the status, too.
+		return action.GetSubresource() == "status", action.(clienttesting.UpdateAction).GetObject(), nil
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	controller, err := deployment.NewDeploymentController(ctx, factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client)
+	rig.Must(err)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	go controller.Run(ctx, 1)
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: "deployment"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: ptr.To[int32](replicas), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}, Strategy: strategy,
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "first"}}},
+			},
+		},
+	}
+	_, err = client.AppsV1().Deployments(space).Create(ctx, d.DeepCopy(), metav1.CreateOptions{})
+	rig.Must(err)
+	rig.Until(func() bool { return len(setsOf(client)) == 1 })
+	if late == 0 {
+		time.Sleep(lag / 10) // the informer has been told by then
+	}
+	d.Spec.Template.Spec.Containers[0].Image = "second"
+	_, err = client.AppsV1().Deployments(space).Update(ctx, d, metav1.UpdateOptions{})
+	rig.Must(err)
+	for deadline := time.Now().Add(lag / 2); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		sum := int32(0)
+		for _, set := range setsOf(client) {
+			sum += *set.Spec.Replicas
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+func setsOf(client *fake.Clientset) []appsv1.ReplicaSet {
+	found, err := client.AppsV1().ReplicaSets(space).List(context.Background(), metav1.ListOptions{})
+	rig.Must(err)
+	return found.Items
+}
+
+// delayed passes on what a watch sends, each event so late.
+func delayed(from watch.Interface, late time.Duration) watch.Interface {
+	to := watch.NewRaceFreeFake()
+	go func() {
+		for event := range from.ResultChan() {
+			time.Sleep(late)
+			to.Action(event.Type, event.Object)
+		}
+	}()
+	return to
+}
