@@ -157,14 +157,14 @@ func (s *store) inherits(of metav1.Object, told *told, seen simtest.Seen) bool {
 			if !change.Deleted || change.Object.Namespace != o.GetNamespace() || change.Object.Name != o.GetName() {
 				continue
 			}
-			for pod, owner := range s.owners {
-				if string(owner) != change.Object.UID {
+			for pod, k := range s.known {
+				if !k.owners[types.UID(change.Object.UID)] {
 					continue
 				}
 				if by := s.created[pod]; by != nil && by.Client == told.life && s.born[pod] > change.RV {
 					return true
 				}
-				going := s.known[pod].going
+				going := k.going
 				if by := s.wrote[going]; by != nil && by.Client == told.life && going > change.RV &&
 					slices.ContainsFunc(expectant, func(controller string) bool { return s.isBy(controller, by) }) {
 					return true

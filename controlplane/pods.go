@@ -8,6 +8,8 @@ import (
 // known is what there is to know of a pod that there has been.
 type known struct {
 	pod *corev1.Pod // as it was last
+	// owners are the controllers that it has ever had: those that it was created for, and those that adopted it.
+	owners map[types.UID]bool
 	// going is the revision that marked or deleted it, 0 if none did.
 	going int64
 	// succeeded and failed mean that it has ever come to that end. The pod garbage collector makes the one of the other (finding 11).
@@ -19,10 +21,10 @@ func applyPod(pods map[types.UID]*known, old, now object, rv int64) {
 	before, after := both[corev1.Pod](old, now)
 	if after != nil {
 		if pods[after.UID] == nil {
-			pods[after.UID] = &known{}
+			pods[after.UID] = &known{owners: map[types.UID]bool{}}
 		}
 		k := pods[after.UID]
-		k.pod = after
+		k.pod, k.owners[ownerOf(after)] = after, true
 		k.succeeded = k.succeeded || after.Status.Phase == corev1.PodSucceeded
 		k.failed = k.failed || after.Status.Phase == corev1.PodFailed
 	}
