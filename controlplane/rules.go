@@ -48,7 +48,7 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/workloads/controllers/deployment: maxSurge is the maximum number of pods that can be created over the desired number", withinSurge,
 	},
 	{
-		"NoExtraWork", "A job has no more living pods than it has ever asked for at a time, and one for an index.",
+		"NoExtraWork", "A job has no more living pods than it has ever asked for at a time, and no two for the same index.",
 		"pkg/controller/job/job_controller.go: expectations, and since 1.36 the consistency store, keep a stale cache from that", noExtraWork,
 	},
 	{

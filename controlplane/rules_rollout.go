@@ -92,7 +92,7 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 			told += ptr.Deref(set.Spec.Replicas, 1)
 		}
 	}
-	if all <= most || told <= most &&
+	if all <= most || s.waited(by) || told <= most &&
 		s.isFinding(30, setsName, "a deployment controller has not been told of a replica set that it has written, and has another one make more pods than the deployment allows") {
 		return ""
 	}
@@ -109,6 +109,23 @@ func (s *store) allowed(by *model.Operation, deployment types.UID) (most int32) 
 	}
 	return most
 }
+
+// waited reports whether the deployment controller that made a request was waiting for an answer at a time so long before that it should know what
+// it had been told by then. What it has looked at may be older: requests take long while there are faults.
+func (s *store) waited(by *model.Operation) bool {
+	then := by.Call - int64(decision)
+	for _, resource := range []string{"deployments.apps", setsName} {
+		for _, request := range s.seen.Requests[resource] {
+			if request.Client == by.Client && request.Call < then && (request.Return == model.Pending || request.Return > then) && isOf(request, deploymentController) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// deploymentController is how that controller names itself to API servers.
+const deploymentController = "deployment-controller"
 
 // setsName is the resource of replica sets.
 const setsName = "replicasets.apps"

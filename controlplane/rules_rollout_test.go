@@ -31,24 +31,29 @@ func TestWithinSurge(t *testing.T) {
 		writers []string
 		// told says whether the shared informers of manager-0 are told of what is written one second later; fixed that finding 30 is.
 		told, fixed bool
-		broken      int
+		// waits is when a request of the deployment controller began that takes five seconds, 0 for none.
+		waits  int
+		broken int
 	}{
-		"within":                      {rolling + setOf("x", 2) + setOf("y", 1), both, true, false, 0},
-		"beyond":                      {rolling + setOf("x", 2) + setOf("y", 2), both, true, false, 1},
-		"within a share":              {percent + setOf("x", 2) + setOf("y", 1), both, true, false, 0},
-		"beyond a share":              {percent + setOf("x", 2) + setOf("y", 2), both, true, false, 1},
-		"of a recreated one":          {recreate + setOf("x", 2) + setOf("y", 1), both, true, false, 1},
-		"finding 30":                  {rolling + setOf("x", 2) + setOf("y", 2), both, false, false, 0},
-		"finding 30, which is mended": {rolling + setOf("x", 2) + setOf("y", 2), both, false, true, 1},
-		"one that has allowed more":   {many + rolling + setOf("x", 2) + setOf("y", 2), []string{"", "manager-0", "manager-0"}, false, true, 0},
-		"one that allowed more once":  {many + rolling + setOf("x", 2) + setOf("y", 2), []string{"", "manager-0", "manager-0"}, true, true, 1},
-		"of another life":             {rolling + setOf("x", 2) + setOf("y", 2), []string{"manager-1", "manager-0"}, false, true, 0},
-		"of another deployment":       {rolling + strings.Replace(setOf("x", 2), `"uid":"d"`, `"uid":"e"`, 1) + setOf("y", 2), both, true, false, 0},
-		"by a user":                   {rolling + setOf("x", 2) + setOf("y", 2), []string{"user", "user"}, true, true, 0},
-		"scaled down":                 {rolling + setOf("x", 9) + setOf("x", 8), []string{"user", "manager-0"}, true, true, 0},
-		"scaled down before":          {rolling + setOf("x", 2) + setOf("x", 0) + setOf("y", 3), []string{"manager-0", "manager-0", "manager-0"}, true, false, 0},
-		"deleted before":              {rolling + setOf("x", 2) + "replicasets/r/x -\n" + setOf("y", 3), []string{"manager-0", "manager-0", "manager-0"}, true, false, 0},
-		"of nobody known":             {setOf("w", 1) + setOf("x", 2) + setOf("y", 9), both, true, false, 0},
+		"within":                      {rolling + setOf("x", 2) + setOf("y", 1), both, true, false, 0, 0},
+		"beyond":                      {rolling + setOf("x", 2) + setOf("y", 2), both, true, false, 0, 1},
+		"while it waits":              {rolling + setOf("x", 2) + setOf("y", 2), both, true, false, 27, 0},
+		"after it has waited":         {rolling + setOf("x", 2) + setOf("y", 2), both, true, false, 20, 1},
+		"before it waits":             {rolling + setOf("x", 2) + setOf("y", 2), both, true, false, 31, 1},
+		"within a share":              {percent + setOf("x", 2) + setOf("y", 1), both, true, false, 0, 0},
+		"beyond a share":              {percent + setOf("x", 2) + setOf("y", 2), both, true, false, 0, 1},
+		"of a recreated one":          {recreate + setOf("x", 2) + setOf("y", 1), both, true, false, 0, 1},
+		"finding 30":                  {rolling + setOf("x", 2) + setOf("y", 2), both, false, false, 0, 0},
+		"finding 30, which is mended": {rolling + setOf("x", 2) + setOf("y", 2), both, false, true, 0, 1},
+		"one that has allowed more":   {many + rolling + setOf("x", 2) + setOf("y", 2), []string{"", "manager-0", "manager-0"}, false, true, 0, 0},
+		"one that allowed more once":  {many + rolling + setOf("x", 2) + setOf("y", 2), []string{"", "manager-0", "manager-0"}, true, true, 0, 1},
+		"of another life":             {rolling + setOf("x", 2) + setOf("y", 2), []string{"manager-1", "manager-0"}, false, true, 0, 0},
+		"of another deployment":       {rolling + strings.Replace(setOf("x", 2), `"uid":"d"`, `"uid":"e"`, 1) + setOf("y", 2), both, true, false, 0, 0},
+		"by a user":                   {rolling + setOf("x", 2) + setOf("y", 2), []string{"user", "user"}, true, true, 0, 0},
+		"scaled down":                 {rolling + setOf("x", 9) + setOf("x", 8), []string{"user", "manager-0"}, true, true, 0, 0},
+		"scaled down before":          {rolling + setOf("x", 2) + setOf("x", 0) + setOf("y", 3), []string{"manager-0", "manager-0", "manager-0"}, true, false, 0, 0},
+		"deleted before":              {rolling + setOf("x", 2) + "replicasets/r/x -\n" + setOf("y", 3), []string{"manager-0", "manager-0", "manager-0"}, true, false, 0, 0},
+		"of nobody known":             {setOf("w", 1) + setOf("x", 2) + setOf("y", 9), both, true, false, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if row.fixed {
@@ -71,6 +76,11 @@ func TestWithinSurge(t *testing.T) {
 				sets.Streams = []model.Stream{stream}
 				requests["deployments.apps"] = append(requests["deployments.apps"], opened)
 				deployments.Streams = []model.Stream{{ID: 1, Client: "manager-0", Call: 1, Events: []model.Event{{Time: 1, Type: model.Added, RV: 2, Object: &model.Object{UID: "d", RV: 2}}}}}
+			}
+			if row.waits > 0 {
+				call := int64(row.waits) * int64(time.Second)
+				waits := &importer.Told{Exchange: importer.Exchange{Kind: model.Update, Client: "manager-0", Call: call, Return: call + int64(5*time.Second), Agent: "kube-controller-manager/deployment-controller"}}
+				requests["deployments.apps"] = append(requests["deployments.apps"], waits)
 			}
 			seen := simtest.Seen{Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "deployments.apps": deployments}, Requests: requests}
 			require.Equal(t, row.broken, brokenOf(t, seen, "WithinSurge"))
