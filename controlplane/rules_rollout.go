@@ -166,7 +166,9 @@ func oneByOne(s *store, key string, old, now object, rv int64) string {
 	if set == nil || set.UID != ownerOf(pod) || set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement {
 		return ""
 	}
-	for other, before := range s.byOwner[set.UID] {
+	pods := s.byOwner[set.UID]
+	for _, other := range slices.Sorted(maps.Keys(pods)) {
+		before := pods[other]
 		if strings.HasPrefix(other, key[:ordinal]) && earlier(other[ordinal:], key[ordinal:]) && !s.rollouts.ready[before.UID] && s.knew(rv, "pods", s.created[before.UID]) {
 			return fmt.Sprintf("pod %s is created before pod %s has ever been ready", nameOf(key), nameOf(other))
 		}

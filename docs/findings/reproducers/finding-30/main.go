@@ -107,7 +107,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 	rig.Must(err)
 	rig.Until(func() bool { return len(setsOf(client)) == 1 })
 	if late == 0 {
-		time.Sleep(lag / 10) // the informer has been told by then
+		rig.Until(func() bool { return len(factory.Apps().V1().ReplicaSets().Informer().GetStore().ListKeys()) == 1 })
 	}
 	d.Spec.Template.Spec.Containers[0].Image = "second"
 	_, err = client.AppsV1().Deployments(space).Update(ctx, d, metav1.UpdateOptions{})
