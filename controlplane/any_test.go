@@ -53,7 +53,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 	plane := &controlplane.Plane{}
 	simtest.Seeds(t, booted(config, plane, 1), func(t *simtest.T, c *simtest.Cluster) {
 		plane.Workload = controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)}
-		plane.Grow(c, rand.IntN(2), rand.IntN(2), rand.IntN(3))
+		plane.Grow(c, rand.IntN(3), rand.IntN(2), rand.IntN(3))
 		const within = time.Minute
 		c.EncryptAtRest(within)
 		for i := range max(1, config.Servers) {
@@ -68,7 +68,8 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		time.Sleep(within)
 		plane.Tell(t, usage)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", c.KeyMissed())
-		settled := func() (late error) {
+		// settled waits until all is well, and then until it stays so.
+		settled := func(stays func() error) (late error) {
 			var whole time.Duration // since then all nodes are there, and take pods
 			c.Eventually(func() error {
 				select {
@@ -87,22 +88,24 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 					}
 					return err
 				}
-				began := time.Now()
-				if err := controlplane.Quiet(t.Context(), c.Client(), time.Minute); err != nil {
-					return err
-				}
-				return plane.Observer.Agrees(t.Context(), c.Client(), began)
+				return stays()
 			})
 			return late
 		}
-		if settled() != nil {
+		if settled(func() error { return nil }) != nil {
 			return
 		}
 		// What has stopped working without a trace shows once there is something to do.
 		const again = 10 * time.Second
 		c.Go("user-again", plane.User(usage.Again(), time.Now().Add(again)))
 		time.Sleep(again)
-		settled()
+		settled(func() error {
+			began := time.Now()
+			if err := controlplane.Quiet(t.Context(), c.Client(), time.Minute); err != nil {
+				return err
+			}
+			return plane.Observer.Agrees(t.Context(), c.Client(), began)
+		})
 	})
 }
 

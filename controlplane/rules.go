@@ -2,10 +2,10 @@ package controlplane
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
@@ -40,7 +40,7 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/configuration/manage-resources-containers: how pods with resource requests are scheduled", fits,
 	},
 	{
-		"NoExtraReplica", "A replica set has no more living pods than it has ever asked for.",
+		"NoExtraReplica", "A replica set has no more living pods than it has ever asked for at a time.",
 		"pkg/controller/replicaset/replica_set.go: expectations, and since 1.36 the consistency store, keep a stale cache from that", noExtraReplica,
 	},
 	{
@@ -96,8 +96,8 @@ var Rules = []Rule{
 		"KEP-5647: the node lifecycle controller reads the lease from etcd before it declares a node unreachable", nodeIsSilent,
 	},
 	{
-		"JobIsKept", "The control plane deletes no job that has not finished.",
-		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed", jobIsKept,
+		"JobIsKept", "The control plane deletes no job that has not finished, or has no time to live.",
+		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed, and a finished job whose TTL is unset is kept", jobIsKept,
 	},
 	{
 		"OfItsKnowledge", "A controller manager deletes no pod that it has neither created nor been told of.",
@@ -225,27 +225,6 @@ func fits(s *store, key string, old, now object, _ int64) string {
 	return ""
 }
 
-func noExtraReplica(s *store, key string, old, now object, rv int64) string {
-	if set, is := now.(*appsv1.ReplicaSet); is {
-		s.replicas[set.UID] = max(s.replicas[set.UID], ptr.Deref(set.Spec.Replicas, 1))
-		return ""
-	}
-	pod := s.createdFor("ReplicaSet", old, now)
-	if pod == nil {
-		return ""
-	}
-	living := int32(1)
-	for _, other := range s.byOwner[ownerOf(pod)] {
-		if lives(other) && s.knew(rv, "pods", s.created[other.UID]) {
-			living++
-		}
-	}
-	if most := s.replicas[ownerOf(pod)]; living > most {
-		return fmt.Sprintf("pod %s is created as the living pod number %d of a replica set that has asked for %d at most", nameOf(key), living, most)
-	}
-	return ""
-}
-
 // createdFor is the pod that a change creates for a controller of some kind; nil for any other change.
 func (s *store) createdFor(kind string, old, now object) *corev1.Pod {
 	pod, is := now.(*corev1.Pod)
@@ -271,8 +250,8 @@ func onePerNode(s *store, key string, old, now object, rv int64) string {
 	if pod == nil {
 		return ""
 	}
-	for other, twin := range s.byOwner[ownerOf(pod)] {
-		if lives(twin) && s.owners[twin.UID] == ownerOf(pod) && s.knew(rv, "pods", s.created[twin.UID]) && wantedNode(twin) == wantedNode(pod) {
+	for _, other := range s.siblings(pod, rv) {
+		if twin := s.byOwner[ownerOf(pod)][other]; s.owners[twin.UID] == ownerOf(pod) && wantedNode(twin) == wantedNode(pod) {
 			return fmt.Sprintf("pod %s is created for %s, where pod %s of the same daemon set lives", nameOf(key), wantedNode(pod), nameOf(other))
 		}
 	}
@@ -364,18 +343,36 @@ func jobCounts(s *store, key string, old, now object, _ int64) string {
 }
 
 // jobIsKept looks at deletions and marks for deletion by controller managers. Users delete jobs at any time, and
-// namespaces with jobs in them.
+// namespaces with jobs in them. Who deletes what has outlived its time reads it first.
 func jobIsKept(s *store, key string, old, now object, rv int64) string {
 	before, after := both[batchv1.Job](old, now)
-	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || finished(before) != "" {
+	by := s.wrote[rv]
+	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
 	}
 	in, _, _ := strings.Cut(nameOf(key), "/")
 	if space, _ := s.objects[namespaces+in].(*corev1.Namespace); space != nil && space.DeletionTimestamp != nil {
 		return ""
 	}
-	if by := s.wrote[rv]; by != nil && strings.HasPrefix(by.Client, managerName) {
+	switch {
+	case finished(before) == "":
 		return fmt.Sprintf("%s deletes job %s, which has not finished", by.Client, nameOf(key))
+	case before.Spec.TTLSecondsAfterFinished == nil && s.isBy(timeToLiveController, by) && !s.hasReadBefore(by, s.stays[before.UID]):
+		return fmt.Sprintf("%s deletes job %s, whose time is not limited", by.Client, nameOf(key))
 	}
 	return ""
+}
+
+// timeToLiveController is how the controller that deletes finished jobs names itself to API servers.
+const timeToLiveController = "ttl-after-finished-controller"
+
+// hasReadBefore reports whether who asks for a change of an object has last read it before a revision, that is as it was then.
+func (s *store) hasReadBefore(by *model.Operation, rv int64) bool {
+	at := s.requests[requestOf{by.Client, by.Call, by.Scope}]
+	for _, request := range slices.Backward(at.all[:at.at]) {
+		if request.Client == by.Client && request.Kind == model.Get && request.Scope == by.Scope && request.Agent == at.all[at.at].Agent && request.Err == model.OK {
+			return len(request.Op.Objects) == 1 && request.Op.Objects[0].RV < rv
+		}
+	}
+	return false
 }

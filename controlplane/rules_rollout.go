@@ -18,9 +18,9 @@ import (
 
 // rollouts is what rules about several pods at once need to know of what asks for them, by UIDs.
 type rollouts struct {
-	// allows are how many pods a deployment has allowed at once, one after the other, and parallel the most that a job has ever asked for at a time.
-	allows   map[types.UID][]allowance
-	parallel map[types.UID]int32
+	// allows are how many pods a deployment has allowed at once, one after the other, and asked the most that a replica set or a job has ever asked for at a time.
+	allows map[types.UID][]allowance
+	asked  map[types.UID]int32
 	// scaled is the revision that last changed how many pods a replica set asks for.
 	scaled map[types.UID]int64
 	// ready are the pods that have ever been ready.
@@ -34,7 +34,7 @@ type allowance struct {
 }
 
 func newRollouts() rollouts {
-	return rollouts{allows: map[types.UID][]allowance{}, parallel: map[types.UID]int32{}, scaled: map[types.UID]int64{}, ready: map[types.UID]bool{}}
+	return rollouts{allows: map[types.UID][]allowance{}, asked: map[types.UID]int32{}, scaled: map[types.UID]int64{}, ready: map[types.UID]bool{}}
 }
 
 // apply notes what a change says of them.
@@ -46,8 +46,9 @@ func (r rollouts) apply(old, now object, rv int64) {
 			r.allows[now.UID] = append(all, allowance{rv, most})
 		}
 	case *batchv1.Job:
-		r.parallel[now.UID] = max(r.parallel[now.UID], ptr.Deref(now.Spec.Parallelism, 1))
+		r.asked[now.UID] = max(r.asked[now.UID], ptr.Deref(now.Spec.Parallelism, 1))
 	case *appsv1.ReplicaSet:
+		r.asked[now.UID] = max(r.asked[now.UID], ptr.Deref(now.Spec.Replicas, 1))
 		if before, _ := old.(*appsv1.ReplicaSet); before == nil || before.UID != now.UID || ptr.Deref(before.Spec.Replicas, 1) != ptr.Deref(now.Spec.Replicas, 1) {
 			r.scaled[now.UID] = rv
 		}
@@ -130,26 +131,43 @@ const deploymentController = "deployment-controller"
 // setsName is the resource of replica sets.
 const setsName = "replicasets.apps"
 
+// siblings are the keys of the living pods of the same controller as one that is created, of those that its creator knew of.
+func (s *store) siblings(pod *corev1.Pod, rv int64) (keys []string) {
+	for _, key := range slices.Sorted(maps.Keys(s.byOwner[ownerOf(pod)])) {
+		if twin := s.byOwner[ownerOf(pod)][key]; lives(twin) && s.knew(rv, "pods", s.created[twin.UID]) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// noExtraReplica looks at each pod that is created for a replica set.
+func noExtraReplica(s *store, key string, old, now object, rv int64) string {
+	return s.moreThanAsked("ReplicaSet", "a replica set", key, old, now, rv)
+}
+
 // noExtraWork looks at each pod that is created for a job.
 func noExtraWork(s *store, key string, old, now object, rv int64) string {
-	pod := s.createdFor("Job", old, now)
+	if pod := s.createdFor("Job", old, now); pod != nil && pod.Annotations[batchv1.JobCompletionIndexAnnotation] != "" {
+		index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
+		for _, other := range s.siblings(pod, rv) {
+			if s.byOwner[ownerOf(pod)][other].Annotations[batchv1.JobCompletionIndexAnnotation] == index {
+				return fmt.Sprintf("pod %s is created for index %s of a job, for which pod %s lives", nameOf(key), index, nameOf(other))
+			}
+		}
+	}
+	return s.moreThanAsked("Job", "a job", key, old, now, rv)
+}
+
+// moreThanAsked says that a pod is created for a controller of some kind which has never asked for so many at a time.
+func (s *store) moreThanAsked(kind, whom, key string, old, now object, rv int64) string {
+	pod := s.createdFor(kind, old, now)
 	if pod == nil {
 		return ""
 	}
-	living := int32(1)
-	index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
-	others := s.byOwner[ownerOf(pod)]
-	for _, other := range slices.Sorted(maps.Keys(others)) {
-		twin := others[other]
-		if !lives(twin) || !s.knew(rv, "pods", s.created[twin.UID]) {
-			continue
-		}
-		if living++; index != "" && twin.Annotations[batchv1.JobCompletionIndexAnnotation] == index {
-			return fmt.Sprintf("pod %s is created for index %s of a job, for which pod %s lives", nameOf(key), index, nameOf(other))
-		}
-	}
-	if most, known := s.rollouts.parallel[ownerOf(pod)]; known && living > most {
-		return fmt.Sprintf("pod %s is created as the living pod number %d of a job that has asked for %d at a time at most", nameOf(key), living, most)
+	most, known := s.rollouts.asked[ownerOf(pod)]
+	if living := 1 + len(s.siblings(pod, rv)); known && living > int(most) {
+		return fmt.Sprintf("pod %s is created as the living pod number %d of %s that has asked for %d at a time at most", nameOf(key), living, whom, most)
 	}
 	return ""
 }

@@ -317,6 +317,40 @@ func TestOnlyTheCollectorKeepsWhatHasAnOwner(t *testing.T) {
 	}
 }
 
+// A finished job whose time is not limited any more may go only if it was read when it still was.
+func TestJobIsRead(t *testing.T) {
+	limited := strings.Replace(job(`"conditions":[{"type":"Complete","status":"True"}]`), `"completions":2`, `"completions":2,"ttlSecondsAfterFinished":1`, 1)
+	unlimited := strings.Replace(limited, `,"ttlSecondsAfterFinished":1`, "", 1)
+	committed := states(t, "jobs/r/j "+limited+"\njobs/r/j "+unlimited+"\njobs/r/j -")
+	const timeToLive, collector = "kube-controller-manager/v1.37.2 (linux/amd64) kubernetes/1/ttl-after-finished-controller", "kube-controller-manager/v1.37.2 (linux/amd64) kubernetes/1/generic-garbage-collector"
+	scope := model.Scope{Namespace: "r", Name: "j"}
+	read := func(agent string, rv int64) *importer.Told {
+		asked := importer.Exchange{Request: importer.Request{Scope: scope}, Kind: model.Get, Client: "manager-0", Agent: agent, Call: 1}
+		return &importer.Told{Exchange: asked, Op: model.Operation{Objects: []model.Object{{RV: rv}}}}
+	}
+	for name, row := range map[string]struct {
+		before []*importer.Told
+		agent  string
+		broken int
+	}{
+		"as it was":           {[]*importer.Told{read(timeToLive, 1)}, timeToLive, 0},
+		"as it is":            {[]*importer.Told{read(timeToLive, 1), read(timeToLive, 2)}, timeToLive, 1},
+		"by another one":      {[]*importer.Told{read(collector, 1)}, timeToLive, 1},
+		"not at all":          {nil, timeToLive, 1},
+		"without a time":      {nil, collector, 0},
+		"as it was, at first": {[]*importer.Told{read(timeToLive, 2), read(timeToLive, 1)}, timeToLive, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			history := &model.History{Operations: []model.Operation{{Kind: model.Delete, Client: "manager-0", Scope: scope, Call: 5, Return: 6, ResultRV: 3}}}
+			deletion := &importer.Told{Exchange: importer.Exchange{Request: importer.Request{Scope: scope}, Kind: model.Delete, Client: "manager-0", Agent: row.agent, Call: 5}}
+			seen := simtest.Seen{
+				Committed: committed, Histories: map[string]*model.History{"jobs.batch": history}, Requests: map[string][]*importer.Told{"jobs.batch": append(row.before, deletion)},
+			}
+			require.Equal(t, row.broken, brokenOf(t, seen, "JobIsKept"))
+		})
+	}
+}
+
 // What a controller deletes by a name may be another pod than it knows by that name.
 func TestOfItsKnowledge(t *testing.T) {
 	committed := states(t, "pods/r/a "+pod("1", "", "", "Failed")+"\npods/r/a -\npods/r/a "+pod("2", "", "", "Running")+"\npods/r/a -")

@@ -31,11 +31,11 @@ type store struct {
 	byNode  map[string]map[string]*corev1.Pod
 	// changed is the revision of the last change of each key.
 	changed map[string]int64
-	// replicas is the most that a replica set has ever asked for.
-	replicas map[types.UID]int32
 	// created are the requests that pods and ends of jobs come from, of those whose sender was told of them.
 	created  map[types.UID]*model.Operation
 	finished map[types.UID]*model.Operation
+	// stays is the revision since which a job has no time to live.
+	stays map[types.UID]int64
 	// owners are the controllers that pods were created for.
 	owners map[types.UID]types.UID
 	// wrote are the requests of clients by the revision at which each wrote something, nil if there
@@ -71,7 +71,7 @@ func newStore(seen simtest.Seen) *store {
 		seen: seen, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
 		requests: map[requestOf]place{}, referred: map[string]int64{}, references: map[reference]called{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
-		changed: map[string]int64{}, terms: map[string]*term{}, replicas: map[types.UID]int32{},
+		changed: map[string]int64{}, terms: map[string]*term{}, stays: map[types.UID]int64{},
 		created: map[types.UID]*model.Operation{}, finished: map[types.UID]*model.Operation{}, owners: map[types.UID]types.UID{},
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}}, rollouts: newRollouts(),
 	}
@@ -177,7 +177,11 @@ func (s *store) apply(key string, now object, rv int64) {
 			s.ended[now.UID] = rv
 		}
 	case *batchv1.Job:
-		if old, is := s.objects[key].(*batchv1.Job); finished(now) != "" && (!is || finished(old) == "") {
+		old, is := s.objects[key].(*batchv1.Job)
+		if !is || old.UID != now.UID || old.Spec.TTLSecondsAfterFinished != nil {
+			s.stays[now.UID] = rv
+		}
+		if finished(now) != "" && (!is || finished(old) == "") {
 			s.finished[now.UID] = s.wrote[rv]
 		}
 	}

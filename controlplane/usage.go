@@ -24,6 +24,7 @@ const (
 	Jobs         Group = "jobs"
 	Services     Group = "services"
 	Pods         Group = "pods"
+	Controlled   Group = "controlled" // objects, which controllers make: they are deleted, or lose a label
 	Quotas       Group = "quotas"
 	Budgets      Group = "budgets"     // and evictions
 	Definitions  Group = "definitions" // of custom resources, which come and go
@@ -33,7 +34,7 @@ const (
 )
 
 // groups lists them.
-var groups = []Group{Deployments, StatefulSets, DaemonSets, Jobs, Services, Pods, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
+var groups = []Group{Deployments, StatefulSets, DaemonSets, Jobs, Services, Pods, Controlled, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
 
 // maxReplicas is the most that a user asks for at once.
 const maxReplicas = 4
@@ -59,7 +60,7 @@ type Usage struct {
 	MaxPods int64
 }
 
-// DrawUsage draws what people do: each of the groups as often as not, or just those that are given. In some runs nodes
+// DrawUsage draws what people do: some of the groups, few of them in some runs and many in others, or just those that are given. In some runs nodes
 // fill up, and in some quotas do.
 func DrawUsage(t *simtest.T, given ...Group) Usage {
 	if len(given) == 0 {
@@ -84,11 +85,16 @@ func (u Usage) Again() Usage {
 	return u
 }
 
-// anyOf draws some of a list, each as often as not, and at least one.
+// anyOf draws some of a list, at least one: each of them as often as not, or half or a quarter as often, in each run alike.
 func anyOf[T any](all []T) *rapid.Generator[[]T] {
 	return rapid.Custom(func(t *rapid.T) (some []T) {
+		halved := rapid.IntRange(1, 3).Draw(t, "how often its chance is halved")
 		for _, one := range all {
-			if rapid.Bool().Draw(t, "with") {
+			with := true
+			for range halved {
+				with = rapid.Bool().Draw(t, "with") && with
+			}
+			if with {
 				some = append(some, one)
 			}
 		}

@@ -73,6 +73,7 @@ var userActions = map[Group][]action{
 	Jobs:         {(*person).createJob, (*person).createJob, (*person).deleteJob, (*person).changeJob},
 	Services:     {(*person).createService, (*person).deleteService},
 	Pods:         {(*person).createPod, (*person).deletePod},
+	Controlled:   {(*person).deleteControlled, (*person).relabel},
 	Quotas:       {(*person).applyQuota, (*person).deleteQuota},
 	Budgets:      {(*person).createBudget, (*person).deleteBudget, (*person).evict, (*person).evict},
 	Definitions:  {(*person).createDefinition, (*person).createCustom, (*person).createCustom, (*person).deleteDefinition},

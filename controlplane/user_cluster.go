@@ -53,11 +53,11 @@ func (u *person) deleteBudget(ctx context.Context, space, name string) error {
 }
 
 func (u *person) evict(ctx context.Context, space, _ string) error {
-	pod, err := u.somePod(ctx, space)
+	pod, err := u.some(ctx, pods, space)
 	if err != nil {
 		return err
 	}
-	return u.client.PolicyV1().Evictions(space).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: space}})
+	return u.client.PolicyV1().Evictions(space).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.GetName(), Namespace: space}})
 }
 
 func (u *person) createNamespace(ctx context.Context, space, _ string) error {

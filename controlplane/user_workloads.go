@@ -150,21 +150,9 @@ func (u *person) createPod(ctx context.Context, space, name string) error {
 }
 
 func (u *person) deletePod(ctx context.Context, space, _ string) error {
-	pod, err := u.somePod(ctx, space)
+	pod, err := u.some(ctx, pods, space)
 	if err != nil {
 		return err
 	}
-	return u.client.CoreV1().Pods(space).Delete(ctx, pod, metav1.DeleteOptions{})
-}
-
-// somePod draws the name of one of the pods that there have been a while ago.
-func (u *person) somePod(ctx context.Context, space string) (name string, err error) {
-	pods, err := u.client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		return "", err
-	}
-	if len(pods.Items) == 0 {
-		return "", fmt.Errorf("namespace %s has no pods", space)
-	}
-	return pods.Items[rand.IntN(len(pods.Items))].Name, nil
+	return u.client.CoreV1().Pods(space).Delete(ctx, pod.GetName(), metav1.DeleteOptions{})
 }
