@@ -240,6 +240,69 @@ var controlPlaneMutants = []Mutant{
 		Anchor:      "	return om.client.CoreV1().Pods(pod.Namespace).Delete(context.TODO(), pod.Name, metav1.DeleteOptions{})\n",
 		Replacement: "	return om.client.CoreV1().Pods(pod.Namespace).Delete(context.TODO(), pod.Name, *metav1.NewDeleteOptions(0))\n",
 	},
+	{
+		Name: "NS02", Summary: "A namespace is gone before what was in it has ended.",
+		Module: kubernetes, File: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
+		Anchor: "	if estimate > 0 {\n		return &ResourcesRemainingError", Replacement: "	if estimate > 0 && false {\n		return &ResourcesRemainingError",
+	},
+	{
+		Name: "DS04", Summary: "A daemon set that has another template replaces its pods on all nodes at once.",
+		Module: kubernetes, File: "pkg/controller/daemon/update.go",
+		Anchor: "		remainingUnavailable := maxUnavailable - numUnavailable\n", Replacement: "		remainingUnavailable := len(candidatePodsToDelete)\n",
+	},
+	{
+		Name: "SS06", Summary: "A stateful set that has another template does not wait for the pods that it has replaced.",
+		Module: kubernetes, File: "pkg/controller/statefulset/stateful_set_control.go",
+		Anchor:      "		if isUnavailable(replicas[target], set.Spec.MinReadySeconds, now) {\n			logger.V(4).Info(\"StatefulSet is waiting for Pod to update\",",
+		Replacement: "		if false && isUnavailable(replicas[target], set.Spec.MinReadySeconds, now) {\n			logger.V(4).Info(\"StatefulSet is waiting for Pod to update\",",
+	},
+	{
+		Name: "DP04", Summary: "A deployment that has another template takes all old pods away at once.",
+		Module: kubernetes, File: "pkg/controller/deployment/rolling.go",
+		Anchor: "	totalScaleDownCount := availablePodCount - minAvailable\n", Replacement: "	totalScaleDownCount := availablePodCount\n",
+	},
+	{
+		Name: "DP06", Summary: "A deployment deletes old replica sets that still have pods.",
+		Module: kubernetes, File: "pkg/controller/deployment/sync.go",
+		Anchor: "		if rs.Status.Replicas != 0 || *(rs.Spec.Replicas) != 0 || rs.Generation", Replacement: "		if rs.Generation",
+	},
+	{
+		Name: "JB06", Summary: "A job that is suspended keeps one of its pods.",
+		Module: kubernetes, File: jobFile,
+		Anchor: "		podsToDelete := activePodsForRemoval(job, jobCtx.activePods, int(active))\n		jm.expectations", Replacement: "		podsToDelete := activePodsForRemoval(job, jobCtx.activePods, max(int(active)-1, 0))\n		jm.expectations",
+	},
+	{
+		Name: "TE02", Summary: "Pods are evicted from a node that is back in time.",
+		Module: kubernetes, File: "pkg/controller/tainteviction/taint_eviction.go",
+		Anchor: "	if len(taints) == 0 {\n		tc.cancelWorkWithEvent(logger, podNamespacedName)\n	}\n", Replacement: "",
+		More: []Edit{{Anchor: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n		tc.cancelWorkWithEvent(logger, podNamespacedName)\n", Replacement: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n"}},
+	},
+	{
+		Name: "SC04", Summary: "The scheduler keeps room on a node for a pod whose binding has failed.",
+		Module: kubernetes, File: "pkg/scheduler/schedule_one.go",
+		Anchor: "		return nil\n	}\n	return sched.Cache.ForgetPod(logger, assumedPodInfo.Pod)\n", Replacement: "		return nil\n	}\n	return nil\n",
+	},
+	{
+		Name: "SC06", Summary: "The scheduler does not look again at pods without a node when one is gone that had a node.",
+		Module: kubernetes, File: "pkg/scheduler/eventhandlers.go",
+		Anchor:      "Scheduler cache RemovePod failed\", \"pod\", klog.KObj(pod))\n	}\n\n	sched.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, framework.EventAssignedPodDelete, pod, nil, nil)\n",
+		Replacement: "Scheduler cache RemovePod failed\", \"pod\", klog.KObj(pod))\n	}\n",
+	},
+	{
+		Name: "GC06", Summary: "What is deleted in the foreground is gone before what it owns.",
+		Module: kubernetes, File: collectorFile,
+		Anchor: "	blockingDependents := item.blockingDependents()\n	if len", Replacement: "	blockingDependents := item.blockingDependents()[:0]\n	if len",
+	},
+	{
+		Name: "KA04", Summary: "kube-apiserver removes an object that has a finalizer left.",
+		Module: apiserver, File: "pkg/registry/generic/registry/store.go",
+		Anchor: "	if len(newMeta.GetFinalizers()) > 0 {\n", Replacement: "	if len(newMeta.GetFinalizers()) > 1 {\n",
+	},
+	{
+		Name: "ES02", Summary: "The endpoints of a service are written by slices that are older than those written last.",
+		Module: kubernetes, File: "pkg/controller/endpointslice/endpointslice_controller.go",
+		Anchor: "	if c.endpointSliceTracker.StaleSlices(service, endpointSlices) {\n", Replacement: "	if false && c.endpointSliceTracker.StaleSlices(service, endpointSlices) {\n",
+	},
 }
 
 // ControlPlane lists the mutants of Kubernetes' control plane in a fixed order, and after them the fixes of its findings. They are not among
