@@ -2,11 +2,9 @@ package controlplane
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
@@ -46,6 +44,14 @@ var Rules = []Rule{
 	{
 		"WithinSurge", "No replica set is made to ask for more pods if those of its deployment then ask for more than it wants and allows beyond that.",
 		"kubernetes.io/docs/concepts/workloads/controllers/deployment: maxSurge is the maximum number of pods that can be created over the desired number", withinSurge,
+	},
+	{
+		"WithinUnavailable", "No replica set is made to ask for fewer pods if those of its deployment then ask for fewer than it wants, but for those that it allows to be unavailable.",
+		"kubernetes.io/docs/concepts/workloads/controllers/deployment: maxUnavailable is the maximum number of pods that can be unavailable during the update process", withinUnavailable,
+	},
+	{
+		"ReplacedOneByOne", "Daemon sets and stateful sets that have another template replace no pod before the last one that they have replaced is ready.",
+		"kubernetes.io/docs: StatefulSet rolling updates wait until an updated pod is Running and Ready; maxUnavailable of a DaemonSet is 1 by default", replacedOneByOne,
 	},
 	{
 		"NoExtraWork", "A job has no more living pods than it has ever asked for at a time, and no two for the same index.",
@@ -114,6 +120,18 @@ var Rules = []Rule{
 	{
 		"OwnedIsKept", "The control plane collects nothing while an owner of it lives.",
 		"kubernetes.io/docs/concepts/architecture/garbage-collection: the garbage collector deletes objects that no longer have owners", ownedIsKept,
+	},
+	{
+		"OwnerIsLast", "What is deleted in the foreground stays until all has gone that belongs to it and blocks its deletion.",
+		"kubernetes.io/docs/concepts/architecture/garbage-collection: foreground cascading deletion", ownerIsLast,
+	},
+	{
+		"FinalizersHold", "Nothing goes that has more than one finalizer.",
+		"kubernetes.io/docs/concepts/overview/working-with-objects/finalizers: each controller removes its own key, and the object goes with the last one", finalizersHold,
+	},
+	{
+		"BackInTime", "No pod is evicted from a node that has no taint.",
+		"kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration: if the taint is removed before tolerationSeconds, the pod is not evicted", backInTime,
 	},
 }
 
@@ -298,81 +316,4 @@ func admittedFirst(_ *store, key string, old, now object, _ int64) string {
 		return ""
 	}
 	return fmt.Sprintf("config map %s is created without the annotation of the webhook that it must pass", nameOf(key))
-}
-
-func jobIsOver(s *store, key string, old, now object, rv int64) string {
-	pod := s.createdFor("Job", old, now)
-	if pod == nil {
-		return ""
-	}
-	for other, o := range s.objects {
-		if job, is := o.(*batchv1.Job); is && job.UID == ownerOf(pod) && finished(job) != "" && s.knew(rv, "jobs.batch", s.finished[job.UID]) {
-			return fmt.Sprintf("pod %s is created for job %s, which is %s", nameOf(key), nameOf(other), finished(job))
-		}
-	}
-	return ""
-}
-
-// finished is how a job has come to its end, empty if it has not.
-func finished(job *batchv1.Job) batchv1.JobConditionType {
-	for _, c := range job.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
-			return c.Type
-		}
-	}
-	return ""
-}
-
-func jobCounts(s *store, key string, old, now object, _ int64) string {
-	before, after := both[batchv1.Job](old, now)
-	if after == nil {
-		return ""
-	}
-	if wanted := after.Spec.Completions; wanted != nil && after.Status.Succeeded > *wanted {
-		return fmt.Sprintf("job %s counts %d successes of %d", nameOf(key), after.Status.Succeeded, *wanted)
-	}
-	if succeeded, failed := s.endedOf(after.UID); after.Status.Succeeded > succeeded || after.Status.Failed > failed {
-		return fmt.Sprintf("job %s counts %d successes and %d failures, and %d of its pods have succeeded and %d have failed or gone", nameOf(key),
-			after.Status.Succeeded, after.Status.Failed, succeeded, failed)
-	}
-	if before != nil && before.UID == after.UID && (after.Status.Succeeded < before.Status.Succeeded || after.Status.Failed < before.Status.Failed) {
-		return fmt.Sprintf("job %s counted %d successes and %d failures, and now %d and %d", nameOf(key),
-			before.Status.Succeeded, before.Status.Failed, after.Status.Succeeded, after.Status.Failed)
-	}
-	return ""
-}
-
-// jobIsKept looks at deletions and marks for deletion by controller managers. Users delete jobs at any time, and
-// namespaces with jobs in them. Who deletes what has outlived its time reads it first.
-func jobIsKept(s *store, key string, old, now object, rv int64) string {
-	before, after := both[batchv1.Job](old, now)
-	by := s.wrote[rv]
-	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || !strings.HasPrefix(by.Client, managerName) {
-		return ""
-	}
-	in, _, _ := strings.Cut(nameOf(key), "/")
-	if space, _ := s.objects[namespaces+in].(*corev1.Namespace); space != nil && space.DeletionTimestamp != nil {
-		return ""
-	}
-	switch {
-	case finished(before) == "":
-		return fmt.Sprintf("%s deletes job %s, which has not finished", by.Client, nameOf(key))
-	case before.Spec.TTLSecondsAfterFinished == nil && s.isBy(timeToLiveController, by) && !s.hasReadBefore(by, s.stays[before.UID]):
-		return fmt.Sprintf("%s deletes job %s, whose time is not limited", by.Client, nameOf(key))
-	}
-	return ""
-}
-
-// timeToLiveController is how the controller that deletes finished jobs names itself to API servers.
-const timeToLiveController = "ttl-after-finished-controller"
-
-// hasReadBefore reports whether who asks for a change of an object has last read it before a revision, that is as it was then.
-func (s *store) hasReadBefore(by *model.Operation, rv int64) bool {
-	at := s.requests[requestOf{by.Client, by.Call, by.Scope}]
-	for _, request := range slices.Backward(at.all[:at.at]) {
-		if request.Client == by.Client && request.Kind == model.Get && request.Scope == by.Scope && request.Agent == at.all[at.at].Agent && request.Err == model.OK {
-			return len(request.Op.Objects) == 1 && request.Op.Objects[0].RV < rv
-		}
-	}
-	return false
 }

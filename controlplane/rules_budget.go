@@ -42,7 +42,7 @@ func evictionIsKept(s *store, key string, old, now object, rv int64) string {
 		if _, kept := after.Status.DisruptedPods[k.pod.Name]; !evicted || kept || k.pod.Namespace != space || s.expired(before, k.pod.Name, by) {
 			continue
 		}
-		if at := s.informed("pods", by.Client, uid, s.born[uid]); at == model.Pending || at > by.Call-int64(decision) {
+		if !s.wasTold(by, "pods", last{uid, s.born[uid]}) {
 			continue
 		}
 		if going := s.pods.Told(by.Client, k.going); k.going != 0 && going != model.Pending && going <= by.Call {

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,36 @@ func nodeIsSilent(s *store, key string, old, now object, rv int64) string {
 		}
 	}
 	return ""
+}
+
+// backInTime looks at pods that are evicted for a taint of their node. It is silent where the evictor may not have heard that the node has none.
+func backInTime(s *store, key string, old, now object, rv int64) string {
+	before, after := both[corev1.Pod](old, now)
+	by := s.wrote[rv]
+	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || !s.isBy(nodeController, by) {
+		return ""
+	}
+	node, _ := s.objects["/registry/minions/"+before.Spec.NodeName].(*corev1.Node)
+	if node == nil || evicts(node) || !s.wasTold(by, "nodes", last{node.UID, s.untainted[node.UID]}) {
+		return ""
+	}
+	return fmt.Sprintf("%s evicts pod %s from %s, which has no taint that evicts", by.Client, nameOf(key), node.Name)
+}
+
+// nodeController is how the controllers that look after nodes name themselves to API servers.
+const nodeController = "node-controller"
+
+// evicts reports whether a node has a taint for which pods are evicted.
+func evicts(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute })
+}
+
+// applyTaints notes since when a node has no taint for which pods are evicted.
+func (s *store) applyTaints(old, now object, rv int64) {
+	before, after := both[corev1.Node](old, now)
+	if after != nil && !evicts(after) && (before == nil || before.UID != after.UID || evicts(before)) {
+		s.untainted[after.UID] = rv
+	}
 }
 
 // ready is the status of the condition by which controllers know that a node is well.

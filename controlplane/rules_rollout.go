@@ -3,6 +3,7 @@ package controlplane
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,27 +24,30 @@ type rollouts struct {
 	asked  map[types.UID]int32
 	// scaled is the revision that last changed how many pods a replica set asks for.
 	scaled map[types.UID]int64
-	// ready are the pods that have ever been ready.
-	ready map[types.UID]bool
+	// lost is the replica set of a deployment that was deleted last, specified the revision that last changed what a set of pods is to be.
+	lost      map[types.UID]last
+	specified map[types.UID]int64
+	// ready is the revision at which a pod was first ready, 0 if it never was.
+	ready map[types.UID]int64
 }
 
-// allowance is how many pods a deployment allows from a revision on.
+// allowance is how many pods a deployment allows from a revision on, at most and at least.
 type allowance struct {
-	rv   int64
-	most int32
+	rv          int64
+	most, least int32
 }
 
 func newRollouts() rollouts {
-	return rollouts{allows: map[types.UID][]allowance{}, asked: map[types.UID]int32{}, scaled: map[types.UID]int64{}, ready: map[types.UID]bool{}}
+	return rollouts{allows: map[types.UID][]allowance{}, asked: map[types.UID]int32{}, scaled: map[types.UID]int64{}, lost: map[types.UID]last{}, specified: map[types.UID]int64{}, ready: map[types.UID]int64{}}
 }
 
 // apply notes what a change says of them.
 func (r rollouts) apply(old, now object, rv int64) {
 	switch now := now.(type) {
 	case *appsv1.Deployment:
-		all, most := r.allows[now.UID], ptr.Deref(now.Spec.Replicas, 1)+surge(now)
-		if len(all) == 0 || all[len(all)-1].most != most {
-			r.allows[now.UID] = append(all, allowance{rv, most})
+		all, is := r.allows[now.UID], allowance{rv, ptr.Deref(now.Spec.Replicas, 1) + surge(now), least(now)}
+		if len(all) == 0 || all[len(all)-1].most != is.most || all[len(all)-1].least != is.least {
+			r.allows[now.UID] = append(all, is)
 		}
 	case *batchv1.Job:
 		r.asked[now.UID] = max(r.asked[now.UID], ptr.Deref(now.Spec.Parallelism, 1))
@@ -53,7 +57,16 @@ func (r rollouts) apply(old, now object, rv int64) {
 			r.scaled[now.UID] = rv
 		}
 	case *corev1.Pod:
-		r.ready[now.UID] = r.ready[now.UID] || isReady(&now.Status)
+		if r.ready[now.UID] == 0 && isReady(&now.Status) {
+			r.ready[now.UID] = rv
+		}
+	case *appsv1.StatefulSet, *appsv1.DaemonSet:
+		if old == nil || old.GetUID() != now.GetUID() || old.GetGeneration() != now.GetGeneration() {
+			r.specified[now.GetUID()] = rv
+		}
+	}
+	if set, is := old.(*appsv1.ReplicaSet); is && (now == nil || now.GetUID() != set.UID) {
+		r.lost[ownerOf(set)] = last{set.UID, rv}
 	}
 }
 
@@ -78,7 +91,8 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 	if after == nil || by == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
 	}
-	asks, most := ptr.Deref(after.Spec.Replicas, 1), s.allowed(by, ownerOf(after))
+	asks := ptr.Deref(after.Spec.Replicas, 1)
+	most, _ := s.allowed(by, ownerOf(after))
 	if most == 0 || before != nil && ptr.Deref(before.Spec.Replicas, 1) >= asks {
 		return ""
 	}
@@ -89,7 +103,7 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 			continue
 		}
 		all += ptr.Deref(set.Spec.Replicas, 1)
-		if at := s.informed(setsName, by.Client, set.UID, s.rollouts.scaled[set.UID]); at != model.Pending && at <= by.Call-int64(decision) {
+		if s.wasTold(by, setsName, last{set.UID, s.rollouts.scaled[set.UID]}) {
 			told += ptr.Deref(set.Spec.Replicas, 1)
 		}
 	}
@@ -100,15 +114,16 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 	return fmt.Sprintf("%s has replica set %s ask for %d pods, and those of its deployment then ask for %d, which allows %d", by.Client, nameOf(key), asks, all, most)
 }
 
-// allowed is how many pods a deployment allows at most, as a controller manager may have known it when it made a request; 0 for no deployment.
-func (s *store) allowed(by *model.Operation, deployment types.UID) (most int32) {
+// allowed is how many pods a deployment allows at most and at least, as a controller manager may have known it when it made a request; 0 for no deployment.
+func (s *store) allowed(by *model.Operation, deployment types.UID) (most, least int32) {
+	least = math.MaxInt32
 	for _, a := range slices.Backward(s.rollouts.allows[deployment]) {
-		most = max(most, a.most)
-		if at := s.informed("deployments.apps", by.Client, deployment, a.rv); at != model.Pending && at <= by.Call-int64(decision) {
-			break
+		most, least = max(most, a.most), min(least, a.least)
+		if s.wasTold(by, "deployments.apps", last{deployment, a.rv}) {
+			return most, least
 		}
 	}
-	return most
+	return most, 0
 }
 
 // waited reports whether the deployment controller that made a request was waiting for an answer at a time so long before that it should know what
@@ -146,19 +161,6 @@ func noExtraReplica(s *store, key string, old, now object, rv int64) string {
 	return s.moreThanAsked("ReplicaSet", "a replica set", key, old, now, rv)
 }
 
-// noExtraWork looks at each pod that is created for a job.
-func noExtraWork(s *store, key string, old, now object, rv int64) string {
-	if pod := s.createdFor("Job", old, now); pod != nil && pod.Annotations[batchv1.JobCompletionIndexAnnotation] != "" {
-		index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
-		for _, other := range s.siblings(pod, rv) {
-			if s.byOwner[ownerOf(pod)][other].Annotations[batchv1.JobCompletionIndexAnnotation] == index {
-				return fmt.Sprintf("pod %s is created for index %s of a job, for which pod %s lives", nameOf(key), index, nameOf(other))
-			}
-		}
-	}
-	return s.moreThanAsked("Job", "a job", key, old, now, rv)
-}
-
 // moreThanAsked says that a pod is created for a controller of some kind which has never asked for so many at a time.
 func (s *store) moreThanAsked(kind, whom, key string, old, now object, rv int64) string {
 	pod := s.createdFor(kind, old, now)
@@ -187,7 +189,7 @@ func oneByOne(s *store, key string, old, now object, rv int64) string {
 	pods := s.byOwner[set.UID]
 	for _, other := range slices.Sorted(maps.Keys(pods)) {
 		before := pods[other]
-		if strings.HasPrefix(other, key[:ordinal]) && earlier(other[ordinal:], key[ordinal:]) && !s.rollouts.ready[before.UID] && s.knew(rv, "pods", s.created[before.UID]) {
+		if strings.HasPrefix(other, key[:ordinal]) && earlier(other[ordinal:], key[ordinal:]) && s.rollouts.ready[before.UID] == 0 && s.knew(rv, "pods", s.created[before.UID]) {
 			return fmt.Sprintf("pod %s is created before pod %s has ever been ready", nameOf(key), nameOf(other))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -87,8 +86,8 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 		within time.Duration
 		wrong  func() error
 	}{
-		{soon, s.owners}, {soon, s.deleted}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
-		{soon, s.servicesReach}, {soon, s.budgetsCount}, {soon, s.jobsBegin}, {backOff, s.jobsDone}, {resync, s.quotasCount},
+		{soon, s.owners}, {soon, s.deleted}, {soon, s.inNamespaces}, {soon, s.deploymentsDone}, {soon, s.setsDone}, {soon, s.statefulDone}, {soon, s.daemonsDone}, {soon, s.podsRun},
+		{soon, s.servicesReach}, {soon, s.budgetsCount}, {soon, s.jobsBegin}, {soon, s.jobsRest}, {backOff, s.jobsDone}, {resync, s.quotasCount},
 	} {
 		if err := promise.wrong(); err != nil {
 			return unsettled{err, promise.within}
@@ -227,124 +226,22 @@ func (s *state) owners() error {
 	return nil
 }
 
+// inNamespaces: a namespace goes with all that it has.
+func (s *state) inNamespaces() error {
+	for _, o := range s.all() {
+		if o.GetNamespace() != "" && !slices.ContainsFunc(s.namespaces, func(n corev1.Namespace) bool { return n.Name == o.GetNamespace() }) {
+			return wrongf(o, "%T %s is in a namespace that is gone", o, describe(o))
+		}
+	}
+	return nil
+}
+
 // deleted: what is deleted goes, once its finalizers have done their work.
 func (s *state) deleted() error {
 	for _, o := range s.all() {
 		if o.GetDeletionTimestamp() != nil {
 			held := slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) || slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
 			return wrong{error: fmt.Errorf("%T %s is deleted and does not go; its finalizers are %q", o, describe(o), o.GetFinalizers()), of: o, held: held}
-		}
-	}
-	return nil
-}
-
-func (s *state) deploymentsDone() error {
-	for _, d := range s.deployments {
-		if s.short(d.Namespace) || s.stuck(&d) {
-			continue
-		}
-		want, is := ptr.Deref(d.Spec.Replicas, 1), d.Status
-		if is.ObservedGeneration != d.Generation || is.Replicas != want || is.UpdatedReplicas != want || is.AvailableReplicas != want {
-			return wrongf(&d, "deployment %s wants %d replicas at generation %d, and has %d, %d of them updated and %d available, at generation %d",
-				describe(&d), want, d.Generation, is.Replicas, is.UpdatedReplicas, is.AvailableReplicas, is.ObservedGeneration)
-		}
-	}
-	return nil
-}
-
-// stuck reports whether a deployment is one that its controller never brings on: its strategy became Recreate and its number of replicas
-// another, while more than one of its replica sets had some (kubernetes/kubernetes #125568). It is taken for one to be scaled, each
-// time, and the function which does that leaves these alone.
-func (s *state) stuck(d *appsv1.Deployment) bool {
-	active, differ := 0, false
-	for _, set := range s.sets {
-		if ownerOf(&set) == d.UID && ptr.Deref(set.Spec.Replicas, 1) > 0 {
-			active++
-			differ = differ || set.Annotations["deployment.kubernetes.io/desired-replicas"] != strconv.Itoa(int(ptr.Deref(d.Spec.Replicas, 1)))
-		}
-	}
-	return d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && active > 1 && differ
-}
-
-func (s *state) setsDone() error {
-	for _, r := range s.sets {
-		if s.short(r.Namespace) {
-			continue
-		}
-		living := int32(s.count(func(p *corev1.Pod) bool { return ownerOf(p) == r.UID && lives(p) }))
-		if want := ptr.Deref(r.Spec.Replicas, 1); r.Status.Replicas != want || living != want {
-			return wrongf(&r, "replica set %s wants %d replicas, says that it has %d, and has %d", describe(&r), want, r.Status.Replicas, living)
-		}
-	}
-	return nil
-}
-
-func (s *state) statefulDone() error {
-	for _, set := range s.stateful {
-		if s.short(set.Namespace) {
-			continue
-		}
-		want, is := ptr.Deref(set.Spec.Replicas, 1), set.Status
-		if done := is.Replicas == want && is.ReadyReplicas == want && is.UpdateRevision == is.CurrentRevision; !done || is.ObservedGeneration != set.Generation {
-			err := fmt.Errorf("stateful set %s wants %d replicas of one revision at generation %d, and has %d, %d of them ready, of %s and %s, at generation %d",
-				describe(&set), want, set.Generation, is.Replicas, is.ReadyReplicas, is.CurrentRevision, is.UpdateRevision, is.ObservedGeneration)
-			return wrong{error: err, of: &set, ahead: done && is.ObservedGeneration > set.Generation}
-		}
-	}
-	return nil
-}
-
-func (s *state) daemonsDone() error {
-	for _, d := range s.daemons {
-		if s.short(d.Namespace) {
-			continue
-		}
-		want := int32(0)
-		for _, node := range s.nodes {
-			if labels.SelectorFromSet(d.Spec.Template.Spec.NodeSelector).Matches(labels.Set(node.Labels)) {
-				want++
-			}
-		}
-		is := d.Status
-		done := is.DesiredNumberScheduled == want && is.NumberReady == want && is.UpdatedNumberScheduled == want && is.NumberMisscheduled == 0
-		if !done || is.ObservedGeneration != d.Generation {
-			err := fmt.Errorf("daemon set %s is for %d nodes, and has %d ready and %d updated pods of %d, and %d where none belongs, at generation %d of %d", describe(&d), want, is.NumberReady,
-				is.UpdatedNumberScheduled, is.DesiredNumberScheduled, is.NumberMisscheduled, is.ObservedGeneration, d.Generation)
-			return wrong{error: err, of: &d, ahead: done && is.ObservedGeneration > d.Generation}
-		}
-	}
-	return nil
-}
-
-// runs reports whether nothing keeps a job from its end. One that a controller manager has started whose clock was ahead does
-// not come to it before that time: an API server takes no completionTime before startTime.
-func (s *state) runs(job *batchv1.Job) bool {
-	return !ptr.Deref(job.Spec.Suspend, false) && !s.short(job.Namespace) && (job.Status.StartTime == nil || !job.Status.StartTime.After(time.Now()))
-}
-
-// jobsBegin: a job gets its first pod. It has not failed, so that nothing has it wait.
-func (s *state) jobsBegin() error {
-	for _, job := range s.jobs {
-		if s.runs(&job) && finished(&job) == "" && job.Status.Succeeded+job.Status.Failed == 0 && s.count(func(p *corev1.Pod) bool { return ownerOf(p) == job.UID }) == 0 {
-			return wrongf(&job, "job %s has not begun: it has no pod, and none has ended", describe(&job))
-		}
-	}
-	return nil
-}
-
-// jobsDone: jobs come to their end.
-func (s *state) jobsDone() error {
-	for _, job := range s.jobs {
-		if !s.runs(&job) {
-			continue
-		}
-		if finished(&job) == "" {
-			return wrongf(&job, "job %s has not finished: %d active, %d succeeded, %d failed", describe(&job), job.Status.Active, job.Status.Succeeded, job.Status.Failed)
-		}
-		for _, pod := range s.pods {
-			if ownerOf(&pod) == job.UID && (!isOver(&pod) || slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)) {
-				return fmt.Errorf("job %s has finished, and its pod %s is %s with finalizers %q", describe(&job), pod.Name, pod.Status.Phase, pod.Finalizers)
-			}
 		}
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 
 // world is a cluster in which everything is as it should be, with one object of each kind.
 type world struct {
+	spaces     [2]corev1.Namespace
 	node       corev1.Node
 	deployment appsv1.Deployment
 	set        appsv1.ReplicaSet
@@ -45,6 +46,7 @@ func meta(name string) metav1.ObjectMeta {
 func settled() *world {
 	one, labels := ptr.To(int32(1)), map[string]string{"app": "a"}
 	w := &world{
+		spaces: [2]corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "r"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}},
 		node: corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "n"},
 			Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("1")}}},
 		deployment: appsv1.Deployment{ObjectMeta: meta("deployment"), Spec: appsv1.DeploymentSpec{Replicas: one},
@@ -79,7 +81,7 @@ func asking(cpu string) []corev1.Container {
 }
 
 func (w *world) client() *fake.Clientset {
-	objects := []runtime.Object{&w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.slice, &w.quota, &w.budget, &w.secret}
+	objects := []runtime.Object{&w.spaces[0], &w.spaces[1], &w.node, &w.deployment, &w.set, &w.stateful, &w.daemon, &w.job, &w.pod, &w.service, &w.slice, &w.quota, &w.budget, &w.secret}
 	return fake.NewClientset(objects...)
 }
 
@@ -129,7 +131,12 @@ func TestSettled(t *testing.T) {
 			w.set.Spec.Replicas = ptr.To(int32(2))
 			w.stateful.Generation = 2
 		}, ""},
-		"a job that is suspended":    {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = ptr.To(true), nil }, ""},
+		"a job that is suspended": {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = ptr.To(true), nil }, ""},
+		"a job that is suspended, and runs": {func(w *world) {
+			w.job.Spec.Suspend, w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = ptr.To(true), nil, ptr.To(int32(0)), 0
+			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: ptr.To(true)}
+		}, "job r/job is suspended, and has 1 pods"},
+		"what a namespace has left":  {func(w *world) { w.spaces[0].Name = "s" }, "is in a namespace that is gone"},
 		"a budget that counts wrong": {func(w *world) { w.budget.Status.CurrentHealthy = 2 }, "budget r/budget counts 2 healthy pods, and there are 1"},
 		"an endpoint of a pod gone": {func(w *world) {
 			w.slice.Endpoints = append(w.slice.Endpoints, w.slice.Endpoints[0])

@@ -59,6 +59,8 @@ type store struct {
 	bindings *bindings
 	// renewals are when nodes were answered that their leases are renewed.
 	renewals map[string][]int64
+	// untainted is the revision since which a node has no taint for which pods are evicted.
+	untainted map[types.UID]int64
 	// terms are those of leaders, by the keys of their leases.
 	terms    map[string]*term
 	charges  charges
@@ -68,7 +70,7 @@ type store struct {
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
-		seen: seen, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
+		seen: seen, untainted: map[types.UID]int64{}, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
 		requests: map[requestOf]place{}, referred: map[string]int64{}, references: map[reference]called{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, stays: map[types.UID]int64{},
@@ -165,6 +167,7 @@ func (s *store) apply(key string, now object, rv int64) {
 	s.applyReferences(now, rv)
 	s.applyTerm(key, now, rv)
 	s.applyRenewal(key, rv)
+	s.applyTaints(s.objects[key], now, rv)
 	s.charges.apply(s, s.objects[key], now, rv)
 	s.rollouts.apply(s.objects[key], now, rv)
 	applyPod(s.known, s.objects[key], now, rv)

@@ -1,0 +1,137 @@
+package controlplane
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/model"
+)
+
+// least is how many pods a deployment keeps available while it goes from one template to another.
+func least(d *appsv1.Deployment) int32 {
+	if d.Spec.Strategy.RollingUpdate == nil {
+		return 0
+	}
+	wanted := ptr.Deref(d.Spec.Replicas, 1)
+	unavailable, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(d.Spec.Strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(0)), int(wanted), false)
+	if err != nil {
+		return 0
+	}
+	if surge(d) == 0 && unavailable == 0 {
+		unavailable = 1
+	}
+	return max(wanted-int32(unavailable), 0)
+}
+
+// withinUnavailable looks at replica sets that controller managers have ask for fewer pods, or delete, and at what those of the deployment ask for then.
+// It is silent where the controller had not been told for a while of what it would take for enough: finding 30 goes by older replica sets, too.
+func withinUnavailable(s *store, key string, old, now object, rv int64) string {
+	before, after := both[appsv1.ReplicaSet](old, now)
+	by := s.wrote[rv]
+	if before == nil || by == nil || !strings.HasPrefix(by.Client, managerName) || !s.isBy(deploymentController, by) || ownerOf(before) == "" {
+		return ""
+	}
+	asks := int32(0)
+	if after != nil {
+		asks = ptr.Deref(after.Spec.Replicas, 1)
+	}
+	_, atLeast := s.allowed(by, ownerOf(before))
+	if asks >= ptr.Deref(before.Spec.Replicas, 1) || s.waited(by) || !s.wasTold(by, setsName, s.rollouts.lost[ownerOf(before)]) {
+		return ""
+	}
+	all := asks
+	for _, other := range s.objects {
+		if set, is := other.(*appsv1.ReplicaSet); is && set.UID != before.UID && ownerOf(set) == ownerOf(before) {
+			if !s.wasTold(by, setsName, last{set.UID, s.rollouts.scaled[set.UID]}) {
+				return ""
+			}
+			all += ptr.Deref(set.Spec.Replicas, 1)
+		}
+	}
+	if all >= atLeast {
+		return ""
+	}
+	return fmt.Sprintf("%s has replica set %s ask for %d pods, and those of its deployment then ask for %d, which keeps %d", by.Client, nameOf(key), asks, all, atLeast)
+}
+
+// last is a change of an object.
+type last struct {
+	uid types.UID
+	rv  int64
+}
+
+// wasTold reports whether who made a request had been told of an earlier change for long enough to act upon it; nobody is told of none.
+func (s *store) wasTold(by *model.Operation, resource string, of last) bool {
+	if of.rv == 0 {
+		return true
+	}
+	at := s.informed(resource, by.Client, of.uid, of.rv)
+	return at != model.Pending && at <= by.Call-int64(decision)
+}
+
+// replacing are the controllers that replace the pods of a template one after the other, by the kinds of what they control.
+var replacing = map[string]string{"StatefulSet": statefulSetController, "DaemonSet": daemonSetController}
+
+// daemonSetController is how that controller names itself to API servers.
+const daemonSetController = "daemon-set-controller"
+
+// replacedOneByOne looks at running pods that the controllers of daemon sets and stateful sets delete. Another one which the same
+// life of the controller has deleted, or created in its place, must have been ready by then. It is silent about pods that go for another reason: those of
+// stateful sets that shrink, and of daemon sets that choose among nodes; and where the controller may not have heard of the last change.
+func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
+	before, after := both[corev1.Pod](old, now)
+	by := s.wrote[rv]
+	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || isOver(before) || !isReady(&before.Status) || by == nil {
+		return ""
+	}
+	kind := ownerKind(before)
+	if controller := replacing[kind]; controller == "" || !s.isBy(controller, by) || !s.replaces(by, before) || !s.wasTold(by, "pods", last{before.UID, s.rollouts.ready[before.UID]}) {
+		return ""
+	}
+	others := s.byOwner[ownerOf(before)]
+	for _, at := range slices.Sorted(maps.Keys(others)) {
+		other, goes := others[at], s.wrote[s.known[others[at].UID].going]
+		if other.UID == before.UID || kind == "StatefulSet" && !earlier(key[strings.LastIndex(key, "-"):], at[strings.LastIndex(at, "-"):]) {
+			continue
+		}
+		waits := ""
+		switch {
+		case goes != nil && goes.Client == by.Client && s.isBy(replacing[kind], goes):
+			waits = "goes as well"
+		case goes == nil && s.rollouts.ready[other.UID] == 0 && s.created[other.UID] != nil && s.created[other.UID].Client == by.Client:
+			waits = "has never been ready"
+		default:
+			continue
+		}
+		return fmt.Sprintf("%s deletes pod %s, which is ready, while pod %s of the same %s %s", by.Client, nameOf(key), nameOf(at), kind, waits)
+	}
+	return ""
+}
+
+// replaces reports whether a pod that its controller deletes can only be deleted for another one of a newer template.
+func (s *store) replaces(by *model.Operation, pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	switch set := s.objects[ownerKeys[owner.Kind]+pod.Namespace+"/"+owner.Name].(type) {
+	case *appsv1.StatefulSet:
+		ordinal, err := strconv.Atoi(pod.Name[strings.LastIndex(pod.Name, "-")+1:])
+		return err == nil && set.UID == owner.UID && ordinal < int(ptr.Deref(set.Spec.Replicas, 1)) && s.wasTold(by, "statefulsets.apps", last{set.UID, s.rollouts.specified[set.UID]})
+	case *appsv1.DaemonSet:
+		for _, other := range s.byOwner[set.UID] {
+			if other.UID != pod.UID && other.Spec.NodeName == pod.Spec.NodeName {
+				return false
+			}
+		}
+		return set.UID == owner.UID && len(set.Spec.Template.Spec.NodeSelector) == 0 && s.wasTold(by, "daemonsets.apps", last{set.UID, s.rollouts.specified[set.UID]})
+	}
+	return false
+}
