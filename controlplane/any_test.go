@@ -92,13 +92,19 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 			})
 			return late
 		}
-		if settled(func() error { return nil }) != nil {
+		well := func() error { return nil }
+		if settled(well) != nil {
 			return
 		}
 		// What has stopped working without a trace shows once there is something to do.
 		const again = 10 * time.Second
 		c.Go("user-again", plane.User(usage.Again(), time.Now().Add(again)))
 		time.Sleep(again)
+		if settled(well) != nil {
+			return
+		}
+		// What is replaced while it is well, and nothing goes wrong, stays available.
+		require.NoError(t, controlplane.Upgrade(t.Context(), c.Config(), "image:again"))
 		settled(func() error {
 			began := time.Now()
 			if err := controlplane.Quiet(t.Context(), c.Client(), time.Minute); err != nil {

@@ -12,7 +12,8 @@
 //   - start.go: all of them, as programs of a simulated cluster.
 //   - power.go: a node that loses its power.
 //   - usage.go: what people do in a run, drawn from the seed.
-//   - user.go: a program that does what users do; user_workloads.go and user_cluster.go: what that is.
+//   - user.go: a program that does what users do; user_workloads.go, user_cluster.go and user_controlled.go: what that is.
+//   - upgrade.go: another image for everything.
 //   - webhooks.go: a program that API servers ask for admission and conversion.
 //   - prepare.go: what there is before people begin.
 //   - administrator.go: what administrators do to nodes and leaders.
@@ -25,11 +26,13 @@
 //   - bound.go: which scheduler has bound a pod.
 //   - informed.go: what the informers of a controller manager knew of a pod.
 //   - views.go: what a life of a program knew of what others had done.
+//   - rules_rollout.go: how many pods there may be; rules_replace.go: how many must stay, while others take their place.
+//   - rules_job.go: what must be true of jobs; rules_budget.go: of evictions; rules_node.go: of nodes and leases.
 //   - rules_gc.go: what must be true of what the garbage collector deletes.
 //   - rules_leader.go: what must be true of those that lead.
 //   - rules_quota.go: what must be true of quotas.
 //   - twins.go: what must be true of what has run on nodes.
-//   - settled.go: what must be true once everything has healed.
+//   - settled.go, settled_workloads.go: what must be true once everything has healed.
 //   - overdue.go: why it is not, if that is known.
 //   - findings.go: which of that is a finding, and is fixed.
 //   - room.go: what cannot be wanted then, as there is no room for it.

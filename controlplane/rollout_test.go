@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/controlplane"
@@ -46,15 +45,8 @@ func TestRollout(t *testing.T) {
 		c.EncryptAtRest(60 * time.Second)
 		c.Faults(60 * time.Second)
 		time.Sleep(30 * time.Second)
-		for i := range 5 {
-			image := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"image:2"}]}}}}`)
-			for {
-				_, err := all.Patch(t.Context(), fmt.Sprintf("d%d", i), types.StrategicMergePatchType, image, metav1.PatchOptions{})
-				if err == nil {
-					break
-				}
-				time.Sleep(time.Second) // the faults end
-			}
+		for controlplane.Upgrade(t.Context(), c.Config(), "image:2") != nil {
+			time.Sleep(time.Second) // the faults end
 		}
 		c.Eventually(func() error { return controlplane.Settled(t.Context(), c.Client()) })
 	})

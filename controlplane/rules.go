@@ -122,10 +122,6 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/architecture/garbage-collection: the garbage collector deletes objects that no longer have owners", ownedIsKept,
 	},
 	{
-		"OwnerIsLast", "What is deleted in the foreground stays until all has gone that belongs to it and blocks its deletion.",
-		"kubernetes.io/docs/concepts/architecture/garbage-collection: foreground cascading deletion", ownerIsLast,
-	},
-	{
 		"FinalizersHold", "Nothing goes that has more than one finalizer.",
 		"kubernetes.io/docs/concepts/overview/working-with-objects/finalizers: each controller removes its own key, and the object goes with the last one", finalizersHold,
 	},

@@ -2,15 +2,12 @@ package controlplane
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces/importer"
@@ -116,24 +113,6 @@ func isOwner(reference metav1.OwnerReference, of, dependent metav1.Object) bool 
 	}
 	kinds, _, err := scheme.Scheme.ObjectKinds(of.(object))
 	return err == nil && kinds[0].Kind == reference.Kind && kinds[0].GroupVersion().String() == reference.APIVersion
-}
-
-// ownerIsLast looks at what the garbage collector lets go after a deletion in the foreground, and at what it had been told of for a while.
-func ownerIsLast(s *store, key string, old, now object, rv int64) string {
-	by := s.wrote[rv]
-	if old == nil || now != nil || by == nil || !slices.Contains(old.GetFinalizers(), metav1.FinalizerDeleteDependents) || !s.isBy(garbageCollector, by) {
-		return ""
-	}
-	for _, at := range slices.Sorted(maps.Keys(s.objects)) {
-		dependent := s.objects[at]
-		for _, reference := range dependent.GetOwnerReferences() {
-			if reference.UID == old.GetUID() && ptr.Deref(reference.BlockOwnerDeletion, false) && isOwner(reference, old, dependent) &&
-				s.wasTold(by, resourceOfKind(dependent), last{dependent.GetUID(), s.referred[at]}) {
-				return fmt.Sprintf("%s lets %s go, which was deleted in the foreground, and %s, which belongs to it, is there", by.Client, nameOf(key), nameOf(at))
-			}
-		}
-	}
-	return ""
 }
 
 // finalizersHold looks at what goes. Who takes the last finalizer away leaves it in what etcd held last.

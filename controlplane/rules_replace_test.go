@@ -160,35 +160,20 @@ func TestReplacedOneByOne(t *testing.T) {
 	}
 }
 
-// What is deleted in the foreground has a config map.
-func TestOwnerIsLast(t *testing.T) {
-	owner := func(finalizers string) string {
+// Who takes away what has held an object leaves the rest.
+func TestFinalizersHold(t *testing.T) {
+	held := func(finalizers string) string {
 		return `configmaps/r/o {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"o","uid":"o"` + dying + `,"finalizers":[` + finalizers + "]}}\n"
 	}
-	dependent := func(blocks string) string {
-		return `configmaps/r/d {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"d","uid":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"o","blockOwnerDeletion":` + blocks + "}]}}\n"
-	}
-	const foreground, collector, gone = `"foregroundDeletion"`, "generic-garbage-collector", "configmaps/r/o -"
+	const one, two, gone = `"f"`, `"f","g"`, "configmaps/r/o -"
 	for name, row := range map[string]struct {
-		lines, controller string
-		broken            int
-	}{
-		"before what it owns":       {owner(foreground) + dependent("true"), collector, 1},
-		"after what it owns":        {owner(foreground) + dependent("true") + "configmaps/r/d -\n", collector, 0},
-		"what does not block":       {owner(foreground) + dependent("false"), collector, 0},
-		"what belongs to another":   {owner(foreground) + strings.Replace(dependent("true"), `"uid":"o"`, `"uid":"p"`, 1), collector, 0},
-		"what nobody was told of":   {owner(foreground) + "!" + dependent("true"), collector, 0},
-		"not in the foreground":     {owner("") + dependent("true"), collector, 0},
-		"not by the collector":      {owner(foreground) + dependent("true"), "namespace-controller", 0},
-		"of another name than said": {owner(foreground) + strings.Replace(dependent("true"), `"name":"o"`, `"name":"p"`, 1), collector, 0},
-	} {
+		lines, last string
+		broken      int
+	}{"by one": {held(one), gone, 0}, "by two": {held(two), gone, 1}, "by one of two": {held(two), held(one), 0}, "by none": {held(""), gone, 0}} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, row.controller, gone)), "OwnerIsLast"))
+			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, "namespace-controller", row.last)), "FinalizersHold"))
 		})
 	}
-	require.Equal(t, 0, brokenOf(t, recorded(t, at(owner(foreground), "x", gone)), "FinalizersHold"))
-	require.Equal(t, 0, brokenOf(t, recorded(t, at(owner(foreground+`,"f"`), "x", owner(`"f"`))), "FinalizersHold"))
-	require.Equal(t, 1, brokenOf(t, recorded(t, at(owner(foreground+`,"f"`), "x", gone)), "FinalizersHold"))
 }
 
 // A pod is evicted from a node that has been tainted.
