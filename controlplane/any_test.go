@@ -68,8 +68,8 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		time.Sleep(within)
 		plane.Tell(t, usage)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", c.KeyMissed())
-		// settled waits until all is well, and then until it stays so.
-		settled := func(stays func() error) (late error) {
+		// settled waits until all is well, for some time more than after faults, and then until it stays so.
+		settled := func(more time.Duration, stays func() error) (late error) {
 			var whole time.Duration // since then all nodes are there, and take pods
 			c.Eventually(func() error {
 				select {
@@ -79,7 +79,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 					return errors.New("administrators have not brought all nodes back")
 				}
 				if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
-					if late = controlplane.Late(err, c.Now()-whole); late != nil {
+					if late = controlplane.Late(err, c.Now()-whole-more); late != nil {
 						plane.Overdue(late)
 						return nil
 					}
@@ -93,19 +93,21 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 			return late
 		}
 		well := func() error { return nil }
-		if settled(well) != nil {
+		if settled(0, well) != nil {
 			return
 		}
 		// What has stopped working without a trace shows once there is something to do.
 		const again = 10 * time.Second
 		c.Go("user-again", plane.User(usage.Again(), time.Now().Add(again)))
 		time.Sleep(again)
-		if settled(well) != nil {
+		if settled(0, well) != nil {
 			return
 		}
+		// upgrades is for up to four pods of each set, one after the other, to start, become ready and end, on nodes that may be full.
+		const upgrades = 3 * time.Minute
 		// What is replaced while it is well, and nothing goes wrong, stays available.
 		require.NoError(t, controlplane.Upgrade(t.Context(), c.Config(), "image:again"))
-		settled(func() error {
+		settled(upgrades, func() error {
 			began := time.Now()
 			if err := controlplane.Quiet(t.Context(), c.Client(), time.Minute); err != nil {
 				return err

@@ -24,6 +24,7 @@
 //   - store.go: the states that etcd has held.
 //   - rules.go: what must be true of all of them.
 //   - bound.go: which scheduler has bound a pod.
+//   - marked.go: who has marked an object for deletion.
 //   - informed.go: what the informers of a controller manager knew of a pod.
 //   - views.go: what a life of a program knew of what others had done.
 //   - rules_rollout.go: how many pods there may be; rules_replace.go: how many must stay, while others take their place.

@@ -290,7 +290,7 @@ func wantedNode(pod *corev1.Pod) string {
 // garbage collector reads what it deletes, and names its UID.
 func ofItsKnowledge(s *store, key string, old, now object, rv int64) string {
 	before, after := both[corev1.Pod](old, now)
-	by := s.wrote[rv]
+	by := s.deletedBy(rv)
 	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || s.pods == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
 	}

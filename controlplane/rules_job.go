@@ -70,7 +70,7 @@ func jobCounts(s *store, key string, old, now object, _ int64) string {
 // namespaces with jobs in them. Who deletes what has outlived its time reads it first.
 func jobIsKept(s *store, key string, old, now object, rv int64) string {
 	before, after := both[batchv1.Job](old, now)
-	by := s.wrote[rv]
+	by := s.deletedBy(rv)
 	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
 	}

@@ -90,7 +90,7 @@ const daemonSetController = "daemon-set-controller"
 // stateful sets that shrink, and of daemon sets that choose among nodes; and where the controller may not have heard of the last change.
 func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
 	before, after := both[corev1.Pod](old, now)
-	by := s.wrote[rv]
+	by := s.deletedBy(rv)
 	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || isOver(before) || !isReady(&before.Status) || by == nil {
 		return ""
 	}
@@ -100,7 +100,7 @@ func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
 	}
 	others := s.byOwner[ownerOf(before)]
 	for _, at := range slices.Sorted(maps.Keys(others)) {
-		other, goes := others[at], s.wrote[s.known[others[at].UID].going]
+		other, goes := others[at], s.deletedBy(s.known[others[at].UID].going)
 		if other.UID == before.UID || kind == "StatefulSet" && !earlier(key[strings.LastIndex(key, "-"):], at[strings.LastIndex(at, "-"):]) {
 			continue
 		}

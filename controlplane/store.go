@@ -41,6 +41,8 @@ type store struct {
 	// wrote are the requests of clients by the revision at which each wrote something, nil if there
 	// are no histories.
 	wrote map[int64]*model.Operation
+	// marked are the requests that have marked objects for deletion, by the revisions of the marks, of those that wrote lacks.
+	marked map[int64]*model.Operation
 	// born is the revision at which each pod was created.
 	born map[types.UID]int64
 	// pods explains what clients were told of pods, nil if there are no histories.
@@ -78,7 +80,7 @@ func newStore(seen simtest.Seen) *store {
 		charges: charges{since: map[types.UID]int64{}, most: map[types.UID]int64{}}, rollouts: newRollouts(),
 	}
 	if histories != nil {
-		s.wrote, s.bindings = map[int64]*model.Operation{}, newBindings(seen)
+		s.wrote, s.marked, s.bindings = map[int64]*model.Operation{}, marks(seen), newBindings(seen)
 	}
 	if pods := histories["pods"]; pods != nil {
 		s.pods = explain.New(pods)

@@ -1,0 +1,55 @@
+package controlplane
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
+)
+
+// maxInDoubt is how long a deletion that nobody knows the outcome of may be the one that has marked an object.
+const maxInDoubt = 2 * time.Minute
+
+// marks are the requests that have marked objects for deletion, by the revisions of the marks. A history takes a deletion that is answered with a mark
+// for a read, where evictions and deletions of collections may have made the mark as well: here it made it, unless one of those may have.
+func marks(seen simtest.Seen) map[int64]*model.Operation {
+	found := map[int64]*model.Operation{}
+	for _, requests := range seen.Requests {
+		for _, request := range requests {
+			op := request.Op
+			if request.Kind != model.Delete || request.Subresource != "" || request.Scope.Name == "" || op.Err != model.OK || op.ResultRV == 0 {
+				continue
+			}
+			if first := found[op.ResultRV]; (first == nil || op.Call < first.Call) && !inDoubt(requests, request) {
+				found[op.ResultRV] = &op
+			}
+		}
+	}
+	return found
+}
+
+// inDoubt reports whether another request may have marked the object that a deletion was answered with.
+func inDoubt(requests []*importer.Told, deletion *importer.Told) bool {
+	for _, other := range requests {
+		switch {
+		case other == deletion || other.DryRun || other.Kind != model.Delete && other.Subresource != "eviction":
+		case other.Scope.Namespace != deletion.Scope.Namespace || other.Scope.Name != deletion.Scope.Name && other.Scope.Name != "":
+		case other.Call > deletion.Return || other.Call < deletion.Call-int64(maxInDoubt):
+		case other.Code >= http.StatusBadRequest && other.Code < http.StatusInternalServerError:
+		case other.Op.Err == model.OK && other.Op.ResultRV != 0 && other.Op.ResultRV != deletion.Op.ResultRV: // it was of another mark, or of the end
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// deletedBy is the request that has deleted or marked an object at a revision, nil if that is not known.
+func (s *store) deletedBy(rv int64) *model.Operation {
+	if by := s.wrote[rv]; by != nil {
+		return by
+	}
+	return s.marked[rv]
+}
