@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -45,7 +44,7 @@ func withinUnavailable(s *store, key string, old, now object, rv int64) string {
 	if after != nil {
 		asks = ptr.Deref(after.Spec.Replicas, 1)
 	}
-	_, atLeast := s.allowed(by, ownerOf(before))
+	_, atLeast := s.allowed(by, "deployments.apps", ownerOf(before))
 	if asks >= ptr.Deref(before.Spec.Replicas, 1) || s.waited(by) || !s.wasTold(by, setsName, s.rollouts.lost[ownerOf(before)]) {
 		return ""
 	}
@@ -87,7 +86,7 @@ const daemonSetController = "daemon-set-controller"
 
 // replacedOneByOne looks at running pods that the controllers of daemon sets and stateful sets delete. Another one which the same
 // life of the controller has deleted, or created in its place, must have been ready by then. It is silent about pods that go for another reason: those of
-// stateful sets that shrink, and of daemon sets that choose among nodes; and where the controller may not have heard of the last change.
+// stateful sets that shrink, and of daemon sets that choose among nodes, as far as the controller may have known it.
 func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
 	before, after := both[corev1.Pod](old, now)
 	by := s.deletedBy(rv)
@@ -120,18 +119,18 @@ func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
 
 // replaces reports whether a pod that its controller deletes can only be deleted for another one of a newer template.
 func (s *store) replaces(by *model.Operation, pod *corev1.Pod) bool {
-	owner := metav1.GetControllerOf(pod)
-	switch set := s.objects[ownerKeys[owner.Kind]+pod.Namespace+"/"+owner.Name].(type) {
-	case *appsv1.StatefulSet:
+	switch ownerKind(pod) {
+	case "StatefulSet":
 		ordinal, err := strconv.Atoi(pod.Name[strings.LastIndex(pod.Name, "-")+1:])
-		return err == nil && set.UID == owner.UID && ordinal < int(ptr.Deref(set.Spec.Replicas, 1)) && s.wasTold(by, "statefulsets.apps", last{set.UID, s.rollouts.specified[set.UID]})
-	case *appsv1.DaemonSet:
-		for _, other := range s.byOwner[set.UID] {
+		_, least := s.allowed(by, "statefulsets.apps", ownerOf(pod))
+		return err == nil && ordinal < int(least)
+	default:
+		for _, other := range s.byOwner[ownerOf(pod)] {
 			if other.UID != pod.UID && other.Spec.NodeName == pod.Spec.NodeName {
 				return false
 			}
 		}
-		return set.UID == owner.UID && len(set.Spec.Template.Spec.NodeSelector) == 0 && s.wasTold(by, "daemonsets.apps", last{set.UID, s.rollouts.specified[set.UID]})
+		_, least := s.allowed(by, "daemonsets.apps", ownerOf(pod))
+		return least > 0
 	}
-	return false
 }

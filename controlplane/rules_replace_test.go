@@ -145,6 +145,8 @@ func TestReplacedOneByOne(t *testing.T) {
 		"a user deletes it":                   {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + user + stateful("s-1", dying, "True"), 0},
 		"a set that shrinks":                  {statefulSet("1", "1") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
 		"a set that has shrunk":               {statefulSet("1", "1") + "!" + statefulSet("3", "2") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
+		"a set that has just grown":           {three + "!" + statefulSet("4", "2") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 1},
+		"daemons that chose a node before":    {daemonSet(`"nodeSelector":{"disk":"fast"}`) + "!" + ofDaemons + user + daemon("a", "", "True") + ds + daemon("b", "", "False") + ds + daemon("a", dying, "True"), 0},
 		"one that nobody knows":               {user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
 		"a pod that was just ready":           {three + user + stateful("s-1", "", "False") + "!" + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
 		"another daemon goes":                 {ofDaemons + user + daemon("a", "", "True") + user + daemon("b", "", "True") + ds + daemon("a", dying, "True") + ds + daemon("b", dying, "True"), 1},

@@ -19,36 +19,32 @@ import (
 
 // rollouts is what rules about several pods at once need to know of what asks for them, by UIDs.
 type rollouts struct {
-	// allows are how many pods a deployment has allowed at once, one after the other, and asked the most that a replica set or a job has ever asked for at a time.
+	// allows are how many pods a deployment, a stateful set or, on a node, a daemon set has allowed at once, one after the other, and asked the most that a replica set or a job has ever asked for at a time.
 	allows map[types.UID][]allowance
 	asked  map[types.UID]int32
 	// scaled is the revision that last changed how many pods a replica set asks for.
 	scaled map[types.UID]int64
-	// lost is the replica set of a deployment that was deleted last, specified the revision that last changed what a set of pods is to be.
-	lost      map[types.UID]last
-	specified map[types.UID]int64
+	// lost is the replica set of a deployment that was deleted last.
+	lost map[types.UID]last
 	// ready is the revision at which a pod was first ready, 0 if it never was.
 	ready map[types.UID]int64
 }
 
-// allowance is how many pods a deployment allows from a revision on, at most and at least.
+// allowance is how many pods a workload allows from a revision on, at most and at least.
 type allowance struct {
 	rv          int64
 	most, least int32
 }
 
 func newRollouts() rollouts {
-	return rollouts{allows: map[types.UID][]allowance{}, asked: map[types.UID]int32{}, scaled: map[types.UID]int64{}, lost: map[types.UID]last{}, specified: map[types.UID]int64{}, ready: map[types.UID]int64{}}
+	return rollouts{allows: map[types.UID][]allowance{}, asked: map[types.UID]int32{}, scaled: map[types.UID]int64{}, lost: map[types.UID]last{}, ready: map[types.UID]int64{}}
 }
 
 // apply notes what a change says of them.
 func (r rollouts) apply(old, now object, rv int64) {
 	switch now := now.(type) {
 	case *appsv1.Deployment:
-		all, is := r.allows[now.UID], allowance{rv, ptr.Deref(now.Spec.Replicas, 1) + surge(now), least(now)}
-		if len(all) == 0 || all[len(all)-1].most != is.most || all[len(all)-1].least != is.least {
-			r.allows[now.UID] = append(all, is)
-		}
+		r.allow(now.UID, rv, ptr.Deref(now.Spec.Replicas, 1)+surge(now), least(now))
 	case *batchv1.Job:
 		r.asked[now.UID] = max(r.asked[now.UID], ptr.Deref(now.Spec.Parallelism, 1))
 	case *appsv1.ReplicaSet:
@@ -60,13 +56,21 @@ func (r rollouts) apply(old, now object, rv int64) {
 		if r.ready[now.UID] == 0 && isReady(&now.Status) {
 			r.ready[now.UID] = rv
 		}
-	case *appsv1.StatefulSet, *appsv1.DaemonSet:
-		if old == nil || old.GetUID() != now.GetUID() || old.GetGeneration() != now.GetGeneration() {
-			r.specified[now.GetUID()] = rv
-		}
+	case *appsv1.StatefulSet:
+		r.allow(now.UID, rv, ptr.Deref(now.Spec.Replicas, 1), ptr.Deref(now.Spec.Replicas, 1))
+	case *appsv1.DaemonSet: // one that chooses among nodes may want none on any
+		r.allow(now.UID, rv, 1, int32(1-min(len(now.Spec.Template.Spec.NodeSelector), 1)))
 	}
 	if set, is := old.(*appsv1.ReplicaSet); is && (now == nil || now.GetUID() != set.UID) {
 		r.lost[ownerOf(set)] = last{set.UID, rv}
+	}
+}
+
+// allow notes how many pods a workload allows from a revision on.
+func (r rollouts) allow(workload types.UID, rv int64, most, least int32) {
+	all := r.allows[workload]
+	if len(all) == 0 || all[len(all)-1].most != most || all[len(all)-1].least != least {
+		r.allows[workload] = append(all, allowance{rv, most, least})
 	}
 }
 
@@ -92,7 +96,7 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 		return ""
 	}
 	asks := ptr.Deref(after.Spec.Replicas, 1)
-	most, _ := s.allowed(by, ownerOf(after))
+	most, _ := s.allowed(by, "deployments.apps", ownerOf(after))
 	if most == 0 || before != nil && ptr.Deref(before.Spec.Replicas, 1) >= asks {
 		return ""
 	}
@@ -114,12 +118,12 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 	return fmt.Sprintf("%s has replica set %s ask for %d pods, and those of its deployment then ask for %d, which allows %d", by.Client, nameOf(key), asks, all, most)
 }
 
-// allowed is how many pods a deployment allows at most and at least, as a controller manager may have known it when it made a request; 0 for no deployment.
-func (s *store) allowed(by *model.Operation, deployment types.UID) (most, least int32) {
+// allowed is how many pods a workload of a resource allows at most and at least, as a controller manager may have known it when it made a request; 0 for none.
+func (s *store) allowed(by *model.Operation, resource string, workload types.UID) (most, least int32) {
 	least = math.MaxInt32
-	for _, a := range slices.Backward(s.rollouts.allows[deployment]) {
+	for _, a := range slices.Backward(s.rollouts.allows[workload]) {
 		most, least = max(most, a.most), min(least, a.least)
-		if s.wasTold(by, "deployments.apps", last{deployment, a.rv}) {
+		if s.wasTold(by, resource, last{workload, a.rv}) {
 			return most, least
 		}
 	}
