@@ -100,7 +100,7 @@ func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
 	others := s.byOwner[ownerOf(before)]
 	for _, at := range slices.Sorted(maps.Keys(others)) {
 		other, goes := others[at], s.deletedBy(s.known[others[at].UID].going)
-		if other.UID == before.UID || kind == "StatefulSet" && !earlier(key[strings.LastIndex(key, "-"):], at[strings.LastIndex(at, "-"):]) {
+		if other.UID == before.UID || kind == "StatefulSet" && (!s.replaces(by, other) || !earlier(key[strings.LastIndex(key, "-"):], at[strings.LastIndex(at, "-"):])) {
 			continue
 		}
 		waits := ""

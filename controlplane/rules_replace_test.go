@@ -143,6 +143,7 @@ func TestReplacedOneByOne(t *testing.T) {
 		"the one before goes as well":         {three + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-1", dying, "True") + ss + stateful("s-2", dying, "True"), 0},
 		"a pod that is not ready":             {three + user + stateful("s-1", "", "False") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "False"), 0},
 		"a user deletes it":                   {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + user + stateful("s-1", dying, "True"), 0},
+		"the next goes as the set shrinks":    {statefulSet("2", "1") + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-2", dying, "True") + ss + stateful("s-1", dying, "True"), 0},
 		"a set that shrinks":                  {statefulSet("1", "1") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
 		"a set that has shrunk":               {statefulSet("1", "1") + "!" + statefulSet("3", "2") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
 		"a set that has just grown":           {three + "!" + statefulSet("4", "2") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 1},
