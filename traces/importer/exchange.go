@@ -89,7 +89,7 @@ func (x *Exchange) Operation(reducer Reducer, pages map[string]int) (op model.Op
 		omitted, err = x.written(&op, reducer)
 	case op.Err == model.OK:
 		var object model.Object
-		if object, err = reducer.Object(single(x.Body)); err == nil {
+		if object, err = reducer.Object(x.Body); err == nil {
 			op.ResultRV, op.Objects = object.RV, []model.Object{object}
 		}
 	}
@@ -112,15 +112,12 @@ func (x *Exchange) Stream() model.Stream {
 
 // written fills in what a write that was carried out wrote.
 func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string, err error) {
-	var head head
-	if err := json.Unmarshal(x.Body, &head); err != nil {
-		return "", misfit("an object", err)
-	}
-	object, err := reducer.object(x.Body, &head)
+	read, err := reducer.reduce(x.Body)
+	object := read.object
 	switch {
 	case err != nil:
 		return "", err
-	case op.Kind == model.Delete && (object.RV == 0 || head.Kind == "Status"): // a Status, in the place of the object
+	case op.Kind == model.Delete && (object.RV == 0 || read.kind == "Status"): // a Status, in the place of the object
 		var answer status
 		if json.Unmarshal(x.Body, &answer) == nil && answer.Details.UID != "" {
 			op.Objects = []model.Object{{Namespace: x.Scope.Namespace, Name: x.Scope.Name, UID: answer.Details.UID}} // see nameDeletions
@@ -137,10 +134,11 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 	switch {
 	case op.Kind == model.Update && x.Code == http.StatusCreated:
 		op.Kind, op.Precondition = model.Create, 0 // a PUT or an apply of what was not there
-	case op.Kind == model.Update && head.isOver():
+	case op.Kind == model.Update && read.over:
 		// Who takes away what has held an object deletes it, and is answered with what it would be. Kubernetes
 		// deletes what is stored by then, whatever the resourceVersion of the update says: finding 19.
-		op.Kind, op.Precondition, op.ResultRV, op.Objects = model.Delete, 0, 0, nil
+		op.Kind, op.Precondition, op.ResultRV = model.Delete, 0, 0
+		op.Objects = []model.Object{{Namespace: object.Namespace, Name: object.Name, UID: object.UID}} // see nameDeletions
 	}
 	return "", nil
 }

@@ -24,44 +24,70 @@ type Reducer struct {
 	Blind bool
 	// Whole puts the contents themselves in the place of digests.
 	Whole bool
+	// seen is what has been read of objects, nil if that is not remembered.
+	seen *Memo[reduced]
+}
+
+// Remembering returns a reducer that remembers what it has read, as whoever records sees a version of an object many times.
+// It is not safe for concurrent use.
+func (r Reducer) Remembering() Reducer {
+	r.seen = &Memo[reduced]{}
+	return r
 }
 
 // plain is the reducer for contents that lie in the files that are read anyway.
 var plain = Reducer{Family: "json"}
 
-// Object reduces one object. Its Value is a digest of what it holds, apart from
-// what differs between two servers that answer with the same object: the
+// Object reduces one object, or that in a table with one row, which is what kubectl asks for. Its Value is a digest of what
+// it holds, apart from what differs between two servers that answer with the same object: the
 // resourceVersion, the API version, and who manages which field. It is empty if the
 // content is not there to be seen, as in the rows of a table, and for a Secret, of
 // which nothing is looked at but the metadata.
 func (r Reducer) Object(text []byte) (model.Object, error) {
-	var head head
-	if err := json.Unmarshal(text, &head); err != nil {
-		return model.Object{}, misfit("an object", err)
-	}
-	return r.object(text, &head)
+	read, err := r.reduce(text)
+	return read.object, err
 }
 
-// object reduces one whose head has been read.
-func (r Reducer) object(text []byte, head *head) (model.Object, error) {
-	object := model.Object{}
-	meta := &head.Metadata
+// reduced is what is read of an object.
+type reduced struct {
+	kind   string
+	object model.Object
+	// over reports whether nothing holds an object any more that is marked for deletion.
+	over bool
+	// initialEnd reports whether a bookmark ends the initial events of its watch.
+	initialEnd bool
+}
+
+func (r Reducer) reduce(text []byte) (reduced, error) { return r.seen.Of(text, r.read) }
+
+func (r Reducer) read(text []byte) (reduced, error) {
+	top, err := headOf(text)
+	if err == nil && top.Kind == "Table" {
+		text = single(text)
+		top, err = headOf(text)
+	}
+	if err != nil {
+		return reduced{}, err
+	}
+	meta := &top.Metadata
+	read := reduced{kind: top.Kind, over: top.isOver(), initialEnd: meta.Annotations["k8s.io/initial-events-end"] == "true"}
+	object := &read.object
 	object.Namespace, object.Name, object.UID = meta.Namespace, meta.Name, meta.UID
 	if meta.ResourceVersion != "" {
 		rv, err := ParseRV(meta.ResourceVersion)
 		if err != nil {
-			return object, err
+			return read, err
 		}
 		object.RV = rv
 	}
 	object.Labels = meta.Labels
-	if r.Blind || head.Kind == "Secret" || head.Kind == "PartialObjectMetadata" {
-		return object, nil
+	if r.Blind || top.Kind == "Secret" || top.Kind == "PartialObjectMetadata" {
+		return read, nil
 	}
-	object.Node = head.node()
+	object.Node = top.node()
 	digest, err := r.digest(text)
 	object.Value = digest
-	return object, err
+	return read, err
 }
 
 // head is what every object has.
@@ -70,6 +96,14 @@ type head struct {
 	APIVersion string          `json:"apiVersion"`
 	Metadata   metadata        `json:"metadata"`
 	Spec       json.RawMessage `json:"spec"`
+}
+
+func headOf(text []byte) (head, error) {
+	var top head
+	if err := json.Unmarshal(text, &top); err != nil {
+		return top, misfit("an object", err)
+	}
+	return top, nil
 }
 
 type metadata struct {
@@ -229,44 +263,44 @@ func (r Reducer) item(list string, item json.RawMessage) (model.Object, error) {
 
 // Event reduces a watch event. A stream's ID and time are for the caller.
 func (r Reducer) Event(text []byte) (event model.Event, kind string, err error) {
+	of, object, err := CutEvent(text)
+	if err != nil {
+		return event, "", err
+	}
+	return r.EventOf(of, object)
+}
+
+// CutEvent returns the type of a watch event and the object in it.
+func CutEvent(text []byte) (of model.EventType, object []byte, err error) {
 	var raw struct {
-		Type   string          `json:"type"`
+		Type   model.EventType `json:"type"`
 		Object json.RawMessage `json:"object"`
 	}
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return event, "", misfit("a watch event", err)
+		return "", nil, misfit("a watch event", err)
 	}
 	if raw.Type == "" || len(raw.Object) == 0 {
-		return event, "", errors.New("expected a watch event with the fields type and object, found none of one of them")
+		return "", nil, errors.New("expected a watch event with the fields type and object, found none of one of them")
 	}
-	event.Type = model.EventType(raw.Type)
-	if event.Type == model.Error {
-		event.Err = FailureOf(0, raw.Object)
+	return raw.Type, raw.Object, nil
+}
+
+// EventOf reduces a watch event that has been cut.
+func (r Reducer) EventOf(of model.EventType, text []byte) (event model.Event, kind string, err error) {
+	event.Type = of
+	if of == model.Error {
+		event.Err = FailureOf(0, text)
 		return event, "Status", nil
 	}
-	var head head
-	if err := json.Unmarshal(raw.Object, &head); err != nil {
-		return event, "", misfit("an object", err)
+	read, err := r.reduce(text)
+	event.RV = read.object.RV
+	switch {
+	case of == model.Bookmark:
+		event.InitialEnd = read.initialEnd
+	case err == nil:
+		event.Object = &read.object
 	}
-	if head.Kind == "Table" { // a client that asks for tables, as kubectl does, gets an event as one with one row
-		raw.Object = single(raw.Object)
-		if err := json.Unmarshal(raw.Object, &head); err != nil {
-			return event, "", misfit("the row of a table", err)
-		}
-	}
-	if event.Type == model.Bookmark {
-		event.InitialEnd = head.Metadata.Annotations["k8s.io/initial-events-end"] == "true"
-		if head.Metadata.ResourceVersion != "" {
-			event.RV, err = ParseRV(head.Metadata.ResourceVersion)
-		}
-		return event, head.Kind, err
-	}
-	object, err := r.object(raw.Object, &head)
-	if err != nil {
-		return event, head.Kind, err
-	}
-	event.RV, event.Object = object.RV, &object
-	return event, head.Kind, nil
+	return event, read.kind, err
 }
 
 // misfit says in one line what was expected, without the names of this program's

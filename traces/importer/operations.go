@@ -78,8 +78,9 @@ func asRead(op *model.Operation) {
 	op.RV, op.Precondition, op.Object = model.RVUnset, 0, nil
 }
 
-// nameDeletions gives deletes that were answered with a Status the RV of their deletions: it names the UID of what is gone. Of several
-// such answers about one object, nobody knows which of them deleted it: the registry also says so to whom another one was ahead of.
+// nameDeletions gives deletes that were answered without the RV of their deletions that RV: with a Status, or the object as an update has
+// left it, which name the UID of what is gone. Of several such answers about one object, nobody knows which of them deleted it: the
+// registry also says so to whom another one was ahead of.
 func (f *finisher) nameDeletions() {
 	gone := map[string][]*model.Operation{}
 	for _, op := range f.truth.recording.operations {

@@ -12,6 +12,9 @@ import (
 // object. When in doubt it is [model.Unknown]: the request may have been carried
 // out. The message of a status is not looked at, as it may quote what was sent.
 func FailureOf(code int, body []byte) model.Code {
+	if code >= 200 && code < 300 {
+		return model.OK // whatever the body is: it may be long
+	}
 	var status status
 	if json.Unmarshal(body, &status) == nil && code == 0 {
 		code = status.Code

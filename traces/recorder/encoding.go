@@ -16,16 +16,30 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // encoding is one in which API servers and clients write objects. What is recorded is read as JSON, so that what a server
 // answers in one encoding is compared with what it answers in another.
 type encoding struct {
-	// asJSON translates an object, a list or a status, and event a watch event.
-	asJSON, event func(body []byte) ([]byte, error)
+	// translate returns the JSON of an object, a list or a status; nil if it is JSON.
+	translate func(body []byte) ([]byte, error)
+	// event returns the type of a watch event and the JSON of the object in it.
+	event func(body []byte, known *texts) (of model.EventType, object []byte, err error)
 	// events returns what finds the ends of the events of a watch, nil for what cannot be read.
 	events func() splitter
+}
+
+// texts remembers the JSON of what has been translated.
+type texts = importer.Memo[[]byte]
+
+// asJSON returns the JSON of an object, a list or a status. What is known may be nil.
+func (e encoding) asJSON(body []byte, known *texts) ([]byte, error) {
+	if e.translate == nil {
+		return body, nil
+	}
+	return known.Of(body, e.translate)
 }
 
 // splitter finds the ends of values that follow one another, as [importer.Splitter.Take] does.
@@ -36,16 +50,16 @@ type splitter interface {
 // encodings are those of Kubernetes, by media type. The framing of events is that of
 // k8s.io/apimachinery/pkg/runtime/serializer/{json,protobuf,cbor}.
 var encodings = map[string]encoding{
-	"application/json":                    {asIs, asIs, func() splitter { return &importer.Splitter{} }},
-	"application/vnd.kubernetes.protobuf": {fromProtobuf, eventFromProtobuf, func() splitter { return &sequence{cut: cutFrame} }},
-	"application/cbor":                    {importer.FromCBOR, importer.FromCBOR, newCBOR},
-	"application/cbor-seq":                {importer.FromCBOR, importer.FromCBOR, newCBOR},
+	"application/json":                    {nil, cutJSON, func() splitter { return &importer.Splitter{} }},
+	"application/vnd.kubernetes.protobuf": {fromProtobuf, cutProtobuf, func() splitter { return &sequence{cut: cutFrame} }},
+	"application/cbor":                    {importer.FromCBOR, cutCBOREvent, newCBOR},
+	"application/cbor-seq":                {importer.FromCBOR, cutCBOREvent, newCBOR},
 }
 
 func newCBOR() splitter { return &sequence{cut: cutCBOR} }
 
 // unread is the encoding of what cannot be read, such as what is compressed.
-var unread = encoding{asJSON: unreadable, event: unreadable}
+var unread = encoding{translate: unreadable}
 
 func unreadable([]byte) ([]byte, error) { return nil, errors.New("nobody can read it") }
 
@@ -58,7 +72,15 @@ func encodingOf(header http.Header) encoding {
 	return unread
 }
 
-func asIs(body []byte) ([]byte, error) { return body, nil }
+func cutJSON(body []byte, _ *texts) (model.EventType, []byte, error) { return importer.CutEvent(body) }
+
+func cutCBOREvent(body []byte, _ *texts) (model.EventType, []byte, error) {
+	text, err := importer.FromCBOR(body)
+	if err != nil {
+		return "", nil, err
+	}
+	return importer.CutEvent(text)
+}
 
 // protobufMagic is how Kubernetes' protobuf begins (k8s.io/apimachinery/pkg/runtime/serializer/protobuf).
 var protobufMagic = []byte("k8s\x00")
@@ -111,16 +133,13 @@ func fromProtobuf(body []byte) ([]byte, error) {
 	return json.Marshal(object)
 }
 
-func eventFromProtobuf(body []byte) ([]byte, error) {
+func cutProtobuf(body []byte, known *texts) (model.EventType, []byte, error) {
 	var event metav1.WatchEvent
 	if err := event.Unmarshal(body); err != nil {
-		return nil, fmt.Errorf("expected a watch event, found %w", err)
+		return "", nil, fmt.Errorf("expected a watch event, found %w", err)
 	}
-	object, err := fromProtobuf(event.Object.Raw)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(metav1.WatchEvent{Type: event.Type, Object: runtime.RawExtension{Raw: object}})
+	object, err := known.Of(event.Object.Raw, fromProtobuf)
+	return model.EventType(event.Type), object, err
 }
 
 // sequence finds the ends of values that follow one another.

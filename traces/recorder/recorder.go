@@ -46,6 +46,7 @@ type Recorder struct {
 	clocked  bool // the clock is not the default
 
 	mu         sync.Mutex
+	texts      texts
 	operations []model.Operation
 	unanswered []*exchange // writes, in the order in which they were sent
 	streams    []*model.Stream
@@ -73,7 +74,7 @@ func New(resource string, options Options) *Recorder {
 		resource: resource,
 		options:  options,
 		clocked:  clocked,
-		reducer:  importer.Reducer{Family: "recorded", Key: key, Whole: options.Bodies, Blind: resource == "secrets"},
+		reducer:  importer.Reducer{Family: "recorded", Key: key, Whole: options.Bodies, Blind: resource == "secrets"}.Remembering(),
 		tokens:   map[string]int{},
 	}
 }
@@ -260,7 +261,7 @@ func (r *Recorder) sentObject(request *http.Request) (object model.Object) {
 		return object
 	}
 	r.options.Do(func() {
-		if text, err := encodingOf(request.Header).asJSON(sent); err == nil {
+		if text, err := encodingOf(request.Header).asJSON(sent, nil); err == nil {
 			object, _ = importer.Reducer{Blind: true}.Object(text) // what is no object tells nothing
 		}
 	})

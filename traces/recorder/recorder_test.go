@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
@@ -308,10 +309,14 @@ func TestAWriteWhoseAnswerCannotBeReadIsKnownOf(t *testing.T) {
 	}
 }
 
-// Clients of metadata alone are answered in protobuf, with the UID of what is gone, or with the object that is deleted.
+// Clients of metadata alone are answered in protobuf, with the UID of what is gone, or with the object that is deleted, or, to
+// an update that takes the last finalizer away, with what it would be.
 func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 	about := metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "first", ResourceVersion: "6"}
+	now := metav1.Now()
+	let := metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "first", ResourceVersion: "5", DeletionTimestamp: &now, DeletionGracePeriodSeconds: ptr.To[int64](0)}
 	for name, answer := range map[string]runtime.Object{
+		"an update": &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: let},
 		"a status":  &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{Name: "a", UID: "first"}},
 		"an object": &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about},
 	} {
@@ -326,7 +331,11 @@ func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 				return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/pods/default/a", RV: rv, Value: `{"kind":"Pod","metadata":{"namespace":"default","name":"a","uid":"` + uid + `"}}`}}
 			}
 			r.World(model.Truth{Revision: 8, Changes: []model.Change{state(5, "first", false), state(6, "first", true), state(7, "second", false), state(8, "second", true)}}, nil)
-			ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
+			verb := http.MethodDelete
+			if name == "an update" {
+				verb = http.MethodPatch
+			}
+			ask(t, r, server, verb, "/api/v1/namespaces/default/pods/a", "")
 			h, notes, _ := written(t, r)
 			require.Len(t, h.Operations, 1, notes)
 			require.Equal(t, model.Delete, h.Operations[0].Kind)

@@ -73,7 +73,11 @@ func (a *answer) done() {
 	a.once.Do(func() {
 		x := a.exchange
 		x.transport.recorder.locked(func() {
-			text, err := a.encoding.asJSON(a.body)
+			known := &x.transport.recorder.texts
+			if x.Kind == model.List {
+				known = nil // lists are long, and hardly ever the same
+			}
+			text, err := a.encoding.asJSON(a.body, known)
 			why := ""
 			switch {
 			case err == nil && !a.tooLong:

@@ -84,12 +84,12 @@ func (w *watchBody) takeLocked(piece []byte) {
 		if value == nil {
 			continue
 		}
-		text, err := w.encoding.event(value)
+		of, object, err := w.encoding.event(value, &w.recorder.texts)
 		if err != nil {
 			w.spoiledLocked()
 			return
 		}
-		event, _, err := w.recorder.reducer.Event(text)
+		event, _, err := w.recorder.reducer.EventOf(of, object)
 		if err != nil {
 			w.spoiledLocked()
 			return
