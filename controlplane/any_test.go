@@ -79,7 +79,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 					return errors.New("administrators have not brought all nodes back")
 				}
 				if err := controlplane.Settled(t.Context(), c.Client()); err != nil {
-					if late = controlplane.Late(err, c.Now()-whole-more); late != nil {
+					if late = controlplane.Late(err, c.Now()-whole, more); late != nil {
 						plane.Overdue(late)
 						return nil
 					}
@@ -107,7 +107,17 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		const upgrades = 3 * time.Minute
 		// What is replaced while it is well, and nothing goes wrong, stays available.
 		require.NoError(t, controlplane.Upgrade(t.Context(), c.Config(), "image:again"))
-		settled(upgrades, func() error {
+		if settled(upgrades, well) != nil {
+			return
+		}
+		// Room that is there is found, and none that is not, also by a scheduler that has just begun.
+		require.NoError(t, controlplane.Fill(t.Context(), c.Client()))
+		if settled(0, well) != nil {
+			return
+		}
+		require.NoError(t, controlplane.Overfill(t.Context(), c.Client()))
+		require.NoError(t, plane.Restart(c))
+		settled(0, func() error {
 			began := time.Now()
 			if err := controlplane.Quiet(t.Context(), c.Client(), time.Minute); err != nil {
 				return err

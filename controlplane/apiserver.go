@@ -137,6 +137,8 @@ func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRu
 	o.SecureServing.BindPort = httpserver.Port
 	o.SecureServing.ExternalAddress = net.IPv4(127, 0, 0, 1)
 	o.SecureServing.ServerCert.CertDirectory = "" // a certificate that lives in memory
+	// The one that kube-apiserver makes for itself is replaced, so that it is made once: its keys take tenths of a second.
+	o.SecureServing.ServerCert.FixtureDirectory = simdisk.Root
 	o.ServiceClusterIPRanges = "10.0.0.0/16"
 	o.Etcd.StorageConfig.Transport.ServerList = config.Endpoints
 	// Servers of one process share what compacts etcd, and here all servers are in one.

@@ -53,7 +53,7 @@ func TestMarks(t *testing.T) {
 			if row.also != nil {
 				seen.Requests["pods"] = append(requests, row.also)
 			}
-			require.Equal(t, row.broken, brokenOf(t, seen, "BackInTime"))
+			require.Equal(t, row.broken, brokenOf(t, seen, "EvictedByTaint"))
 		})
 	}
 }

@@ -90,7 +90,7 @@ func TestOverdue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
 			row.wrong(w)
-			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour)
+			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
 			require.Error(t, late)
 			committed := states(t, lease+row.states)
 			sets := &model.History{Truth: model.Truth{Changes: row.owners}}

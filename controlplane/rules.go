@@ -122,12 +122,16 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/architecture/garbage-collection: the garbage collector deletes objects that no longer have owners", ownedIsKept,
 	},
 	{
+		"OwnerIsLast", "What is deleted in the foreground does not go before what it owns, if that says so.",
+		"kubernetes.io/docs/concepts/architecture/garbage-collection: the owner is deleted once all dependents with blockOwnerDeletion=true are", ownerIsLast,
+	},
+	{
 		"FinalizersHold", "Nothing goes that has more than one finalizer.",
 		"kubernetes.io/docs/concepts/overview/working-with-objects/finalizers: each controller removes its own key, and the object goes with the last one", finalizersHold,
 	},
 	{
-		"BackInTime", "No pod is evicted from a node that has no taint.",
-		"kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration: if the taint is removed before tolerationSeconds, the pod is not evicted", backInTime,
+		"EvictedByTaint", "No pod is evicted from a node that has no taint.",
+		"kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration: if the taint is removed before tolerationSeconds, the pod is not evicted", evictedByTaint,
 	},
 }
 

@@ -2,12 +2,15 @@ package controlplane
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces/importer"
@@ -121,4 +124,41 @@ func finalizersHold(_ *store, key string, old, now object, _ int64) string {
 		return ""
 	}
 	return fmt.Sprintf("%s goes with the finalizers %q", nameOf(key), old.GetFinalizers())
+}
+
+// dependentKinds are the resources whose objects have owners that wait for them, by where etcd has them.
+var dependentKinds = map[string]string{
+	podKeys: "pods", "/registry/replicasets/": setsName, "/registry/configmaps/": "configmaps", "/registry/secrets/": "secrets",
+	"/registry/controllerrevisions/": "controllerrevisions.apps", "/registry/endpointslices/": "endpointslices.discovery.k8s.io",
+}
+
+// ownerIsLast looks at what goes, or need not wait any more, as the garbage collector says that nothing is left of what it waits for. It counts what the
+// informers that the collector shares had been told of for a while, with its present owners.
+func ownerIsLast(s *store, key string, old, now object, rv int64) string {
+	if !awaitsDependents(old) || now != nil && now.GetUID() == old.GetUID() && awaitsDependents(now) {
+		return ""
+	}
+	by := s.deletedBy(rv)
+	if by == nil || !s.isBy(garbageCollector, by) {
+		return ""
+	}
+	for _, at := range slices.Sorted(maps.Keys(s.objects)) {
+		dependent := s.objects[at]
+		if dependent == nil || !slices.ContainsFunc(dependent.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+			return ptr.Deref(r.BlockOwnerDeletion, false) && isOwner(r, old, dependent)
+		}) {
+			continue
+		}
+		for prefix, resource := range dependentKinds {
+			if strings.HasPrefix(at, prefix) && s.wasTold(by, resource, last{dependent.GetUID(), s.referred[at]}) {
+				return fmt.Sprintf("%s lets %s go, while %s is left, which it owns", by.Client, nameOf(key), nameOf(at))
+			}
+		}
+	}
+	return ""
+}
+
+// awaitsDependents reports whether an object is marked for deletion and goes when nothing is left that it owns.
+func awaitsDependents(o object) bool {
+	return o != nil && o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
 }

@@ -36,8 +36,8 @@ func nodeIsSilent(s *store, key string, old, now object, rv int64) string {
 	return ""
 }
 
-// backInTime looks at pods that are evicted for a taint of their node. It is silent where the evictor may not have heard that the node has none.
-func backInTime(s *store, key string, old, now object, rv int64) string {
+// evictedByTaint looks at pods that are evicted for a taint of their node. It is silent where the evictor may not have heard that the node has none.
+func evictedByTaint(s *store, key string, old, now object, rv int64) string {
 	before, after := both[corev1.Pod](old, now)
 	by := s.deletedBy(rv)
 	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || !s.isBy(nodeController, by) {

@@ -163,24 +163,8 @@ func TestReplacedOneByOne(t *testing.T) {
 	}
 }
 
-// Who takes away what has held an object leaves the rest.
-func TestFinalizersHold(t *testing.T) {
-	held := func(finalizers string) string {
-		return `configmaps/r/o {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"o","uid":"o"` + dying + `,"finalizers":[` + finalizers + "]}}\n"
-	}
-	const one, two, gone = `"f"`, `"f","g"`, "configmaps/r/o -"
-	for name, row := range map[string]struct {
-		lines, last string
-		broken      int
-	}{"by one": {held(one), gone, 0}, "by two": {held(two), gone, 1}, "by one of two": {held(two), held(one), 0}, "by none": {held(""), gone, 0}} {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, "namespace-controller", row.last)), "FinalizersHold"))
-		})
-	}
-}
-
 // A pod is evicted from a node that has been tainted.
-func TestBackInTime(t *testing.T) {
+func TestEvictedByTaint(t *testing.T) {
 	tainted := func(effect string) string {
 		return `minions/n {"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"n"},"spec":{"taints":[{"key":"k","effect":"` + effect + `"}]},"status":{"allocatable":{"pods":"2"}}}` + "\n"
 	}
@@ -200,7 +184,7 @@ func TestBackInTime(t *testing.T) {
 		"from a node that is gone":     {runs + tainted(keeps) + "minions/n -\n", controller, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, row.controller, gone)), "BackInTime"))
+			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, row.controller, gone)), "EvictedByTaint"))
 		})
 	}
 }

@@ -139,10 +139,11 @@ func Due(err error) bool {
 	return errors.As(err, &u)
 }
 
-// Late returns an error if what Settled has returned should be over by now, so long after nothing was wrong any more.
-func Late(err error, after time.Duration) error {
-	if u := (unsettled{}); errors.As(err, &u) && after > u.within {
-		return fmt.Errorf("still wrong %v after everything had healed: %w", u.within, err)
+// Late returns an error if what Settled has returned should be over by now, so long after nothing was wrong any more, where it may take some time more
+// than after faults.
+func Late(err error, after, more time.Duration) error {
+	if u := (unsettled{}); errors.As(err, &u) && after > u.within+more {
+		return fmt.Errorf("still wrong %v after everything had healed: %w", u.within+more, err)
 	}
 	return nil
 }

@@ -159,27 +159,29 @@ func TestSettled(t *testing.T) {
 
 // Each promise has a time of its own.
 func TestLate(t *testing.T) {
-	require.NoError(t, controlplane.Late(nil, time.Hour))
+	require.NoError(t, controlplane.Late(nil, time.Hour, 0))
 	w := settled()
 	w.node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
 	waits := controlplane.Settled(t.Context(), w.client())
 	require.False(t, controlplane.Due(waits))
-	require.NoError(t, controlplane.Late(waits, time.Hour))
+	require.NoError(t, controlplane.Late(waits, time.Hour, 0))
 	w = settled()
 	w.job.Status = batchv1.JobStatus{Failed: 1}
-	require.NoError(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 6*time.Minute), "a job that has failed waits")
+	require.NoError(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 6*time.Minute, 0), "a job that has failed waits")
 	w.job.Status = batchv1.JobStatus{}
-	require.ErrorContains(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 4*time.Minute), "job r/job has not begun")
+	require.ErrorContains(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 4*time.Minute, 0), "job r/job has not begun")
 	w = settled()
 	w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2")
 	counts := controlplane.Settled(t.Context(), w.client())
 	require.True(t, controlplane.Due(counts))
-	require.NoError(t, controlplane.Late(counts, 8*time.Minute))
-	require.ErrorContains(t, controlplane.Late(counts, 9*time.Minute), "still wrong 8m0s after everything had healed: quota r/quota counts 2 pods")
+	require.NoError(t, controlplane.Late(counts, 8*time.Minute, 0))
+	require.ErrorContains(t, controlplane.Late(counts, 9*time.Minute, 0), "still wrong 8m0s after everything had healed: quota r/quota counts 2 pods")
 	w.set.Spec.Replicas = ptr.To(int32(2)) // comes first, as it has less time
 	wants := controlplane.Settled(t.Context(), w.client())
-	require.NoError(t, controlplane.Late(wants, 3*time.Minute))
-	require.ErrorContains(t, controlplane.Late(wants, 4*time.Minute), "still wrong 3m0s after everything had healed: replica set r/set wants 2")
+	require.NoError(t, controlplane.Late(wants, 3*time.Minute, 0))
+	require.NoError(t, controlplane.Late(wants, 5*time.Minute, 2*time.Minute))
+	require.ErrorContains(t, controlplane.Late(wants, 6*time.Minute, 2*time.Minute), "still wrong 5m0s after everything had healed")
+	require.ErrorContains(t, controlplane.Late(wants, 4*time.Minute, 0), "still wrong 3m0s after everything had healed: replica set r/set wants 2")
 }
 
 func TestQuiet(t *testing.T) {

@@ -54,6 +54,23 @@ func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	}
 }
 
+// Restart kills all controller managers and schedulers, and starts them again: they find all that there is as it is.
+func (p *Plane) Restart(c *simtest.Cluster) error {
+	var names []string
+	for i := range p.managers {
+		names = append(names, fmt.Sprintf("%s%d", managerName, i))
+	}
+	for i := range p.schedulers {
+		names = append(names, fmt.Sprintf("%s%d", schedulerName, i))
+	}
+	var errs []error
+	for _, name := range names {
+		_ = c.CrashProgram(name) // or it is down
+		errs = append(errs, c.StartProgram(name))
+	}
+	return errors.Join(errs...)
+}
+
 // Works says what keeps a control plane from doing anything yet: nodes that are not ready, that nobody
 // leads, or that webhooks are not asked. It returns nil if nothing does.
 func (p *Plane) Works(ctx context.Context, config *rest.Config) error {

@@ -214,6 +214,6 @@ func (c *Cluster) Eventually(check func() error) {
 		if c.Now()-began > patience {
 			c.t.Fatalf("still wrong %v after everything had healed: %v", patience, err)
 		}
-		time.Sleep(max(100*time.Millisecond, (c.Now()-began)/20)) // what lasts long is looked at less often
+		time.Sleep(max(100*time.Millisecond, (c.Now()-began)/10)) // what lasts long is looked at less often
 	}
 }

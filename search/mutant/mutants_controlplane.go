@@ -253,8 +253,8 @@ var controlPlaneMutants = []Mutant{
 	{
 		Name: "SS06", Summary: "A stateful set that has another template does not wait for the pods that it has replaced.",
 		Module: kubernetes, File: "pkg/controller/statefulset/stateful_set_control.go",
-		Anchor:      "		if isUnavailable(replicas[target], set.Spec.MinReadySeconds, now) {\n			logger.V(4).Info(\"StatefulSet is waiting for Pod to update\",",
-		Replacement: "		if false && isUnavailable(replicas[target], set.Spec.MinReadySeconds, now) {\n			logger.V(4).Info(\"StatefulSet is waiting for Pod to update\",",
+		Anchor:      "		if isUnavailable(pod, set.Spec.MinReadySeconds, now) {\n			unavailablePods++\n",
+		Replacement: "		if false && isUnavailable(pod, set.Spec.MinReadySeconds, now) {\n			unavailablePods++\n",
 	},
 	{
 		Name: "DP04", Summary: "A deployment that has another template takes all old pods away at once.",
