@@ -138,7 +138,7 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 		// Who takes away what has held an object deletes it, and is answered with what it would be. Kubernetes
 		// deletes what is stored by then, whatever the resourceVersion of the update says: finding 19.
 		op.Kind, op.Precondition, op.ResultRV = model.Delete, 0, 0
-		op.Objects = []model.Object{{Namespace: object.Namespace, Name: object.Name, UID: object.UID}} // see nameDeletions
+		op.Objects = []model.Object{{Namespace: object.Namespace, Name: object.Name, UID: object.UID, RV: object.RV}} // see nameDeletions
 	}
 	return "", nil
 }

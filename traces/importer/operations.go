@@ -19,9 +19,9 @@ const (
 // operations finishes the operations that the truth is enough for.
 func (f *finisher) operations() []model.Operation {
 	r := f.truth.recording
-	f.nameDeletions()
 	lost := r.lostWrites()
 	others := r.othersWrote(f.truth, lost)
+	f.nameDeletions(lost, others)
 	writer, byOthers := f.writers(lost, others), f.deletedByOthers(others)
 	clear := f.clearDeletes(byOthers)
 	reached := r.reachedComplete()
@@ -80,18 +80,26 @@ func asRead(op *model.Operation) {
 
 // nameDeletions gives deletes that were answered without the RV of their deletions that RV: with a Status, or the object as an update has
 // left it, which name the UID of what is gone. Of several such answers about one object, nobody knows which of them deleted it: the
-// registry also says so to whom another one was ahead of.
-func (f *finisher) nameDeletions() {
-	gone := map[string][]*model.Operation{}
+// registry also says so to whom another one was ahead of. Nor is it one of them that did if another delete was answered with that RV.
+// An update is believed only if nobody else can have been ahead of it.
+func (f *finisher) nameDeletions(lost map[model.Key]int64, others bool) {
+	gone, claimed := map[string][]*model.Operation{}, map[int64]bool{}
 	for _, op := range f.truth.recording.operations {
-		if op.Kind == model.Delete && op.Err == model.OK && op.ResultRV == 0 && len(op.Objects) == 1 {
-			gone[op.Objects[0].UID] = append(gone[op.Objects[0].UID], op)
+		switch {
+		case op.Kind != model.Delete || op.Err != model.OK:
+		case op.ResultRV != 0:
+			claimed[op.ResultRV] = true
+		case len(op.Objects) == 1:
+			of := op.Objects[0]
 			op.Objects = nil
+			if _, isLost := lost[op.Key()]; of.RV == 0 || !others && !isLost {
+				gone[of.UID] = append(gone[of.UID], op)
+			}
 		}
 	}
 	for uid, deletes := range gone {
-		if len(deletes) == 1 {
-			deletes[0].ResultRV = f.truth.deletionOf(deletes[0].Key(), uid)
+		if rv := f.truth.deletionOf(deletes[0].Key(), uid); len(deletes) == 1 && !claimed[rv] {
+			deletes[0].ResultRV = rv
 		}
 	}
 }
