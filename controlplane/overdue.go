@@ -143,7 +143,7 @@ func (s *store) renamed(of metav1.Object, owner metav1.OwnerReference, told *tol
 }
 
 // expectant are the controllers that wait for what they expect of a workload, by its name, as they name themselves to API servers.
-var expectant = []string{"replicaset-controller", daemonSetController, "job-controller"}
+var expectant = []string{"replicaset-controller", daemonSetController, jobController}
 
 // inherits reports whether a controller created or deleted a pod of a workload after its end, which it waits for on behalf of the next one of its
 // name: a daemon set, a replica set or a job, which is the given object, or belongs to it.

@@ -106,6 +106,10 @@ var Rules = []Rule{
 		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed, and a finished job whose TTL is unset is kept", jobIsKept,
 	},
 	{
+		"SuspendedRests", "A job that has been suspended has no pods that run.",
+		"kubernetes.io/docs/concepts/workloads/controllers/job: when you suspend a Job, any running Pods that don't have a status of Completed are terminated", suspendedRests,
+	},
+	{
 		"OfItsKnowledge", "A controller manager deletes no pod that it has neither created nor been told of.",
 		"kubernetes/kubernetes#25169, #25224: the deletion of another pod of that name was a bug of the kubelet", ofItsKnowledge,
 	},

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/watchsim/watchsim/model"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // noExtraWork looks at each pod that is created for a job.
@@ -64,6 +66,40 @@ func jobCounts(s *store, key string, old, now object, _ int64) string {
 			before.Status.Succeeded, before.Status.Failed, after.Status.Succeeded, after.Status.Failed)
 	}
 	return ""
+}
+
+// suspendedRests looks at what the job controller notes on jobs that it has just suspended: it has deleted, or tried to, the pods of them that
+// it had been told of for a while.
+func suspendedRests(s *store, key string, old, now object, rv int64) string {
+	before, after := both[batchv1.Job](old, now)
+	by := s.wrote[rv]
+	if after == nil || by == nil || !s.isBy(jobController, by) || !isSuspended(after) || before != nil && before.UID == after.UID && isSuspended(before) {
+		return ""
+	}
+	pods := s.byOwner[after.UID]
+	for _, at := range slices.Sorted(maps.Keys(pods)) {
+		if pod := pods[at]; lives(pod) && s.wasTold(by, "pods", last{pod.UID, s.born[pod.UID]}) && !s.triedToDelete(by, pod) {
+			return fmt.Sprintf("%s has suspended job %s, and leaves pod %s, which runs", by.Client, nameOf(key), nameOf(at))
+		}
+	}
+	return ""
+}
+
+// jobController is how that controller names itself to API servers.
+const jobController = "job-controller"
+
+func isSuspended(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobSuspended && c.Status == corev1.ConditionTrue
+	})
+}
+
+// triedToDelete reports whether who has made a request had asked for the deletion of a pod by then, be it in vain.
+func (s *store) triedToDelete(by *model.Operation, pod *corev1.Pod) bool {
+	return slices.ContainsFunc(s.seen.Requests["pods"], func(request *importer.Told) bool {
+		return request.Client == by.Client && request.Kind == model.Delete && request.Call < by.Call &&
+			request.Scope.Namespace == pod.Namespace && request.Scope.Name == pod.Name
+	})
 }
 
 // jobIsKept looks at deletions and marks for deletion by controller managers. Users delete jobs at any time, and

@@ -15,7 +15,7 @@ import (
 
 // resources are those of keys of etcd.
 var resources = map[string]string{
-	"configmaps": "configmaps", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "minions": "nodes", "pods": "pods",
+	"configmaps": "configmaps", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "pods": "pods",
 	"replicasets": "replicasets.apps", "statefulsets": "statefulsets.apps",
 }
 

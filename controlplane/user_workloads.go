@@ -39,9 +39,10 @@ func (u *person) template(space, name string, manifest *rand.Rand) corev1.PodTem
 		},
 	}
 	if manifest.IntN(2) == 0 { // the default is to stay for five minutes on a node that is gone
+		most := []int64{30, 120}[manifest.IntN(2)]
 		for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 			t.Spec.Tolerations = append(t.Spec.Tolerations, corev1.Toleration{
-				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To(manifest.Int64N(30)),
+				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To(manifest.Int64N(most)),
 			})
 		}
 	}
