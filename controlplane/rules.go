@@ -190,6 +190,20 @@ func both[T any](old, now object) (before, after *T) {
 	return before, after
 }
 
+// isGoing reports whether a change deletes an object that is in use, or marks it for deletion.
+func isGoing(old, now object) bool {
+	return old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
+}
+
+// going is that object, if it is of some type; nil for any other change.
+func going[T any](old, now object) *T {
+	if !isGoing(old, now) {
+		return nil
+	}
+	before, _ := any(old).(*T)
+	return before
+}
+
 func boundOnce(_ *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.Pod](old, now)
 	if before == nil || after == nil || before.UID != after.UID || before.Spec.NodeName == "" || before.Spec.NodeName == after.Spec.NodeName {
@@ -297,9 +311,9 @@ func wantedNode(pod *corev1.Pod) string {
 // ofItsKnowledge looks at deletions, and marks for deletion, that name a pod: what a controller knows by that name may be another pod. The
 // garbage collector reads what it deletes, and names its UID.
 func ofItsKnowledge(s *store, key string, old, now object, rv int64) string {
-	before, after := both[corev1.Pod](old, now)
+	before := going[corev1.Pod](old, now)
 	by := s.deletedBy(rv)
-	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || s.pods == nil || !strings.HasPrefix(by.Client, managerName) {
+	if before == nil || by == nil || s.pods == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
 	}
 	if at := s.pods.Told(by.Client, s.born[before.UID]); at != model.Pending && at <= by.Call || s.created[before.UID] != nil && s.created[before.UID].Client == by.Client {

@@ -41,7 +41,7 @@ const namespaces = "/registry/namespaces/"
 // The garbage collector reads each owner from etcd before it deletes, and no UID is used twice: an owner that
 // it has not found does not come back. It takes one that is being deleted for gone.
 func ownedIsKept(s *store, key string, old, now object, rv int64) string {
-	if old == nil || old.GetDeletionTimestamp() != nil || now != nil && now.GetDeletionTimestamp() == nil {
+	if !isGoing(old, now) {
 		return ""
 	}
 	by := s.wrote[rv]

@@ -105,9 +105,9 @@ func (s *store) triedToDelete(by *model.Operation, pod *corev1.Pod) bool {
 // jobIsKept looks at deletions and marks for deletion by controller managers. Users delete jobs at any time, and
 // namespaces with jobs in them. Who deletes what has outlived its time reads it first.
 func jobIsKept(s *store, key string, old, now object, rv int64) string {
-	before, after := both[batchv1.Job](old, now)
+	before := going[batchv1.Job](old, now)
 	by := s.deletedBy(rv)
-	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || !strings.HasPrefix(by.Client, managerName) {
+	if before == nil || by == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
 	}
 	in, _, _ := strings.Cut(nameOf(key), "/")

@@ -38,9 +38,9 @@ func nodeIsSilent(s *store, key string, old, now object, rv int64) string {
 
 // evictedByTaint looks at pods that are evicted for a taint of their node. It is silent where the evictor may not have heard that the node has none.
 func evictedByTaint(s *store, key string, old, now object, rv int64) string {
-	before, after := both[corev1.Pod](old, now)
+	before := going[corev1.Pod](old, now)
 	by := s.deletedBy(rv)
-	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || by == nil || !s.isBy(nodeController, by) {
+	if before == nil || by == nil || !s.isBy(nodeController, by) {
 		return ""
 	}
 	node, _ := s.objects["/registry/minions/"+before.Spec.NodeName].(*corev1.Node)

@@ -88,9 +88,9 @@ const daemonSetController = "daemon-set-controller"
 // life of the controller has deleted, or created in its place, must have been ready by then. It is silent about pods that go for another reason: those of
 // stateful sets that shrink, and of daemon sets that choose among nodes, as far as the controller may have known it.
 func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
-	before, after := both[corev1.Pod](old, now)
+	before := going[corev1.Pod](old, now)
 	by := s.deletedBy(rv)
-	if before == nil || before.DeletionTimestamp != nil || after != nil && after.DeletionTimestamp == nil || isOver(before) || !isReady(&before.Status) || by == nil {
+	if before == nil || isOver(before) || !isReady(&before.Status) || by == nil {
 		return ""
 	}
 	kind := ownerKind(before)
