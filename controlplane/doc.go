@@ -13,7 +13,7 @@
 //   - power.go: a node that loses its power.
 //   - usage.go: what people do in a run, drawn from the seed.
 //   - user.go: a program that does what users do; user_workloads.go, user_cluster.go and user_controlled.go: what that is.
-//   - upgrade.go: another image for everything.
+//   - upgrade.go: another image for everything; fill.go: pods for all the room that is left.
 //   - webhooks.go: a program that API servers ask for admission and conversion.
 //   - prepare.go: what there is before people begin.
 //   - administrator.go: what administrators do to nodes and leaders.
