@@ -80,9 +80,13 @@ func (s *store) toldOf(old, now object, rv int64) string {
 
 // leaderToldOf says what the controller manager that leads at the end has been told of what is wrong then.
 func (s *store) leaderToldOf(of metav1.Object) string {
-	lease := s.terms[electorates[managerName]]
+	electorate, which := managerName, "controller manager"
+	if pod, is := of.(*corev1.Pod); is && pod.Spec.NodeName == "" {
+		electorate, which = schedulerName, "scheduler"
+	}
+	lease := s.terms[electorates[electorate]]
 	if lease == nil || lease.holder == "" {
-		return "\n" + explain.Wrap(4, "No controller manager leads.")
+		return "\n" + explain.Wrap(4, "No "+which+" leads.")
 	}
 	life, end := newTold(s.seen, lease.holder).life, int64(0)
 	for _, history := range s.seen.Histories {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -42,6 +43,10 @@ func (s *store) excused(overdue error, seen simtest.Seen) bool {
 	lease := s.terms[electorates[managerName]]
 	if !errors.As(overdue, &w) || lease == nil {
 		return false
+	}
+	if s.isUnmoved(w.of, seen) &&
+		s.isFinding(31, "pods", "a scheduler has made room by the deletion of a pod that was on no node, as its binding had failed, and looks at the one that waits for it after five minutes") {
+		return true
 	}
 	told := newTold(seen, lease.holder)
 	if w.orphan {
@@ -86,6 +91,25 @@ func (s *store) excused(overdue error, seen simtest.Seen) bool {
 	}
 	return s.inherits(w.of, told, seen) &&
 		s.isFinding(26, "pods", "a controller has created or deleted a pod of a workload that was deleted, and waits to be told of it before it does so for the next one of its name")
+}
+
+// isUnmoved reports whether an object is a pod on no node, or one of its namespace is, and the scheduler that leads has deleted a pod which was on none.
+func (s *store) isUnmoved(of metav1.Object, seen simtest.Seen) bool {
+	lease := s.terms[electorates[schedulerName]]
+	if lease == nil {
+		return false
+	}
+	waits, life := false, newTold(seen, lease.holder).life
+	for _, o := range s.objects {
+		pod, is := o.(*corev1.Pod)
+		waits = waits || is && pod.Namespace == of.GetNamespace() && pod.Spec.NodeName == "" && lives(pod)
+	}
+	for _, k := range s.known {
+		if by := s.deletedBy(k.going); waits && by != nil && by.Client == life && k.pod.Spec.NodeName == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // reference is one of an object to an owner, both by their UIDs.

@@ -1,6 +1,7 @@
 package controlplane_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,53 @@ func TestOverdue(t *testing.T) {
 			require.Len(t, broken, 1)
 			require.True(t, strings.HasPrefix(broken[0], late.Error()+"\n    manager-0 leads"), broken[0])
 			require.Empty(t, noted)
+		})
+	}
+}
+
+// A pod is on no node that has room. The scheduler has deleted another one, and nothing has told it since to look again.
+func TestAPodThatNothingMoves(t *testing.T) {
+	const lease = `leases/kube-system/%s {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"%s"},"spec":{"holderIdentity":"%s_1"}}` + "\n"
+	leases := fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + fmt.Sprintf(lease, "kube-scheduler", "s", "scheduler-0")
+	waits, bound := "pods/r/w "+pod("w", `,"namespace":"r","name":"w"`, "", "Pending")+"\n", "pods/r/w "+pod("w", `,"namespace":"r","name":"w"`, bound, "Pending")+"\n"
+	victim := func(spec string) string {
+		return "pods/b/v " + pod("v", `,"namespace":"b","name":"v"`, spec, "") + "\npods/b/v -\n"
+	}
+	for name, row := range map[string]struct {
+		states, by, life string
+		excused          bool
+	}{
+		"the other one was on no node":         {leases + waits + victim(""), "scheduler-0", "scheduler-0", true},
+		"it was on one":                        {leases + waits + victim(`"nodeName":"n"`), "scheduler-0", "scheduler-0", false},
+		"somebody else has deleted it":         {leases + waits + victim(""), "user", "scheduler-0", false},
+		"the scheduler has begun anew":         {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", false},
+		"nobody leads":                         {fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + waits + victim(""), "scheduler-0", "scheduler-0", false},
+		"no pod waits":                         {leases + bound + victim(""), "scheduler-0", "scheduler-0", false},
+		"none of the namespace waits":          {leases + strings.ReplaceAll(strings.ReplaceAll(waits, "pods/r", "pods/b"), `"namespace":"r"`, `"namespace":"b"`) + victim(""), "scheduler-0", "scheduler-0", false},
+		"a pod that waits is on its way out":   {leases + strings.Replace(waits, `"uid":"w"`, `"uid":"w"`+dying, 1) + victim(""), "scheduler-0", "scheduler-0", false},
+		"none was deleted":                     {leases + waits, "scheduler-0", "scheduler-0", false},
+		"a pod of it has ended that was on it": {leases + strings.Replace(waits, "Pending", "Failed", 1) + victim(""), "scheduler-0", "scheduler-0", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled()
+			w.pod.Spec.NodeName, w.pod.Status.Conditions = "", nil
+			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
+			require.Error(t, late)
+			committed := states(t, row.states)
+			pods := &model.History{Streams: []model.Stream{{ID: 1, Client: "manager-0", Call: 1}, {ID: 2, Client: row.life, Call: 1}}}
+			if last := slices.IndexFunc(committed.Changes, func(c model.Change) bool { return c.Deleted }); last >= 0 {
+				pods.Operations = []model.Operation{{Kind: model.Delete, Client: row.by, Call: 9, ResultRV: committed.Changes[last].RV}}
+			}
+			noted := 0
+			plane := &controlplane.Plane{}
+			plane.Overdue(late)
+			broken, err := plane.Broken(simtest.Seen{Committed: committed, Histories: map[string]*model.History{"pods": pods}, Unjudged: func(_, why string) {
+				require.Contains(t, why, "(finding 31)")
+				noted++
+			}})
+			require.NoError(t, err)
+			require.Equal(t, map[bool]int{true: 1}[row.excused], noted)
+			require.Len(t, broken, 1-noted)
 		})
 	}
 }

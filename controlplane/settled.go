@@ -251,7 +251,7 @@ func (s *state) deleted() error {
 func (s *state) podsRun() error {
 	for _, pod := range s.pods {
 		if !isOver(&pod) && (pod.Spec.NodeName == "" || !isReady(&pod.Status)) && s.hasRoom(&pod) {
-			return fmt.Errorf("pod %s is %s on node %q and not ready", describe(&pod), pod.Status.Phase, pod.Spec.NodeName)
+			return wrongf(&pod, "pod %s is %s on node %q and not ready", describe(&pod), pod.Status.Phase, pod.Spec.NodeName)
 		}
 	}
 	return nil

@@ -174,4 +174,23 @@ var controlPlaneFixes = []Mutant{
 	}
 `,
 	},
+	{
+		Name: "fix-finding-31", Summary: "A pod that has driven others out is looked at again once that is done, where nothing else may tell of it.",
+		Module: kubernetes, File: "pkg/scheduler/framework/preemption/executor.go", Equivalent: "it fixes finding 31",
+		Anchor:      "	preemptedLastVictimInMemory := false\n",
+		Replacement: "	preemptedLastVictimInMemory, unboundLastVictim := false, false\n",
+		More: []Edit{
+			{Anchor: " || preemptedLastVictimInMemory {\n", Replacement: " || preemptedLastVictimInMemory || unboundLastVictim {\n"},
+			{
+				Anchor: "			preemptedInMemory, err := e.PreemptPod(ctx, c, preemptor, lastVictim, pluginName)\n",
+				Replacement: `			if current, err := e.podLister.Pods(lastVictim.Namespace).Get(lastVictim.Name); err == nil && current.Spec.NodeName == "" {
+				unboundLastVictim = true
+			}
+			preemptedInMemory, err := e.PreemptPod(ctx, c, preemptor, lastVictim, pluginName)
+`,
+			},
+			{Anchor: "c.Name())\n					return false, nil\n", Replacement: "c.Name())\n					return true, nil\n"},
+			{Anchor: "c.Name())\n				return false, nil\n", Replacement: "c.Name())\n				return true, nil\n"},
+		},
+	},
 }

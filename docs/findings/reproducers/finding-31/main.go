@@ -1,0 +1,169 @@
+// Finding 31: a pod that has made room for itself stays pending for minutes beside a free node, if the pod that it has driven out was just being
+// bound, and its binding failed.
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	space, low, high = "red", "low", "high"
+	rounds           = 3
+	// settled is longer than the scheduler takes to react, and patience than it needs to place a pod for which there is room. It looks at all
+	// pods again after five minutes.
+	settled, patience = time.Second, 20 * time.Second
+)
+
+// forbidden is what an API server answers in a namespace that is being deleted.
+var forbidden = apierrors.NewForbidden(corev1.Resource("pods/binding"), low, fmt.Errorf("namespace %s is being terminated", space))
+
+func main() {
+	klog.SetLogger(klog.Logger{}) // discards
+	fmt.Printf("the binding of the pod that has to go succeeds: the other one is pending for more than %v in %d of %d rounds\n", patience, pending(nil), rounds)
+	rig.Verdict(pending(forbidden), rounds, fmt.Sprintf(
+		"the binding of the pod that has to go fails, and the other one is pending for more than %v, although its node is free,", patience))
+}
+
+// pending counts the rounds in which the other pod is not placed, where the binding ends with an error or, if it is nil, without one.
+func pending(binding error) (count int) {
+	for range rounds {
+		if !isPlaced(binding) {
+			count++
+		}
+	}
+	return count
+}
+
+// isPlaced has a scheduler bind a pod, which fills the only node, create another one of a higher priority meanwhile, and reports whether that is placed. The
+// binding ends with an error or without one while the scheduler is about to delete the first pod.
+func isPlaced(binding error) bool {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c := &client{Clientset: fake.NewClientset(node()), binding: binding, asked: make(chan struct{}), end: make(chan struct{}), placed: make(chan struct{})}
+	run(ctx, c)
+	c.create(pod(low, 0))
+	<-c.asked
+	c.create(pod(high, 1))
+	select {
+	case <-c.placed:
+		return true
+	case <-time.After(patience):
+		return false
+	}
+}
+
+// client is one of an API server on which the binding of the first pod takes until somebody deletes that pod.
+type client struct {
+	*fake.Clientset
+	binding            error // how it ends
+	asked, end, placed chan struct{}
+	once               sync.Once
+}
+
+func (c *client) CoreV1() typed.CoreV1Interface { return core{c.Clientset.CoreV1(), c} }
+
+type core struct {
+	typed.CoreV1Interface
+	client *client
+}
+
+func (c core) Pods(namespace string) typed.PodInterface {
+	return pods{c.CoreV1Interface.Pods(namespace), c.client}
+}
+
+type pods struct {
+	typed.PodInterface
+	client *client
+}
+
+func (p pods) Bind(_ context.Context, to *corev1.Binding, _ metav1.CreateOptions) error {
+	if to.Name == high {
+		close(p.client.placed)
+		return nil
+	}
+	close(p.client.asked)
+	<-p.client.end
+	if p.client.binding == nil {
+		p.client.bind(to)
+	}
+	return p.client.binding
+}
+
+func (p pods) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	p.client.once.Do(func() {
+		close(p.client.end)
+		time.Sleep(settled)
+	})
+	return p.PodInterface.Delete(ctx, name, options)
+}
+
+// run runs kube-scheduler with its defaults.
+func run(ctx context.Context, client kubernetes.Interface) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	s, err := scheduler.New(ctx, client, factory, nil, func(name string) events.EventRecorderLogger {
+		return broadcaster.NewRecorder(scheme(), name)
+	})
+	rig.Must(err)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	rig.Must(s.WaitForHandlersSync(ctx))
+	go s.Run(ctx)
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	rig.Must(corev1.AddToScheme(s))
+	return s
+}
+
+func (c *client) create(pod *corev1.Pod) {
+	_, err := c.CoreV1().Pods(space).Create(context.Background(), pod, metav1.CreateOptions{})
+	rig.Must(err)
+}
+
+// bind does what an API server does with a binding.
+func (c *client) bind(to *corev1.Binding) {
+	pods := corev1.SchemeGroupVersion.WithResource("pods")
+	found, err := c.Tracker().Get(pods, space, to.Name)
+	rig.Must(err)
+	bound := found.(*corev1.Pod).DeepCopy()
+	bound.Spec.NodeName = to.Target.Name
+	rig.Must(c.Tracker().Update(pods, bound, space))
+}
+
+func node() *corev1.Node {
+	all := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10")}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}, Status: corev1.NodeStatus{Allocatable: all, Capacity: all}}
+}
+
+// pod is one that fills the node.
+func pod(name string, priority int32) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: types.UID(name)},
+		Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Priority: ptr.To(priority), Containers: []corev1.Container{{
+			Name: "c", Image: "image", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}},
+		}}},
+		Status: corev1.PodStatus{Phase: corev1.PodPending},
+	}
+}
