@@ -2,7 +2,6 @@ package controlplane
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -68,21 +67,18 @@ func jobCounts(s *store, key string, old, now object, _ int64) string {
 	return ""
 }
 
-// suspendedRests looks at what the job controller notes on jobs that it has just suspended: it has deleted, or tried to, the pods of them that
-// it had been told of for a while.
+// suspendedRests looks at what the job controller notes on jobs that it has just suspended: that some of their pods are active means that it has not
+// got rid of them.
 func suspendedRests(s *store, key string, old, now object, rv int64) string {
 	before, after := both[batchv1.Job](old, now)
 	by := s.wrote[rv]
 	if after == nil || by == nil || !s.isBy(jobController, by) || !isSuspended(after) || before != nil && before.UID == after.UID && isSuspended(before) {
 		return ""
 	}
-	pods := s.byOwner[after.UID]
-	for _, at := range slices.Sorted(maps.Keys(pods)) {
-		if pod := pods[at]; lives(pod) && s.wasTold(by, "pods", last{pod.UID, s.born[pod.UID]}) && !s.triedToDelete(by, pod) {
-			return fmt.Sprintf("%s has suspended job %s, and leaves pod %s, which runs", by.Client, nameOf(key), nameOf(at))
-		}
+	if after.Status.Active == 0 || s.hasFailedWith(by, after) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%s has suspended job %s, and says that %d of its pods are active", by.Client, nameOf(key), after.Status.Active)
 }
 
 // jobController is how that controller names itself to API servers.
@@ -94,11 +90,17 @@ func isSuspended(job *batchv1.Job) bool {
 	})
 }
 
-// triedToDelete reports whether who has made a request had asked for the deletion of a pod by then, be it in vain.
-func (s *store) triedToDelete(by *model.Operation, pod *corev1.Pod) bool {
+// hasFailedWith reports whether a request for a pod of a job has failed, or was never answered, of who then makes another one.
+func (s *store) hasFailedWith(by *model.Operation, job *batchv1.Job) bool {
+	names := map[string]bool{}
+	for _, k := range s.known {
+		if k.owners[job.UID] {
+			names[k.pod.Name] = true
+		}
+	}
 	return slices.ContainsFunc(s.seen.Requests["pods"], func(request *importer.Told) bool {
-		return request.Client == by.Client && request.Kind == model.Delete && request.Call < by.Call &&
-			request.Scope.Namespace == pod.Namespace && request.Scope.Name == pod.Name
+		return request.Client == by.Client && request.Call < by.Call && (request.Kind == model.Delete || request.Kind == model.Update) &&
+			request.Scope.Namespace == job.Namespace && names[request.Scope.Name] && request.Err != model.OK && request.Err != model.NotFound
 	})
 }
 

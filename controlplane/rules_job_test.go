@@ -12,38 +12,38 @@ import (
 
 // A job is suspended, and the job controller says so.
 func TestSuspendedRests(t *testing.T) {
-	state := func(conditions string) string {
-		return `jobs/r/j {"apiVersion":"batch/v1","kind":"Job","metadata":{"namespace":"r","name":"j","uid":"j"},"spec":{"suspend":true},"status":{"conditions":[` + conditions + "]}}\n"
+	member := "pods/r/p " + pod("p", `,"namespace":"r","name":"p"`+owned("Job", "j"), "", "Running") + "\n"
+	state := func(condition, active string) string {
+		return member + `jobs/r/j {"apiVersion":"batch/v1","kind":"Job","metadata":{"namespace":"r","name":"j","uid":"j"},"status":{"active":` + active + `,"conditions":[` + condition + "]}}\n"
 	}
 	const suspended, resumed, finished = `{"type":"Suspended","status":"True"}`, `{"type":"Suspended","status":"False"}`, `{"type":"Complete","status":"True"}`
-	member := func(metadata, phase string) string {
-		return "pods/r/p " + pod("p", `,"namespace":"r","name":"p"`+metadata+owned("Job", "j"), "", phase) + "\n"
-	}
-	tried := importer.Exchange{Kind: model.Delete, Request: importer.Request{Scope: model.Scope{Namespace: "r", Name: "p"}}, Client: "manager-0", Call: 2}
-	other, byOther, later, update := tried, tried, tried, tried
-	other.Scope.Name, byOther.Client, later.Call, update.Kind = "q", "manager-1", 1<<62, model.Update
+	last := func(condition, active string) string { return strings.TrimPrefix(state(condition, active), member) }
+	failed := importer.Exchange{Kind: model.Delete, Request: importer.Request{Scope: model.Scope{Namespace: "r", Name: "p"}}, Client: "manager-0", Call: 2, Err: model.Unknown}
+	ok, gone, patched, read, other, space, byOther, later := failed, failed, failed, failed, failed, failed, failed, failed
+	ok.Err, gone.Err, patched.Kind, read.Kind = model.OK, model.NotFound, model.Update, model.Get
+	other.Scope.Name, space.Scope.Namespace, byOther.Client, later.Call = "q", "b", "manager-1", 1<<62
 	for name, row := range map[string]struct {
 		lines, controller, last string
 		requests                []importer.Exchange
 		broken                  int
 	}{
-		"with a pod that runs":          {state("") + member("", "Running"), "job-controller", state(suspended), nil, 1},
-		"with a pod that begins":        {state(resumed) + member("", "Pending"), "job-controller", state(suspended), nil, 1},
-		"without pods":                  {state(""), "job-controller", state(suspended), nil, 0},
-		"with a pod that goes":          {state("") + member("", "Running") + member(dying, "Running"), "job-controller", state(suspended), nil, 0},
-		"with a pod that is over":       {state("") + member("", "Succeeded"), "job-controller", state(suspended), nil, 0},
-		"with a pod of another one":     {state("") + strings.ReplaceAll(member("", "Running"), `"uid":"j"`, `"uid":"k"`), "job-controller", state(suspended), nil, 0},
-		"with a pod that nobody knows":  {state("") + "!" + member("", "Running"), "job-controller", state(suspended), nil, 0},
-		"not suspended":                 {state("") + member("", "Running"), "job-controller", state(resumed), nil, 0},
-		"finished":                      {state("") + member("", "Running"), "job-controller", state(finished), nil, 0},
-		"suspended before":              {state(suspended) + member("", "Running"), "job-controller", state(suspended), nil, 0},
-		"another one of its name":       {strings.ReplaceAll(state(suspended), `"uid":"j"`, `"uid":"k"`) + member("", "Running"), "job-controller", state(suspended), nil, 1},
-		"by a user":                     {state("") + member("", "Running"), "kubectl", state(suspended), nil, 0},
-		"after a deletion in vain":      {state("") + member("", "Running"), "job-controller", state(suspended), []importer.Exchange{tried}, 0},
-		"after a deletion of another":   {state("") + member("", "Running"), "job-controller", state(suspended), []importer.Exchange{other}, 1},
-		"after an update":               {state("") + member("", "Running"), "job-controller", state(suspended), []importer.Exchange{update}, 1},
-		"after a deletion by another":   {state("") + member("", "Running"), "job-controller", state(suspended), []importer.Exchange{byOther}, 1},
-		"before it asks for a deletion": {state("") + member("", "Running"), "job-controller", state(suspended), []importer.Exchange{later}, 1},
+		"with a pod":                        {state("", "1"), "job-controller", last(suspended, "1"), nil, 1},
+		"with a pod, resumed before":        {state(resumed, "1"), "job-controller", last(suspended, "1"), nil, 1},
+		"without pods":                      {state("", "1"), "job-controller", last(suspended, "0"), nil, 0},
+		"not suspended":                     {state("", "1"), "job-controller", last(resumed, "1"), nil, 0},
+		"finished":                          {state("", "1"), "job-controller", last(finished, "1"), nil, 0},
+		"suspended before":                  {state(suspended, "1"), "job-controller", last(suspended, "1"), nil, 0},
+		"another one of its name":           {strings.ReplaceAll(state(suspended, "1"), `"uid":"j"`, `"uid":"k"`), "job-controller", last(suspended, "1"), nil, 1},
+		"by a user":                         {state("", "1"), "kubectl", last(suspended, "1"), nil, 0},
+		"after a deletion that has failed":  {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{failed}, 0},
+		"after a patch that has failed":     {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{patched}, 0},
+		"after a read that has failed":      {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{read}, 1},
+		"after a deletion":                  {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{ok}, 1},
+		"after a deletion of what was gone": {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{gone}, 1},
+		"after a deletion of another pod":   {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{other}, 1},
+		"after a deletion elsewhere":        {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{space}, 1},
+		"after a deletion by another":       {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{byOther}, 1},
+		"before a deletion fails":           {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{later}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := recorded(t, at(row.lines, row.controller, row.last))
