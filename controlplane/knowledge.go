@@ -78,7 +78,7 @@ func (s *store) toldOf(old, now object, rv int64) string {
 		s.around(states...).knowledge(s.seen, explain.Decision{Client: client, Time: call, RV: rv})
 }
 
-// leaderToldOf says what the controller manager that leads at the end has been told of what is wrong then.
+// leaderToldOf says what the controller manager that leads at the end, or the scheduler for a pod on no node, has been told of what is wrong then.
 func (s *store) leaderToldOf(of metav1.Object) string {
 	electorate, which := managerName, "controller manager"
 	if pod, is := of.(*corev1.Pod); is && pod.Spec.NodeName == "" {

@@ -174,7 +174,7 @@ func TestAPodThatNothingMoves(t *testing.T) {
 		"the other one was on no node":         {leases + waits + victim(""), "scheduler-0", "scheduler-0", true},
 		"it was on one":                        {leases + waits + victim(`"nodeName":"n"`), "scheduler-0", "scheduler-0", false},
 		"somebody else has deleted it":         {leases + waits + victim(""), "user", "scheduler-0", false},
-		"the scheduler has begun anew":         {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", false},
+		"the scheduler has restarted":          {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", false},
 		"nobody leads":                         {fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + waits + victim(""), "scheduler-0", "scheduler-0", false},
 		"no pod waits":                         {leases + bound + victim(""), "scheduler-0", "scheduler-0", false},
 		"none of the namespace waits":          {leases + strings.ReplaceAll(strings.ReplaceAll(waits, "pods/r", "pods/b"), `"namespace":"r"`, `"namespace":"b"`) + victim(""), "scheduler-0", "scheduler-0", false},

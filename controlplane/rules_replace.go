@@ -44,7 +44,7 @@ func withinUnavailable(s *store, key string, old, now object, rv int64) string {
 	if after != nil {
 		asks = ptr.Deref(after.Spec.Replicas, 1)
 	}
-	_, atLeast := s.allowed(by, "deployments.apps", ownerOf(before))
+	_, minimum := s.allowed(by, "deployments.apps", ownerOf(before))
 	if asks >= ptr.Deref(before.Spec.Replicas, 1) || s.waited(by) || !s.wasTold(by, setsName, s.rollouts.lost[ownerOf(before)]) {
 		return ""
 	}
@@ -57,10 +57,10 @@ func withinUnavailable(s *store, key string, old, now object, rv int64) string {
 			all += ptr.Deref(set.Spec.Replicas, 1)
 		}
 	}
-	if all >= atLeast {
+	if all >= minimum {
 		return ""
 	}
-	return fmt.Sprintf("%s has replica set %s ask for %d pods, and those of its deployment then ask for %d, which keeps %d", by.Client, nameOf(key), asks, all, atLeast)
+	return fmt.Sprintf("%s has replica set %s ask for %d pods, and those of its deployment then ask for %d, which must keep %d", by.Client, nameOf(key), asks, all, minimum)
 }
 
 // last is a change of an object.
