@@ -253,9 +253,10 @@ func failures(seen simtest.Seen, life string, set metav1.Object) (count int) {
 var ownerResources = map[string]string{
 	"ConfigMap": "configmaps", "DaemonSet": "daemonsets.apps", "Deployment": "deployments.apps", "Job": "jobs.batch", "Node": "nodes", "Pod": "pods",
 	"ReplicaSet": "replicasets.apps", "Secret": "secrets", "Service": "services", "StatefulSet": "statefulsets.apps",
+	"ControllerRevision": "controllerrevisions.apps", "EndpointSlice": "endpointslices.discovery.k8s.io",
 }
 
-// resourceOfKind is the resource of an object's kind, of those that own others.
+// resourceOfKind is the resource of an object's kind, of those that own others or belong to them.
 func resourceOfKind(o metav1.Object) string {
 	return ownerResources[strings.TrimPrefix(fmt.Sprintf("%T", o), "*v1.")]
 }

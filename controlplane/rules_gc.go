@@ -126,12 +126,6 @@ func finalizersHold(_ *store, key string, old, now object, _ int64) string {
 	return fmt.Sprintf("%s goes with the finalizers %q", nameOf(key), old.GetFinalizers())
 }
 
-// dependentKinds are the resources whose objects have owners that wait for them, by where etcd has them.
-var dependentKinds = map[string]string{
-	podKeys: "pods", "/registry/replicasets/": setsName, "/registry/configmaps/": "configmaps", "/registry/secrets/": "secrets",
-	"/registry/controllerrevisions/": "controllerrevisions.apps", "/registry/endpointslices/": "endpointslices.discovery.k8s.io",
-}
-
 // ownerIsLast looks at what goes, or need not wait any more, as the garbage collector says that nothing is left of what it waits for. It counts what the
 // informers that the collector shares had been told of for a while, with its present owners.
 func ownerIsLast(s *store, key string, old, now object, rv int64) string {
@@ -149,10 +143,8 @@ func ownerIsLast(s *store, key string, old, now object, rv int64) string {
 		}) {
 			continue
 		}
-		for prefix, resource := range dependentKinds {
-			if strings.HasPrefix(at, prefix) && s.wasTold(by, resource, last{dependent.GetUID(), s.referred[at]}) {
-				return fmt.Sprintf("%s lets %s go, while %s is left, which it owns", by.Client, nameOf(key), nameOf(at))
-			}
+		if s.wasTold(by, resourceOfKind(dependent), last{dependent.GetUID(), s.referred[at]}) {
+			return fmt.Sprintf("%s lets %s go, while %s is left, which it owns", by.Client, nameOf(key), nameOf(at))
 		}
 	}
 	return ""
