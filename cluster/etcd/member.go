@@ -177,6 +177,9 @@ func (c Config) embedded(watches *watchRegister) (*embed.Config, error) {
 	s.EnableGRPCGateway = false
 	s.MaxSnapFiles, s.MaxWalFiles = 0, 0
 
+	if limiter, can := c.Release.(WatchLimiter); can {
+		limiter.LimitWatches(tuning.WatchBatch, tuning.WatchBuffer, tuning.WatchesPerSync)
+	}
 	c.Release.Configure(s, c.ProgressNotify, tuning.CompactionBatch, watches.intercept)
 	s.ZapLoggerBuilder = embed.NewZapLoggerBuilder(c.Logger.WithOptions(zap.WithFatalHook(fatalHook{c.OnFatal})))
 	return s, nil

@@ -43,3 +43,10 @@ type Release interface {
 	// this release knows and that does not change the store.
 	Request(data []byte) (*etcdserverpb.InternalRaftRequest, error)
 }
+
+// WatchLimiter is a [Release] whose limits on watches can be lowered, so that a small run
+// exceeds them as a large cluster does.
+type WatchLimiter interface {
+	// LimitWatches sets the limits of [Tuning] for all members of the process; 0 changes nothing.
+	LimitWatches(batch, buffer, perSync int)
+}

@@ -17,6 +17,13 @@ type Tuning struct {
 	CatchUpEntries  int `json:"catchUpEntries,omitempty"`
 	// CompactionBatch is how many revisions a compaction removes before it pauses.
 	CompactionBatch int `json:"compactionBatch,omitempty"`
+	// WatchBatch is how many revisions a member sends at a time to a watch that is behind,
+	// WatchBuffer how many responses wait on a stream of watches before etcd takes a watch
+	// for slow, and WatchesPerSync how many watches that are behind it catches up at a time.
+	// 0 leaves each as etcd has it. A [Release] that is no [WatchLimiter] ignores them.
+	WatchBatch     int `json:"watchBatch,omitempty"`
+	WatchBuffer    int `json:"watchBuffer,omitempty"`
+	WatchesPerSync int `json:"watchesPerSync,omitempty"`
 	// BatchInterval is how long, and BatchLimit how many writes the database batches
 	// before it commits them. Writes lost in a crash are applied again from the log.
 	BatchInterval time.Duration `json:"batchInterval,omitempty"`
@@ -42,6 +49,9 @@ func (t Tuning) completed() Tuning {
 		SnapshotEntries: cmp.Or(t.SnapshotEntries, entriesForever),
 		CatchUpEntries:  cmp.Or(t.CatchUpEntries, entriesForever),
 		CompactionBatch: t.CompactionBatch,
+		WatchBatch:      t.WatchBatch,
+		WatchBuffer:     t.WatchBuffer,
+		WatchesPerSync:  t.WatchesPerSync,
 		BatchInterval:   cmp.Or(t.BatchInterval, time.Second),
 		BatchLimit:      t.BatchLimit,
 		QuotaBytes:      cmp.Or(t.QuotaBytes, DefaultQuota),

@@ -2,11 +2,15 @@ package etcd
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+
+	"github.com/watchsim/watchsim/sim/isolate"
 )
 
 func TestWatchesAreCountedWhereEtcdServesThem(t *testing.T) {
@@ -59,4 +63,26 @@ func total(member *Member, prefix string) int {
 		sum += member.Watches(host, prefix)
 	}
 	return sum
+}
+
+// The limits are those of the process, so a copy of it has them.
+func TestWatchesHaveLimits(t *testing.T) {
+	isolate.Isolated(t, func(t testing.TB) {
+		config := testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0")
+		config.Tuning.WatchBatch, config.Tuning.WatchBuffer, config.Tuning.WatchesPerSync = 2, 1, 1
+		waitReady(t, startMember(t, config))
+		require.Equal(t, 1, mvcc.ChanBufLen())
+		client := connect(t, "etcd-0")
+		for range 5 {
+			put(t, client, "/a", "1")
+		}
+
+		var batches []int
+		for answer := range client.Watch(testContext(t), "/a", clientv3.WithRev(2)) {
+			if batches = append(batches, len(answer.Events)); len(batches) == 3 {
+				break
+			}
+		}
+		require.Equal(t, []int{2, 2, 1}, batches)
+	})
 }
