@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // Key identifies an object within its resource. Two objects may have the same
 // key one after the other; their UIDs tell them apart.
@@ -33,21 +36,9 @@ func (k Key) Compare(other Key) int {
 
 // Equal reports whether two states of an object are the same in every field.
 func (o *Object) Equal(other *Object) bool {
-	if o == other {
-		return true
+	if o == other || o == nil || other == nil {
+		return o == other
 	}
-	if o == nil || other == nil {
-		return false
-	}
-	if o.RV != other.RV || o.Value != other.Value || o.Name != other.Name ||
-		o.Namespace != other.Namespace || o.Node != other.Node || o.UID != other.UID ||
-		len(o.Labels) != len(other.Labels) {
-		return false
-	}
-	for name, value := range o.Labels {
-		if got, ok := other.Labels[name]; !ok || got != value {
-			return false
-		}
-	}
-	return true
+	return o.RV == other.RV && o.Value == other.Value && o.Name == other.Name && o.Namespace == other.Namespace &&
+		o.Node == other.Node && o.UID == other.UID && maps.Equal(o.Labels, other.Labels)
 }

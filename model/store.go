@@ -1,9 +1,9 @@
 package model
 
 import (
-	"cmp"
 	"math"
 	"slices"
+	"sort"
 )
 
 // Forever is the Until of a version that was never superseded.
@@ -110,10 +110,7 @@ func (s *Store) VersionAt(key Key, rv int64) (Version, bool) {
 }
 
 func versionAt(versions []Version, rv int64) (Version, bool) {
-	after, exact := slices.BinarySearchFunc(versions, rv, func(v Version, rv int64) int { return cmp.Compare(v.RV, rv) })
-	if exact {
-		return versions[after], true
-	}
+	after := sort.Search(len(versions), func(i int) bool { return versions[i].RV > rv })
 	if after == 0 {
 		return Version{}, false
 	}
@@ -190,9 +187,5 @@ func (s *Store) LastRV() int64 {
 
 // after returns the index of the first step with an RV above rv.
 func (s *Store) after(rv int64) int {
-	i, exact := slices.BinarySearchFunc(s.steps, rv, func(st step, rv int64) int { return cmp.Compare(st.rv, rv) })
-	if exact {
-		i++
-	}
-	return i
+	return sort.Search(len(s.steps), func(i int) bool { return s.steps[i].rv > rv })
 }
