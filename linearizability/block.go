@@ -69,18 +69,11 @@ func (w *walk) arrivesLate(object *model.Object, end int) bool {
 	})
 }
 
-// oldestAsked returns the lowest RV that the block may be at. A watch without an
-// RV and without sendInitialEvents should be at the newest, by the documentation,
-// but is not held to it: Kubernetes' cacher serves it from any state it has
-// (getWatchCacheResourceVersion calls it the legacy case).
-func (w *walk) oldestAsked() int64 {
-	if !w.stream.InitialEvents {
-		return 0
-	}
-	if w.stream.RV == model.RVUnset {
-		return w.facts.bounds.reached(w.stream.Call)
-	}
-	return w.stream.RV
+// asked returns the watch that the client asked for, with what had been committed by then.
+func (w *walk) asked() model.Watch {
+	watch := w.stream.Watch()
+	watch.Committed = w.facts.bounds.reached(w.stream.Call)
+	return watch
 }
 
 // reportBlock reports what is wrong with a block of the given number of events,
@@ -120,7 +113,7 @@ func (w *walk) reportBlock(size int, differences []Difference) {
 
 // judgeBlockFreshness judges whether the block is as new as was asked for.
 func (w *walk) judgeBlockFreshness() {
-	oldest := w.oldestAsked()
+	oldest := w.asked().Oldest()
 	if w.start >= oldest {
 		return
 	}

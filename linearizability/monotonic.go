@@ -121,7 +121,7 @@ func asksOf(op *model.Operation) freshness {
 	return notOlderThan
 }
 
-// asks returns what the initial block of a stream has to be: see oldestAsked.
+// asks returns what the initial block of a stream has to be: see [model.Watch.Oldest].
 func (w *walk) asks() freshness {
 	switch {
 	case w.stream.RV == model.RVUnset && w.stream.InitialEvents:

@@ -58,8 +58,7 @@ func (h happening) step(state model.StreamState) []any {
 // the initial block.
 func (w *walk) happenings() []porcupine.Operation {
 	s, bounds := w.stream, w.facts.bounds
-	watch := s.Watch()
-	watch.Committed = bounds.reached(s.Call)
+	watch := w.asked()
 	operations := make([]porcupine.Operation, 0, len(s.Events)+1)
 	add := func(h happening) {
 		h.store, h.watch = w.facts.store, &watch

@@ -32,7 +32,7 @@ func (w *walk) readUnmarkedBlock() int {
 		objects[i] = events[i].Object
 		highest[i+1] = max(highest[i], events[i].RV)
 	}
-	oldest := w.oldestAsked()
+	oldest := w.asked().Oldest()
 	if rv, altered, found := w.findState(objects[:added], max(oldest, highest[added])); found {
 		return w.takeBlock(blockEnd{size: added, rv: rv, differences: altered})
 	}
@@ -101,7 +101,7 @@ func (w *walk) faults(size int, rv, last int64) int {
 		}
 	}
 	count += max(0, w.selection.count(rv, last)-after)
-	if rv < w.oldestAsked() {
+	if rv < w.asked().Oldest() {
 		count++
 	}
 	return count
