@@ -65,8 +65,8 @@ func (r *register) possibleDeletes(lost []*model.Operation, left []int, needed i
 	slices.SortStableFunc(lost, func(a, b *model.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	var deleted []*model.Object // the versions deleted that meet no delete's preconditions yet
 	for _, version := range left {
-		if version > 0 && r.versions[version-1].Object != nil {
-			deleted = append(deleted, r.versions[version-1].Object)
+		if object := r.current(version); object != nil {
+			deleted = append(deleted, object)
 		}
 	}
 	for _, op := range lost {

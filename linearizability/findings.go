@@ -33,21 +33,16 @@ type source struct {
 // reported counts a source's violations and knows the last one kept.
 type reported struct{ count, last int }
 
-func sourceOf(v *Violation) source {
-	from := source{guarantee: v.Guarantee, client: v.Witness.Client}
-	if v.Witness.Stream != nil {
-		from.stream = v.Witness.Stream.ID
-	}
-	return from
-}
-
 // violate reports a violation, or counts it if its source has had its share.
 func (o *findings) violate(guarantee *Guarantee, code *Code, witness Witness) {
 	o.take(Violation{Guarantee: guarantee, Code: code, Witness: witness})
 }
 
 func (o *findings) take(v Violation) {
-	from := sourceOf(&v)
+	from := source{guarantee: v.Guarantee, client: v.Witness.Client}
+	if v.Witness.Stream != nil {
+		from.stream = v.Witness.Stream.ID
+	}
 	r := o.sources[from]
 	if o.most > 0 && r.count >= o.most {
 		o.violations[r.last].More += 1 + v.More

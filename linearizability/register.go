@@ -144,17 +144,10 @@ func order(specification porcupine.Model, operations []porcupine.Operation, limi
 	return porcupine.CheckOperationsTimeout(specification, operations, limit)
 }
 
-// saw returns how many versions had been made when the call took effect, if what it returned leaves no other number.
+// saw returns how many versions had been made when a read took effect, if what it returned leaves no other number.
 func (c *call) saw() (made int, known bool) {
-	if c.effect != observes {
-		return 0, false
-	}
 	for n := c.minMade; n <= c.maxMade; n++ {
-		var current *model.Object
-		if n > 0 {
-			current = c.register.versions[n-1].Object
-		}
-		if c.agrees(current) {
+		if c.agrees(c.register.current(n)) {
 			if known {
 				return 0, false
 			}
@@ -164,14 +157,18 @@ func (c *call) saw() (made int, known bool) {
 	return made, known
 }
 
+// current returns the object when so many versions have been made, nil if there is none.
+func (r *register) current(made int) *model.Object {
+	if made == 0 {
+		return nil
+	}
+	return r.versions[made-1].Object
+}
+
 // step reports whether the call can take effect when made versions have been
 // made, and how many there are after it.
 func (c *call) step(made int) (bool, int) {
-	versions := c.register.versions
-	var current *model.Object
-	if made > 0 {
-		current = versions[made-1].Object
-	}
+	versions, current := c.register.versions, c.register.current(made)
 	switch c.effect {
 	case observes:
 		return c.minMade <= made && made <= c.maxMade && c.agrees(current), made
@@ -326,10 +323,7 @@ func (r *register) reportUnexplained(calls []*call, out *findings) {
 		if call.effect != makesVersion || call.op == nil {
 			continue
 		}
-		var before *model.Object
-		if call.version > 0 {
-			before = r.versions[call.version-1].Object
-		}
+		before := r.current(call.version)
 		if call.allowed(before) {
 			continue
 		}
