@@ -13,7 +13,6 @@ import (
 // committed everything up to it.
 type step struct {
 	time, rv int64
-	server   string
 	op       *model.Operation
 	stream   *model.Stream
 	event    *model.Event
@@ -35,13 +34,13 @@ func knownOf(h *model.History) known {
 			if op.Kind == model.Get && len(op.Objects) > 0 {
 				rv = op.Objects[0].RV
 			}
-			add(step{time: op.Return, rv: rv, server: op.Server, op: op})
+			add(step{time: op.Return, rv: rv, op: op})
 		}
 	}
 	for s := range model.Each(h.Streams) {
 		for e := range model.Each(s.Events) {
 			if e.Type != model.Error {
-				add(step{time: e.Time, rv: e.RV, server: s.Server, stream: s, event: e})
+				add(step{time: e.Time, rv: e.RV, stream: s, event: e})
 			}
 		}
 	}
@@ -80,7 +79,7 @@ func (s step) what() string {
 		if s.event.Object != nil {
 			object = " " + s.event.Object.Key().String()
 		}
-		return fmt.Sprintf("%s%s at RV %d on stream %d of %s", s.event.Type, object, s.rv, s.stream.ID, s.server)
+		return fmt.Sprintf("%s%s at RV %d on stream %d of %s", s.event.Type, object, s.rv, s.stream.ID, s.stream.Server)
 	}
-	return fmt.Sprintf("the answer of %s to operation %d (%s), at RV %d", s.server, s.op.ID, s.op.Kind, s.rv)
+	return fmt.Sprintf("the answer of %s to operation %d (%s), at RV %d", s.op.Server, s.op.ID, s.op.Kind, s.rv)
 }

@@ -22,25 +22,21 @@ type look struct {
 	end bool
 }
 
-func (l *look) isRead() bool { return !l.end }
-
 // looks returns what each server showed, in order of time.
 func looks(h *model.History, store *model.Store, known known) map[string][]look {
 	all := map[string][]look{}
 	add := func(server string, l look, scope model.Scope, selector model.Selector, lacks func(*model.Transition) bool) {
-		newest, ok := known.before(l.time)
-		if ok && newest.rv > l.rv {
-			owed := store.Owed(scope, selector, l.rv, newest.rv)
-			for i := range owed {
-				if lacks != nil && !lacks(&owed[i]) {
+		if newest, ok := known.before(l.time); ok && newest.rv > l.rv {
+			l.newest = newest
+			for owed := range model.Each(store.Owed(scope, selector, l.rv, newest.rv)) {
+				if lacks != nil && !lacks(owed) {
 					continue
 				}
 				if l.missed == 0 {
-					l.first, _ = known.first(owed[i].RV)
+					l.first, _ = known.first(owed.RV)
 				}
 				l.missed++
 			}
-			l.newest = newest
 		}
 		all[server] = append(all[server], l)
 	}
@@ -74,8 +70,8 @@ func looks(h *model.History, store *model.Store, known known) map[string][]look 
 		if len(s.Events) > 0 && (s.RV <= 0 || s.InitialEvents) {
 			add(s.Server, look{time: s.Call, rv: rv, stream: s}, s.Scope, s.Selector, lackedBy(s.Events[:block]))
 		}
-		for j := range s.Events {
-			rv = max(rv, s.Events[j].RV)
+		for event := range model.Each(s.Events) {
+			rv = max(rv, event.RV)
 		}
 		if rv > 0 {
 			add(s.Server, look{time: ended, rv: rv, stream: s, end: true}, s.Scope, s.Selector, lackedBy(s.Events))
@@ -91,9 +87,9 @@ func looks(h *model.History, store *model.Store, known known) map[string][]look 
 // may be why they do not.
 func lackedBy(events []model.Event) func(*model.Transition) bool {
 	shown := map[model.Key]bool{}
-	for i := range events {
-		if events[i].Object != nil {
-			shown[events[i].Object.Key()] = events[i].Type != model.Deleted
+	for event := range model.Each(events) {
+		if event.Object != nil {
+			shown[event.Object.Key()] = event.Type != model.Deleted
 		}
 	}
 	return func(t *model.Transition) bool { return t.Type != model.Deleted || shown[t.Object.Key()] }
@@ -102,15 +98,14 @@ func lackedBy(events []model.Event) func(*model.Transition) bool {
 // what names the read or the stream.
 func (l *look) what() string {
 	if l.stream != nil {
-		asked := fmt.Sprintf("from RV %d", l.stream.RV)
-		if l.stream.RV == model.RVUnset {
-			asked = "without an RV"
-		}
-		return fmt.Sprintf("stream %d of client %s (%s)", l.stream.ID, l.stream.Client, asked)
+		return fmt.Sprintf("stream %d of client %s (%s)", l.stream.ID, l.stream.Client, asked("from", l.stream.RV))
 	}
-	asked := fmt.Sprintf("at RV %d", l.op.RV)
-	if l.op.RV == model.RVUnset {
-		asked = "without an RV"
+	return fmt.Sprintf("operation %d of client %s (%s %s)", l.op.ID, l.op.Client, l.op.Kind, asked("at", l.op.RV))
+}
+
+func asked(where string, rv int64) string {
+	if rv == model.RVUnset {
+		return "without an RV"
 	}
-	return fmt.Sprintf("operation %d of client %s (%s %s)", l.op.ID, l.op.Client, l.op.Kind, asked)
+	return fmt.Sprintf("%s RV %d", where, rv)
 }

@@ -73,21 +73,19 @@ func of(name string, looks []look) Server {
 	var current *Period
 	fresh := int64(0) // when it last showed something that was not stale
 	for l := range model.Each(looks) {
-		stale := l.missed > 0
-		if l.isRead() {
-			server.Reads++
-			server.StaleReads += count(stale)
-		} else {
-			server.Streams++
-			server.Behind += count(stale)
+		all, stale := &server.Reads, &server.StaleReads
+		if l.end {
+			all, stale = &server.Streams, &server.Behind
 		}
-		if !stale {
-			if current != nil && current.Fresh == model.Pending {
+		*all++
+		if l.missed == 0 {
+			if current != nil {
 				current.Fresh = l.time
 			}
 			current, fresh = nil, l.time
 			continue
 		}
+		*stale++
 		if current == nil {
 			current = &Period{From: max(fresh, l.first.time), Fresh: model.Pending}
 		}
@@ -115,11 +113,4 @@ func (l *look) allowed() bool {
 		return !l.stream.InitialEvents || l.stream.RV >= 0
 	}
 	return l.op.RV >= 0
-}
-
-func count(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
 }

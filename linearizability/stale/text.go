@@ -21,7 +21,7 @@ func (s Server) Text(at func(int64) string) string {
 			verb, allowed = "had got to", ""
 		}
 		parts = append(parts, fmt.Sprintf("The worst: %s %s RV %d at %s, %s behind RV %d, %s after %s.",
-			w.What, verb, w.RV, at(w.Time), changes(w.Missed), w.Newest, duration(w.Age), w.Seen))
+			w.What, verb, w.RV, at(w.Time), model.Plural(w.Missed, "change"), w.Newest, duration(w.Age), w.Seen))
 		if allowed != "" {
 			parts = append(parts, allowed)
 		}
@@ -34,13 +34,6 @@ func (s Server) Text(at func(int64) string) string {
 		parts = append(parts, fmt.Sprintf("All it showed was stale from %s to %s, %s.", at(p.From), at(p.To), fresh))
 	}
 	return strings.Join(parts, " ")
-}
-
-func changes(n int) string {
-	if n == 1 {
-		return "1 change"
-	}
-	return fmt.Sprintf("%d changes", n)
 }
 
 // duration is rounded to what a reader can use.
