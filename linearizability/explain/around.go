@@ -50,20 +50,21 @@ func (e *Explainer) faults(when int64) string {
 			last = fault
 		}
 	}
-	text := fmt.Sprintf("At %s ", model.At(when))
+	active, besides := "no fault was active", ""
+	if len(during) > 0 {
+		active = "these faults were active: " + model.Enumerate(some(during))
+	}
 	switch {
 	case len(e.history.Faults) == 0:
 		return "The history has no faults."
-	case len(during) > 0 && len(recent) > 0:
-		return text + "these faults were active: " + model.Enumerate(some(during)) + "; shortly before: " + model.Enumerate(some(recent)) + "."
-	case len(during) > 0:
-		return text + "these faults were active: " + model.Enumerate(some(during)) + "."
-	case len(recent) > 0:
-		return text + "no fault was active; shortly before: " + model.Enumerate(some(recent)) + "."
 	case last == nil:
-		return text + "no fault had begun yet."
+		active = "no fault had begun yet"
+	case len(recent) > 0:
+		besides = "; shortly before: " + model.Enumerate(some(recent))
+	case len(during) == 0:
+		besides = fmt.Sprintf("; the last, %s, had ended at %s", nameOf(last), model.At(last.End))
 	}
-	return text + fmt.Sprintf("no fault was active; the last, %s, had ended at %s.", nameOf(last), model.At(last.End))
+	return fmt.Sprintf("At %s %s%s.", model.At(when), active, besides)
 }
 
 // nameOf is the name of a fault, with its note.
@@ -104,11 +105,8 @@ func (e *Explainer) ends(when int64, server string) string {
 	if len(ids) == 1 {
 		text = fmt.Sprintf("Stream %s of %s had ended at %s, not closed by its client", ids[0], server, model.At(last))
 	}
-	switch {
-	case stayed == 1:
-		return text + ", while 1 other stayed open: the cache had not been reinitialized."
-	case stayed > 0:
-		return text + fmt.Sprintf(", while %d others stayed open: the cache had not been reinitialized.", stayed)
+	if stayed > 0 {
+		return text + fmt.Sprintf(", while %s stayed open: the cache had not been reinitialized.", model.Plural(stayed, "other"))
 	}
 	return text + ", and no other stream stayed open: the cache may have been reinitialized, or the server stopped."
 }

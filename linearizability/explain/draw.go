@@ -22,40 +22,31 @@ const (
 	clientColumn
 )
 
-// indent is the margin of a drawing.
-const indent = 2
-
 // Draw draws moments, which are in order of time. It returns nothing for none.
 func Draw(moments []Moment) string {
 	if len(moments) == 0 {
 		return ""
 	}
-	d := drawing{server: single(moments, Server, moment.process), client: single(moments, Client, moment.stream)}
+	d := drawing{server: single(moments, Server), client: single(moments, Client)}
 	d.bands(moments)
-	d.rows = append(d.rows, d.header(), rule())
+	rows := []row{{"time", "", "etcd", cmp.Or(d.server, "server"), cmp.Or(d.client, "client")}, rule(widths)}
 	for _, b := range d.beats(moments) {
-		d.row(b)
+		rows = append(rows, d.row(b))
 	}
-	text := table(indent, widths, d.rows)
+	text := table(widths, rows)
 	for _, band := range d.faults {
 		text += legend(band)
 	}
 	return text
 }
 
-// moment gives names to what a moment is told apart by.
-type moment Moment
-
-func (m moment) process() string { return m.Process }
-func (m moment) stream() string  { return who(Moment(m)) }
-
 // single is the name that moments of a lane have most in common: the one at the
 // mark, if there is one, else the first.
-func single(moments []Moment, lane Lane, name func(moment) string) string {
+func single(moments []Moment, lane Lane) string {
 	found := ""
 	for _, m := range moments {
 		if m.Lane == lane && (found == "" || m.Mark != "") {
-			found = name(moment(m))
+			found = who(m)
 		}
 	}
 	return found
@@ -70,7 +61,6 @@ type band struct {
 type drawing struct {
 	server, client string
 	faults         []band
-	rows           []row
 }
 
 // bands gives faults their letters.
@@ -80,18 +70,6 @@ func (d *drawing) bands(moments []Moment) {
 			d.faults = append(d.faults, band{byte('A' + len(d.faults)), m})
 		}
 	}
-}
-
-func (d *drawing) header() row {
-	return row{"time", "", "etcd", cmp.Or(d.server, "server"), cmp.Or(d.client, "client")}
-}
-
-func rule() row {
-	r := make(row, len(widths))
-	for i, width := range widths {
-		r[i] = strings.Repeat("-", width)
-	}
-	return r
 }
 
 // beat is what a row shows: a moment, or the end of a fault.
@@ -127,8 +105,8 @@ func (d *drawing) beats(moments []Moment) []beat {
 	return beats
 }
 
-// row adds what a beat shows.
-func (d *drawing) row(b beat) {
+// row is what a beat shows.
+func (d *drawing) row(b beat) row {
 	r := make(row, len(widths))
 	r[timeColumn] = model.At(b.time)
 	r[faultColumn] = d.under(b)
@@ -153,7 +131,7 @@ func (d *drawing) row(b beat) {
 		}
 		r[clientColumn] = marked(b.moment, text)
 	}
-	d.rows = append(d.rows, r)
+	return r
 }
 
 // marked puts a mark before a text.
@@ -187,13 +165,5 @@ func legend(b band) string {
 	if b.moment.End > b.moment.Time {
 		when = model.At(b.moment.Time) + " to " + model.At(b.moment.End)
 	}
-	margin := strings.Repeat(" ", indent) + string(b.letter) + "  "
-	text := ""
-	for i, line := range wrap(b.moment.Text+", "+when, Columns-len(margin)) {
-		if i > 0 {
-			margin = strings.Repeat(" ", len(margin))
-		}
-		text += margin + line + "\n"
-	}
-	return text
+	return hanging(strings.Repeat(" ", indent)+string(b.letter)+"  ", b.moment.Text+", "+when)
 }

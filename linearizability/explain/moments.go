@@ -53,14 +53,7 @@ func Steps(indent int, moments []Moment) string {
 		case m.Mark != "":
 			text += "  <-- broken here"
 		}
-		margin := fmt.Sprintf("%*s%3d. %9s  ", indent, "", i+1, model.At(m.Time))
-		lines := wrap(text, Columns-len(margin))
-		for j, line := range lines {
-			if j > 0 {
-				margin = strings.Repeat(" ", len(margin))
-			}
-			b.WriteString(margin + line + "\n")
-		}
+		b.WriteString(hanging(fmt.Sprintf("%*s%3d. %9s  ", indent, "", i+1, model.At(m.Time)), text))
 	}
 	return b.String()
 }

@@ -54,14 +54,10 @@ func (e *Explainer) stored(witness *linearizability.Witness) string {
 		return e.versions(op.Key(), op)
 	}
 	var facts []string
-	seen := map[int64]bool{}
-	for _, rv := range append([]int64{op.ResultRV}, witness.RVs...) {
-		key, changed := e.store.KeyOf(rv)
-		if !changed || seen[rv] {
-			continue
+	for _, rv := range distinct(append([]int64{op.ResultRV}, witness.RVs...)) {
+		if key, changed := e.store.KeyOf(rv); changed {
+			facts = append(facts, fmt.Sprintf("RV %d, a change to %s (%s)", rv, key, e.author(rv)))
 		}
-		seen[rv] = true
-		facts = append(facts, fmt.Sprintf("RV %d, a change to %s (%s)", rv, key, e.author(rv)))
 	}
 	floor := ""
 	if compacted := e.history.Truth.CompactedBy(op.Return); compacted > 0 {

@@ -81,7 +81,7 @@ var besideWidths = []int{48, 48}
 
 // Beside lays two lists of lines side by side, below their names.
 func Beside(leftName, rightName string, left, right []string) string {
-	rows := []row{{leftName, rightName}, {strings.Repeat("-", besideWidths[0]), strings.Repeat("-", besideWidths[1])}}
+	rows := []row{{leftName, rightName}, rule(besideWidths)}
 	for i := range max(len(left), len(right)) {
 		r := make(row, 2)
 		if i < len(left) {
@@ -92,7 +92,7 @@ func Beside(leftName, rightName string, left, right []string) string {
 		}
 		rows = append(rows, r)
 	}
-	return table(indent, besideWidths, rows)
+	return table(besideWidths, rows)
 }
 
 // Line is a moment in a line, with its time.
@@ -127,11 +127,30 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
+// hanging breaks text into lines of at most [Columns]. The first stands after a head, the
+// others below it.
+func hanging(head, text string) string {
+	margin := strings.Repeat(" ", len(head))
+	return head + strings.Join(wrap(text, Columns-len(head)), "\n"+margin) + "\n"
+}
+
 // row is cells beside each other. The longest decides how many lines it takes.
 type row []string
 
+// rule is the row below the heads of columns.
+func rule(widths []int) row {
+	r := make(row, len(widths))
+	for i, width := range widths {
+		r[i] = strings.Repeat("-", width)
+	}
+	return r
+}
+
+// indent is the margin of a table.
+const indent = 2
+
 // table lays rows out in columns of fixed widths, two spaces apart.
-func table(indent int, widths []int, rows []row) string {
+func table(widths []int, rows []row) string {
 	var b strings.Builder
 	for _, r := range rows {
 		cells := make([][]string, len(r))

@@ -134,7 +134,7 @@ func (s *slicer) client(of *model.Stream, time int64, text string, mark Mark) {
 // life tells of a stream from its request to its end, with the last so many of its
 // events.
 func (s *slicer) life(of *model.Stream, most int, on string) {
-	s.client(of, of.Call, s.opening(of)+on, "")
+	s.client(of, of.Call, opening(of)+on, "")
 	if of.Err != model.OK {
 		s.client(of, of.Return, "is refused: "+quoted(of.Err, of.Message), "")
 		return
@@ -142,6 +142,11 @@ func (s *slicer) life(of *model.Stream, most int, on string) {
 	for i := max(0, len(of.Events)-most); i < len(of.Events); i++ {
 		s.client(of, of.Events[i].Time, "receives "+of.Events[i].Describe(), "")
 	}
+	s.end(of)
+}
+
+// end tells of the end of a stream, if it had one.
+func (s *slicer) end(of *model.Stream) {
 	if of.Closed != model.Pending {
 		s.client(of, of.Closed, "ends: "+of.EndReason(), "")
 	}
@@ -162,22 +167,25 @@ func (s *slicer) mark(rv int64) Mark {
 // past tells of what a stream goes on from.
 func (s *slicer) past(of *model.Stream) {
 	if before := s.Explainer.stream(of.ResumesStream); before != nil {
-		s.client(before, before.Call, s.opening(before), "")
+		s.client(before, before.Call, opening(before), "")
 		if last := lastEvent(before); last != nil {
 			s.client(before, last.Time, "receives "+last.Describe()+", its last", "")
 		}
-		if before.Closed != model.Pending {
-			s.client(before, before.Closed, "ends: "+before.EndReason(), "")
-		}
+		s.end(before)
 	}
+	s.list(of.ResumesList)
+}
+
+// list tells of the list with an ID, if there is one.
+func (s *slicer) list(id int) {
 	for op := range model.Each(s.history.Operations) {
-		if of.ResumesList != 0 && op.ID == of.ResumesList {
+		if id != 0 && op.ID == id {
 			s.operation(op, false)
 		}
 	}
 }
 
-func (s *slicer) opening(of *model.Stream) string {
+func opening(of *model.Stream) string {
 	text := fmt.Sprintf("watches %s from %s", model.Query(of.Scope, of.Selector), model.Requested(of.RV))
 	if of.InitialEvents {
 		text += " with initial events"
@@ -187,7 +195,7 @@ func (s *slicer) opening(of *model.Stream) string {
 
 // watch tells of the stream that a violation is about.
 func (s *slicer) watch(of *model.Stream) {
-	s.client(of, of.Call, s.opening(of), "")
+	s.client(of, of.Call, opening(of), "")
 	if of.Err != model.OK {
 		s.client(of, of.Return, "is refused: "+quoted(of.Err, of.Message), Came)
 		return
@@ -213,8 +221,8 @@ func (s *slicer) watch(of *model.Stream) {
 		s.missing(of, rv, fault)
 		s.witnesses(of, rv)
 	}
-	if of.Closed != model.Pending && of.Closed <= s.when {
-		s.client(of, of.Closed, "ends: "+of.EndReason(), "")
+	if of.Closed <= s.when {
+		s.end(of)
 	}
 }
 
@@ -267,11 +275,7 @@ func (s *slicer) witnesses(of *model.Stream, rv int64) {
 
 // operation tells of a request and its answer.
 func (s *slicer) operation(op *model.Operation, atFault bool) {
-	for page := range model.Each(s.history.Operations) {
-		if op.Continues != 0 && page.ID == op.Continues {
-			s.operation(page, false) // IDs grow, so that this ends
-		}
-	}
+	s.list(op.Continues) // IDs grow, so that this ends
 	s.call(op, "", cameIf(atFault))
 	if s.store == nil {
 		return

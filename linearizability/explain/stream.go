@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
@@ -108,12 +109,7 @@ const before = 3
 // owedAndGot says what the truth at the revisions concerned owes the stream, and
 // what arrived around the event at fault.
 func (e *Explainer) owedAndGot(s *model.Stream, witness *linearizability.Witness) string {
-	text := e.owed(s, witness.RVs)
-	got := e.got(s, witness)
-	if text != "" && got != "" {
-		text += " "
-	}
-	return text + got
+	return strings.TrimSpace(e.owed(s, witness.RVs) + " " + e.got(s, witness))
 }
 
 // owed says what the truth has at each of some revisions for a stream.
