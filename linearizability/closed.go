@@ -19,7 +19,7 @@ func judgeEnds(f *facts, out *findings) {
 	hands := f.hands()
 	for _, w := range f.walks {
 		s := w.stream
-		if s.Err != model.OK || s.Closed == model.Pending || refusalOf(s) != model.OK {
+		if s.Err != model.OK || s.Closed == model.Pending || s.Refusal() != model.OK {
 			continue
 		}
 		switch {
@@ -93,7 +93,7 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 		return 0, false
 	}
 	registered := s.Return
-	if mark := slices.IndexFunc(s.Events, func(event model.Event) bool { return event.InitialEnd }); mark >= 0 {
+	if mark := s.Mark(); mark >= 0 {
 		// A server that gives up a consumer which still waits for the end of the
 		// initial events may deliver what is in the queue first.
 		registered = s.Events[mark].Time

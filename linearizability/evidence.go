@@ -70,7 +70,7 @@ func gatherEvidence(f *facts) map[string]*evidence {
 			})
 			all[s.Server] = e
 		}
-		switch refusalOf(s) {
+		switch s.Refusal() {
 		case model.OK:
 			if s.Return != model.Pending && !mayBypassCache(s) {
 				e.begun = append(e.begun, w)

@@ -92,7 +92,7 @@ func (f *facts) viewers() []*viewer {
 		}
 		v := of(s.Client)
 		v.walks = append(v.walks, w)
-		if asks := w.asks(); asks != mostRecent && s.Watch().HasBlock() && !w.partial && refusalOf(s) == model.OK && len(s.Events) > 0 {
+		if asks := w.asks(); asks != mostRecent && s.Watch().HasBlock() && !w.partial && s.Refusal() == model.OK && len(s.Events) > 0 {
 			v.looks = append(v.looks, look{call: s.Call, server: s.Server, asks: asks, walk: w})
 		}
 	}

@@ -2,16 +2,6 @@ package linearizability
 
 import "github.com/watchsim/watchsim/model"
 
-// refusalOf returns why a watch was refused: the error it was opened with, or
-// the ERROR event that came first. Kubernetes answers a watch it cannot serve
-// with the latter.
-func refusalOf(s *model.Stream) model.Code {
-	if s.Err == model.OK && len(s.Events) > 0 && s.Events[0].Type == model.Error {
-		return s.Events[0].Err
-	}
-	return s.Err
-}
-
 // answeredAt returns when a client was told that its watch was refused.
 func answeredAt(s *model.Stream) int64 {
 	if s.Err == model.OK && len(s.Events) > 0 {
@@ -25,7 +15,7 @@ func answeredAt(s *model.Stream) int64 {
 func judgeRefusals(f *facts) findings {
 	out := findings{most: f.config.ViolationsPerSource}
 	for s := range model.Each(f.history.Streams) {
-		switch refusalOf(s) {
+		switch s.Refusal() {
 		case model.Expired:
 			out.judged.Refused++
 			out.judged.Gone++

@@ -168,12 +168,12 @@ func TestJoinedStreamsAreTheSpecification(t *testing.T) {
 				var got []model.Transition
 				last := joined[0].RV
 				for _, s := range joined {
-					for i := range s.Events {
-						if e := &s.Events[i]; isChange(e) {
+					for e := range model.Each(s.Events) {
+						if e.IsData() {
 							got = append(got, model.Transition{Type: e.Type, RV: e.RV, Object: e.Object})
 						}
-						if s.Events[i].Type != model.Error {
-							last = s.Events[i].RV
+						if e.Type != model.Error {
+							last = e.RV
 						}
 					}
 				}

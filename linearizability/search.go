@@ -127,7 +127,7 @@ func crossCheck(f *facts, out *findings) {
 // a server had to serve it.
 func (f *facts) disagreement(w *walk, allowed bool) string {
 	refused := f.refusals.about(Expired, w.stream) || f.refusals.about(TooLarge, w.stream) ||
-		!f.cached && refusalOf(w.stream) == model.Expired // which the specification takes for a cache's
+		!f.cached && w.stream.Refusal() == model.Expired // which the specification takes for a cache's
 	switch {
 	case allowed && w.broken():
 		return "a guarantee is broken, but the specification allows all that it received"

@@ -22,15 +22,11 @@ func (p place) own() *model.Object {
 	return &object
 }
 
-func isChange(e *model.Event) bool {
-	return e.Type == model.Added || e.Type == model.Modified || e.Type == model.Deleted
-}
-
 // events returns the events for which keep holds. Those of streams with a block
 // whose end is not marked are left out: there, damage can look like another
 // block.
 func events(h *model.History, keep func(p place) bool) []place {
-	return slices.DeleteFunc(allEvents(h, keep), func(p place) bool { return !afterBlock(p.stream) && !hasMark(p.stream) })
+	return slices.DeleteFunc(allEvents(h, keep), func(p place) bool { return !afterBlock(p.stream) && p.stream.Mark() < 0 })
 }
 
 func allEvents(h *model.History, keep func(p place) bool) []place {
@@ -47,18 +43,12 @@ func allEvents(h *model.History, keep func(p place) bool) []place {
 
 func afterBlock(s *model.Stream) bool { return s.RV > 0 && !s.InitialEvents }
 
-func hasMark(s *model.Stream) bool { return markOf(s) >= 0 }
-
-func markOf(s *model.Stream) int {
-	return slices.IndexFunc(s.Events, func(e model.Event) bool { return e.InitialEnd })
-}
-
 // isLive reports whether the event is a change after the block, if there was one.
 func isLive(p place) bool {
-	return isChange(p.event()) && (afterBlock(p.stream) || p.index > markOf(p.stream))
+	return p.event().IsData() && (afterBlock(p.stream) || p.index > p.stream.Mark())
 }
 
-func inBlock(p place) bool { return p.index < markOf(p.stream) }
+func inBlock(p place) bool { return p.index < p.stream.Mark() }
 
 func insert(p place, e model.Event) { p.stream.Events = slices.Insert(p.stream.Events, p.index, e) }
 
@@ -94,7 +84,7 @@ func breakEvent(edit string, keep func(place) bool, apply func(place), want *lin
 }
 
 func tamperObject(edit string, change func(*model.Object)) tampering {
-	return tamperEvents(edit, "", func(p place) bool { return isChange(p.event()) }, func(p place) { change(p.own()) })
+	return tamperEvents(edit, "", func(p place) bool { return p.event().IsData() }, func(p place) { change(p.own()) })
 }
 
 func anyEvent(place) bool { return true }
@@ -102,7 +92,7 @@ func anyEvent(place) bool { return true }
 func isBookmark(p place) bool { return p.event().Type == model.Bookmark }
 
 func sendAs(kind model.EventType) tampering {
-	return tamperEvents("send as "+string(kind), "", func(p place) bool { return isChange(p.event()) && p.event().Type != kind },
+	return tamperEvents("send as "+string(kind), "", func(p place) bool { return p.event().IsData() && p.event().Type != kind },
 		func(p place) { p.event().Type = kind })
 }
 
@@ -128,13 +118,13 @@ var eventTamperings = []tampering{
 		func(p place) { p.event().InitialEnd = !p.event().InitialEnd }),
 	tamperEvents("send it before its write was called", "events may come at any time at which their RV can have been committed", anyEvent,
 		func(p place) { p.event().Time = p.stream.Call }),
-	tamperEvents("an error instead of it", anotherStart, func(p place) bool { return isChange(p.event()) }, func(p place) {
+	tamperEvents("an error instead of it", anotherStart, func(p place) bool { return p.event().IsData() }, func(p place) {
 		p.stream.Events[p.index] = model.Event{Stream: p.stream.ID, Time: p.event().Time, Type: model.Error, Err: model.Unknown, Message: "it failed"}
 	}),
 
 	breakEvent("drop one before another", func(p place) bool {
 		return isLive(p) && slices.ContainsFunc(p.stream.Events[p.index+1:], func(e model.Event) bool {
-			return isChange(&e) || e.Type == model.Bookmark
+			return e.IsData() || e.Type == model.Bookmark
 		})
 	}, remove, linearizability.Reliable),
 	breakEvent("drop the last of an open stream", func(p place) bool {
@@ -144,14 +134,14 @@ var eventTamperings = []tampering{
 		func(p place) { p.stream.Events = p.stream.Events[:p.index] }, linearizability.Delivered),
 	breakEvent("repeat a change", isLive, repeat, linearizability.Unique),
 	breakEvent("swap two changes", func(p place) bool {
-		return isLive(p) && p.index+1 < len(p.stream.Events) && isChange(&p.stream.Events[p.index+1])
+		return isLive(p) && p.index+1 < len(p.stream.Events) && p.stream.Events[p.index+1].IsData()
 	}, swap, linearizability.Ordered),
 	breakEvent("another type", isLive, func(p place) {
 		others := map[model.EventType]model.EventType{model.Added: model.Modified, model.Modified: model.Added, model.Deleted: model.Modified}
 		p.event().Type = others[p.event().Type]
 	}, linearizability.Typed),
 	breakEvent("an object above the RV of the event", isLive, func(p place) { p.own().RV++ }, linearizability.Faithful),
-	breakEvent("an object out of scope", func(p place) bool { return isChange(p.event()) && p.stream.Scope.Namespace != "" },
+	breakEvent("an object out of scope", func(p place) bool { return p.event().IsData() && p.stream.Scope.Namespace != "" },
 		func(p place) { p.own().Namespace = "elsewhere" }, linearizability.Scoped),
 	breakEvent("a bookmark before it, at its RV", isLive, func(p place) { insert(p, p.bookmark(p.event().RV)) }, linearizability.Bookmarked),
 	breakEvent("a bookmark after it, below its RV", isLive, func(p place) {
@@ -172,7 +162,7 @@ var eventTamperings = []tampering{
 	breakEvent("repeat one of the initial events", inBlock, repeat, linearizability.Unique),
 	breakEvent("send one of the initial events as MODIFIED", inBlock, func(p place) { p.event().Type = model.Modified }, linearizability.Initial),
 	breakEvent("an older state among the initial events", inBlock, func(p place) { shiftRV(p, -1) }, linearizability.Initial),
-	breakEvent("mark the end of the initial events early", func(p place) bool { return p.index == markOf(p.stream)-1 }, swap, linearizability.InitialEnd),
+	breakEvent("mark the end of the initial events early", func(p place) bool { return p.index == p.stream.Mark()-1 }, swap, linearizability.InitialEnd),
 	breakEvent("mark the end of the initial events twice", func(p place) bool { return p.event().InitialEnd }, repeat, linearizability.InitialEnd),
 	breakEvent("drop the mark of the end of the initial events", func(p place) bool {
 		return p.event().InitialEnd && slices.ContainsFunc(p.stream.Events[p.index+1:], func(e model.Event) bool {

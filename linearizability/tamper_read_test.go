@@ -190,7 +190,7 @@ func eventsBefore(h *model.History) (all []look) {
 	for _, list := range wholeLists(h, 0) {
 		for _, p := range allEvents(h, func(p place) bool {
 			s := p.stream
-			return afterBlock(s) && s.Client == list.Client && s.Server == list.Server && isChange(p.event()) && p.event().Time < list.Call
+			return afterBlock(s) && s.Client == list.Client && s.Server == list.Server && p.event().IsData() && p.event().Time < list.Call
 		}) {
 			all = append(all, look{list, p.event().RV - 1})
 		}

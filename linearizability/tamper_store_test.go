@@ -168,7 +168,7 @@ type record struct {
 func witnessed(h *model.History, change *model.Change) bool {
 	return slices.ContainsFunc(h.Operations, func(op model.Operation) bool { return storedAs(&op) && op.ResultRV == change.RV }) ||
 		slices.ContainsFunc(h.Streams, func(s model.Stream) bool {
-			return slices.ContainsFunc(s.Events, func(e model.Event) bool { return isChange(&e) && e.RV == change.RV && !s.InitialEvents && s.RV > 0 })
+			return slices.ContainsFunc(s.Events, func(e model.Event) bool { return e.IsData() && e.RV == change.RV && !s.InitialEvents && s.RV > 0 })
 		})
 }
 
@@ -251,7 +251,7 @@ func items(list *[]model.Object) (all []func() *model.Object) {
 
 var mutationTamperings = []tampering{
 	tamperMutation("event", func(h *model.History, by *model.Stream) (all []func() *model.Object) {
-		for _, p := range events(h, func(p place) bool { return isChange(p.event()) && p.stream != by }) {
+		for _, p := range events(h, func(p place) bool { return p.event().IsData() && p.stream != by }) {
 			all = append(all, p.own)
 		}
 		return all

@@ -120,9 +120,9 @@ func reachable(h *model.History, time int64) int64 {
 // brought none.
 func newestChange(s *model.Stream) int64 {
 	rv := int64(0)
-	for i := range s.Events {
-		if isChange(&s.Events[i]) {
-			rv = s.Events[i].RV
+	for event := range model.Each(s.Events) {
+		if event.IsData() {
+			rv = event.RV
 		}
 	}
 	return rv

@@ -17,7 +17,7 @@ func judgeAnswers(f *facts, out *findings) {
 	restarts := f.restarts()
 	for _, w := range f.walks {
 		s := w.stream
-		if s.Err != model.OK || refusalOf(s) != model.OK || len(s.Events) == 0 {
+		if s.Err != model.OK || s.Refusal() != model.OK || len(s.Events) == 0 {
 			continue
 		}
 		if !s.Watch().HasBlock() && !f.cached {

@@ -33,6 +33,20 @@ func (s *Stream) Watch() Watch {
 	return Watch{Scope: s.Scope, Selector: s.Selector, RV: s.RV, Bookmarks: s.Bookmarks, InitialEvents: s.InitialEvents}
 }
 
+// Refusal returns why a watch was refused: the error it was opened with, or the ERROR
+// event that came first. Kubernetes answers a watch it cannot serve with the latter.
+func (s *Stream) Refusal() Code {
+	if s.Err == OK && len(s.Events) > 0 && s.Events[0].Type == Error {
+		return s.Events[0].Err
+	}
+	return s.Err
+}
+
+// Mark returns which event marks the end of the initial events, -1 if none does.
+func (s *Stream) Mark() int {
+	return slices.IndexFunc(s.Events, func(e Event) bool { return e.InitialEnd })
+}
+
 // Beginning returns the RV that a stream starts from, and how many events its initial
 // block has. Without a mark the block is taken to be all ADDED events that come first;
 // some of them may have come after it.
@@ -40,10 +54,8 @@ func (s *Stream) Beginning() (rv int64, block int) {
 	if !s.Watch().HasBlock() {
 		return s.RV, 0
 	}
-	for i := range s.Events {
-		if s.Events[i].InitialEnd {
-			return s.Events[i].RV, i + 1
-		}
+	if mark := s.Mark(); mark >= 0 {
+		return s.Events[mark].RV, mark + 1
 	}
 	for block < len(s.Events) && s.Events[block].Type == Added {
 		rv = max(rv, s.Events[block].RV)

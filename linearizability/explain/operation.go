@@ -118,11 +118,7 @@ func (e *Explainer) disorder(rvs []int64) string {
 // server had shown to hold: how far it had got, and how many changes its cache
 // needs to serve the watch.
 func (e *Explainer) window(s *model.Stream) string {
-	refusal := s.Err
-	if refusal == model.OK && len(s.Events) > 0 && s.Events[0].Type == model.Error {
-		refusal = s.Events[0].Err
-	}
-	if refusal != model.Expired && refusal != model.TooLarge {
+	if refusal := s.Refusal(); refusal != model.Expired && refusal != model.TooLarge {
 		return ""
 	}
 	return e.reached(s.Server, s.Call, s.RV)

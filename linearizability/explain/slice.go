@@ -234,7 +234,7 @@ func (s *slicer) block(of *model.Stream) int {
 	if !of.Watch().HasBlock() {
 		return 0
 	}
-	if mark := markOf(of); mark >= 0 {
+	if mark := of.Mark(); mark >= 0 {
 		return mark
 	}
 	return addedFirst(of)

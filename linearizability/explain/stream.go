@@ -58,11 +58,6 @@ func lastEvent(s *model.Stream) *model.Event {
 	return nil
 }
 
-// markOf returns which event of a stream marks the end of the initial events, -1 if none does.
-func markOf(s *model.Stream) int {
-	return slices.IndexFunc(s.Events, func(e model.Event) bool { return e.InitialEnd })
-}
-
 // addedFirst returns how many ADDED events a stream begins with.
 func addedFirst(s *model.Stream) int {
 	if i := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.Type != model.Added }); i >= 0 {
@@ -82,7 +77,7 @@ func beginning(s *model.Stream) string {
 		return ""
 	}
 	count := addedFirst(s)
-	if mark := markOf(s); mark >= 0 {
+	if mark := s.Mark(); mark >= 0 {
 		return fmt.Sprintf(" Its %s were marked as complete at RV %d (%s).", model.Plural(mark, "initial event"), s.Events[mark].RV, model.At(s.Events[mark].Time))
 	}
 	if count == 0 {
@@ -176,7 +171,7 @@ func startOf(s *model.Stream) (int64, bool) {
 	if !s.Watch().HasBlock() {
 		return s.RV, true
 	}
-	if mark := markOf(s); mark >= 0 {
+	if mark := s.Mark(); mark >= 0 {
 		return s.Events[mark].RV, true
 	}
 	return 0, false
