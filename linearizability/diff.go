@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,11 +102,7 @@ func describeDifferences(differences []Difference) string {
 func rvs(differences []Difference) []int64 {
 	var all []int64
 	for _, d := range differences {
-		if d.Want != nil {
-			all = append(all, d.Want.RV)
-		} else {
-			all = append(all, d.Got.RV)
-		}
+		all = append(all, cmp.Or(d.Want, d.Got).RV)
 	}
 	return all
 }

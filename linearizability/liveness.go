@@ -65,16 +65,14 @@ func (w *walk) judgeDelivered() {
 		w.violate(Delivered, blockUnfinished, onStream(w.stream).at(w.facts.endOf(w.stream)))
 		return
 	}
-	first, count := -1, 0
+	var missing []*model.Transition
 	for k := w.proved; k < len(w.owed); k++ {
 		if !w.has(k) {
-			if count++; first < 0 {
-				first = k
-			}
+			missing = append(missing, &w.owed[k])
 		}
 	}
-	if count > 0 {
-		w.violate(Delivered, undelivered, onStream(w.stream, w.owed[first].RV).owing(&w.owed[first]).got(int64(count)).at(w.facts.endOf(w.stream)))
+	if len(missing) > 0 {
+		w.violate(Delivered, undelivered, onStream(w.stream, missing[0].RV).owing(missing[0]).got(int64(len(missing))).at(w.facts.endOf(w.stream)))
 	}
 }
 

@@ -286,18 +286,15 @@ func (w *walk) readBookmark(i int, event *model.Event) {
 		return
 	}
 	w.bookmark = event.RV
-	first, count := -1, 0
+	before := len(w.promised)
 	for ; w.proved < len(w.owed) && w.owed[w.proved].RV <= event.RV; w.proved++ {
-		if w.has(w.proved) {
-			continue
+		if !w.has(w.proved) {
+			w.promised = append(w.promised, w.proved)
 		}
-		if count++; first < 0 {
-			first = w.proved
-		}
-		w.promised = append(w.promised, w.proved)
 	}
-	if count > 0 {
-		w.violate(Bookmarked, earlyBookmark, w.at(i, w.owed[first].RV).owing(&w.owed[first]).got(int64(count)))
+	if early := w.promised[before:]; len(early) > 0 {
+		first := &w.owed[early[0]]
+		w.violate(Bookmarked, earlyBookmark, w.at(i, first.RV).owing(first).got(int64(len(early))))
 	}
 }
 

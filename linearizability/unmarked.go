@@ -88,15 +88,12 @@ func (w *walk) leastFaulty(objects []*model.Object, highest []int64) blockEnd {
 // and was taken at rv, apart from the block's content: events of the wrong type
 // within it, changes missing after it, and a state older than was asked for.
 func (w *walk) faults(size int, rv, last int64) int {
-	count := 0
-	for i := range w.stream.Events[:size] {
-		if w.stream.Events[i].Type != model.Added {
+	count, after := 0, 0
+	for i := range w.stream.Events {
+		switch event := &w.stream.Events[i]; {
+		case i < size && event.Type != model.Added:
 			count++
-		}
-	}
-	after := 0
-	for i := range w.stream.Events[size:] {
-		if w.stream.Events[size+i].IsData() {
+		case i >= size && event.IsData():
 			after++
 		}
 	}

@@ -105,10 +105,12 @@ func tryAll(ctx context.Context, chosen []mutant, parallel int, stdout io.Writer
 	fmt.Fprintf(stdout, "without an edit, the %d tests are green\n\n", len(testsOf(chosen)))
 
 	results := make([]chan trial, len(chosen))
-	next := make(chan int)
-	for i := range results {
+	next := make(chan int, len(chosen))
+	for i := range chosen {
 		results[i] = make(chan trial, 1)
+		next <- i
 	}
+	close(next)
 	for range parallel {
 		go func() {
 			for i := range next {
@@ -116,12 +118,6 @@ func tryAll(ctx context.Context, chosen []mutant, parallel int, stdout io.Writer
 			}
 		}()
 	}
-	go func() {
-		for i := range chosen {
-			next <- i
-		}
-		close(next)
-	}()
 	fmt.Fprintf(stdout, "%-14s  %-13s  %-66s  %6s  %s\n", "GUARANTEE", "FILE", "EDIT", "TIME", "RED TEST")
 	rules := map[string]bool{}
 	for i, m := range chosen {
