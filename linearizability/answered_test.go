@@ -134,7 +134,7 @@ func TestFirstEventsComeInTime(t *testing.T) {
 		return cameAt(20*second+int64(after), events...)
 	}
 	block := func(after time.Duration) []model.Event {
-		return at(after, event(model.Added, 15), event(model.Added, 9), initialEnd(15))
+		return at(after, added(15), added(9), initialEnd(15))
 	}
 	const opening = 1 // every stream is judged for its opening, too
 	for _, row := range []struct {
@@ -144,15 +144,15 @@ func TestFirstEventsComeInTime(t *testing.T) {
 		judged int
 		broken guarantees
 	}{
-		{"at once", reader, at(0, event(model.Modified, 15)), opening + 1, nil},
-		{"at the last moment", reader, at(2*time.Second, event(model.Modified, 15)), opening + 1, nil},
+		{"at once", reader, at(0, modified(15)), opening + 1, nil},
+		{"at the last moment", reader, at(2*time.Second, modified(15)), opening + 1, nil},
 		{"initial events at once", marked, block(0), opening + 1, nil},
 		{"nothing to send yet", changed(reader, func(s *model.Stream) { s.RV = 15 }), nil, opening, nil},
 		{"nothing that matches", changed(reader, func(s *model.Stream) { s.Scope = model.Scope{Namespace: "b"} }), nil, opening, nil},
-		{"a client that does not read at once", changed(reader, func(s *model.Stream) { s.Consumer = "slow" }), at(9*time.Second, event(model.Modified, 15)), opening, nil},
+		{"a client that does not read at once", changed(reader, func(s *model.Stream) { s.Consumer = "slow" }), at(9*time.Second, modified(15)), opening, nil},
 		{"ended before it was due", changed(reader, func(s *model.Stream) { s.Closed, s.Reason = 21*second, model.ClosedByClient }), nil, opening, nil},
 
-		{"late", reader, at(2*time.Second+1, event(model.Modified, 15)), opening + 1, guarantees{linearizability.Answered}},
+		{"late", reader, at(2*time.Second+1, modified(15)), opening + 1, guarantees{linearizability.Answered}},
 		{"never", reader, nil, opening + 1, guarantees{linearizability.Answered, linearizability.Delivered}},
 		{"initial events late", marked, block(3 * time.Second), opening + 1, guarantees{linearizability.Answered}},
 	} {
@@ -166,7 +166,7 @@ func TestFirstEventsComeInTime(t *testing.T) {
 }
 
 func TestMarginsAreTheSlowest(t *testing.T) {
-	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(21, event(model.Modified, 15)))
+	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(21, modified(15)))
 	h.Operations, h.Steady = []model.Operation{wrote(20 * second)}, true
 	require.Equal(t, []linearizability.Margin{
 		{Guarantee: "Answered", Slowest: time.Second, Bound: 2 * time.Second},

@@ -10,9 +10,10 @@ import (
 // The state at RV 10 is a/x at 7, a/y at 4 and b/z at 9.
 func TestMarkedInitialBlock(t *testing.T) {
 	asked := model.Stream{RV: 0, InitialEvents: true, Bookmarks: true}
-	x, y, z := event(model.Added, 7), event(model.Added, 4), event(model.Added, 9)
+	x, y, z := added(7), added(4), added(9)
+	initial, end := guarantees{linearizability.Initial}, guarantees{linearizability.InitialEnd}
 	judgeStreams(t, []streamRow{
-		{"the state, its end, and what follows", asked, []model.Event{x, y, z, initialEnd(10), event(model.Deleted, 12), bookmark(14)}, nil},
+		{"the state, its end, and what follows", asked, []model.Event{x, y, z, initialEnd(10), deleted(12), bookmark(14)}, nil},
 		{"in any order", asked, []model.Event{z, x, y, initialEnd(10)}, nil},
 		{"an empty state", model.Stream{InitialEvents: true, Bookmarks: true, Scope: model.Scope{Namespace: "c"}}, []model.Event{initialEnd(10)}, nil},
 		{"cut off", asked, []model.Event{x, y}, nil},
@@ -20,13 +21,12 @@ func TestMarkedInitialBlock(t *testing.T) {
 		{"as new as asked", model.Stream{RV: 10, InitialEvents: true, Bookmarks: true}, []model.Event{x, y, z, initialEnd(10)}, nil},
 		{"refused", asked, []model.Event{failure(model.Unknown)}, nil},
 
-		{"an object missing", asked, []model.Event{x, z, initialEnd(10)}, guarantees{linearizability.Initial}},
-		{"an object deleted before", asked, []model.Event{x, y, z, initialEnd(13)}, guarantees{linearizability.Initial}},
-		{"an older state of an object", asked, []model.Event{event(model.Added, 5), y, z, initialEnd(10)}, guarantees{linearizability.Initial}},
-		{"a newer state of an object", asked, []model.Event{event(model.Added, 15), y, z, initialEnd(10)}, guarantees{linearizability.Initial}},
-		{"MODIFIED", asked, []model.Event{x, event(model.Modified, 4), z, initialEnd(10)}, guarantees{linearizability.Initial}},
-		{"older than asked", model.Stream{RV: 11, InitialEvents: true, Bookmarks: true}, []model.Event{x, y, z, initialEnd(10)},
-			guarantees{linearizability.Initial}},
+		{"an object missing", asked, []model.Event{x, z, initialEnd(10)}, initial},
+		{"an object deleted before", asked, []model.Event{x, y, z, initialEnd(13)}, initial},
+		{"an older state of an object", asked, []model.Event{added(5), y, z, initialEnd(10)}, initial},
+		{"a newer state of an object", asked, []model.Event{added(15), y, z, initialEnd(10)}, initial},
+		{"MODIFIED", asked, []model.Event{x, modified(4), z, initialEnd(10)}, initial},
+		{"older than asked", model.Stream{RV: 11, InitialEvents: true, Bookmarks: true}, []model.Event{x, y, z, initialEnd(10)}, initial},
 		{"an object twice", asked, []model.Event{x, y, z, y, initialEnd(10)}, guarantees{linearizability.Unique}},
 		{"an object again after the end", asked, []model.Event{x, y, z, initialEnd(10), y}, guarantees{linearizability.Unique}},
 		{"another value", asked, []model.Event{x, with(y, func(e *model.Event) { e.Object.Value = "v7" }), z, initialEnd(10)},
@@ -36,14 +36,14 @@ func TestMarkedInitialBlock(t *testing.T) {
 		{"out of scope", model.Stream{InitialEvents: true, Bookmarks: true, Scope: model.Scope{Namespace: "a"}},
 			[]model.Event{x, y, z, initialEnd(10)}, guarantees{linearizability.Scoped}},
 		{"out of the selection", model.Stream{InitialEvents: true, Bookmarks: true, Selector: model.Selector{Labels: db}},
-			[]model.Event{x, y, z, initialEnd(10)}, guarantees{linearizability.Initial}},
-		{"the end too early", asked, []model.Event{x, initialEnd(10), y, z, event(model.Deleted, 12)}, guarantees{linearizability.InitialEnd}},
-		{"two ends", asked, []model.Event{x, y, z, initialEnd(10), initialEnd(11)}, guarantees{linearizability.InitialEnd}},
-		{"no end but a bookmark", asked, []model.Event{x, y, z, bookmark(10)}, guarantees{linearizability.InitialEnd}},
-		{"no end but changes", asked, []model.Event{x, y, z, event(model.Deleted, 12)}, guarantees{linearizability.InitialEnd}},
-		{"an end beyond etcd", asked, []model.Event{event(model.Added, 15), z, initialEnd(30)}, guarantees{linearizability.InitialEnd}},
+			[]model.Event{x, y, z, initialEnd(10)}, initial},
+		{"the end too early", asked, []model.Event{x, initialEnd(10), y, z, deleted(12)}, end},
+		{"two ends", asked, []model.Event{x, y, z, initialEnd(10), initialEnd(11)}, end},
+		{"no end but a bookmark", asked, []model.Event{x, y, z, bookmark(10)}, end},
+		{"no end but changes", asked, []model.Event{x, y, z, deleted(12)}, end},
+		{"an end beyond etcd", asked, []model.Event{added(15), z, initialEnd(30)}, end},
 		{"a bookmark within the block", asked, []model.Event{x, bookmark(10), y, z, initialEnd(10)}, guarantees{linearizability.Bookmarked}},
-		{"a gap after the end", asked, []model.Event{x, y, z, initialEnd(10), event(model.Modified, 15)}, guarantees{linearizability.Reliable}},
+		{"a gap after the end", asked, []model.Event{x, y, z, initialEnd(10), modified(15)}, guarantees{linearizability.Reliable}},
 	})
 }
 
@@ -51,7 +51,7 @@ func TestMarkedInitialBlock(t *testing.T) {
 // event of the block came, or after it.
 func TestTheMarkThatNeverComes(t *testing.T) {
 	for called, broken := range map[int64]guarantees{1003: nil, 1004: nil, 1005: {linearizability.InitialEnd}} {
-		h := closedStream(model.Stream{InitialEvents: true, Bookmarks: true}, event(model.Added, 4), event(model.Added, 7), event(model.Added, 9))
+		h := closedStream(model.Stream{InitialEvents: true, Bookmarks: true}, added(4), added(7), added(9))
 		h.Operations = []model.Operation{{ID: 1, Client: "c2", Kind: model.Create, Object: objectAt(9), Call: called, Return: 2000, ResultRV: 9}}
 		judge(t, h, broken)
 	}
@@ -59,39 +59,39 @@ func TestTheMarkThatNeverComes(t *testing.T) {
 
 func TestUnmarkedInitialBlock(t *testing.T) {
 	any, unset := model.Stream{RV: 0, Bookmarks: true}, model.Stream{RV: model.RVUnset}
-	x, y, z := event(model.Added, 7), event(model.Added, 4), event(model.Added, 9)
+	x, y, z := added(7), added(4), added(9)
+	initial := guarantees{linearizability.Initial}
 	judgeStreams(t, []streamRow{
-		{"the state and what follows", any, []model.Event{x, y, z, event(model.Deleted, 12), event(model.Modified, 15)}, nil},
-		{"RV unset", unset, []model.Event{x, y, z, event(model.Deleted, 12)}, nil},
-		{"an old state", any, []model.Event{event(model.Added, 2), event(model.Added, 4), event(model.Modified, 5)}, nil},
-		{"no state at all yet", any, []model.Event{event(model.Added, 2), event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7)}, nil},
-		{"creations right after the block", any, []model.Event{x, y, z, event(model.Deleted, 12)}, nil},
-		{"a bookmark after the block", any, []model.Event{x, y, z, bookmark(11), event(model.Deleted, 12)}, nil},
+		{"the state and what follows", any, []model.Event{x, y, z, deleted(12), modified(15)}, nil},
+		{"RV unset", unset, []model.Event{x, y, z, deleted(12)}, nil},
+		{"an old state", any, []model.Event{added(2), added(4), modified(5)}, nil},
+		{"no state at all yet", any, []model.Event{added(2), added(4), modified(5), modified(7)}, nil},
+		{"creations right after the block", any, []model.Event{x, y, z, deleted(12)}, nil},
+		{"a bookmark after the block", any, []model.Event{x, y, z, bookmark(11), deleted(12)}, nil},
 		{"cut off", any, []model.Event{x}, nil},
 		{"a state after a deletion that left no trace", model.Stream{RV: 0, Scope: model.Scope{Name: "y"}}, nil, nil},
 
 		{"cut off before anything came, where an older state was empty",
 			model.Stream{RV: 10, InitialEvents: true, Scope: model.Scope{Name: "z"}}, nil, nil},
 
-		{"an object missing", any, []model.Event{y, z, event(model.Deleted, 12)}, guarantees{linearizability.Initial}},
-		{"states of different times", any, []model.Event{event(model.Added, 2), y, z, event(model.Deleted, 12)}, guarantees{linearizability.Initial}},
-		{"MODIFIED", any, []model.Event{x, event(model.Modified, 4), z, event(model.Deleted, 12)}, guarantees{linearizability.Initial}},
-		{"another value", any, []model.Event{x, with(y, func(e *model.Event) { e.Object.Value = "v7" }), z, event(model.Deleted, 12)},
+		{"an object missing", any, []model.Event{y, z, deleted(12)}, initial},
+		{"states of different times", any, []model.Event{added(2), y, z, deleted(12)}, initial},
+		{"MODIFIED", any, []model.Event{x, modified(4), z, deleted(12)}, initial},
+		{"another value", any, []model.Event{x, with(y, func(e *model.Event) { e.Object.Value = "v7" }), z, deleted(12)},
 			guarantees{linearizability.Faithful}},
-		{"cut off, with states of different times", any, []model.Event{event(model.Added, 2), event(model.Added, 9)}, guarantees{linearizability.Initial}},
+		{"cut off, with states of different times", any, []model.Event{added(2), added(9)}, initial},
 		{"cut off, with an object twice", any, []model.Event{x, x}, guarantees{linearizability.Unique, linearizability.Initial}},
 		{"a gap after a block that a deletion preceded", any, []model.Event{x, z, bookmark(18)},
 			guarantees{linearizability.Reliable, linearizability.Bookmarked}},
-		{"a gap after the block", any, []model.Event{x, y, z, event(model.Modified, 15)}, guarantees{linearizability.Reliable}},
+		{"a gap after the block", any, []model.Event{x, y, z, modified(15)}, guarantees{linearizability.Reliable}},
 		{"a bookmark beyond a change", any, []model.Event{x, y, z, bookmark(10), bookmark(13)},
 			guarantees{linearizability.Reliable, linearizability.Bookmarked}},
-		{"older than asked", model.Stream{RV: 13, InitialEvents: true}, []model.Event{x, y, z, event(model.Deleted, 12)},
-			guarantees{linearizability.Initial}},
+		{"older than asked", model.Stream{RV: 13, InitialEvents: true}, []model.Event{x, y, z, deleted(12)}, initial},
 	})
 }
 
 func TestInitialEventsAreAsNewAsAcknowledgedWrites(t *testing.T) {
-	block := []model.Event{event(model.Added, 7), event(model.Added, 4), event(model.Added, 9), initialEnd(10)}
+	block := []model.Event{added(7), added(4), added(9), initialEnd(10)}
 	for _, row := range []struct {
 		name     string
 		rv       int64

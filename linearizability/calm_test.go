@@ -34,7 +34,7 @@ func TestWhomAFaultDisturbs(t *testing.T) {
 		{"partition", []string{"s2", "etcd-0"}, false},
 	} {
 		t.Run(model.Enumerate(append([]string{row.fault}, row.processes...)), func(t *testing.T) {
-			h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 60, received(29, event(model.Modified, 15)))
+			h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 60, received(29, modified(15)))
 			slow := listed(model.Operation{RV: 0}, 15, 15, 9)
 			slow.ID, slow.Client, slow.Server, slow.Call, slow.Return = 2, "c1", "s1", 20*second, 29*second
 			other := model.Operation{ID: 3, Client: "c2", Server: "s2", Kind: model.List, Call: second, Return: second, Err: model.Unknown}
@@ -62,7 +62,7 @@ func TestLongOutagesDisturbForLonger(t *testing.T) {
 		{"one outage after another", []int64{1, 5}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 60, received(29, event(model.Modified, 15)))
+			h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 60, received(29, modified(15)))
 			slow := listed(model.Operation{RV: 0}, 15, 15, 9)
 			slow.ID, slow.Client, slow.Server, slow.Call, slow.Return = 2, "c1", "s1", 28*second, 37*second
 			h.Operations, h.Steady = []model.Operation{slow}, true

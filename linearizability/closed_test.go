@@ -23,10 +23,10 @@ func TestEndsOfStreams(t *testing.T) {
 	late := witnessing("s1", 11)
 	late.Return = 500
 	uncached := witnessing("s1", model.RVUnset)
-	uncached.Events = append(cameAt(445, event(model.Added, 4), event(model.Added, 7), event(model.Added, 9)), uncached.Events...)
-	failed := []model.Event{came(510, event(model.Deleted, 12)), came(540, failure(model.Unknown))}
+	uncached.Events = append(cameAt(445, added(4), added(7), added(9)), uncached.Events...)
+	failed := []model.Event{came(510, deleted(12)), came(540, failure(model.Unknown))}
 	partial := model.Stream{ID: 3, Client: "c3", Server: "s1", RV: 0, Call: 440, Return: 441, Closed: 700,
-		Events: []model.Event{came(650, event(model.Added, 15))}}
+		Events: []model.Event{came(650, added(15))}}
 	for _, row := range []struct {
 		name   string
 		stream model.Stream
@@ -37,8 +37,7 @@ func TestEndsOfStreams(t *testing.T) {
 		{"cancelled", model.Stream{Reason: client}, witnessing("s1", 11), nil, nil},
 		{"for a reason that nobody noted", model.Stream{}, witnessing("s1", 11), nil, nil},
 		{"at its timeout", model.Stream{Reason: server, Timeout: 50}, witnessing("s1", 11), nil, nil},
-		{"after its watch on etcd broke", model.Stream{Reason: server}, model.Stream{},
-			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
+		{"after its watch on etcd broke", model.Stream{Reason: server}, model.Stream{}, []model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
 		{"long after etcd was down: the cache may notice late", model.Stream{Reason: server}, model.Stream{},
 			[]model.Fault{fault("etcd-crash", 10, 20, "etcd-0")}, nil},
 		{"after a partition from etcd", model.Stream{Reason: server}, model.Stream{},
@@ -205,7 +204,7 @@ func TestASurvivorNeedOnlyBeAsOldAsTheLastEvent(t *testing.T) {
 		survivor := witnessing("s1", 11)
 		survivor.Call, survivor.Return, survivor.Events[0].Time = 504, 505, 541
 		h.Streams = []model.Stream{{ID: 9, Client: "c1", Server: "s1", RV: 11, Call: 500, Return: 501, Closed: 550, Reason: model.ClosedByServer,
-			Events: []model.Event{came(540, event(model.Deleted, 12))}}, survivor}
+			Events: []model.Event{came(540, deleted(12))}}, survivor}
 		h.Faults = []model.Fault{fault("watch-break", 450, 450, "s1")}
 		return h
 	}

@@ -51,8 +51,8 @@ func TestMain(m *testing.M) {
 
 // TestRareFlaws has what no other test shows.
 func TestRareFlaws(t *testing.T) {
-	marked := with(event(model.Added, 4), func(e *model.Event) { e.InitialEnd = true })
-	early := closedStream(model.Stream{RV: 0}, event(model.Added, 2), event(model.Added, 4))
+	marked := with(added(4), func(e *model.Event) { e.InitialEnd = true })
+	early := closedStream(model.Stream{RV: 0}, added(2), added(4))
 	early.Operations = []model.Operation{{ID: 1, Client: "w", Server: "s1", Kind: model.Create, Call: 2000, Return: 2010,
 		Object: &model.Object{Namespace: "a", Name: "y", Labels: db, Value: "v4"}, ResultRV: 4}}
 	update := closedStream(model.Stream{RV: 20})

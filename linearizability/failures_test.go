@@ -73,6 +73,7 @@ func TestTheReportQuotesTheServer(t *testing.T) {
 
 func TestErrorsNameARevision(t *testing.T) {
 	// a/y is there from RV 4 on, and no longer at RV 12; etcd ends at 20.
+	broken := guarantees{linearizability.ErrorRV}
 	for _, row := range []struct {
 		name   string
 		asked  int64
@@ -92,16 +93,16 @@ func TestErrorsNameARevision(t *testing.T) {
 			h.Windows = append(h.Windows, model.CacheWindow{Time: 15 * second, Server: "s1"})
 		}, nil},
 
-		{"none", 0, model.RVUnset, nil, guarantees{linearizability.ErrorRV}},
+		{"none", 0, model.RVUnset, nil, broken},
 		{"none, and another cache is being filled", 0, model.RVUnset, func(h *model.History) {
 			h.Windows = append(h.Windows, model.CacheWindow{Time: 10 * second, Server: "s2"}, model.CacheWindow{Time: 17 * second, Server: "s1"})
-		}, guarantees{linearizability.ErrorRV}},
-		{"where it was stored", 0, 4, nil, guarantees{linearizability.ErrorRV}},
-		{"where it was stored for the last time", 0, 11, nil, guarantees{linearizability.ErrorRV}},
-		{"older than what was asked for", 13, 12, nil, guarantees{linearizability.ErrorRV}},
+		}, broken},
+		{"where it was stored", 0, 4, nil, broken},
+		{"where it was stored for the last time", 0, 11, nil, broken},
+		{"older than what was asked for", 13, 12, nil, broken},
 		{"older than a write that had returned", model.RVUnset, 14, func(h *model.History) { h.Operations = append(h.Operations, wrote(9*second)) },
-			guarantees{linearizability.ErrorRV}},
-		{"beyond etcd", 0, 21, nil, guarantees{linearizability.ErrorRV}},
+			broken},
+		{"beyond etcd", 0, 21, nil, broken},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := quietHistory(model.Stream{RV: 15}, 40)

@@ -118,6 +118,10 @@ func event(kind model.EventType, rv int64) model.Event {
 	return model.Event{Time: 1000 + rv, Type: kind, RV: rv, Object: objectAt(rv)}
 }
 
+func added(rv int64) model.Event    { return event(model.Added, rv) }
+func modified(rv int64) model.Event { return event(model.Modified, rv) }
+func deleted(rv int64) model.Event  { return event(model.Deleted, rv) }
+
 // leave is the DELETED of an object that the change at rv takes out of a
 // selection; before is its last change within it.
 func leave(before, rv int64) model.Event {

@@ -16,7 +16,7 @@ func mutatedEvent(e model.Event) model.Event {
 
 func TestMutationsStayWithTheConsumer(t *testing.T) {
 	careless := model.Stream{ID: 9, Client: "c9", Server: "s1", RV: 12, Mutates: true, Call: 900, Return: 901, Closed: 3000,
-		Events: []model.Event{event(model.Modified, 15)}}
+		Events: []model.Event{modified(15)}}
 	isolated := linearizability.Isolated
 	mark := func(o *model.Object) model.Object {
 		o.Value = model.MutationMark(9)
@@ -47,7 +47,7 @@ func TestMutationsStayWithTheConsumer(t *testing.T) {
 		{"etcd itself", func(h *model.History) { h.Truth.Changes[0].Object.Node = model.MutationMark(9) }, guarantees{isolated}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := closedStream(model.Stream{RV: 12}, event(model.Modified, 15))
+			h := closedStream(model.Stream{RV: 12}, modified(15))
 			h.Streams = append(h.Streams, careless)
 			h.Streams[1].Events = append([]model.Event{}, careless.Events...)
 			row.change(h)
@@ -57,7 +57,7 @@ func TestMutationsStayWithTheConsumer(t *testing.T) {
 }
 
 func TestTheReportNamesTheMutator(t *testing.T) {
-	h := closedStream(model.Stream{RV: 12}, mutatedEvent(event(model.Modified, 15)))
+	h := closedStream(model.Stream{RV: 12}, mutatedEvent(modified(15)))
 	h.Streams = append(h.Streams, model.Stream{ID: 9, Client: "c9", Server: "s1", RV: 12, Mutates: true, Call: 900, Return: 901, Closed: 3000})
 	verdict := judge(t, h, guarantees{linearizability.Isolated, linearizability.Faithful})
 	require.Equal(t, "c1 received MODIFIED a/x (RV 15) as the consumer of stream 9 of c9 on s1 had mutated it", verdict.Violations[0].Sentence())

@@ -10,9 +10,10 @@ import (
 )
 
 func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
-	all := []model.Event{event(model.Deleted, 12), event(model.Modified, 15)}
+	all := []model.Event{deleted(12), modified(15)}
 	late := all[:1]
 	const healed, bound = int64(4000), int64(5_000_000_000)
+	broken := guarantees{linearizability.Delivered}
 	for _, row := range []struct {
 		name   string
 		stream model.Stream
@@ -34,14 +35,13 @@ func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
 		{"canceled with everything", model.Stream{Events: all, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1, nil},
 		{"failed", model.Stream{Events: append(late[:1:1], failure(model.Unknown))}, healed + bound, nil, 0, nil},
 
-		{"one missing", model.Stream{Events: late}, healed + bound, nil, 1, guarantees{linearizability.Delivered}},
+		{"one missing", model.Stream{Events: late}, healed + bound, nil, 1, broken},
 		{"canceled with one missing", model.Stream{Events: late, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1,
-			guarantees{linearizability.Delivered}},
-		{"all missing", model.Stream{Consumer: "fast"}, healed + bound, nil, 1, guarantees{linearizability.Delivered}},
-		{"an incomplete block", model.Stream{RV: model.RVUnset, Events: []model.Event{event(model.Added, 15)}}, healed + bound, nil, 1,
-			guarantees{linearizability.Delivered}},
+			broken},
+		{"all missing", model.Stream{Consumer: "fast"}, healed + bound, nil, 1, broken},
+		{"an incomplete block", model.Stream{RV: model.RVUnset, Events: []model.Event{added(15)}}, healed + bound, nil, 1, broken},
 		{"no end of the initial events", model.Stream{RV: model.RVUnset, InitialEvents: true, Bookmarks: true,
-			Events: []model.Event{event(model.Added, 15), event(model.Added, 9)}}, healed + bound, nil, 1, guarantees{linearizability.InitialEnd}},
+			Events: []model.Event{added(15), added(9)}}, healed + bound, nil, 1, guarantees{linearizability.InitialEnd}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := closedStream(row.stream, row.stream.Events...)

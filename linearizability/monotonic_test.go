@@ -14,18 +14,18 @@ import (
 // 15, at 350 and 360.
 func seeing(client, server string, from int64) model.Stream {
 	return model.Stream{ID: 20, Client: client, Server: server, Call: 300, Return: 301, RV: from, Closed: 400,
-		Events: []model.Event{came(350, event(model.Deleted, 12)), came(360, event(model.Modified, 15))}}
+		Events: []model.Event{came(350, deleted(12)), came(360, modified(15))}}
 }
 
 // blockAt is a stream of client c1 that begins with the given changes as its
 // block.
-func blockAt(s model.Stream, mark int64, added ...int64) model.Stream {
+func blockAt(s model.Stream, mark int64, changes ...int64) model.Stream {
 	s.ID, s.Client, s.Call, s.Return, s.Closed, s.Bookmarks = 21, "c1", 500, 501, 600, mark > 0
 	if s.Server == "" {
 		s.Server = "s1"
 	}
-	for _, rv := range added {
-		s.Events = append(s.Events, came(510, event(model.Added, rv)))
+	for _, rv := range changes {
+		s.Events = append(s.Events, came(510, added(rv)))
 	}
 	if mark > 0 {
 		s.Events = append(s.Events, came(510, initialEnd(mark)))
@@ -41,7 +41,7 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 	// All that matched before RV 15, and a part of what did from then on.
 	cut := blockAt(model.Stream{RV: 0, Selector: model.Selector{Labels: web}}, 0, 9)
 	uncached := model.Stream{ID: 20, Client: "c1", Server: "s1", Call: 300, Return: 301, RV: model.RVUnset, Closed: 400,
-		Events: cameAt(350, event(model.Added, 15), event(model.Added, 9))}
+		Events: cameAt(350, added(15), added(9))}
 	newest := uncached
 	newest.InitialEvents = true
 	get := func(rv int64, op model.Operation) model.Operation {
@@ -70,8 +70,7 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 		{"exactly an old state, as asked", here, model.Operation{},
 			listed(model.Operation{RV: 9, Match: model.MatchExact}, 9, 7, 4, 9), model.Stream{}, 0, nil},
 		{"a watch from an old RV, as asked", here, model.Operation{}, model.Operation{}, blockAt(model.Stream{RV: 15}, 0), 0, nil},
-		{"another client had seen more", seeing("c2", "s1", 11), model.Operation{},
-			listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, nil},
+		{"another client had seen more", seeing("c2", "s1", 11), model.Operation{}, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, nil},
 		{"not older than an RV, on a server that lags behind another", elsewhere, model.Operation{},
 			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), model.Stream{}, 0, nil},
 		{"initial events not older than an RV, on a server that lags behind another", elsewhere, model.Operation{}, model.Operation{},

@@ -11,11 +11,11 @@ import (
 // 12, and a/x at 15. A second stream begins with the state, which is marked.
 func TestNotificationsOfHandlers(t *testing.T) {
 	broken := guarantees{linearizability.Notified}
-	x5, y4, x7, z9 := event(model.Added, 5), event(model.Added, 4), event(model.Modified, 7), event(model.Added, 9)
-	y12, x15 := event(model.Deleted, 12), event(model.Modified, 15)
+	x5, y4, x7, z9 := added(5), added(4), modified(7), added(9)
+	y12, x15 := deleted(12), modified(15)
 	as := func(e model.Event, kind model.EventType) model.Event { e.Type = kind; return e }
 	gone := as(y4, model.Deleted) // as an informer knows it that has missed the deletion
-	block := []model.Event{event(model.Added, 7), event(model.Added, 4), z9, initialEnd(10), y12, x15}
+	block := []model.Event{added(7), added(4), z9, initialEnd(10), y12, x15}
 	for _, row := range []struct {
 		name   string
 		marked bool // the stream begins with the state
@@ -30,14 +30,14 @@ func TestNotificationsOfHandlers(t *testing.T) {
 		{"a state again, after a list", false, []model.Event{x5, y4, x7, as(x7, model.Modified), z9, y12, x15}, nil},
 		{"a deletion that was missed", false, []model.Event{x5, y4, gone, x7}, nil},
 		{"an addition after a deletion", false, []model.Event{x5, y4, x7, z9, y12, with(as(y12, model.Added), func(e *model.Event) { e.Object.RV = 13 }), x15}, nil},
-		{"what a block replaced, at once", true, []model.Event{event(model.Added, 7), z9, y4, y12, x15}, nil},
-		{"nothing of what a block replaced", true, []model.Event{event(model.Added, 7), y4, y12, x15}, nil},
+		{"what a block replaced, at once", true, []model.Event{added(7), z9, y4, y12, x15}, nil},
+		{"nothing of what a block replaced", true, []model.Event{added(7), y4, y12, x15}, nil},
 
 		{"a change between others left out", false, []model.Event{x5, y4, z9, y12, x15}, broken},
 		{"an addition left out", false, []model.Event{x5, y4, x7, y12, x15}, broken},
 		{"a deletion left out", false, []model.Event{x5, y4, x7, z9, x15}, broken},
 		{"an update instead of a deletion", false, []model.Event{x5, y4, x7, z9, as(y12, model.Modified), x15}, broken},
-		{"a deletion after a block left out", true, []model.Event{event(model.Added, 7), y4, z9, x15}, broken},
+		{"a deletion after a block left out", true, []model.Event{added(7), y4, z9, x15}, broken},
 		{"an addition twice", false, []model.Event{x5, y4, as(x7, model.Added), z9, y12, x15}, broken},
 		{"an update first", false, []model.Event{as(x5, model.Modified), y4, x7, z9, y12, x15}, broken},
 		{"a deletion first", false, []model.Event{x5, x7, z9, y12, x15}, broken},

@@ -14,14 +14,14 @@ func TestEventsArePrompt(t *testing.T) {
 	reader := model.Stream{RV: 12, Consumer: "fast"}
 	// The write is acknowledged at 20 s, and its event comes a while later.
 	at := func(after time.Duration) []model.Event {
-		return cameAt(20*second+int64(after), event(model.Modified, 15))
+		return cameAt(20*second+int64(after), modified(15))
 	}
 	behind := func(first, then time.Duration) []model.Event {
-		return append(cameAt(20*second+int64(first), event(model.Deleted, 12)), at(then)...)
+		return append(cameAt(20*second+int64(first), deleted(12)), at(then)...)
 	}
 	marked := model.Stream{RV: 0, Bookmarks: true, InitialEvents: true, Consumer: "fast"}
 	block := func(after time.Duration) []model.Event {
-		return append(cameAt(3*second, event(model.Added, 7)), cameAt(20*second+int64(after), event(model.Added, 9), initialEnd(14))...)
+		return append(cameAt(3*second, added(7)), cameAt(20*second+int64(after), added(9), initialEnd(14))...)
 	}
 	none := func(*model.History) {}
 	for _, row := range []struct {

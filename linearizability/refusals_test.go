@@ -23,7 +23,7 @@ func refused(request model.Stream, code model.Code, asEvent bool) model.Stream {
 // witnessing is another stream of the server, from before the refused watch to a
 // change made after it.
 func witnessing(server string, from int64) model.Stream {
-	events := []model.Event{event(model.Deleted, 12), event(model.Modified, 15)}
+	events := []model.Event{deleted(12), modified(15)}
 	events[0].Time, events[1].Time = 450, 650
 	return model.Stream{ID: 3, Client: "c3", Server: server, Call: 440, Return: 441, RV: from, Closed: 700, Events: events}
 }

@@ -20,11 +20,11 @@ func chain() *model.History {
 		return s
 	}
 	h := listHistory(listed(model.Operation{ID: 1, RV: 5, Match: model.MatchExact, Call: 100, Return: 110}, 5, 5, 4))
-	first := stream(2, 5, 200, 300, event(model.Modified, 7), event(model.Added, 9))
+	first := stream(2, 5, 200, 300, modified(7), added(9))
 	first.ResumesList = 1
-	second := stream(3, 9, 400, 500, event(model.Deleted, 12))
+	second := stream(3, 9, 400, 500, deleted(12))
 	second.ResumesStream = 2
-	third := stream(4, 12, 600, 700, event(model.Modified, 15), bookmark(17))
+	third := stream(4, 12, 600, 700, modified(15), bookmark(17))
 	third.ResumesStream = 3
 	h.Streams = []model.Stream{first, second, third}
 	return h
@@ -48,11 +48,11 @@ func TestJointsOfStreams(t *testing.T) {
 		}, nil},
 		{"after a stream that brought nothing", func(h *model.History) {
 			reset(&h.Streams[1], 9)
-			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			reset(&h.Streams[2], 9, deleted(12))
 		}, nil},
 		{"again from the same stream, as the one in between brought nothing", func(h *model.History) {
 			reset(&h.Streams[1], 9)
-			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			reset(&h.Streams[2], 9, deleted(12))
 			h.Streams[2].ResumesStream = 2
 		}, nil},
 		{"on another server, which may have to catch up first", func(h *model.History) { h.Streams[2].Server = "s2" }, nil},
@@ -62,17 +62,17 @@ func TestJointsOfStreams(t *testing.T) {
 		}, nil},
 		{"at the moment at which the last event came", func(h *model.History) { h.Streams[1].Events[0].Time = h.Streams[2].Call }, nil},
 		{"after initial events with a marked end", func(h *model.History) {
-			reset(&h.Streams[1], 9, event(model.Added, 9), event(model.Added, 4), event(model.Added, 7), initialEnd(11))
+			reset(&h.Streams[1], 9, added(9), added(4), added(7), initialEnd(11))
 			h.Streams[1].InitialEvents, h.Streams[1].ResumesStream = true, 0
-			reset(&h.Streams[2], 11, event(model.Deleted, 12))
+			reset(&h.Streams[2], 11, deleted(12))
 		}, nil},
 		{"after a block without a mark, whose order says nothing", func(h *model.History) {
-			reset(&h.Streams[1], 0, event(model.Added, 9), event(model.Added, 4), event(model.Added, 7))
+			reset(&h.Streams[1], 0, added(9), added(4), added(7))
 			h.Streams[1].ResumesStream, h.Streams[1].Bookmarks = 0, false
-			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			reset(&h.Streams[2], 9, deleted(12))
 		}, nil},
 		{"a watch that nothing says the origin of: its client need not follow the protocol", func(h *model.History) {
-			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			reset(&h.Streams[2], 9, deleted(12))
 			h.Streams[2].ResumesStream = 0
 		}, nil},
 
@@ -81,26 +81,26 @@ func TestJointsOfStreams(t *testing.T) {
 			h.Streams[1].Events = append(h.Streams[1].Events, came(650, bookmark(14)))
 		}, nil},
 		{"nothing, as an informer may begin with initial events", func(h *model.History) {
-			reset(&h.Streams[1], 9, event(model.Added, 9), event(model.Added, 4), event(model.Added, 7), initialEnd(11))
+			reset(&h.Streams[1], 9, added(9), added(4), added(7), initialEnd(11))
 			h.Streams[1].InitialEvents, h.Streams[1].ResumesStream = true, 0
-			reset(&h.Streams[2], 11, event(model.Deleted, 12))
+			reset(&h.Streams[2], 11, deleted(12))
 			h.Informers = []model.Informer{{Client: "c1", Server: "s1", Objects: []model.Object{*objectAt(15), *objectAt(9)}}}
 		}, nil},
 
 		{"above the last RV seen", func(h *model.History) { reset(&h.Streams[2], 15) }, resumable},
 		{"above the last RV seen, over nothing", func(h *model.History) { h.Streams[2].RV = 13 }, resumable},
 		{"below the last RV seen", func(h *model.History) {
-			reset(&h.Streams[2], 9, event(model.Deleted, 12), event(model.Modified, 15))
+			reset(&h.Streams[2], 9, deleted(12), modified(15))
 		}, resumable},
 		{"below the list's RV", func(h *model.History) {
-			reset(&h.Streams[0], 4, event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9))
+			reset(&h.Streams[0], 4, modified(5), modified(7), added(9))
 		}, resumable},
 		{"from before what another stream had brought since", func(h *model.History) {
-			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			reset(&h.Streams[2], 9, deleted(12))
 			h.Streams[2].ResumesStream = 2
 		}, resumable},
 		{"a list again that had been continued", func(h *model.History) {
-			reset(&h.Streams[2], 5, event(model.Modified, 7))
+			reset(&h.Streams[2], 5, modified(7))
 			h.Streams[2].ResumesStream, h.Streams[2].ResumesList = 0, 1
 		}, resumable},
 		{"something else", func(h *model.History) { h.Streams[2].Selector = model.Selector{Node: "n1"}; reset(&h.Streams[2], 12) }, resumable},
@@ -108,7 +108,7 @@ func TestJointsOfStreams(t *testing.T) {
 		{"another client's stream", func(h *model.History) { h.Streams[2].Client = "c2" }, resumable},
 		{"after 410 instead of listing", func(h *model.History) {
 			h.Streams[1] = model.Stream{ID: 3, Client: "c1", Server: "s1", RV: 9, Call: 400, Return: 401, Closed: 401, Err: model.Expired, ResumesStream: 2}
-			reset(&h.Streams[2], 9, event(model.Deleted, 12))
+			reset(&h.Streams[2], 9, deleted(12))
 			h.Streams[2].ResumesStream, h.Streams[2].Server = 2, "s2"
 		}, resumable},
 		{"after a stream that ended in 410", func(h *model.History) {
@@ -148,7 +148,7 @@ func TestAWrongResumptionSaysWhatCameOfIt(t *testing.T) {
 	require.ErrorContains(t, judge(t, h, guarantees{linearizability.Resumable}).Violations[0],
 		"c1 never received MODIFIED a/x (RV 15): it resumed stream 3 at RV 15, where the last RV seen was 12")
 	h = chain()
-	reset(&h.Streams[2], 9, event(model.Deleted, 12), event(model.Modified, 15))
+	reset(&h.Streams[2], 9, deleted(12), modified(15))
 	require.ErrorContains(t, judge(t, h, guarantees{linearizability.Resumable}).Violations[0],
 		"c1 received DELETED a/y (RV 12) again: it resumed stream 3 at RV 9, where the last RV seen was 12")
 }

@@ -27,7 +27,7 @@ func TestRevision(t *testing.T) {
 		{"a compaction of the future", func(truth *model.Truth) { truth.Compactions = []model.Compaction{{RV: 21}} }, broken, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := closedStream(model.Stream{RV: 2}, event(model.Added, 4))
+			h := closedStream(model.Stream{RV: 2}, added(4))
 			row.damage(&h.Truth)
 			if len(h.Truth.Changes) == 0 {
 				h.Streams = nil
@@ -41,7 +41,7 @@ func TestRevision(t *testing.T) {
 func TestVacuousHistoriesAreInconclusive(t *testing.T) {
 	config := lenient()
 	config.Minimum = linearizability.Counts{Writes: 1, Events: 2, Streams: 1}
-	h := closedStream(model.Stream{RV: 2}, event(model.Added, 4))
+	h := closedStream(model.Stream{RV: 2}, added(4))
 	verdict := linearizability.Check(h, config)
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
 	require.Equal(t, "the history holds only 0 writes of at least 1; the history holds only 1 event of at least 2", verdict.Reason)

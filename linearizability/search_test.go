@@ -157,7 +157,7 @@ func TestWalkAndSearchAgreeOnMany(t *testing.T) {
 
 // TestALargeStreamIsNotSearched sets each limit just below what there is.
 func TestALargeStreamIsNotSearched(t *testing.T) {
-	h := closedStream(model.Stream{RV: 2}, event(model.Added, 4), event(model.Modified, 5))
+	h := closedStream(model.Stream{RV: 2}, added(4), modified(5))
 	config := searching()
 	require.Equal(t, 1, linearizability.Check(h, config).Counts.Searched)
 	config.SearchEvents = 1
@@ -170,7 +170,7 @@ func TestALargeStreamIsNotSearched(t *testing.T) {
 // TestWhatTheSearchHasFound keeps the mistakes of the walk that the search found,
 // each rare enough to be missed by a few hundred draws.
 func TestWhatTheSearchHasFound(t *testing.T) {
-	x, y, z := event(model.Added, 7), event(model.Added, 4), event(model.Added, 9)
+	x, y, z := added(7), added(4), added(9)
 	marked, plain := model.Stream{InitialEvents: true, Bookmarks: true}, model.Stream{RV: 0}
 	written := func(h *model.History) { // so that etcd was at most at 8 by 2000
 		h.Operations = []model.Operation{{ID: 1, Client: "c2", Kind: model.Create, Scope: model.Scope{Namespace: "b", Name: "z"},

@@ -12,86 +12,69 @@ import (
 func TestStreamFromAnRV(t *testing.T) {
 	from2 := model.Stream{RV: 2, Bookmarks: true}
 	webFrom0 := model.Stream{RV: 1, Selector: model.Selector{Labels: web}}
+	unique, reliable, bookmarked := guarantees{linearizability.Unique}, guarantees{linearizability.Reliable}, guarantees{linearizability.Bookmarked}
+	typed, faithful, scoped := guarantees{linearizability.Typed}, guarantees{linearizability.Faithful}, guarantees{linearizability.Scoped}
 	judgeStreams(t, []streamRow{
-		{"everything in order", from2, []model.Event{
-			event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9),
-			event(model.Deleted, 12), event(model.Modified, 15)}, nil},
+		{"everything in order", from2, []model.Event{added(4), modified(5), modified(7), added(9), deleted(12), modified(15)}, nil},
 		{"nothing yet", from2, nil, nil},
-		{"the beginning only", from2, []model.Event{event(model.Added, 4)}, nil},
+		{"the beginning only", from2, []model.Event{added(4)}, nil},
 		{"bookmarks between, at and after changes, and again", from2, []model.Event{
-			bookmark(2), event(model.Added, 4), bookmark(4), bookmark(4), event(model.Modified, 5), bookmark(6)}, nil},
+			bookmark(2), added(4), bookmark(4), bookmark(4), modified(5), bookmark(6)}, nil},
 		{"a start in the future", model.Stream{RV: 1000}, nil, nil},
-		{"an error at the end", from2, []model.Event{event(model.Added, 4), failure(model.Expired)}, nil},
-		{"enter, stay, leave, enter", webFrom0, []model.Event{
-			event(model.Added, 2), event(model.Modified, 5), leave(5, 7), event(model.Added, 9), event(model.Added, 15)}, nil},
+		{"an error at the end", from2, []model.Event{added(4), failure(model.Expired)}, nil},
+		{"enter, stay, leave, enter", webFrom0, []model.Event{added(2), modified(5), leave(5, 7), added(9), added(15)}, nil},
 
-		{"swapped", from2, []model.Event{event(model.Modified, 5), event(model.Added, 4), event(model.Modified, 7)},
-			guarantees{linearizability.Ordered, linearizability.Reliable}},
-		{"twice in a row", from2, []model.Event{event(model.Added, 4), event(model.Added, 4)}, guarantees{linearizability.Unique}},
-		{"twice, later", from2, []model.Event{event(model.Added, 4), event(model.Modified, 5), event(model.Added, 4)},
-			guarantees{linearizability.Unique}},
-		{"at the start", from2, []model.Event{event(model.Added, 2), event(model.Added, 4)}, guarantees{linearizability.Unique}},
-		{"below the start", model.Stream{RV: 6}, []model.Event{event(model.Modified, 5), event(model.Modified, 7)},
-			guarantees{linearizability.Unique}},
-		{"a gap before an event", from2, []model.Event{event(model.Modified, 5)}, guarantees{linearizability.Reliable}},
-		{"a lost deletion", from2, []model.Event{
-			event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9), event(model.Modified, 15)},
-			guarantees{linearizability.Reliable}},
-		{"a gap right after an event that is wrong in itself", from2, []model.Event{event(model.Modified, 4), event(model.Modified, 7)},
+		{"swapped", from2, []model.Event{modified(5), added(4), modified(7)}, guarantees{linearizability.Ordered, linearizability.Reliable}},
+		{"twice in a row", from2, []model.Event{added(4), added(4)}, unique},
+		{"twice, later", from2, []model.Event{added(4), modified(5), added(4)}, unique},
+		{"at the start", from2, []model.Event{added(2), added(4)}, unique},
+		{"below the start", model.Stream{RV: 6}, []model.Event{modified(5), modified(7)}, unique},
+		{"a gap before an event", from2, []model.Event{modified(5)}, reliable},
+		{"a lost deletion", from2, []model.Event{added(4), modified(5), modified(7), added(9), modified(15)}, reliable},
+		{"a gap right after an event that is wrong in itself", from2, []model.Event{modified(4), modified(7)},
 			guarantees{linearizability.Typed, linearizability.Reliable}},
 		{"a gap before a bookmark", from2, []model.Event{bookmark(4)}, guarantees{linearizability.Reliable, linearizability.Bookmarked}},
-		{"a bookmark too early", from2, []model.Event{bookmark(4), event(model.Added, 4)}, guarantees{linearizability.Bookmarked}},
-		{"a bookmark below the one before", from2, []model.Event{event(model.Added, 4), event(model.Modified, 5), bookmark(6), bookmark(5)},
-			guarantees{linearizability.Bookmarked}},
-		{"a bookmark below the event before", from2, []model.Event{event(model.Added, 4), event(model.Modified, 5), bookmark(4)},
-			guarantees{linearizability.Bookmarked}},
-		{"a bookmark below the start", from2, []model.Event{bookmark(1)}, guarantees{linearizability.Bookmarked}},
-		{"a bookmark beyond etcd", from2, []model.Event{bookmark(21), event(model.Added, 4)}, guarantees{linearizability.Bookmarked}},
-		{"an end of initial events nobody asked for", from2, []model.Event{event(model.Added, 4), initialEnd(4)},
-			guarantees{linearizability.InitialEnd}},
-		{"MODIFIED for a create", from2, []model.Event{event(model.Modified, 4)}, guarantees{linearizability.Typed}},
-		{"MODIFIED for what enters", webFrom0, []model.Event{event(model.Modified, 2)}, guarantees{linearizability.Typed}},
-		{"what never matched", webFrom0, []model.Event{event(model.Added, 2), event(model.Added, 4)}, guarantees{linearizability.Typed}},
+		{"a bookmark too early", from2, []model.Event{bookmark(4), added(4)}, bookmarked},
+		{"a bookmark below the one before", from2, []model.Event{added(4), modified(5), bookmark(6), bookmark(5)}, bookmarked},
+		{"a bookmark below the event before", from2, []model.Event{added(4), modified(5), bookmark(4)}, bookmarked},
+		{"a bookmark below the start", from2, []model.Event{bookmark(1)}, bookmarked},
+		{"a bookmark beyond etcd", from2, []model.Event{bookmark(21), added(4)}, bookmarked},
+		{"an end of initial events nobody asked for", from2, []model.Event{added(4), initialEnd(4)}, guarantees{linearizability.InitialEnd}},
+		{"MODIFIED for a create", from2, []model.Event{modified(4)}, typed},
+		{"MODIFIED for what enters", webFrom0, []model.Event{modified(2)}, typed},
+		{"what never matched", webFrom0, []model.Event{added(2), added(4)}, typed},
 		{"MODIFIED with the new object for what leaves", webFrom0, []model.Event{
-			event(model.Added, 2), event(model.Modified, 5), event(model.Modified, 7)},
+			added(2), modified(5), modified(7)},
 			guarantees{linearizability.Typed, linearizability.Faithful}},
-		{"an unknown type", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Type = "CHANGED" })},
-			guarantees{linearizability.Typed}},
-		{"DELETED with the new object for what leaves", webFrom0, []model.Event{
-			event(model.Added, 2), event(model.Modified, 5), event(model.Deleted, 7)}, guarantees{linearizability.Faithful}},
+		{"an unknown type", from2, []model.Event{with(added(4), func(e *model.Event) { e.Type = "CHANGED" })}, typed},
+		{"DELETED with the new object for what leaves", webFrom0, []model.Event{added(2), modified(5), deleted(7)}, faithful},
 		{"DELETED at the RV of the last state", webFrom0, []model.Event{
-			event(model.Added, 2), event(model.Modified, 5), with(leave(5, 7), func(e *model.Event) { e.Object.RV = 5 })},
-			guarantees{linearizability.Faithful}},
+			added(2), modified(5), with(leave(5, 7), func(e *model.Event) { e.Object.RV = 5 })},
+			faithful},
 		{"DELETED of what was deleted at the RV of its last state", from2, []model.Event{
-			event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9),
-			with(event(model.Deleted, 12), func(e *model.Event) { e.RV, e.Object.RV = 4, 4 }), event(model.Modified, 15)},
-			guarantees{linearizability.Faithful}},
-		{"another value", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.Value = "v5" })},
-			guarantees{linearizability.Faithful}},
-		{"other labels", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.Labels = web })},
-			guarantees{linearizability.Faithful}},
-		{"another UID", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.UID = "u2" })},
-			guarantees{linearizability.Faithful}},
-		{"another object within scope", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object.Name = "z" })},
-			guarantees{linearizability.Faithful}},
-		{"no object", from2, []model.Event{with(event(model.Added, 4), func(e *model.Event) { e.Object = nil })},
-			guarantees{linearizability.Faithful}},
-		{"an RV at which nothing changed", from2, []model.Event{event(model.Added, 4), with(event(model.Modified, 5), func(e *model.Event) { e.RV, e.Object.RV = 6, 6 })},
-			guarantees{linearizability.Faithful}},
+			added(4), modified(5), modified(7), added(9),
+			with(deleted(12), func(e *model.Event) { e.RV, e.Object.RV = 4, 4 }), modified(15)},
+			faithful},
+		{"another value", from2, []model.Event{with(added(4), func(e *model.Event) { e.Object.Value = "v5" })}, faithful},
+		{"other labels", from2, []model.Event{with(added(4), func(e *model.Event) { e.Object.Labels = web })}, faithful},
+		{"another UID", from2, []model.Event{with(added(4), func(e *model.Event) { e.Object.UID = "u2" })}, faithful},
+		{"another object within scope", from2, []model.Event{with(added(4), func(e *model.Event) { e.Object.Name = "z" })}, faithful},
+		{"no object", from2, []model.Event{with(added(4), func(e *model.Event) { e.Object = nil })}, faithful},
+		{"an RV at which nothing changed", from2, []model.Event{added(4), with(modified(5), func(e *model.Event) { e.RV, e.Object.RV = 6, 6 })},
+			faithful},
 		{"an object of another namespace", model.Stream{RV: 2, Scope: model.Scope{Namespace: "a"}}, []model.Event{
-			event(model.Added, 4), event(model.Modified, 5), event(model.Modified, 7), event(model.Added, 9)},
-			guarantees{linearizability.Scoped}},
+			added(4), modified(5), modified(7), added(9)},
+			scoped},
 		{"an object of another name", model.Stream{RV: 2, Scope: model.Scope{Namespace: "a", Name: "x"}}, []model.Event{
-			event(model.Added, 4), event(model.Modified, 5)}, guarantees{linearizability.Scoped}},
-		{"more after an error", from2, []model.Event{event(model.Added, 4), failure(model.Expired), event(model.Modified, 5)},
-			guarantees{linearizability.LastError}},
+			added(4), modified(5)}, scoped},
+		{"more after an error", from2, []model.Event{added(4), failure(model.Expired), modified(5)}, guarantees{linearizability.LastError}},
 		{"an error without a status", from2, []model.Event{{Type: model.Error, Time: 2000}}, guarantees{linearizability.LastError}},
 	})
 }
 
 func TestViolationReadsWell(t *testing.T) {
 	verdict := judge(t, closedStream(model.Stream{RV: 2, Scope: model.Scope{Namespace: "a"}, Selector: model.Selector{Labels: db}},
-		event(model.Added, 7)), guarantees{linearizability.Reliable})
+		added(7)), guarantees{linearizability.Reliable})
 	require.EqualError(t, verdict.Violations[0], "Reliable: c1 never received ADDED a/y (RV 4); "+
 		"stream 4 on s1, opened at 900ns for namespace a with app=db from RV 2: ADDED a/x (RV 7) came at 1.007µs "+
 		"(once anything with a resourceVersion has arrived on a stream, every matching change up to it has arrived before)")
@@ -100,7 +83,7 @@ func TestViolationReadsWell(t *testing.T) {
 }
 
 func TestViolationsOfOneStreamAreLimitedAndCounted(t *testing.T) {
-	h := closedStream(model.Stream{RV: 1}, event(model.Modified, 15))
+	h := closedStream(model.Stream{RV: 1}, modified(15))
 	config := lenient()
 	config.ViolationsPerSource = 2
 	verdict := linearizability.Check(h, config)

@@ -31,7 +31,7 @@ func TestNobodyWaitsForAStalledConsumer(t *testing.T) {
 	const written = 20 // seconds, long after the settling at 6 s
 	prompt := guarantees{linearizability.Prompt}
 	late := func(delay time.Duration) []model.Event {
-		return cameAt(written*second+delay.Nanoseconds(), event(model.Modified, 15))
+		return cameAt(written*second+delay.Nanoseconds(), modified(15))
 	}
 	reader := model.Stream{RV: 12, Consumer: "fast"}
 	for _, row := range []struct {
@@ -87,7 +87,7 @@ func TestABacklogTakesItsTime(t *testing.T) {
 	writes := []model.Operation{update(5, 5), update(7, 18), update(15, 26)}
 	quick := []model.Operation{update(5, 10), update(7, 11), update(15, 12)}
 	read := func(first, then, last int64) []model.Event {
-		return []model.Event{received(first, event(model.Modified, 5)), received(then, event(model.Modified, 7)), received(last, event(model.Modified, 15))}
+		return []model.Event{received(first, modified(5)), received(then, modified(7)), received(last, modified(15))}
 	}
 	for _, row := range []struct {
 		name   string
@@ -115,15 +115,15 @@ func TestABacklogTakesItsTime(t *testing.T) {
 // One of the initial events may come well in time while others are still on the wire.
 func TestInitialEventsAreABacklog(t *testing.T) {
 	h := quietHistory(model.Stream{Consumer: "fast", Scope: model.Scope{Namespace: "a"}}, 40,
-		received(10, event(model.Added, 7)), received(20, event(model.Added, 4)),
-		received(20, event(model.Deleted, 12)), received(20, event(model.Modified, 15)))
+		received(10, added(7)), received(20, added(4)),
+		received(20, deleted(12)), received(20, modified(15)))
 	h.Streams = append(h.Streams, stalled())
 	h.Operations = []model.Operation{wroteAt(7, 10*second), wrote(11 * second)}
 	judge(t, h, nil)
 }
 
 func TestTheReportNamesWhoIsInTheWay(t *testing.T) {
-	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(30, event(model.Modified, 15)))
+	h := quietHistory(model.Stream{RV: 12, Consumer: "fast"}, 40, received(30, modified(15)))
 	h.Streams = append(h.Streams, stalled())
 	h.Operations = []model.Operation{wrote(20 * second)}
 	verdict := judge(t, h, guarantees{linearizability.Unblocked})

@@ -15,8 +15,8 @@ func TestWatchesThatHadToBeRefused(t *testing.T) {
 		return model.Stream{ID: 10, Client: "c2", Server: server, RV: rv, Call: call, Return: call + 1, Closed: 590, Reason: model.ClosedByClient,
 			Events: cameAt(580, events...)}
 	}
-	gap := []model.Event{event(model.Deleted, 12)} // and not the change at 9
-	whole := []model.Event{event(model.Added, 9), event(model.Deleted, 12)}
+	gap := []model.Event{deleted(12)} // and not the change at 9
+	whole := []model.Event{added(9), deleted(12)}
 	restarted := fault("apiserver-restart", 450, 460, "s1")
 	for _, row := range []struct {
 		name    string
@@ -29,11 +29,11 @@ func TestWatchesThatHadToBeRefused(t *testing.T) {
 		{"on another server", refused(model.Stream{RV: 8}, model.Expired, false), served("s2", 8, 520, whole...), nil, nil},
 		{"before the refusal was answered", refused(model.Stream{RV: 8}, model.Expired, false), served("s1", 8, 510, whole...), nil, nil},
 		{"without a start, so that nothing is too old", refused(model.Stream{RV: 8}, model.Expired, false),
-			served("s1", 0, 520, event(model.Added, 7), event(model.Added, 9)), nil, nil},
+			served("s1", 0, 520, added(7), added(9)), nil, nil},
 		{"ended before anything came, as by a cache that relists", refused(model.Stream{RV: 8}, model.Expired, false),
 			served("s1", 8, 520), nil, nil},
 		{"refused for another reason", refused(model.Stream{RV: 8}, model.TooMany, false), served("s1", 8, 520, whole...), nil, nil},
-		{"from what a new cache lists at least", model.Stream{}, served("s1", 12, 520, event(model.Modified, 15)), []model.Fault{restarted}, nil},
+		{"from what a new cache lists at least", model.Stream{}, served("s1", 12, 520, modified(15)), []model.Fault{restarted}, nil},
 		{"from before a restart of another server", model.Stream{}, served("s2", 8, 520, whole...), []model.Fault{restarted}, nil},
 		{"opened while the server was restarted", model.Stream{}, served("s1", 8, 460, whole...), []model.Fault{restarted}, nil},
 		{"from before what was written while the server was down, and may have been listed before it", model.Stream{},
@@ -86,7 +86,7 @@ func TestRequestsFromTheFuture(t *testing.T) {
 		s.Events = cameAt(510, events...)
 		return s
 	}
-	added := []model.Event{event(model.Added, 7), event(model.Added, 9)}
+	block := []model.Event{added(7), added(9)}
 	for _, row := range []struct {
 		name   string
 		op     model.Operation
@@ -108,7 +108,7 @@ func TestRequestsFromTheFuture(t *testing.T) {
 		{"a get that found nothing in the future", get(30, model.NotFound), model.Stream{}, guarantees{large}},
 		{"a list from the future", listed(model.Operation{RV: 30, Match: model.MatchNotOlderThan}, 12, 7, 9), model.Stream{},
 			guarantees{large, linearizability.NotOlderThan}},
-		{"initial events from the future", model.Operation{}, stream(model.Stream{RV: 30, InitialEvents: true}, added...),
+		{"initial events from the future", model.Operation{}, stream(model.Stream{RV: 30, InitialEvents: true}, block...),
 			guarantees{large, linearizability.Initial}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -132,6 +132,6 @@ func TestTheHighestRefusalCounts(t *testing.T) {
 	low.ID, low.Call, low.Return, low.Closed = 11, 511, 515, 515
 	h.Streams = []model.Stream{refused(model.Stream{RV: 8}, model.Expired, false), low,
 		{ID: 10, Client: "c2", Server: "s1", RV: 7, Call: 520, Return: 521, Closed: 590, Reason: model.ClosedByClient,
-			Events: []model.Event{came(580, event(model.Added, 9))}}}
+			Events: []model.Event{came(580, added(9))}}}
 	judge(t, h, guarantees{linearizability.Expired})
 }

@@ -53,7 +53,7 @@ func TestWhatCachesHeld(t *testing.T) {
 		{"refused while another cache was filled", gone, window(19, "s2", 3, 7), expired},
 		{"refused by an event", ended(model.ClosedByError, received(20, failure(model.Expired))), func(*model.History) {}, expired},
 		{"ended for nothing", closed, func(*model.History) {}, wrong},
-		{"ended by an error for nothing", ended(model.ClosedByError, received(19, event(model.Deleted, 12)), received(20, failure(model.Unknown))),
+		{"ended by an error for nothing", ended(model.ClosedByError, received(19, deleted(12)), received(20, failure(model.Unknown))),
 			func(*model.History) {}, wrong},
 		{"ended although the cache went on dropping", closed, window(19, "s1", 2, 10), wrong},
 		{"ended long before the cache was filled again", closed, window(26, "s1", 3, 7), wrong},
