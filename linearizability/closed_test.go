@@ -27,6 +27,7 @@ func TestEndsOfStreams(t *testing.T) {
 	failed := []model.Event{came(510, deleted(12)), came(540, failure(model.Unknown))}
 	partial := model.Stream{ID: 3, Client: "c3", Server: "s1", RV: 0, Call: 440, Return: 441, Closed: 700,
 		Events: []model.Event{came(650, added(15))}}
+	nobody, lost := model.Stream{}, []model.Fault{fault("watch-break", 450, 450, "s1")}
 	for _, row := range []struct {
 		name   string
 		stream model.Stream
@@ -37,59 +38,47 @@ func TestEndsOfStreams(t *testing.T) {
 		{"cancelled", model.Stream{Reason: client}, witnessing("s1", 11), nil, nil},
 		{"for a reason that nobody noted", model.Stream{}, witnessing("s1", 11), nil, nil},
 		{"at its timeout", model.Stream{Reason: server, Timeout: 50}, witnessing("s1", 11), nil, nil},
-		{"after its watch on etcd broke", model.Stream{Reason: server}, model.Stream{}, []model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
-		{"long after etcd was down: the cache may notice late", model.Stream{Reason: server}, model.Stream{},
+		{"after its watch on etcd broke", model.Stream{Reason: server}, nobody, lost, nil},
+		{"long after etcd was down: the cache may notice late", model.Stream{Reason: server}, nobody,
 			[]model.Fault{fault("etcd-crash", 10, 20, "etcd-0")}, nil},
-		{"after a partition from etcd", model.Stream{Reason: server}, model.Stream{},
-			[]model.Fault{fault("partition", 450, 520, "s1", "etcd-0")}, nil},
-		{"after something of which it is not said what it acted on", model.Stream{Reason: server}, model.Stream{},
+		{"after a partition from etcd", model.Stream{Reason: server}, nobody, []model.Fault{fault("partition", 450, 520, "s1", "etcd-0")}, nil},
+		{"after something of which it is not said what it acted on", model.Stream{Reason: server}, nobody,
 			[]model.Fault{fault("gremlins", 450, 450)}, nil},
-		{"although another server went on", model.Stream{Reason: server}, witnessing("s2", 11),
-			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
-		{"although a stream went on that may have begun after it", model.Stream{Reason: server}, late,
-			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
-		{"although a stream went on that etcd may have fed", model.Stream{Reason: server}, uncached,
-			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
-		{"although a block came later, of which it is not known when it was taken", model.Stream{Reason: server}, partial,
-			[]model.Fault{fault("watch-break", 450, 450, "s1")}, nil},
+		{"although another server went on", model.Stream{Reason: server}, witnessing("s2", 11), lost, nil},
+		{"although a stream went on that may have begun after it", model.Stream{Reason: server}, late, lost, nil},
+		{"although a stream went on that etcd may have fed", model.Stream{Reason: server}, uncached, lost, nil},
+		{"although a block came later, of which it is not known when it was taken", model.Stream{Reason: server}, partial, lost, nil},
 		{"cut by a reset", model.Stream{Reason: connection}, witnessing("s1", 11), []model.Fault{fault("reset", 540, 540, "s1", "c1")}, nil},
-		{"cut by a crash", model.Stream{Reason: connection}, model.Stream{}, []model.Fault{fault("apiserver-crash", 530, 900, "s1")}, nil},
+		{"cut by a crash", model.Stream{Reason: connection}, nobody, []model.Fault{fault("apiserver-crash", 530, 900, "s1")}, nil},
 		{"cut by the client's own end", model.Stream{Reason: connection}, witnessing("s1", 11), []model.Fault{fault("client-crash", 530, 900, "c1")}, nil},
-		{"cut, and noticed late by a slow consumer", model.Stream{Reason: connection, Consumer: "slow"}, model.Stream{},
+		{"cut, and noticed late by a slow consumer", model.Stream{Reason: connection, Consumer: "slow"}, nobody,
 			[]model.Fault{fault("black-hole", 400, 505, "c1", "s1")}, nil},
 
-		{"for nothing", model.Stream{Reason: server}, model.Stream{}, nil, broken},
-		{"with an error, for nothing", model.Stream{Reason: model.ClosedByError, Events: failed}, model.Stream{}, nil, broken},
-		{"with an error, after which the client hung up", model.Stream{Reason: client, Events: failed}, model.Stream{}, nil, broken},
-		{"with an error before the fault, after which the client hung up", model.Stream{Reason: client, Events: failed}, model.Stream{},
+		{"for nothing", model.Stream{Reason: server}, nobody, nil, broken},
+		{"with an error, for nothing", model.Stream{Reason: model.ClosedByError, Events: failed}, nobody, nil, broken},
+		{"with an error, after which the client hung up", model.Stream{Reason: client, Events: failed}, nobody, nil, broken},
+		{"with an error before the fault, after which the client hung up", model.Stream{Reason: client, Events: failed}, nobody,
 			[]model.Fault{fault("watch-break", 545, 545, "s1")}, broken},
-		{"before its timeout", model.Stream{Reason: server, Timeout: 51}, model.Stream{}, nil, broken},
-		{"although the cache went on", model.Stream{Reason: server}, witnessing("s1", 11),
-			[]model.Fault{fault("watch-break", 450, 450, "s1")}, broken},
-		{"although the cache went on since the last event", model.Stream{Reason: server, Events: failed[:1]}, witnessing("s1", 11),
-			[]model.Fault{fault("watch-break", 450, 450, "s1")}, broken},
+		{"before its timeout", model.Stream{Reason: server, Timeout: 51}, nobody, nil, broken},
+		{"although the cache went on", model.Stream{Reason: server}, witnessing("s1", 11), lost, broken},
+		{"although the cache went on since the last event", model.Stream{Reason: server, Events: failed[:1]}, witnessing("s1", 11), lost, broken},
 		{"after a fault of another server", model.Stream{Reason: server}, witnessing("s2", 11),
 			[]model.Fault{fault("watch-break", 450, 450, "s2")}, broken},
-		{"after a fault between its two ends", model.Stream{Reason: server}, model.Stream{},
-			[]model.Fault{fault("partition", 450, 520, "c1", "s1")}, broken},
-		{"after a slow consumer that nothing was waiting for", model.Stream{Reason: server, Consumer: "slow"}, model.Stream{},
+		{"after a fault between its two ends", model.Stream{Reason: server}, nobody, []model.Fault{fault("partition", 450, 520, "c1", "s1")}, broken},
+		{"after a slow consumer that nothing was waiting for", model.Stream{Reason: server, Consumer: "slow"}, nobody,
 			[]model.Fault{fault("slow-consumer", 450, 900, "c1")}, broken},
-		{"before the fault", model.Stream{Reason: server}, model.Stream{}, []model.Fault{fault("watch-break", 551, 551, "s1")}, broken},
-		{"cut by nothing", model.Stream{Reason: connection}, model.Stream{}, nil, broken},
+		{"before the fault", model.Stream{Reason: server}, nobody, []model.Fault{fault("watch-break", 551, 551, "s1")}, broken},
+		{"cut by nothing", model.Stream{Reason: connection}, nobody, nil, broken},
 		{"cut by a fault between others", model.Stream{Reason: connection}, witnessing("s1", 11),
 			[]model.Fault{fault("reset", 540, 540, "s1", "c3"), fault("reset", 540, 540, "s1", "etcd-0")}, broken},
-		{"cut by a fault that was over before it", model.Stream{Reason: connection}, model.Stream{},
+		{"cut by a fault that was over before it", model.Stream{Reason: connection}, nobody,
 			[]model.Fault{fault("reset", 499, 499, "s1", "c1")}, broken},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := listHistory(acknowledged(), upcoming())
 			s := row.stream
 			s.ID, s.Client, s.Server, s.RV, s.Call, s.Return, s.Closed = 9, "c1", "s1", 11, 500, 501, 550
-			h.Streams = []model.Stream{s}
-			if row.other.ID != 0 {
-				h.Streams = append(h.Streams, row.other)
-			}
-			h.Faults = row.faults
+			h.Streams, h.Faults = present(s, row.other), row.faults
 			judge(t, h, row.broken)
 		})
 	}

@@ -166,6 +166,11 @@ func cameAt(time int64, events ...model.Event) []model.Event {
 	return events
 }
 
+// present returns the streams that are there: a row without one leaves it empty.
+func present(streams ...model.Stream) []model.Stream {
+	return slices.DeleteFunc(streams, func(s model.Stream) bool { return s.ID == 0 })
+}
+
 // changed returns a copy of a record that is changed in one way.
 func changed[T any](record T, change func(*T)) T {
 	change(&record)

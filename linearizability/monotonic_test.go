@@ -57,6 +57,7 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 	earlier := listed(model.Operation{RV: model.RVUnset, Call: 300, Return: 310}, 15, 15, 9)
 	atOnce := listed(model.Operation{RV: model.RVUnset, Call: 300, Return: 500}, 15, 15, 9)
 	written := model.Operation{Client: "c1", Server: "s1", Kind: model.Update, Object: objectAt(15), ResultRV: 15, Call: 300, Return: 310}
+	old, none, nothing := listed(model.Operation{RV: 0}, 12, 7, 9), model.Operation{}, model.Stream{}
 	for _, row := range []struct {
 		name    string
 		seen    model.Stream
@@ -66,59 +67,45 @@ func TestWhatAClientIsShownLater(t *testing.T) {
 		travels int
 		broken  guarantees
 	}{
-		{"a list of any state", here, model.Operation{}, listed(model.Operation{RV: 0}, 15, 15, 9), model.Stream{}, 0, nil},
-		{"exactly an old state, as asked", here, model.Operation{},
-			listed(model.Operation{RV: 9, Match: model.MatchExact}, 9, 7, 4, 9), model.Stream{}, 0, nil},
-		{"a watch from an old RV, as asked", here, model.Operation{}, model.Operation{}, blockAt(model.Stream{RV: 15}, 0), 0, nil},
-		{"another client had seen more", seeing("c2", "s1", 11), model.Operation{}, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, nil},
-		{"not older than an RV, on a server that lags behind another", elsewhere, model.Operation{},
-			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), model.Stream{}, 0, nil},
-		{"initial events not older than an RV, on a server that lags behind another", elsewhere, model.Operation{}, model.Operation{},
+		{"a list of any state", here, none, listed(model.Operation{RV: 0}, 15, 15, 9), nothing, 0, nil},
+		{"exactly an old state, as asked", here, none, listed(model.Operation{RV: 9, Match: model.MatchExact}, 9, 7, 4, 9), nothing, 0, nil},
+		{"a watch from an old RV, as asked", here, none, none, blockAt(model.Stream{RV: 15}, 0), 0, nil},
+		{"another client had seen more", seeing("c2", "s1", 11), none, old, nothing, 0, nil},
+		{"not older than an RV, on a server that lags behind another", elsewhere, none,
+			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), nothing, 0, nil},
+		{"initial events not older than an RV, on a server that lags behind another", elsewhere, none, none,
 			blockAt(model.Stream{RV: 9, InitialEvents: true}, 12, 7, 9), 0, nil},
-		{"an object that had not changed since", here, model.Operation{},
-			get(0, model.Operation{Scope: model.Scope{Namespace: "b", Name: "z"}, ResultRV: 9, Objects: []model.Object{*objectAt(9)}}), model.Stream{}, 0, nil},
-		{"a block that may be the beginning of a newer one", here, model.Operation{}, model.Operation{}, cut, 0, nil},
-		{"an older state than a watch that may have bypassed the cache", uncached, model.Operation{},
-			listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 1, nil},
-		{"an older state from another server", elsewhere, model.Operation{}, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 1, nil},
-		{"an older block from another server", elsewhere, model.Operation{}, model.Operation{},
-			blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 1, nil},
-		{"an older object from another server", elsewhere, model.Operation{}, get(0, state7), model.Stream{}, 1, nil},
-		{"an older state than etcd had shown", model.Stream{}, earlier, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 1, nil},
-		{"an older state than a list that had not returned yet", model.Stream{}, atOnce, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, nil},
-		{"an older state than the client's own write: any state is not its own writes", model.Stream{}, written,
-			listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, nil},
+		{"an object that had not changed since", here, none,
+			get(0, model.Operation{Scope: model.Scope{Namespace: "b", Name: "z"}, ResultRV: 9, Objects: []model.Object{*objectAt(9)}}), nothing, 0, nil},
+		{"a block that may be the beginning of a newer one", here, none, none, cut, 0, nil},
+		{"an older state than a watch that may have bypassed the cache", uncached, none, old, nothing, 1, nil},
+		{"an older state from another server", elsewhere, none, old, nothing, 1, nil},
+		{"an older block from another server", elsewhere, none, none, blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 1, nil},
+		{"an older object from another server", elsewhere, none, get(0, state7), nothing, 1, nil},
+		{"an older state than etcd had shown", nothing, earlier, old, nothing, 1, nil},
+		{"an older state than a list that had not returned yet", nothing, atOnce, old, nothing, 0, nil},
+		{"an older state than the client's own write: any state is not its own writes", nothing, written, old, nothing, 0, nil},
 
-		{"an older list", here, model.Operation{}, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, broken},
-		{"an older list than asked for by far", here, model.Operation{},
-			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), model.Stream{}, 0, broken},
-		{"an older get", here, model.Operation{}, get(0, state7), model.Stream{}, 0, broken},
-		{"an older get than asked for by far", here, model.Operation{}, get(7, state7), model.Stream{}, 0, broken},
-		{"a get that finds nothing any more", here, model.Operation{}, get(12, absent), model.Stream{}, 0,
+		{"an older list", here, none, old, nothing, 0, broken},
+		{"an older list than asked for by far", here, none,
+			listed(model.Operation{RV: 9, Match: model.MatchNotOlderThan}, 12, 7, 9), nothing, 0, broken},
+		{"an older get", here, none, get(0, state7), nothing, 0, broken},
+		{"an older get than asked for by far", here, none, get(7, state7), nothing, 0, broken},
+		{"a get that finds nothing any more", here, none, get(12, absent), nothing, 0,
 			guarantees{linearizability.Monotonic, linearizability.NotOlderThan}},
-		{"an older block", here, model.Operation{}, model.Operation{}, blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 0, broken},
-		{"the newest list, older than seen elsewhere", elsewhere, model.Operation{}, listed(model.Operation{RV: model.RVUnset}, 12, 7, 9), model.Stream{}, 0, guarantees{linearizability.MostRecent}},
-		{"the newest list, older than another client saw", seeing("c2", "s2", 11), model.Operation{}, listed(model.Operation{RV: model.RVUnset}, 12, 7, 9), model.Stream{}, 0,
+		{"an older block", here, none, none, blockAt(model.Stream{RV: 0, InitialEvents: true}, 12, 7, 9), 0, broken},
+		{"the newest list, older than seen elsewhere", elsewhere, none, listed(model.Operation{RV: model.RVUnset}, 12, 7, 9), nothing, 0, guarantees{linearizability.MostRecent}},
+		{"the newest list, older than another client saw", seeing("c2", "s2", 11), none, listed(model.Operation{RV: model.RVUnset}, 12, 7, 9), nothing, 0,
 			guarantees{linearizability.MostRecent}},
-		{"the newest block, older than listed before", model.Stream{}, earlier, model.Operation{},
+		{"the newest block, older than listed before", nothing, earlier, none,
 			blockAt(model.Stream{RV: model.RVUnset, InitialEvents: true}, 12, 7, 9), 0, guarantees{linearizability.Initial}},
-		{"the newest get, older than seen elsewhere", elsewhere, model.Operation{}, get(model.RVUnset, state7), model.Stream{}, 0, guarantees{linearizability.Linearizable}},
-		{"a list older than newest initial events", newest, model.Operation{}, listed(model.Operation{RV: 0}, 12, 7, 9), model.Stream{}, 0, broken},
-		{"the newest get, as seen elsewhere", elsewhere, model.Operation{}, get(model.RVUnset, state15), model.Stream{}, 0, nil},
+		{"the newest get, older than seen elsewhere", elsewhere, none, get(model.RVUnset, state7), nothing, 0, guarantees{linearizability.Linearizable}},
+		{"a list older than newest initial events", newest, none, old, nothing, 0, broken},
+		{"the newest get, as seen elsewhere", elsewhere, none, get(model.RVUnset, state15), nothing, 0, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var ops []model.Operation
-			for _, op := range []model.Operation{row.before, row.read} {
-				if op.Kind != "" {
-					ops = append(ops, op)
-				}
-			}
-			h := listHistory(ops...)
-			for _, s := range []model.Stream{row.seen, row.block} {
-				if s.ID != 0 {
-					h.Streams = append(h.Streams, s)
-				}
-			}
+			h := listHistory(row.before, row.read)
+			h.Streams = present(row.seen, row.block)
 			verdict := judge(t, h, row.broken)
 			require.Equal(t, row.travels, verdict.Counts.TimeTravels)
 			require.Len(t, verdict.Observations, row.travels)

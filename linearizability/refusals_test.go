@@ -61,10 +61,7 @@ func TestRefusedWatches(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := listHistory(acknowledged(), upcoming())
-			h.Streams = []model.Stream{row.refused}
-			if row.other.ID != 0 {
-				h.Streams = append(h.Streams, row.other)
-			}
+			h.Streams = present(row.refused, row.other)
 			judge(t, h, row.broken)
 		})
 	}

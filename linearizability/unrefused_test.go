@@ -17,7 +17,8 @@ func TestWatchesThatHadToBeRefused(t *testing.T) {
 	}
 	gap := []model.Event{deleted(12)} // and not the change at 9
 	whole := []model.Event{added(9), deleted(12)}
-	restarted := fault("apiserver-restart", 450, 460, "s1")
+	before, nobody := refused(model.Stream{RV: 8}, model.Expired, false), model.Stream{}
+	restarted := []model.Fault{fault("apiserver-restart", 450, 460, "s1")}
 	for _, row := range []struct {
 		name    string
 		refused model.Stream
@@ -26,45 +27,37 @@ func TestWatchesThatHadToBeRefused(t *testing.T) {
 		broken  guarantees
 	}{
 		{"from above what was refused", refused(model.Stream{RV: 7}, model.Expired, false), served("s1", 8, 520, whole...), nil, nil},
-		{"on another server", refused(model.Stream{RV: 8}, model.Expired, false), served("s2", 8, 520, whole...), nil, nil},
-		{"before the refusal was answered", refused(model.Stream{RV: 8}, model.Expired, false), served("s1", 8, 510, whole...), nil, nil},
-		{"without a start, so that nothing is too old", refused(model.Stream{RV: 8}, model.Expired, false),
-			served("s1", 0, 520, added(7), added(9)), nil, nil},
-		{"ended before anything came, as by a cache that relists", refused(model.Stream{RV: 8}, model.Expired, false),
-			served("s1", 8, 520), nil, nil},
+		{"on another server", before, served("s2", 8, 520, whole...), nil, nil},
+		{"before the refusal was answered", before, served("s1", 8, 510, whole...), nil, nil},
+		{"without a start, so that nothing is too old", before, served("s1", 0, 520, added(7), added(9)), nil, nil},
+		{"ended before anything came, as by a cache that relists", before, served("s1", 8, 520), nil, nil},
 		{"refused for another reason", refused(model.Stream{RV: 8}, model.TooMany, false), served("s1", 8, 520, whole...), nil, nil},
-		{"from what a new cache lists at least", model.Stream{}, served("s1", 12, 520, modified(15)), []model.Fault{restarted}, nil},
-		{"from before a restart of another server", model.Stream{}, served("s2", 8, 520, whole...), []model.Fault{restarted}, nil},
-		{"opened while the server was restarted", model.Stream{}, served("s1", 8, 460, whole...), []model.Fault{restarted}, nil},
-		{"from before what was written while the server was down, and may have been listed before it", model.Stream{},
+		{"from what a new cache lists at least", nobody, served("s1", 12, 520, modified(15)), restarted, nil},
+		{"from before a restart of another server", nobody, served("s2", 8, 520, whole...), restarted, nil},
+		{"opened while the server was restarted", nobody, served("s1", 8, 460, whole...), restarted, nil},
+		{"from before what was written while the server was down, and may have been listed before it", nobody,
 			served("s1", 8, 520, whole...), []model.Fault{fault("apiserver-crash", 350, 460, "s1")}, nil},
-		{"from before a watch broke, which the cache may not have noticed", model.Stream{}, served("s1", 8, 520, whole...),
+		{"from before a watch broke, which the cache may not have noticed", nobody, served("s1", 8, 520, whole...),
 			[]model.Fault{fault("watch-break", 450, 460, "s1")}, nil},
 
-		{"from what was refused", refused(model.Stream{RV: 8}, model.Expired, false), served("s1", 8, 520, whole...), nil, expired},
+		{"from what was refused", before, served("s1", 8, 520, whole...), nil, expired},
 		{"from below what was refused by an event", refused(model.Stream{RV: 8}, model.Expired, true), served("s1", 7, 520, whole...), nil, expired},
-		{"with a gap", refused(model.Stream{RV: 8}, model.Expired, false), served("s1", 8, 520, gap...), nil,
-			guarantees{linearizability.Expired, linearizability.Reliable}},
-		{"with a bookmark", refused(model.Stream{RV: 8}, model.Expired, false), served("s1", 8, 520, bookmark(8)), nil,
-			guarantees{linearizability.Expired}},
-		{"from before the server was restarted", model.Stream{}, served("s1", 8, 520, whole...), []model.Fault{restarted}, expired},
-		{"with a gap, from before a crash", model.Stream{}, served("s1", 8, 520, gap...),
+		{"with a gap", before, served("s1", 8, 520, gap...), nil, guarantees{linearizability.Expired, linearizability.Reliable}},
+		{"with a bookmark", before, served("s1", 8, 520, bookmark(8)), nil, guarantees{linearizability.Expired}},
+		{"from before the server was restarted", nobody, served("s1", 8, 520, whole...), restarted, expired},
+		{"with a gap, from before a crash", nobody, served("s1", 8, 520, gap...),
 			[]model.Fault{fault("apiserver-crash", 450, 460, "s1")}, guarantees{linearizability.Expired, linearizability.Reliable}},
-		{"nothing known, but a gap", model.Stream{}, served("s1", 8, 520, gap...), nil, guarantees{linearizability.Reliable}},
+		{"nothing known, but a gap", nobody, served("s1", 8, 520, gap...), nil, guarantees{linearizability.Reliable}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := listHistory(acknowledged(), model.Operation{Client: "c2", Kind: model.Update, Call: 600, Return: 610, ResultRV: 15, Object: objectAt(15)})
+			h := listHistory(acknowledged(), upcoming())
 			if row.served.RV == 12 {
 				h.Operations[1].Call = 570
 			}
 			for i := range row.served.Events {
 				row.served.Bookmarks = row.served.Bookmarks || row.served.Events[i].Type == model.Bookmark
 			}
-			h.Faults = row.faults
-			h.Streams = []model.Stream{row.served}
-			if row.refused.ID != 0 {
-				h.Streams = append(h.Streams, row.refused)
-			}
+			h.Streams, h.Faults = present(row.served, row.refused), row.faults
 			judge(t, h, row.broken)
 		})
 	}
@@ -87,38 +80,34 @@ func TestRequestsFromTheFuture(t *testing.T) {
 		return s
 	}
 	block := []model.Event{added(7), added(9)}
+	none, nothing := model.Operation{}, model.Stream{}
 	for _, row := range []struct {
 		name   string
 		op     model.Operation
 		stream model.Stream
 		broken guarantees
 	}{
-		{"a get of what etcd may have", get(14, model.OK), model.Stream{}, nil},
-		{"a get that found nothing there", get(14, model.NotFound), model.Stream{}, nil},
-		{"a watch from the future waits for it", model.Operation{}, stream(model.Stream{RV: 30}), nil},
-		{"initial events that never came", model.Operation{}, stream(model.Stream{RV: 30, InitialEvents: true}), nil},
+		{"a get of what etcd may have", get(14, model.OK), nothing, nil},
+		{"a get that found nothing there", get(14, model.NotFound), nothing, nil},
+		{"a watch from the future waits for it", none, stream(model.Stream{RV: 30}), nil},
+		{"initial events that never came", none, stream(model.Stream{RV: 30, InitialEvents: true}), nil},
 		{"a get that got there in time", changed(get(15, model.OK), func(op *model.Operation) {
 			op.Return, op.ResultRV, op.Objects = 620, 15, []model.Object{*objectAt(15)}
-		}), model.Stream{}, nil},
+		}), nothing, nil},
 
-		{"a get from the future", get(30, model.OK), model.Stream{}, guarantees{large, linearizability.NotOlderThan}},
+		{"a get from the future", get(30, model.OK), nothing, guarantees{large, linearizability.NotOlderThan}},
 		{"a get of an object that is still the newest", changed(get(30, model.OK), func(op *model.Operation) {
 			op.Scope, op.ResultRV, op.Objects = model.Scope{Namespace: "b", Name: "z"}, 9, []model.Object{*objectAt(9)}
-		}), model.Stream{}, guarantees{large}},
-		{"a get that found nothing in the future", get(30, model.NotFound), model.Stream{}, guarantees{large}},
-		{"a list from the future", listed(model.Operation{RV: 30, Match: model.MatchNotOlderThan}, 12, 7, 9), model.Stream{},
+		}), nothing, guarantees{large}},
+		{"a get that found nothing in the future", get(30, model.NotFound), nothing, guarantees{large}},
+		{"a list from the future", listed(model.Operation{RV: 30, Match: model.MatchNotOlderThan}, 12, 7, 9), nothing,
 			guarantees{large, linearizability.NotOlderThan}},
-		{"initial events from the future", model.Operation{}, stream(model.Stream{RV: 30, InitialEvents: true}, block...),
+		{"initial events from the future", none, stream(model.Stream{RV: 30, InitialEvents: true}, block...),
 			guarantees{large, linearizability.Initial}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := listHistory(acknowledged(), upcoming())
-			if row.op.Kind != "" {
-				h = listHistory(acknowledged(), upcoming(), row.op)
-			}
-			if row.stream.ID != 0 {
-				h.Streams = []model.Stream{row.stream}
-			}
+			h := listHistory(acknowledged(), upcoming(), row.op)
+			h.Streams = present(row.stream)
 			judge(t, h, row.broken)
 		})
 	}
