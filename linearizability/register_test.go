@@ -287,31 +287,32 @@ func TestWhatAWriteStores(t *testing.T) {
 	}
 }
 
+// historyWithUID has the operations, and the same UID at every change.
+func historyWithUID(uid string, ops ...model.Operation) *model.History {
+	h := registerHistory(ops)
+	for change := range model.Each(h.Truth.Changes) {
+		change.Object.UID = uid
+	}
+	return h
+}
+
 // TestPreconditionsOnUIDs deletes an object by its UID. Where the truth lacks UIDs, as
 // that of a real cluster can, no precondition failed.
 func TestPreconditionsOnUIDs(t *testing.T) {
 	for uid, broken := range map[string]guarantees{"": nil, "wanted": nil, "another": {linearizability.Preconditions}} {
-		h := registerHistory([]model.Operation{on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 70, 80, func(op *model.Operation) {
+		judge(t, historyWithUID(uid, on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 70, 80, func(op *model.Operation) {
 			op.ResultRV, op.Object = 8, &model.Object{Namespace: "a", Name: "x", UID: "wanted"}
-		}), on(model.Create, 90, 100, writes("v10", 10))})
-		for i := range h.Truth.Changes {
-			h.Truth.Changes[i].Object.UID = uid
-		}
-		judge(t, h, broken)
+		}), on(model.Create, 90, 100, writes("v10", 10))), broken)
 	}
 }
 
 // TestAConflictByUID is an update that names the RV of what is there and the UID of what was there before.
 func TestAConflictByUID(t *testing.T) {
 	for uid, broken := range map[string]guarantees{"gone": nil, "now": {linearizability.Preconditions}, "": {linearizability.Preconditions}} {
-		h := registerHistory([]model.Operation{on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 22, 25, func(op *model.Operation) {
+		judge(t, historyWithUID("now", on(model.Create, 10, 20, writes("v2", 2)), on(model.Update, 22, 25, func(op *model.Operation) {
 			conflicts(2)(op)
 			op.Object.UID = uid
-		}), on(model.Update, 30, 40, writes("v4", 4))})
-		for i := range h.Truth.Changes {
-			h.Truth.Changes[i].Object.UID = "now"
-		}
-		judge(t, h, broken)
+		}), on(model.Update, 30, 40, writes("v4", 4))), broken)
 	}
 }
 
@@ -325,12 +326,8 @@ func TestADeletionIsOfTheObjectWithTheUID(t *testing.T) {
 	}
 	deleted := on(model.Delete, 64, 65, requires("now"))
 	for _, uid := range []string{"gone", "now"} {
-		h := registerHistory([]model.Operation{on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 62, 63, requires(uid)), deleted,
-			on(model.Create, 90, 100, writes("v10", 10))})
-		for i := range h.Truth.Changes {
-			h.Truth.Changes[i].Object.UID = "now"
-		}
-		judge(t, h, nil)
+		judge(t, historyWithUID("now", on(model.Update, 50, 60, writes("v6", 6)), on(model.Delete, 62, 63, requires(uid)), deleted,
+			on(model.Create, 90, 100, writes("v10", 10))), nil)
 	}
 }
 
