@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,14 +36,8 @@ func TestExplanations(t *testing.T) {
 		t.Run(twist.guarantee, func(t *testing.T) {
 			h := story()
 			twist.inflict(h)
-			text := ""
-			for _, violation := range check(h).Violations {
-				if violation.Guarantee.Name == twist.guarantee {
-					text = explain.Text(violation.Error(), explain.New(h).Explain(violation))
-					break
-				}
-			}
-			require.NotEmpty(t, text, "the twist breaks something else")
+			violation := violationOf(t, h, twist.guarantee)
+			text := explain.Text(violation.Error(), explain.New(h).Explain(violation))
 			for line := range strings.Lines(text) {
 				require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), explain.Columns)
 			}
@@ -55,6 +50,14 @@ func TestExplanations(t *testing.T) {
 			require.Equal(t, string(want), text, "run the test with -update if the change is meant")
 		})
 	}
+}
+
+// violationOf is the first violation of a guarantee.
+func violationOf(t *testing.T, h *model.History, guarantee string) linearizability.Violation {
+	violations := check(h).Violations
+	i := slices.IndexFunc(violations, func(v linearizability.Violation) bool { return v.Guarantee.Name == guarantee })
+	require.GreaterOrEqual(t, i, 0, "%s is not broken: %v", guarantee, violations)
+	return violations[i]
 }
 
 // TestEveryRuleHasAnExplanation sees to it that a new one cannot be forgotten.

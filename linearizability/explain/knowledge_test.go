@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,14 +12,7 @@ import (
 
 func TestKnowledge(t *testing.T) {
 	named := func(names ...string) func(*model.Object) bool {
-		return func(o *model.Object) bool {
-			for _, name := range names {
-				if o.Name == name {
-					return true
-				}
-			}
-			return false
-		}
+		return func(o *model.Object) bool { return slices.Contains(names, o.Name) }
 	}
 	for name, row := range map[string]struct {
 		decision explain.Decision

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchsim/watchsim/linearizability"
-	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
 )
 
@@ -35,22 +34,21 @@ func FuzzCheck(f *testing.F) {
 	} {
 		f.Add(strings.ReplaceAll(whole, damage[0], damage[1]))
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		_, history, err := traces.ReadValidHistory(strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		judged(t, history)
-	})
+	f.Fuzz(func(t *testing.T, text string) { judged(t, text) })
 }
 
-func judged(t testing.TB, history *model.History) Verdict {
+// judged is the outcome of a history, empty for one that is not valid.
+func judged(t testing.TB, text string) linearizability.Outcome {
+	_, history, err := traces.ReadValidHistory(strings.NewReader(text))
+	if err != nil {
+		return ""
+	}
 	limits := config()
 	limits.SearchTimeout = 1e9
 	v := History(history, limits)
 	require.Contains(t, []linearizability.Outcome{linearizability.Passed, linearizability.Failed, linearizability.Inconclusive}, v.Outcome)
 	require.NotEmpty(t, v.Report())
-	return v
+	return v.Outcome
 }
 
 // FuzzDamage changes a few fields of the example, which reaches further than
@@ -76,12 +74,7 @@ func TestDamagedHistoriesAreJudged(t *testing.T) {
 
 func damageAndJudge(t testing.TB, lines []string, seed uint64, changes int) linearizability.Outcome {
 	random := rand.New(rand.NewPCG(seed, 11))
-	text := strings.Join(damaged(t, lines, random, changes), "\n")
-	_, history, err := traces.ReadValidHistory(strings.NewReader(text))
-	if err != nil {
-		return ""
-	}
-	return judged(t, history).Outcome
+	return judged(t, strings.Join(damaged(t, lines, random, changes), "\n"))
 }
 
 // damaged gives fields of records the values that the same field has elsewhere,

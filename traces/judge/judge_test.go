@@ -108,16 +108,23 @@ func packedText(t *testing.T, with func(io.Writer) io.WriteCloser, text string) 
 
 func zstd(w io.Writer) io.WriteCloser { return traces.NewWriter(w) }
 
-// A run's folder has to hold as much as the run had to.
-func TestPlacesThatHistoriesAreIn(t *testing.T) {
-	dir := t.TempDir()
-	write := func(path, text string) string {
+func zip(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
+
+// folder makes a folder, and writes the files in it.
+func folder(t *testing.T) (dir string, write func(path, text string) string) {
+	dir = t.TempDir()
+	return dir, func(path, text string) string {
 		path = filepath.Join(dir, path)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	zipped := packedText(t, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }, example(t))
+}
+
+// A run's folder has to hold as much as the run had to.
+func TestPlacesThatHistoriesAreIn(t *testing.T) {
+	dir, write := folder(t)
+	zipped := packedText(t, zip, example(t))
 
 	write("run/history.jsonl", example(t))
 	write("run.zst/history.jsonl.zst", packedText(t, zstd, example(t)))
@@ -164,16 +171,9 @@ func TestPlacesThatHistoriesAreIn(t *testing.T) {
 
 // TestUnreadableFiles demands one sentence that begins with the path.
 func TestUnreadableFiles(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
+	dir, write := folder(t)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
-	zipped := packedText(t, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }, example(t))
-	whole := example(t)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "strange"), 0o755))
+	whole, zipped := example(t), packedText(t, zip, example(t))
 	write("strange/history.jsonl", example(t))
 	write("strange/verdict.json", "no")
 	for path, says := range map[string]string{
