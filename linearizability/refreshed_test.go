@@ -63,6 +63,8 @@ func TestIdleStreamsAreRefreshed(t *testing.T) {
 		{"no census", request, nil, 200, nil, 0, nil},
 		{"counted out of order", request, []model.Census{census(10, 20), census(2, 15)}, 100, []model.Event{received(70, bookmark(20))}, 1, nil},
 		{"an old bookmark first", request, progress, 100, []model.Event{received(60, bookmark(18)), received(80, bookmark(20))}, 1, nil},
+		{"events bring the news, which shows nothing of bookmarks", changed(request, func(s *model.Stream) { s.RV = 12 }),
+			[]model.Census{census(2, 12), census(10, 15)}, 100, []model.Event{received(10, modified(15))}, 0, nil},
 		// From the settling on, at 6 s, the period starts again.
 		{"slow to settle", changed(request, func(s *model.Stream) { s.RV = 9 }), []model.Census{census(2, 15), census(3, 20)}, 100,
 			[]model.Event{received(4, deleted(12)), received(5, modified(15)), received(81, bookmark(20))}, 1, nil},
@@ -81,12 +83,4 @@ func TestIdleStreamsAreRefreshed(t *testing.T) {
 			require.Equal(t, row.judged, judge(t, h, row.broken).Counts.Refreshed)
 		})
 	}
-}
-
-// A stream to which events bring the news is refreshed, and is not counted: it
-// shows nothing of bookmarks.
-func TestEventsRefreshToo(t *testing.T) {
-	h := quietHistory(model.Stream{RV: 12, Bookmarks: true, Consumer: "fast"}, 100, received(10, modified(15)))
-	h.Censuses = []model.Census{census(2, 12), census(10, 15)}
-	require.Zero(t, judge(t, h, nil).Counts.Refreshed)
 }

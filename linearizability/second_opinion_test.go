@@ -2,6 +2,7 @@ package linearizability_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -63,11 +64,7 @@ func newSecondOpinion(h *model.History) *secondOpinion {
 				now[name] = object
 			}
 		}
-		then := map[string]model.Object{}
-		for name, object := range now {
-			then[name] = object
-		}
-		o.content = append(o.content, then)
+		o.content = append(o.content, maps.Clone(now))
 	}
 	return o
 }

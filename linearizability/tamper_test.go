@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -119,12 +120,8 @@ func (t *tamperTally) note(verdict linearizability.Verdict) {
 
 // guaranteesReported lists the guarantees, the one that was reported most often first.
 func (t *tamperTally) guaranteesReported() string {
-	names := make([]string, 0, len(t.by))
-	for name := range t.by {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(t.by[b]-t.by[a], cmp.Compare(a, b)) })
-	return strings.Join(names, ", ")
+	mostFirst := func(a, b string) int { return cmp.Or(t.by[b]-t.by[a], cmp.Compare(a, b)) }
+	return strings.Join(slices.SortedFunc(maps.Keys(t.by), mostFirst), ", ")
 }
 
 // tamper makes one kind of edit in one history again and again, each time in a
