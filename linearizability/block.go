@@ -120,8 +120,8 @@ func (w *walk) judgeBlockFreshness() {
 	witness := onStream(w.stream, w.start, oldest).got(w.start).want(oldest)
 	if acknowledged, before := w.facts.bounds.atLeast(w.stream.Call); w.stream.RV == model.RVUnset && acknowledged >= oldest {
 		witness.Operations = []*model.Operation{before}
-	} else if last, ok := w.facts.bounds.shown.before(w.stream.Call); w.stream.RV == model.RVUnset && ok {
-		witness.Operations, witness.Evidence, witness.Other = nil, last.event, last.stream
+	} else if last, ok := w.facts.bounds.shown.Before(w.stream.Call); w.stream.RV == model.RVUnset && ok {
+		witness.Operations, witness.Evidence, witness.Other = nil, last.Event, last.Stream
 	}
 	w.violate(Initial, oldBlock, witness)
 }

@@ -101,8 +101,8 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 	after := int64(0)
 	if limit := f.bounds.atMost(registered); w.newest != nil && w.newest.RV > limit {
 		after = w.newest.RV
-	} else if dispatched, ok := f.witnesses[s.Server].dispatched().before(s.Call); ok && !f.replaced(s.Server, 0, registered) {
-		after = min(dispatched.rv, w.high)
+	} else if dispatched, ok := f.witnesses[s.Server].dispatched().Before(s.Call); ok && !f.replaced(s.Server, 0, registered) {
+		after = min(dispatched.RV, w.high)
 	}
 	count = f.store.CountChanges(after, f.bounds.atMost(ended))
 	if s.Bookmarks {

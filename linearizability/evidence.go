@@ -21,39 +21,9 @@ type evidence struct {
 	// dispatched are those among them that had reached streams which were open when
 	// they were committed: everything up to such a change had been handed to all
 	// streams of the server. Few histories need either.
-	sent, dispatched func() staircase
+	sent, dispatched func() model.Staircase
 	// expired are the answers that an RV is no longer held.
-	expired staircase
-}
-
-// staircase is in order of time and of RV.
-type staircase []moment
-
-// newStaircase sorts moments and drops those that show no higher RV than the ones before.
-func newStaircase(moments []moment) staircase {
-	slices.SortStableFunc(moments, func(a, b moment) int {
-		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(b.rv, a.rv))
-	})
-	kept := moments[:0]
-	for _, m := range moments {
-		if len(kept) == 0 || m.rv > kept[len(kept)-1].rv {
-			kept = append(kept, m)
-		}
-	}
-	return staircase(kept)
-}
-
-// from returns the index of the first moment at or after a time.
-func (s staircase) from(time int64) int {
-	return sort.Search(len(s), func(i int) bool { return s[i].time >= time })
-}
-
-// before returns the highest moment strictly before a time, false if there is none.
-func (s staircase) before(time int64) (moment, bool) {
-	if i := s.from(time); i > 0 {
-		return s[i-1], true
-	}
-	return moment{}, false
+	expired model.Staircase
 }
 
 // gatherEvidence sorts the walks by server.
@@ -64,8 +34,8 @@ func gatherEvidence(f *facts) map[string]*evidence {
 		e := all[s.Server]
 		if e == nil {
 			e = &evidence{facts: f}
-			e.sent = sync.OnceValue(func() staircase { return e.collect(func(*walk) int64 { return 0 }) })
-			e.dispatched = sync.OnceValue(func() staircase {
+			e.sent = sync.OnceValue(func() model.Staircase { return e.collect(func(*walk) int64 { return 0 }) })
+			e.dispatched = sync.OnceValue(func() model.Staircase {
 				return e.collect(func(w *walk) int64 { return f.bounds.atMost(w.stream.Return) })
 			})
 			all[s.Server] = e
@@ -77,12 +47,12 @@ func gatherEvidence(f *facts) map[string]*evidence {
 			}
 		case model.Expired:
 			if !s.Watch().HasBlock() {
-				e.expired = append(e.expired, moment{time: answeredAt(s), rv: s.RV, stream: s})
+				e.expired = append(e.expired, model.Moment{Time: answeredAt(s), RV: s.RV, Stream: s})
 			}
 		}
 	}
 	for _, e := range all {
-		e.expired = newStaircase(e.expired)
+		e.expired = model.NewStaircase(e.expired)
 		slices.SortStableFunc(e.begun, func(a, b *walk) int { return cmp.Compare(a.stream.Return, b.stream.Return) })
 		e.furthest = slices.Clone(e.begun)
 		for i := 1; i < len(e.furthest); i++ {
@@ -123,16 +93,16 @@ func (e *evidence) survivor(from, to int64) *walk {
 
 // collect builds the staircase of the changes above an RV that each stream has a
 // say in.
-func (e *evidence) collect(above func(*walk) int64) staircase {
-	var moments []moment
+func (e *evidence) collect(above func(*walk) int64) model.Staircase {
+	var moments []model.Moment
 	for _, w := range e.begun {
 		highest := above(w)
 		for event := range model.Each(w.stream.Events) {
 			if event.Type != model.Error && event.RV > highest && event.RV <= e.facts.bounds.atMost(event.Time) {
 				highest = event.RV
-				moments = append(moments, moment{time: event.Time, rv: event.RV, stream: w.stream, event: event})
+				moments = append(moments, model.Moment{Time: event.Time, RV: event.RV, Stream: w.stream, Event: event})
 			}
 		}
 	}
-	return newStaircase(moments)
+	return model.NewStaircase(moments)
 }

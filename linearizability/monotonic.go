@@ -133,11 +133,11 @@ func (w *walk) asks() freshness {
 }
 
 // seen is the newest that a client had seen by the time of each of its looks.
-type seen []moment
+type seen []model.Moment
 
 // note enters something seen at a time before the given look, and those after it.
-func (s seen) note(look int, what moment) {
-	if look < len(s) && what.rv > s[look].rv {
+func (s seen) note(look int, what model.Moment) {
+	if look < len(s) && what.RV > s[look].RV {
 		s[look] = what
 	}
 }
@@ -161,7 +161,7 @@ func (v *viewer) judge(f *facts, out *findings) {
 	}
 	for _, op := range v.reads {
 		if rv := readAt(op); rv <= f.bounds.atMost(op.Return) {
-			anywhere.note(v.after(0, op.Return), moment{rv: rv, op: op})
+			anywhere.note(v.after(0, op.Return), model.Moment{RV: rv, Operation: op})
 		}
 	}
 	for _, w := range v.walks {
@@ -177,7 +177,7 @@ func (v *viewer) judge(f *facts, out *findings) {
 	for i := range v.looks {
 		l := &v.looks[i]
 		switch newest := streamed[l.server][i]; {
-		case f.shows(l, newest) && !f.replaced(l.server, min(l.call, newest.stream.Call), l.returned()):
+		case f.shows(l, newest) && !f.replaced(l.server, min(l.call, newest.Stream.Call), l.returned()):
 			out.violate(Monotonic, wentBack, l.witness(newest))
 		case v.informer && l.asks == anyState && f.shows(l, anywhere[i]):
 			out.violate(Monotonic, wentBack, l.witness(anywhere[i]))
@@ -202,7 +202,7 @@ func (v *viewer) after(from int, time int64) int {
 // noteStream enters what a stream brought. Only the newest event between two
 // looks matters.
 func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
-	next, newest := 0, moment{stream: w.stream}
+	next, newest := 0, model.Moment{Stream: w.stream}
 	enter := func() {
 		anywhere.note(next, newest)
 		if streamed != nil && !mayBypassCache(w.stream) {
@@ -214,8 +214,8 @@ func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
 			enter()
 			next = then
 		}
-		if event.Type != model.Error && event.RV > newest.rv && event.RV <= w.facts.history.Truth.Revision {
-			newest.rv, newest.event = event.RV, event
+		if event.Type != model.Error && event.RV > newest.RV && event.RV <= w.facts.history.Truth.Revision {
+			newest.RV, newest.Event = event.RV, event
 		}
 	}
 	enter()
@@ -224,20 +224,20 @@ func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
 // shows reports whether a look shows a state that is certainly older than what
 // had been seen. What had not been committed by the time it was seen is reported
 // as what it is, and proves nothing.
-func (f *facts) shows(l *look, what moment) bool {
-	if what.rv == 0 || (what.event != nil && what.rv > f.bounds.atMost(what.event.Time)) {
+func (f *facts) shows(l *look, what model.Moment) bool {
+	if what.RV == 0 || (what.Event != nil && what.RV > f.bounds.atMost(what.Event.Time)) {
 		return false
 	}
 	switch {
 	case l.walk != nil:
-		return l.walk.start < what.rv && !l.walk.mayBeCutOff(what.rv)
+		return l.walk.start < what.RV && !l.walk.mayBeCutOff(what.RV)
 	case l.op.Kind == model.List:
-		return l.op.ResultRV < what.rv
+		return l.op.ResultRV < what.RV
 	case l.op.Err == model.NotFound:
-		return f.storedFrom(l.op.Key(), what.rv, f.bounds.atMost(l.op.Return)) != nil
+		return f.storedFrom(l.op.Key(), what.RV, f.bounds.atMost(l.op.Return)) != nil
 	}
 	version, known := f.store.VersionAt(l.op.Key(), objectRV(l.op))
-	return known && version.RV == objectRV(l.op) && version.Until <= what.rv
+	return known && version.RV == objectRV(l.op) && version.Until <= what.RV
 }
 
 // mayBeCutOff reports whether the initial block may be the beginning of a newer
@@ -270,17 +270,17 @@ func objectRV(op *model.Operation) int64 {
 }
 
 // witness shows the look, and what the client had seen before it.
-func (l *look) witness(newest moment) Witness {
-	witness := Witness{RVs: []int64{newest.rv}}
+func (l *look) witness(newest model.Moment) Witness {
+	witness := Witness{RVs: []int64{newest.RV}}
 	if l.walk != nil {
 		witness.Client, witness.Stream, witness.Got = l.walk.stream.Client, l.walk.stream, l.walk.start
 	} else {
 		witness.Client, witness.Operations = l.op.Client, []*model.Operation{l.op}
 	}
-	if newest.event != nil {
-		witness.Events, witness.Other = []*model.Event{newest.event}, newest.stream
+	if newest.Event != nil {
+		witness.Events, witness.Other = []*model.Event{newest.Event}, newest.Stream
 	} else {
-		witness.Operations = append(witness.Operations, newest.op)
+		witness.Operations = append(witness.Operations, newest.Operation)
 	}
 	return witness
 }

@@ -13,12 +13,12 @@ import (
 const refreshBound = 75 * time.Second
 
 // milestones are what the samples of servers say of etcd's revision.
-func (f *facts) milestones() staircase {
-	var all []moment
+func (f *facts) milestones() model.Staircase {
+	var all []model.Moment
 	for census := range model.Each(f.history.Censuses) {
-		all = append(all, moment{time: census.Time, rv: census.Revision})
+		all = append(all, model.Moment{Time: census.Time, RV: census.Revision})
 	}
-	return newStaircase(all)
+	return model.NewStaircase(all)
 }
 
 // judgeBookmarks judges Refreshed: a client that asked for bookmarks learns of
@@ -40,20 +40,20 @@ func judgeBookmarks(f *facts, out *findings) {
 	}
 }
 
-func (f *facts) judgeRefreshed(s *model.Stream, milestones staircase, out *findings) {
+func (f *facts) judgeRefreshed(s *model.Stream, milestones model.Staircase, out *findings) {
 	closed := f.endOf(s)
 	// Whatever etcd had reached when the stream was open may be its start.
-	opened := milestones.from(s.Return)
+	opened := milestones.From(s.Return)
 	arrived, idle := 0, false
 	for _, reached := range milestones[min(opened+1, len(milestones)):] {
-		due := max(reached.time, f.settled) + f.config.RefreshBound.Nanoseconds()
+		due := max(reached.Time, f.settled) + f.config.RefreshBound.Nanoseconds()
 		if due > closed {
 			break
 		}
-		if reached.rv <= s.RV {
+		if reached.RV <= s.RV {
 			continue
 		}
-		for arrived < len(s.Events) && s.Events[arrived].RV < reached.rv {
+		for arrived < len(s.Events) && s.Events[arrived].RV < reached.RV {
 			arrived++
 		}
 		if arrived < len(s.Events) && s.Events[arrived].Time <= due {
@@ -61,7 +61,7 @@ func (f *facts) judgeRefreshed(s *model.Stream, milestones staircase, out *findi
 			continue
 		}
 		idle = true
-		witness := onStream(s, reached.rv).at(due).since(reached.time)
+		witness := onStream(s, reached.RV).at(due).since(reached.Time)
 		if arrived > 0 {
 			witness.Evidence = &s.Events[arrived-1]
 		}

@@ -137,7 +137,7 @@ func (f *facts) judgeTooLarge(witness Witness, rv, called int64, out *findings) 
 	if rv <= 0 || e == nil {
 		return
 	}
-	if last, ok := e.sent().before(called); ok && last.rv >= rv && !f.replaced(witness.Server(), last.stream.Call, called) {
-		out.violate(TooLarge, tooLargeReached, witness.proof(last.stream, last.event))
+	if last, ok := e.sent().Before(called); ok && last.RV >= rv && !f.replaced(witness.Server(), last.Stream.Call, called) {
+		out.violate(TooLarge, tooLargeReached, witness.proof(last.Stream, last.Event))
 	}
 }

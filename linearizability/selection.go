@@ -54,11 +54,11 @@ func (all *selections) of(scope model.Scope, selector model.Selector) *selection
 		case model.Deleted:
 			size--
 		}
-		for calls < len(bounds.calls) && bounds.calls[calls].rv <= owed[i].RV {
+		for calls < len(bounds.calls) && bounds.calls[calls].RV <= owed[i].RV {
 			calls++
 		}
 		if s.size[i] = size; calls > 0 {
-			s.earliest[i] = bounds.calls[calls-1].time
+			s.earliest[i] = bounds.calls[calls-1].Time
 		}
 	}
 	all.known[key] = s

@@ -11,30 +11,30 @@ import (
 // sightings returns what clients were shown, and what somebody who looked saw etcd or a
 // cache at, as a staircase of the highest RV that etcd had reached by a time. What cannot
 // have been committed by then is reported for what it is, and proves nothing.
-func (b bounds) sightings(history *model.History) staircase {
-	first := map[int64]moment{} // by RV
-	note := func(m moment) {
-		if known, ok := first[m.rv]; m.rv > 0 && (!ok || m.time < known.time) && m.rv <= b.atMost(m.time) {
-			first[m.rv] = m
+func (b bounds) sightings(history *model.History) model.Staircase {
+	first := map[int64]model.Moment{} // by RV
+	note := func(m model.Moment) {
+		if known, ok := first[m.RV]; m.RV > 0 && (!ok || m.Time < known.Time) && m.RV <= b.atMost(m.Time) {
+			first[m.RV] = m
 		}
 	}
 	for s := range model.Each(history.Streams) {
 		for event := range model.Each(s.Events) {
 			if event.Type != model.Error {
-				note(moment{time: event.Time, rv: event.RV, stream: s, event: event})
+				note(model.Moment{Time: event.Time, RV: event.RV, Stream: s, Event: event})
 			}
 		}
 	}
 	for op := range model.Each(history.Operations) {
-		note(moment{time: op.Return, rv: readAt(op), op: op})
+		note(model.Moment{Time: op.Return, RV: readAt(op), Operation: op})
 	}
 	for _, census := range history.Censuses {
-		note(moment{time: census.Time, rv: census.Revision})
+		note(model.Moment{Time: census.Time, RV: census.Revision})
 	}
 	for _, window := range history.Windows {
-		note(moment{time: window.Time, rv: window.Newest})
+		note(model.Moment{Time: window.Time, RV: window.Newest})
 	}
-	return newStaircase(slices.Collect(maps.Values(first)))
+	return model.NewStaircase(slices.Collect(maps.Values(first)))
 }
 
 // readAt returns the RV that a read returned, 0 if it was none or returned none.
@@ -59,8 +59,8 @@ func (b bounds) reachedBefore(op *model.Operation) int64 {
 // been acknowledged, or that anybody had been shown.
 func (b bounds) reached(time int64) int64 {
 	rv, _ := b.atLeast(time)
-	if last, ok := b.shown.before(time); ok {
-		rv = max(rv, last.rv)
+	if last, ok := b.shown.Before(time); ok {
+		rv = max(rv, last.RV)
 	}
 	return rv
 }
@@ -74,23 +74,23 @@ func (b bounds) mayHaveMade(op *model.Operation, rv int64) bool {
 // judgeUnseen judges an operation that is at an RV of the server's choice, and had
 // to be at the newest: whether anybody had been shown a later one before.
 func (f *facts) judgeUnseen(guarantee *Guarantee, op *model.Operation, rv int64, out *findings) {
-	last, ok := f.bounds.shown.before(op.Call)
-	if !ok || rv >= last.rv {
+	last, ok := f.bounds.shown.Before(op.Call)
+	if !ok || rv >= last.RV {
 		return
 	}
-	witness := about(op, rv, last.rv)
+	witness := about(op, rv, last.RV)
 	switch {
-	case last.event != nil:
-		witness.Events, witness.Other = []*model.Event{last.event}, last.stream
-	case last.op != nil:
-		witness = witness.after(last.op)
+	case last.Event != nil:
+		witness.Events, witness.Other = []*model.Event{last.Event}, last.Stream
+	case last.Operation != nil:
+		witness = witness.after(last.Operation)
 	}
 	out.violate(guarantee, unseenRead, witness)
 }
 
 // ownAnswers returns the acknowledged writes and the reads of each client that never
 // had two operations at a time, in order of their returns.
-func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]moment {
+func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]model.Moment {
 	last := map[string]*model.Operation{}
 	parallel := map[string]bool{}
 	operations := slices.SortedStableFunc(model.Each(history.Operations), func(a, b *model.Operation) int {
@@ -103,15 +103,15 @@ func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]
 		}
 		last[op.Client] = op
 	}
-	own := map[string][]moment{}
+	own := map[string][]model.Moment{}
 	for _, op := range operations {
 		if rv := readAt(op); rv > 0 && rv <= b.atMost(op.Return) && !parallel[op.Client] {
-			own[op.Client] = append(own[op.Client], moment{time: op.Return, rv: rv, op: op})
+			own[op.Client] = append(own[op.Client], model.Moment{Time: op.Return, RV: rv, Operation: op})
 		}
 	}
 	for _, w := range writes {
 		if w.acknowledged && !parallel[w.op.Client] {
-			own[w.op.Client] = append(own[w.op.Client], moment{time: w.op.Return, rv: w.rv, op: w.op})
+			own[w.op.Client] = append(own[w.op.Client], model.Moment{Time: w.op.Return, RV: w.rv, Operation: w.op})
 		}
 	}
 	for _, moments := range own {

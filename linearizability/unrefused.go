@@ -43,20 +43,20 @@ func judgeAnswers(f *facts, out *findings) {
 // restarts returns, by server, below which RV its cache held nothing from which
 // time on: a new cache holds nothing below what it lists first, and that is what
 // etcd had when the old one stopped, or more.
-func (f *facts) restarts() map[string]staircase {
-	restarts := map[string]staircase{}
+func (f *facts) restarts() map[string]model.Staircase {
+	restarts := map[string]model.Staircase{}
 	for fault := range model.Each(f.history.Faults) {
 		if fault.Name != serverRestart && fault.Name != serverCrash {
 			continue
 		}
 		if rv, _ := f.bounds.atLeast(fault.Begin); rv > 0 {
 			for _, server := range fault.Processes {
-				restarts[server] = append(restarts[server], moment{time: fault.End, rv: rv})
+				restarts[server] = append(restarts[server], model.Moment{Time: fault.End, RV: rv})
 			}
 		}
 	}
 	for server := range restarts {
-		restarts[server] = newStaircase(restarts[server])
+		restarts[server] = model.NewStaircase(restarts[server])
 	}
 	return restarts
 }
@@ -66,13 +66,13 @@ func (f *facts) restarts() map[string]staircase {
 // has dropped does not come back; or if the server has been restarted since. Where
 // neither is known the rule is silent: how far back a cache reaches is its own
 // affair, and what it did not reach is then a gap.
-func (w *walk) judgeNotExpired(restarts staircase, out *findings) {
+func (w *walk) judgeNotExpired(restarts model.Staircase, out *findings) {
 	s := w.stream
-	if refused, ok := w.facts.witnesses[s.Server].expired.before(s.Call); ok && s.RV <= refused.rv {
-		out.violate(Expired, servedRefused, w.at(0, s.RV, refused.rv).proof(refused.stream, nil))
+	if refused, ok := w.facts.witnesses[s.Server].expired.Before(s.Call); ok && s.RV <= refused.RV {
+		out.violate(Expired, servedRefused, w.at(0, s.RV, refused.RV).proof(refused.Stream, nil))
 		return
 	}
-	if restarted, ok := restarts.before(s.Call); ok && s.RV < restarted.rv {
-		out.violate(Expired, servedOverRestart, w.at(0, s.RV, restarted.rv).want(restarted.rv).at(restarted.time))
+	if restarted, ok := restarts.Before(s.Call); ok && s.RV < restarted.RV {
+		out.violate(Expired, servedOverRestart, w.at(0, s.RV, restarted.RV).want(restarted.RV).at(restarted.Time))
 	}
 }

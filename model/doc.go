@@ -8,6 +8,7 @@
 //   - key.go: the identity of an object, and the order etcd keeps keys in
 //   - store.go: the state of the resource at any revision
 //   - authors.go: which operation made a change
+//   - staircase.go: when an RV had been reached, and what shows it
 //   - watch.go: what a watch is owed: scope, selector, and the types of events
 //   - stream.go: what may arrive on one stream, as a state machine
 //   - window.go: which watches a cache can serve, how it refuses the others, and what

@@ -15,7 +15,7 @@ type look struct {
 	// missed is how many changes it lacked; first is the first sight of the first of
 	// them that anybody had, newest the newest that had been shown.
 	missed        int
-	first, newest step
+	first, newest model.Moment
 	op            *model.Operation
 	stream        *model.Stream
 	// end says that it is what a stream had brought when it ended, not what it began with.
@@ -23,17 +23,17 @@ type look struct {
 }
 
 // looks returns what each server showed, in order of time.
-func looks(h *model.History, store *model.Store, known known) map[string][]look {
+func looks(h *model.History, store *model.Store, known model.Staircase) map[string][]look {
 	all := map[string][]look{}
 	add := func(server string, l look, scope model.Scope, selector model.Selector, lacks func(*model.Transition) bool) {
-		if newest, ok := known.before(l.time); ok && newest.rv > l.rv {
+		if newest, ok := known.Before(l.time); ok && newest.RV > l.rv {
 			l.newest = newest
-			for owed := range model.Each(store.Owed(scope, selector, l.rv, newest.rv)) {
+			for owed := range model.Each(store.Owed(scope, selector, l.rv, newest.RV)) {
 				if lacks != nil && !lacks(owed) {
 					continue
 				}
 				if l.missed == 0 {
-					l.first, _ = known.first(owed.RV)
+					l.first = first(known, owed.RV)
 				}
 				l.missed++
 			}

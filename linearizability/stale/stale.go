@@ -87,7 +87,7 @@ func of(name string, looks []look) Server {
 		}
 		*stale++
 		if current == nil {
-			current = &Period{From: max(fresh, l.first.time), Fresh: model.Pending}
+			current = &Period{From: max(fresh, l.first.Time), Fresh: model.Pending}
 		}
 		current.To = l.time
 		current.Looks++
@@ -96,8 +96,8 @@ func of(name string, looks []look) Server {
 		}
 		if server.Worst == nil || l.missed > server.Worst.Missed {
 			server.Worst = &Look{
-				What: l.what(), Time: l.time, RV: l.rv, Newest: l.newest.rv, Missed: l.missed,
-				Age: l.time - l.first.time, Seen: l.first.what(), Allowed: l.allowed(),
+				What: l.what(), Time: l.time, RV: l.rv, Newest: l.newest.RV, Missed: l.missed,
+				Age: l.time - l.first.Time, Seen: shownBy(l.first), Allowed: l.allowed(),
 			}
 		}
 	}

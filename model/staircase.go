@@ -1,0 +1,47 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// Moment says that something had reached an RV by a time, or not before it, and what shows
+// that: an operation, or a stream and the event that brought the RV; no event for a stream
+// that was refused, and nothing where somebody looked at etcd or at a cache.
+type Moment struct {
+	Time, RV  int64
+	Operation *Operation
+	Stream    *Stream
+	Event     *Event
+}
+
+// Staircase is moments in order of time and of RV.
+type Staircase []Moment
+
+// NewStaircase sorts moments and drops those that show no higher RV than the ones before.
+func NewStaircase(moments []Moment) Staircase {
+	slices.SortStableFunc(moments, func(a, b Moment) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(b.RV, a.RV))
+	})
+	kept := moments[:0]
+	for _, m := range moments {
+		if len(kept) == 0 || m.RV > kept[len(kept)-1].RV {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// From returns the index of the first moment at or after a time.
+func (s Staircase) From(time int64) int {
+	return sort.Search(len(s), func(i int) bool { return s[i].Time >= time })
+}
+
+// Before returns the highest moment strictly before a time, false if there is none.
+func (s Staircase) Before(time int64) (Moment, bool) {
+	if i := s.From(time); i > 0 {
+		return s[i-1], true
+	}
+	return Moment{}, false
+}
