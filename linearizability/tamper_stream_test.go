@@ -104,18 +104,6 @@ func refusedBefore(h *model.History) []*model.Stream {
 	})
 }
 
-// reachable returns the highest revision that etcd can have reached by a time:
-// one below the lowest that a later call made.
-func reachable(h *model.History, time int64) int64 {
-	revision := h.Truth.Revision
-	for _, op := range where(h.Operations, storedAs) {
-		if op.Call > time {
-			revision = min(revision, op.ResultRV-1)
-		}
-	}
-	return revision
-}
-
 // newestChange returns the RV of the last change that a stream brought, 0 if it
 // brought none.
 func newestChange(s *model.Stream) int64 {
@@ -131,13 +119,13 @@ func newestChange(s *model.Stream) int64 {
 // outlived returns the streams that ended for a reason of their own, with next
 // to nothing waiting for them, while an older stream of the server went on.
 func outlived(h *model.History) []*model.Stream {
-	store := model.NewStore(&h.Truth)
+	store, opinion := model.NewStore(&h.Truth), &secondOpinion{h: h}
 	return where(h.Streams, func(s *model.Stream) bool {
 		if !opened(s) || !afterBlock(s) || (s.Reason != model.ClosedByClient && s.Timeout == 0) {
 			return false
 		}
-		reached, newest := reachable(h, s.Closed), newestChange(s)
-		if newest <= reachable(h, s.Return) || store.CountChanges(newest, reached) > 5 {
+		reached, newest := opinion.newest(s.Closed), newestChange(s)
+		if newest <= opinion.newest(s.Return) || store.CountChanges(newest, reached) > 5 {
 			return false
 		}
 		return len(where(h.Streams, func(other *model.Stream) bool {
