@@ -121,7 +121,7 @@ func (w *walk) judgeBlockFreshness() {
 	if acknowledged, before := w.facts.bounds.atLeast(w.stream.Call); w.stream.RV == model.RVUnset && acknowledged >= oldest {
 		witness.Operations = []*model.Operation{before}
 	} else if last, ok := w.facts.bounds.shown.Before(w.stream.Call); w.stream.RV == model.RVUnset && ok {
-		witness.Operations, witness.Evidence, witness.Other = nil, last.Event, last.Stream
+		witness = witness.proof(last.Stream, last.Event)
 	}
 	w.violate(Initial, oldBlock, witness)
 }

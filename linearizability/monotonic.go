@@ -271,16 +271,8 @@ func objectRV(op *model.Operation) int64 {
 
 // witness shows the look, and what the client had seen before it.
 func (l *look) witness(newest model.Moment) Witness {
-	witness := Witness{RVs: []int64{newest.RV}}
 	if l.walk != nil {
-		witness.Client, witness.Stream, witness.Got = l.walk.stream.Client, l.walk.stream, l.walk.start
-	} else {
-		witness.Client, witness.Operations = l.op.Client, []*model.Operation{l.op}
+		return onStream(l.walk.stream, newest.RV).got(l.walk.start).afterSeeing(newest)
 	}
-	if newest.Event != nil {
-		witness.Events, witness.Other = []*model.Event{newest.Event}, newest.Stream
-	} else {
-		witness.Operations = append(witness.Operations, newest.Operation)
-	}
-	return witness
+	return about(l.op, newest.RV).afterSeeing(newest)
 }

@@ -74,18 +74,9 @@ func (b bounds) mayHaveMade(op *model.Operation, rv int64) bool {
 // judgeUnseen judges an operation that is at an RV of the server's choice, and had
 // to be at the newest: whether anybody had been shown a later one before.
 func (f *facts) judgeUnseen(guarantee *Guarantee, op *model.Operation, rv int64, out *findings) {
-	last, ok := f.bounds.shown.Before(op.Call)
-	if !ok || rv >= last.RV {
-		return
+	if last, ok := f.bounds.shown.Before(op.Call); ok && rv < last.RV {
+		out.violate(guarantee, unseenRead, about(op, rv, last.RV).afterSeeing(last))
 	}
-	witness := about(op, rv, last.RV)
-	switch {
-	case last.Event != nil:
-		witness.Events, witness.Other = []*model.Event{last.Event}, last.Stream
-	case last.Operation != nil:
-		witness = witness.after(last.Operation)
-	}
-	out.violate(guarantee, unseenRead, witness)
 }
 
 // ownAnswers returns the acknowledged writes and the reads of each client that never

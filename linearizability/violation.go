@@ -158,6 +158,16 @@ func (w Witness) after(before *model.Operation) Witness {
 	return w
 }
 
+// afterSeeing adds what had been seen before: an event of another stream, or an operation.
+func (w Witness) afterSeeing(m model.Moment) Witness {
+	if m.Event != nil {
+		w.Events, w.Other = []*model.Event{m.Event}, m.Stream
+	} else if m.Operation != nil {
+		w = w.after(m.Operation)
+	}
+	return w
+}
+
 // onStream returns a witness of a stream.
 func onStream(s *model.Stream, rvs ...int64) Witness {
 	return Witness{Client: s.Client, Stream: s, RVs: rvs}
