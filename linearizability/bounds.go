@@ -22,8 +22,8 @@ type write struct {
 // committed by then, whether or not the outcome of the write is known.
 type bounds struct {
 	returns  model.Staircase // of acknowledged writes
-	calls    []model.Moment  // by time ascending; rv is the lowest from there on
-	commits  []model.Moment  // by rv ascending; time is the latest call up to there
+	calls    []model.Moment  // by time ascending; RV is the lowest from there on
+	commits  []model.Moment  // by RV ascending; Time is the latest call up to there
 	revision int64
 	// shown are the events and reads that brought a higher RV than any before them.
 	shown model.Staircase
