@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,47 +32,26 @@ var layers = [][]string{
 // prefixes of import paths, below the module where they begin with a slash.
 // ARCHITECTURE.md says why.
 var mayNotImport = []struct {
-	who, what string
-	except    []string
+	who          string
+	what, except []string
 }{
-	{who: "/model", what: module},
-	{who: "/model", what: "k8s.io/"},
-	{who: "/model", what: "go.etcd.io/"},
-	{who: "/linearizability", what: "k8s.io/"},
-	{who: "/linearizability", what: "/faults"},
-	{who: "/linearizability", what: "/traces"},
-	{who: "/linearizability", what: "/cacher"},
+	{who: "/model", what: []string{module, "k8s.io/", "go.etcd.io/"}},
+	{who: "/linearizability", what: []string{"k8s.io/", "/faults", "/traces", "/cacher"}},
 	// recorder reads from real API servers as controllers do, with client-go.
-	{who: "/traces", what: "k8s.io/", except: []string{"/traces/recorder"}},
-	{who: "/traces/importer", what: "/traces/recorder"},
-	{who: "/traces", what: "/faults"},
-	{who: "/traces", what: "/linearizability", except: []string{"/traces/judge", "/traces/timeline"}},
-	{who: "/faults", what: "k8s.io/"},
-	{who: "/faults", what: "/linearizability"},
-	{who: "/faults", what: "/traces"},
-	{who: "/cacher", what: "/model"},
-	{who: "/cacher", what: "/faults"},
-	{who: "/cacher", what: "/traces"},
-	{who: "/cacher", what: "/linearizability"},
+	{who: "/traces", what: []string{"k8s.io/"}, except: []string{"/traces/recorder"}},
+	{who: "/traces/importer", what: []string{"/traces/recorder"}},
+	{who: "/traces", what: []string{"/faults"}},
+	{who: "/traces", what: []string{"/linearizability"}, except: []string{"/traces/judge", "/traces/timeline"}},
+	{who: "/faults", what: []string{"k8s.io/", "/linearizability", "/traces"}},
+	{who: "/cacher", what: []string{"/model", "/faults", "/traces", "/linearizability"}},
 	// The world is for any Go code.
-	{who: "/sim", what: "k8s.io/"},
-	{who: "/sim", what: "go.etcd.io/"},
-	{who: "/sim", what: "/model"},
-	{who: "/sim", what: "/linearizability"},
-	{who: "/sim", what: "/traces"},
-	{who: "/sim", what: "/faults"},
-	{who: "/sim", what: "/cacher"},
-	{who: "/cluster", what: "k8s.io/", except: []string{"/cluster/target/apiserver", "/cluster/target/httpserver", "/cluster/target/kubernetes", "/cluster/target/cacher"}},
-	{who: "/cluster", what: "/cluster/target/apiserver", except: []string{"/cluster/target"}},
-	{who: "/cluster", what: "/cluster/target/kubernetes", except: []string{"/cluster/target/kubernetes"}},
-	{who: "/cluster", what: "/cluster/target/cacher", except: []string{"/cluster/target/cacher"}},
-	{who: "/cluster", what: "/cacher", except: []string{"/cluster/target/cacher"}},
-	{who: "/simtest", what: "/search"},
-	{who: "/search", what: "k8s.io/"},
-	{who: "/search", what: "/cluster/target/apiserver"},
-	{who: "/search", what: "/cluster/target/cacher"},
-	{who: "/search", what: "/cluster/target/kubernetes"},
-	{who: "/search", what: "/cacher"},
+	{who: "/sim", what: []string{"k8s.io/", "go.etcd.io/", "/model", "/linearizability", "/traces", "/faults", "/cacher"}},
+	{who: "/cluster", what: []string{"k8s.io/"}, except: []string{"/cluster/target/apiserver", "/cluster/target/httpserver", "/cluster/target/kubernetes", "/cluster/target/cacher"}},
+	{who: "/cluster", what: []string{"/cluster/target/apiserver"}, except: []string{"/cluster/target"}},
+	{who: "/cluster", what: []string{"/cluster/target/kubernetes"}, except: []string{"/cluster/target/kubernetes"}},
+	{who: "/cluster", what: []string{"/cluster/target/cacher", "/cacher"}, except: []string{"/cluster/target/cacher"}},
+	{who: "/simtest", what: []string{"/search"}},
+	{who: "/search", what: []string{"k8s.io/", "/cluster/target/apiserver", "/cluster/target/cacher", "/cluster/target/kubernetes", "/cacher"}},
 }
 
 // below reports whether an import path is that of a prefix or lies below it.
@@ -83,17 +63,16 @@ func below(path, prefix string) bool {
 	return strings.HasPrefix(path, prefix)
 }
 
+// belowAny reports whether that is true of one of the prefixes.
+func belowAny(path string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return below(path, prefix) })
+}
+
 // layer is the number of the layer that a package stands on, from 0; and
 // whether it stands on any.
 func layer(path string) (int, bool) {
-	for level, folders := range layers {
-		for _, folder := range folders {
-			if below(path, folder) {
-				return level, true
-			}
-		}
-	}
-	return 0, false
+	level := slices.IndexFunc(layers, func(folders []string) bool { return belowAny(path, folders) })
+	return level, level >= 0
 }
 
 // upward reports whether a package imports one of a layer above its own.
@@ -109,14 +88,7 @@ func forbidden(importer, imported string) bool {
 		return false // an external test package
 	}
 	for _, rule := range mayNotImport {
-		if !below(importer, rule.who) || !below(imported, rule.what) {
-			continue
-		}
-		excepted := false
-		for _, except := range rule.except {
-			excepted = excepted || below(importer, except)
-		}
-		if !excepted {
+		if below(importer, rule.who) && belowAny(imported, rule.what) && !belowAny(importer, rule.except) {
 			return true
 		}
 	}
