@@ -18,26 +18,18 @@ const (
 )
 
 func main() {
-	backwards, heard, err := run()
-	rig.Verdict(backwards, heard, err, "a progress notification is older than an event before it")
+	backwards, heard := run()
+	rig.Verdict(backwards, heard, "a progress notification is older than an event before it")
 }
 
 // run counts progress notifications, and those that are older than an event before them.
-func run() (backwards, heard int, err error) {
-	backend, stop, err := rig.Start()
-	if err != nil {
-		return 0, 0, err
-	}
+func run() (backwards, heard int) {
+	backend, stop := rig.Start()
 	defer stop()
-	address, end, err := rig.Serve(backend)
-	if err != nil {
-		return 0, 0, err
-	}
+	address, end := rig.Serve(backend)
 	defer end()
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}})
-	if err != nil {
-		return 0, 0, err
-	}
+	rig.Must(err)
 	defer client.Close()
 	defer rig.Writers(backend, "/other-", writers)()
 
@@ -64,5 +56,5 @@ func run() (backwards, heard int, err error) {
 			newest = event.Kv.ModRevision
 		}
 	}
-	return backwards, heard, nil
+	return backwards, heard
 }

@@ -22,26 +22,17 @@ const (
 )
 
 func main() {
-	wrong, err := run()
-	rig.Verdict(wrong, rounds, err, "a streamed list is older than its revision")
+	rig.Verdict(run(), rounds, "a streamed list is older than its revision")
 }
 
 // run counts the lists that are not what there was at the revision that they name.
-func run() (wrong int, err error) {
-	backend, stop, err := rig.Start()
-	if err != nil {
-		return 0, err
-	}
+func run() (wrong int) {
+	backend, stop := rig.Start()
 	defer stop()
-	address, end, err := rig.Serve(backend)
-	if err != nil {
-		return 0, err
-	}
+	address, end := rig.Serve(backend)
 	defer end()
 	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return 0, err
-	}
+	rig.Must(err)
 	defer connection.Close()
 	client := etcdserverpb.NewKVClient(connection)
 	defer rig.Writers(backend, "/key-", keys)()
@@ -49,40 +40,31 @@ func run() (wrong int, err error) {
 	time.Sleep(time.Second) // until all keys exist
 	ctx := context.Background()
 	for range rounds {
-		listed, err := stream(ctx, client)
-		if err != nil {
-			return wrong, err
-		}
+		listed := stream(ctx, client)
 		then, err := client.Range(ctx, &etcdserverpb.RangeRequest{Key: []byte("/key-"), RangeEnd: []byte("/key."), Limit: perPage, Revision: listed.Header.Revision})
-		if err != nil {
-			return wrong, err
-		}
+		rig.Must(err)
 		if a, b := describe(listed.Kvs), describe(then.Kvs); a != b {
 			if wrong++; wrong <= 3 {
 				fmt.Printf("a streamed list names revision %d and has %s; at that revision there was %s\n", listed.Header.Revision, a, b)
 			}
 		}
 	}
-	return wrong, nil
+	return wrong
 }
 
 // stream asks for the first page of a list as a stream, and puts it together.
-func stream(ctx context.Context, client etcdserverpb.KVClient) (*etcdserverpb.RangeResponse, error) {
+func stream(ctx context.Context, client etcdserverpb.KVClient) *etcdserverpb.RangeResponse {
 	request := &etcdserverpb.RangeRequest{Key: []byte("/key-"), RangeEnd: []byte("/key."), Limit: perPage}
 	chunks, err := client.RangeStream(ctx, request)
-	if err != nil {
-		return nil, err
-	}
+	rig.Must(err)
 	var whole etcdserverpb.RangeResponse
 	for whole.Header == nil {
 		chunk, err := chunks.Recv()
-		if err != nil {
-			return nil, err
-		}
+		rig.Must(err)
 		whole.Header = chunk.RangeResponse.Header
 		whole.Kvs = append(whole.Kvs, chunk.RangeResponse.Kvs...)
 	}
-	return &whole, nil
+	return &whole
 }
 
 func describe(pairs []*mvccpb.KeyValue) string {

@@ -18,59 +18,57 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Verdict says in how many of the rounds a bug showed, and ends the program: with code 1 if it did, 0 if not, and 2 if
-// there is an error.
-func Verdict(shown, rounds int, err error, bug string) {
-	switch {
-	case err != nil:
+// folder has the database.
+var folder string
+
+// Must ends the program with code 2 if what it needs could not be had.
+func Must(err error) {
+	if err != nil {
+		_ = os.RemoveAll(folder)
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
-	case shown == 0:
-		fmt.Printf("the bug did not show in %d rounds\n", rounds)
-	default:
-		fmt.Printf("the bug shows: %s in %d of %d rounds\n", bug, shown, rounds)
-		os.Exit(1)
 	}
+}
+
+// Verdict says in how many of the rounds a bug showed, and ends the program with code 1 if it did.
+func Verdict(shown, rounds int, bug string) {
+	if shown == 0 {
+		fmt.Printf("the bug did not show in %d rounds\n", rounds)
+		return
+	}
+	fmt.Printf("the bug shows: %s in %d of %d rounds\n", bug, shown, rounds)
+	os.Exit(1)
 }
 
 // Start starts it over a new database with the settings of kine's command. stop ends it, and removes the database.
-func Start() (backend server.Backend, stop func(), err error) {
+func Start() (backend server.Backend, stop func()) {
 	logrus.SetOutput(io.Discard)
-	dir, err := os.MkdirTemp("", "kine-")
-	if err != nil {
-		return nil, nil, err
-	}
+	var err error
+	folder, err = os.MkdirTemp("", "kine-")
+	Must(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	stop = func() {
-		cancel()
-		group.Wait()
-		_ = os.RemoveAll(dir)
-	}
 	_, backend, err = sqlite.New(ctx, &group, &drivers.Config{
-		DataSourceName: filepath.Join(dir, "state.db") + "?" + sqlite.DefaultParams,
+		DataSourceName: filepath.Join(folder, "state.db") + "?" + sqlite.DefaultParams,
 		CompactTimeout: 5 * time.Second, CompactMinRetain: 1000, CompactBatchSize: 1000, PollBatchSize: 500, PollInterval: time.Second,
 	})
-	if err == nil {
-		err = backend.Start(ctx)
+	Must(err)
+	Must(backend.Start(ctx))
+	return backend, func() {
+		cancel()
+		group.Wait()
+		_ = os.RemoveAll(folder)
 	}
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	return backend, stop, nil
 }
 
 // Serve serves kine with etcd's API on a port of its own.
-func Serve(backend server.Backend) (address string, stop func(), err error) {
+func Serve(backend server.Backend) (address string, stop func()) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
+	Must(err)
 	service := grpc.NewServer()
 	server.New(backend, "http", 5*time.Second, "3.6.11").Register(service)
 	go func() { _ = service.Serve(listener) }()
-	return listener.Addr().String(), service.Stop, nil
+	return listener.Addr().String(), service.Stop
 }
 
 // Writers write to keys with a prefix, each to one of its own, until they are stopped.
