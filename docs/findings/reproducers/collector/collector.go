@@ -80,11 +80,7 @@ func Conclude(client metadata.Interface, objects metadata.ResourceInterface, sto
 	stop = Run(client)
 	fmt.Printf("the same after a restart of the collector: %s\n", Fate(objects, name))
 	stop()
-	shown := 0
-	if left != collected {
-		shown = 1
-	}
-	rig.Verdict(shown, 1, "an object without an owner stays")
+	rig.VerdictOfOne(left != collected, "an object without an owner stays")
 }
 
 // Run runs the released garbage collector over config maps, and returns once it has listed them.

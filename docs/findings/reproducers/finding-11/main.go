@@ -34,11 +34,7 @@ func main() {
 	fmt.Printf("the collector was not told: it is %s when it is deleted\n", unaware)
 	wrong, hit := replaced()
 	fmt.Printf("the collector was not told that a failed pod was deleted and created again elsewhere: it deletes %s\n", hit)
-	shown := 0
-	if unaware == corev1.PodFailed || wrong {
-		shown = 1
-	}
-	rig.Verdict(shown, 1, "a pod that has succeeded fails, or a pod is deleted for another one")
+	rig.VerdictOfOne(unaware == corev1.PodFailed || wrong, "a pod that has succeeded fails, or a pod is deleted for another one")
 }
 
 // deleted is the phase in which the released pod garbage collector deletes a pod that has succeeded on a node that is gone.

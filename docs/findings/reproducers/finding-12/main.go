@@ -24,11 +24,7 @@ func main() {
 	fmt.Printf("an object gets another owner while the collector deletes it: it is %s\n", fate(0))
 	lost := fate(1)
 	fmt.Printf("the same, once another change has been in the collector's way: it is %s\n", lost)
-	shown := 0
-	if lost != kept {
-		shown = 1
-	}
-	rig.Verdict(shown, 1, "an object is deleted whose owner lives")
+	rig.VerdictOfOne(lost != kept, "an object is deleted whose owner lives")
 }
 
 const kept = "kept"

@@ -55,11 +55,7 @@ func main() {
 	rate := float64(watches) / observed.Seconds() / float64(*caches)
 	fmt.Printf("%d refused watches in %v, %.0f a second and cache; %v of processor time of the caches and that member\n", watches, *observed, rate, processor.Round(time.Millisecond))
 	_ = os.RemoveAll(dir)
-	seen := 0
-	if rate > float64(*limit) {
-		seen = 1
-	}
-	rig.Verdict(seen, 1, fmt.Sprintf("more than %d watches a second and cache without a leader", *limit))
+	rig.VerdictOfOne(rate > float64(*limit), fmt.Sprintf("more than %d watches a second and cache without a leader", *limit))
 }
 
 // start starts three members, and returns them when they have a leader.

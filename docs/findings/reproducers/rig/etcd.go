@@ -75,3 +75,12 @@ func Verdict(seen, rounds int, what string) {
 	fmt.Printf("not seen in %d rounds: either it is fixed, or no round met the race\n", rounds)
 	os.Exit(0)
 }
+
+// VerdictOfOne is the verdict of a program with a single round.
+func VerdictOfOne(seen bool, what string) {
+	count := 0
+	if seen {
+		count = 1
+	}
+	Verdict(count, 1, what)
+}

@@ -61,9 +61,5 @@ func main() {
 	if reason("with-group") != cmapi.CertificateRequestReasonIssued {
 		rig.Must(fmt.Errorf("expected that the request with a group is issued"))
 	}
-	shown := 0
-	if reason("without-group") != cmapi.CertificateRequestReasonIssued {
-		shown = 1
-	}
-	rig.Verdict(shown, 1, "a request stays pending, although its key is there")
+	rig.VerdictOfOne(reason("without-group") != cmapi.CertificateRequestReasonIssued, "a request stays pending, although its key is there")
 }

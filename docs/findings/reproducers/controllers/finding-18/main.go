@@ -41,11 +41,7 @@ func main() {
 	fmt.Printf("one request of a certificate fails: failed attempts that are counted: %d\n", counted)
 	counted = failOnce(client, "later", func() { refusals.Store(5) })
 	fmt.Printf("the same, and to write that is refused 5 times: %d, so that cert-manager waits for %dh instead of 1h\n", counted, min(32, 1<<(counted-1)))
-	shown := 0
-	if counted > 1 {
-		shown = 1
-	}
-	rig.Verdict(shown, 1, "a failure counts more than once")
+	rig.VerdictOfOne(counted > 1, "a failure counts more than once")
 }
 
 // failOnce has the only request of a certificate fail after begin, and returns how many attempts count as failed.

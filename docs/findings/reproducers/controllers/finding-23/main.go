@@ -24,11 +24,7 @@ func main() {
 		return content != nil && content.Status != nil && *content.Status.ReadyToUse
 	})
 	time.Sleep(60 * time.Second)
-	shown := 0
-	if !snapshots.Ready(client, "snapshot") {
-		shown = 1
-	}
-	rig.Verdict(shown, 1, "a VolumeSnapshot is not ready, 60s after its content was,")
+	rig.VerdictOfOne(!snapshots.Ready(client, "snapshot"), "a VolumeSnapshot is not ready, 60s after its content was,")
 }
 
 // lossy loses the answer to the first creation of a content.
