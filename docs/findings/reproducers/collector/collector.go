@@ -34,7 +34,6 @@ var maps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 // Client returns a client of metadata, whose server has the objects given, and what reads and writes them.
 func Client(objects ...*metav1.PartialObjectMetadata) (*fakemetadata.FakeMetadataClient, fakemetadata.MetadataClient) {
-	klog.SetLogger(klog.Logger{}) // discards
 	known := fakemetadata.NewTestScheme()
 	rig.Must(metav1.AddMetaToScheme(known))
 	client := fakemetadata.NewSimpleMetadataClient(known)

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/podgc"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
@@ -28,7 +27,6 @@ const (
 )
 
 func main() {
-	klog.SetLogger(klog.Logger{}) // discards
 	fmt.Printf("the collector was told that the pod has succeeded: it is %s when it is deleted\n", deleted(true))
 	unaware := deleted(false)
 	fmt.Printf("the collector was not told: it is %s when it is deleted\n", unaware)

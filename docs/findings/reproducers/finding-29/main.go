@@ -19,7 +19,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
@@ -39,7 +38,6 @@ const (
 var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "pods"})
 
 func main() {
-	klog.SetLogger(klog.Logger{}) // discards
 	address, stop := rig.StartEtcd()
 	defer stop()
 	pods := podStorage(address)

@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/deployment"
 	"k8s.io/utils/ptr"
 
@@ -47,7 +46,6 @@ func number(n int32) *intstr.IntOrString {
 }
 
 func main() {
-	klog.SetLogger(klog.Logger{}) // discards
 	shown := 0
 	for _, late := range []time.Duration{0, lag} {
 		for _, s := range strategies {

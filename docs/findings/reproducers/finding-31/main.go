@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/utils/ptr"
 
@@ -38,7 +37,6 @@ const (
 var forbidden = apierrors.NewForbidden(corev1.Resource("pods/binding"), low, fmt.Errorf("namespace %s is being terminated", space))
 
 func main() {
-	klog.SetLogger(klog.Logger{}) // discards
 	fmt.Printf("the binding of the pod that has to go succeeds: the other one is pending for more than %v in %d of %d rounds\n", patience, pending(nil), rounds)
 	rig.Verdict(pending(forbidden), rounds, fmt.Sprintf(
 		"the binding of the pod that has to go fails, and the other one is pending for more than %v, although its node is free,", patience))

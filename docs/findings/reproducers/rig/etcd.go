@@ -13,7 +13,11 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+	"k8s.io/klog/v2"
 )
+
+// What Kubernetes logs is not what the programs say.
+func init() { klog.SetLogger(klog.Logger{}) }
 
 // StartEtcd starts a member with an empty data folder and returns its address, host
 // and port, and a function that removes the folder. The member ends with the process,

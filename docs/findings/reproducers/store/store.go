@@ -21,7 +21,6 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/apiserver/pkg/storage/value"
-	"k8s.io/klog/v2"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
@@ -41,7 +40,6 @@ type Store struct {
 
 // New connects to etcd at an address and waits until the cache is initialised.
 func New(address string) *Store {
-	klog.SetLogger(klog.Logger{}) // discards
 	scheme := runtime.NewScheme()
 	rig.Must(corev1.AddToScheme(scheme))
 	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)

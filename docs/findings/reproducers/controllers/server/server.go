@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/watchsim/watchsim/cluster/target"
@@ -29,7 +28,6 @@ const Namespace = "default"
 
 // Start runs an API server with the custom resources that are defined in a folder, and waits until it serves them.
 func Start(definitions string) *rest.Config {
-	klog.SetLogger(klog.Logger{}) // discards
 	etcd, _ := rig.StartEtcd()
 	const address = "127.0.0.1"
 	certificate := func() (target.Certificate, error) {
