@@ -12,12 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/daemon"
 	"k8s.io/kubernetes/pkg/controller/statefulset"
 	"k8s.io/utils/ptr"
@@ -32,7 +32,6 @@ const space, name = "red", "a"
 const settles = 5 * time.Second
 
 func main() {
-	klog.SetLogger(klog.Logger{}) // discards
 	shown := 0
 	for _, w := range []workload{daemonSets, statefulSets} {
 		is := w.replaced()
@@ -46,15 +45,14 @@ func main() {
 
 // workload is a kind of workloads with its controller.
 type workload struct {
-	kind, resource string
+	kind     string
+	resource schema.GroupVersionResource
 	// object makes one with this UID at this generation, whose controller has not looked at it yet.
 	object func(uid types.UID, generation int64) runtime.Object
 	// run runs the controller until the context ends.
 	run func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory)
-	// cached is what the controller's informer knows.
-	cached func(factory informers.SharedInformerFactory) state
-	// read is what the API server has.
-	read func(tracker clienttesting.ObjectTracker) state
+	// observed is the generation that the status of one has.
+	observed func(runtime.Object) int64
 }
 
 // state is what matters of a workload.
@@ -63,24 +61,47 @@ type state struct {
 	generation, observed int64
 }
 
+func (w workload) state(object runtime.Object) state {
+	meta := object.(metav1.Object)
+	return state{meta.GetUID(), meta.GetGeneration(), w.observed(object)}
+}
+
+// cached is what the controller's informer knows.
+func (w workload) cached(factory informers.SharedInformerFactory) state {
+	informer, err := factory.ForResource(w.resource)
+	rig.Must(err)
+	object, err := informer.Lister().ByNamespace(space).Get(name)
+	if err != nil {
+		return state{}
+	}
+	return w.state(object)
+}
+
+// read is what the API server has.
+func (w workload) read(tracker clienttesting.ObjectTracker) state {
+	object, err := tracker.Get(w.resource, space, name)
+	rig.Must(err)
+	return w.state(object)
+}
+
 // replaced is the state of a workload that was replaced by another one of the same name just before the status of the first one arrived. Each time the controller's
 // informer is told of a write before the controller gets the answer: a watch and a request are two streams.
 func (w workload) replaced() state {
 	client := fake.NewClientset(w.object("old", 2))
 	factory := informers.NewSharedInformerFactory(client, 0)
 	tracker, done := client.Tracker(), false
-	client.PrependReactor("update", w.resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
-		at, object := action.GetResource(), action.(clienttesting.UpdateAction).GetObject()
+	client.PrependReactor("update", w.resource.Resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
+		object := action.(clienttesting.UpdateAction).GetObject()
 		if done {
-			err := tracker.Update(at, object, space)
+			err := tracker.Update(w.resource, object, space)
 			rig.Until(func() bool { return w.cached(factory) == w.read(tracker) })
 			return true, object, err
 		}
 		done = true
-		rig.Must(tracker.Delete(at, space, name))
-		rig.Must(tracker.Create(at, w.object("new", 1), space))
+		rig.Must(tracker.Delete(w.resource, space, name))
+		rig.Must(tracker.Create(w.resource, w.object("new", 1), space))
 		rig.Until(func() bool { return w.cached(factory) == w.read(tracker) })
-		return true, nil, apierrors.NewConflict(at.GroupResource(), name, fmt.Errorf("expected UID new, found UID old"))
+		return true, nil, apierrors.NewConflict(w.resource.GroupResource(), name, fmt.Errorf("expected UID new, found UID old"))
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -100,7 +121,7 @@ var (
 )
 
 var daemonSets = workload{
-	kind: "daemon set", resource: "daemonsets",
+	kind: "daemon set", resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"),
 	object: func(uid types.UID, generation int64) runtime.Object {
 		return &appsv1.DaemonSet{ObjectMeta: meta(uid, generation), Spec: appsv1.DaemonSetSpec{
 			Selector: selector, Template: template, RevisionHistoryLimit: ptr.To[int32](10), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
@@ -113,23 +134,11 @@ var daemonSets = workload{
 		factory.Start(ctx.Done())
 		go controller.Run(ctx, 1)
 	},
-	cached: func(factory informers.SharedInformerFactory) state {
-		set, err := factory.Apps().V1().DaemonSets().Lister().DaemonSets(space).Get(name)
-		if err != nil {
-			return state{}
-		}
-		return state{set.UID, set.Generation, set.Status.ObservedGeneration}
-	},
-	read: func(tracker clienttesting.ObjectTracker) state {
-		object, err := tracker.Get(appsv1.SchemeGroupVersion.WithResource("daemonsets"), space, name)
-		rig.Must(err)
-		set := object.(*appsv1.DaemonSet)
-		return state{set.UID, set.Generation, set.Status.ObservedGeneration}
-	},
+	observed: func(object runtime.Object) int64 { return object.(*appsv1.DaemonSet).Status.ObservedGeneration },
 }
 
 var statefulSets = workload{
-	kind: "stateful set", resource: "statefulsets",
+	kind: "stateful set", resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"),
 	object: func(uid types.UID, generation int64) runtime.Object {
 		return &appsv1.StatefulSet{ObjectMeta: meta(uid, generation), Spec: appsv1.StatefulSetSpec{
 			Selector: selector, Template: template, Replicas: ptr.To[int32](0), RevisionHistoryLimit: ptr.To[int32](10),
@@ -142,17 +151,5 @@ var statefulSets = workload{
 		factory.Start(ctx.Done())
 		go controller.Run(ctx, 1)
 	},
-	cached: func(factory informers.SharedInformerFactory) state {
-		set, err := factory.Apps().V1().StatefulSets().Lister().StatefulSets(space).Get(name)
-		if err != nil {
-			return state{}
-		}
-		return state{set.UID, set.Generation, set.Status.ObservedGeneration}
-	},
-	read: func(tracker clienttesting.ObjectTracker) state {
-		object, err := tracker.Get(appsv1.SchemeGroupVersion.WithResource("statefulsets"), space, name)
-		rig.Must(err)
-		set := object.(*appsv1.StatefulSet)
-		return state{set.UID, set.Generation, set.Status.ObservedGeneration}
-	},
+	observed: func(object runtime.Object) int64 { return object.(*appsv1.StatefulSet).Status.ObservedGeneration },
 }

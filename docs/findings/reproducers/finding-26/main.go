@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/daemon"
 	"k8s.io/kubernetes/pkg/controller/job"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
@@ -39,7 +38,6 @@ const patient = 10 * time.Second
 const told = 100 * time.Millisecond
 
 func main() {
-	klog.SetLogger(klog.Logger{}) // discards
 	shown := 0
 	for _, w := range []workload{daemonSets, replicaSets, jobs} {
 		fmt.Printf("a %s that is created: its pod is there after %v\n", w.kind, w.waits(false))
@@ -64,8 +62,17 @@ type workload struct {
 	verb, of string
 	// run runs the controller until the context ends.
 	run func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory)
-	// cached is the UID of the one that the controller's informer knows.
-	cached func(factory informers.SharedInformerFactory) types.UID
+}
+
+// cached is the UID of the one that the controller's informer knows.
+func (w workload) cached(factory informers.SharedInformerFactory) types.UID {
+	informer, err := factory.ForResource(w.resource)
+	rig.Must(err)
+	object, err := informer.Lister().ByNamespace(space).Get(name)
+	if err != nil {
+		return ""
+	}
+	return object.(metav1.Object).GetUID()
 }
 
 // waits is how long a workload waits for the pod that is created for it, as seen to the millisecond. If it is one that replaces another, the other was deleted, and it was
@@ -147,13 +154,6 @@ var daemonSets = workload{
 		factory.Start(ctx.Done())
 		go controller.Run(ctx, 1)
 	},
-	cached: func(factory informers.SharedInformerFactory) types.UID {
-		set, err := factory.Apps().V1().DaemonSets().Lister().DaemonSets(space).Get(name)
-		if err != nil {
-			return ""
-		}
-		return set.UID
-	},
 }
 
 // orphan is a pod that a workload adopts, which then lacks another one.
@@ -169,13 +169,6 @@ var replicaSets = workload{
 		factory.Start(ctx.Done())
 		go controller.Run(ctx, 1)
 	},
-	cached: func(factory informers.SharedInformerFactory) types.UID {
-		set, err := factory.Apps().V1().ReplicaSets().Lister().ReplicaSets(space).Get(name)
-		if err != nil {
-			return ""
-		}
-		return set.UID
-	},
 }
 
 var jobs = workload{
@@ -190,12 +183,5 @@ var jobs = workload{
 		rig.Must(err)
 		factory.Start(ctx.Done())
 		go controller.Run(ctx, 1)
-	},
-	cached: func(factory informers.SharedInformerFactory) types.UID {
-		one, err := factory.Batch().V1().Jobs().Lister().Jobs(space).Get(name)
-		if err != nil {
-			return ""
-		}
-		return one.UID
 	},
 }
