@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/snapshots"
@@ -15,11 +14,6 @@ const rounds = 100
 func main() {
 	storage := &snapshots.Storage{Takes: 200 * time.Millisecond}
 	client := snapshots.Start(snapshots.Late(200*time.Millisecond), nil, storage)
-	for i := range rounds {
-		name := fmt.Sprintf("snapshot-%d", i)
-		snapshot := snapshots.Create(client, name)
-		rig.Until(func() bool { return snapshots.Content(client, snapshot) != nil })
-		snapshots.Delete(client, name)
-	}
+	snapshots.DeleteEarly(client, rounds, snapshots.HasContent)
 	rig.Verdict(len(snapshots.Orphans(client, storage)), rounds, "the storage has a snapshot that no object in the cluster belongs to")
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/watchsim/watchsim/docs/findings/reproducers/controllers/snapshots"
@@ -15,12 +14,7 @@ const rounds = 100
 func main() {
 	storage := &snapshots.Storage{Takes: 2 * time.Second}
 	client := snapshots.Start(nil, snapshots.Late(200*time.Millisecond), storage)
-	for i := range rounds {
-		name := fmt.Sprintf("snapshot-%d", i)
-		snapshot := snapshots.Create(client, name)
-		rig.Until(func() bool { return snapshots.IsBeingTaken(client, snapshot) })
-		snapshots.Delete(client, name)
-	}
+	snapshots.DeleteEarly(client, rounds, snapshots.IsBeingTaken)
 	time.Sleep(30 * time.Second)
 	rig.Verdict(len(storage.Names()), rounds, "a snapshot is still there 30s after it was deleted, although nothing is wrong,")
 }

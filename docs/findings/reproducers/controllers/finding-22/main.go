@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -18,11 +17,6 @@ const rounds = 100
 func main() {
 	storage := &snapshots.Storage{Takes: 200 * time.Millisecond, Late: status.Error(codes.DeadlineExceeded, "the storage is slow")}
 	client := snapshots.Start(snapshots.Late(200*time.Millisecond), snapshots.Late(300*time.Millisecond), storage)
-	for i := range rounds {
-		name := fmt.Sprintf("snapshot-%d", i)
-		snapshot := snapshots.Create(client, name)
-		rig.Until(func() bool { return snapshots.IsBeingTaken(client, snapshot) })
-		snapshots.Delete(client, name)
-	}
+	snapshots.DeleteEarly(client, rounds, snapshots.IsBeingTaken)
 	rig.Verdict(len(snapshots.Orphans(client, storage)), rounds, "the storage has a snapshot that no object in the cluster belongs to")
 }

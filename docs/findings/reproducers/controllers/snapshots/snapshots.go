@@ -3,6 +3,7 @@ package snapshots
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -75,9 +76,13 @@ func Create(c client.SnapshotV1Interface, name string) *snapshotv1.VolumeSnapsho
 	return snapshot
 }
 
-// Delete deletes a snapshot.
-func Delete(c client.SnapshotV1Interface, name string) {
-	rig.Must(c.VolumeSnapshots(server.Namespace).Delete(ctx, name, metav1.DeleteOptions{}))
+// DeleteEarly creates so many snapshots one after the other, and deletes each as soon as it has begun.
+func DeleteEarly(c client.SnapshotV1Interface, rounds int, begun func(client.SnapshotV1Interface, *snapshotv1.VolumeSnapshot) bool) {
+	for i := range rounds {
+		snapshot := Create(c, fmt.Sprintf("snapshot-%d", i))
+		rig.Until(func() bool { return begun(c, snapshot) })
+		rig.Must(c.VolumeSnapshots(server.Namespace).Delete(ctx, snapshot.Name, metav1.DeleteOptions{}))
+	}
 }
 
 // Ready reports whether a snapshot can be used.
@@ -108,6 +113,11 @@ func Orphans(c client.SnapshotV1Interface, storage *Storage) (orphans []string) 
 func IsBeingTaken(c client.SnapshotV1Interface, snapshot *snapshotv1.VolumeSnapshot) bool {
 	content := Content(c, snapshot)
 	return content != nil && len(content.Finalizers) > 0 && metav1.HasAnnotation(content.ObjectMeta, beingCreated)
+}
+
+// HasContent reports whether a snapshot has a content.
+func HasContent(c client.SnapshotV1Interface, snapshot *snapshotv1.VolumeSnapshot) bool {
+	return Content(c, snapshot) != nil
 }
 
 // Content returns the content of a snapshot, nil as long as there is none.
