@@ -151,6 +151,7 @@ func unknownViolations(files []importer.File, options importer.Options, recorded
 // logs are the lines of audit logs, by resource and server.
 type logs struct {
 	folder string
+	files  []string
 	lines  map[string]map[string][]byte
 }
 
@@ -160,7 +161,7 @@ func auditLogs(folder string) (*logs, error) {
 	if err == nil && len(files) == 0 {
 		err = errors.New("expected the audit logs of servers, found none")
 	}
-	l := &logs{folder: folder, lines: map[string]map[string][]byte{}}
+	l := &logs{folder: folder, files: files, lines: map[string]map[string][]byte{}}
 	for _, file := range files {
 		text, failed := os.ReadFile(file)
 		if failed != nil {
@@ -181,16 +182,6 @@ func auditLogs(folder string) (*logs, error) {
 
 // keep copies the logs, what clients have recorded, and what etcdctl would have printed, to a new folder below another one.
 func (l *logs) keep(folder string, seen simtest.Seen) error {
-	if _, err := etcdctl(l.folder, seen.Committed); err != nil {
-		return err
-	}
-	requests, err := json.Marshal(seen.Requests)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(l.folder, "requests.json"), requests, 0o600); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
@@ -198,22 +189,14 @@ func (l *logs) keep(folder string, seen simtest.Seen) error {
 	if err != nil {
 		return err
 	}
-	for _, pattern := range []string{auditPrefix + "*" + auditSuffix, "*.json"} {
-		files, err := filepath.Glob(filepath.Join(l.folder, pattern))
-		if err != nil {
-			return err
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(kept, filepath.Base(file)), text, 0o600); err != nil {
-				return err
-			}
-		}
+	_, err = etcdctl(kept, seen.Committed)
+	requests, failed := json.Marshal(seen.Requests)
+	err = errors.Join(err, failed, os.WriteFile(filepath.Join(kept, "requests.json"), requests, 0o600))
+	for _, file := range l.files {
+		text, failed := os.ReadFile(file)
+		err = errors.Join(err, failed, os.WriteFile(filepath.Join(kept, filepath.Base(file)), text, 0o600))
 	}
-	return nil
+	return err
 }
 
 // resourceOf is the resource that a line is about, "" if it is about none. The field is before all
