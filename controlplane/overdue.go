@@ -27,36 +27,36 @@ func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 		return broken, err
 	}
 	broken = append(broken, p.twins(s)...)
-	if p.overdue == nil || s.excused(p.overdue, seen) {
+	if p.overdue == nil || s.excused(p.overdue) {
 		return broken, nil
 	}
 	text := p.overdue.Error()
-	if w := (wrong{}); errors.As(p.overdue, &w) {
+	if w, is := errors.AsType[wrong](p.overdue); is {
 		text += s.leaderToldOf(w.of)
 	}
 	return append(broken, text), nil
 }
 
 // excused reports whether it is known why nobody does what is overdue, and notes that.
-func (s *store) excused(overdue error, seen simtest.Seen) bool {
-	var w wrong
+func (s *store) excused(overdue error) bool {
+	w, is := errors.AsType[wrong](overdue)
 	lease := s.terms[electorates[managerName]]
-	if !errors.As(overdue, &w) || lease == nil {
+	if !is || lease == nil {
 		return false
 	}
-	if s.isUnmoved(w.of, seen) &&
+	if s.isUnmoved(w.of) &&
 		s.isFinding(31, "pods", "a scheduler has made room by the deletion of a pod that was on no node, as its binding had failed, and looks at the one that waits for it after five minutes") {
 		return true
 	}
-	told := newTold(seen, lease.holder)
+	told := newTold(s.seen, lease.holder)
 	if w.orphan {
 		for _, owner := range w.of.GetOwnerReferences() {
-			if s.renamed(w.of, owner, told, seen) &&
+			if s.renamed(w.of, owner, told) &&
 				s.isFinding(9, resourceOfKind(w.of), "the garbage collector's informer has seen an owner reference get another name or kind and keep its UID, which it does not look at: what has it stays") {
 				return true
 			}
 			resource := ownerResources[owner.Kind]
-			if told.of(owner.UID) && !told.deleted[owner.UID] && createdAgain(seen.Histories[resource], owner) &&
+			if told.believes(owner.UID) && createdAgain(s.seen.Histories[resource], owner) &&
 				s.isFinding(10, resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays") {
 				return true
 			}
@@ -64,15 +64,15 @@ func (s *store) excused(overdue error, seen simtest.Seen) bool {
 		return false
 	}
 	resource := resourceOfKind(w.of)
-	if w.ahead && replaces(seen.Histories[resource], w.of) &&
+	if w.ahead && len(s.namesakes(w.of)) > 0 &&
 		s.isFinding(25, resource, "a controller has written the status of an object to the one that came after it with its name, whose generation is lower") {
 		return true
 	}
 	if w.of.GetDeletionTimestamp() != nil {
-		return w.held && told.replaced(seen.Histories[resource], w.of) &&
+		return w.held && slices.ContainsFunc(s.namesakes(w.of), told.believes) &&
 			s.isFinding(10, resource, "the garbage collector's informer has not listed between the end of an object and that another one of its name was deleted: it waits for ever for its finalizer to be taken away")
 	}
-	if _, is := w.of.(*appsv1.StatefulSet); is && failures(seen, told.life, w.of) >= manyFailures {
+	if _, is := w.of.(*appsv1.StatefulSet); is && failures(s.seen, told.life, w.of) >= manyFailures {
 		s.note("pods", "so many requests for a stateful set were refused, as another pod had the name or a quota was used up, that its controller waits for up to 1000 s (workqueue.DefaultTypedControllerRateLimiter)")
 		return true
 	}
@@ -84,22 +84,22 @@ func (s *store) excused(overdue error, seen simtest.Seen) bool {
 		set := living[owner]
 		isFor := owner == w.of.GetUID() || set != nil && ownerOf(set) == w.of.GetUID()
 		by, going := s.created[pod], s.known[pod].going
-		if isFor && living[pod] == nil && by != nil && by.Client == told.life && (!told.of(pod) || going != 0 && told.first[pod] >= going) {
+		if isFor && living[pod] == nil && by != nil && by.Client == told.life && (!told.of(pod) || going != 0 && slices.Min(told.versions[pod]) >= going) {
 			s.note("pods", "a pod that a controller had created was gone, or had to go, before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795, #136932)")
 			return true
 		}
 	}
-	return s.inherits(w.of, told, seen) &&
+	return s.inherits(w.of, told) &&
 		s.isFinding(26, "pods", "a controller has created or deleted a pod of a workload that was deleted, and waits to be told of it before it does so for the next one of its name")
 }
 
 // isUnmoved reports whether an object is a pod on no node, or one of its namespace is, and the scheduler that leads has deleted a pod which was on none.
-func (s *store) isUnmoved(of metav1.Object, seen simtest.Seen) bool {
+func (s *store) isUnmoved(of metav1.Object) bool {
 	lease := s.terms[electorates[schedulerName]]
 	if lease == nil {
 		return false
 	}
-	waits, life := false, newTold(seen, lease.holder).life
+	waits, life := false, newTold(s.seen, lease.holder).life
 	for _, o := range s.objects {
 		pod, is := o.(*corev1.Pod)
 		waits = waits || is && pod.Namespace == of.GetNamespace() && pod.Spec.NodeName == "" && lives(pod)
@@ -140,30 +140,10 @@ func (s *store) applyReferences(now object, rv int64) {
 }
 
 // renamed reports whether an object has called an owner otherwise before, and a program was told of no version in between.
-func (s *store) renamed(of metav1.Object, owner metav1.OwnerReference, told *told, seen simtest.Seen) bool {
-	is, history := s.references[reference{of.GetUID(), owner.UID}], seen.Histories[resourceOfKind(of)]
-	if is.another == 0 || history == nil {
-		return false
-	}
-	between := func(client string, o *model.Object, rv int64) bool {
-		return client == told.life && o != nil && o.UID == string(of.GetUID()) && rv > is.another && rv < is.since
-	}
-	for i := range history.Operations {
-		op := &history.Operations[i]
-		for j := range op.Objects {
-			if op.Kind == model.List && between(op.Client, &op.Objects[j], op.Objects[j].RV) {
-				return false
-			}
-		}
-	}
-	for i := range history.Streams {
-		for j := range history.Streams[i].Events {
-			if e := &history.Streams[i].Events[j]; between(history.Streams[i].Client, e.Object, e.RV) {
-				return false
-			}
-		}
-	}
-	return true
+func (s *store) renamed(of metav1.Object, owner metav1.OwnerReference, told *told) bool {
+	is := s.references[reference{of.GetUID(), owner.UID}]
+	between := func(rv int64) bool { return rv > is.another && rv < is.since }
+	return is.another != 0 && s.seen.Histories[resourceOfKind(of)] != nil && !slices.ContainsFunc(told.versions[of.GetUID()], between)
 }
 
 // expectant are the controllers that wait for what they expect of a workload, by its name, as they name themselves to API servers.
@@ -171,9 +151,9 @@ var expectant = []string{"replicaset-controller", daemonSetController, jobContro
 
 // inherits reports whether a controller created or deleted a pod of a workload after its end, which it waits for on behalf of the next one of its
 // name: a daemon set, a replica set or a job, which is the given object, or belongs to it.
-func (s *store) inherits(of metav1.Object, told *told, seen simtest.Seen) bool {
+func (s *store) inherits(of metav1.Object, told *told) bool {
 	for _, o := range s.objects {
-		history := seen.Histories[resourceOfKind(o)]
+		history := s.seen.Histories[resourceOfKind(o)]
 		if o.GetUID() != of.GetUID() && ownerOf(o) != of.GetUID() || history == nil {
 			continue
 		}
@@ -199,31 +179,18 @@ func (s *store) inherits(of metav1.Object, told *told, seen simtest.Seen) bool {
 	return false
 }
 
-// replaces reports whether there was another object of the name of one before.
-func replaces(history *model.History, of metav1.Object) bool {
+// namesakes are the UIDs of other objects that there have been of the name of one.
+func (s *store) namesakes(of metav1.Object) (uids []types.UID) {
+	history := s.seen.Histories[resourceOfKind(of)]
 	if history == nil {
-		return false
+		return nil
 	}
 	for change := range model.Each(history.Truth.Changes) {
 		if change.Object.Namespace == of.GetNamespace() && change.Object.Name == of.GetName() && change.Object.UID != string(of.GetUID()) {
-			return true
+			uids = append(uids, types.UID(change.Object.UID))
 		}
 	}
-	return false
-}
-
-// replaced reports whether a program was told of an earlier object of the same name, and not of its end.
-func (t *told) replaced(history *model.History, of metav1.Object) bool {
-	if history == nil {
-		return false
-	}
-	for change := range model.Each(history.Truth.Changes) {
-		uid := types.UID(change.Object.UID)
-		if change.Object.Namespace == of.GetNamespace() && change.Object.Name == of.GetName() && uid != of.GetUID() && t.of(uid) && !t.deleted[uid] {
-			return true
-		}
-	}
-	return false
+	return uids
 }
 
 // manyFailures is after how many a controller waits for longer than [Late] does: each of them doubles the 5 ms that it
@@ -282,27 +249,19 @@ func createdAgain(history *model.History, owner metav1.OwnerReference) bool {
 // told is what the last life of a program was told by watches and lists.
 type told struct {
 	life string
-	// first has the lowest resourceVersion of each object that it was told of, and deleted those of whose deletion.
-	first   map[types.UID]int64
-	deleted map[types.UID]bool
+	// versions are the resourceVersions of each object that it was told of, and deleted are those of whose deletion.
+	versions map[types.UID][]int64
+	deleted  map[types.UID]bool
 }
 
 // of reports whether the program was told of an object.
-func (t *told) of(uid types.UID) bool {
-	_, is := t.first[uid]
-	return is
-}
+func (t *told) of(uid types.UID) bool { return len(t.versions[uid]) > 0 }
 
-// add notes that the program was told of an object.
-func (t *told) add(o *model.Object, rv int64) {
-	uid := types.UID(o.UID)
-	if first, known := t.first[uid]; !known || rv < first {
-		t.first[uid] = rv
-	}
-}
+// believes reports whether it was, and was not told of the object's end.
+func (t *told) believes(uid types.UID) bool { return t.of(uid) && !t.deleted[uid] }
 
 func newTold(seen simtest.Seen, program string) *told {
-	t := &told{deleted: map[types.UID]bool{}, first: map[types.UID]int64{}}
+	t := &told{deleted: map[types.UID]bool{}, versions: map[types.UID][]int64{}}
 	began := int64(-1)
 	for _, history := range seen.Histories {
 		for _, stream := range history.Streams {
@@ -316,8 +275,8 @@ func newTold(seen simtest.Seen, program string) *told {
 			if op.Client != t.life || op.Kind != model.List {
 				continue
 			}
-			for i := range op.Objects {
-				t.add(&op.Objects[i], op.Objects[i].RV)
+			for _, o := range op.Objects {
+				t.versions[types.UID(o.UID)] = append(t.versions[types.UID(o.UID)], o.RV)
 			}
 		}
 		for _, stream := range history.Streams {
@@ -328,8 +287,8 @@ func newTold(seen simtest.Seen, program string) *told {
 				if event.Object == nil {
 					continue
 				}
-				t.add(event.Object, event.RV)
 				uid := types.UID(event.Object.UID)
+				t.versions[uid] = append(t.versions[uid], event.RV)
 				t.deleted[uid] = t.deleted[uid] || event.Type == model.Deleted
 			}
 		}
