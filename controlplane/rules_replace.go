@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/model"
@@ -21,15 +20,11 @@ func least(d *appsv1.Deployment) int32 {
 	if d.Spec.Strategy.RollingUpdate == nil {
 		return 0
 	}
-	wanted := ptr.Deref(d.Spec.Replicas, 1)
-	unavailable, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(d.Spec.Strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(0)), int(wanted), false)
-	if err != nil {
-		return 0
-	}
+	unavailable := share(d, d.Spec.Strategy.RollingUpdate.MaxUnavailable, false)
 	if surge(d) == 0 && unavailable == 0 {
 		unavailable = 1
 	}
-	return max(wanted-int32(unavailable), 0)
+	return max(ptr.Deref(d.Spec.Replicas, 1)-unavailable, 0)
 }
 
 // withinUnavailable looks at replica sets that controller managers have ask for fewer pods, or delete, and at what those of the deployment ask for then.

@@ -79,11 +79,13 @@ func surge(d *appsv1.Deployment) int32 {
 	if d.Spec.Strategy.RollingUpdate == nil {
 		return 0
 	}
-	surge, err := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(d.Spec.Strategy.RollingUpdate.MaxSurge, intstr.FromInt32(0)), int(ptr.Deref(d.Spec.Replicas, 1)), true)
-	if err != nil {
-		return 0
-	}
-	return int32(surge)
+	return share(d, d.Spec.Strategy.RollingUpdate.MaxSurge, true)
+}
+
+// share is what a number of pods, or a percentage of those that a deployment wants, comes to, rounded up or down. API servers have validated it.
+func share(d *appsv1.Deployment, of *intstr.IntOrString, up bool) int32 {
+	pods, _ := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(of, intstr.FromInt32(0)), int(ptr.Deref(d.Spec.Replicas, 1)), up)
+	return int32(pods)
 }
 
 // withinSurge looks at what controller managers have the replica sets of a deployment ask for. It counts those that the same life of the manager
