@@ -7,7 +7,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
@@ -268,15 +267,6 @@ func (s *store) createdFor(kind string, old, now object) *corev1.Pod {
 		return nil
 	}
 	return pod
-}
-
-func ownerKind(pod *corev1.Pod) string {
-	for _, owner := range pod.OwnerReferences {
-		if ptr.Deref(owner.Controller, false) {
-			return owner.Kind
-		}
-	}
-	return ""
 }
 
 // onePerNode looks at creations, whose node is in the affinity that the controller sets. A pod that was created for another controller and

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/linearizability/explain"
 	"github.com/watchsim/watchsim/model"
@@ -143,12 +145,7 @@ var judged = []string{
 
 // isJudged reports whether there is a rule about what a key of etcd holds.
 func isJudged(key string) bool {
-	for _, prefix := range judged {
-		if strings.HasPrefix(key, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(judged, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 // decode reads an object as it lies in etcd.
@@ -230,11 +227,13 @@ func put[K comparable](index map[K]map[string]*corev1.Pod, at K, key string, pod
 }
 
 // ownerOf is the UID of the controller of an object, empty if it has none.
-func ownerOf(o metav1.Object) types.UID {
-	if owner := metav1.GetControllerOf(o); owner != nil {
-		return owner.UID
-	}
-	return ""
+func ownerOf(o metav1.Object) types.UID { return controllerOf(o).UID }
+
+// ownerKind is its kind.
+func ownerKind(o metav1.Object) string { return controllerOf(o).Kind }
+
+func controllerOf(o metav1.Object) metav1.OwnerReference {
+	return ptr.Deref(metav1.GetControllerOf(o), metav1.OwnerReference{})
 }
 
 // isOver reports whether a pod has come to its end.
