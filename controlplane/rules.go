@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
 
-	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
 )
 
@@ -306,10 +305,8 @@ func ofItsKnowledge(s *store, key string, old, now object, rv int64) string {
 	if before == nil || by == nil || s.pods == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
 	}
-	if at := s.pods.Told(by.Client, s.born[before.UID]); at != model.Pending && at <= by.Call || s.created[before.UID] != nil && s.created[before.UID].Client == by.Client {
-		return ""
-	}
-	if s.isBy(garbageCollector, by) {
+	creator := s.created[before.UID]
+	if s.heard(by, s.born[before.UID], 0) || creator != nil && creator.Client == by.Client || s.isBy(garbageCollector, by) {
 		return ""
 	}
 	if s.isBy(podGarbageCollector, by) && s.isFinding(11, "pods", "the pod garbage collector has deleted a pod for another one of its name") {

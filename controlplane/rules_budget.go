@@ -42,10 +42,7 @@ func evictionIsKept(s *store, key string, old, now object, rv int64) string {
 		if _, kept := after.Status.DisruptedPods[k.pod.Name]; !evicted || kept || k.pod.Namespace != space || s.expired(before, k.pod.Name, by) {
 			continue
 		}
-		if !s.wasTold(by, "pods", last{uid, s.born[uid]}) {
-			continue
-		}
-		if going := s.pods.Told(by.Client, k.going); k.going != 0 && going != model.Pending && going <= by.Call {
+		if !s.wasTold(by, "pods", last{uid, s.born[uid]}) || k.going != 0 && s.heard(by, k.going, 0) {
 			continue
 		}
 		return fmt.Sprintf("%s takes the eviction of pod %s away from budget %s, and has not been told that the pod goes", by.Client, k.pod.Name, nameOf(key))
@@ -68,27 +65,24 @@ func evictedIsNotHealthy(s *store, key string, old, now object, rv int64) string
 	most := int32(0)
 	for uid, k := range s.known {
 		_, evicted := before.Status.DisruptedPods[k.pod.Name]
-		if evicted && s.expired(before, k.pod.Name, by) {
-			evicted = false
-		}
-		if evicted || k.pod.Namespace != space || !selector.Matches(labels.Set(k.pod.Labels)) {
+		if evicted && !s.expired(before, k.pod.Name, by) || k.pod.Namespace != space || !selector.Matches(labels.Set(k.pod.Labels)) {
 			continue
 		}
-		if at := s.pods.Told(by.Client, s.born[uid]); at == model.Pending || at > by.Call {
-			continue
+		if s.heard(by, s.born[uid], 0) && (k.going == 0 || !s.heard(by, k.going, decision)) {
+			most++
 		}
-		if k.going != 0 {
-			if at := s.pods.Told(by.Client, k.going); at != model.Pending && at < by.Call-int64(decision) {
-				continue
-			}
-		}
-		most++
 	}
 	if after.Status.CurrentHealthy <= most {
 		return ""
 	}
 	return fmt.Sprintf("%s counts %d pods of budget %s as healthy; it has been told of %d at most, without those whose eviction it has read",
 		by.Client, after.Status.CurrentHealthy, nameOf(key), most)
+}
+
+// heard reports whether who made a request had been told so long before of what became of a pod at a revision.
+func (s *store) heard(by *model.Operation, rv int64, before time.Duration) bool {
+	at := s.pods.Told(by.Client, rv)
+	return at != model.Pending && at <= by.Call-int64(before)
 }
 
 // expired reports whether an eviction is so old that its pod may count again (pkg/controller/disruption, DeletionTimeout).
@@ -101,10 +95,8 @@ func (s *store) expired(budget *policyv1.PodDisruptionBudget, pod string, by *mo
 // clocksJump reports whether the wall clock of some process was wrong, so that times in objects are of little use.
 func (s *store) clocksJump() bool {
 	for _, history := range s.seen.Histories {
-		for _, fault := range history.Faults {
-			if fault.Name == "clock-jump" {
-				return true
-			}
+		if slices.ContainsFunc(history.Faults, func(fault model.Fault) bool { return fault.Name == "clock-jump" }) {
+			return true
 		}
 	}
 	return false
