@@ -258,10 +258,7 @@ func (k *kubelet) reportStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-	if ready && time.Since(k.reported) < statusReport {
+	if ready(node) == corev1.ConditionTrue && time.Since(k.reported) < statusReport {
 		return nil
 	}
 	node.Status.Conditions = conditions()
@@ -370,12 +367,9 @@ func (k *kubelet) end(ctx context.Context, pod *corev1.Pod) error {
 }
 
 func isReady(status *corev1.PodStatus) bool {
-	for _, c := range status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
+	return slices.ContainsFunc(status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // setReady sets the condition that controllers go by.
@@ -384,13 +378,11 @@ func setReady(status *corev1.PodStatus, ready bool) {
 	if ready {
 		condition.Status = corev1.ConditionTrue
 	}
-	for i, c := range status.Conditions {
-		if c.Type == corev1.PodReady {
-			if c.Status != condition.Status {
-				status.Conditions[i] = condition
-			}
-			return
-		}
+	at := slices.IndexFunc(status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	switch {
+	case at < 0:
+		status.Conditions = append(status.Conditions, condition)
+	case status.Conditions[at].Status != condition.Status:
+		status.Conditions[at] = condition
 	}
-	status.Conditions = append(status.Conditions, condition)
 }
