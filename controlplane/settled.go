@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 )
 
@@ -116,7 +117,7 @@ type unsettled struct {
 	within time.Duration
 }
 
-// Unwrap is for errors.As.
+// Unwrap is for errors.AsType.
 func (u unsettled) Unwrap() error { return u.error }
 
 // wrong is what is wrong with an object.
@@ -135,14 +136,14 @@ func wrongf(of metav1.Object, format string, a ...any) error {
 // Due reports whether what Settled has returned has a time of its own. It has none as long as nodes take no pods, for
 // which everything else waits.
 func Due(err error) bool {
-	u := unsettled{}
-	return errors.As(err, &u)
+	_, is := errors.AsType[unsettled](err)
+	return is
 }
 
 // Late returns an error if what Settled has returned should be over by now, so long after nothing was wrong any more, where it may take some time more
 // than after faults.
 func Late(err error, after, more time.Duration) error {
-	if u := (unsettled{}); errors.As(err, &u) && after > u.within+more {
+	if u, is := errors.AsType[unsettled](err); is && after > u.within+more {
 		return fmt.Errorf("still wrong %v after everything had healed: %w", u.within+more, err)
 	}
 	return nil
@@ -193,12 +194,7 @@ func pointers[T any, P interface {
 	return all
 }
 
-func describe(o metav1.Object) string {
-	if o.GetNamespace() == "" {
-		return o.GetName()
-	}
-	return o.GetNamespace() + "/" + o.GetName()
-}
+func describe(o metav1.Object) string { return cache.MetaObjectToName(o).String() }
 
 // nodesTake: nodes that are well take pods. One whose taint stays because of one failed request does so when its kubelet reports
 // everything, up to five minutes later (nodeStatusReportFrequency).
