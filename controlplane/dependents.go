@@ -7,7 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -115,30 +117,23 @@ func unchanged(before, references []metav1.OwnerReference) []metav1.OwnerReferen
 // candidates are objects of one kind, of those that own others.
 func candidates(ctx context.Context, client kubernetes.Interface, space string) (found []metav1.Object, err error) {
 	all := metav1.ListOptions{ResourceVersion: "0"} // a user need not have seen the latest
+	var list runtime.Object
 	switch rand.IntN(6) {
 	case 0:
-		list, err := client.AppsV1().Deployments(space).List(ctx, all)
-		if err != nil {
-			return nil, err
-		}
-		return pointers(list.Items), nil
+		list, err = client.AppsV1().Deployments(space).List(ctx, all)
 	case 1:
-		list, err := client.BatchV1().Jobs(space).List(ctx, all)
-		if err != nil {
-			return nil, err
-		}
-		return pointers(list.Items), nil
+		list, err = client.BatchV1().Jobs(space).List(ctx, all)
 	case 2:
-		list, err := client.CoreV1().Nodes().List(ctx, all)
-		if err != nil {
-			return nil, err
-		}
-		return pointers(list.Items), nil
+		list, err = client.CoreV1().Nodes().List(ctx, all)
 	default: // of configuration that another one may own in turn
-		list, err := client.CoreV1().ConfigMaps(space).List(ctx, all)
-		if err != nil {
-			return nil, err
-		}
-		return pointers(list.Items), nil
+		list, err = client.CoreV1().ConfigMaps(space).List(ctx, all)
 	}
+	if err != nil {
+		return nil, err
+	}
+	err = meta.EachListItem(list, func(one runtime.Object) error {
+		found = append(found, one.(metav1.Object))
+		return nil
+	})
+	return found, err
 }
