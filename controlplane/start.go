@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -27,7 +28,7 @@ type Plane struct {
 	// overdue is what was not brought about in time.
 	overdue error
 
-	managers, schedulers int
+	managers, schedulers []string
 	nodes                []*Node
 }
 
@@ -40,12 +41,12 @@ const schedulerName = "scheduler-"
 // Grow starts more controller managers and schedulers, of which one of each leads, and more nodes.
 func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	for range managers {
-		c.Go(fmt.Sprintf("%s%d", managerName, p.managers), ControllerManager)
-		p.managers++
+		p.managers = append(p.managers, fmt.Sprintf("%s%d", managerName, len(p.managers)))
+		c.Go(p.managers[len(p.managers)-1], ControllerManager)
 	}
 	for range schedulers {
-		c.Go(fmt.Sprintf("%s%d", schedulerName, p.schedulers), Scheduler)
-		p.schedulers++
+		p.schedulers = append(p.schedulers, fmt.Sprintf("%s%d", schedulerName, len(p.schedulers)))
+		c.Go(p.schedulers[len(p.schedulers)-1], Scheduler)
 	}
 	for range nodes {
 		node := NewNode(fmt.Sprintf("node-%d", len(p.nodes)), &p.Workload)
@@ -56,15 +57,8 @@ func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 
 // Restart kills all controller managers and schedulers, and starts them again: they find all that there is as it is.
 func (p *Plane) Restart(c *simtest.Cluster) error {
-	var names []string
-	for i := range p.managers {
-		names = append(names, fmt.Sprintf("%s%d", managerName, i))
-	}
-	for i := range p.schedulers {
-		names = append(names, fmt.Sprintf("%s%d", schedulerName, i))
-	}
 	var errs []error
-	for _, name := range names {
+	for _, name := range slices.Concat(p.managers, p.schedulers) {
 		_ = c.CrashProgram(name) // or it is down
 		errs = append(errs, c.StartProgram(name))
 	}
