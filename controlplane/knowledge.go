@@ -24,10 +24,13 @@ type surroundings struct {
 	node   string
 }
 
-// around are the surroundings of an object, which may be in two states.
+// around are the surroundings of an object, which may be in two states, one of them nil.
 func (s *store) around(states ...metav1.Object) surroundings {
 	a := surroundings{uids: map[types.UID]bool{}, owners: s.owners}
 	for _, o := range states {
+		if o == nil {
+			continue
+		}
 		a.uids[o.GetUID()] = true
 		for _, owner := range o.GetOwnerReferences() {
 			a.uids[owner.UID] = true
@@ -68,14 +71,8 @@ func (s *store) toldOf(old, now object, rv int64) string {
 	if client == "" {
 		return ""
 	}
-	var states []metav1.Object
-	for _, o := range []object{old, now} {
-		if o != nil {
-			states = append(states, o)
-		}
-	}
 	return "\n" + explain.Wrap(4, fmt.Sprintf("%s asked for that at %s.", client, model.At(call))) +
-		s.around(states...).knowledge(s.seen, explain.Decision{Client: client, Time: call, RV: rv})
+		s.around(old, now).knowledge(s.seen, explain.Decision{Client: client, Time: call, RV: rv})
 }
 
 // leaderToldOf says what the controller manager that leads at the end, or the scheduler for a pod on no node, has been told of what is wrong then.
