@@ -41,9 +41,6 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 	return config
 }
 
-// upTo draws a duration.
-func upTo(most time.Duration) time.Duration { return rand.N(most) }
-
 // anything has users, administrators, controllers, schedulers, nodes and faults for a minute, and judges
 // what is left, and what users get done then. People do the groups of things that are given, or any; -short leaves out choices of groups, as any has them.
 func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group) {
@@ -52,7 +49,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 	}
 	plane := &controlplane.Plane{}
 	simtest.Seeds(t, booted(config, plane, 1), func(t *simtest.T, c *simtest.Cluster) {
-		plane.Workload = controlplane.Workload{Start: upTo(10 * time.Second), End: upTo(10 * time.Second), Work: upTo(20 * time.Second), FailOneIn: rand.IntN(4)}
+		plane.Workload = controlplane.Workload{Start: rand.N(10 * time.Second), End: rand.N(10 * time.Second), Work: rand.N(20 * time.Second), FailOneIn: rand.IntN(4)}
 		plane.Grow(c, rand.IntN(3), rand.IntN(2), rand.IntN(3))
 		const within = time.Minute
 		c.EncryptAtRest(within)

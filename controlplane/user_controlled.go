@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -52,14 +53,10 @@ func (u *person) relabel(ctx context.Context, space, name string) error {
 	if err != nil {
 		return err
 	}
-	var keys []string
-	for key := range object.GetLabels() {
-		keys = append(keys, key)
-	}
+	keys := slices.Sorted(maps.Keys(object.GetLabels()))
 	if owner := metav1.GetControllerOf(object); owner == nil || owner.Kind == "StatefulSet" || len(keys) == 0 {
 		return fmt.Errorf("nothing is relabelled of %s %s", resource.Resource, object.GetName())
 	}
-	slices.Sort(keys)
 	value := []string{"null", fmt.Sprintf("%q", space+"-"+name)}[rand.IntN(2)]
 	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, keys[rand.IntN(len(keys))], value)
 	_, err = u.untyped.Resource(resource).Namespace(space).Patch(ctx, object.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
