@@ -37,6 +37,16 @@ func brokenOf(t *testing.T, seen simtest.Seen, rule string) int {
 	return len(broken)
 }
 
+// breaks requires that a rule is broken and no other; none, if it is empty.
+func breaks(t *testing.T, seen simtest.Seen, rule string) {
+	t.Helper()
+	want := 1
+	if rule == "" {
+		want = 0
+	}
+	require.Equal(t, want, brokenOf(t, seen, rule))
+}
+
 // Pod a is created at revision 1, evicted at revision 3, and the disruption controller writes the status of its budget a minute after the epoch.
 func TestEvictionIsKept(t *testing.T) {
 	const metadata = `,"namespace":"r","name":"a","labels":{"app":"x"}`

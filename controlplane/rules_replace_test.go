@@ -2,6 +2,7 @@ package controlplane_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,13 +16,13 @@ import (
 
 // resources are those of keys of etcd.
 var resources = map[string]string{
-	"configmaps": "configmaps", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "pods": "pods",
+	"configmaps": "configmaps", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "namespaces": "namespaces", "pods": "pods",
 	"replicasets": "replicasets.apps", "statefulsets": "statefulsets.apps",
 }
 
 // recorded is what is known of states that somebody has written every 20 s, one line each: "program controller key value". The shared
-// informers of manager-0 are told of each a second later, but for lines that begin with "!".
-func recorded(t *testing.T, lines string) simtest.Seen {
+// informers of manager-0 are told of each a second later, but for lines that begin with "!". What else was asked comes before the last request for the same resource.
+func recorded(t *testing.T, lines string, asked ...*importer.Told) simtest.Seen {
 	seen := simtest.Seen{Histories: map[string]*model.History{}, Requests: map[string][]*importer.Told{}}
 	for _, resource := range resources {
 		opened := importer.Exchange{Kind: model.List, Request: importer.Request{Watch: true}, Client: "manager-0", Call: 1, Agent: "kube-controller-manager/shared-informers"}
@@ -29,7 +30,7 @@ func recorded(t *testing.T, lines string) simtest.Seen {
 		seen.Histories[resource] = &model.History{Streams: []model.Stream{{ID: 1, Client: "manager-0", Call: 1}}}
 	}
 	uids := map[string]string{}
-	all := ""
+	all, resource := "", ""
 	for line := range strings.Lines(strings.TrimSpace(lines)) {
 		line, untold := strings.CutPrefix(strings.TrimSpace(line), "!")
 		parts := strings.SplitN(line, " ", 4)
@@ -38,7 +39,8 @@ func recorded(t *testing.T, lines string) simtest.Seen {
 		rv := int64(strings.Count(all, "\n"))
 		call := 20 * rv * int64(time.Second)
 		kind, _, _ := strings.Cut(key, "/")
-		resource, scope := resources[kind], model.Scope{Name: key}
+		scope := model.Scope{Name: key}
+		resource = resources[kind]
 		history := seen.Histories[resource]
 		history.Operations = append(history.Operations, model.Operation{ID: int(rv), Kind: model.Update, Client: parts[0], Scope: scope, Call: call, Return: call + 1, ResultRV: rv})
 		asked := importer.Exchange{Kind: model.Update, Request: importer.Request{Scope: scope}, Client: parts[0], Call: call, Return: call + 1, Agent: "kube-controller-manager/" + parts[1]}
@@ -62,7 +64,15 @@ func recorded(t *testing.T, lines string) simtest.Seen {
 		}
 	}
 	seen.Committed = states(t, all)
+	seen.Requests[resource] = slices.Insert(seen.Requests[resource], len(seen.Requests[resource])-1, asked...)
 	return seen
+}
+
+// beforehand is what a controller of manager-0 asked for at some second, and the code of the answer.
+func beforehand(kind model.Kind, controller, key string, second time.Duration, code int) *importer.Told {
+	asked := importer.Exchange{Kind: kind, Request: importer.Request{Scope: model.Scope{Name: key}}, Client: "manager-0", Agent: "kube-controller-manager/" + controller}
+	asked.Call, asked.Return, asked.Code = int64(second*time.Second), int64(second*time.Second)+1, code
+	return &importer.Told{Exchange: asked}
 }
 
 // at has the lines of a test written by whom it names, the last one by a controller of manager-0.
