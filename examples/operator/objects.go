@@ -60,8 +60,12 @@ func podOf(database *v1.Database, server int) *corev1.Pod {
 }
 
 // objectsOf returns the pods and volumes that were made for databases of a name.
-func objectsOf(ctx context.Context, reader client.Reader, database types.NamespacedName) (all []client.Object, err error) {
-	options := []client.ListOption{client.InNamespace(database.Namespace), client.MatchingLabels{nameLabel: database.Name}}
+func objectsOf(ctx context.Context, reader client.Reader, database types.NamespacedName) ([]client.Object, error) {
+	return listAll(ctx, reader, client.InNamespace(database.Namespace), client.MatchingLabels{nameLabel: database.Name})
+}
+
+// listAll returns the pods and volumes that there are.
+func listAll(ctx context.Context, reader client.Reader, options ...client.ListOption) (all []client.Object, err error) {
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, options...); err != nil {
 		return nil, err

@@ -262,25 +262,15 @@ func (u *user) podsOf(d *database) (names []string) {
 
 // nothingLeft returns an error until all is gone that was made for databases that are.
 func (u *user) nothingLeft() error {
-	var pods corev1.PodList
-	var volumes corev1.PersistentVolumeClaimList
-	if err := u.client.List(u.ctx, &pods); err != nil {
-		return err
-	}
-	if err := u.client.List(u.ctx, &volumes); err != nil {
+	all, err := listAll(u.ctx, u.client)
+	if err != nil {
 		return err
 	}
 	var left []string
-	note := func(object client.Object) {
+	for _, object := range all {
 		if !slices.ContainsFunc(u.databases, func(d *database) bool { return d.state != absent && isFor(object, &d.Database) }) {
 			left = append(left, object.GetName())
 		}
-	}
-	for i := range pods.Items {
-		note(&pods.Items[i])
-	}
-	for i := range volumes.Items {
-		note(&volumes.Items[i])
 	}
 	if len(left) > 0 {
 		return fmt.Errorf("expected that nothing is left of deleted databases, found %q", left)

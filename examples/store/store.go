@@ -129,13 +129,12 @@ func (s *store) after(revision int64) int {
 
 // at is what a key was at a revision; nil if there was none.
 func (s *store) at(key string, revision int64) *mvccpb.KeyValue {
-	versions := s.versions[key]
-	for i := len(versions) - 1; i >= 0; i-- {
-		if versions[i].ModRevision <= revision {
-			if versions[i].Version == 0 {
+	for _, version := range slices.Backward(s.versions[key]) {
+		if version.ModRevision <= revision {
+			if version.Version == 0 {
 				return nil
 			}
-			return versions[i]
+			return version
 		}
 	}
 	return nil
