@@ -16,17 +16,6 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// ownerKeys is where etcd has objects of the kinds that own others here, and clusterScoped are those of them
-// that belong to no namespace.
-var (
-	ownerKeys = map[string]string{
-		"ConfigMap": "/registry/configmaps/", "DaemonSet": "/registry/daemonsets/", "Deployment": "/registry/deployments/", "Job": "/registry/jobs/",
-		"Node": "/registry/minions/", "ReplicaSet": "/registry/replicasets/", "Secret": "/registry/secrets/", "Service": "/registry/services/specs/",
-		"StatefulSet": "/registry/statefulsets/",
-	}
-	clusterScoped = map[string]bool{"Node": true}
-)
-
 // How the collectors of a controller manager name themselves to API servers.
 const (
 	garbageCollector    = "generic-garbage-collector"
@@ -64,12 +53,9 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 	if len(owners) == 0 {
 		wrong = fmt.Sprintf("%s deletes %s, which has no owner", by.Client, nameOf(key))
 	}
+	objects := slices.Collect(maps.Values(s.objects))
 	for _, owner := range owners {
-		at := ownerKeys[owner.Kind] + old.GetNamespace() + "/" + owner.Name
-		if clusterScoped[owner.Kind] {
-			at = ownerKeys[owner.Kind] + owner.Name
-		}
-		if o := s.objects[at]; o != nil && isOwner(owner, o, old) && o.GetDeletionTimestamp() == nil {
+		if slices.ContainsFunc(objects, func(o object) bool { return isOwner(owner, o, old) && o.GetDeletionTimestamp() == nil }) {
 			wrong = fmt.Sprintf("%s deletes %s, whose owner lives, %s %s with UID %s", by.Client, nameOf(key), owner.Kind, owner.Name, owner.UID)
 			break
 		}
