@@ -21,17 +21,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// observable are the resources of which an observer has informers, and where [state] has them.
-var observable = []struct {
-	resource schema.GroupVersionResource
-	of       func(*state) []metav1.Object
-}{
-	{corev1.SchemeGroupVersion.WithResource("pods"), func(s *state) []metav1.Object { return pointers(s.pods) }},
-	{corev1.SchemeGroupVersion.WithResource("nodes"), func(s *state) []metav1.Object { return pointers(s.nodes) }},
-	{appsv1.SchemeGroupVersion.WithResource("replicasets"), func(s *state) []metav1.Object { return pointers(s.sets) }},
-	{appsv1.SchemeGroupVersion.WithResource("deployments"), func(s *state) []metav1.Object { return pointers(s.deployments) }},
-	{batchv1.SchemeGroupVersion.WithResource("jobs"), func(s *state) []metav1.Object { return pointers(s.jobs) }},
-	{discoveryv1.SchemeGroupVersion.WithResource("endpointslices"), func(s *state) []metav1.Object { return pointers(s.slices) }},
+// observable are the resources of which an observer has informers.
+var observable = []schema.GroupVersionResource{
+	corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithResource("nodes"),
+	appsv1.SchemeGroupVersion.WithResource("replicasets"), appsv1.SchemeGroupVersion.WithResource("deployments"),
+	batchv1.SchemeGroupVersion.WithResource("jobs"), discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
 }
 
 // What an observer has and does at most.
@@ -69,9 +63,7 @@ func (o *Observer) Run(until time.Time) func(ctx context.Context, config *rest.C
 func (o *Observer) run(ctx context.Context, client kubernetes.Interface, until time.Time) {
 	var all []*observed
 	for _, i := range rand.Perm(len(observable))[:maxObserved] {
-		all = append(all, &observed{
-			resource: observable[i].resource, of: observable[i].of, until: until, report: o.report, brief: len(all) > 0,
-		})
+		all = append(all, &observed{resource: observable[i], until: until, report: o.report, brief: len(all) > 0})
 	}
 	o.mu.Lock()
 	o.observed = all
@@ -128,7 +120,6 @@ func (o *Observer) Agrees(ctx context.Context, client kubernetes.Interface, sinc
 // observed is a resource of which there is an informer, one after the other.
 type observed struct {
 	resource schema.GroupVersionResource
-	of       func(*state) []metav1.Object
 	until    time.Time
 	report   func(HandlerRule, string)
 	brief    bool // informers are stopped
@@ -268,8 +259,10 @@ func (o *observed) agrees(s *state, since time.Time) error {
 		return fmt.Errorf("%s has not synced", name)
 	}
 	want, store := map[string]metav1.Object{}, map[string]metav1.Object{}
-	for _, object := range o.of(s) {
-		want[describe(object)] = object
+	for _, object := range s.objects() {
+		if resourceOfKind(object) == o.resource.GroupResource().String() {
+			want[describe(object)] = object
+		}
 	}
 	for _, object := range informer.GetStore().List() {
 		store[describe(object.(metav1.Object))] = object.(metav1.Object)

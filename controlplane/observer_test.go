@@ -38,7 +38,7 @@ func TestAgrees(t *testing.T) {
 			defer cancel()
 			o := &Observer{}
 			require.ErrorContains(t, o.Agrees(ctx, client, time.Time{}), "expected an observer")
-			one := &observed{resource: observable[0].resource, of: observable[0].of, report: o.report}
+			one := &observed{resource: observable[0], report: o.report}
 			o.observed = []*observed{one}
 			require.NoError(t, one.begin(client))
 			one.add(true)
