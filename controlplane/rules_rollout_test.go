@@ -18,71 +18,51 @@ func setOf(name string, replicas int) string {
 	return fmt.Sprintf(`replicasets/r/%s {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"%s"%s},"spec":{"replicas":%d}}`+"\n", name, name, owned("Deployment", "d"), replicas)
 }
 
-// A deployment of two pods, which allows another one, has a replica set x at revision 2. Every 20 s later, somebody writes another one of its replica sets.
+// A deployment of two pods, which allows another one, has replica sets.
 func TestWithinSurge(t *testing.T) {
 	deployment := func(strategy string) string {
-		return `deployments/r/d {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"uid":"d"},"spec":{"replicas":2,"strategy":{` + strategy + "}}}\n"
+		return `user kubectl deployments/r/d {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"uid":"d"},"spec":{"replicas":2,"strategy":{` + strategy + "}}}\n"
 	}
+	const mine, mineToo, other, user = "manager-0 deployment-controller ", "manager-0 kubectl ", "manager-1 deployment-controller ", "user kubectl "
 	rolling, recreate := deployment(`"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}`), deployment(`"type":"Recreate"`)
-	percent := deployment(`"type":"RollingUpdate","rollingUpdate":{"maxSurge":"50%"}`)
-	both, many := []string{"manager-0", "manager-0"}, deployment(`"rollingUpdate":{"maxSurge":7}`)
+	percent, many := deployment(`"type":"RollingUpdate","rollingUpdate":{"maxSurge":"50%"}`), deployment(`"rollingUpdate":{"maxSurge":7}`)
+	x, y := mine+setOf("x", 2), mine+setOf("y", 2)
 	for name, row := range map[string]struct {
-		states  string
-		writers []string
-		// told says whether the shared informers of manager-0 are told of what is written one second later; fixed that finding 30 is.
-		told, fixed bool
+		lines string
+		fixed bool // finding 30 is
 		// waits is when a request of the deployment controller began that takes five seconds, 0 for none.
-		waits  int
+		waits  time.Duration
 		broken int
 	}{
-		"within":                      {rolling + setOf("x", 2) + setOf("y", 1), both, true, false, 0, 0},
-		"beyond":                      {rolling + setOf("x", 2) + setOf("y", 2), both, true, false, 0, 1},
-		"while it waits":              {rolling + setOf("x", 2) + setOf("y", 2), both, true, false, 27, 0},
-		"after it has waited":         {rolling + setOf("x", 2) + setOf("y", 2), both, true, false, 20, 1},
-		"before it waits":             {rolling + setOf("x", 2) + setOf("y", 2), both, true, false, 31, 1},
-		"within a share":              {percent + setOf("x", 2) + setOf("y", 1), both, true, false, 0, 0},
-		"beyond a share":              {percent + setOf("x", 2) + setOf("y", 2), both, true, false, 0, 1},
-		"of a recreated one":          {recreate + setOf("x", 2) + setOf("y", 1), both, true, false, 0, 1},
-		"finding 30":                  {rolling + setOf("x", 2) + setOf("y", 2), both, false, false, 0, 0},
-		"finding 30, which is mended": {rolling + setOf("x", 2) + setOf("y", 2), both, false, true, 0, 1},
-		"one that has allowed more":   {many + rolling + setOf("x", 2) + setOf("y", 2), []string{"", "manager-0", "manager-0"}, false, true, 0, 0},
-		"one that allowed more once":  {many + rolling + setOf("x", 2) + setOf("y", 2), []string{"", "manager-0", "manager-0"}, true, true, 0, 1},
-		"of another life":             {rolling + setOf("x", 2) + setOf("y", 2), []string{"manager-1", "manager-0"}, false, true, 0, 0},
-		"of another deployment":       {rolling + strings.Replace(setOf("x", 2), `"uid":"d"`, `"uid":"e"`, 1) + setOf("y", 2), both, true, false, 0, 0},
-		"by a user":                   {rolling + setOf("x", 2) + setOf("y", 2), []string{"user", "user"}, true, true, 0, 0},
-		"scaled down":                 {rolling + setOf("x", 9) + setOf("x", 8), []string{"user", "manager-0"}, true, true, 0, 0},
-		"scaled down before":          {rolling + setOf("x", 2) + setOf("x", 0) + setOf("y", 3), []string{"manager-0", "manager-0", "manager-0"}, true, false, 0, 0},
-		"deleted before":              {rolling + setOf("x", 2) + "replicasets/r/x -\n" + setOf("y", 3), []string{"manager-0", "manager-0", "manager-0"}, true, false, 0, 0},
-		"of nobody known":             {setOf("w", 1) + setOf("x", 2) + setOf("y", 9), both, true, false, 0, 0},
+		"within":                      {rolling + x + mine + setOf("y", 1), false, 0, 0},
+		"beyond":                      {rolling + x + y, false, 0, 1},
+		"while it waits":              {rolling + x + y, false, 47 * time.Second, 0},
+		"after it has waited":         {rolling + x + y, false, 40 * time.Second, 1},
+		"before it waits":             {rolling + x + y, false, 51 * time.Second, 1},
+		"within a share":              {percent + x + mine + setOf("y", 1), false, 0, 0},
+		"beyond a share":              {percent + x + y, false, 0, 1},
+		"of a recreated one":          {recreate + x + mine + setOf("y", 1), false, 0, 1},
+		"finding 30":                  {rolling + "!" + x + y, false, 0, 0},
+		"finding 30, which is mended": {rolling + "!" + x + y, true, 0, 1},
+		"one that has allowed more":   {many + "!" + rolling + x + y, true, 0, 0},
+		"one that allowed more once":  {many + rolling + x + y, true, 0, 1},
+		"of another life":             {rolling + "!" + other + setOf("x", 2) + y, true, 0, 0},
+		"of another deployment":       {rolling + strings.Replace(x, `"uid":"d"`, `"uid":"e"`, 1) + y, false, 0, 0},
+		"by a user":                   {rolling + user + setOf("x", 2) + user + setOf("y", 2), true, 0, 0},
+		"scaled down":                 {rolling + user + setOf("x", 9) + mine + setOf("x", 8), true, 0, 0},
+		"scaled down before":          {rolling + x + mineToo + setOf("x", 0) + mine + setOf("y", 3), false, 0, 0},
+		"deleted before":              {rolling + x + mineToo + "replicasets/r/x -\n" + mine + setOf("y", 3), false, 0, 0},
+		"of nobody known":             {x + mine + setOf("y", 9), false, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if row.fixed {
 				t.Setenv("WATCHSIM_MUTANT", "fix-finding-30")
 			}
-			committed := states(t, row.states)
-			sets, deployments := &model.History{}, &model.History{}
-			for i, client := range row.writers {
-				call := int64(20*(i+1)) * int64(time.Second)
-				sets.Operations = append(sets.Operations, model.Operation{ID: i, Kind: model.Update, Client: client, Call: call, Return: call + 1, ResultRV: int64(i + 2)})
-			}
-			requests := map[string][]*importer.Told{}
-			if row.told {
-				opened := &importer.Told{Exchange: importer.Exchange{Kind: model.List, Request: importer.Request{Watch: true}, Client: "manager-0", Call: 1, Agent: "kube-controller-manager/shared-informers"}}
-				requests["replicasets.apps"] = append(requests["replicasets.apps"], opened)
-				stream := model.Stream{ID: 1, Client: "manager-0", Call: 1}
-				for i := range row.writers {
-					stream.Events = append(stream.Events, model.Event{Time: int64(20*(i+1)+1) * int64(time.Second), Type: model.Modified, RV: int64(i + 2), Object: &model.Object{UID: "x", RV: int64(i + 2)}})
-				}
-				sets.Streams = []model.Stream{stream}
-				requests["deployments.apps"] = append(requests["deployments.apps"], opened)
-				deployments.Streams = []model.Stream{{ID: 1, Client: "manager-0", Call: 1, Events: []model.Event{{Time: 1, Type: model.Added, RV: 2, Object: &model.Object{UID: "d", RV: 2}}}}}
-			}
+			seen := recorded(t, row.lines)
 			if row.waits > 0 {
-				call := int64(row.waits) * int64(time.Second)
-				waits := &importer.Told{Exchange: importer.Exchange{Kind: model.Update, Client: "manager-0", Call: call, Return: call + int64(5*time.Second), Agent: "kube-controller-manager/deployment-controller"}}
-				requests["deployments.apps"] = append(requests["deployments.apps"], waits)
+				waits := importer.Exchange{Kind: model.Update, Client: "manager-0", Call: int64(row.waits), Return: int64(row.waits + 5*time.Second), Agent: "kube-controller-manager/deployment-controller"}
+				seen.Requests["deployments.apps"] = append(seen.Requests["deployments.apps"], &importer.Told{Exchange: waits})
 			}
-			seen := simtest.Seen{Committed: committed, Histories: map[string]*model.History{"replicasets.apps": sets, "deployments.apps": deployments}, Requests: requests}
 			require.Equal(t, row.broken, brokenOf(t, seen, "WithinSurge"))
 		})
 	}
