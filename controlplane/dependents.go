@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 )
 
 // Dependents returns a program for simtest that does until a deadline what operators and people do with owner
@@ -90,7 +89,7 @@ func drawOwners(ctx context.Context, client kubernetes.Interface, space, depende
 		reference := metav1.OwnerReference{Name: owner.GetName(), UID: owner.GetUID()}
 		reference.APIVersion, reference.Kind = kinds[0].ToAPIVersionAndKind()
 		if rand.IntN(2) == 0 {
-			reference.BlockOwnerDeletion = ptr.To(true)
+			reference.BlockOwnerDeletion = new(true)
 		}
 		switch wrong {
 		case 2:

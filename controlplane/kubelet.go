@@ -277,7 +277,7 @@ func (k *kubelet) renewLease(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 		_, err = leases.Create(ctx, &coordinationv1.Lease{
 			ObjectMeta: metav1.ObjectMeta{Name: k.node.name},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &k.node.name, LeaseDurationSeconds: ptr.To(int32(leaseDuration.Seconds())), RenewTime: &now},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &k.node.name, LeaseDurationSeconds: new(int32(leaseDuration.Seconds())), RenewTime: &now},
 		}, metav1.CreateOptions{})
 	case err == nil:
 		lease.Spec.RenewTime = &now
@@ -325,7 +325,7 @@ func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again tim
 		again = c.ready.Sub(now)
 	}
 	if status.StartTime == nil {
-		status.StartTime = ptr.To(metav1.Now())
+		status.StartTime = new(metav1.Now())
 	}
 	return again, k.report(ctx, pod, status)
 }
@@ -358,7 +358,7 @@ func (k *kubelet) end(ctx context.Context, pod *corev1.Pod) error {
 		}
 	}
 	err := k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-		GracePeriodSeconds: ptr.To(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+		GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

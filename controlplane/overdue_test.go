@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/model"
@@ -29,10 +28,10 @@ func TestOverdue(t *testing.T) {
 	}
 	const listed model.EventType = "LISTED"
 	orphan := func(w *world) { w.pod.OwnerReferences[0].UID = "old" }
-	short := func(w *world) { w.set.Spec.Replicas = ptr.To(int32(2)) }
+	short := func(w *world) { w.set.Spec.Replicas = new(int32(2)) }
 	ahead := func(w *world) { w.stateful.Status.ObservedGeneration++ }
 	daemon := func(w *world) { w.daemon.Status.ObservedGeneration++ }
-	behind := func(w *world) { w.stateful.Spec.Replicas = ptr.To(int32(2)) }
+	behind := func(w *world) { w.stateful.Spec.Replicas = new(int32(2)) }
 	held := func(finalizer string) func(*world) {
 		return func(w *world) {
 			w.set.DeletionTimestamp, w.set.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{finalizer}

@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/simtest"
@@ -76,12 +75,12 @@ func register(ctx context.Context, config *rest.Config, authority []byte) error 
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: webhooksName}}
 	for _, policy := range policies {
 		configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.MutatingWebhook{
-			Name: labelOf(policy) + ".example.com", FailurePolicy: &policy, TimeoutSeconds: ptr.To(int32(5)),
+			Name: labelOf(policy) + ".example.com", FailurePolicy: &policy, TimeoutSeconds: new(int32(5)),
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: authority, Service: &admissionregistrationv1.ServiceReference{
-				Namespace: metav1.NamespaceDefault, Name: webhooksName, Path: &admitPath, Port: ptr.To(int32(webhooksPort)),
+				Namespace: metav1.NamespaceDefault, Name: webhooksName, Path: &admitPath, Port: new(int32(webhooksPort)),
 			}},
 			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{admission: labelOf(policy)}},
-			SideEffects:    ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			SideEffects:    new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
@@ -103,7 +102,7 @@ func register(ctx context.Context, config *rest.Config, authority []byte) error 
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{gaugeVersion("v1", firstField, true), gaugeVersion("v2", laterField, false)},
 			Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
 				ClientConfig: &apiextensionsv1.WebhookClientConfig{CABundle: authority, Service: &apiextensionsv1.ServiceReference{
-					Namespace: metav1.NamespaceDefault, Name: webhooksName, Path: &convertPath, Port: ptr.To(int32(webhooksPort)),
+					Namespace: metav1.NamespaceDefault, Name: webhooksName, Path: &convertPath, Port: new(int32(webhooksPort)),
 				}},
 				ConversionReviewVersions: []string{"v1"},
 			}},

@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/controlplane"
 	"github.com/watchsim/watchsim/simtest"
@@ -26,7 +25,7 @@ func deployment(name string, replicas int32) *appsv1.Deployment {
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
 					Containers:                    []corev1.Container{{Name: "c", Image: "image:1"}},
-					TerminationGracePeriodSeconds: ptr.To(int64(5)),
+					TerminationGracePeriodSeconds: new(int64(5)),
 				},
 			},
 		},

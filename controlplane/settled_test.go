@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/controlplane"
 )
@@ -44,7 +43,7 @@ func meta(name string) metav1.ObjectMeta {
 
 // settled returns such a cluster.
 func settled() *world {
-	one, labels := ptr.To(int32(1)), map[string]string{"app": "a"}
+	one, labels := new(int32(1)), map[string]string{"app": "a"}
 	w := &world{
 		spaces: [2]corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "r"}}, {ObjectMeta: metav1.ObjectMeta{Name: "b"}}},
 		node: corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "n"},
@@ -61,7 +60,7 @@ func settled() *world {
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}},
 		service: corev1.Service{ObjectMeta: meta("service"), Spec: corev1.ServiceSpec{Selector: labels}},
 		slice: discoveryv1.EndpointSlice{ObjectMeta: meta("slice"),
-			Endpoints: []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}, TargetRef: &corev1.ObjectReference{UID: "pod"}}}},
+			Endpoints: []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: new(true)}, TargetRef: &corev1.ObjectReference{UID: "pod"}}}},
 		quota: corev1.ResourceQuota{ObjectMeta: meta("quota"), Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("5")}},
 			Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}}},
 		budget: policyv1.PodDisruptionBudget{ObjectMeta: meta("budget"), Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
@@ -69,7 +68,7 @@ func settled() *world {
 		secret: corev1.Secret{ObjectMeta: meta("secret")},
 	}
 	w.pod.Labels = labels
-	w.pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "set", UID: "set", Controller: ptr.To(true)}}
+	w.pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "set", UID: "set", Controller: new(true)}}
 	w.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n", UID: "n"}, {APIVersion: "apps/v1", Kind: "Deployment", Name: "deployment", UID: "gone"}}
 	w.slice.Labels = map[string]string{discoveryv1.LabelServiceName: "service"}
 	return w
@@ -105,7 +104,7 @@ func TestSettled(t *testing.T) {
 		"a finalizer that stays":        {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is deleted and does not go"},
 		"a rollout that hangs":          {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
 		"a deployment nobody has seen":  {func(w *world) { w.deployment.Generation = 2 }, "deployment r/deployment wants 1"},
-		"a replica too few":             {func(w *world) { w.set.Spec.Replicas = ptr.To(int32(2)) }, "replica set r/set wants 2"},
+		"a replica too few":             {func(w *world) { w.set.Spec.Replicas = new(int32(2)) }, "replica set r/set wants 2"},
 		"a wrong count of replicas":     {func(w *world) { w.set.Status.Replicas = 2 }, "replica set r/set wants 1"},
 		"a stateful set that is behind": {func(w *world) { w.stateful.Status.CurrentRevision = "old" }, "stateful set r/stateful wants 1"},
 		"a node without its daemon":     {func(w *world) { w.daemon.Status.NumberReady = 0 }, "daemon set r/daemon is for 1 nodes, and has 0 ready"},
@@ -113,11 +112,11 @@ func TestSettled(t *testing.T) {
 		"a job that does not begin":     {func(w *world) { w.job.Status.Conditions = nil }, "job r/job has not begun"},
 		"a job that hangs":              {func(w *world) { w.job.Status = batchv1.JobStatus{Succeeded: 1} }, "job r/job has not finished: 0 active, 1 succeeded"},
 		"a job that hangs with its pod": {func(w *world) {
-			w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = nil, ptr.To(int32(0)), 0
-			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: ptr.To(true)}
+			w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = nil, new(int32(0)), 0
+			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}
 		}, "job r/job has not finished"},
 		"a job started by a clock ahead": {func(w *world) {
-			w.job.Status = batchv1.JobStatus{StartTime: ptr.To(metav1.NewTime(ends.Add(time.Hour)))}
+			w.job.Status = batchv1.JobStatus{StartTime: new(metav1.NewTime(ends.Add(time.Hour)))}
 		}, ""},
 		"a pod nobody has placed": {func(w *world) { w.pod.Spec.NodeName = "" }, "pod r/pod is Running on node \"\" and not ready"},
 		"a pod that is too big": {func(w *world) {
@@ -128,13 +127,13 @@ func TestSettled(t *testing.T) {
 		"a pod that fits": {func(w *world) { w.pod.Spec.NodeName, w.pod.Spec.Containers = "", asking("1") }, "not ready"},
 		"a set whose quota is used up": {func(w *world) {
 			w.quota.Spec.Hard[corev1.ResourcePods] = resource.MustParse("1")
-			w.set.Spec.Replicas = ptr.To(int32(2))
+			w.set.Spec.Replicas = new(int32(2))
 			w.stateful.Generation = 2
 		}, ""},
-		"a job that is suspended": {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = ptr.To(true), nil }, ""},
+		"a job that is suspended": {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = new(true), nil }, ""},
 		"a job that is suspended, and runs": {func(w *world) {
-			w.job.Spec.Suspend, w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = ptr.To(true), nil, ptr.To(int32(0)), 0
-			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: ptr.To(true)}
+			w.job.Spec.Suspend, w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = new(true), nil, new(int32(0)), 0
+			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}
 		}, "job r/job is suspended, and has 1 pods"},
 		"what a namespace has left":  {func(w *world) { w.spaces[0].Name = "s" }, "is in a namespace that is gone"},
 		"a budget that counts wrong": {func(w *world) { w.budget.Status.CurrentHealthy = 2 }, "budget r/budget counts 2 healthy pods, and there are 1"},
@@ -176,7 +175,7 @@ func TestLate(t *testing.T) {
 	require.True(t, controlplane.Due(counts))
 	require.NoError(t, controlplane.Late(counts, 8*time.Minute, 0))
 	require.ErrorContains(t, controlplane.Late(counts, 9*time.Minute, 0), "still wrong 8m0s after everything had healed: quota r/quota counts 2 pods")
-	w.set.Spec.Replicas = ptr.To(int32(2)) // comes first, as it has less time
+	w.set.Spec.Replicas = new(int32(2)) // comes first, as it has less time
 	wants := controlplane.Settled(t.Context(), w.client())
 	require.NoError(t, controlplane.Late(wants, 3*time.Minute, 0))
 	require.NoError(t, controlplane.Late(wants, 5*time.Minute, 2*time.Minute))

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/utils/ptr"
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/search/mutant"
@@ -98,7 +97,7 @@ func TestContainersOfAPodThatIsGoneEnd(t *testing.T) {
 // A kubelet that has removed a pod does not start it again as long as its informer still shows it.
 func TestARemovedPodStaysRemoved(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "r", Name: "s-0", UID: "1", DeletionTimestamp: ptr.To(metav1.Now()), DeletionGracePeriodSeconds: ptr.To(int64(0)),
+		Namespace: "r", Name: "s-0", UID: "1", DeletionTimestamp: new(metav1.Now()), DeletionGracePeriodSeconds: new(int64(0)),
 	}}
 	pods := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
 	require.NoError(t, pods.Add(pod))

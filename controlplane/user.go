@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
-	"k8s.io/utils/ptr"
 )
 
 // User returns a program for simtest that does what users do until a deadline, in two namespaces: it
@@ -86,7 +85,7 @@ var spaces = []string{"red", "blue"}
 // deletion draws how something is deleted.
 func deletion() metav1.DeleteOptions {
 	return metav1.DeleteOptions{PropagationPolicy: []*metav1.DeletionPropagation{
-		nil, ptr.To(metav1.DeletePropagationForeground), ptr.To(metav1.DeletePropagationBackground), ptr.To(metav1.DeletePropagationOrphan),
+		nil, new(metav1.DeletePropagationForeground), new(metav1.DeletePropagationBackground), new(metav1.DeletePropagationOrphan),
 	}[rand.IntN(4)]}
 }
 

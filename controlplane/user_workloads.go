@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 )
 
 // priority is the class of pods that take the place of others.
@@ -35,14 +34,14 @@ func (u *person) template(space, name string, manifest *rand.Rand) corev1.PodTem
 			Containers: []corev1.Container{{Name: "c", Image: fmt.Sprintf("image:%d", manifest.IntN(3)), Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(u.usage.MilliCPU, resource.DecimalSI)},
 			}}},
-			TerminationGracePeriodSeconds: ptr.To(manifest.Int64N(6)),
+			TerminationGracePeriodSeconds: new(manifest.Int64N(6)),
 		},
 	}
 	if manifest.IntN(2) == 0 { // the default is to stay for five minutes on a node that is gone
 		most := []int64{30, 120}[manifest.IntN(2)]
 		for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 			t.Spec.Tolerations = append(t.Spec.Tolerations, corev1.Toleration{
-				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To(manifest.Int64N(most)),
+				Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(manifest.Int64N(most)),
 			})
 		}
 	}
@@ -52,7 +51,7 @@ func (u *person) template(space, name string, manifest *rand.Rand) corev1.PodTem
 	return t
 }
 
-func replicas() *int32 { return ptr.To(rand.Int32N(maxReplicas + 1)) }
+func replicas() *int32 { return new(rand.Int32N(maxReplicas + 1)) }
 
 func (u *person) applyDeployment(ctx context.Context, space, name string) error {
 	template := u.template(space, name, u.manifest())
@@ -60,7 +59,7 @@ func (u *person) applyDeployment(ctx context.Context, space, name string) error 
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: replicas(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
-			RevisionHistoryLimit: ptr.To(rand.Int32N(3)), MinReadySeconds: rand.Int32N(3), Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
+			RevisionHistoryLimit: new(rand.Int32N(3)), MinReadySeconds: rand.Int32N(3), Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
 		},
 	}
 	if rand.IntN(4) > 0 {
@@ -80,14 +79,14 @@ func (u *person) applyStatefulSet(ctx context.Context, space, name string) error
 	manifest := u.manifest()
 	template := u.template(space, name, manifest)
 	// Without a grace period, nobody waits until the containers have ended.
-	template.Spec.TerminationGracePeriodSeconds = ptr.To(1 + manifest.Int64N(5))
+	template.Spec.TerminationGracePeriodSeconds = new(1 + manifest.Int64N(5))
 	policy := []appsv1.PodManagementPolicyType{appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement}[rand.IntN(2)]
 	wanted := replicas()
 	return ensure(ctx, u.client.AppsV1().StatefulSets(space), name, &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: wanted, Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: template,
-			ServiceName: name, PodManagementPolicy: policy, RevisionHistoryLimit: ptr.To(rand.Int32N(3)),
+			ServiceName: name, PodManagementPolicy: policy, RevisionHistoryLimit: new(rand.Int32N(3)),
 		},
 	}, func(s *appsv1.StatefulSet) { s.Spec.Replicas, s.Spec.Template.Spec = wanted, template.Spec })
 }
@@ -118,8 +117,8 @@ func (u *person) createJob(ctx context.Context, space, name string) error {
 	_, err := u.client.BatchV1().Jobs(space).Create(ctx, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: batchv1.JobSpec{
-			Completions: ptr.To(1 + rand.Int32N(maxReplicas)), Parallelism: ptr.To(1 + rand.Int32N(2)), BackoffLimit: ptr.To(rand.Int32N(4)),
-			CompletionMode: ptr.To([]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion}[rand.IntN(2)]),
+			Completions: new(1 + rand.Int32N(maxReplicas)), Parallelism: new(1 + rand.Int32N(2)), BackoffLimit: new(rand.Int32N(4)),
+			CompletionMode: new([]batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion}[rand.IntN(2)]),
 			Template:       template, TTLSecondsAfterFinished: timeToLive(),
 		},
 	}, metav1.CreateOptions{})
@@ -127,7 +126,7 @@ func (u *person) createJob(ctx context.Context, space, name string) error {
 }
 
 // timeToLive draws how long a job stays that has finished; nil is for ever.
-func timeToLive() *int32 { return []*int32{nil, ptr.To(rand.Int32N(10))}[rand.IntN(2)] }
+func timeToLive() *int32 { return []*int32{nil, new(rand.Int32N(10))}[rand.IntN(2)] }
 
 func (u *person) changeJob(ctx context.Context, space, name string) error {
 	if rand.IntN(2) == 0 {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 )
 
 // webhooksName is the name of the program that serves webhooks, of its host and of its service; webhooksPort
@@ -71,7 +70,7 @@ const admitted = "example.com/admitted"
 func admit(review *admissionv1.AdmissionReview) error {
 	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/metadata/annotations", "value": map[string]string{admitted: "yes"}}})
 	review.Response = &admissionv1.AdmissionResponse{
-		UID: review.Request.UID, Allowed: true, Patch: patch, PatchType: ptr.To(admissionv1.PatchTypeJSONPatch),
+		UID: review.Request.UID, Allowed: true, Patch: patch, PatchType: new(admissionv1.PatchTypeJSONPatch),
 	}
 	review.Request = nil
 	return err
