@@ -25,7 +25,7 @@ func main() {
 	outage := flag.Duration("outage", 18*time.Second, "length of an outage")
 	flag.Parse()
 
-	address, stop := rig.StartEtcd()
+	address := rig.StartEtcd()
 	etcd := rig.Client(address)
 	seen := 0
 	for round := range *rounds {
@@ -35,7 +35,6 @@ func main() {
 			seen++
 		}
 	}
-	stop()
 	rig.Verdict(seen, *rounds, "consistent lists without committed changes")
 }
 

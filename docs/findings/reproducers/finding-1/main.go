@@ -20,7 +20,7 @@ func main() {
 	patience := flag.Duration("patience", 5*time.Second, "how long an event may take after the connection broke")
 	flag.Parse()
 
-	address, stop := rig.StartEtcd()
+	address := rig.StartEtcd()
 	relay := rig.NewRelay(address)
 	writer, client := rig.Client(address), rig.Client(relay.Address)
 	ctx := context.Background()
@@ -54,7 +54,6 @@ func main() {
 		cancel()
 	}
 	fmt.Printf("%d of %d watches got progress before their event; of %d whose connection broke then, %d lost it\n", early, *rounds, cut, lost)
-	stop()
 	rig.Verdict(early, *rounds, "progress overtook the event of a new watch")
 }
 

@@ -35,9 +35,7 @@ const (
 var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "configmaps"})
 
 func main() {
-	address, stop := rig.StartEtcd()
-	defer stop()
-	maps := configMaps(address)
+	maps := configMaps(rig.StartEtcd())
 
 	newer, other := 0, 0
 	for range rounds {

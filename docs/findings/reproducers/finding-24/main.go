@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -27,9 +26,7 @@ func main() {
 	limit := flag.Int("limit", 10, "most watches a second of one cache")
 	flag.Parse()
 
-	dir, err := os.MkdirTemp("", "finding-")
-	rig.Must(err)
-	members := start(dir)
+	members := start(rig.Folder())
 	address := members[0].Clients[0].Addr().String()
 	for range *caches {
 		store.New(address)
@@ -54,7 +51,6 @@ func main() {
 	watches, processor = refused.Load()-watches, processorTime()-processor
 	rate := float64(watches) / observed.Seconds() / float64(*caches)
 	fmt.Printf("%d refused watches in %v, %.0f a second and cache; %v of processor time of the caches and that member\n", watches, *observed, rate, processor.Round(time.Millisecond))
-	_ = os.RemoveAll(dir)
 	rig.VerdictOfOne(rate > float64(*limit), fmt.Sprintf("more than %d watches a second and cache without a leader", *limit))
 }
 

@@ -38,9 +38,7 @@ const (
 var ctx = genericrequest.WithRequestInfo(genericrequest.WithNamespace(context.Background(), "ns"), &genericrequest.RequestInfo{APIVersion: "v1", Resource: "pods"})
 
 func main() {
-	address, stop := rig.StartEtcd()
-	defer stop()
-	pods := podStorage(address)
+	pods := podStorage(rig.StartEtcd())
 
 	unseen, gone := 0, 0
 	for range rounds {

@@ -18,7 +18,7 @@ func main() {
 	limit := flag.Duration("limit", 15*time.Second, "how long the cache may be stale; without a compaction it is for some seconds, until the client reconnects")
 	flag.Parse()
 
-	address, stop := rig.StartEtcd()
+	address := rig.StartEtcd()
 	relay := rig.NewRelay(address)
 	etcd := rig.Client(address)
 	apiserver := store.New(relay.Address)
@@ -59,6 +59,5 @@ func main() {
 			time.Sleep(time.Second)
 		}
 	}
-	stop()
 	rig.Verdict(seen, 4**rounds, fmt.Sprintf("a cache that is stale for more than %v", *limit))
 }

@@ -18,7 +18,7 @@ const watchers = "etcd_debugging_mvcc_watcher_total"
 func main() {
 	rounds := flag.Int("rounds", 20, "how many watches are closed before etcd has confirmed them")
 	flag.Parse()
-	address, stop := rig.StartEtcd()
+	address := rig.StartEtcd()
 	relay := rig.NewRelay(address)
 	client := rig.Client(relay.Address)
 	_, err := client.Get(context.Background(), "/connect")
@@ -44,6 +44,5 @@ func main() {
 	rig.Put(client, "/idle/0", "1")
 	time.Sleep(time.Second)
 	fmt.Printf("after an event for the first of them: %v watches on the server\n", rig.Metric(address, watchers))
-	stop()
 	rig.Verdict(left, *rounds, "a watch that nobody has stays on the server")
 }

@@ -22,7 +22,7 @@ func main() {
 	flag.Parse()
 	// More threads than cores, so that the operating system overtakes them anywhere.
 	runtime.GOMAXPROCS(max(16, runtime.NumCPU()))
-	address, stop := rig.StartEtcd()
+	address := rig.StartEtcd()
 	client := rig.Client(address)
 	rig.Put(client, "/key", "0")
 
@@ -53,6 +53,5 @@ func main() {
 		}
 		cancel()
 	}
-	stop()
 	rig.Verdict(seen, done, "an event without the previous value that was asked for")
 }

@@ -27,7 +27,7 @@ func main() {
 	rounds := flag.Int("rounds", 5, "how often clients watch, do not read and leave")
 	flag.Parse()
 
-	address, stop := rig.StartEtcd()
+	address := rig.StartEtcd()
 	etcd := rig.Client(address)
 	apiserver := store.New(address)
 	write := func(i int) {
@@ -68,7 +68,6 @@ func main() {
 		}
 		before = left
 	}
-	stop()
 	rig.Verdict(seen, *rounds, "goroutines of watches that nobody reads")
 }
 

@@ -19,14 +19,27 @@ import (
 // What Kubernetes logs is not what the programs say.
 func init() { klog.SetLogger(klog.Logger{}) }
 
-// StartEtcd starts a member with an empty data folder and returns its address, host
-// and port, and a function that removes the folder. The member ends with the process,
-// as it would wait for its clients otherwise.
-func StartEtcd() (string, func()) {
-	dir, err := os.MkdirTemp("", "finding-")
+// folder is removed when the program ends.
+var folder string
+
+// Folder makes an empty folder for what the program stores.
+func Folder() string {
+	var err error
+	folder, err = os.MkdirTemp("", "finding-")
 	Must(err)
+	return folder
+}
+
+func end(code int) {
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// StartEtcd starts a member with an empty data folder and returns its address, host
+// and port. The member ends with the process, as it would wait for its clients otherwise.
+func StartEtcd() string {
 	config := embed.NewConfig()
-	config.Dir = dir
+	config.Dir = Folder()
 	config.LogLevel = "fatal"
 	config.UnsafeNoFsync = true
 	local := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
@@ -38,7 +51,7 @@ func StartEtcd() (string, func()) {
 	case <-time.After(time.Minute):
 		Must(fmt.Errorf("etcd is not ready after a minute"))
 	}
-	return server.Clients[0].Addr().String(), func() { _ = os.RemoveAll(dir) }
+	return server.Clients[0].Addr().String()
 }
 
 // Client connects to an address.
@@ -65,7 +78,7 @@ func Discard(watch clientv3.WatchChan) {
 func Must(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cannot reproduce anything:", err)
-		os.Exit(2)
+		end(2)
 	}
 }
 
@@ -74,10 +87,10 @@ func Must(err error) {
 func Verdict(seen, rounds int, what string) {
 	if seen > 0 {
 		fmt.Printf("the bug shows: %s in %d of %d rounds\n", what, seen, rounds)
-		os.Exit(1)
+		end(1)
 	}
 	fmt.Printf("not seen in %d rounds: either it is fixed, or no round met the race\n", rounds)
-	os.Exit(0)
+	end(0)
 }
 
 // VerdictOfOne is the verdict of a program with a single round.

@@ -28,7 +28,7 @@ const Namespace = "default"
 
 // Start runs an API server with the custom resources that are defined in a folder, and waits until it serves them.
 func Start(definitions string) *rest.Config {
-	etcd, _ := rig.StartEtcd()
+	etcd := rig.StartEtcd()
 	const address = "127.0.0.1"
 	certificate := func() (target.Certificate, error) {
 		valid, _, err := target.NewCertificates(target.CertificateName)
