@@ -142,19 +142,12 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 	owner := func(rest string) string {
 		return `configmaps/r/o {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"o","uid":"o"` + rest + `}}`
 	}
-	// dependent belongs to that owner, but for what is wrong.
-	dependent := func(wrong string) string {
-		reference := `"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"o"`
-		for field := range strings.SplitSeq(strings.TrimSuffix(wrong, ","), ",") {
-			name, _, _ := strings.Cut(field, ":")
-			for right := range strings.SplitSeq(reference, ",") {
-				if name != "" && strings.HasPrefix(right, name+":") {
-					reference = strings.Replace(reference, right, field, 1)
-				}
-			}
-		}
-		return `configmaps/r/d {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"d","uid":"d","ownerReferences":[{` + reference + `}]}}`
+	// dependent belongs to what has this kind, name and UID, and right to that owner.
+	dependent := func(kind, name, uid string) string {
+		return `configmaps/r/d {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"d","uid":"d","ownerReferences":[{"apiVersion":"v1","kind":"` +
+			kind + `","name":"` + name + `","uid":"` + uid + `"}]}}`
 	}
+	right := dependent("ConfigMap", "o", "o")
 	// charged is a quota that an API server charges, which is no client; count is what a controller writes later.
 	charged := func(hard string) string {
 		return "resourcequotas/r/q " + quota(hard, "0") + "\nresourcequotas/r/q " + quota(hard, "1") + "\n"
@@ -190,14 +183,14 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		"a job is deleted after its end":    {"jobs/r/j " + job(`"conditions":[{"type":"Failed","status":"True"}]`) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
 		"a job goes with its namespace":     {"namespaces/r " + strings.Replace(namespace, `"uid":"n"`, `"uid":"n"`+dying, 1) + "\njobs/r/j " + job("") + "\njobs/r/j -", []request{{manager, 0}, {user, 1}, {manager, 2}}, ""},
 		"a job that is marked for deletion": {"jobs/r/j " + strings.Replace(job(""), `"uid":"j"`, `"uid":"j"`+dying, 1) + "\njobs/r/j -", []request{{user, 0}, {manager, 1}}, ""},
-		"what an owner had is collected":    {space + "configmaps/r/o -\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
-		"what has an owner is collected":    {space + owner("") + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, "OwnedIsKept"},
-		"what has an owner is deleted":      {space + owner("") + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {user, 3}}, ""},
+		"what an owner had is collected":    {space + "configmaps/r/o -\n" + right + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"what has an owner is collected":    {space + owner("") + "\n" + right + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, "OwnedIsKept"},
+		"what has an owner is deleted":      {space + owner("") + "\n" + right + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {user, 3}}, ""},
 		"what has no owner is collected":    {space + owner("") + "\nconfigmaps/r/o -", []request{{user, 0}, {user, 1}, {manager, 2}}, "OwnedIsKept"},
-		"an owner that is being deleted":    {space + owner(dying) + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
-		"an owner of another name":          {space + owner("") + "\n" + dependent(`"name":"p",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
-		"an owner of another kind":          {space + owner("") + "\n" + dependent(`"kind":"Secret",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
-		"an owner with another UID":         {space + owner("") + "\n" + dependent(`"uid":"p",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"an owner that is being deleted":    {space + owner(dying) + "\n" + right + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"an owner of another name":          {space + owner("") + "\n" + dependent("ConfigMap", "p", "o") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"an owner of another kind":          {space + owner("") + "\n" + dependent("Secret", "o", "o") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"an owner with another UID":         {space + owner("") + "\n" + dependent("ConfigMap", "o", "p") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
 		"a quota is charged":                {charged("2") + change + "\n" + two + count, []request{{user, 0}, {"", 1}, {user, 2}, {user, 4}, {user, 5}, {manager, 6}}, ""},
 		"a quota is not heeded":             {charged("2") + change + "\n" + two + "pods/r/c " + pod("4", "", "", "") + "\n" + count, []request{{user, 0}, {"", 1}, {user, 2}, {user, 4}, {user, 5}, {user, 6}, {manager, 7}}, "WithinQuota"},
 		"a quota that is charged again":     {charged("9") + "resourcequotas/r/q " + quota("9", "2"), []request{{user, 0}, {"", 1}, {"", 2}}, ""},
@@ -206,8 +199,8 @@ func TestRulesAboutWhoWrote(t *testing.T) {
 		"a quota that nothing was charged":  {"resourcequotas/r/q " + quota("1", "0") + "\n" + two + count, []request{{user, 0}, {user, 2}, {user, 3}, {manager, 4}}, ""},
 		"a quota that comes after its pods": {two + charged("1") + count, []request{{user, 0}, {user, 1}, {user, 2}, {"", 3}, {manager, 4}}, ""},
 		"a quota that shrinks":              {charged("2") + change + "\n" + two + "resourcequotas/r/q " + quota("1", "2"), []request{{user, 0}, {"", 1}, {user, 2}, {user, 4}, {user, 5}, {user, 6}}, ""},
-		"a node that owns":                  {space + "minions/n " + strings.Replace(node, `"name":"n"`, `"name":"n","uid":"o"`, 1) + "\n" + dependent(`"kind":"Node","name":"n",`) + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, "OwnedIsKept"},
-		"a namespace that is being deleted": {"namespaces/r " + strings.Replace(namespace, `"uid":"n"`, `"uid":"n"`+dying, 1) + "\n" + owner("") + "\n" + dependent("") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
+		"a node that owns":                  {space + "minions/n " + strings.Replace(node, `"name":"n"`, `"name":"n","uid":"o"`, 1) + "\n" + dependent("Node", "n", "o") + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, "OwnedIsKept"},
+		"a namespace that is being deleted": {"namespaces/r " + strings.Replace(namespace, `"uid":"n"`, `"uid":"n"`+dying, 1) + "\n" + owner("") + "\n" + right + "\nconfigmaps/r/d -", []request{{user, 0}, {user, 1}, {user, 2}, {manager, 3}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			committed, h := states(t, test.states), &model.History{}
