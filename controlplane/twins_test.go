@@ -17,15 +17,16 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-func TestTwins(t *testing.T) {
-	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
-	ran := func(kind, node, uid string, began, gone int) *containers {
-		c := &containers{kind: kind, node: node, uid: types.UID(uid), pod: types.NamespacedName{Namespace: "r", Name: "s-0"}, began: at(began)}
-		if gone > 0 {
-			c.gone = at(gone)
-		}
-		return c
+// ran are containers of a pod of a name that began and were gone at some seconds, 0 for never.
+func ran(kind, node string, uid types.UID, began, gone int64) *containers {
+	c := &containers{kind: kind, node: node, uid: uid, pod: types.NamespacedName{Namespace: "r", Name: "s-0"}, began: time.Unix(began, 0)}
+	if gone > 0 {
+		c.gone = time.Unix(gone, 0)
 	}
+	return c
+}
+
+func TestTwins(t *testing.T) {
 	for name, test := range map[string]struct {
 		ran    []*containers
 		broken int
@@ -71,10 +72,7 @@ func TestTwinsOfADeletionWithoutGrace(t *testing.T) {
 			binding := request(model.Create, "binding", 10, 20)
 			s := newStore(simtest.Seen{Requests: map[string][]*importer.Told{"pods": {binding, request(row.kind, row.subresource, row.call, row.returned)}}})
 			s.known["1"], s.bindings = &known{pod: pod}, &bindings{by: map[types.UID]*importer.Told{"1": binding}}
-			ran := func(uid types.UID, began, gone int64) *containers {
-				return &containers{kind: "StatefulSet", uid: uid, pod: types.NamespacedName{Namespace: "r", Name: "s-0"}, began: time.Unix(began, 0), gone: time.Unix(gone, 0)}
-			}
-			plane := &Plane{nodes: []*Node{{ran: []*containers{ran("1", 1, 6), ran("2", 5, 9)}}}}
+			plane := &Plane{nodes: []*Node{{ran: []*containers{ran("StatefulSet", "a", "1", 1, 6), ran("StatefulSet", "a", "2", 5, 9)}}}}
 			require.Len(t, plane.twins(s), row.broken)
 			t.Setenv(mutant.Variable, "fix-finding-29")
 			require.Len(t, plane.twins(s), 1)
