@@ -196,11 +196,9 @@ func (k *kubelet) run(ctx context.Context) error {
 		if stop {
 			return nil
 		}
-		again, err := k.sync(ctx, key)
-		switch {
-		case err != nil:
+		if again, err := k.sync(ctx, key); err != nil {
 			k.queue.AddRateLimited(key)
-		default:
+		} else {
 			k.queue.Forget(key)
 			if again > 0 {
 				k.queue.AddAfter(key, again)

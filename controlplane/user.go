@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,12 +27,7 @@ func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, con
 			return err
 		}
 		u := &person{client: client, untyped: untyped, usage: usage}
-		var groups []Group
-		for _, group := range usage.Groups {
-			if len(userActions[group]) > 0 {
-				groups = append(groups, group)
-			}
-		}
+		groups := slices.DeleteFunc(slices.Clone(usage.Groups), func(group Group) bool { return len(userActions[group]) == 0 })
 		for range usage.People {
 			go func() {
 				for len(groups) > 0 && ctx.Err() == nil && time.Now().Before(until) {
