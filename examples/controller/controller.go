@@ -136,8 +136,11 @@ func (c *controller) sync(ctx context.Context, namespace string) error {
 		return nil
 	}
 	from, err := c.configMaps.ConfigMaps(source).Get(copied)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
 	if err != nil {
-		return ignoreNotFound(err)
+		return err
 	}
 	target := c.client.CoreV1().ConfigMaps(namespace)
 	to, err := c.configMaps.ConfigMaps(namespace).Get(copied)
@@ -152,12 +155,5 @@ func (c *controller) sync(ctx context.Context, namespace string) error {
 	to = to.DeepCopy() // what an informer has is not ours to change
 	to.Data = from.Data
 	_, err = target.Update(ctx, to, metav1.UpdateOptions{})
-	return err
-}
-
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
 	return err
 }
