@@ -50,7 +50,7 @@ func TestWhatABreakerHadBeenTold(t *testing.T) {
 // A pod that has succeeded may be marked as failed only by a pod garbage collector that has not been told so (finding 11), which it may be at 41 s.
 func TestFailedUnseen(t *testing.T) {
 	in := func(phase string) string { return "user kubectl pods/r/a " + pod("1", "", "", phase) + "\n" }
-	told, untold := in("Running")+in("Succeeded")+in("Failed"), in("Running")+"!"+in("Succeeded")+in("Failed")
+	told, untold := in("Running")+in("Succeeded")+in("Failed"), in("Running")+"!"+in("Succeeded")+"!"+in("Failed")
 	for name, row := range map[string]struct {
 		lines, patch string // by whom, if anybody
 		at           time.Duration

@@ -16,9 +16,8 @@ import (
 
 // resources are those of keys of etcd.
 var resources = map[string]string{
-	"configmaps": "configmaps", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "namespaces": "namespaces", "pods": "pods",
-	"poddisruptionbudgets": "poddisruptionbudgets.policy",
-	"replicasets":          "replicasets.apps", "statefulsets": "statefulsets.apps",
+	"configmaps": "configmaps", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "namespaces": "namespaces",
+	"pods": "pods", "poddisruptionbudgets": "poddisruptionbudgets.policy", "replicasets": "replicasets.apps", "statefulsets": "statefulsets.apps",
 }
 
 // recorded is what is known of states that somebody has written every 20 s, one line each: "program controller key value". The shared

@@ -23,7 +23,8 @@ func TestWithinSurge(t *testing.T) {
 	deployment := func(strategy string) string {
 		return `user kubectl deployments/r/d {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"uid":"d"},"spec":{"replicas":2,"strategy":{` + strategy + "}}}\n"
 	}
-	const mine, mineToo, other, user = "manager-0 deployment-controller ", "manager-0 kubectl ", "manager-1 deployment-controller ", "user kubectl "
+	// scaler is in the same manager, and no deployment controller: it need not keep any pods available.
+	const mine, scaler, other, user = "manager-0 deployment-controller ", "manager-0 scaler ", "manager-1 deployment-controller ", "user kubectl "
 	rolling, recreate := deployment(`"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}`), deployment(`"type":"Recreate"`)
 	percent, many := deployment(`"type":"RollingUpdate","rollingUpdate":{"maxSurge":"50%"}`), deployment(`"rollingUpdate":{"maxSurge":7}`)
 	x, y := mine+setOf("x", 2), mine+setOf("y", 2)
@@ -50,8 +51,8 @@ func TestWithinSurge(t *testing.T) {
 		"of another deployment":       {rolling + strings.Replace(x, `"uid":"d"`, `"uid":"e"`, 1) + y, false, 0, 0},
 		"by a user":                   {rolling + user + setOf("x", 2) + user + setOf("y", 2), true, 0, 0},
 		"scaled down":                 {rolling + user + setOf("x", 9) + mine + setOf("x", 8), true, 0, 0},
-		"scaled down before":          {rolling + x + mineToo + setOf("x", 0) + mine + setOf("y", 3), false, 0, 0},
-		"deleted before":              {rolling + x + mineToo + "replicasets/r/x -\n" + mine + setOf("y", 3), false, 0, 0},
+		"scaled down before":          {rolling + x + scaler + setOf("x", 0) + mine + setOf("y", 3), false, 0, 0},
+		"deleted before":              {rolling + x + scaler + "replicasets/r/x -\n" + mine + setOf("y", 3), false, 0, 0},
 		"of nobody known":             {x + mine + setOf("y", 9), false, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

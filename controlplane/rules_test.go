@@ -324,10 +324,12 @@ func TestOfItsKnowledge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := "pods/r/a "+pod("1", "", "", "Failed")+"\n", "pods/r/a "+pod("2", "", "", "Running")+"\n"
-			seen := recorded(t, user+first+user+"pods/r/a -\n"+row.creates+second+row.deletes+"pods/r/a -")
+			seen := recorded(t, user+first+user+"pods/r/a -\n"+row.creates+second+"!"+row.deletes+"pods/r/a -")
 			notes := 0
 			seen.Unjudged = func(string, string) { notes++ }
-			seen.Histories["pods"].Streams[0].Events[2].Time += int64(row.late)
+			if row.late > 0 {
+				seen.Histories["pods"].Streams[0].Events[2].Time += int64(row.late)
+			}
 			require.Equal(t, row.broken, brokenOf(t, seen, "OfItsKnowledge"))
 			require.Equal(t, row.notes, notes)
 		})
