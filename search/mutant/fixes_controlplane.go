@@ -21,16 +21,16 @@ const jobIsGone = `		if current, err := jm.jobLister.Jobs(job.Namespace).Get(job
 `
 
 // controlPlaneFixes are fixes of what docs/findings describes of the control plane.
-var controlPlaneFixes = []Mutant{
+var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 	{
 		Name: "fix-finding-9", Summary: "The garbage collector looks again at an owner reference that changes and keeps its UID.",
-		Module: kubernetes, File: graphFile, Equivalent: "it fixes finding 9",
+		File: graphFile, Equivalent: "it fixes finding 9",
 		Anchor:      "			// Add the node to its new owners' dependent lists.\n			gb.addDependentToOwners(logger, existingNode, added)\n",
 		Replacement: "			for _, c := range changed {\n				added = append(added, c.newRef)\n			}\n			gb.addDependentToOwners(logger, existingNode, added)\n",
 	},
 	{
 		Name: "fix-finding-10", Summary: "The garbage collector takes an update to another UID for a deletion and a creation.",
-		Module: kubernetes, File: graphFile, Equivalent: "it fixes finding 10",
+		File: graphFile, Equivalent: "it fixes finding 10",
 		Anchor: "			event := &event{\n				eventType: updateEvent,\n",
 		Replacement: `			if before, err := meta.Accessor(oldObj); err == nil {
 				if after, err := meta.Accessor(newObj); err == nil && before.GetUID() != after.GetUID() {
@@ -45,7 +45,7 @@ var controlPlaneFixes = []Mutant{
 	},
 	{
 		Name: "fix-finding-11", Summary: "The pod garbage collector changes and deletes only what it has looked at.",
-		Module: kubernetes, File: podCollectorFile, Equivalent: "it fixes finding 11",
+		File: podCollectorFile, Equivalent: "it fixes finding 11",
 		Anchor: `		if _, _, _, err := utilpod.PatchPodStatus(ctx, gcc.kubeClient, pod.Namespace, pod.Name, pod.UID, pod.Status, *newStatus); err != nil {
 			return err
 		}
@@ -80,13 +80,13 @@ var controlPlaneFixes = []Mutant{
 	},
 	{
 		Name: "fix-finding-12", Summary: "The garbage collector deletes only the version of an object whose owners it has compared.",
-		Module: kubernetes, File: "pkg/controller/garbagecollector/operations.go", Equivalent: "it fixes finding 12",
+		File: "pkg/controller/garbagecollector/operations.go", Equivalent: "it fixes finding 12",
 		Anchor:      "			return gc.deleteObject(item, \"\", nil, policy)\n",
 		Replacement: "			return gc.deleteObject(item, liveObject.ResourceVersion, ownersAtResourceVersion, policy)\n",
 	},
 	{
 		Name: "fix-finding-25", Summary: "Controllers write the status of a workload to no other one of its name.",
-		Module: kubernetes, File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 25",
+		File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 25",
 		Anchor:      "			return nil, getErr\n		}\n",
 		Replacement: "			return nil, getErr\n		}\n		if toUpdate.UID != ds.UID {\n			break\n		}\n",
 		More: []Edit{
@@ -106,7 +106,7 @@ var controlPlaneFixes = []Mutant{
 	},
 	{
 		Name: "fix-finding-26", Summary: "What is expected for a daemon set, replica set or job that is gone is not expected of the next one of its name.",
-		Module: kubernetes, File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 26",
+		File: "pkg/controller/daemon/daemon_controller.go", Equivalent: "it fixes finding 26",
 		Anchor: "	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)\n",
 		Replacement: `	dsc.expectations.SetExpectations(logger, dsKey, createDiff, deleteDiff)
 	if current, err := dsc.dsLister.DaemonSets(ds.Namespace).Get(ds.Name); err != nil || current.UID != ds.UID {
@@ -154,7 +154,7 @@ var controlPlaneFixes = []Mutant{
 	},
 	{
 		Name: "fix-finding-30", Summary: "The deployment controller waits until it knows what its replica sets ask for.",
-		Module: kubernetes, File: "pkg/controller/deployment/deployment_controller.go", Equivalent: "it fixes finding 30",
+		File: "pkg/controller/deployment/deployment_controller.go", Equivalent: "it fixes finding 30",
 		Anchor: "	if d.DeletionTimestamp != nil {\n		return dc.syncStatusOnly(ctx, d, rsList)\n	}\n",
 		Replacement: `	live, err := dc.client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -176,7 +176,7 @@ var controlPlaneFixes = []Mutant{
 	},
 	{
 		Name: "fix-finding-31", Summary: "A pod that has driven others out is looked at again once that is done, where nothing else may tell of it.",
-		Module: kubernetes, File: "pkg/scheduler/framework/preemption/executor.go", Equivalent: "it fixes finding 31",
+		File: "pkg/scheduler/framework/preemption/executor.go", Equivalent: "it fixes finding 31",
 		Anchor:      "	preemptedLastVictimInMemory := false\n",
 		Replacement: "	preemptedLastVictimInMemory, unboundLastVictim := false, false\n",
 		More: []Edit{
@@ -193,4 +193,4 @@ var controlPlaneFixes = []Mutant{
 			{Anchor: "c.Name())\n				return false, nil\n", Replacement: "c.Name())\n				return true, nil\n"},
 		},
 	},
-}
+})

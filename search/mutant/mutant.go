@@ -2,7 +2,7 @@
 // are applied to copies, through the toolchain overlay, when a binary is built;
 // the sources themselves stay as they were released.
 //
-//   - mutants_kubernetes.go, mutants_watch.go, mutants_storage.go, mutants_upstream.go,
+//   - mutants_kubernetes.go, mutants_watch.go, mutants_storage.go,
 //     mutants_cacher.go, mutants_etcd.go, mutants_clientgo.go, mutants_controlplane.go, mutants_operator.go: the bugs, by the code that has them
 //   - mutants_guarantees.go: edits that show a guarantee broken and are no bug of
 //     anybody's
@@ -62,7 +62,7 @@ type Mutant struct {
 }
 
 // mutants are all there are, in a fixed order.
-var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, watchMutants, storageMutants, upstreamMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
+var mutants = slices.Concat(guaranteeMutants, kubernetesMutants, watchMutants, storageMutants, clientGoMutants, etcdMutants, cacherMutants, controls, fixes)
 
 // All lists the mutants in a fixed order.
 func All() []Mutant { return slices.Clone(mutants) }
@@ -139,6 +139,16 @@ func FindAll(names string) (found []Mutant, target string, err error) {
 
 // ErrApart means that no target has all the mutants that were named.
 var ErrApart = errors.New("these mutants cannot be in one program")
+
+// of returns mutants as those of a target, empty for every target, and of a module, unless
+// they name others.
+func of(target, module string, mutants []Mutant) []Mutant {
+	for i := range mutants {
+		m := &mutants[i]
+		m.Target, m.Module = cmp.Or(m.Target, target), cmp.Or(m.Module, module)
+	}
+	return mutants
+}
 
 // in are flags of simrun that name a scenario.
 func in(scenario string) []string { return []string{"--scenario", scenario} }

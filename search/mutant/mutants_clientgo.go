@@ -9,12 +9,11 @@ const (
 
 // clientGoMutants are bugs of client-go's reflector. The informers of every run
 // stand on it, and below Kubernetes' cacher there is another one.
-var clientGoMutants = []Mutant{
+var clientGoMutants = of("", clientGo, []Mutant{
 	{
 		Name:    "D02",
 		Summary: "The reflector answers 410 with another watch from the same resourceVersion, for ever.",
 		Source:  "kubernetes/kubernetes #83520, fixed in client-go 0.18",
-		Module:  clientGo,
 		File:    reflectorFile,
 		Anchor: `					logger.V(4).Info("Watch closed", "reflector", r.name, "type", r.typeDescription, "err", err)
 				case apierrors.IsTooManyRequests(err):
@@ -33,7 +32,6 @@ var clientGoMutants = []Mutant{
 		Name:        "D02-now",
 		Summary:     "The reflector answers 410 with a watch from wherever the server is, and skips what it had not seen.",
 		Source:      "kubernetes/kubernetes #83520, a wrong fix",
-		Module:      clientGo,
 		File:        reflectorFile,
 		Anchor:      "					logger.V(4).Info(\"Watch closed\", \"reflector\", r.name, \"type\", r.typeDescription, \"err\", err)\n				case apierrors.IsTooManyRequests(err):\n",
 		Replacement: "					r.setLastSyncResourceVersion(\"0\")\n					continue\n				case apierrors.IsTooManyRequests(err):\n",
@@ -43,7 +41,6 @@ var clientGoMutants = []Mutant{
 		Name:    "D01",
 		Summary: "The reflector relists from any state that the server has, however old, instead of one not older than it had seen.",
 		Source:  "kubernetes/kubernetes #59848, fixed for one process by #83520 in client-go 0.18",
-		Module:  clientGo,
 		File:    reflectorFile,
 		Anchor: `		return ""
 	}
@@ -59,7 +56,6 @@ var clientGoMutants = []Mutant{
 		Name:        "C01-reflector",
 		Summary:     "The reflector takes note of a deletion's resourceVersion, and not of the deletion.",
 		Source:      "kubernetes/kubernetes #76624: what a deletion without an object came to",
-		Module:      clientGo,
 		File:        reflectorFile,
 		Anchor:      "				err := store.Delete(event.Object)\n",
 		Replacement: "				var err error\n",
@@ -71,7 +67,6 @@ var clientGoMutants = []Mutant{
 		Summary: "The reflector ignores bookmarks, so that after a quiet time it resumes from far back.",
 		Source:  "kubernetes/kubernetes, KEP-956",
 		Target:  "kubernetes",
-		Module:  clientGo,
 		File:    reflectorFile,
 		Anchor: `				if meta.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
 					watchListBookmarkReceived = true
@@ -89,7 +84,6 @@ var clientGoMutants = []Mutant{
 		Name:    "late-rv",
 		Summary: "The reflector notes no resourceVersion before the first event that is not ADDED, and is sent again what it has after a break.",
 		Source:  "kubernetes/kubernetes, the reason for propagateRVFromStart",
-		Module:  clientGo,
 		File:    reflectorFile,
 		Anchor: `				if propagateRVFromStart || eventReceivedBesidesAdded {
 `,
@@ -101,7 +95,6 @@ var clientGoMutants = []Mutant{
 		Name:    "k8s-115658",
 		Summary: "A list does not remove what an informer has and the list has not, so that objects live on that were deleted while its watch was down.",
 		Source:  "kubernetes/kubernetes #115658, fixed by #115620 in client-go 0.27, for objects that were in the queue alone",
-		Module:  clientGo,
 		File:    controllerFile,
 		Anchor: `	if err := clientState.Replace(info.Objects, info.ResourceVersion); err != nil {
 		return err
@@ -119,7 +112,6 @@ var clientGoMutants = []Mutant{
 		Name:    "k8s-90581",
 		Summary: "The queue of an informer is closed without its lock, so that who waits for its next item may not hear of it.",
 		Source:  "kubernetes/kubernetes #90581, fixed by #90825 in client-go 0.19",
-		Module:  clientGo,
 		File:    queueFile,
 		Anchor: `	f.lock.Lock()
 	defer f.lock.Unlock()
@@ -141,7 +133,6 @@ var clientGoMutants = []Mutant{
 		Name:        "k8s-131266",
 		Summary:     "The reflector does not stop a watch that it is done with.",
 		Source:      "kubernetes/kubernetes #131266, fixed in client-go 0.34",
-		Module:      clientGo,
 		File:        reflectorFile,
 		Anchor:      "		if stopWatcher {\n			w.Stop()\n		}\n",
 		Replacement: "		_ = stopWatcher\n",
@@ -151,7 +142,6 @@ var clientGoMutants = []Mutant{
 		Name:        "watchlist-unfinished",
 		Summary:     "The reflector takes the initial events for all there are if their stream ends before it was told so.",
 		Source:      "kubernetes/kubernetes, KEP-3157: the reason for watchListBookmarkReceived",
-		Module:      clientGo,
 		File:        reflectorFile,
 		Anchor:      "		if watchListBookmarkReceived {\n			break\n		}\n",
 		Replacement: "		if watchListBookmarkReceived || resourceVersion == \"\" {\n			break\n		}\n",
@@ -161,10 +151,9 @@ var clientGoMutants = []Mutant{
 		Name:        "batch-twice",
 		Summary:     "An informer takes two changes of one object for changes of two objects that came at once.",
 		Source:      "kubernetes/kubernetes, the reason for unique in PopBatch",
-		Module:      clientGo,
 		File:        queueFile,
 		Anchor:      "		if unique.Has(id) {\n",
 		Replacement: "		if unique.Has(id) && f.closed {\n",
 		Hunt:        in("minute"),
 	},
-}
+})

@@ -21,10 +21,10 @@ const (
 
 // controlPlaneMutants are edits of Kubernetes' control plane. Those with letters and an odd number
 // bring a bug back that there was; the others are errors that such code could have.
-var controlPlaneMutants = []Mutant{
+var controlPlaneMutants = of(controlPlane, kubernetes, []Mutant{
 	{
 		Name: "IN01", Summary: "The scheduler begins before it has heard of the objects that there are.",
-		Source: "kubernetes/kubernetes #113763, #113985", Module: kubernetes, File: "pkg/scheduler/eventhandlers.go",
+		Source: "kubernetes/kubernetes #113763, #113985", File: "pkg/scheduler/eventhandlers.go",
 		Anchor: "			if !handler.HasSynced() {\n", Replacement: "			if false && !handler.HasSynced() {\n",
 	},
 	{
@@ -57,153 +57,153 @@ var controlPlaneMutants = []Mutant{
 	},
 	{
 		Name: "CT01-rs", Summary: "What a deleted replica set still expected holds up the next one of its name.",
-		Source: "kubernetes/kubernetes #69376, #82572", Module: kubernetes, File: replicaSetFile,
+		Source: "kubernetes/kubernetes #69376, #82572", File: replicaSetFile,
 		Anchor:      "	// Delete expectations for the ReplicaSet so if we create a new one with the same name it starts clean\n	rsc.expectations.DeleteExpectations(logger, key)\n",
 		Replacement: "",
 	},
 	{
 		Name: "CT01-ds", Summary: "What a deleted daemon set still expected holds up the next one of its name.",
-		Source: "kubernetes/kubernetes #69376, #91915", Module: kubernetes, File: daemonSetFile,
+		Source: "kubernetes/kubernetes #69376, #91915", File: daemonSetFile,
 		Anchor:      "	// Delete expectations for the DaemonSet so if we create a new one with the same name it starts clean\n	dsc.expectations.DeleteExpectations(logger, key)\n",
 		Replacement: "",
 	},
 	{
 		Name: "CT01-job", Summary: "What a deleted job still expected holds up the next one of its name.",
-		Source: "kubernetes/kubernetes #69376", Module: kubernetes, File: jobFile,
+		Source: "kubernetes/kubernetes #69376", File: jobFile,
 		Anchor:      "	// Delete expectations for the Job so a replacement with the same name starts clean.\n	jm.expectations.DeleteExpectations(logger, key)\n",
 		Replacement: "",
 	},
 	{
 		Name: "CT03", Summary: "A daemon set deletes a pod again that is being deleted, and waits for a second deletion.",
-		Source: "kubernetes/kubernetes #78972, #78974", Module: kubernetes, File: daemonSetFile,
+		Source: "kubernetes/kubernetes #78972, #78974", File: daemonSetFile,
 		Anchor:      "			if pod.DeletionTimestamp != nil {\n				continue\n			}\n			podsToDelete = append(podsToDelete, pod.Name)\n",
 		Replacement: "			podsToDelete = append(podsToDelete, pod.Name)\n",
 	},
 	{
 		Name: "CT05", Summary: "A daemon set does not count a pod as deleted that is only marked.",
-		Source: "kubernetes/kubernetes #63465, #77773", Module: kubernetes, File: daemonSetFile,
+		Source: "kubernetes/kubernetes #63465, #77773", File: daemonSetFile,
 		Anchor:      "		// until the kubelet actually deletes the pod.\n		dsc.deletePod(logger, curPod)\n		return\n",
 		Replacement: "		// until the kubelet actually deletes the pod.\n",
 	},
 	{
 		Name: "CT07", Summary: "A pod that is gone already keeps a stateful set from deleting others.",
-		Source: "kubernetes/kubernetes #136812", Module: kubernetes, File: "pkg/controller/statefulset/stateful_pod_control.go",
+		Source: "kubernetes/kubernetes #136812", File: "pkg/controller/statefulset/stateful_pod_control.go",
 		Anchor:      "	if err := spc.objectMgr.DeletePod(pod); err != nil {\n		if !apierrors.IsNotFound(err) {\n			spc.recordPodEvent(\"delete\", set, pod, err)\n			return err\n		}\n	}\n",
 		Replacement: "	if err := spc.objectMgr.DeletePod(pod); err != nil {\n		spc.recordPodEvent(\"delete\", set, pod, err)\n		return err\n	}\n",
 	},
 	{
 		Name: "CT09", Summary: "A deployment takes the replica set of another one of its name for its own.",
-		Source: "kubernetes/kubernetes #29735, #59212", Module: kubernetes, File: "pkg/controller/deployment/sync.go",
+		Source: "kubernetes/kubernetes #29735, #59212", File: "pkg/controller/deployment/sync.go",
 		Anchor:      "controllerRef != nil && controllerRef.UID == d.UID && deploymentutil.EqualIgnoreHash",
 		Replacement: "controllerRef != nil && deploymentutil.EqualIgnoreHash",
 	},
 	{
 		Name: "CT11", Summary: "A job that has finished gets another pod while nobody has seen that it has.",
-		Source: "kubernetes/kubernetes #130103, #130333", Module: kubernetes, File: jobFile,
+		Source: "kubernetes/kubernetes #130103, #130333", File: jobFile,
 		Anchor:      "	if _, ok := jm.finishedJobExpectations.Load(job.UID); ok {\n",
 		Replacement: "	if _, ok := jm.finishedJobExpectations.Load(job.UID); ok && false {\n",
 	},
 	{
 		Name: "CT11-unmasked", Summary: "The same, by a controller that does not wait for its own writes either.",
-		Source: "kubernetes/kubernetes #130103, #130333", Module: kubernetes, File: jobFile,
+		Source: "kubernetes/kubernetes #130103, #130333", File: jobFile,
 		Anchor:      "	if _, ok := jm.finishedJobExpectations.Load(job.UID); ok {\n",
 		Replacement: "	if _, ok := jm.finishedJobExpectations.Load(job.UID); ok && false {\n",
 		More:        []Edit{{Anchor: "	if err := jm.consistencyStore.EnsureReady(jobNamespacedName); err != nil {\n", Replacement: "	if err := jm.consistencyStore.EnsureReady(jobNamespacedName); err != nil && false {\n"}},
 	},
 	{
 		Name: "CT13", Summary: "The finalizer of a pod stays whose job is gone.",
-		Source: "kubernetes/kubernetes #108645, #108752", Module: kubernetes, File: jobFile,
+		Source: "kubernetes/kubernetes #108645, #108752", File: jobFile,
 		Anchor: "	jm.finishedJobExpectations.Delete(jobObj.UID)\n	jm.enqueueLabelSelector(jobObj)\n", Replacement: "	jm.finishedJobExpectations.Delete(jobObj.UID)\n",
 	},
 	{
 		Name: "CT13-once", Summary: "The removal of such a finalizer is not tried again.",
-		Source: "kubernetes/kubernetes #141346, #141329", Module: kubernetes, File: jobFile,
+		Source: "kubernetes/kubernetes #141346, #141329", File: jobFile,
 		Anchor:      "			logger.Error(err, \"syncing orphan pod failed\", \"pod\", klog.KObj(pod))\n			jm.enqueueOrphanPod(pod, true)\n",
 		Replacement: "			logger.Error(err, \"syncing orphan pod failed\", \"pod\", klog.KObj(pod))\n",
 	},
 	{
 		Name: "CT15", Summary: "A job is deleted because one of its name, or its own past, was to be.",
-		Source: "kubernetes/kubernetes #66840", Module: kubernetes, File: "pkg/controller/ttlafterfinished/ttlafterfinished_controller.go",
+		Source: "kubernetes/kubernetes #66840", File: "pkg/controller/ttlafterfinished/ttlafterfinished_controller.go",
 		Anchor:      "	fresh, err := tc.client.BatchV1().Jobs(namespace).Get(ctx, name, metav1.GetOptions{})\n",
 		Replacement: "	fresh := job\n",
 		More:        []Edit{{Anchor: "		Preconditions:     &metav1.Preconditions{UID: &fresh.UID},\n", Replacement: ""}},
 	},
 	{
 		Name: "CT19", Summary: "An owner is taken for gone because something else refers to it wrongly.",
-		Source: "kubernetes/kubernetes #65200, #92743", Module: kubernetes, File: collectorFile,
+		Source: "kubernetes/kubernetes #65200, #92743", File: collectorFile,
 		Anchor:      "	absentOwnerCacheKey := objectReference{OwnerReference: ownerReferenceCoordinates(reference)}\n",
 		Replacement: "	absentOwnerCacheKey := objectReference{OwnerReference: metav1.OwnerReference{UID: reference.UID}}\n",
 		More:        []Edit{{Anchor: "	absentOwnerCacheKey.Namespace = item.identity.Namespace\n", Replacement: ""}},
 	},
 	{
 		Name: "CT21", Summary: "The quota controller waits for a resource that is gone with all its workers stopped.",
-		Source: "kubernetes/kubernetes #71450, #74747", Module: kubernetes, File: "pkg/controller/resourcequota/resource_quota_controller.go",
+		Source: "kubernetes/kubernetes #71450, #74747", File: "pkg/controller/resourcequota/resource_quota_controller.go",
 		Anchor: "			syncCtx, cancel := context.WithTimeout(ctx, period)\n", Replacement: "			syncCtx, cancel := context.WithCancel(ctx)\n",
 	},
 	{
 		Name: "CT23", Summary: "Nodes are declared dead by leases of a watch that lags.",
-		Source: "kubernetes/kubernetes #138698", Module: kubernetes, File: "pkg/controller/nodelifecycle/node_lifecycle_controller.go",
+		Source: "kubernetes/kubernetes #138698", File: "pkg/controller/nodelifecycle/node_lifecycle_controller.go",
 		Anchor:      "				if liveLease.ResourceVersion != nodeHealthLeaseRV {\n",
 		Replacement: "				if false && liveLease.ResourceVersion != nodeHealthLeaseRV {\n",
 	},
 	{
 		Name: "CT25", Summary: "The disruption controller writes over what an eviction has counted.",
-		Source: "kubernetes/kubernetes #82149, #82152", Module: kubernetes, File: "pkg/controller/disruption/disruption.go",
+		Source: "kubernetes/kubernetes #82149, #82152", File: "pkg/controller/disruption/disruption.go",
 		Anchor:      "	// If this update fails, don't retry it. Allow the failure to get handled &\n	// retried in `processNextWorkItem()`.\n",
 		Replacement: "	if latest, err := dc.kubeClient.PolicyV1().PodDisruptionBudgets(pdb.Namespace).Get(ctx, pdb.Name, metav1.GetOptions{}); err == nil {\n		pdb.ResourceVersion = latest.ResourceVersion\n	}\n",
 	},
 	{
 		Name: "SC01", Summary: "The scheduler forgets a pod that it has bound if it does not see it bound within 30 seconds.",
-		Source: "kubernetes/kubernetes #106361, #110925", Module: kubernetes, File: "pkg/scheduler/backend/cache/cache.go",
+		Source: "kubernetes/kubernetes #106361, #110925", File: "pkg/scheduler/backend/cache/cache.go",
 		Anchor:      "	return cache.addPod(logger, pod, true)\n",
 		Replacement: "	time.AfterFunc(30*time.Second, func() { _ = cache.ForgetPod(logger, pod) })\n	return cache.addPod(logger, pod, true)\n",
 	},
 	{
 		Name: "SC05", Summary: "The scheduler forgets what happened while it tried to place a pod.",
-		Source: "kubernetes/kubernetes #120413", Module: kubernetes, File: "pkg/scheduler/backend/queue/active_queue.go",
+		Source: "kubernetes/kubernetes #120413", File: "pkg/scheduler/backend/queue/active_queue.go",
 		Anchor:      "		ev, ok := e.Value.(*clusterEvent)\n		if !ok {\n			// A pod, must stop pruning.\n			break\n		}\n",
 		Replacement: "		ev, ok := e.Value.(*clusterEvent)\n		for !ok && e != nil {\n			if e = e.Next(); e != nil {\n				ev, ok = e.Value.(*clusterEvent)\n			}\n		}\n		if e == nil {\n			break\n		}\n",
 	},
 	{
 		Name: "SC07", Summary: "The scheduler keeps room on a node for a pod that is gone or has been placed.",
-		Source: "kubernetes/kubernetes #102339, #109236", Module: kubernetes, File: "pkg/scheduler/backend/queue/nominator.go",
+		Source: "kubernetes/kubernetes #102339, #109236", File: "pkg/scheduler/backend/queue/nominator.go",
 		Anchor: "	if npm.podLister != nil {\n		// If the pod was removed or", Replacement: "	if npm.podLister != nil && false {\n		// If the pod was removed or",
 	},
 	{
 		Name: "RS02", Summary: "A replica set creates pods again whose creation it has not seen yet.",
-		Module: kubernetes, File: replicaSetFile,
+		File:        replicaSetFile,
 		Anchor:      "	rsNeedsSync := rsc.expectations.SatisfiedExpectations(logger, key)\n",
 		Replacement: "	rsNeedsSync := true\n",
 		More:        []Edit{{Anchor: "	if err := rsc.consistencyStore.EnsureReady(rsNamespacedName); err != nil {\n", Replacement: "	if err := rsc.consistencyStore.EnsureReady(rsNamespacedName); err != nil && false {\n"}},
 	},
 	{
 		Name: "DS02", Summary: "A daemon set creates pods again whose creation it has not seen yet.",
-		Module: kubernetes, File: daemonSetFile,
+		File:        daemonSetFile,
 		Anchor:      "	if !dsc.expectations.SatisfiedExpectations(logger, dsKey) {\n",
 		Replacement: "	if false && !dsc.expectations.SatisfiedExpectations(logger, dsKey) {\n",
 		More:        []Edit{{Anchor: "	if err := dsc.consistencyStore.EnsureReady(dsNamespacedName); err != nil {\n", Replacement: "	if err := dsc.consistencyStore.EnsureReady(dsNamespacedName); err != nil && false {\n"}},
 	},
 	{
 		Name: "DP02", Summary: "A deployment does not count what its other replica sets ask for before it makes more pods.",
-		Module: kubernetes, File: "pkg/controller/deployment/util/deployment_util.go",
+		File:        "pkg/controller/deployment/util/deployment_util.go",
 		Anchor:      "		currentPodCount := GetReplicaCountForReplicaSets(allRSs)\n		maxTotalPods :=",
 		Replacement: "		currentPodCount := *(newRS.Spec.Replicas)\n		maxTotalPods :=",
 	},
 	{
 		Name: "SS04", Summary: "A stateful set creates its pods at once.",
-		Module: kubernetes, File: "pkg/controller/statefulset/stateful_set_utils.go",
+		File:   "pkg/controller/statefulset/stateful_set_utils.go",
 		Anchor: "	return set.Spec.PodManagementPolicy == apps.ParallelPodManagement\n", Replacement: "	return true\n",
 	},
 	{
 		Name: "JB04", Summary: "A job creates pods again whose creation it has not seen yet.",
-		Module: kubernetes, File: jobFile,
+		File:        jobFile,
 		Anchor:      "	satisfiedExpectations := jm.expectations.SatisfiedExpectations(logger, key)\n",
 		Replacement: "	satisfiedExpectations := true\n",
 		More:        []Edit{{Anchor: "	if err := jm.consistencyStore.EnsureReady(jobNamespacedName); err != nil {\n", Replacement: "	if err := jm.consistencyStore.EnsureReady(jobNamespacedName); err != nil && false {\n"}},
 	},
 	{
 		Name: "JB02", Summary: "A job counts pods twice whose end it has counted before.",
-		Module: kubernetes, File: jobFile,
+		File:        jobFile,
 		Anchor:      "			} else if !jobCtx.uncounted.succeeded.Has(pod.UID) {\n",
 		Replacement: "			} else {\n",
 	},
@@ -215,12 +215,12 @@ var controlPlaneMutants = []Mutant{
 	},
 	{
 		Name: "GC02", Summary: "What an owner of the same name had is never collected.",
-		Module: kubernetes, File: collectorFile,
+		File:   collectorFile,
 		Anchor: "	if owner.GetUID() != reference.UID {\n", Replacement: "	if false && owner.GetUID() != reference.UID {\n",
 	},
 	{
 		Name: "GC04", Summary: "What has an owner is collected while that owner lives.",
-		Module: kubernetes, File: collectorFile,
+		File:   collectorFile,
 		Anchor: "	case len(solid) != 0:\n		logger.V(2).Info(\"item has at least one existing owner", Replacement: "	case len(solid) != 0 && len(solid) != 1:\n		logger.V(2).Info(\"item has at least one existing owner",
 	},
 	{
@@ -230,67 +230,67 @@ var controlPlaneMutants = []Mutant{
 	},
 	{
 		Name: "SC02", Summary: "The scheduler does not reckon with pods whose binding is under way.",
-		Module: kubernetes, File: "pkg/scheduler/backend/cache/cache.go",
+		File:        "pkg/scheduler/backend/cache/cache.go",
 		Anchor:      "so can't be assumed\", key, klog.KObj(pod))\n	}\n\n	return cache.addPod(logger, pod, true)\n",
 		Replacement: "so can't be assumed\", key, klog.KObj(pod))\n	}\n\n	return nil\n",
 	},
 	{
 		Name: "SS02", Summary: "A stateful set replaces a pod before what runs in it has ended.",
-		Module: kubernetes, File: "pkg/controller/statefulset/stateful_pod_control.go",
+		File:        "pkg/controller/statefulset/stateful_pod_control.go",
 		Anchor:      "	return om.client.CoreV1().Pods(pod.Namespace).Delete(context.TODO(), pod.Name, metav1.DeleteOptions{})\n",
 		Replacement: "	return om.client.CoreV1().Pods(pod.Namespace).Delete(context.TODO(), pod.Name, *metav1.NewDeleteOptions(0))\n",
 	},
 	{
 		Name: "NS02", Summary: "A namespace is gone before what was in it has ended.",
-		Module: kubernetes, File: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
+		File:   "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
 		Anchor: "	if estimate > 0 {\n		return &ResourcesRemainingError", Replacement: "	if estimate > 0 && false {\n		return &ResourcesRemainingError",
 	},
 	{
 		Name: "DS04", Summary: "A daemon set that has another template replaces its pods on all nodes at once.",
-		Module: kubernetes, File: "pkg/controller/daemon/update.go",
+		File:   "pkg/controller/daemon/update.go",
 		Anchor: "		remainingUnavailable := maxUnavailable - numUnavailable\n", Replacement: "		remainingUnavailable := len(candidatePodsToDelete)\n",
 	},
 	{
 		Name: "SS06", Summary: "A stateful set that has another template does not wait for the pods that it has replaced.",
-		Module: kubernetes, File: "pkg/controller/statefulset/stateful_set_control.go",
+		File:        "pkg/controller/statefulset/stateful_set_control.go",
 		Anchor:      "		if isUnavailable(pod, set.Spec.MinReadySeconds, now) {\n			unavailablePods++\n",
 		Replacement: "		if false && isUnavailable(pod, set.Spec.MinReadySeconds, now) {\n			unavailablePods++\n",
 	},
 	{
 		Name: "DP04", Summary: "A deployment that has another template takes all old pods away at once.",
-		Module: kubernetes, File: "pkg/controller/deployment/rolling.go",
+		File:   "pkg/controller/deployment/rolling.go",
 		Anchor: "	totalScaleDownCount := availablePodCount - minAvailable\n", Replacement: "	totalScaleDownCount := availablePodCount\n",
 	},
 	{
 		Name: "DP06", Summary: "A deployment deletes old replica sets that still have pods.",
-		Module: kubernetes, File: "pkg/controller/deployment/sync.go",
+		File:   "pkg/controller/deployment/sync.go",
 		Anchor: "		if rs.Status.Replicas != 0 || *(rs.Spec.Replicas) != 0 || rs.Generation", Replacement: "		if rs.Generation",
 	},
 	{
 		Name: "JB06", Summary: "A job that is suspended keeps one of its pods.",
-		Module: kubernetes, File: jobFile,
+		File:   jobFile,
 		Anchor: "		podsToDelete := activePodsForRemoval(job, jobCtx.activePods, int(active))\n		jm.expectations", Replacement: "		podsToDelete := activePodsForRemoval(job, jobCtx.activePods, max(int(active)-1, 0))\n		jm.expectations",
 	},
 	{
 		Name: "TE02", Summary: "Pods are evicted from a node that is back in time.",
-		Module: kubernetes, File: "pkg/controller/tainteviction/taint_eviction.go",
+		File:   "pkg/controller/tainteviction/taint_eviction.go",
 		Anchor: "	if len(taints) == 0 {\n		tc.cancelWorkWithEvent(logger, podNamespacedName)\n	}\n", Replacement: "",
 		More: []Edit{{Anchor: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n		tc.cancelWorkWithEvent(logger, podNamespacedName)\n", Replacement: "cancelling any scheduled deletion\", \"pod\", podNamespacedName.String())\n"}},
 	},
 	{
 		Name: "SC04", Summary: "The scheduler keeps room on a node for a pod whose binding has failed.",
-		Module: kubernetes, File: "pkg/scheduler/schedule_one.go",
+		File:   "pkg/scheduler/schedule_one.go",
 		Anchor: "		return nil\n	}\n	return sched.Cache.ForgetPod(logger, assumedPodInfo.Pod)\n", Replacement: "		return nil\n	}\n	return nil\n",
 	},
 	{
 		Name: "SC06", Summary: "The scheduler does not look again at pods without a node when one is gone that had a node.",
-		Module: kubernetes, File: "pkg/scheduler/eventhandlers.go",
+		File:        "pkg/scheduler/eventhandlers.go",
 		Anchor:      "Scheduler cache RemovePod failed\", \"pod\", klog.KObj(pod))\n	}\n\n	sched.SchedulingQueue.MoveAllToActiveOrBackoffQueue(logger, framework.EventAssignedPodDelete, pod, nil, nil)\n",
 		Replacement: "Scheduler cache RemovePod failed\", \"pod\", klog.KObj(pod))\n	}\n",
 	},
 	{
 		Name: "GC06", Summary: "What is deleted in the foreground is gone before what it owns.",
-		Module: kubernetes, File: collectorFile,
+		File:   collectorFile,
 		Anchor: "	blockingDependents := item.blockingDependents()\n	if len", Replacement: "	blockingDependents := item.blockingDependents()[:0]\n	if len",
 	},
 	{
@@ -300,22 +300,13 @@ var controlPlaneMutants = []Mutant{
 	},
 	{
 		Name: "ES02", Summary: "The endpoints of a service are written by slices that are older than those written last.",
-		Module: kubernetes, File: "pkg/controller/endpointslice/endpointslice_controller.go",
+		File:   "pkg/controller/endpointslice/endpointslice_controller.go",
 		Anchor: "	if c.endpointSliceTracker.StaleSlices(service, endpointSlices) {\n", Replacement: "	if false && c.endpointSliceTracker.StaleSlices(service, endpointSlices) {\n",
 	},
-}
+})
 
 // ControlPlane lists the mutants of Kubernetes' control plane in a fixed order, and after them the fixes of its findings. They are not among
 // those of All: another build has the code.
 func ControlPlane() []Mutant {
-	return of(controlPlane, slices.Concat(controlPlaneMutants, controlPlaneFixes))
-}
-
-// of returns mutants as those of a target.
-func of(target string, mutants []Mutant) []Mutant {
-	all := slices.Clone(mutants)
-	for i := range all {
-		all[i].Target = target
-	}
-	return all
+	return slices.Concat(controlPlaneMutants, controlPlaneFixes)
 }

@@ -17,12 +17,11 @@ const (
 )
 
 // etcdMutants are bugs of etcd's server and of its client.
-var etcdMutants = []Mutant{
+var etcdMutants = of("", etcdServer, []Mutant{
 	{
 		Name:    "E01",
 		Summary: "Progress is reported for watches that have not been sent everything yet.",
 		Source:  "etcd-io/etcd #15220, fixed by #15237 in 3.5.8",
-		Module:  etcdServer,
 		File:    watchableStoreFile,
 		Anchor: `		if _, ok := s.synced.watchers[w]; !ok {
 			return false
@@ -35,7 +34,6 @@ var etcdMutants = []Mutant{
 		Name:        "E02",
 		Summary:     "A watch that has not had an event gets no progress.",
 		Source:      "etcd-io/etcd #17507, fixed by #17557 in 3.5.13",
-		Module:      etcdServer,
 		File:        watchableStoreFile,
 		Anchor:      "		if rev < w.startRev {\n			return false\n		}\n",
 		Replacement: "		if rev < w.startRev || w.minRev <= w.startRev {\n			return false\n		}\n",
@@ -45,7 +43,6 @@ var etcdMutants = []Mutant{
 		Name:        "E03",
 		Summary:     "Progress is reported below the revision that a watch begins at.",
 		Source:      "etcd-io/etcd #20221",
-		Module:      etcdServer,
 		File:        watchableStoreFile,
 		Anchor:      "		if rev < w.startRev {\n			return false\n		}\n",
 		Replacement: "",
@@ -55,7 +52,6 @@ var etcdMutants = []Mutant{
 		Name:    "E05",
 		Summary: "A watch that is up to date does not note what it was sent, and gets all of it again after its member has taken a snapshot.",
 		Source:  "etcd-io/etcd #15271, fixed by #15492 in 3.5.8",
-		Module:  etcdServer,
 		File:    watchableStoreFile,
 		Anchor: `		w.minRev = rev + 1
 	}
@@ -87,7 +83,6 @@ var etcdMutants = []Mutant{
 		Name:    "E07",
 		Summary: "A watch that could not be told of a compaction, as its channel was full, is taken past the gap in silence.",
 		Source:  "etcd-io/etcd #17529, fixed in 3.5.13",
-		Module:  etcdServer,
 		File:    watchableStoreFile,
 		Anchor: `		if w.minRev < compactionRev {
 			// Skip`,
@@ -100,7 +95,6 @@ var etcdMutants = []Mutant{
 		Name:        "E08",
 		Summary:     "A compaction at the revision of a deletion removes that deletion, which a watch from there is then not told.",
 		Source:      "etcd-io/etcd #18089, fixed by #18274 in 3.5.16",
-		Module:      etcdServer,
 		File:        keyIndexFile,
 		Anchor:      "		if tomb := g.revs[len(g.revs)-1].Main; tomb >= atRev {\n",
 		Replacement: "		if tomb := g.revs[len(g.revs)-1].Main; tomb > atRev {\n",
@@ -110,7 +104,6 @@ var etcdMutants = []Mutant{
 		Name:        "stale-range",
 		Summary:     "Reads that are to be linearizable are served by a member without asking the others.",
 		Source:      "etcd-io/etcd #741, before 0.5",
-		Module:      etcdServer,
 		File:        rangeFile,
 		Anchor:      "	if !r.Serializable {\n		err = s.read.LinearizableReadNotify(ctx)\n		trace.Step(\"agreement among raft nodes before linearized reading\")\n",
 		Replacement: "	if !r.Serializable {\n		trace.Step(\"agreement among raft nodes before linearized reading\")\n",
@@ -120,7 +113,6 @@ var etcdMutants = []Mutant{
 		Name:    "uncreated",
 		Summary: "Events for a watch that has not been announced to its client yet are thrown away.",
 		Source:  "etcd-io/etcd, the reason for what is pending in sendLoop",
-		Module:  etcdServer,
 		File:    watchServerFile,
 		Anchor: `					wrs := append(pending[wresp.WatchID], wr)
 					pending[wresp.WatchID] = wrs
@@ -134,7 +126,6 @@ var etcdMutants = []Mutant{
 		Name:        "synced-early",
 		Summary:     "A watch from the current revision is taken for one that has nothing to catch up with, and misses that revision.",
 		Source:      "etcd-io/etcd, the reason for the comparison in watchableStore.watch",
-		Module:      etcdServer,
 		File:        watchableStoreFile,
 		Anchor:      "	synced := startRev > s.store.currentRev || startRev == 0\n",
 		Replacement: "	synced := startRev >= s.store.currentRev || startRev == 0\n",
@@ -144,7 +135,6 @@ var etcdMutants = []Mutant{
 		Name:        "skipped",
 		Summary:     "A watch that has caught up with the past leaves out the next revision.",
 		Source:      "etcd-io/etcd, after #4191: what happens between catching up and being up to date",
-		Module:      etcdServer,
 		File:        watchableStoreFile,
 		Anchor:      "		w.minRev = max(curRev+1, w.minRev)\n",
 		Replacement: "		w.minRev = max(curRev+2, w.minRev)\n",
@@ -185,7 +175,6 @@ var etcdMutants = []Mutant{
 		Name:        "etcd-13766",
 		Summary:     "A member notes an entry as applied before it has applied it, and after a crash in between never does.",
 		Source:      "etcd-io/etcd #13766, in 3.5.0, fixed in 3.5.3",
-		Module:      etcdServer,
 		File:        serverFile,
 		Anchor:      "			s.consistIndex.SetConsistentApplyingIndex(e.GetIndex(), e.GetTerm())\n",
 		Replacement: "			s.consistIndex.SetConsistentApplyingIndex(e.GetIndex(), e.GetTerm())\n			s.consistIndex.SetConsistentIndex(e.GetIndex(), e.GetTerm())\n",
@@ -215,7 +204,6 @@ var etcdMutants = []Mutant{
 		Name:    "etcd-8411",
 		Summary: "Watches of a member that takes a snapshot from its leader are not sent what that brought.",
 		Source:  "etcd-io/etcd #8411, in 3.1",
-		Module:  etcdServer,
 		File:    watchableStoreFile,
 		Anchor: `	for wa := range s.synced.watchers {
 		wa.restore = true
@@ -230,7 +218,6 @@ var etcdMutants = []Mutant{
 		Name:    "batch-rest",
 		Summary: "A watch that begins more than 1000 revisions back gets the first 1000 of them, and then those to come.",
 		Source:  "etcd-io/etcd, the reason for moreRev in syncWatchers",
-		Module:  etcdServer,
 		File:    watchableStoreFile,
 		Anchor: `		if eb.moreRev != 0 {
 			w.minRev = eb.moreRev
@@ -245,7 +232,6 @@ var etcdMutants = []Mutant{
 		Name:    "kine-compacted",
 		Summary: "A watch from a compacted revision is sent what is left instead of being refused.",
 		Source:  "k3s-io/kine #238, fixed in 0.11; khenidak/london #4; in etcd",
-		Module:  etcdServer,
 		File:    watcherGroupFile,
 		Anchor: `		if w.minRev < compactRev {
 			select {
@@ -262,7 +248,6 @@ var etcdMutants = []Mutant{
 		Name:    "kine-676",
 		Summary: "A list names the newest revision of the time after it was read, so that it lacks the writes in between, and a watch from there as well.",
 		Source:  "k3s-io/kine #676 and #3, in etcd",
-		Module:  etcdServer,
 		File:    txnFile,
 		Anchor: `	return tr.rangeKeys(ctx, key, end, tr.Rev(), ro)
 }
@@ -281,7 +266,6 @@ var etcdMutants = []Mutant{
 		Name:    "etcd-14685",
 		Summary: "A defragmentation writes what was applied without noting how far that is, so that a member that crashes in it applies entries twice.",
 		Source:  "etcd-io/etcd #14685, fixed by #14730 in 3.5.6",
-		Module:  etcdServer,
 		File:    batchFile,
 		Anchor: `	if t.backend.hooks != nil {
 		// gofail: var commitBeforePreCommitHook struct{}
@@ -303,4 +287,4 @@ var etcdMutants = []Mutant{
 		}},
 		Hunt: []string{"--scenario", "minute", "--faults", "etcd-defrag,etcd-crash"},
 	},
-}
+})

@@ -2,12 +2,11 @@ package mutant
 
 // guaranteeMutants show that a guarantee is watched over. They are simple, and found
 // in few seeds; nobody has shipped them.
-var guaranteeMutants = []Mutant{
+var guaranteeMutants = of("", apiserver, []Mutant{
 	{
 		Name:        "canary",
 		Summary:     "The cacher does not dispatch the events whose resourceVersion is a multiple of 23.",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        cacherFile,
 		Anchor:      "			if !watcher.nonblockingAdd(event) {\n",
 		Replacement: "			if event.ResourceVersion%23 != 0 && !watcher.nonblockingAdd(event) {\n",
@@ -18,7 +17,6 @@ var guaranteeMutants = []Mutant{
 		Name:        "unrefreshed",
 		Summary:     "The cacher sends bookmarks every ten minutes instead of every minute. Seen in the scenario idle.",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watcherFile,
 		Anchor:      "	heartbeatTime := now.Add(bookmarkFrequency)\n",
 		Replacement: "	heartbeatTime := now.Add(10 * bookmarkFrequency)\n",
@@ -28,7 +26,6 @@ var guaranteeMutants = []Mutant{
 		Name:        "unreleased",
 		Summary:     "The cacher does not forget a watcher that is stopped.",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watcherFile,
 		Anchor:      "func (c *cacheWatcher) Stop() {\n	c.forget(false)\n",
 		Replacement: "func (c *cacheWatcher) Stop() {\n",
@@ -38,7 +35,6 @@ var guaranteeMutants = []Mutant{
 		Name:        "unshared",
 		Summary:     "Watches of clients are served by etcd, one for one, instead of by the cacher.",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        delegatorFile,
 		Anchor:      "	return c.cacher.Watch(ctx, key, opts)\n",
 		Replacement: "	return c.storage.Watch(ctx, key, opts)\n",
@@ -48,7 +44,6 @@ var guaranteeMutants = []Mutant{
 		Name:        "unisolated",
 		Summary:     "The cacher delivers the objects that it holds instead of copies of them.",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watcherFile,
 		Anchor:      "	return object.DeepCopyObject()\n",
 		Replacement: "	return object\n",
@@ -68,11 +63,10 @@ var guaranteeMutants = []Mutant{
 		Name:        "wall-clock",
 		Summary:     "The cacher counts the time until bookmarks by the wall clock.",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        cacherFile,
 		Anchor:      "		createTime:        clock.Now(),\n",
 		Replacement: "		createTime:        clock.Now().Round(0),\n",
 		Hunt:        append(in("idle"), "--faults", "clock-jump"),
 		Budget:      60,
 	},
-}
+})

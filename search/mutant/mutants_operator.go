@@ -1,5 +1,7 @@
 package mutant
 
+import "slices"
+
 // operator is the example of an operator with controller-runtime: its module, and the target that runs its tests.
 const (
 	operatorModule = "github.com/watchsim/watchsim/examples/operator"
@@ -13,18 +15,18 @@ const (
 )
 
 // operatorMutants are mistakes that several operators had, made in the one of the examples.
-var operatorMutants = []Mutant{
+var operatorMutants = of(operator, operatorModule, []Mutant{
 	{
 		Name: "OP01", Summary: "An operator releases the volumes of a database because its cache says that one of that name is being deleted.",
 		Source: "instaclustr/cassandra-operator #402, datastax/cass-operator #412, pravega/zookeeper-operator #312, rabbitmq/cluster-operator #648",
-		Module: operatorModule, File: releaseFile,
+		File:   releaseFile,
 		Anchor: "	if r.ReleaseByName {\n", Replacement: "	if true || r.ReleaseByName {\n",
 		More: []Edit{{File: reconcileFile, Anchor: "!isFor(object, database) && !r.ReleaseByName", Replacement: "false && !isFor(object, database)"}},
 	},
 	{
 		Name: "OP03", Summary: "An operator releases the volumes of a database only if it sees it being deleted.",
-		Source: "instaclustr/cassandra-operator #398, Orange-OpenSource/casskop #342, rabbitmq/cluster-operator #758",
-		Module: operatorModule, File: reconcileFile,
+		Source:      "instaclustr/cassandra-operator #398, Orange-OpenSource/casskop #342, rabbitmq/cluster-operator #758",
+		File:        reconcileFile,
 		Anchor:      "		_, err := r.release(ctx, request.NamespacedName)\n		return ctrl.Result{}, err\n",
 		Replacement: "		return ctrl.Result{}, nil\n",
 		More: []Edit{
@@ -34,8 +36,8 @@ var operatorMutants = []Mutant{
 	},
 	{
 		Name: "OP05", Summary: "An operator creates a pod again, under another name, whose creation it has not seen yet.",
-		Source: "ray-project/kuberay #715, ai-dynamo/grove #122, volcano-sh/volcano #5773",
-		Module: operatorModule, File: reconcileFile,
+		Source:      "ray-project/kuberay #715, ai-dynamo/grove #122, volcano-sh/volcano #5773",
+		File:        reconcileFile,
 		Anchor:      "			err = r.Create(ctx, pod)\n",
 		Replacement: "			pod.GenerateName, pod.Name = pod.Name+\"-\", \"\"\n			err = r.Create(ctx, pod)\n",
 		More: []Edit{{
@@ -43,7 +45,7 @@ var operatorMutants = []Mutant{
 			Replacement: "		if prefix := object.GetGenerateName(); prefix != \"\" {\n			found[prefix[:len(prefix)-1]] = object\n			continue\n		}\n		found[object.GetName()] = object\n",
 		}},
 	},
-}
+})
 
 // Operator lists the mutants of the operator in a fixed order. They are not among those of All: another build has the code.
-func Operator() []Mutant { return of(operator, operatorMutants) }
+func Operator() []Mutant { return slices.Clone(operatorMutants) }

@@ -3,12 +3,11 @@ package mutant
 // storageMutants are bugs of the etcd3 store and of what the cache passes on to it, most of
 // them from the track record of upstream's own storage correctness suite. Those of the store
 // name no target: both caches stand on it.
-var storageMutants = []Mutant{
+var storageMutants = of("", apiserver, []Mutant{
 	{
 		Name:    "B08",
 		Summary: "A list that etcd serves in several pieces asks for each at the newest revision.",
 		Source:  "kubernetes/kubernetes #94002, fixed in 1.20",
-		Module:  apiserver,
 		File:    etcd3Store,
 		Anchor: `	return func(yield func(listChunk, error) bool) {
 		for {
@@ -29,7 +28,6 @@ var storageMutants = []Mutant{
 		Summary: "An event of etcd without the state before it, which was compacted, is logged and skipped " +
 			"instead of failing the watch.",
 		Source: "kubernetes/kubernetes #76624, fixed by #76675 in 1.15; etcd-io/etcd #10681",
-		Module: apiserver,
 		File:   etcd3Watcher,
 		Anchor: `			if err != nil {
 				logWatchChannelErr(err)
@@ -45,7 +43,6 @@ var storageMutants = []Mutant{
 		Name:        "same-key",
 		Summary:     "The next page begins with the last object of the page before.",
 		Source:      "kubernetes/kubernetes, the reason for the zero byte in PrepareContinueToken",
-		Module:      apiserver,
 		File:        continueFile,
 		Anchor:      "EncodeContinue(keyLastItem+\"\\x00\", ",
 		Replacement: "EncodeContinue(keyLastItem, ",
@@ -56,7 +53,6 @@ var storageMutants = []Mutant{
 		Summary: "The etcd3 store reports a compacted revision as an internal error, which is retried, instead of as 410.",
 		Source:  "kubernetes/kubernetes #123072 with #111387",
 		Target:  "kubernetes",
-		Module:  apiserver,
 		File:    "pkg/storage/etcd3/errors.go",
 		Anchor: `	case err == etcdrpc.ErrCompacted:
 		return errors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
@@ -72,7 +68,6 @@ var storageMutants = []Mutant{
 		Name:        "k8s-35415",
 		Summary:     "An update takes the cache's copy of the object for what is stored: its errors, its preconditions and that it changes nothing.",
 		Source:      "kubernetes/kubernetes #35415, October 2016",
-		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      staleUpdatePrecondition,
 		Replacement: staleUpdatePrecondition[:len(staleUpdatePrecondition)-2] + "|| true {\n",
@@ -87,7 +82,6 @@ var storageMutants = []Mutant{
 		Summary:     "An update works on the object that the cache holds instead of a copy of it.",
 		Source:      "kubernetes/kubernetes #35415, October 2016",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        delegatorFile,
 		Anchor:      "		currObj := elem.(*store.Element).Object.DeepCopyObject()\n		return c.storage.GuaranteedUpdate(",
 		Replacement: "		currObj := elem.(*store.Element).Object\n		return c.storage.GuaranteedUpdate(",
@@ -97,7 +91,6 @@ var storageMutants = []Mutant{
 		Name:        "k8s-43152",
 		Summary:     "An update that fails on the cache's old copy of the object is not tried on what is stored.",
 		Source:      "kubernetes/kubernetes #43152, March 2017",
-		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      staleUpdateError,
 		Replacement: staleUpdateError[:len(staleUpdateError)-2] + "|| true {\n",
@@ -107,7 +100,6 @@ var storageMutants = []Mutant{
 		Name:        "k8s-48394",
 		Summary:     "An update that changes nothing of the cache's old copy is answered with it, and nothing is written.",
 		Source:      "kubernetes/kubernetes #48394, July 2017",
-		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      staleUpdateEqual,
 		Replacement: "			if !origStateIsCurrent && false {\n				origState, err = getCurrentState()\n",
@@ -117,7 +109,6 @@ var storageMutants = []Mutant{
 		Name:    "k8s-54780",
 		Summary: "An update that changes nothing of the cache's old copy is answered with what is stored, and lost.",
 		Source:  "kubernetes/kubernetes #54780, October 2017",
-		Module:  apiserver,
 		File:    etcd3Store,
 		Anchor: `				if !bytes.Equal(data, origState.data) {
 					// original data changed, restart loop
@@ -131,7 +122,6 @@ var storageMutants = []Mutant{
 		Name:        "k8s-113380",
 		Summary:     "The answer to a deletion has the resourceVersion of the last update instead of that of the deletion.",
 		Source:      "kubernetes/kubernetes #113380, October 2022",
-		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      "			err = s.decoder.Decode(origState.data, out, txnResp.Revision)\n",
 		Replacement: "			err = s.decoder.Decode(origState.data, out, origState.rev)\n",
@@ -141,7 +131,6 @@ var storageMutants = []Mutant{
 		Name:        "k8s-77619",
 		Summary:     "A deletion that the cache's old copy of the object does not allow is not tried on what is stored.",
 		Source:      "kubernetes/kubernetes #77619, May 2019",
-		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      "		if err := validateDeletion(ctx, origState.obj); err != nil {\n			if origStateIsCurrent {\n",
 		Replacement: "		if err := validateDeletion(ctx, origState.obj); err != nil {\n			if origStateIsCurrent || true {\n",
@@ -151,7 +140,6 @@ var storageMutants = []Mutant{
 		Name:        "k8s-82303",
 		Summary:     "A precondition of an update that the cache's old copy does not meet is a conflict, whatever is stored.",
 		Source:      "kubernetes/kubernetes #82303, September 2019",
-		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      staleUpdatePrecondition,
 		Replacement: staleUpdatePrecondition[:len(staleUpdatePrecondition)-2] + "|| true {\n",
@@ -161,7 +149,6 @@ var storageMutants = []Mutant{
 		Name:        "k8s-89828-precondition",
 		Summary:     "A precondition of a deletion that the cache's old copy does not meet is a conflict, whatever is stored.",
 		Source:      "kubernetes/kubernetes #89828, April 2020",
-		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      "			if err := preconditions.Check(key, origState.obj); err != nil {\n				if origStateIsCurrent {\n",
 		Replacement: "			if err := preconditions.Check(key, origState.obj); err != nil {\n				if origStateIsCurrent || true {\n",
@@ -171,7 +158,6 @@ var storageMutants = []Mutant{
 		Name:        "k8s-89828-deleted",
 		Summary:     "The deletion of an object that somebody else has just deleted succeeds.",
 		Source:      "kubernetes/kubernetes #89828, April 2020",
-		Module:      apiserver,
 		File:        etcd3Store,
 		Anchor:      "			origState, err = s.getState(ctx, txnResp.KV, key, v, false, expectTransformOrDecodeError)\n",
 		Replacement: "			origState, err = s.getState(ctx, txnResp.KV, key, v, true, expectTransformOrDecodeError)\n",
@@ -182,7 +168,6 @@ var storageMutants = []Mutant{
 		Summary:     "A deletion clears the resourceVersion of the object that the cache holds instead of that of a copy.",
 		Source:      "kubernetes/kubernetes #89828, April 2020",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        delegatorFile,
 		Anchor:      "		currObj := elem.(*store.Element).Object.DeepCopyObject()\n		return c.storage.Delete(",
 		Replacement: "		currObj := elem.(*store.Element).Object\n		return c.storage.Delete(",
@@ -194,7 +179,6 @@ var storageMutants = []Mutant{
 		Summary:     "A get of the newest state is served from the cache, however old that is.",
 		Source:      "kubernetes/kubernetes, the reproduction stale-get of its storage correctness suite",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        delegatorFile,
 		Anchor:      "	if opts.ResourceVersion == \"\" {\n		// If resourceVersion is not specified, serve it from underlying\n",
 		Replacement: "	if opts.ResourceVersion == \"\" && !c.cacher.Ready() {\n		// If resourceVersion is not specified, serve it from underlying\n",
@@ -205,7 +189,6 @@ var storageMutants = []Mutant{
 		Summary:     "A list of the newest state is served from the cache, however old that is.",
 		Source:      "kubernetes/kubernetes, the reproduction stale-list of its storage correctness suite",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watchCacheFile,
 		Anchor:      "		if opts.ResourceVersion == \"\" {\n			return w.waitAndListConsistent(",
 		Replacement: "		if opts.ResourceVersion == \"\" && listRV > 0 {\n			return w.waitAndListConsistent(",
@@ -216,7 +199,6 @@ var storageMutants = []Mutant{
 		Summary:     "A list of any state asks etcd how far that is, and waits until the cache is as far.",
 		Source:      "kubernetes/kubernetes #123676, March 2024",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watchCacheFile,
 		Anchor:      "		if opts.ResourceVersion == \"\" {\n			return w.waitAndListConsistent(",
 		Replacement: "		if listRV == 0 {\n			return w.waitAndListConsistent(",
@@ -228,7 +210,6 @@ var storageMutants = []Mutant{
 		Summary: "A list of one namespace has the objects of those whose names begin with its name.",
 		Source:  "kubernetes/kubernetes #125584, June 2024",
 		Target:  "kubernetes",
-		Module:  apiserver,
 		File:    cacherFile,
 		Anchor: `	preparedKey, err := c.prepareKey(key, opts.Recursive)
 	if err != nil {
@@ -250,7 +231,6 @@ var storageMutants = []Mutant{
 		Summary:     "A list that selects an object by its name, of which there is none, has no resourceVersion.",
 		Source:      "kubernetes/kubernetes #64147, May 2018",
 		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watchCacheFile,
 		Anchor:      "	return listResp{ResourceVersion: readResourceVersion}, \"\", nil\n",
 		Replacement: "	return listResp{}, \"\", nil\n",
@@ -261,7 +241,6 @@ var storageMutants = []Mutant{
 		Summary: "Objects that the cache has from its list, and not from its watch, have no labels and fields, so that no selector finds them.",
 		Source:  "kubernetes/kubernetes #60507, fixed by #60715, March 2018",
 		Target:  "kubernetes",
-		Module:  apiserver,
 		File:    watchCacheFile,
 		Anchor: `		toReplace = append(toReplace, &store.Element{
 			Key:    key,
@@ -278,7 +257,17 @@ var storageMutants = []Mutant{
 `,
 		Hunt: in("reinit"),
 	},
-}
+	{
+		Name:        "k8s-142591",
+		Summary:     "The cache's error for an object that is not there names no resourceVersion.",
+		Source:      "kubernetes/kubernetes #142591, September 2026, in the cache: the store of 0.37 has it",
+		Target:      "kubernetes",
+		File:        cacherFile,
+		Anchor:      "			return storage.NewKeyNotFoundError(key, int64(readResourceVersion))\n",
+		Replacement: "			return storage.NewKeyNotFoundError(key, 0*int64(readResourceVersion))\n",
+		Hunt:        in("minute"),
+	},
+})
 
 // What the store does where the cache's copy of an object may be old.
 const (

@@ -3,13 +3,11 @@ package mutant
 const intervalFile = "pkg/storage/cacher/watch_cache_interval.go"
 
 // watchMutants are bugs of how Kubernetes' cacher begins, feeds and ends watches.
-var watchMutants = []Mutant{
+var watchMutants = of("kubernetes", apiserver, []Mutant{
 	{
 		Name:        "A10",
 		Summary:     "DELETED for an object that left the selection carries the new object, not the last one that matched.",
 		Source:      "kubernetes/kubernetes e9e69356, fixed in 1.7.6 and 1.8",
-		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watcherFile,
 		Anchor:      "		oldObj := getMutableObject(event.PrevObject)\n",
 		Replacement: "		oldObj := getMutableObject(event.Object)\n",
@@ -20,8 +18,6 @@ var watchMutants = []Mutant{
 		Name:    "deleted-rv",
 		Summary: "DELETED carries the resourceVersion of the last update instead of that of the deletion.",
 		Source:  "kubernetes/kubernetes #58545, fixed by #58547 in 1.10",
-		Target:  "kubernetes",
-		Module:  apiserver,
 		File:    watcherFile,
 		Anchor: `		updateResourceVersion(oldObj, c.versioner, event.ResourceVersion)
 		return &watch.Event{Type: watch.Deleted, Object: oldObj}
@@ -34,8 +30,6 @@ var watchMutants = []Mutant{
 		Name:    "stopped-watcher",
 		Summary: "A watcher that is stopped while its client does not read waits for the client for ever.",
 		Source:  "kubernetes/kubernetes #38670",
-		Target:  "kubernetes",
-		Module:  apiserver,
 		File:    watcherFile,
 		Anchor: `		sentAt = c.clock.Now()
 	case <-c.done:
@@ -51,8 +45,6 @@ var watchMutants = []Mutant{
 		Summary: "A stopped watcher decides for each event separately whether to send it, " +
 			"so that it can skip one and send the next.",
 		Source: "kubernetes/kubernetes, the reason for the first select in sendWatchCacheEvent",
-		Target: "kubernetes",
-		Module: apiserver,
 		File:   watcherFile,
 		Anchor: `	select {
 	case <-c.done:
@@ -72,8 +64,6 @@ var watchMutants = []Mutant{
 		Name:    "k8s-122805",
 		Summary: "A watch of the newest state with its initial events is not told where these end.",
 		Source:  "kubernetes/kubernetes #122805, January 2024",
-		Target:  "kubernetes",
-		Module:  apiserver,
 		File:    cacherFile,
 		Anchor: `		return func() uint64 { return requiredResourceVersion }, nil
 `,
@@ -89,8 +79,6 @@ var watchMutants = []Mutant{
 		Name:        "k8s-125244",
 		Summary:     "The dispatcher begins before the cache has listed, and with a resourceVersion that is not the list's.",
 		Source:      "kubernetes/kubernetes #125244, May 2024",
-		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watchCacheFile,
 		Anchor:      "	defer w.RUnlock()\n	return w.storage.ListResourceVersion()\n",
 		Replacement: "	defer w.RUnlock()\n	return w.resourceVersion\n",
@@ -100,8 +88,6 @@ var watchMutants = []Mutant{
 		Name:        "k8s-134831",
 		Summary:     "The initial events of a watch from a resourceVersion are the events since, deletions among them, instead of the state.",
 		Source:      "kubernetes/kubernetes #134831, October 2025",
-		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watchCacheFile,
 		Anchor:      "	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {\n		return w.getIntervalFromStoreLocked(",
 		Replacement: "	if opts.SendInitialEvents != nil && *opts.SendInitialEvents && resourceVersion == 0 {\n		return w.getIntervalFromStoreLocked(",
@@ -111,8 +97,6 @@ var watchMutants = []Mutant{
 		Name:        "k8s-135452",
 		Summary:     "A watch with its initial events from a resourceVersion that is yet to come is not refused, by the cache or the store.",
 		Source:      "kubernetes/kubernetes #135452, November 2025",
-		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        cacherFile,
 		Anchor:      "		err := c.watchCache.waitUntilFreshLocked(ctx, consistentReadSupported, requestedWatchRV)\n",
 		Replacement: "		err := c.watchCache.waitUntilFreshLocked(ctx, consistentReadSupported, min(requestedWatchRV, c.watchCache.resourceVersion))\n",
@@ -127,8 +111,6 @@ var watchMutants = []Mutant{
 		Name:    "k8s-28966",
 		Summary: "The initial events of a watch of one namespace have the objects of those whose names begin with its name.",
 		Source:  "kubernetes/kubernetes #28966, July 2016, and #25342",
-		Target:  "kubernetes",
-		Module:  apiserver,
 		File:    cacherFile,
 		Anchor: `		if !key.HasPathPrefix(objKey, prefix) {
 `,
@@ -140,8 +122,6 @@ var watchMutants = []Mutant{
 		Name:        "watchlist-stale",
 		Summary:     "A watch of the newest state with its initial events begins with any state.",
 		Source:      "kubernetes/kubernetes, KEP-3157: the reason for getWatchCacheResourceVersion",
-		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        cacherFile,
 		Anchor:      "	rv, err := c.storage.GetCurrentResourceVersion(ctx)\n	return rv, err\n",
 		Replacement: "	return 0, nil\n",
@@ -151,8 +131,6 @@ var watchMutants = []Mutant{
 		Name:        "watchlist-early-end",
 		Summary:     "A bookmark that is older than what a watch has to begin with ends its initial events.",
 		Source:      "kubernetes/kubernetes, KEP-3157: the reason for bookmarkAfterResourceVersion",
-		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watcherFile,
 		Anchor:      "	if event.Type == watch.Bookmark && event.ResourceVersion < c.bookmarkAfterResourceVersion {\n",
 		Replacement: "	if event.Type == watch.Bookmark && event.ResourceVersion < c.bookmarkAfterResourceVersion && c.stopped {\n",
@@ -162,8 +140,6 @@ var watchMutants = []Mutant{
 		Name:        "bookmark-deadline",
 		Summary:     "A watch gets no bookmark before its time is over.",
 		Source:      "kubernetes/kubernetes, KEP-956: the bookmark right before the timeout",
-		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        watcherFile,
 		Anchor:      "	if pretimeoutTime := c.deadline.Add(-2 * time.Second); pretimeoutTime.Before(heartbeatTime) {\n",
 		Replacement: "	if pretimeoutTime := c.deadline.Add(-2 * time.Second); pretimeoutTime.Before(heartbeatTime) && c.stopped {\n",
@@ -174,8 +150,6 @@ var watchMutants = []Mutant{
 		Name:        "interval-overrun",
 		Summary:     "A watch that reads the past more slowly than it is overwritten goes on with what has taken its place.",
 		Source:      "kubernetes/kubernetes, the reason for indexValidator in historyCacheIntervalSource",
-		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        intervalFile,
 		Anchor:      "	if valid := s.indexValidator(s.startIndex); !valid {\n",
 		Replacement: "	if valid := s.indexValidator(s.startIndex); !valid && s.startIndex < 0 {\n",
@@ -185,11 +159,9 @@ var watchMutants = []Mutant{
 		Name:        "interval-reset",
 		Summary:     "The window of a cache that reinitialises begins at index 0 again, so that a watch takes new events for its old ones.",
 		Source:      "kubernetes/kubernetes, the reason why startIndex never decreases in Replace",
-		Target:      "kubernetes",
-		Module:      apiserver,
 		File:        historyFile,
 		Anchor:      "	w.startIndex = w.endIndex\n	w.removedEventSinceRelist = false\n",
 		Replacement: "	w.startIndex, w.endIndex = 0, 0\n	w.removedEventSinceRelist = false\n",
 		Hunt:        in("reinit"),
 	},
-}
+})
