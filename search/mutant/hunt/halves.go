@@ -39,13 +39,7 @@ func sharesOf(all []mutant.Mutant, results []result) string {
 		}
 		s := shares[half(m)]
 		s.hunted++
-		var seconds []float64
-		for _, r := range trials {
-			if r.Found > 0 {
-				seconds = append(seconds, r.Seconds)
-			}
-		}
-		if len(seconds) > 0 {
+		if _, seconds, _ := detections(trials); len(seconds) > 0 {
 			s.found++
 			s.seconds = append(s.seconds, quantile(seconds, 0.5))
 		}

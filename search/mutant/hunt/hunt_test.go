@@ -291,13 +291,10 @@ func TestTheTable(t *testing.T) {
 }
 
 func TestOnlyTheMutantsThatAreNamed(t *testing.T) {
-	names := func(o options) (names []string) {
+	names := func(o options) []string {
 		chosen, err := choose(o)
 		require.NoError(t, err)
-		for _, m := range chosen {
-			names = append(names, m.Name)
-		}
-		return names
+		return namesOf(chosen)
 	}
 	require.Equal(t, []string{"A03", "A01", "A03-initial"}, names(options{only: "A03,A01,A0*"})[:3])
 	require.Greater(t, len(names(options{only: "cacher-*"})), 10)

@@ -147,13 +147,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case o.target == "http" && (!given["results"] || o.together):
 		fmt.Fprintln(stderr, "hunt: --target http: expected --results with a file of its own, as results of other scenarios do not count, and no --together, found", args)
 		return notHunted
-	case len(o.use) > 0:
-		if !given["results"] || o.suites {
-			fmt.Fprintln(stderr, "hunt: --use: expected --results with a file of its own, as results of other code do not count, and no --suites, found", args)
-			return notHunted
-		}
-	}
-	if flags.NArg() > 0 || o.probe < 0 || o.trials < 0 || o.seeds < 1 || o.jobs < 1 || o.time <= 0 {
+	case len(o.use) > 0 && (!given["results"] || o.suites):
+		fmt.Fprintln(stderr, "hunt: --use: expected --results with a file of its own, as results of other code do not count, and no --suites, found", args)
+		return notHunted
+	case flags.NArg() > 0 || o.probe < 0 || o.trials < 0 || o.seeds < 1 || o.jobs < 1 || o.time <= 0:
 		fmt.Fprintf(stderr, "hunt: expected flags alone, trials of at least 0, and seeds, jobs and time above 0, found %q\n", args)
 		return notHunted
 	}
@@ -241,13 +238,13 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		if err != nil {
 			return nil, err
 		}
-		return h.testedAll(ctx, t, chosen)
+		return nil, h.testedAll(ctx, t, chosen)
 	case o.probe > 0:
 		return h.probeAll(ctx, chosen)
 	case o.comparing():
 		err = h.compare(ctx, chosen)
 	default:
-		err = h.all(ctx, chosen)
+		err = h.withPool(func() error { return h.mutants(ctx, chosen) })
 	}
 	if err != nil {
 		return nil, err
@@ -282,11 +279,6 @@ func hunt(ctx context.Context, o options, chosen []mutant.Mutant, stdout io.Writ
 		}
 	}
 	return lost, nil
-}
-
-// all hunts mutants, some at a time.
-func (h *hunter) all(ctx context.Context, chosen []mutant.Mutant) error {
-	return h.withPool(func() error { return h.mutants(ctx, chosen) })
 }
 
 // withPool builds simrun and runs a hunt with a pool of its workers.

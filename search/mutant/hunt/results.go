@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,23 +77,16 @@ type results struct {
 // openResults reads a file of results, and opens it for more.
 func openResults(path string) (*results, error) {
 	r := &results{}
-	text, err := os.Open(path)
-	if err == nil {
-		defer text.Close()
-		lines := bufio.NewScanner(text)
-		lines.Buffer(nil, 1<<20)
-		for n := 1; lines.Scan(); n++ {
-			var read result
-			if err := json.Unmarshal(lines.Bytes(), &read); err != nil {
-				return nil, fmt.Errorf("--results: %s:%d: expected a result as JSON, found %v; delete the line", path, n, err)
-			}
-			r.all = append(r.all, read)
-		}
-		if err := lines.Err(); err != nil {
-			return nil, fmt.Errorf("--results: %s: %w", path, err)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("--results: %w", err)
+	}
+	for line := range bytes.Lines(text) {
+		var read result
+		if err := json.Unmarshal(line, &read); err != nil {
+			return nil, fmt.Errorf("--results: %s:%d: expected a result as JSON, found %v; delete the line", path, len(r.all)+1, err)
+		}
+		r.all = append(r.all, read)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("--results: %w", err)
@@ -137,6 +130,18 @@ func trialsBy(all []result, m mutant.Mutant, strategy string) []result {
 		trials = append(trials, one)
 	}
 	return trials
+}
+
+// detections returns how many seeds, and how many seconds of processor time, each of some
+// trials took that found the bug, and how many seeds all of them ran.
+func detections(trials []result) (seeds, seconds []float64, ran int) {
+	for _, r := range trials {
+		ran += r.Seeds
+		if r.Found > 0 {
+			seeds, seconds = append(seeds, float64(r.Seeds)), append(seconds, r.Seconds)
+		}
+	}
+	return seeds, seconds, ran
 }
 
 // suitesOf are what the suites said of a mutant's edit, whatever runs it is looked

@@ -28,14 +28,10 @@ func strategyTable(chosen []mutant.Mutant, strategies []strategy, results []resu
 // strategyCell is the median and the 95th percentile of runs, and of processor time until
 // a detection, of the trials that had one.
 func strategyCell(trials []result) string {
-	var runs, seconds []float64
-	all, spent := 0, 0.0
+	runs, seconds, all := detections(trials)
+	spent := 0.0
 	for _, r := range trials {
-		all, spent = all+r.Seeds, spent+r.Seconds
-		if r.Found > 0 {
-			runs = append(runs, float64(r.Seeds))
-			seconds = append(seconds, r.Seconds)
-		}
+		spent += r.Seconds
 	}
 	switch {
 	case len(trials) == 0:

@@ -91,11 +91,7 @@ func TestTheTableOfStrategies(t *testing.T) {
 func TestAMutantIsHuntedElsewhere(t *testing.T) {
 	chosen, err := choose(options{only: "A01,E02", in: [][]string{{own}, {"--scenario", "pair", "--faults", "reset"}}})
 	require.NoError(t, err)
-	var names []string
-	for _, m := range chosen {
-		names = append(names, m.Name)
-	}
-	require.Equal(t, []string{"A01", "A01", "E02", "E02"}, names)
+	require.Equal(t, []string{"A01", "A01", "E02", "E02"}, namesOf(chosen))
 	require.Equal(t, []string{"--scenario", "pair", "--faults", "reset"}, chosen[1].Hunt)
 	require.NotContains(t, chosen[0].Hunt, "pair")
 	require.NotEqual(t, keyOf(chosen[0]), keyOf(chosen[1]), "results of other runs are not taken for those of its own")

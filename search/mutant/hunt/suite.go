@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -79,7 +78,7 @@ func (h *hunter) suite(ctx context.Context, pkg string, mutants []mutant.Mutant)
 	fmt.Fprintf(h.stdout, "%s without an edit: %d tests in %.0f s; %s\n", pkg, control.ran, control.took.Seconds(), redText(control.red))
 	for _, m := range mutants {
 		r := result{Mutant: m.Name, Key: suiteKeyOf(m), Suite: pkg, RedAnyway: control.red}
-		if r.Red, r.Seconds, err = tests.notice(ctx, m, control); err != nil {
+		if r.Red, r.Seconds, err = notice(ctx, tests, m, control); err != nil {
 			return err
 		}
 		fmt.Fprintf(h.stdout, "%-24s %s: %s\n", m.Name, pkg, redText(r.Red))
@@ -118,10 +117,6 @@ func notice(ctx context.Context, tests suiteRunner, m mutant.Mutant, control sui
 	}
 	red = slices.DeleteFunc(slices.Clone(red), func(name string) bool { return !slices.Contains(second.red, name) })
 	return red, first.took.Seconds(), nil
-}
-
-func (t *packageTests) notice(ctx context.Context, m mutant.Mutant, control suiteRun) ([]string, float64, error) {
-	return notice(ctx, t, m, control)
 }
 
 // suiteRun is what one run of a package's tests came to.
@@ -182,11 +177,9 @@ func readEvents(out []byte) suiteRun {
 	}
 	var printed strings.Builder
 	listed := false // the tests that are still running
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
+	for line := range bytes.Lines(out) {
 		var event struct{ Action, Test, Output string }
-		if json.Unmarshal(lines.Bytes(), &event) != nil {
+		if json.Unmarshal(line, &event) != nil {
 			continue
 		}
 		printed.WriteString(event.Output)

@@ -87,24 +87,21 @@ func overlayOnly(source, dir, scratch string, patches []overlay.Patch) ([]string
 		}
 	}
 	files["go.mod"] = string(goMod)
-	replace, texts := map[string]string{}, map[string]string{}
+	replace, edited := map[string]string{}, map[string]string{}
 	for _, p := range patches {
-		original := filepath.Join(dir, filepath.FromSlash(p.File))
-		if texts[p.File] == "" {
-			text, err := os.ReadFile(original)
+		name := edited[p.File]
+		if name == "" {
+			text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(p.File)))
 			if err != nil {
 				return nil, err
 			}
-			edited := fmt.Sprintf("edited-%d.go", len(texts))
-			texts[p.File] = string(text)
-			replace[filepath.Join(at, filepath.FromSlash(p.File))] = filepath.Join(scratch, edited)
+			name = fmt.Sprintf("edited-%d.go", len(edited))
+			edited[p.File], files[name] = name, string(text)
+			replace[filepath.Join(at, filepath.FromSlash(p.File))] = filepath.Join(scratch, name)
 		}
-		if texts[p.File], err = p.Apply(texts[p.File]); err != nil {
+		if files[name], err = p.Apply(files[name]); err != nil {
 			return nil, err
 		}
-	}
-	for file, text := range texts {
-		files[filepath.Base(replace[filepath.Join(at, filepath.FromSlash(file))])] = text
 	}
 	listing, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

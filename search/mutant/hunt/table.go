@@ -30,12 +30,12 @@ func table(all []mutant.Mutant, results []result) string {
 			waiting = append(waiting, fmt.Sprintf("| %s | %s | %s | %s | %s |\n", m.Name, half(m), cell(m.Summary), cell(m.Source), command(m)))
 			continue
 		}
-		isFound := slices.ContainsFunc(trials, func(r result) bool { return r.Found > 0 })
+		detected, _, _ := detections(trials)
 		switch {
 		case m.Source == "":
 			shown = append(shown, bugRow(m, trials, results))
 			continue
-		case isFound:
+		case len(detected) > 0:
 			found++
 			bugs = append(bugs, bugRow(m, trials, results))
 		default:
@@ -83,21 +83,13 @@ one is not found. The edits are in search/mutant.
 `
 
 func bugRow(m mutant.Mutant, trials, results []result) string {
-	var seeds, seconds []float64
+	seeds, seconds, _ := detections(trials)
 	var broken []string
 	for _, r := range trials {
-		if r.Found == 0 {
-			continue
-		}
-		seeds = append(seeds, float64(r.Seeds))
-		seconds = append(seconds, r.Seconds)
-		for _, guarantee := range r.Guarantees {
-			if !slices.Contains(broken, guarantee) {
-				broken = append(broken, guarantee)
-			}
-		}
+		broken = append(broken, r.Guarantees...)
 	}
 	slices.Sort(broken)
+	broken = slices.Compact(broken)
 	measured := "–"
 	spent := "–"
 	if len(seeds) > 0 {
@@ -109,10 +101,7 @@ func bugRow(m mutant.Mutant, trials, results []result) string {
 }
 
 func missedRow(m mutant.Mutant, trials []result) string {
-	seeds := 0
-	for _, r := range trials {
-		seeds += r.Seeds
-	}
+	_, _, seeds := detections(trials)
 	why := m.Unseen
 	switch {
 	case why != "":
@@ -125,14 +114,8 @@ func missedRow(m mutant.Mutant, trials []result) string {
 }
 
 func controlRow(m mutant.Mutant, trials []result) string {
-	seeds, failures := 0, 0
-	for _, r := range trials {
-		seeds += r.Seeds
-		if r.Found > 0 {
-			failures++
-		}
-	}
-	return fmt.Sprintf("| %s | %s | %s | %d | %d |\n", m.Name, cell(m.Summary), cell(m.Equivalent), seeds, failures)
+	failures, _, seeds := detections(trials)
+	return fmt.Sprintf("| %s | %s | %s | %d | %d |\n", m.Name, cell(m.Summary), cell(m.Equivalent), seeds, len(failures))
 }
 
 // files are those that a mutant edits, each once.

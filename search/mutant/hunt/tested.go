@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,23 +37,19 @@ func (o options) testedTarget() (*selfbuild.Tested, error) {
 
 // testedAll hunts mutants in tests. A trial is a run of the test with the seeds that it
 // has left, until one fails that passes without the mutant.
-func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mutant.Mutant) (lost []string, err error) {
+func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mutant.Mutant) error {
 	fmt.Fprintln(h.stdout, "building target", t.Name, "with all mutants inside; minutes the first time")
-	var names []string
-	for _, m := range chosen {
-		names = append(names, m.Name)
-	}
-	all, err := h.options.fitting(t.ToChoose(names...), io.Discard)
+	all, err := h.options.fitting(t.ToChoose(namesOf(chosen)...), io.Discard)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	binary, err := selfbuild.BuildTests(nil, t.Tests, h.options.use, all)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if h.options.together {
 		if err := h.testedTogether(ctx, binary, t.Test(chosen[0]), chosen); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, m := range chosen {
@@ -67,7 +62,7 @@ func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mu
 				err = h.results.add(r)
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
 			fmt.Fprintf(h.stdout, "%s, trial %d: %s\n", m.Name, r.Trial, testedVerdict(r))
 		}
@@ -75,17 +70,17 @@ func (h *hunter) testedAll(ctx context.Context, t *selfbuild.Tested, chosen []mu
 	if h.options.table != "" {
 		text := fmt.Sprintf(testedHead, t.Name, h.options.time) + testedTable(chosen, h.results.all)
 		if err := os.WriteFile(h.options.table, []byte(text), 0o644); err != nil {
-			return nil, fmt.Errorf("--table: %w", err)
+			return fmt.Errorf("--table: %w", err)
 		}
 	}
 	found := 0
 	for _, m := range chosen {
-		if slices.ContainsFunc(h.results.trials(m), func(r result) bool { return r.Found > 0 }) {
+		if seeds, _, _ := detections(h.results.trials(m)); len(seeds) > 0 {
 			found++
 		}
 	}
 	fmt.Fprintf(h.stdout, "%d of %d found\n", found, len(chosen))
-	return nil, nil
+	return nil
 }
 
 // testedTrial hunts a mutant once in a test.

@@ -26,7 +26,7 @@ func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen
 		return h.results.add(r)
 	}
 	run := func(some []mutant.Mutant, first, last uint64) (testedOutcome, error) {
-		ran, err := h.testedRun(ctx, binary, test, namesOf(some), first, last, h.options.time)
+		ran, err := h.testedRun(ctx, binary, test, strings.Join(namesOf(some), ","), first, last, h.options.time)
 		seconds += ran.seconds
 		return ran, err
 	}
@@ -54,7 +54,7 @@ func (h *hunter) testedTogether(ctx context.Context, binary, test string, chosen
 			return err
 		}
 		if len(need) > 1 {
-			fmt.Fprintf(h.stdout, "seed %d fails with %s, and not with fewer of them: %s\n", next, namesOf(need), witness)
+			fmt.Fprintf(h.stdout, "seed %d fails with %s, and not with fewer of them: %s\n", next, strings.Join(namesOf(need), ","), witness)
 			next++
 			continue
 		}
@@ -94,11 +94,11 @@ func needed(some []mutant.Mutant, ran testedOutcome, run func([]mutant.Mutant) (
 	return some, ran.witness, nil
 }
 
-// namesOf are those of mutants as a binary with all of them inside expects them.
-func namesOf(some []mutant.Mutant) string {
+// namesOf are those of mutants, which a binary with all of them inside expects with commas in between.
+func namesOf(some []mutant.Mutant) []string {
 	names := make([]string, len(some))
 	for i, m := range some {
 		names[i] = m.Name
 	}
-	return strings.Join(names, ",")
+	return names
 }

@@ -244,21 +244,15 @@ func withoutEffect(trials []result) bool {
 // judge says what is wrong with the trials of a mutant; nothing if all is as it is
 // expected to be.
 func judge(m mutant.Mutant, trials []result) string {
-	found, seeds := 0, 0
-	for _, r := range trials {
-		seeds += r.Seeds
-		if r.Found > 0 {
-			found++
-		}
-	}
+	found, _, seeds := detections(trials)
 	switch {
 	case len(trials) == 0:
 		return m.Name + " was not hunted"
-	case m.Equivalent != "" && found > 0:
-		return fmt.Sprintf("%s is no bug, and %d of %d trials found one", m.Name, found, len(trials))
+	case m.Equivalent != "" && len(found) > 0:
+		return fmt.Sprintf("%s is no bug, and %d of %d trials found one", m.Name, len(found), len(trials))
 	case m.Equivalent == "" && m.Unseen == "" && withoutEffect(trials):
 		return fmt.Sprintf("%s never took effect in %d seeds", m.Name, seeds)
-	case m.Equivalent == "" && m.Unseen == "" && found == 0:
+	case m.Equivalent == "" && m.Unseen == "" && len(found) == 0:
 		return fmt.Sprintf("%s was not found in %d seeds", m.Name, seeds)
 	}
 	return ""
