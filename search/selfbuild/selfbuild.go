@@ -5,7 +5,6 @@ package selfbuild
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -123,8 +122,7 @@ func newBuilder(source, name string, uses Uses) (builder, error) {
 		return builder{}, err
 	}
 	if len(uses) > 0 {
-		sum := sha256.Sum256([]byte(uses.String()))
-		name += "+use-" + hex.EncodeToString(sum[:6])
+		name += "+use-" + shortHash(uses.String())
 	}
 	dir, err := cacheDir(source, name)
 	if err != nil {
@@ -209,7 +207,9 @@ func (l *listener) first(number int) []byte {
 
 // cacheDir is a folder for one checkout and one kind of build.
 func cacheDir(source, name string) (string, error) {
-	cache, err := userCache()
-	sum := sha256.Sum256([]byte(source))
-	return filepath.Join(cache, hex.EncodeToString(sum[:6]), name), err
+	cache, err := overlay.UserCache()
+	return filepath.Join(cache, shortHash(source), name), err
 }
+
+// shortHash tells texts apart in names of folders.
+func shortHash(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:12] }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/sim/overlay"
 )
 
 // project is the module of this project.
@@ -53,7 +54,7 @@ func installedSource(version string) (string, error) {
 
 // copiesDir holds a copy of the project for each version that was installed.
 func copiesDir() (string, error) {
-	cache, err := userCache()
+	cache, err := overlay.UserCache()
 	return filepath.Join(cache, "source"), err
 }
 
@@ -144,15 +145,6 @@ func goModDownload(path, version string) (found downloaded, err error) {
 		return found, errors.New(found.Error)
 	}
 	return found, err
-}
-
-// userCache is the folder for what this project keeps for the user.
-func userCache() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
-	}
-	return filepath.Join(cache, "watchsim"), nil
 }
 
 // own is the folder of the command that is built in the place of this project's, empty for

@@ -95,7 +95,7 @@ func (uses Uses) replacements(toolchain overlay.Toolchain, file *modfile.File) (
 		named[use.Module] = use.replacement()
 	}
 	for _, use := range uses {
-		others, err := use.others(toolchain, file)
+		others, err := use.others(file)
 		if err != nil {
 			return nil, err
 		}
@@ -122,17 +122,9 @@ func (u Use) check(toolchain overlay.Toolchain, file *modfile.File) error {
 	if strings.HasPrefix(u.Module+"/", project+"/") || !requires(file, u.Module) {
 		return fmt.Errorf("expected a module that simrun is built from, such as k8s.io/apiserver or go.etcd.io/etcd/server/v3, found %s; `simrun version` and go.mod list them", u.Module)
 	}
-	wanted := ""
-	if u.Folder != "" {
-		found, err := readGoMod(u.Folder)
-		if err != nil {
-			return err
-		}
-		if found.Go != nil {
-			wanted = found.Go.Version
-		}
-	} else {
-		found, err := listVersions(module.Version{Path: u.Module, Version: u.Version})
+	at := filepath.Join(u.Folder, "go.mod")
+	if u.Folder == "" {
+		found, err := listVersions(u.replacement())
 		if err != nil {
 			return err
 		}
@@ -140,16 +132,14 @@ func (u Use) check(toolchain overlay.Toolchain, file *modfile.File) error {
 			return fmt.Errorf("expected a version of %s, found %s, which there is not or cannot be had: %s; `go list -m -versions %s` lists them",
 				u.Module, u.Version, strings.TrimSpace(found[0].Error.Err), u.Module)
 		}
-		own, err := readModFile(found[0].GoMod)
-		if err != nil {
-			return err
-		}
-		if own.Go != nil {
-			wanted = own.Go.Version
-		}
+		at = found[0].GoMod
 	}
-	if wanted != "" && version.Compare("go"+wanted, toolchain.Version) > 0 {
-		return fmt.Errorf("expected code for %s or older, found %s, which needs go%s; simrun cannot use it before it supports that release of Go", toolchain.Version, u, wanted)
+	own, err := readModFile(at)
+	if err != nil {
+		return err
+	}
+	if own.Go != nil && version.Compare("go"+own.Go.Version, toolchain.Version) > 0 {
+		return fmt.Errorf("expected code for %s or older, found %s, which needs go%s; simrun cannot use it before it supports that release of Go", toolchain.Version, u, own.Go.Version)
 	}
 	return nil
 }
@@ -161,7 +151,7 @@ func requires(file *modfile.File, path string) bool {
 // others are the modules that belong to the one that is used: those of the same
 // repository, and what it requires of the same host besides (etcd's raft and database, and
 // Kubernetes' OpenAPI), because one was tested with the other.
-func (u Use) others(toolchain overlay.Toolchain, file *modfile.File) (replacements, error) {
+func (u Use) others(file *modfile.File) (replacements, error) {
 	if u.Folder != "" {
 		return u.beside(file)
 	}
@@ -170,7 +160,7 @@ func (u Use) others(toolchain overlay.Toolchain, file *modfile.File) (replacemen
 		same = append(same, module.Version{Path: sibling, Version: u.Version})
 	}
 	// The module comes last, to get its go.mod.
-	found, err := listVersions(append(same, module.Version{Path: u.Module, Version: u.Version})...)
+	found, err := listVersions(append(same, u.replacement())...)
 	if err != nil {
 		return nil, err
 	}
@@ -296,14 +286,9 @@ func listVersions(versions ...module.Version) ([]listed, error) {
 	for _, v := range versions {
 		arguments = append(arguments, v.String())
 	}
-	list := exec.Command("go", arguments...)
-	list.Dir = os.TempDir() // outside of any module
-	list.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	var errors bytes.Buffer
-	list.Stderr = &errors
-	out, err := list.Output()
+	out, err := outside(arguments...)
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask the go command for versions of %s: %w: %s", versions[0].Path, err, bytes.TrimSpace(errors.Bytes()))
+		return nil, fmt.Errorf("cannot ask the go command for versions of %s: %w", versions[0].Path, err)
 	}
 	var all []listed
 	decoder := json.NewDecoder(bytes.NewReader(out))
@@ -366,14 +351,24 @@ func Versions(path string) ([]string, error) {
 	if module.CheckPath(path) != nil {
 		return nil, fmt.Errorf("expected the path of a module, such as go.etcd.io/etcd/server/v3, found %q", path)
 	}
-	list := exec.Command("go", "list", "-m", "-versions", "-f", "{{range .Versions}}{{.}} {{end}}", path)
-	list.Dir = os.TempDir() // outside of any module
-	list.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	var said bytes.Buffer
-	list.Stderr = &said
-	out, err := list.Output()
+	out, err := outside("list", "-m", "-versions", "-f", "{{range .Versions}}{{.}} {{end}}", path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask the go command for the versions of %s: %w: %s", path, err, bytes.TrimSpace(said.Bytes()))
+		return nil, fmt.Errorf("cannot ask the go command for the versions of %s: %w", path, err)
 	}
 	return strings.Fields(string(out)), nil
+}
+
+// outside runs the go command outside of any module, and returns what it prints. An error has
+// what it complains of.
+func outside(arguments ...string) ([]byte, error) {
+	command := exec.Command("go", arguments...)
+	command.Dir = os.TempDir()
+	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	var said bytes.Buffer
+	command.Stderr = &said
+	out, err := command.Output()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+	}
+	return out, err
 }

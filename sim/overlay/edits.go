@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -67,15 +68,7 @@ func after(file, anchor, text, why string) Edit {
 // goEdits is everything the simulation needs of the Go toolchain. Each edit is
 // guarded: it acts only on the goroutines of a running simulation, but for the
 // few that are marked as process-wide.
-var goEdits = concat(schedulerEdits, bubbleEdits, timerEdits, clockEdits, randomEdits, mapEdits, syncEdits, memoryEdits, outsideEdits, fileEdits, tableEdits)
-
-func concat(groups ...[]Edit) []Edit {
-	var all []Edit
-	for _, group := range groups {
-		all = append(all, group...)
-	}
-	return all
-}
+var goEdits = slices.Concat(schedulerEdits, bubbleEdits, timerEdits, clockEdits, randomEdits, mapEdits, syncEdits, memoryEdits, outsideEdits, fileEdits, tableEdits)
 
 // tableEdits let the project's own code find what was added.
 var tableEdits = []Edit{

@@ -2,7 +2,6 @@ package overlay
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,16 +62,15 @@ func linkModules(project Project, patches []Patch) (dirs, links map[string]strin
 		if p.Module == mainModule || sameFolder(sources, project.Dir) {
 			continue
 		}
-		all, err := linksDir()
+		cache, err := UserCache()
 		if err != nil {
 			return nil, nil, err
 		}
 		name := strings.NewReplacer("/", "_").Replace(filepath.Join(filepath.Dir(p.Module), filepath.Base(sources)))
 		if !strings.Contains(name, "@") { // a folder of somebody's: another may have the same name
-			sum := sha256.Sum256([]byte(sources))
-			name += "-" + hex.EncodeToString(sum[:6])
+			name += fmt.Sprintf("-%x", sha256.Sum256([]byte(sources)))[:13]
 		}
-		link := filepath.Join(all, name)
+		link := filepath.Join(cache, "modules", name)
 		if err := relink(sources, link); err != nil {
 			return nil, nil, err
 		}
@@ -81,13 +79,13 @@ func linkModules(project Project, patches []Patch) (dirs, links map[string]strin
 	return dirs, links, nil
 }
 
-// linksDir is the folder of the links.
-func linksDir() (string, error) {
+// UserCache returns the folder for what this project keeps for the user.
+func UserCache() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
 	}
-	return filepath.Join(cache, "watchsim", "modules"), nil
+	return filepath.Join(cache, "watchsim"), nil
 }
 
 // ModuleDir returns the folder of a module that a project requires. It downloads the

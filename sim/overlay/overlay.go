@@ -10,10 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -217,10 +218,7 @@ func writeIfChanged(path, text string) error {
 		return err
 	}
 	_, err = temporary.WriteString(text)
-	if closeErr := temporary.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
+	if err = errors.Join(err, temporary.Close()); err == nil {
 		err = os.Chmod(temporary.Name(), 0o644)
 	}
 	if err == nil {
@@ -235,17 +233,10 @@ func writeIfChanged(path, text string) error {
 // Files names the files of Go that the overlay edits, below GOROOT/src, in
 // alphabetical order.
 func Files() []string {
-	seen := map[string]bool{}
-	for file := range newFiles {
-		seen[file] = true
-	}
+	files := slices.Collect(maps.Keys(newFiles))
 	for _, e := range goEdits {
-		seen[e.File] = true
+		files = append(files, e.File)
 	}
-	files := make([]string, 0, len(seen))
-	for file := range seen {
-		files = append(files, file)
-	}
-	sort.Strings(files)
-	return files
+	slices.Sort(files)
+	return slices.Compact(files)
 }
