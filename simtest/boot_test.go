@@ -58,8 +58,7 @@ func TestWhatGoesWrongInBootIsSaid(t *testing.T) {
 		"TestBootFails":    "nothing to begin with",
 		"TestFaultsInBoot": "expected Faults and Inject in the function of the test, found one in Config.Boot",
 	} {
-		out, failed := outside(t, "", test, "-simtest.seeds=1")
-		require.True(t, failed, out)
+		out := fails(t, "", test, "-simtest.seeds=1")
 		require.Contains(t, out, "Config.Boot failed:")
 		require.Contains(t, out, want)
 	}

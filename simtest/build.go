@@ -2,7 +2,6 @@ package simtest
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -30,15 +29,11 @@ func binary(t *testing.T) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := toolchain.Supported(); err != nil {
+	cache, err := overlay.UserCache()
+	if err != nil {
 		return "", err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("expected a cache folder for the user: %w; set XDG_CACHE_HOME", err)
-	}
-	sum := sha256.Sum256([]byte(source))
-	dir := filepath.Join(cache, "watchsim", "simtest", hex.EncodeToString(sum[:6]))
+	dir := filepath.Join(cache, "simtest", fmt.Sprintf("%x", sha256.Sum256([]byte(source)))[:12])
 	made, err := overlay.Write(toolchain, overlay.Project{Dir: source}, filepath.Join(dir, "overlay"))
 	if err != nil {
 		return "", err

@@ -75,10 +75,8 @@ func TestRepeats(t *testing.T) {
 // A failure keeps the actions that it needs, with what they have drawn.
 func TestActionsShrink(t *testing.T) {
 	dir := t.TempDir()
-	out, failed := outside(t, dir, "TestRepeats", "-simtest.seeds=50", "-simtest.shrink=5m")
-	require.True(t, failed, out)
-	again, failed := outside(t, dir, "TestRepeats", "-simtest.seeds=1")
-	require.True(t, failed, again)
+	out := fails(t, dir, "TestRepeats", "-simtest.seeds=50", "-simtest.shrink=5m")
+	again := fails(t, dir, "TestRepeats", "-simtest.seeds=1")
 	for _, report := range []string{out, again} {
 		require.Regexp(t, `(?s)drawn action \d+: create\s.*drawn action \d+: update\s.*drawn action \d+: delete\s`, report)
 		require.Equal(t, 3, strings.Count(report, " name: b"), report)
@@ -117,13 +115,11 @@ func TestDrawsPlans(t *testing.T) {
 func TestPlansShrink(t *testing.T) {
 	for _, test := range []string{"TestHasFaults", "TestDrawsPlans"} {
 		dir := t.TempDir()
-		out, failed := outside(t, dir, test, "-simtest.seeds=50", "-simtest.shrink=5m")
-		require.True(t, failed, out)
+		out := fails(t, dir, test, "-simtest.seeds=50", "-simtest.shrink=5m")
 		require.Regexp(t, `It needs 1 of the \d+ faults of the seed:\n\s+at \S+ program-crash program=program`, out)
 		shown := regexp.MustCompile(`shown is a smaller run that fails alike, .*(after \S+ of simulated time \(hash \w+\)):`).FindStringSubmatch(out)
 		require.NotNil(t, shown, out)
-		again, failed := outside(t, dir, test, "-simtest.seeds=1")
-		require.True(t, failed, again)
+		again := fails(t, dir, test, "-simtest.seeds=1")
 		require.Regexp(t, `It was kept before, with these faults:\n\s+at \S+ program-crash program=program\s[^\n]*\n\s+[A-Z]`, again)
 		require.Contains(t, again, " failed "+shown[1])
 	}
@@ -144,8 +140,7 @@ func TestBreaksLate(t *testing.T) {
 // Faults are told by the clock of requests, and kept as Inject takes them.
 func TestFaultsAreToldByTheClockOfRequests(t *testing.T) {
 	dir := t.TempDir()
-	out, failed := outside(t, dir, "TestBreaksLate", "-simtest.seeds=1", "-simtest.shrink=0")
-	require.True(t, failed, out)
+	out := fails(t, dir, "TestBreaksLate", "-simtest.seeds=1", "-simtest.shrink=0")
 	require.Contains(t, out, "at 21s compaction revision=current\n")
 	require.Contains(t, out, "between 22s and 23s on sync 1 of etcd-0 power-loss ")
 	kept, err := os.ReadFile(filepath.Join(dir, "testdata", "simtest", "TestBreaksLate", "seed-1"))
@@ -163,8 +158,7 @@ func TestDrawsInVain(t *testing.T) {
 // What is drawn follows from the seed, is made as simple as can be, and is kept.
 func TestWhatIsDrawnShrinks(t *testing.T) {
 	dir := t.TempDir()
-	out, failed := outside(t, dir, "TestDraws", "-simtest.seeds=50", "-simtest.shrink=5m")
-	require.True(t, failed, out)
+	out := fails(t, dir, "TestDraws", "-simtest.seeds=50", "-simtest.shrink=5m")
 	require.Contains(t, out, "drawn rest first: false")
 	require.Contains(t, out, "drawn sizes: [1000]")
 	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "simtest", "TestDraws", "seed-*"))
@@ -173,13 +167,11 @@ func TestWhatIsDrawnShrinks(t *testing.T) {
 	content, err := os.ReadFile(kept[0])
 	require.NoError(t, err)
 	require.Contains(t, string(content), `# watchsim drawn "sizes" [`)
-	again, failed := outside(t, dir, "TestDraws", "-simtest.seeds=1")
-	require.True(t, failed, again)
+	again := fails(t, dir, "TestDraws", "-simtest.seeds=1")
 	require.Contains(t, again, "It was kept before")
 	require.Contains(t, again, "drawn sizes: [1000]")
 
-	out, failed = outside(t, "", "TestDrawsInVain", "-simtest.seeds=2")
-	require.False(t, failed, out)
+	out = passes(t, "", "TestDrawsInVain", "-simtest.seeds=2")
 	require.Contains(t, out, "0 seeds passed in ")
 	require.Contains(t, out, "2 were skipped")
 }

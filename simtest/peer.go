@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -41,7 +40,7 @@ func (p *peer) start() error {
 	defer theirs.Close()
 	p.reports, p.pipe = bufio.NewReader(reports), reports
 	p.said.Reset()
-	p.command = exec.Command(p.program, "-test.run="+exactly(p.test), "-test.count=1", "-test.timeout=0")
+	p.command = exec.Command(p.program, "-test.run="+isolate.Exactly(p.test), "-test.count=1", "-test.timeout=0")
 	p.command.Env = append(os.Environ(), workerVariable+"="+p.test, "GOMAXPROCS=1")
 	p.command.Stdout, p.command.Stderr = &p.said, &p.said
 	p.command.ExtraFiles = []*os.File{theirs}
@@ -123,13 +122,4 @@ func howEnded(state *os.ProcessState) string {
 		return "something has killed it, as the kernel does when memory runs out; fewer -simtest.workers, or a smaller -simtest.verify, need less"
 	}
 	return state.String()
-}
-
-// exactly is the pattern of -test.run that matches only one test.
-func exactly(name string) string {
-	parts := strings.Split(name, "/")
-	for i, part := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
-	}
-	return strings.Join(parts, "/")
 }

@@ -143,7 +143,7 @@ func (h *hunt) present(r report) *report {
 		if isolate.Raced {
 			text += " -race"
 		}
-		text += fmt.Sprintf(" -run '%s'", exactly(h.t.Name()))
+		text += fmt.Sprintf(" -run '%s'", isolate.Exactly(h.t.Name()))
 		if small.Value == nil {
 			text += fmt.Sprintf(" -simtest.seed=%d", r.Seed) // what was kept runs without it, and has the value
 		}

@@ -65,8 +65,7 @@ func TestFailsWithinRapid(t *testing.T) {
 // Rapid finds the simplest value, simtest drops the faults, and what was kept fails alike.
 func TestRapidAndSimtestShrinkTogether(t *testing.T) {
 	dir := t.TempDir()
-	out, failed := outside(t, dir, "TestFailsWithinRapid", "-rapid.nofailfile", "-rapid.seed=3")
-	require.True(t, failed, out)
+	out := fails(t, dir, "TestFailsWithinRapid", "-rapid.nofailfile", "-rapid.seed=3")
 	require.Contains(t, out, `draw sizes: simtest_test.sizes{First:0, Of:[]int{1000}}`)
 	require.Contains(t, out, `The value was {"First":0,"Of":[1000]}`)
 	require.Regexp(t, `It needs no(ne of the \d+)? faults`, out)
@@ -76,8 +75,7 @@ func TestRapidAndSimtestShrinkTogether(t *testing.T) {
 	shown := regexp.MustCompile(`smaller run that fails alike, .*\(hash ([0-9a-f]{16})\)|after .*\(hash ([0-9a-f]{16})\):`).FindStringSubmatch(out)
 	require.NotNil(t, shown, out)
 	hash := shown[1] + shown[2]
-	again, failed := outside(t, dir, "TestFailsWithinRapid")
-	require.True(t, failed, again)
+	again := fails(t, dir, "TestFailsWithinRapid")
 	require.NotContains(t, again, "[rapid]", "what was kept runs first")
 	require.Contains(t, again, "(hash "+hash+")")
 	require.Contains(t, again, `The value was {"First":0,"Of":[1000]}`)
@@ -86,11 +84,9 @@ func TestRapidAndSimtestShrinkTogether(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	seed := regexp.MustCompile(`\d+$`).FindString(files[0])
-	inPlace, failed := outside(t, dir, "TestFailsWithinRapid", "-simtest.no-fork", "-simtest.seed="+seed)
-	require.True(t, failed, inPlace)
+	inPlace := fails(t, dir, "TestFailsWithinRapid", "-simtest.no-fork", "-simtest.seed="+seed)
 	require.Contains(t, inPlace, "(hash "+hash+")")
-	other, failed := outside(t, t.TempDir(), "TestFailsWithinRapid", "-simtest.no-fork", "-simtest.seed="+seed)
-	require.True(t, failed, other)
+	other := fails(t, t.TempDir(), "TestFailsWithinRapid", "-simtest.no-fork", "-simtest.seed="+seed)
 	require.Contains(t, other, "expected -simtest.no-fork with the -simtest.seed of a failure that was kept")
 
 	content, err := os.ReadFile(files[0])
@@ -101,16 +97,14 @@ func TestRapidAndSimtestShrinkTogether(t *testing.T) {
 	} {
 		to := map[string]string{`{"First":0,`: `{"First":"soon",`, "# watchsim": "# something"}[from]
 		require.NoError(t, os.WriteFile(files[0], regexp.MustCompile(regexp.QuoteMeta(from)).ReplaceAll(content, []byte(to)), 0o644))
-		out, failed := outside(t, dir, "TestFailsWithinRapid")
-		require.True(t, failed, out)
+		out := fails(t, dir, "TestFailsWithinRapid")
 		require.Contains(t, out, want)
 	}
 }
 
 // What fails in another way is not a simpler value of the same failure.
 func TestRapidStaysWithOneFailure(t *testing.T) {
-	out, failed := outside(t, "", "TestFailsWithinRapid", "-rapid.nofailfile", "-rapid.seed=2", "-simtest.shrink=0")
-	require.True(t, failed, out)
+	out := fails(t, "", "TestFailsWithinRapid", "-rapid.nofailfile", "-rapid.seed=2", "-simtest.shrink=0")
 	require.Contains(t, out, "a huge object")
 	require.Contains(t, out, `The value was {"First":0,"Of":[50000]}`)
 }

@@ -85,8 +85,7 @@ func TestHides(t *testing.T) {
 // What a client is shown is judged by what etcd has committed, and can be looked at later.
 func TestClientsAreJudged(t *testing.T) {
 	dir := t.TempDir()
-	out, failed := outside(t, dir, "TestHides", "-simtest.seeds=1", "-test.artifacts", "-test.outputdir="+dir)
-	require.True(t, failed, out)
+	out := fails(t, dir, "TestHides", "-simtest.seeds=1", "-test.artifacts", "-test.outputdir="+dir)
 	require.Contains(t, out, "The API servers broke a guarantee of configmaps:")
 	require.Contains(t, out, "Reliable")
 	require.Contains(t, out, "watcher never received ADDED default/hidden")

@@ -46,13 +46,28 @@ func outside(t *testing.T, dir, test string, arguments ...string) (output string
 	return string(out), err != nil
 }
 
+// fails returns what a test prints that has to fail when it is run as outside does.
+func fails(t *testing.T, dir, test string, arguments ...string) string {
+	t.Helper()
+	output, failed := outside(t, dir, test, arguments...)
+	require.True(t, failed, output)
+	return output
+}
+
+// passes is fails for a test that must not fail.
+func passes(t *testing.T, dir, test string, arguments ...string) string {
+	t.Helper()
+	output, failed := outside(t, dir, test, arguments...)
+	require.False(t, failed, output)
+	return output
+}
+
 var hashes = regexp.MustCompile(`hash [0-9a-f]{16}`)
 
 // A lost update is found, kept, and found again in the same run.
 func TestAFailureIsKeptAndRunsAgain(t *testing.T) {
 	dir := t.TempDir()
-	first, failed := outside(t, dir, "TestCounter", "-simtest.seeds=50")
-	require.True(t, failed, first)
+	first := fails(t, dir, "TestCounter", "-simtest.seeds=50")
 	require.Contains(t, first, "still wrong 2m0s after everything had healed: expected a and b at 5, found")
 	require.Contains(t, first, "PUT /api/v1/namespaces/default/configmaps/counter on ")
 	seed := regexp.MustCompile(`-simtest\.seed=(\d+)`).FindString(first)
@@ -63,20 +78,17 @@ func TestAFailureIsKeptAndRunsAgain(t *testing.T) {
 	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "simtest", "TestCounter", "seed-*"))
 	require.NoError(t, err)
 	require.Len(t, kept, 1)
-	again, failed := outside(t, dir, "TestCounter", "-simtest.seeds=1")
-	require.True(t, failed, again)
+	again := fails(t, dir, "TestCounter", "-simtest.seeds=1")
 	require.Contains(t, again, "It was kept before, with")
 
 	content, err := os.ReadFile(kept[0])
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(kept[0], append([]byte("# A comment\n# and another one\n"), content...), 0o644))
-	commented, failed := outside(t, dir, "TestCounter", "-simtest.seeds=1")
-	require.True(t, failed, commented)
+	commented := fails(t, dir, "TestCounter", "-simtest.seeds=1")
 	require.Equal(t, hashes.FindString(again), hashes.FindString(commented), "comments make no other run of it")
 
 	for range 2 {
-		alone, failed := outside(t, "", "TestCounter", seed, "-simtest.shrink=0")
-		require.True(t, failed, alone)
+		alone := fails(t, "", "TestCounter", seed, "-simtest.shrink=0")
 		require.Equal(t, hash, hashes.FindString(alone), "the same seed is the same run in any process")
 	}
 }
@@ -89,8 +101,7 @@ func TestSaysItsName(t *testing.T) {
 // The same seed is the same run whatever the binary is called: clients send its name.
 func TestTheNameOfTheBinaryDoesNotMatter(t *testing.T) {
 	for _, arguments := range [][]string{nil, {"-simtest.no-fork"}} {
-		out, failed := outside(t, "", "TestSaysItsName", append(arguments, "-simtest.seed=1", "-simtest.shrink=0")...)
-		require.True(t, failed, out)
+		out := fails(t, "", "TestSaysItsName", append(arguments, "-simtest.seed=1", "-simtest.shrink=0")...)
 		require.Contains(t, out, "the binary is watch.sim\n")
 	}
 }
@@ -102,8 +113,7 @@ func TestWrongUseIsOneSentence(t *testing.T) {
 		"-simtest.verify=0":     `expected -simtest.verify to be at least 1, found 0`,
 		"-simtest.faults=never": `expected -simtest.faults to name some of compaction, `,
 	} {
-		out, failed := outside(t, "", "TestCounter", arguments)
-		require.True(t, failed, out)
+		out := fails(t, "", "TestCounter", arguments)
 		require.Contains(t, out, want)
 	}
 }
@@ -174,23 +184,19 @@ func TestFailsByTheProcess(t *testing.T) {
 }
 
 func TestRunsThatDifferAreNoticed(t *testing.T) {
-	out, failed := outside(t, "", "TestReadsTheProcess", "-simtest.seeds=1", "-simtest.verify=2")
-	require.True(t, failed, out)
+	out := fails(t, "", "TestReadsTheProcess", "-simtest.seeds=1", "-simtest.verify=2")
 	require.Contains(t, out, "expected the same run of seed 1 in each process, found the hashes ")
-	out, failed = outside(t, "", "TestFailsByTheProcess", "-simtest.seed=2")
-	require.True(t, failed, out)
+	out = fails(t, "", "TestFailsByTheProcess", "-simtest.seed=2")
 	require.Contains(t, out, "as it should")
 	require.Contains(t, out, "expected the same run of seed 2 in each process, found the hashes ")
-	out, failed = outside(t, "", "TestConnectionsAreBalanced", "-simtest.seeds=3", "-simtest.verify=2")
-	require.False(t, failed, out)
+	out = passes(t, "", "TestConnectionsAreBalanced", "-simtest.seeds=3", "-simtest.verify=2")
 	require.Contains(t, out, "3 seeds passed in ")
 	require.Contains(t, out, ", each the same run in 2 processes")
 }
 
 // Members that lose their leader end watches in the order of maps.
 func TestThreeMembersRunAlikeEverywhere(t *testing.T) {
-	out, failed := outside(t, ".", "TestCustomResources", "-simtest.seeds=3-4", "-simtest.verify=2")
-	require.False(t, failed, out)
+	passes(t, ".", "TestCustomResources", "-simtest.seeds=3-4", "-simtest.verify=2")
 }
 
 func TestUnknownCache(t *testing.T) {
@@ -317,22 +323,18 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 		"TestTwoProgramsOfOneName": `expected a name that no program has, found "controller" twice`,
 	} {
 		t.Run(test, func(t *testing.T) {
-			out, failed := outside(t, "", test, "-simtest.seeds=1")
-			require.True(t, failed, out)
+			out := fails(t, "", test, "-simtest.seeds=1")
 			require.Contains(t, out, "seed 1 failed")
 			require.Contains(t, out, want)
 		})
 	}
-	out, failed := outside(t, "", "TestUnknownCache", "-simtest.seeds=1")
-	require.True(t, failed, out)
+	out := fails(t, "", "TestUnknownCache", "-simtest.seeds=1")
 	require.Contains(t, out, `expected Config.Cache to be one of ["kubernetes" "kubernetes with brief events" "kubernetes with brief events and CBOR" "watchsim" "watchsim with brief events"], found "another"`)
-	out, failed = outside(t, "", "TestNeverReached", "-simtest.seeds=3")
-	require.False(t, failed, out)
+	out = passes(t, "", "TestNeverReached", "-simtest.seeds=3")
 	require.Contains(t, out, "never: the impossible")
 	require.Contains(t, out, "the certain: in 3 runs")
 	for limit, argument := range map[string]string{"-simtest.time": "-simtest.time=1ms", "-timeout": "-test.timeout=3s"} {
-		out, failed := outside(t, "", "TestNeverReached", "-simtest.seeds=1000000", argument)
-		require.False(t, failed, out)
+		out := passes(t, "", "TestNeverReached", "-simtest.seeds=1000000", argument)
 		require.Regexp(t, `; \d+ seeds from \d+ on did not begin within `+limit, out)
 	}
 }
@@ -357,21 +359,18 @@ func TestReportForPrograms(t *testing.T) {
 		return o
 	}
 	dir := t.TempDir()
-	out, failed := outside(t, dir, "TestNeverReached", "-simtest.seeds=3", "-simtest.report=report.json")
-	require.False(t, failed, out)
+	passes(t, dir, "TestNeverReached", "-simtest.seeds=3", "-simtest.report=report.json")
 	passed := read(dir)
 	require.Equal(t, "TestNeverReached", passed.Test)
 	require.Equal(t, 3, passed.Passed)
 	require.Equal(t, 3, passed.Reached["the certain"])
 	require.Nil(t, passed.Failure)
-	out, failed = outside(t, dir, "TestTwoWrite", "-simtest.seeds=5-9", "-simtest.report=report.json", "-simtest.shrink=0")
-	require.True(t, failed, out)
+	out := fails(t, dir, "TestTwoWrite", "-simtest.seeds=5-9", "-simtest.report=report.json", "-simtest.shrink=0")
 	broken := read(dir).Failure
 	require.Equal(t, 5, broken.Seed)
 	require.Contains(t, out, "hash "+broken.Hash)
 	require.Contains(t, broken.Log[len(broken.Log)-1], "Config.Check: expected one client that creates, found 2")
-	out, failed = outside(t, dir, "TestNeverReached", "-simtest.seeds=1", "-simtest.report=nowhere/report.json")
-	require.True(t, failed, out)
+	out = fails(t, dir, "TestNeverReached", "-simtest.seeds=1", "-simtest.report=nowhere/report.json")
 	require.Contains(t, out, "-simtest.report: open nowhere/report.json: no such file or directory")
 }
 
@@ -386,7 +385,6 @@ func TestARunInPlaceIsTheSame(t *testing.T) {
 			require.Equal(t, hashes.FindString(copied), hashes.FindString(inPlace), inPlace)
 		}
 	}
-	out, failed := outside(t, "", "TestCounter", "-simtest.no-fork")
-	require.True(t, failed, out)
+	out := fails(t, "", "TestCounter", "-simtest.no-fork")
 	require.Contains(t, out, "expected -simtest.no-fork with one seed, found no -simtest.seed")
 }

@@ -25,7 +25,7 @@ func alone(t testing.TB) {
 		simulated = true
 		return
 	}
-	command := exec.Command(os.Args[0], "-test.v", "-test.count=1", "-test.run="+exactly(t.Name()))
+	command := exec.Command(os.Args[0], "-test.v", "-test.count=1", "-test.run="+Exactly(t.Name()))
 	command.Env = append(os.Environ(), aloneVariable+"="+t.Name())
 	output, err := command.CombinedOutput()
 	if err != nil {
@@ -34,8 +34,8 @@ func alone(t testing.TB) {
 	t.Skip("with the race detector this test runs in a process of its own, where it did not fail")
 }
 
-// exactly returns the pattern of -test.run that matches only this test.
-func exactly(name string) string {
+// Exactly returns the pattern of -test.run that matches only this test.
+func Exactly(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
