@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -165,10 +166,8 @@ func parseDecision(line string, places map[string]string) (d Decision, err error
 	var kind Kind
 	err6 := kind.UnmarshalText([]byte(fields[2]))
 	callers, known := places[fields[5]]
-	for _, err := range []error{err1, err2, err3, err4, err5, err6} {
-		if err != nil {
-			return d, wrong
-		}
+	if errors.Join(err1, err2, err3, err4, err5, err6) != nil {
+		return d, wrong
 	}
 	if !known {
 		return d, fmt.Errorf("expected a place that a line before names, found %q", abbreviated(fields[5]))

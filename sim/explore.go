@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -133,18 +134,16 @@ type Priorities struct {
 // FromPriorities returns the source that follows a plan of priorities drawn from the seed,
 // in an exploring run with so many delays.
 func FromPriorities(seed uint64, plan Priorities, delays int) Source {
-	return prioritised{seed, changes(Stream(seed, "priorities"), plan, delays)}
+	return prioritised{seeded(seed), changes(Stream(seed, "priorities"), plan, delays)}
 }
 
 type prioritised struct {
-	seed    uint64
+	seeded
 	changes []kernel.Change
 }
 
-func (p prioritised) Seed() uint64 { return p.seed }
-
 func (p prioritised) load(params *kernel.Params) {
-	seeded(p.seed).load(params)
+	p.seeded.load(params)
 	params.Changes = unsafe.Pointer(unsafe.SliceData(p.changes))
 	params.ChangesLen = len(p.changes)
 }
@@ -161,12 +160,7 @@ func changes(random *rand.Rand, plan Priorities, delays int) []kernel.Change {
 		}
 		list = append(list, change)
 	}
-	slices.SortFunc(list, func(a, b kernel.Change) int {
-		if a.Step < b.Step {
-			return -1
-		}
-		return int(min(1, a.Step-b.Step))
-	})
+	slices.SortFunc(list, func(a, b kernel.Change) int { return cmp.Compare(a.Step, b.Step) })
 	// Two changes at one step are one: the kernel compares each with the step.
 	return slices.CompactFunc(list, func(a, b kernel.Change) bool { return a.Step == b.Step })
 }

@@ -51,17 +51,15 @@ func (r rescheduled) load(p *kernel.Params) {
 // four bytes, least significant first, for a choice of 255 or more. The random streams are
 // still derived from the seed. Where the tape ends or names an alternative that does not
 // exist, the run continues with the default choice, and Result.Diverged says so.
-func FromTape(seed uint64, tape []byte) Source { return taped{seed, tape} }
+func FromTape(seed uint64, tape []byte) Source { return taped{seeded(seed), tape} }
 
 type taped struct {
-	seed uint64
+	seeded
 	tape []byte
 }
 
-func (t taped) Seed() uint64 { return t.seed }
-
 func (t taped) load(p *kernel.Params) {
-	seeded(t.seed).load(p)
+	t.seeded.load(p)
 	tape := t.tape
 	if len(tape) == 0 {
 		tape = []byte{0}
@@ -72,10 +70,10 @@ func (t taped) load(p *kernel.Params) {
 
 // FromOpenTape is like FromTape for a tape without the default choices at its end: they
 // follow where it ends, however long the run is.
-func FromOpenTape(seed uint64, tape []byte) Source { return opened{seed, tape} }
+func FromOpenTape(seed uint64, tape []byte) Source { return opened{seeded(seed), tape} }
 
 type opened struct {
-	seed uint64
+	seeded
 	tape []byte
 }
 
@@ -89,13 +87,11 @@ var (
 	openUsed   int
 )
 
-func (o opened) Seed() uint64 { return o.seed }
-
 func (o opened) load(p *kernel.Params) {
 	memory := openMemory.reserve(openBytes)
 	clear(memory[:openUsed])
 	openUsed = copy(memory, o.tape)
-	seeded(o.seed).load(p)
+	o.seeded.load(p)
 	p.Replay, p.ReplayLen = unsafe.Pointer(unsafe.SliceData(memory)), len(memory)
 }
 
@@ -126,11 +122,7 @@ func Trimmed(tape []byte) []byte { return bytes.TrimRight(tape, "\x00") }
 // change the others.
 func streamSeed(seed uint64, name string) uint64 {
 	h := fnv.New64a()
-	var b [8]byte
-	for i := range b {
-		b[i] = byte(seed >> (8 * i))
-	}
-	h.Write(b[:])
+	h.Write(binary.LittleEndian.AppendUint64(nil, seed))
 	h.Write([]byte(name))
 	// FNV alone leaves neighbouring seeds alike in their upper bits.
 	x := h.Sum64()

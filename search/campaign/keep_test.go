@@ -27,10 +27,8 @@ func TestLowestSeedsOfASignatureKeepTheirArtifacts(t *testing.T) {
 			for round := range 2 { // the second is after a kill
 				keeper := campaign.NewKeeper(folder, h.Spec, most)
 				for _, seed := range order {
-					spec := h.Spec
-					spec.Seed = seed
 					if round == 0 {
-						require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtifactsFolder(folder), spec.Name()), 0o700))
+						require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtifactsFolder(folder), h.Spec.WithSeed(seed).Name()), 0o700))
 					}
 					require.NoError(t, keeper.Add(verdict(seed)))
 				}
@@ -42,9 +40,7 @@ func TestLowestSeedsOfASignatureKeepTheirArtifacts(t *testing.T) {
 					names = append(names, entry.Name())
 				}
 				for _, seed := range kept {
-					spec := h.Spec
-					spec.Seed = seed
-					want = append(want, spec.Name())
+					want = append(want, h.Spec.WithSeed(seed).Name())
 				}
 				require.ElementsMatch(t, want, names)
 			}

@@ -12,8 +12,7 @@ import (
 
 func TestReport(t *testing.T) {
 	folder := divided(t, 2)
-	spec := header(10, 1, 1).Spec
-	spec.Seed = 10
+	spec := header(10, 1, 1).Spec.WithSeed(10)
 	require.NoError(t, os.MkdirAll(filepath.Join(campaign.ArtifactsFolder(folder), spec.Name()), 0o700))
 	m, err := campaign.Merge([]string{folder})
 	require.NoError(t, err)

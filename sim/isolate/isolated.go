@@ -31,7 +31,7 @@ func Answer[T any](t testing.TB, body func(t testing.TB) T) T {
 	if err := sim.Available(); err != nil {
 		t.Fatal(err)
 	}
-	if raceEnabled {
+	if Raced {
 		alone(t)
 		return body(t)
 	}
@@ -55,9 +55,8 @@ func Answer[T any](t testing.TB, body func(t testing.TB) T) T {
 
 // report is the answer of a copy.
 type report[T any] struct {
-	Log             []string
-	Failed, Skipped bool
-	Value           T
+	Said
+	Value T
 }
 
 // learn makes encoding/json cache a type.
@@ -82,7 +81,7 @@ func live[T any](made *fork.Copy, t testing.TB, body func(testing.TB) T) report[
 	}
 	var value T
 	said := Inside(t, func(t testing.TB) { value = body(t) }, func(f func()) { go f() })
-	return report[T]{said.Log, said.Failed, said.Skipped, value}
+	return report[T]{said, value}
 }
 
 // Said is what the test inside a copy logged, and how it ended.

@@ -1,5 +1,0 @@
-//go:build !race
-
-package isolate
-
-const raceEnabled = false
