@@ -84,12 +84,12 @@ func Find(ctx context.Context, config Config, failing shrink.Case) (Found, shrin
 	tape := sim.Trimmed(failing.Tape)
 	f := &finder{Config: config, ctx: ctx, failing: failing, tape: tape, choices: chosen(tape)}
 	found := f.last()
-	last := found.lastOf(f.choices)
-	if last != nil {
+	if i := slices.IndexFunc(f.choices, func(c choice) bool { return c.number == found.Last }); i >= 0 {
+		last := f.choices[i]
 		f.tape = f.tape[:last.to]
 		f.failing.Tape = f.tape
 		if config.IsLength(last.number) {
-			f.shortest(&found, *last)
+			f.shortest(&found, last)
 		}
 		f.singly(&found)
 	}
@@ -98,16 +98,6 @@ func Find(ctx context.Context, config Config, failing shrink.Case) (Found, shrin
 		return Found{}, shrink.Case{}, f.err
 	}
 	return found, f.failing, nil
-}
-
-// lastOf is the last choice that matters, nil if there is none.
-func (f Found) lastOf(choices []choice) *choice {
-	for i := range choices {
-		if choices[i].number == f.Last {
-			return &choices[i]
-		}
-	}
-	return nil
 }
 
 // last looks for the last choice that matters, from the violation backwards.

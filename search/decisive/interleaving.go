@@ -155,13 +155,10 @@ func (t *Turn) tell(s Story) {
 	if t.Decision.Number == s.Found.Last {
 		t.UnderWay = s.underWay(t)
 	}
-	rank := func(d Doing) int {
-		if slices.ContainsFunc(d.Steps, func(step Step) bool { return step.cache }) {
-			return 0
-		}
-		return 1
+	inCache := func(d Doing) int {
+		return bit(slices.ContainsFunc(d.Steps, func(step Step) bool { return step.cache }))
 	}
-	slices.SortStableFunc(t.Meanwhile, func(a, b Doing) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(t.Meanwhile, func(a, b Doing) int { return inCache(b) - inCache(a) })
 	t.More = max(0, len(t.Meanwhile)-maxDoing)
 	t.Meanwhile = t.Meanwhile[:len(t.Meanwhile)-t.More]
 }

@@ -20,14 +20,14 @@ func (e Explained) Text() string {
 	switch {
 	case found.None:
 		p.say(2, "No decision of the scheduler matters: goroutines take turns, and it fails all the same.")
-		return p.String()
+		return p.b.String()
 	case found.Last == 0 && found.Before > 0:
 		p.say(2, "There was no time to find the last decision of the scheduler that it needs: it lies after decision %d and not "+
 			"after decision %d. %d runs were made; a longer --budget tells more.", found.After, found.Before, found.Tried)
-		return p.String()
+		return p.b.String()
 	case found.Last == 0:
 		p.say(2, "There was no time to find the last decision of the scheduler that it needs; a longer --budget tells more.")
-		return p.String()
+		return p.b.String()
 	}
 	p.say(2, "The last decision of the scheduler that it needs is number %d: if all that come after it are the plain ones, the "+
 		"guarantee is broken; if it is the plain one, too, the guarantee holds. %d choices before the violation are not the plain "+
@@ -42,7 +42,7 @@ func (e Explained) Text() string {
 		p.b.WriteString("\n")
 		turn.write(p, i+1)
 	}
-	return p.String()
+	return p.b.String()
 }
 
 // paper is what an explanation is written on.
@@ -50,8 +50,6 @@ type paper struct {
 	b            strings.Builder
 	began, asked time.Duration
 }
-
-func (p *paper) String() string { return p.b.String() }
 
 func (p *paper) say(indent int, format string, arguments ...any) {
 	p.b.WriteString(explain.Wrap(indent, fmt.Sprintf(format, arguments...)) + "\n")
@@ -79,7 +77,7 @@ func (t Turn) write(p *paper, number int) {
 	if len(t.Stood) > 0 {
 		p.say(7, "it stood in %s", calls(t.Stood))
 	}
-	p.steps(7, "before that it was in", t.Before)
+	p.steps("before that it was in", t.Before)
 	if len(t.Meanwhile) > 0 {
 		if t.TooShort > 0 {
 			p.say(7, "in the time that makes the difference, from %s to %s,", p.clock(t.from()), p.clock(t.until()))
@@ -91,7 +89,7 @@ func (t Turn) write(p *paper, number int) {
 			p.say(9, "and %d more were in other code", t.More)
 		}
 	}
-	p.steps(7, "then it went on in", t.After)
+	p.steps("then it went on in", t.After)
 	for _, call := range t.UnderWay {
 		call.write(p)
 	}
@@ -104,12 +102,12 @@ func (u UnderWay) write(p *paper) {
 	}
 	p.say(7, "all that time goroutine #%d stood in %s between %s and %s%s. It had begun %sat %s, and had been in",
 		u.Goroutine, u.Function, u.From, u.To, held, p.after(u.Since), p.clock(u.Since))
-	p.steps(7, "", u.Before)
+	p.steps("", u.Before)
 	if len(u.Meanwhile) > 0 {
 		p.say(7, "while it stood there, the caches' own goroutines came to")
 	}
 	p.doing(9, u.Meanwhile)
-	p.steps(7, "it then went on in", u.After)
+	p.steps("it then went on in", u.After)
 }
 
 // after says how long after the request in question something was, if it was.
@@ -138,15 +136,15 @@ func (p *paper) doing(indent int, list []Doing) {
 	}
 }
 
-func (p *paper) steps(indent int, title string, steps []Step) {
+func (p *paper) steps(title string, steps []Step) {
 	if len(steps) == 0 {
 		return
 	}
 	if title != "" {
-		p.say(indent, "%s", title)
+		p.say(7, "%s", title)
 	}
 	for _, s := range steps {
-		p.say(indent+2, "%s %s", p.clock(s.At), calls(s.Calls))
+		p.say(9, "%s %s", p.clock(s.At), calls(s.Calls))
 	}
 }
 

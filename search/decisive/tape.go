@@ -1,6 +1,11 @@
 package decisive
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/watchsim/watchsim/sim"
+)
 
 // choice is a decision on a tape that is not the plain one.
 type choice struct {
@@ -20,10 +25,7 @@ func chosen(tape []byte) []choice {
 	var choices []choice
 	number := uint64(0)
 	for from := 0; from < len(tape); number++ {
-		to := from + 1
-		if tape[from] == escape {
-			to = min(from+5, len(tape))
-		}
+		to := len(tape) - len(sim.Remaining(tape[from:], 1))
 		if tape[from] != 0 {
 			choices = append(choices, choice{number + 1, from, to})
 		}
@@ -42,13 +44,7 @@ func (c choice) value(tape []byte) uint32 {
 
 // with is a tape with another choice in the place of one.
 func with(tape []byte, c choice, value uint32) []byte {
-	changed := append([]byte{}, tape[:c.from]...)
-	if value < escape {
-		changed = append(changed, byte(value))
-	} else {
-		changed = binary.LittleEndian.AppendUint32(append(changed, escape), value)
-	}
-	return append(changed, tape[c.to:]...)
+	return append(sim.AppendChoice(bytes.Clone(tape[:c.from]), value), tape[c.to:]...)
 }
 
 // beginning is a tape up to the end of the nth choice; plain ones follow.

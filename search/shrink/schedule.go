@@ -85,21 +85,30 @@ func (s *search) tape() {
 	}
 	s.recordTape()
 	s.calm()
-	var chosen []int // the indices of choices that are not plain
-	for i, b := range s.best.Tape {
+	tape := s.best.Tape
+	leaveOut(s, "choices of the schedule", chosen(tape), choicesPieces, func(c Case, kept []int) Case { return c.withChoices(tape, kept) })
+}
+
+// chosen are the indices of a tape's choices that are not plain.
+func chosen(tape []byte) (indices []int) {
+	for i, b := range tape {
 		if b != 0 {
-			chosen = append(chosen, i)
+			indices = append(indices, i)
 		}
 	}
-	tape := s.best.Tape
-	leaveOut(s, "choices of the schedule", chosen, choicesPieces, func(c Case, kept []int) Case {
-		c.Tape = make([]byte, len(tape))
-		for _, i := range kept {
+	return indices
+}
+
+// withChoices is the case with some choices of a tape, and plain ones in the place of all others.
+func (c Case) withChoices(tape []byte, kept ...[]int) Case {
+	c.Tape = make([]byte, len(tape))
+	for _, piece := range kept {
+		for _, i := range piece {
 			c.Tape[i] = tape[i]
 		}
-		c.Tape = sim.Trimmed(c.Tape)
-		return c
-	})
+	}
+	c.Tape = sim.Trimmed(c.Tape)
+	return c
 }
 
 // choicesPieces is into how many pieces the choices of a schedule are cut at most. Where a
@@ -114,27 +123,13 @@ const calmPieces = 32
 // the less does a change of the clients make another run of it. What comes after the
 // failure goes first.
 func (s *search) calm() {
-	var chosen []int
-	for i, b := range s.best.Tape {
-		if b != 0 {
-			chosen = append(chosen, i)
-		}
-	}
-	if len(chosen) < 2*calmPieces {
+	whole := s.best.Tape
+	all := chosen(whole)
+	if len(all) < 2*calmPieces {
 		return
 	}
-	whole := s.best.Tape
-	pieces := slices.Collect(slices.Chunk(chosen, (len(chosen)+calmPieces-1)/calmPieces))
-	keeping := func(c Case, kept [][]int) Case {
-		c.Tape = make([]byte, len(whole))
-		for _, piece := range kept {
-			for _, i := range piece {
-				c.Tape[i] = whole[i]
-			}
-		}
-		c.Tape = sim.Trimmed(c.Tape)
-		return c
-	}
+	pieces := slices.Collect(slices.Chunk(all, (len(all)+calmPieces-1)/calmPieces))
+	keeping := func(c Case, kept [][]int) Case { return c.withChoices(whole, kept...) }
 	var beginnings []Case
 	for n := range pieces {
 		beginnings = append(beginnings, keeping(s.best, pieces[:n]))

@@ -116,24 +116,14 @@ const workerGrace = time.Minute
 // outside, and errWorker if the worker ended for another reason.
 func (p *process) do(job Job) (Answer, error) {
 	job.Protocol, job.TapeFile = protocol, tapeFile
-	line, err := json.Marshal(job)
-	if err != nil {
-		return Answer{}, err
-	}
 	var late atomic.Bool
 	timer := time.AfterFunc(job.Limits.Clock+workerGrace, func() {
 		late.Store(true)
 		p.kill()
 	})
 	defer timer.Stop()
-	_, err = p.in.Write(append(line, '\n'))
 	var r Reply
-	if err == nil {
-		if line, err = p.out.ReadBytes('\n'); err == nil {
-			err = json.Unmarshal(line, &r)
-		}
-	}
-	if err == nil {
+	if p.ask(job, &r) == nil {
 		return r.Read(job.Spec.Seed)
 	}
 	p.wait() // by then all that it printed has been read
@@ -150,6 +140,21 @@ func (p *process) do(job Job) (Answer, error) {
 		cause = ErrOutside
 	}
 	return Answer{}, died(cause, job.Spec.Seed, fork.Exited, fmt.Sprintf("%v; %s", p.command.ProcessState, said))
+}
+
+// ask sends the worker a question and reads its answer, a line of JSON each.
+func (p *process) ask(question, answer any) error {
+	line, err := json.Marshal(question)
+	if err == nil {
+		_, err = p.in.Write(append(line, '\n'))
+	}
+	if err == nil {
+		line, err = p.out.ReadBytes('\n')
+	}
+	if err == nil {
+		err = json.Unmarshal(line, answer)
+	}
+	return err
 }
 
 // wait lets the worker end and waits for it.

@@ -66,17 +66,7 @@ func Visiting(ctx context.Context, binary string, job Job, limits Limits) (*Sess
 func (s *Session) Go(to Visit) (Standing, error) { return s.ask(to) }
 
 func (s *Session) ask(question any) (at Standing, err error) {
-	line, err := json.Marshal(question)
-	if err == nil {
-		_, err = s.worker.in.Write(append(line, '\n'))
-	}
-	if err == nil {
-		line, err = s.worker.out.ReadBytes('\n')
-	}
-	if err == nil {
-		err = json.Unmarshal(line, &at)
-	}
-	if err != nil {
+	if s.worker.ask(question, &at) != nil {
 		s.worker.wait()
 		return at, fmt.Errorf("%w: %s", ErrDied, s.worker.errors)
 	}
