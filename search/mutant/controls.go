@@ -46,10 +46,9 @@ var controls = []Mutant{
 		Anchor: `			updateResourceVersion(object, versioner, event.ResourceVersion)
 			event.PrevObject = object
 `,
-		Replacement: `			event.PrevObject = object
-`,
-		Hunt:       in("calm"),
-		Equivalent: "convertToWatchEvent sets it as well, to the same value",
+		Replacement: "			event.PrevObject = object\n",
+		Hunt:        in("calm"),
+		Equivalent:  "convertToWatchEvent sets it as well, to the same value",
 	},
 	{
 		Name:        "control-relist",
@@ -63,16 +62,14 @@ var controls = []Mutant{
 		Equivalent:  "the lister of the cache passes no resourceVersion on, and one server has no state older than what it has shown",
 	},
 	{
-		Name:    "control-created",
-		Summary: "etcd's client asks for a watch by a copy of the request instead of the request.",
-		Module:  etcdClient,
-		File:    clientWatchFile,
-		Anchor: `					initReq: *wreq,
-`,
-		Replacement: `					initReq: func(r watchRequest) watchRequest { return r }(*wreq),
-`,
-		Hunt:       in("minute"),
-		Equivalent: "the request is copied either way",
+		Name:        "control-created",
+		Summary:     "etcd's client asks for a watch by a copy of the request instead of the request.",
+		Module:      etcdClient,
+		File:        clientWatchFile,
+		Anchor:      "					initReq: *wreq,\n",
+		Replacement: "					initReq: func(r watchRequest) watchRequest { return r }(*wreq),\n",
+		Hunt:        in("minute"),
+		Equivalent:  "the request is copied either way",
 	},
 	{
 		Name:        "control-stop",

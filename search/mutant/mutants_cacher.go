@@ -13,9 +13,8 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 	}
 	var initial *initialState
 `,
-		Replacement: `	var initial *initialState
-`,
-		Hunt: in("reinit"),
+		Replacement: "	var initial *initialState\n",
+		Hunt:        in("reinit"),
 	},
 	{
 		Name:        "cacher-A04",
@@ -144,7 +143,7 @@ var cacherMutants = of("cacher", watchsim, []Mutant{
 		Anchor: `		case w.wakeUpTo > w.cursor:
 			w.mu.Unlock()
 `,
-		Replacement: ``,
+		Replacement: "",
 		Hunt:        in("reinit"),
 	},
 	{

@@ -81,15 +81,13 @@ var clientGoMutants = of("", clientGo, []Mutant{
 		Hunt: in("idle"),
 	},
 	{
-		Name:    "late-rv",
-		Summary: "The reflector notes no resourceVersion before the first event that is not ADDED, and is sent again what it has after a break.",
-		Source:  "kubernetes/kubernetes, the reason for propagateRVFromStart",
-		File:    reflectorFile,
-		Anchor: `				if propagateRVFromStart || eventReceivedBesidesAdded {
-`,
-		Replacement: `				if (propagateRVFromStart && false) || eventReceivedBesidesAdded {
-`,
-		Hunt: in("minute"),
+		Name:        "late-rv",
+		Summary:     "The reflector notes no resourceVersion before the first event that is not ADDED, and is sent again what it has after a break.",
+		Source:      "kubernetes/kubernetes, the reason for propagateRVFromStart",
+		File:        reflectorFile,
+		Anchor:      "				if propagateRVFromStart || eventReceivedBesidesAdded {\n",
+		Replacement: "				if (propagateRVFromStart && false) || eventReceivedBesidesAdded {\n",
+		Hunt:        in("minute"),
 	},
 	{
 		Name:    "k8s-115658",
@@ -117,15 +115,13 @@ var clientGoMutants = of("", clientGo, []Mutant{
 	defer f.lock.Unlock()
 	f.closed = true
 `,
-		Replacement: `	f.closed = true
-`,
+		Replacement: "	f.closed = true\n",
 		More: []Edit{{
 			Anchor: `	f.lock.Lock()
 	defer f.lock.Unlock()
 	return f.closed
 `,
-			Replacement: `	return f.closed
-`,
+			Replacement: "	return f.closed\n",
 		}},
 		Hunt: in("minute"),
 	},

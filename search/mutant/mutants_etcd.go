@@ -67,17 +67,15 @@ var etcdMutants = of("", etcdServer, []Mutant{
 		Unseen: "rare: it takes three members that keep few log entries after a snapshot, one of them down while more are written, and a watch on that one",
 	},
 	{
-		Name:    "E06",
-		Summary: "After a break of its connection the client asks again for the revision that the last progress named.",
-		Source:  "etcd-io/etcd #15248, fixed in 3.5.8",
-		Target:  "kubernetes",
-		Module:  etcdClient,
-		File:    clientWatchFile,
-		Anchor: `				nextRev = wr.Header.Revision + 1
-`,
-		Replacement: `				nextRev = wr.Header.Revision
-`,
-		Hunt: in("minute"),
+		Name:        "E06",
+		Summary:     "After a break of its connection the client asks again for the revision that the last progress named.",
+		Source:      "etcd-io/etcd #15248, fixed in 3.5.8",
+		Target:      "kubernetes",
+		Module:      etcdClient,
+		File:        clientWatchFile,
+		Anchor:      "				nextRev = wr.Header.Revision + 1\n",
+		Replacement: "				nextRev = wr.Header.Revision\n",
+		Hunt:        in("minute"),
 	},
 	{
 		Name:    "E07",
@@ -118,9 +116,8 @@ var etcdMutants = of("", etcdServer, []Mutant{
 					pending[wresp.WatchID] = wrs
 					continue
 `,
-		Replacement: `					continue
-`,
-		Hunt: in("reinit"),
+		Replacement: "					continue\n",
+		Hunt:        in("reinit"),
 	},
 	{
 		Name:        "synced-early",

@@ -42,9 +42,8 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 		}
 		initEventCount++
 `,
-		Replacement: `		initEventCount++
-`,
-		Hunt: in("reinit"),
+		Replacement: "		initEventCount++\n",
+		Hunt:        in("reinit"),
 	},
 	{
 		Name: "A03-initial",
@@ -265,9 +264,8 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 		result = append(result, prevTriggerValue)
 	}
 `,
-		Replacement: `	_ = prevTriggerValue
-`,
-		Hunt: in("calm"),
+		Replacement: "	_ = prevTriggerValue\n",
+		Hunt:        in("calm"),
 	},
 	{
 		Name:        "survivors",
@@ -287,9 +285,8 @@ var kubernetesMutants = of("kubernetes", apiserver, []Mutant{
 		Anchor: `		w.snapshots.Reset()
 		if w.snapshottingEnabled.Load() {
 `,
-		Replacement: `		if w.snapshottingEnabled.Load() {
-`,
-		Hunt: in("reinit"),
+		Replacement: "		if w.snapshottingEnabled.Load() {\n",
+		Hunt:        in("reinit"),
 	},
 	{
 		Name:        "stale-consistent",

@@ -22,9 +22,8 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 		Anchor: `		updateResourceVersion(oldObj, c.versioner, event.ResourceVersion)
 		return &watch.Event{Type: watch.Deleted, Object: oldObj}
 `,
-		Replacement: `		return &watch.Event{Type: watch.Deleted, Object: oldObj}
-`,
-		Hunt: in("calm"),
+		Replacement: "		return &watch.Event{Type: watch.Deleted, Object: oldObj}\n",
+		Hunt:        in("calm"),
 	},
 	{
 		Name:    "stopped-watcher",
@@ -61,14 +60,12 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 		Hunt: in("reinit"),
 	},
 	{
-		Name:    "k8s-122805",
-		Summary: "A watch of the newest state with its initial events is not told where these end.",
-		Source:  "kubernetes/kubernetes #122805, January 2024",
-		File:    cacherFile,
-		Anchor: `		return func() uint64 { return requiredResourceVersion }, nil
-`,
-		Replacement: `		return func() uint64 { return 0 }, nil
-`,
+		Name:        "k8s-122805",
+		Summary:     "A watch of the newest state with its initial events is not told where these end.",
+		Source:      "kubernetes/kubernetes #122805, January 2024",
+		File:        cacherFile,
+		Anchor:      "		return func() uint64 { return requiredResourceVersion }, nil\n",
+		Replacement: "		return func() uint64 { return 0 }, nil\n",
 		More: []Edit{{
 			Anchor:      "	if opts.SendInitialEvents != nil && *opts.SendInitialEvents && opts.Predicate.AllowWatchBookmarks {\n		// We don't need",
 			Replacement: "	if opts.ResourceVersion != \"\" && opts.SendInitialEvents != nil && *opts.SendInitialEvents && opts.Predicate.AllowWatchBookmarks {\n		// We don't need",
@@ -112,8 +109,7 @@ var watchMutants = of("kubernetes", apiserver, []Mutant{
 		Summary: "The initial events of a watch of one namespace have the objects of those whose names begin with its name.",
 		Source:  "kubernetes/kubernetes #28966, July 2016, and #25342",
 		File:    cacherFile,
-		Anchor: `		if !key.HasPathPrefix(objKey, prefix) {
-`,
+		Anchor:  "		if !key.HasPathPrefix(objKey, prefix) {\n",
 		Replacement: `		if !key.HasPathPrefix(objKey, prefix) && !strings.HasPrefix(objKey, strings.TrimRight(prefix, "/")) {
 `,
 		Hunt: in("minute"),
