@@ -1,7 +1,5 @@
 package mutant
 
-import "slices"
-
 // The modules that mutants edit.
 const (
 	apiserver  = "k8s.io/apiserver"
@@ -12,8 +10,3 @@ const (
 	grpcGo     = "google.golang.org/grpc"
 	watchsim   = "github.com/watchsim/watchsim"
 )
-
-// Modules lists the modules that mutants edit.
-func Modules() []string {
-	return slices.Clone([]string{apiserver, clientGo, etcdServer, etcdClient, etcdRaft, grpcGo, watchsim})
-}

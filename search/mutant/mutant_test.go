@@ -1,9 +1,7 @@
 package mutant
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,24 +12,8 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// folders says where the modules lie that mutants edit.
-func folders(t *testing.T) func(module string) (string, error) {
-	t.Helper()
-	dirs := map[string]string{}
-	for _, module := range Modules() {
-		list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
-		list.Dir = "../.."
-		out, err := list.Output()
-		require.NoError(t, err)
-		dirs[module] = strings.TrimSpace(string(out))
-	}
-	return func(module string) (string, error) {
-		if dirs[module] == "" {
-			return "", fmt.Errorf("Modules does not list %s", module)
-		}
-		return dirs[module], nil
-	}
-}
+// ours is the project, whose modules the mutants edit.
+var ours = overlay.Project{Dir: "../.."}
 
 // at says that every module lies in one folder.
 func at(dir string) func(string) (string, error) {
@@ -39,7 +21,7 @@ func at(dir string) func(string) (string, error) {
 }
 
 func TestEveryEditApplies(t *testing.T) {
-	dirs := folders(t)
+	dirs := overlay.ModuleDirs(ours)
 	for _, m := range All() {
 		require.NoError(t, Check(dirs, m))
 		for _, p := range m.Patches() {
@@ -50,9 +32,8 @@ func TestEveryEditApplies(t *testing.T) {
 
 func TestEveryEditOfAReleaseApplies(t *testing.T) {
 	for _, m := range Released() {
-		dir, err := overlay.ModuleDir(overlay.Project{Dir: "../../cluster/released/" + m.Target}, m.Module)
-		require.NoError(t, err)
-		require.NoError(t, Check(at(dir), m))
+		project := overlay.Project{Dir: "../../cluster/released/" + m.Target}
+		require.NoError(t, Check(overlay.ModuleDirs(project), m))
 		require.NotEmpty(t, m.Hunt, m.Name)
 	}
 }

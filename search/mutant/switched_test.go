@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/sim/overlay"
 )
 
 const switchedSource = `// Package main is edited.
@@ -121,7 +123,7 @@ func TestSwitchedMutantsAreOneProgram(t *testing.T) {
 }
 
 func TestEveryMutantCanBeSwitched(t *testing.T) {
-	dirs := folders(t)
+	dirs := overlay.ModuleDirs(ours)
 	patches, err := Switched(dirs, All())
 	require.NoError(t, err)
 	edited := map[string]string{}

@@ -63,7 +63,7 @@ func build(source, command string, progress Progress, uses Uses, mutants []mutan
 		return "", err
 	}
 	if len(mutants) > 1 && command == Command {
-		if err := mutant.Check(modules(b.project), mutants...); err != nil {
+		if err := mutant.Check(overlay.ModuleDirs(b.project), mutants...); err != nil {
 			return "", err
 		}
 	}
@@ -82,7 +82,7 @@ func BuildSwitched(uses Uses, mutants []mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	patches, err := mutant.Switched(modules(b.project), mutants)
+	patches, err := mutant.Switched(overlay.ModuleDirs(b.project), mutants)
 	if err != nil {
 		return "", err
 	}
@@ -93,17 +93,7 @@ func BuildSwitched(uses Uses, mutants []mutant.Mutant) (string, error) {
 // their place.
 func Modules(source string, uses Uses) (func(module string) (string, error), error) {
 	b, err := newBuilder(source, "modules", uses)
-	return modules(b.project), err
-}
-
-func modules(project overlay.Project) func(module string) (string, error) {
-	dirs := map[string]string{}
-	return func(module string) (dir string, err error) {
-		if dirs[module] == "" {
-			dirs[module], err = overlay.ModuleDir(project, module)
-		}
-		return dirs[module], err
-	}
+	return overlay.ModuleDirs(b.project), err
 }
 
 // builder builds into one folder of the cache.

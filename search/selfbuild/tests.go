@@ -40,7 +40,7 @@ func BuildTests(progress Progress, tests Tests, uses Uses, mutants []mutant.Muta
 	if err != nil {
 		return "", err
 	}
-	patches, err := mutant.Switched(modules(b.project), mutants)
+	patches, err := mutant.Switched(overlay.ModuleDirs(b.project), mutants)
 	if err != nil {
 		return "", err
 	}

@@ -110,6 +110,17 @@ func ModuleDir(project Project, module string) (string, error) {
 	return found.Dir, nil
 }
 
+// ModuleDirs is ModuleDir for any module of a project. It looks for each once.
+func ModuleDirs(project Project) func(module string) (string, error) {
+	dirs := map[string]string{}
+	return func(module string) (dir string, err error) {
+		if dirs[module] == "" {
+			dirs[module], err = ModuleDir(project, module)
+		}
+		return dirs[module], err
+	}
+}
+
 // relink makes link point to target.
 func relink(target, link string) error {
 	if old, err := os.Readlink(link); err == nil && old == target {

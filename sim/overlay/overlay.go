@@ -122,6 +122,25 @@ func Write(toolchain Toolchain, project Project, dir string, patches ...Patch) (
 	if err := toolchain.Supported(); err != nil {
 		return Build{}, err
 	}
+	source, contents := filepath.Join(toolchain.Root, "src"), map[string]string{}
+	for _, e := range goEdits {
+		if err := e.edit(source, contents); err != nil {
+			return Build{}, fmt.Errorf("%s: %w", toolchain.Version, err)
+		}
+	}
+	for file, text := range newFiles {
+		contents[filepath.Join(source, filepath.FromSlash(file))] = text
+	}
+	return write([]string{source}, contents, project, dir, patches)
+}
+
+// WriteEdits is Write without the edits of Go's own files: what is built simulates nothing.
+func WriteEdits(project Project, dir string, patches ...Patch) (Build, error) {
+	return write(nil, map[string]string{}, project, dir, patches)
+}
+
+// write adds the edits of modules to contents, which has texts of files below roots by their paths, and writes all.
+func write(roots []string, contents map[string]string, project Project, dir string, patches []Patch) (Build, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Build{}, err
@@ -143,12 +162,6 @@ func Write(toolchain Toolchain, project Project, dir string, patches ...Patch) (
 		return Build{}, err
 	}
 
-	contents := map[string]string{}
-	for _, e := range goEdits {
-		if err := e.edit(filepath.Join(toolchain.Root, "src"), contents); err != nil {
-			return Build{}, fmt.Errorf("%s: %w", toolchain.Version, err)
-		}
-	}
 	for _, p := range patches {
 		if p.Points != "" {
 			continue
@@ -165,10 +178,7 @@ func Write(toolchain Toolchain, project Project, dir string, patches ...Patch) (
 			return Build{}, err
 		}
 	}
-	for file, text := range newFiles {
-		contents[filepath.Join(toolchain.Root, "src", filepath.FromSlash(file))] = text
-	}
-	roots := []string{filepath.Join(toolchain.Root, "src"), modules[mainModule]}
+	roots = append(roots, modules[mainModule])
 	for _, link := range links {
 		roots = append(roots, filepath.Dir(link))
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,71 +66,39 @@ func buildTests(ctx context.Context, pkg string, mutants []mutant.Mutant) (*pack
 
 // overlayOnly are the flags of the go command that make some edits of one module, and no others.
 func overlayOnly(source, dir, scratch string, patches []overlay.Patch) ([]string, error) {
-	goMod, err := os.ReadFile(filepath.Join(source, "go.mod"))
-	if err != nil {
-		return nil, err
-	}
-	goSum, err := os.ReadFile(filepath.Join(source, "go.sum"))
-	if err != nil {
-		return nil, err
-	}
-	files := map[string]string{"go.sum": string(goSum)}
-	// The go command overlays nothing in its module cache, but what lies below a link.
-	at := dir
+	project := overlay.Project{Dir: source}
 	if dir != source {
-		at = filepath.Join(scratch, "module")
-		if err := os.Symlink(dir, at); err != nil {
+		goMod, err := requiring(filepath.Join(source, "go.mod"), dir)
+		if err != nil {
 			return nil, err
 		}
-		if goMod, err = requiring(goMod, patches[0].Module, dir, at); err != nil {
+		goSum, err := os.ReadFile(filepath.Join(source, "go.sum"))
+		if err != nil {
 			return nil, err
 		}
-	}
-	files["go.mod"] = string(goMod)
-	replace, edited := map[string]string{}, map[string]string{}
-	for _, p := range patches {
-		name := edited[p.File]
-		if name == "" {
-			text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(p.File)))
-			if err != nil {
-				return nil, err
-			}
-			name = fmt.Sprintf("edited-%d.go", len(edited))
-			edited[p.File], files[name] = name, string(text)
-			replace[filepath.Join(at, filepath.FromSlash(p.File))] = filepath.Join(scratch, name)
-		}
-		if files[name], err = p.Apply(files[name]); err != nil {
+		project.ModFile = filepath.Join(scratch, "go.mod")
+		if err := errors.Join(os.WriteFile(project.ModFile, goMod, 0o600), os.WriteFile(filepath.Join(scratch, "go.sum"), goSum, 0o600)); err != nil {
 			return nil, err
 		}
 	}
-	listing, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return nil, err
-	}
-	files["overlay.json"] = string(listing)
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(scratch, name), []byte(content), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	return []string{"-mod=mod", "-overlay", filepath.Join(scratch, "overlay.json"), "-modfile", filepath.Join(scratch, "go.mod")}, nil
+	made, err := overlay.WriteEdits(project, filepath.Join(scratch, "overlay"), patches...)
+	return made.Flags(), err
 }
 
-// requiring is a go.mod with another module replaced by a folder, and with what that
-// module requires directly: its tests may need modules that nothing here does.
-func requiring(goMod []byte, module, dir, at string) ([]byte, error) {
-	ours, err := modfile.Parse("go.mod", goMod, nil)
-	if err != nil {
-		return nil, err
+// requiring is a go.mod with what the module in a folder requires directly: its tests may
+// need modules that nothing here does.
+func requiring(goMod, dir string) ([]byte, error) {
+	var files [2]*modfile.File
+	for i, name := range []string{goMod, filepath.Join(dir, "go.mod")} {
+		text, err := os.ReadFile(name)
+		if err == nil {
+			files[i], err = modfile.Parse(name, text, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil {
-		return nil, err
-	}
-	its, err := modfile.Parse(filepath.Join(dir, "go.mod"), text, nil)
-	if err != nil {
-		return nil, err
-	}
+	ours, its := files[0], files[1]
 	known := map[string]bool{}
 	for _, r := range ours.Require {
 		known[r.Mod.Path] = true
@@ -139,9 +107,6 @@ func requiring(goMod []byte, module, dir, at string) ([]byte, error) {
 		if !r.Indirect && !known[r.Mod.Path] {
 			ours.AddNewRequire(r.Mod.Path, r.Mod.Version, false)
 		}
-	}
-	if err := ours.AddReplace(module, "", at, ""); err != nil {
-		return nil, err
 	}
 	return ours.Format()
 }
