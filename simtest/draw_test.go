@@ -2,8 +2,6 @@ package simtest_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -143,8 +141,7 @@ func TestFaultsAreToldByTheClockOfRequests(t *testing.T) {
 	out := fails(t, dir, "TestBreaksLate", "-simtest.seeds=1", "-simtest.shrink=0")
 	require.Contains(t, out, "at 21s compaction revision=current\n")
 	require.Contains(t, out, "between 22s and 23s on sync 1 of etcd-0 power-loss ")
-	kept, err := os.ReadFile(filepath.Join(dir, "testdata", "simtest", "TestBreaksLate", "seed-1"))
-	require.NoError(t, err)
+	_, kept := only(t, dir, "testdata", "simtest", "TestBreaksLate", "seed-1")
 	require.Contains(t, string(kept), "\nat 1s compaction revision=current\n")
 }
 
@@ -161,12 +158,8 @@ func TestWhatIsDrawnShrinks(t *testing.T) {
 	out := fails(t, dir, "TestDraws", "-simtest.seeds=50", "-simtest.shrink=5m")
 	require.Contains(t, out, "drawn rest first: false")
 	require.Contains(t, out, "drawn sizes: [1000]")
-	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "simtest", "TestDraws", "seed-*"))
-	require.NoError(t, err)
-	require.Len(t, kept, 1)
-	content, err := os.ReadFile(kept[0])
-	require.NoError(t, err)
-	require.Contains(t, string(content), `# watchsim drawn "sizes" [`)
+	_, kept := only(t, dir, "testdata", "simtest", "TestDraws", "seed-*")
+	require.Contains(t, string(kept), `# watchsim drawn "sizes" [`)
 	again := fails(t, dir, "TestDraws", "-simtest.seeds=1")
 	require.Contains(t, again, "It was kept before")
 	require.Contains(t, again, "drawn sizes: [1000]")

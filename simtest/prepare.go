@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,7 +121,7 @@ func readDefinitions(paths []string) (all []*unstructured.Unstructured, err erro
 	for _, path := range paths {
 		found := len(all)
 		err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || file != path && !isManifest(file) {
+			if err != nil || entry.IsDir() || file != path && !slices.Contains(manifests, filepath.Ext(file)) {
 				return err
 			}
 			inFile, err := readManifest(file)
@@ -137,13 +138,8 @@ func readDefinitions(paths []string) (all []*unstructured.Unstructured, err erro
 	return all, nil
 }
 
-func isManifest(file string) bool {
-	switch filepath.Ext(file) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
-}
+// manifests are how names of files end that are read where a folder is given.
+var manifests = []string{".yaml", ".yml", ".json"}
 
 // readManifest returns the definitions of custom resources in a file, which may have other
 // objects too.

@@ -2,7 +2,6 @@ package simtest_test
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -80,23 +79,19 @@ func TestRapidAndSimtestShrinkTogether(t *testing.T) {
 	require.Contains(t, again, "(hash "+hash+")")
 	require.Contains(t, again, `The value was {"First":0,"Of":[1000]}`)
 
-	files, err := filepath.Glob(filepath.Join(dir, "testdata", "simtest", "TestFailsWithinRapid", "seed-*"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	seed := regexp.MustCompile(`\d+$`).FindString(files[0])
+	path, content := only(t, dir, "testdata", "simtest", "TestFailsWithinRapid", "seed-*")
+	seed := regexp.MustCompile(`\d+$`).FindString(path)
 	inPlace := fails(t, dir, "TestFailsWithinRapid", "-simtest.no-fork", "-simtest.seed="+seed)
 	require.Contains(t, inPlace, "(hash "+hash+")")
 	other := fails(t, t.TempDir(), "TestFailsWithinRapid", "-simtest.no-fork", "-simtest.seed="+seed)
 	require.Contains(t, other, "expected -simtest.no-fork with the -simtest.seed of a failure that was kept")
 
-	content, err := os.ReadFile(files[0])
-	require.NoError(t, err)
 	for from, want := range map[string]string{
 		`{"First":0,`: `expected a value of type simtest_test.sizes, found {"First":"soon",`,
 		"# watchsim":  "expected a value in testdata/simtest/TestFailsWithinRapid/seed-" + seed,
 	} {
 		to := map[string]string{`{"First":0,`: `{"First":"soon",`, "# watchsim": "# something"}[from]
-		require.NoError(t, os.WriteFile(files[0], regexp.MustCompile(regexp.QuoteMeta(from)).ReplaceAll(content, []byte(to)), 0o644))
+		require.NoError(t, os.WriteFile(path, regexp.MustCompile(regexp.QuoteMeta(from)).ReplaceAll(content, []byte(to)), 0o644))
 		out := fails(t, dir, "TestFailsWithinRapid")
 		require.Contains(t, out, want)
 	}

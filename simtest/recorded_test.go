@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -90,16 +88,10 @@ func TestClientsAreJudged(t *testing.T) {
 	require.Contains(t, out, "Reliable")
 	require.Contains(t, out, "watcher never received ADDED default/hidden")
 
-	files, err := filepath.Glob(filepath.Join(dir, "_artifacts", "*", "seed-1-configmaps.jsonl"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	verdict := judge.File(files[0], nil, linearizability.DefaultConfig())
+	path, _ := only(t, dir, "_artifacts", "*", "seed-1-configmaps.jsonl")
+	verdict := judge.File(path, nil, linearizability.DefaultConfig())
 	require.Equal(t, linearizability.Failed, verdict.Outcome, verdict.Report())
 
-	logs, err := filepath.Glob(filepath.Join(dir, "_artifacts", "*", "seed-1-log.txt"))
-	require.NoError(t, err)
-	require.Len(t, logs, 1)
-	log, err := os.ReadFile(logs[0])
-	require.NoError(t, err)
+	_, log := only(t, dir, "_artifacts", "*", "seed-1-log.txt")
 	require.Regexp(t, `s  apiserver-0 +"`, string(log), "with simulated times and the names of processes")
 }

@@ -46,6 +46,17 @@ func outside(t *testing.T, dir, test string, arguments ...string) (output string
 	return string(out), err != nil
 }
 
+// only returns the path of the one file that matches a pattern, and what is in it.
+func only(t *testing.T, pattern ...string) (path string, content []byte) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(pattern...))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	content, err = os.ReadFile(found[0])
+	require.NoError(t, err)
+	return found[0], content
+}
+
 // fails returns what a test prints that has to fail when it is run as outside does.
 func fails(t *testing.T, dir, test string, arguments ...string) string {
 	t.Helper()
@@ -75,15 +86,11 @@ func TestAFailureIsKeptAndRunsAgain(t *testing.T) {
 	hash := hashes.FindString(first)
 	require.NotEmpty(t, hash, first)
 
-	kept, err := filepath.Glob(filepath.Join(dir, "testdata", "simtest", "TestCounter", "seed-*"))
-	require.NoError(t, err)
-	require.Len(t, kept, 1)
+	path, kept := only(t, dir, "testdata", "simtest", "TestCounter", "seed-*")
 	again := fails(t, dir, "TestCounter", "-simtest.seeds=1")
 	require.Contains(t, again, "It was kept before, with")
 
-	content, err := os.ReadFile(kept[0])
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(kept[0], append([]byte("# A comment\n# and another one\n"), content...), 0o644))
+	require.NoError(t, os.WriteFile(path, append([]byte("# A comment\n# and another one\n"), kept...), 0o644))
 	commented := fails(t, dir, "TestCounter", "-simtest.seeds=1")
 	require.Equal(t, hashes.FindString(again), hashes.FindString(commented), "comments make no other run of it")
 
