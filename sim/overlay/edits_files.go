@@ -1,11 +1,14 @@
 package overlay
 
-import "runtime"
+import (
+	"runtime"
+	"slices"
+)
 
 // fileEdits keep files below /simulated in memory, whoever uses them: a copy of the
 // process has copies of them, and nothing of them is left when it ends. What simulated
 // goroutines sync goes to a simulated disk.
-var fileEdits = append([]Edit{
+var fileEdits = slices.Concat([]Edit{
 	replace("syscall/syscall_linux.go", `	runtime_entersyscall()
 	// N.B. Calling RawSyscall here is unsafe with atomic coverage
 `, `	if r1, err, ok := simRaw(trap, a1, a2, a3, 0, 0, 0); ok {
@@ -23,33 +26,25 @@ var fileEdits = append([]Edit{
 	runtime_entersyscall()
 	r1, r2, err = RawSyscall6(trap, a1, a2, a3, a4, a5, a6)
 `, "calls that do not come from package syscall"),
-
-	after("syscall/syscall_unix.go", "func Read(fd int, p []byte) (n int, err error) {\n", `	if simOf(fd) {
-		n, errno := simFileSystem().read(fd, p, -1)
-		return n, simErr(errno)
-	}
-`, "a file in memory"),
-	after("syscall/syscall_unix.go", "func Write(fd int, p []byte) (n int, err error) {\n", `	if simOf(fd) {
-		n, errno := simFileSystem().write(fd, p, -1)
-		return n, simErr(errno)
-	}
-`, "a file in memory"),
-	after("syscall/syscall_unix.go", "func Pread(fd int, p []byte, offset int64) (n int, err error) {\n", `	if simOf(fd) {
-		n, errno := simFileSystem().read(fd, p, offset)
-		return n, simErr(errno)
-	}
-`, "a file in memory"),
-	after("syscall/syscall_unix.go", "func Pwrite(fd int, p []byte, offset int64) (n int, err error) {\n", `	if simOf(fd) {
-		n, errno := simFileSystem().write(fd, p, offset)
-		return n, simErr(errno)
-	}
-`, "a file in memory"),
+	inReadOrWrite("Read(fd int, p []byte)", "read(fd, p, -1)"),
+	inReadOrWrite("Write(fd int, p []byte)", "write(fd, p, -1)"),
+	inReadOrWrite("Pread(fd int, p []byte, offset int64)", "read(fd, p, offset)"),
+	inReadOrWrite("Pwrite(fd int, p []byte, offset int64)", "write(fd, p, offset)"),
 
 	after("os/removeall_at.go", "func removeAll(path string) error {\n", `	if handled, err := simRemoveAll(path); handled {
 		return err
 	}
 `, "a folder in memory"),
-}, inSystemCalls...)
+}, inSystemCalls)
+
+// inReadOrWrite has a function of package syscall do something to a file in memory.
+func inReadOrWrite(function, does string) Edit {
+	return after("syscall/syscall_unix.go", "func "+function+" (n int, err error) {\n", `	if simOf(fd) {
+		n, errno := simFileSystem().`+does+`
+		return n, simErr(errno)
+	}
+`, "a file in memory")
+}
 
 // systemCalls is the file of package syscall with a function for each system call.
 const systemCalls = "syscall/zsyscall_linux_" + runtime.GOARCH + ".go"
