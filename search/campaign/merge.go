@@ -47,7 +47,9 @@ func Merge(paths []string) (*Merged, error) {
 			continue
 		}
 		if m == nil {
-			m = newMerged(path, header)
+			m = &Merged{header: header, first: path, files: make([]string, header.Count)}
+			m.header.Shard = Whole
+			m.Summary = NewSummary(m.header)
 		}
 		if err := m.add(path, header); err != nil {
 			return nil, err
@@ -60,12 +62,6 @@ func Merge(paths []string) (*Merged, error) {
 	m.findMissing()
 	m.finish()
 	return m, nil
-}
-
-func newMerged(path string, header Header) *Merged {
-	files := make([]string, header.Count)
-	header.Shard = Whole
-	return &Merged{Summary: NewSummary(header), header: header, first: path, files: files}
 }
 
 // expand replaces folders by the files of results in them.

@@ -177,12 +177,11 @@ func (s Story) caches() []string { return s.Under[:s.Cache] }
 // appendStep adds a step unless it is in the same calls as the last, wherever in the
 // innermost of them.
 func appendStep(steps []Step, step Step) []Step {
-	if len(steps) > 0 && sameCalls(steps[len(steps)-1].Calls, step.Calls) {
-		return steps
+	if len(steps) > 0 {
+		last, calls := steps[len(steps)-1].Calls, step.Calls
+		if len(last) == len(calls) && last[0].Function == calls[0].Function && slices.Equal(last[1:], calls[1:]) {
+			return steps
+		}
 	}
 	return append(steps, step)
-}
-
-func sameCalls(a, b []sim.Call) bool {
-	return len(a) == len(b) && a[0].Function == b[0].Function && slices.Equal(a[1:], b[1:])
 }

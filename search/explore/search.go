@@ -128,11 +128,6 @@ func (s *search) next() ([]Attempt, bool) {
 	return group, len(group) > 0
 }
 
-// failedEnough reports whether the limit of failures is hit.
-func (s *search) failedEnough() bool {
-	return s.limits.Failures > 0 && s.tally.Failed >= s.limits.Failures
-}
-
 // endAtLimit tells a strategy that is at its end from one that the limit of runs
 // cut short: only now may it be asked for one more.
 func (s *search) endAtLimit() string {
@@ -147,7 +142,7 @@ func (s *search) take(attempts []Attempt, outcomes []Outcome) error {
 	for i, attempt := range attempts {
 		s.early[attempt.Number] = done{attempt, outcomes[i]}
 	}
-	for !s.failedEnough() {
+	for s.limits.Failures <= 0 || s.tally.Failed < s.limits.Failures {
 		d, ok := s.early[s.learned]
 		if !ok {
 			return nil

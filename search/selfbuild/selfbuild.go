@@ -78,15 +78,19 @@ func BuildSwitched(uses Uses, mutants []mutant.Mutant) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := newBuilder(source, "switched", uses)
-	if err != nil {
-		return "", err
-	}
-	patches, err := mutant.Switched(overlay.ModuleDirs(b.project), mutants)
+	b, patches, err := switched(source, "switched", uses, mutants)
 	if err != nil {
 		return "", err
 	}
 	return b.build(command, patches, nil)
+}
+
+// switched prepares a build with all of some mutants inside, and returns their edits.
+func switched(source, name string, uses Uses, mutants []mutant.Mutant) (b builder, patches []overlay.Patch, err error) {
+	if b, err = newBuilder(source, name, uses); err == nil {
+		patches, err = mutant.Switched(overlay.ModuleDirs(b.project), mutants)
+	}
+	return b, patches, err
 }
 
 // Modules says where the modules lie that the project in a folder requires, or that take
@@ -114,10 +118,11 @@ func newBuilder(source, name string, uses Uses) (builder, error) {
 	if len(uses) > 0 {
 		name += "+use-" + shortHash(uses.String())
 	}
-	dir, err := cacheDir(source, name)
+	cache, err := overlay.UserCache()
 	if err != nil {
 		return builder{}, err
 	}
+	dir := filepath.Join(cache, shortHash(source), name) // for one checkout and one kind of build
 	project, err := uses.project(toolchain, source, dir)
 	return builder{toolchain: toolchain, project: project, uses: uses, dir: dir}, err
 }
@@ -193,12 +198,6 @@ func (l *listener) first(number int) []byte {
 		lines = append(lines[:number], []byte("...\n"))
 	}
 	return bytes.Join(lines, nil)
-}
-
-// cacheDir is a folder for one checkout and one kind of build.
-func cacheDir(source, name string) (string, error) {
-	cache, err := overlay.UserCache()
-	return filepath.Join(cache, shortHash(source), name), err
 }
 
 // shortHash tells texts apart in names of folders.

@@ -36,11 +36,7 @@ func BuildTests(progress Progress, tests Tests, uses Uses, mutants []mutant.Muta
 	if len(mutants) > 0 {
 		name = tests.Package + "switched"
 	}
-	b, err := newBuilder(dir, name, uses)
-	if err != nil {
-		return "", err
-	}
-	patches, err := mutant.Switched(overlay.ModuleDirs(b.project), mutants)
+	b, patches, err := switched(dir, name, uses, mutants)
 	if err != nil {
 		return "", err
 	}

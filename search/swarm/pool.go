@@ -129,10 +129,10 @@ func (p *Pool) try(ctx context.Context, job Job) (Answer, error) {
 	stop := context.AfterFunc(ctx, worker.kill)
 	answer, err := worker.do(job)
 	stop()
-	if err != nil && worker.over() && ctx.Err() == nil {
+	if err != nil && worker.ended && ctx.Err() == nil {
 		err = errors.Join(err, p.salvage(worker, job, err))
 	}
-	if job.InPlace || worker.over() || ctx.Err() != nil {
+	if job.InPlace || worker.ended || ctx.Err() != nil {
 		worker.close()
 	} else {
 		p.give(worker)

@@ -178,8 +178,5 @@ func (p *process) decisions() []byte {
 	return sim.Trimmed(content)
 }
 
-// over reports whether the worker has ended.
-func (p *process) over() bool { return p.ended }
-
 // kill kills the worker, and with it the copy that it waits for.
 func (p *process) kill() { _ = p.command.Process.Kill() }
