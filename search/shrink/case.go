@@ -43,13 +43,6 @@ func (c Case) withParts(parts []workload.Part) Case {
 	return c
 }
 
-func (c Case) keeping(guarantee string) Case {
-	reduced := *c.Spec.Reduced
-	reduced.Guarantee = guarantee
-	c.Spec.Reduced = &reduced
-	return c
-}
-
 // steps are those of all clients, in order of time.
 func (c Case) steps() []taken {
 	var steps []taken

@@ -116,10 +116,13 @@ func TakenApart(whole Case, details swarm.Details, guarantee string) Case {
 	c.Spec.Plan, c.Spec.Schedule = details.Plan, &details.Schedule
 	// The tape has what the others led to.
 	c.Spec.Branches = slices.DeleteFunc(slices.Clone(c.Spec.Branches), func(b scenario.Branch) bool { return !b.Redraw })
-	if c.Spec.Reduced == nil {
-		c.Spec.Reduced = &scenario.Reduction{Parts: details.Parts}
+	reduced := scenario.Reduction{Parts: details.Parts}
+	if c.Spec.Reduced != nil {
+		reduced = *c.Spec.Reduced
 	}
-	return c.keeping(guarantee)
+	reduced.Guarantee = guarantee
+	c.Spec.Reduced = &reduced
+	return c
 }
 
 // run leaves out one kind of thing after the other until a round changes nothing.

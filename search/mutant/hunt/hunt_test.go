@@ -82,10 +82,17 @@ func named(_ context.Context, m mutant.Mutant) (scenario.Spec, error) {
 	return scenario.Named(m.Hunt[1])
 }
 
+// tried is a trial that a hunter has made.
+func tried(t *testing.T, h *hunter, m mutant.Mutant, number, seeds int) result {
+	t.Helper()
+	r, err := h.trial(t.Context(), m, number, seeds)
+	require.NoError(t, err)
+	return r
+}
+
 func TestATrialEndsAtTheFirstFailureThatIsTheBugs(t *testing.T) {
 	h := newHunter(t, failing(3, 5, 7), failing(3))
-	r, err := h.trial(context.Background(), bug, 1, 10)
-	require.NoError(t, err)
+	r := tried(t, h, bug, 1, 10)
 	require.EqualValues(t, 5, r.Found, "seed 3 fails without the edit, too")
 	require.Equal(t, 5, r.Seeds)
 	require.Equal(t, []uint64{3}, r.Unconfirmed)
@@ -98,8 +105,7 @@ func TestAFailureThatTheBugCannotCauseIsNotTheBugs(t *testing.T) {
 	h := newHunter(t, failing(3), failing())
 	other := bug
 	other.Breaks = []string{"Unique"}
-	r, err := h.trial(context.Background(), other, 1, 10)
-	require.NoError(t, err)
+	r := tried(t, h, other, 1, 10)
 	require.Zero(t, r.Found, "the failure is one of Reliable")
 	require.Equal(t, []uint64{3}, r.Unconfirmed)
 	require.NotEqual(t, keyOf(bug), keyOf(other), "its results are not taken for those of the other")
@@ -107,16 +113,14 @@ func TestAFailureThatTheBugCannotCauseIsNotTheBugs(t *testing.T) {
 
 func TestTrialsHaveSeedsOfTheirOwn(t *testing.T) {
 	h := newHunter(t, failing(1_000_004), failing())
-	r, err := h.trial(context.Background(), bug, 2, 10)
-	require.NoError(t, err)
+	r := tried(t, h, bug, 2, 10)
 	require.EqualValues(t, 1_000_004, r.Found)
 	require.Equal(t, 4, r.Seeds)
 }
 
 func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
 	h := newHunter(t, undecidedFor("too quiet"), failing())
-	r, err := h.trial(context.Background(), bug, 1, 10)
-	require.NoError(t, err)
+	r := tried(t, h, bug, 1, 10)
 	require.Zero(t, r.Found)
 	require.Equal(t, 10, r.Seeds)
 	require.Equal(t, 10, r.Inconclusive)
@@ -126,8 +130,7 @@ func TestATrialWithoutAFailureUsesItsBudget(t *testing.T) {
 func TestATrialThatRunsOutOfTimeSaysHowFarItGot(t *testing.T) {
 	h := newHunter(t, failing(), failing())
 	h.options.time = 3 * time.Second
-	r, err := h.trial(context.Background(), bug, 1, 10)
-	require.NoError(t, err)
+	r := tried(t, h, bug, 1, 10)
 	require.Equal(t, 3, r.Seeds)
 	require.Equal(t, 3, r.Budget)
 }
@@ -137,13 +140,11 @@ func TestARunThatNeverEndsIsTheBugsIfItEndsWithout(t *testing.T) {
 		return verdict{Verdict: scenario.Verdict{Outcome: linearizability.Inconclusive,
 			Reasons: []linearizability.Reason{{Code: linearizability.ReasonCode(sim.TimeBudget)}}}}, nil
 	}
-	r, err := newHunter(t, hangs, failing()).trial(context.Background(), bug, 1, 1)
-	require.NoError(t, err)
+	r := tried(t, newHunter(t, hangs, failing()), bug, 1, 1)
 	require.EqualValues(t, 1, r.Found)
 	require.Equal(t, []string{"(never ends)"}, r.Guarantees)
 
-	r, err = newHunter(t, hangs, hangs).trial(context.Background(), bug, 1, 1)
-	require.NoError(t, err)
+	r = tried(t, newHunter(t, hangs, hangs), bug, 1, 1)
 	require.Zero(t, r.Found, "it hangs without the edit, too")
 }
 
@@ -156,14 +157,12 @@ func TestAComparisonThatTookTooLongIsMadeAgain(t *testing.T) {
 		}
 		return failing()(1)
 	}
-	r, err := newHunter(t, failing(1), without).trial(context.Background(), bug, 1, 1)
-	require.NoError(t, err)
+	r := tried(t, newHunter(t, failing(1), without), bug, 1, 1)
 	require.EqualValues(t, 1, r.Found)
 }
 
 func TestARunThatTookTooLongProvesNothing(t *testing.T) {
-	r, err := newHunter(t, tookTooLong, failing()).trial(context.Background(), bug, 1, 1)
-	require.NoError(t, err)
+	r := tried(t, newHunter(t, tookTooLong, failing()), bug, 1, 1)
 	require.Zero(t, r.Found)
 	require.Equal(t, 1, r.Inconclusive)
 }
@@ -205,13 +204,11 @@ func TestAnEditWithoutEffectIsToldFromOneThatWasMissed(t *testing.T) {
 		differs  uint64
 		noEffect bool
 	}{{0, true}, {1, false}, {10, false}, {11, true}} {
-		r, err := newHunter(t, hashed(row.differs), hashed(0)).trial(context.Background(), bug, 1, 10)
-		require.NoError(t, err)
+		r := tried(t, newHunter(t, hashed(row.differs), hashed(0)), bug, 1, 10)
 		require.Equal(t, row.noEffect, r.NoEffect, "seed %d differs", row.differs)
 		require.Equal(t, row.noEffect, strings.Contains(r.text(), "never took effect"), r.text())
 	}
-	r, err := newHunter(t, failing(), failing()).trial(context.Background(), bug, 1, 10)
-	require.NoError(t, err)
+	r := tried(t, newHunter(t, failing(), failing()), bug, 1, 10)
 	require.False(t, r.NoEffect, "runs without a hash prove nothing")
 }
 
@@ -223,8 +220,7 @@ func TestInconclusiveSeedsAreNamedWithTheirReasons(t *testing.T) {
 		}
 		return quiet(seed)
 	}
-	r, err := newHunter(t, with, failing()).trial(context.Background(), bug, 1, 8)
-	require.NoError(t, err)
+	r := tried(t, newHunter(t, with, failing()), bug, 1, 8)
 	require.Contains(t, r.text(), "8 inconclusive, 1 3 4 5 6 and 2 more: too quiet, 2: too long;")
 }
 

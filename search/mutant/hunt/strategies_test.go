@@ -49,8 +49,7 @@ func TestAPlanOfPrioritiesIsMadeForTheLengthOfAPlainRun(t *testing.T) {
 		return v, used, err
 	}
 	h.by = strategy{name: "priorities", depth: 3}
-	r, err := h.trial(context.Background(), bug, 1, 10)
-	require.NoError(t, err)
+	r := tried(t, h, bug, 1, 10)
 	require.EqualValues(t, 2, r.Found)
 	require.InDelta(t, 4, r.Seconds, 0.1, "the plain run, two with the bug, and one without")
 	require.Nil(t, specs[0].Explore.Priorities)
