@@ -32,9 +32,7 @@ func jumble(w *sim.World) string {
 	shared := make(chan int)
 	pointers := map[*int]int{}
 	for i := range 20 {
-		group.Add(1)
-		go func() {
-			defer group.Done()
+		group.Go(func() {
 			mu.Lock()
 			pointers[new(int)] = i
 			mu.Unlock()
@@ -46,7 +44,7 @@ func jumble(w *sim.World) string {
 			case <-time.After(time.Duration(mathrand.Intn(100)) * time.Millisecond):
 				say("%d timed out at %v", i, w.Now())
 			}
-		}()
+		})
 	}
 	group.Wait()
 	anything := map[any]int{}
