@@ -16,29 +16,6 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// smallText is a history with one record of every kind.
-const smallText = `{"format":"watchsim.history","version":3,"seed":7,"target":"kubernetes"}
-{"kind":"change","data":{"rv":2,"object":{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2}}}
-{"kind":"compaction","data":{"rv":2,"time":40}}
-{"kind":"fault","data":{"name":"partition","begin":5,"end":6}}
-{"kind":"operation","data":{"id":1,"client":"c1","server":"s1","kind":"create","call":10,"return":20,"scope":{},"selector":{},"object":{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2},"rv":0,"resultRV":2,"remaining":-1}}
-{"kind":"stream","data":{"id":1,"client":"c1","server":"s1","call":30,"return":31,"scope":{},"selector":{},"rv":-1,"closed":-1}}
-{"kind":"event","data":{"stream":1,"time":32,"type":"ADDED","rv":2,"object":{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2}}}
-{"kind":"informer","data":{"client":"i1","server":"s1","scope":{},"objects":[{"namespace":"a","name":"x","labels":{"app":"web","tier":"1"},"node":"n1","value":"v1","uid":"u1","rv":2}],"lastSyncRV":2}}
-{"kind":"census","data":{"time":55,"phase":"serving","server":"s1","revision":3,"streams":1,"watchers":1,"etcdWatches":1,"goroutines":40}}
-{"kind":"leader","data":{"time":0,"member":"m1","term":2}}
-{"kind":"window","data":{"time":25,"server":"s1","filling":1,"since":1,"newest":2}}
-{"kind":"end","data":{"healed":50,"end":60,"revision":3,"records":10}}
-`
-
-func small() *model.History {
-	_, h, err := ReadValidHistory(strings.NewReader(smallText))
-	if err != nil {
-		panic(err)
-	}
-	return h
-}
-
 func written(t require.TestingT, header Header, h *model.History) string {
 	var out bytes.Buffer
 	require.NoError(t, WriteHistory(&out, header, h))
@@ -91,12 +68,8 @@ func emptyToNil(v reflect.Value) {
 	}
 }
 
-func TestASmallHistoryIsWritten(t *testing.T) {
-	require.Equal(t, smallText, written(t, Header{Seed: 7, Target: "kubernetes"}, small()))
-}
-
 func TestUnreadableHistories(t *testing.T) {
-	whole := written(t, Header{}, small())
+	whole := written(t, Header{}, example())
 	lines := strings.SplitAfter(whole, "\n")
 	replaced := func(line int, with string) string {
 		changed := slices.Clone(lines)
@@ -117,8 +90,8 @@ func TestUnreadableHistories(t *testing.T) {
 			"the history is of a newer version, 4 on line 1: this build reads up to version 3"},
 		{"no version", `{"format":"watchsim.history"}` + "\n", ErrNotHistory,
 			"not a watchsim history: line 1 names version 0, but versions start at 1"},
-		{"cut in a line", whole[:len(whole)-10], ErrTruncated, "the history is truncated: line 12 ends in the middle of a record"},
-		{"cut between lines", strings.Join(lines[:11], ""), ErrTruncated, "the history is truncated: it ends after line 11 without an end record"},
+		{"cut in a line", whole[:len(whole)-10], ErrTruncated, "the history is truncated: line 42 ends in the middle of a record"},
+		{"cut between lines", strings.Join(lines[:41], ""), ErrTruncated, "the history is truncated: it ends after line 41 without an end record"},
 		{"header only", lines[0], ErrTruncated, "the history is truncated: it ends after line 1 without an end record"},
 		{"not JSON", replaced(3, "{oops}\n"), ErrBadRecord,
 			"the history holds a bad record: line 3 is not a JSON record: invalid character 'o' looking for beginning of object key string"},
@@ -127,11 +100,11 @@ func TestUnreadableHistories(t *testing.T) {
 		{"no data", replaced(3, `{"kind":"fault"}`+"\n"), ErrBadRecord, "the history holds a bad record: line 3 has no data"},
 		{"wrong data", replaced(3, `{"kind":"fault","data":{"begin":"soon"}}`+"\n"), ErrBadRecord,
 			"the history holds a bad record: line 3 has data that does not fit the kind fault: field begin: expected a whole number of 64 bits, found string"},
-		{"event without its stream", replaced(6, ""), ErrBadRecord,
-			"the history holds a bad record: line 6 is an event of stream 1, which no line before it opened"},
-		{"stream twice", replaced(7, lines[5]), ErrBadRecord, "the history holds a bad record: line 7 opens stream 1 a second time"},
-		{"line lost", replaced(3, ""), ErrBadRecord, "the history holds a bad record: line 11 says that 10 records came before it, but 9 did"},
-		{"more after the end", whole + lines[1], ErrBadRecord, "the history holds a bad record: line 13 comes after the end record"},
+		{"event without its stream", replaced(19, ""), ErrBadRecord,
+			"the history holds a bad record: line 19 is an event of stream 5, which no line before it opened"},
+		{"stream twice", replaced(20, lines[18]), ErrBadRecord, "the history holds a bad record: line 20 opens stream 5 a second time"},
+		{"line lost", replaced(3, ""), ErrBadRecord, "the history holds a bad record: line 41 says that 40 records came before it, but 39 did"},
+		{"more after the end", whole + lines[1], ErrBadRecord, "the history holds a bad record: line 43 comes after the end record"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, h, err := ReadValidHistory(strings.NewReader(row.text))
@@ -143,20 +116,20 @@ func TestUnreadableHistories(t *testing.T) {
 }
 
 func TestLastNewlineIsOptional(t *testing.T) {
-	_, h, err := ReadValidHistory(strings.NewReader(strings.TrimSuffix(written(t, Header{}, small()), "\n")))
+	_, h, err := ReadValidHistory(strings.NewReader(strings.TrimSuffix(written(t, Header{}, example()), "\n")))
 	require.NoError(t, err)
-	require.Equal(t, small(), h)
+	require.Equal(t, example(), h)
 }
 
 func TestUnknownFieldsAreIgnored(t *testing.T) {
-	text := strings.Replace(written(t, Header{}, small()), `"name":"partition"`, `"name":"partition","colour":"red"`, 1)
+	text := strings.Replace(written(t, Header{}, example()), `"name":"reset"`, `"name":"reset","colour":"red"`, 1)
 	_, h, err := ReadValidHistory(strings.NewReader(text))
 	require.NoError(t, err)
-	require.Equal(t, small(), h)
+	require.Equal(t, example(), h)
 }
 
 func TestOlderHistoriesAreRead(t *testing.T) {
-	withoutStanding, withoutCensuses := small(), small()
+	withoutStanding, withoutCensuses := example(), example()
 	withoutStanding.Leaders, withoutStanding.Windows = nil, nil
 	withoutCensuses.Leaders, withoutCensuses.Windows, withoutCensuses.Censuses = nil, nil, nil
 	for version, h := range map[int]*model.History{1: withoutCensuses, 2: withoutStanding} {
@@ -169,7 +142,7 @@ func TestOlderHistoriesAreRead(t *testing.T) {
 }
 
 func TestLongLinesAreRead(t *testing.T) {
-	h := small()
+	h := example()
 	h.Operations[0].Message = strings.Repeat("long ", 50_000)
 	_, got, err := ReadValidHistory(strings.NewReader(written(t, Header{}, h)))
 	require.NoError(t, err)
@@ -183,24 +156,24 @@ func (f brokenFile) Read([]byte) (int, error)  { return 0, f.err }
 
 func TestFileErrorsAreReported(t *testing.T) {
 	full := errors.New("no space left on device")
-	require.ErrorIs(t, WriteHistory(brokenFile{full}, Header{}, small()), full)
+	require.ErrorIs(t, WriteHistory(brokenFile{full}, Header{}, example()), full)
 	_, _, err := ReadValidHistory(brokenFile{full})
 	require.ErrorIs(t, err, full)
 }
 
 // large is what a run of 60 simulated seconds records.
 func large() *model.History {
-	h := small()
+	h := example()
+	op, change, stream := h.Operations[2], h.Truth.Changes[0], &h.Streams[0]
 	for i := range 200 {
-		op := h.Operations[0]
-		op.ID = i + 1
+		op.ID = 1000 + i
 		h.Operations = append(h.Operations, op)
-		h.Truth.Changes = append(h.Truth.Changes, model.Change{RV: int64(i + 3), Object: *op.Object})
+		h.Truth.Revision++
+		change.RV = h.Truth.Revision
+		h.Truth.Changes = append(h.Truth.Changes, change)
 	}
-	for i := range 3000 {
-		event := h.Streams[0].Events[0]
-		event.Time, event.RV = int64(i)*1000, int64(i)
-		h.Streams[0].Events = append(h.Streams[0].Events, event)
+	for range 3000 {
+		stream.Events = append(stream.Events, stream.Events[len(stream.Events)-1])
 	}
 	return h
 }
