@@ -75,13 +75,10 @@ func (p *pieces) Read(into []byte) (int, error) {
 
 // serve answers every request with a body.
 func serve(t *testing.T, media string, code int, body []byte) *httptest.Server {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", media)
+	return handle(t, media, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
 		io.Copy(w, &pieces{body})
-	}))
-	t.Cleanup(server.Close)
-	return server
+	})
 }
 
 // about is the metadata of an object at a resourceVersion.

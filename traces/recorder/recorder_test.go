@@ -36,10 +36,19 @@ func pod(kind, name string, rv int) string {
 		`"spec":{"nodeName":"n1","env":[{"value":"%[5]s"}]},"status":{"message":"%[5]s"}}`, kind, name, name, rv, secret)
 }
 
+// handle is an API server whose answers are of a media type, unless they say otherwise.
+func handle(t *testing.T, media string, answer http.HandlerFunc) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", media)
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
 // answers is an API server that says what it is told to.
 func answers(t *testing.T) *httptest.Server {
-	handle := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
+	return handle(t, "application/json", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", secret)
 		w.Header().Set("Audit-Id", r.Method+" "+r.URL.RawQuery)
 		kind := "Pod"
@@ -70,10 +79,7 @@ func answers(t *testing.T) *httptest.Server {
 		default:
 			fmt.Fprintf(w, `{"kind":"%sList","metadata":{"resourceVersion":"15"},"items":[%s]}`, kind, strings.Replace(pod(kind, "a", 12), fmt.Sprintf(`"kind":%q,`, kind), "", 1))
 		}
-	}
-	server := httptest.NewServer(http.HandlerFunc(handle))
-	t.Cleanup(server.Close)
-	return server
+	})
 }
 
 // ask sends a request through a recorder and reads the answer to its end.
@@ -187,7 +193,6 @@ func TestRequestsAreUnderstood(t *testing.T) {
 	require.Equal(t, h.Truth.Changes[len(h.Truth.Changes)-1], model.Change{RV: 22, Deleted: true, Object: *s.Events[2].Object})
 }
 
-// TestAServerIsNamedAfterItsAnswer has a load balancer, behind which nobody knows before.
 // TestEachRequestIsTold is about those that no history holds, too.
 func TestEachRequestIsTold(t *testing.T) {
 	var all []*importer.Told
@@ -234,6 +239,7 @@ func TestAClockIsThatOfTheHistory(t *testing.T) {
 	require.Empty(t, header.Attributes[traces.AttributeBegan])
 }
 
+// TestAServerIsNamedAfterItsAnswer has a load balancer, behind which nobody knows before.
 func TestAServerIsNamedAfterItsAnswer(t *testing.T) {
 	reached := "a"
 	r := New("pods", Options{Server: func(*http.Request) string { return reached }})
@@ -263,13 +269,8 @@ func TestWhatCannotBeRecordedPasses(t *testing.T) {
 		"a strange number": {"/api/v1/pods?resourceVersion=first", "application/json", "{}", omittedOddities},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", row.media)
-				io.WriteString(w, row.body)
-			}))
-			t.Cleanup(server.Close)
 			r := New("pods", Options{})
-			require.Equal(t, row.body, ask(t, r, server, http.MethodGet, row.path, ""), "it passes as it is")
+			require.Equal(t, row.body, ask(t, r, serve(t, row.media, 200, []byte(row.body)), http.MethodGet, row.path, ""), "it passes as it is")
 			_, notes, _ := written(t, r)
 			require.Len(t, notes, 1)
 			require.Contains(t, notes[0], row.note)
@@ -277,27 +278,28 @@ func TestWhatCannotBeRecordedPasses(t *testing.T) {
 	}
 }
 
+// deleted is a world in which an object was created and deleted.
+var deleted = model.Truth{Changes: []model.Change{
+	{RV: 4, Object: model.Object{Namespace: "default", Name: "a", RV: 4}}, {RV: 5, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 5}},
+}}
+
 // A delete whose answer cannot be read may have deleted what another one finds gone.
 func TestAWriteWhoseAnswerCannotBeReadIsKnownOf(t *testing.T) {
 	for name, first := range map[string][2]string{"YAML": {"application/yaml", "kind: Status"}, "broken off": {"application/json", `{"kind":"Sta`}} {
 		t.Run(name, func(t *testing.T) {
 			deletes := 0
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			server := handle(t, "application/json", func(w http.ResponseWriter, _ *http.Request) {
 				if deletes++; deletes == 1 {
 					w.Header().Set("Content-Type", first[0])
 					io.WriteString(w, first[1])
 					return
 				}
-				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusNotFound)
 				io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"NotFound","details":{"name":"a","kind":"pods"},"code":404}`)
-			}))
-			t.Cleanup(server.Close)
+			})
 			var told []*importer.Told
 			r := New("pods", Options{Tell: func(one *importer.Told) { told = append(told, one) }})
-			r.World(model.Truth{Changes: []model.Change{
-				{RV: 5, Object: model.Object{Namespace: "default", Name: "a", RV: 5}}, {RV: 6, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 6}},
-			}}, nil)
+			r.World(deleted, nil)
 			for range 2 {
 				ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
 			}
@@ -321,11 +323,8 @@ func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 		"an object": &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
-				require.NoError(t, protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(answer, w))
-			}))
-			t.Cleanup(server.Close)
+			body, err := runtime.Encode(protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), answer)
+			require.NoError(t, err)
 			r := New("pods", Options{})
 			state := func(rv int64, uid string, deleted bool) model.Change {
 				return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/pods/default/a", RV: rv, Value: `{"kind":"Pod","metadata":{"namespace":"default","name":"a","uid":"` + uid + `"}}`}}
@@ -335,7 +334,7 @@ func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 			if name == "an update" {
 				verb = http.MethodPatch
 			}
-			ask(t, r, server, verb, "/api/v1/namespaces/default/pods/a", "")
+			ask(t, r, serve(t, "application/vnd.kubernetes.protobuf", 200, body), verb, "/api/v1/namespaces/default/pods/a", "")
 			h, notes, _ := written(t, r)
 			require.Len(t, h.Operations, 1, notes)
 			require.Equal(t, model.Delete, h.Operations[0].Kind)
@@ -347,12 +346,7 @@ func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 
 // A create that fails may have created the object whose name only its request tells.
 func TestAFailedCreateIsKnownOf(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusInternalServerError)
-		io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"InternalError","code":500}`)
-	}))
-	t.Cleanup(server.Close)
+	server := serve(t, "application/json", 500, []byte(`{"kind":"Status","status":"Failure","reason":"InternalError","code":500}`))
 	r := New("pods", Options{})
 	r.World(model.Truth{Changes: []model.Change{{RV: 5, Object: model.Object{Namespace: "default", Name: "a", RV: 5}}}}, nil)
 	ask(t, r, server, http.MethodPost, "/api/v1/namespaces/default/pods", `{"metadata":{"name":"a"}}`)
@@ -365,17 +359,13 @@ func TestAFailedCreateIsKnownOf(t *testing.T) {
 func TestARefusedDeleteBesideALostOneIsNotJudged(t *testing.T) {
 	for _, refusal := range []int{http.StatusTooManyRequests, http.StatusConflict} {
 		codes := []int{refusal, http.StatusInternalServerError}
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
+		server := handle(t, "application/json", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(codes[0])
 			fmt.Fprintf(w, `{"kind":"Status","status":"Failure","code":%d}`, codes[0])
 			codes = codes[1:]
-		}))
-		t.Cleanup(server.Close)
+		})
 		r := New("pods", Options{})
-		r.World(model.Truth{Changes: []model.Change{
-			{RV: 4, Object: model.Object{Namespace: "default", Name: "a", RV: 4}}, {RV: 5, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 5}},
-		}}, nil)
+		r.World(deleted, nil)
 		ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
 		ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
 		history, notes, _ := written(t, r)
@@ -392,15 +382,11 @@ func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
 		return strings.Join(notes, "\n")
 	}
 	const unknown = "writes of which nobody knows whether they were carried out"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := handle(t, "application/json", func(w http.ResponseWriter, _ *http.Request) {
 		require.Contains(t, notes(), unknown)
-		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, pod("Pod", "a", 4))
-	}))
-	t.Cleanup(server.Close)
-	r.World(model.Truth{Changes: []model.Change{
-		{RV: 4, Object: model.Object{Namespace: "default", Name: "a", RV: 4}}, {RV: 5, Deleted: true, Object: model.Object{Namespace: "default", Name: "a", RV: 5}},
-	}}, nil)
+	})
+	r.World(deleted, nil)
 	ask(t, r, server, http.MethodDelete, "/api/v1/namespaces/default/pods/a", "")
 	require.NotContains(t, notes(), unknown)
 }
@@ -409,8 +395,7 @@ func TestAWriteWithoutAnAnswerIsKnownOf(t *testing.T) {
 // the stream goes on.
 func TestAWatchPassesAtOnce(t *testing.T) {
 	more := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
+	server := handle(t, "application/json", func(w http.ResponseWriter, r *http.Request) {
 		event := fmt.Sprintf(`{"type":"ADDED","object":%s}`, pod("Pod", "a", 5))
 		io.WriteString(w, event[:50])
 		w.(http.Flusher).Flush()
@@ -418,8 +403,7 @@ func TestAWatchPassesAtOnce(t *testing.T) {
 		io.WriteString(w, event[50:])
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
-	}))
-	t.Cleanup(server.Close)
+	})
 	r := New("pods", Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
