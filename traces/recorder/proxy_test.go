@@ -23,8 +23,8 @@ type proxy struct {
 	address  string
 
 	mu     sync.Mutex
-	frozen chan struct{} // closed when it thaws; nil while nothing is held back
-	lose   int           // how many responses with events are lost
+	frozen bool
+	lose   int // how many responses with events are lost
 	lost   int
 }
 
@@ -49,7 +49,7 @@ func startProxy(t *testing.T, etcd string) *proxy {
 func (p *proxy) freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.frozen = make(chan struct{})
+	p.frozen = true
 }
 
 // loseNext loses the next event that any watch brings.
@@ -65,29 +65,17 @@ func (p *proxy) hasLost() int {
 	return p.lost
 }
 
-// admit waits while watches are frozen, and reports whether a response may pass.
-func (p *proxy) admit(ctx context.Context, response []byte) bool {
+// admit reports whether a response may pass.
+func (p *proxy) admit(response []byte) bool {
 	p.mu.Lock()
-	frozen := p.frozen
-	if frozen == nil && p.lose > 0 {
-		var decoded etcdserverpb.WatchResponse
-		if proto.Unmarshal(response, &decoded) == nil && len(decoded.Events) > 0 {
-			p.lose--
-			p.lost++
-			p.mu.Unlock()
-			return false
-		}
-	}
-	p.mu.Unlock()
-	if frozen == nil {
-		return true
-	}
-	select {
-	case <-frozen:
-		return true
-	case <-ctx.Done():
+	defer p.mu.Unlock()
+	var decoded etcdserverpb.WatchResponse
+	if !p.frozen && p.lose > 0 && proto.Unmarshal(response, &decoded) == nil && len(decoded.Events) > 0 {
+		p.lose--
+		p.lost++
 		return false
 	}
+	return !p.frozen
 }
 
 // pass hands on one call in both directions.
@@ -122,7 +110,7 @@ func (p *proxy) pass(_ any, client grpc.ServerStream) error {
 			}
 			return err
 		}
-		if strings.HasSuffix(method, "/Watch") && !p.admit(ctx, message) {
+		if strings.HasSuffix(method, "/Watch") && !p.admit(message) {
 			continue
 		}
 		if err := client.SendMsg(&message); err != nil {
