@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -115,12 +114,19 @@ func blank(t *testing.T) *tab {
 	of, leave := chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(tab.note))
 	t.Cleanup(leave)
 	tab.context = of
-	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, watched := cdp.Call(ctx, target, network.Enable, network.EnableParams{})
-		_, logged := cdp.Call(ctx, target, cdplog.Enable, cdp.Empty{})
-		return errors.Join(watched, logged)
-	}))
+	call(tab, network.Enable, network.EnableParams{})
+	call(tab, cdplog.Enable, cdp.Empty{})
 	return tab
+}
+
+// call calls a method of the browser's protocol.
+func call[Params, Result any](tab *tab, method cdp.Command[Params, Result], params Params) (result Result) {
+	tab.t.Helper()
+	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) (err error) {
+		result, err = cdp.Call(ctx, target, method, params)
+		return err
+	}))
+	return result
 }
 
 // note keeps requests, and all that the console says.

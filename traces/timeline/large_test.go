@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"os"
@@ -43,15 +42,11 @@ const zooming = `new Promise((done) => {
 // busy returns for how many seconds the page's main thread has had a processor.
 func (tab *tab) busy() (seconds float64) {
 	tab.t.Helper()
-	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		metrics, err := cdp.Call(ctx, target, performance.GetMetrics, cdp.Empty{})
-		for _, metric := range metrics.Metrics {
-			if metric.Name == "TaskDuration" {
-				seconds = metric.Value
-			}
+	for _, metric := range call(tab, performance.GetMetrics, cdp.Empty{}).Metrics {
+		if metric.Name == "TaskDuration" {
+			seconds = metric.Value
 		}
-		return err
-	}))
+	}
 	return seconds
 }
 
@@ -73,11 +68,7 @@ func TestAHundredThousandEventsStaySmooth(t *testing.T) {
 	path, size := saved(t, page)
 	require.Less(t, size, maxFile)
 	tab := blank(t)
-	domain := performance.EnableTimeDomainThreadTicks
-	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, performance.Enable, performance.EnableParams{TimeDomain: domain})
-		return err
-	}))
+	call(tab, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
 	opened, openCost := math.Inf(1), math.Inf(1)
 	frames, cost := map[string]float64{}, map[string]float64{}
 	for range tries {

@@ -1,16 +1,13 @@
 package timeline
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
@@ -193,12 +190,9 @@ func TestLightAndDark(t *testing.T) {
 		return tab.text(`(() => { const c = document.getElementById("canvas"); return c.getContext("2d").getImageData(3, c.height - 3, 1, 1).data.slice(0, 3).join(","); })()`)
 	}
 	require.Equal(t, "253,253,252", ground())
-	tab.run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
-		})
-		return err
-	}))
+	call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+	})
 	require.Eventually(t, func() bool { return ground() == "21,24,28" }, patience, 1e7)
 	tab.click("#theme")
 	require.Eventually(t, func() bool { return ground() == "253,253,252" }, patience, 1e7)
