@@ -55,14 +55,14 @@ func toldOf(h *model.History) []told {
 		most = math.MaxInt64
 	}
 	var all []told
-	for i := range h.Operations {
-		if op := &h.Operations[i]; op.Err == model.OK && op.Return != model.Pending && op.ResultRV > 0 && op.ResultRV <= most {
+	for op := range model.Each(h.Operations) {
+		if op.Err == model.OK && op.Return != model.Pending && op.ResultRV > 0 && op.ResultRV <= most {
 			all = append(all, told{op.ResultRV, op.Return})
 		}
 	}
-	for i := range h.Streams {
-		for j := range h.Streams[i].Events {
-			if event := &h.Streams[i].Events[j]; event.RV > 0 && event.RV <= most {
+	for s := range model.Each(h.Streams) {
+		for event := range model.Each(s.Events) {
+			if event.RV > 0 && event.RV <= most {
 				all = append(all, told{event.RV, event.Time})
 			}
 		}

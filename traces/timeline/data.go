@@ -90,10 +90,9 @@ func build(page *Page) *data {
 		Healed: h.Healed, End: lastOf(h), Revision: b.versions.rank(h.Truth.Revision),
 	}
 	for _, row := range page.About {
-		if row[1] == "" {
-			continue
+		if row[1] != "" {
+			b.data.About = append(b.data.About, [2]int{b.text(row[0]), b.text(row[1])})
 		}
-		b.data.About = append(b.data.About, [2]int{b.text(row[0]), b.text(row[1])})
 	}
 	b.processes()
 	b.truth()
@@ -109,13 +108,13 @@ func build(page *Page) *data {
 // lastOf returns when the last thing happened: a run that was cut short has no end.
 func lastOf(h *model.History) int64 {
 	last := h.End
-	for i := range h.Operations {
-		last = max(last, h.Operations[i].Call, h.Operations[i].Return)
+	for op := range model.Each(h.Operations) {
+		last = max(last, op.Call, op.Return)
 	}
-	for i := range h.Streams {
-		last = max(last, h.Streams[i].Call, h.Streams[i].Closed)
-		for j := range h.Streams[i].Events {
-			last = max(last, h.Streams[i].Events[j].Time)
+	for s := range model.Each(h.Streams) {
+		last = max(last, s.Call, s.Closed)
+		for event := range model.Each(s.Events) {
+			last = max(last, event.Time)
 		}
 	}
 	return last
@@ -123,21 +122,21 @@ func lastOf(h *model.History) int64 {
 
 // processes names the API servers and clients, in the order of their names.
 func (b *builder) processes() {
-	servers, clients := map[string]bool{}, map[string]bool{}
-	for i := range b.history.Operations {
-		servers[b.history.Operations[i].Server], clients[b.history.Operations[i].Client] = true, true
+	h, servers, clients := b.history, map[string]bool{}, map[string]bool{}
+	for op := range model.Each(h.Operations) {
+		servers[op.Server], clients[op.Client] = true, true
 	}
-	for i := range b.history.Streams {
-		servers[b.history.Streams[i].Server], clients[b.history.Streams[i].Client] = true, true
+	for s := range model.Each(h.Streams) {
+		servers[s.Server], clients[s.Client] = true, true
 	}
-	for i := range b.history.Informers {
-		servers[b.history.Informers[i].Server], clients[b.history.Informers[i].Client] = true, true
+	for informer := range model.Each(h.Informers) {
+		servers[informer.Server], clients[informer.Client] = true, true
 	}
-	for i := range b.history.Censuses {
-		servers[b.history.Censuses[i].Server] = true
+	for census := range model.Each(h.Censuses) {
+		servers[census.Server] = true
 	}
-	for i := range b.history.Windows {
-		servers[b.history.Windows[i].Server] = true
+	for window := range model.Each(h.Windows) {
+		servers[window.Server] = true
 	}
 	b.data.Servers, b.data.Clients = b.named(servers), b.named(clients)
 }
@@ -172,8 +171,7 @@ func (b *builder) truth() {
 }
 
 func (b *builder) faults() {
-	for i := range b.history.Faults {
-		fault := &b.history.Faults[i]
+	for fault := range model.Each(b.history.Faults) {
 		one := faultData{Name: b.text(fault.Name), Note: b.text(fault.Note), Begin: fault.Begin, End: fault.End}
 		for _, process := range fault.Processes {
 			one.Processes = append(one.Processes, b.text(process))

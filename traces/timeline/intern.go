@@ -55,33 +55,32 @@ type versions []int64
 
 func newVersions(h *model.History) versions {
 	seen := map[int64]bool{0: true, model.RVUnset: true, h.Truth.Revision: true}
-	for i := range h.Truth.Changes {
-		seen[h.Truth.Changes[i].RV] = true
+	for change := range model.Each(h.Truth.Changes) {
+		seen[change.RV] = true
 	}
-	for i := range h.Truth.Compactions {
-		seen[h.Truth.Compactions[i].RV] = true
+	for compaction := range model.Each(h.Truth.Compactions) {
+		seen[compaction.RV] = true
 	}
-	for i := range h.Operations {
-		op := &h.Operations[i]
+	for op := range model.Each(h.Operations) {
 		seen[op.RV], seen[op.ResultRV], seen[op.Precondition] = true, true, true
-		for j := range op.Objects {
-			seen[op.Objects[j].RV] = true
+		for object := range model.Each(op.Objects) {
+			seen[object.RV] = true
 		}
 	}
-	for i := range h.Streams {
-		seen[h.Streams[i].RV] = true
-		for j := range h.Streams[i].Events {
-			seen[h.Streams[i].Events[j].RV] = true
+	for s := range model.Each(h.Streams) {
+		seen[s.RV] = true
+		for event := range model.Each(s.Events) {
+			seen[event.RV] = true
 		}
 	}
-	for i := range h.Informers {
-		seen[h.Informers[i].LastSyncRV] = true
+	for informer := range model.Each(h.Informers) {
+		seen[informer.LastSyncRV] = true
 	}
-	for i := range h.Censuses {
-		seen[h.Censuses[i].Revision] = true
+	for census := range model.Each(h.Censuses) {
+		seen[census.Revision] = true
 	}
-	for i := range h.Windows {
-		seen[h.Windows[i].Since], seen[h.Windows[i].Newest] = true, true
+	for window := range model.Each(h.Windows) {
+		seen[window.Since], seen[window.Newest] = true, true
 	}
 	return slices.Sorted(maps.Keys(seen))
 }

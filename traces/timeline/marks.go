@@ -56,11 +56,11 @@ type owedData struct {
 func (b *builder) marks(verdict *linearizability.Verdict) {
 	m := &marker{builder: b, explainer: explain.New(b.history), owing: map[int]bool{}}
 	witnesses := make([]*linearizability.Witness, 0, len(verdict.Violations)+len(verdict.Observations))
-	for i := range verdict.Violations {
-		witnesses = append(witnesses, &verdict.Violations[i].Witness)
+	for violation := range model.Each(verdict.Violations) {
+		witnesses = append(witnesses, &violation.Witness)
 	}
-	for i := range verdict.Observations {
-		witnesses = append(witnesses, &verdict.Observations[i].Witness)
+	for observation := range model.Each(verdict.Observations) {
+		witnesses = append(witnesses, &observation.Witness)
 	}
 	b.data.Left = max(0, len(witnesses)-maxMarks)
 	m.find(witnesses[:len(witnesses)-b.data.Left])
@@ -201,8 +201,8 @@ func (m *marker) owed(place int, witness *linearizability.Witness) {
 	from, to := beginningOf(stream), m.history.Truth.Revision
 	if stream.Closed != model.Pending {
 		to = from
-		for i := range stream.Events {
-			to = max(to, stream.Events[i].RV)
+		for event := range model.Each(stream.Events) {
+			to = max(to, event.RV)
 		}
 		to = min(max(to, slices.Max(append(witness.RVs, 0))), m.history.Truth.Revision)
 	}
@@ -225,9 +225,9 @@ func beginningOf(s *model.Stream) int64 {
 		return s.RV
 	}
 	newest := int64(0)
-	for i := range s.Events {
-		if s.Events[i].InitialEnd {
-			return s.Events[i].RV
+	for event := range model.Each(s.Events) {
+		if event.InitialEnd {
+			return event.RV
 		}
 	}
 	for i := 0; i < len(s.Events) && s.Events[i].Type == model.Added && s.Events[i].Time == s.Events[0].Time; i++ {
@@ -252,8 +252,7 @@ func (m *marker) items(mark *markData, witness *linearizability.Witness) {
 			mark.Owed = append(mark.Owed, itemData{m.object(object), m.versions.rank(object.RV)})
 		}
 	}
-	for i := range op.Objects {
-		object := &op.Objects[i]
+	for object := range model.Each(op.Objects) {
 		if !slices.ContainsFunc(stored, func(o *model.Object) bool { return o.Equal(object) }) {
 			mark.Came = append(mark.Came, itemData{m.object(object), m.versions.rank(object.RV)})
 		}

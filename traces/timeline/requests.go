@@ -108,8 +108,7 @@ func asked(op *model.Operation) string {
 func (b *builder) streams() {
 	c, types := &b.data.Streams, map[model.EventType]int{}
 	last, rank, events := int64(0), 0, 0
-	for i := range b.history.Streams {
-		s := &b.history.Streams[i]
+	for s := range model.Each(b.history.Streams) {
 		c.ID = append(c.ID, s.ID)
 		c.Client, c.Server = append(c.Client, b.text(s.Client)), append(c.Server, b.text(s.Server))
 		c.Call, c.Return, c.Closed = append(c.Call, s.Call), append(c.Return, s.Return), append(c.Closed, s.Closed)
@@ -121,8 +120,7 @@ func (b *builder) streams() {
 		c.Consumer, c.Timeout = append(c.Consumer, b.text(s.Consumer)), append(c.Timeout, s.Timeout)
 		c.Error, c.Message = append(c.Error, string(s.Err)), append(c.Message, b.text(s.Message))
 		c.Events = append(c.Events, len(s.Events))
-		for j := range s.Events {
-			event := &s.Events[j]
+		for event := range model.Each(s.Events) {
 			b.event(event, types, event.Time-last, b.versions.rank(event.RV)-rank, events)
 			last, rank = event.Time, b.versions.rank(event.RV)
 			events++

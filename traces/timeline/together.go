@@ -78,30 +78,30 @@ func (j joiner) join(h *model.History) {
 	for op := range model.Each(h.Operations) {
 		op.ID, op.Continues = j.id(op.ID), j.id(op.Continues)
 		op.Call, op.Return = j.at(op.Call), j.at(op.Return)
-		j.name(&op.Scope)
+		j.name(&op.Scope.Namespace)
 		if op.Object != nil {
 			meant := *op.Object
 			op.Object = &meant
-			j.object(op.Object)
+			j.name(&op.Object.Namespace)
 		}
 	}
 	w.Operations = append(w.Operations, h.Operations...)
 	for s := range model.Each(h.Streams) {
 		s.ID, s.ResumesList, s.ResumesStream = j.id(s.ID), j.id(s.ResumesList), j.id(s.ResumesStream)
 		s.Call, s.Return, s.Closed = j.at(s.Call), j.at(s.Return), j.at(s.Closed)
-		j.name(&s.Scope)
+		j.name(&s.Scope.Namespace)
 		for event := range model.Each(s.Events) {
 			event.Stream, event.Time = s.ID, j.at(event.Time)
 			if event.Object != nil {
 				brought := *event.Object
 				event.Object = &brought
-				j.object(event.Object)
+				j.name(&event.Object.Namespace)
 			}
 		}
 	}
 	w.Streams = append(w.Streams, h.Streams...)
 	for change := range model.Each(h.Truth.Changes) {
-		j.object(&change.Object)
+		j.name(&change.Object.Namespace)
 	}
 	w.Truth.Changes = append(w.Truth.Changes, h.Truth.Changes...)
 	w.Truth.Revision = max(w.Truth.Revision, h.Truth.Revision)
@@ -135,13 +135,10 @@ func (j joiner) id(id int) int {
 	return id + j.ids
 }
 
-func (j joiner) object(o *model.Object) { o.Namespace = j.namespace(o.Namespace) }
-
-func (j joiner) name(s *model.Scope) { s.Namespace = j.namespace(s.Namespace) }
-
-func (j joiner) namespace(of string) string {
-	if of == "" {
-		return j.resource
+// name puts the resource in front of a namespace.
+func (j joiner) name(namespace *string) {
+	if *namespace != "" {
+		*namespace = "/" + *namespace
 	}
-	return j.resource + "/" + of
+	*namespace = j.resource + *namespace
 }
