@@ -16,7 +16,6 @@ type auditEntry struct {
 	Kind        string            `json:"kind"`
 	APIVersion  string            `json:"apiVersion"`
 	AuditID     string            `json:"auditID"`
-	Level       string            `json:"level"`
 	Stage       string            `json:"stage"`
 	RequestURI  string            `json:"requestURI"`
 	Verb        string            `json:"verb"`

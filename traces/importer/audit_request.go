@@ -29,9 +29,11 @@ const auditPrecision = int64(time.Microsecond)
 
 // request adds one request to the recording, or counts why it does not.
 func (r *auditReader) request(server string, e *auditEntry, request Request, omitted string) error {
+	var answer status
+	_ = json.Unmarshal(e.ResponseStatus, &answer) // an entry without one has the code 0
 	told := Told{Exchange: Exchange{
 		Request: request, Kind: kindsOfVerbs[e.Verb], Client: e.client(), Server: server, Agent: e.UserAgent,
-		Call: e.Received.UnixNano(), Return: max(e.Finished.UnixNano(), e.Received.UnixNano()) + auditPrecision - 1, Code: statusCode(e.ResponseStatus),
+		Call: e.Received.UnixNano(), Return: max(e.Finished.UnixNano(), e.Received.UnixNano()) + auditPrecision - 1, Code: answer.Code,
 		AuditID: e.AuditID,
 	}}
 	x := &told.Exchange
@@ -96,14 +98,4 @@ func (r *auditReader) add(op model.Operation) (int, error) {
 		return id, nil
 	}
 	return r.Recording.AddOperation(op)
-}
-
-func statusCode(status json.RawMessage) int {
-	var s struct {
-		Code int `json:"code"`
-	}
-	if json.Unmarshal(status, &s) != nil {
-		return 0
-	}
-	return s.Code
 }

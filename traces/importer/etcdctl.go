@@ -49,7 +49,7 @@ type etcdOptions struct {
 // readEtcdctl adds the output of one etcdctl, get or watch, to a recording. Errors name the
 // place in the file. A value that the end of the file cuts off is left out.
 func readEtcdctl(recording *Recording, options etcdOptions, file string, in io.Reader) error {
-	w := etcdWatch{options: options, from: -1}
+	w := etcdWatch{options: options, part: etcdPart{From: -1}}
 	err := recording.eachValue(file, in, func(value jsonValue) error {
 		var r etcdResponse
 		err := value.Decode(&r)
@@ -68,10 +68,10 @@ func readEtcdctl(recording *Recording, options etcdOptions, file string, in io.R
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	if err != nil || w.part.From < 0 {
+		return err // or a get alone, which is there already
 	}
-	return w.end(recording)
+	return recording.addEtcd(w.part)
 }
 
 // addState adds what a get returned.
@@ -104,8 +104,7 @@ func addState(recording *Recording, options etcdOptions, r *etcdResponse) error 
 // etcdWatch is what the responses to one watch come to.
 type etcdWatch struct {
 	options etcdOptions
-	from    int64 // the part's, -1 until it is known
-	part    etcdPart
+	part    etcdPart // from -1 on until it is known from where
 }
 
 func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
@@ -113,16 +112,16 @@ func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
 	if json.Unmarshal(r.Events, &events) != nil {
 		return errors.New("expected a list of events with keys, found something else")
 	}
-	if w.from < 0 && w.options.From > 0 {
-		w.from = w.options.From - 1
-		w.part.To = w.from
+	if w.part.From < 0 && w.options.From > 0 {
+		w.part.From = w.options.From - 1
+		w.part.To = w.part.From
 	}
 	if r.CompactRevision > 0 {
 		w.part.Compacted = append(w.part.Compacted, r.CompactRevision)
 	}
 	if len(events) == 0 {
 		// A progress notification tells that all up to its revision has come.
-		if !r.Created && !r.Canceled && w.from >= 0 {
+		if !r.Created && !r.Canceled && w.part.From >= 0 {
 			w.part.To = max(w.part.To, r.Header.Revision)
 		}
 		return nil
@@ -136,8 +135,8 @@ func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
 		if err != nil {
 			return err
 		}
-		if w.from < 0 {
-			w.from = change.RV - 1
+		if w.part.From < 0 {
+			w.part.From = change.RV - 1
 		}
 		// Keys of other resources may have been changed in the same transaction.
 		if last := len(w.part.Changes) - 1; change.RV < w.part.To || wanted && last >= 0 && change.RV <= w.part.Changes[last].RV {
@@ -149,15 +148,6 @@ func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {
 		}
 	}
 	return nil
-}
-
-// end adds what the watch showed, if the output was one.
-func (w *etcdWatch) end(recording *Recording) error {
-	if w.from < 0 {
-		return nil
-	}
-	w.part.From = w.from
-	return recording.addEtcd(w.part)
 }
 
 // changeOf makes a change of a key and its value; wanted is false for keys of other
@@ -172,10 +162,6 @@ func changeOf(recording *Recording, options etcdOptions, kv *keyValue, deleted b
 		recording.Omit(fmt.Sprintf("keys in etcd that are not below %s", options.Prefixes[0]))
 		return change, false, nil
 	}
-	change.Object = model.Object{Namespace: key.Namespace, Name: key.Name}
-	if !deleted {
-		change.Object = plain.storedAs(key, kv.Value)
-	}
-	change.Object.RV = kv.ModRevision
+	plain.fillIn(&change, key, kv.Value)
 	return change, true, nil
 }

@@ -92,10 +92,9 @@ func (r Reducer) read(text []byte) (reduced, error) {
 
 // head is what every object has.
 type head struct {
-	Kind       string          `json:"kind"`
-	APIVersion string          `json:"apiVersion"`
-	Metadata   metadata        `json:"metadata"`
-	Spec       json.RawMessage `json:"spec"`
+	Kind     string          `json:"kind"`
+	Metadata metadata        `json:"metadata"`
+	Spec     json.RawMessage `json:"spec"`
 }
 
 func headOf(text []byte) (head, error) {

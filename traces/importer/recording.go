@@ -121,22 +121,19 @@ func (r *Recording) AddWorld(committed model.Truth, faults []model.Fault, reduce
 		if !is {
 			continue
 		}
-		stored := change.Object.Value
-		change.Object = model.Object{Namespace: key.Namespace, Name: key.Name}
-		if !change.Deleted {
-			change.Object = reducer.storedAs(key, []byte(stored))
-		}
-		change.Object.RV = change.RV
+		reducer.fillIn(&change, key, []byte(change.Object.Value))
 		part.Changes = append(part.Changes, change)
 	}
 	return r.addEtcd(part)
 }
 
-// storedAs is the object that a key of etcd holds, no more than its name if what is stored
-// cannot be read.
-func (r Reducer) storedAs(key model.Key, value []byte) model.Object {
-	if object, readable := r.Stored(value); readable && object.Key() == key {
-		return object
+// fillIn fills in the object of a change to a key of etcd: no more than its name if it is
+// deleted, or if what is stored cannot be read.
+func (r Reducer) fillIn(change *model.Change, key model.Key, stored []byte) {
+	object, readable := r.Stored(stored)
+	if change.Deleted || !readable || object.Key() != key {
+		object = model.Object{Namespace: key.Namespace, Name: key.Name}
 	}
-	return model.Object{Namespace: key.Namespace, Name: key.Name}
+	object.RV = change.RV
+	change.Object = object
 }
