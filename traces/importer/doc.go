@@ -42,32 +42,5 @@
 // is gone from a list, tells of a change that nobody saw. Such a change is added,
 // without content, at a revision where it contradicts nobody, if there is one.
 //
-// # What an audit log cannot tell
-//
-// What an entry holds depends on the level that the audit policy gives it.
-//
-//   - RequestResponse: the request and the response. Lists, gets and writes can be
-//     judged.
-//   - Request, Metadata: who asked for what and when, and whether it succeeded; not
-//     which resourceVersion was read or written. Nothing can be judged. The entry is
-//     counted and omitted.
-//
-// No level records the events of a watch. For those, use the recorder or kubectl.
-//
-// The times are those of the API server: when it received the request, and when it
-// had written the response. That interval lies within the one that the client
-// measures, and the request was carried out within it. Several API servers have
-// several clocks. The log does not say which server wrote it.
-//
-// # What kubectl and etcdctl cannot tell
-//
-// kubectl lists, prints the objects as ADDED events, and then watches from there. Its
-// output does not say which resourceVersion the list had, nor when anything arrived,
-// nor from which server. A watch without times can show that events were lost,
-// duplicated, out of order or wrong; it cannot show that they came late.
-//
-// `etcdctl get` gives the state to begin with, `etcdctl watch` all changes after it.
-// With a watch that begins at the revision after the one in the header of the get,
-// nothing is missing in between. JSON and CBOR are read in full; of protobuf, which etcd
-// holds for built-in types, the metadata; of encrypted values, nothing.
+// docs/real-clusters.md says what each source shows and cannot tell, and by whose clock.
 package importer
