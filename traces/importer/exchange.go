@@ -146,7 +146,7 @@ func (x *Exchange) written(op *model.Operation, reducer Reducer) (omitted string
 // isOver reports whether nothing holds an object any more that is marked for deletion.
 func (h *head) isOver() bool {
 	m := &h.Metadata
-	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && m.DeletionGracePeriodSeconds == 0 && !h.isHeld()
+	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && m.DeletionGracePeriodSeconds == 0 && len(h.spec().Finalizers) == 0
 }
 
 // page names a page of a list. A continue token says from which key on it goes on, and at which

@@ -84,7 +84,7 @@ func (r Reducer) read(text []byte) (reduced, error) {
 	if r.Blind || top.Kind == "Secret" || top.Kind == "PartialObjectMetadata" {
 		return read, nil
 	}
-	object.Node = top.node()
+	object.Node = top.spec().NodeName
 	digest, err := r.digest(text)
 	object.Value = digest
 	return read, err
@@ -120,23 +120,14 @@ type metadata struct {
 	Finalizers                 []string `json:"finalizers"`
 }
 
-// node is spec.nodeName, which only some kinds have.
-func (h *head) node() string {
-	var spec struct {
-		NodeName string `json:"nodeName"`
-	}
-	if json.Unmarshal(h.Spec, &spec) != nil {
-		return ""
-	}
-	return spec.NodeName
-}
-
-// isHeld reports whether spec.finalizers, which only namespaces have, hold an object.
-func (h *head) isHeld() bool {
-	var spec struct {
-		Finalizers []string `json:"finalizers"`
-	}
-	return json.Unmarshal(h.Spec, &spec) == nil && len(spec.Finalizers) > 0
+// spec is the fields that only some kinds have: the node, and what holds a namespace. They are
+// empty where they are something else.
+func (h *head) spec() (spec struct {
+	NodeName   string   `json:"nodeName"`
+	Finalizers []string `json:"finalizers"`
+}) {
+	_ = json.Unmarshal(h.Spec, &spec)
+	return spec
 }
 
 // digest is made of the content with its fields in order.
@@ -218,9 +209,6 @@ type collection struct {
 	} `json:"rows"`
 }
 
-// errNotList means that something else than a list is there.
-var errNotList = errors.New("expected a list")
-
 // List reduces a list of any kind, and a table, which is what kubectl asks for.
 func (r Reducer) List(text []byte) (List, error) {
 	var raw collection
@@ -228,7 +216,7 @@ func (r Reducer) List(text []byte) (List, error) {
 		return List{}, misfit("a list", err)
 	}
 	if raw.Metadata.ResourceVersion == "" {
-		return List{}, fmt.Errorf("%w with a resourceVersion, found the kind %.50q without one", errNotList, raw.Kind)
+		return List{}, fmt.Errorf("expected a list with a resourceVersion, found the kind %.50q without one", raw.Kind)
 	}
 	rv, err := ParseRV(raw.Metadata.ResourceVersion)
 	if err != nil {
@@ -242,22 +230,16 @@ func (r Reducer) List(text []byte) (List, error) {
 		raw.Items = append(raw.Items, row.Object)
 	}
 	for i, item := range raw.Items {
-		object, err := r.item(raw.Kind, item)
+		object, err := r.Object(item)
 		if err != nil {
 			return List{}, fmt.Errorf("item %d: %w", i+1, err)
+		}
+		if raw.Kind == "SecretList" { // items of built-in types do not name their kind
+			object.Node, object.Value = "", ""
 		}
 		list.Objects = append(list.Objects, object)
 	}
 	return list, nil
-}
-
-// item reduces an item of a list. Those of built-in types do not name their kind.
-func (r Reducer) item(list string, item json.RawMessage) (model.Object, error) {
-	object, err := r.Object(item)
-	if list == "SecretList" {
-		object.Node, object.Value = "", ""
-	}
-	return object, err
 }
 
 // Event reduces a watch event. A stream's ID and time are for the caller.

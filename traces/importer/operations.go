@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -180,12 +181,7 @@ func (r *Recording) newestBefore() func(time int64) int64 {
 		all[i].newest = max(all[i].newest, all[i-1].newest)
 	}
 	return func(time int64) int64 {
-		i, _ := slices.BinarySearchFunc(all, time, func(m moment, time int64) int {
-			if m.time <= time {
-				return -1
-			}
-			return 1
-		})
+		i := sort.Search(len(all), func(i int) bool { return all[i].time > time })
 		if i == 0 {
 			return 0
 		}
