@@ -173,51 +173,41 @@ func newReader(r io.Reader, limit int64) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w after 0 bytes of its content: expected gzip, as its first bytes say: %w", ErrBroken, err)
 		}
-		return &bounded{from: unzipped, close: func() {}, limit: limit, left: limit}, nil
+		return &bounded{io.NopCloser(unzipped), limit, limit}, nil
 	case bytes.Equal(magic, zstdMagic):
 		decoder, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, fmt.Errorf("%w after 0 bytes of its content: expected zstd, as its first bytes say: %w", ErrBroken, err)
 		}
-		return &bounded{from: decoder, close: decoder.Close, limit: limit, left: limit}, nil
+		return &bounded{decoder.IOReadCloser(), limit, limit}, nil
 	}
-	return &bounded{from: buffered, close: func() {}, limit: limit, left: limit}, nil
+	return &bounded{io.NopCloser(buffered), limit, limit}, nil
 }
 
 // bounded reads up to a limit and puts errors of decompression into words.
 type bounded struct {
-	from  io.Reader
-	close func()
+	io.ReadCloser
 	limit int64
 	left  int64
-}
-
-func (b *bounded) Close() error {
-	b.close()
-	return nil
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		var one [1]byte
-		if n, err := io.ReadFull(b.from, one[:]); n == 0 {
+		if n, err := io.ReadFull(b.ReadCloser, one[:]); n == 0 {
 			return 0, b.broken(err)
 		}
 		return 0, tooLarge(b.limit)
 	}
-	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
 	return n, b.broken(err)
 }
 
 // broken says of an error of decompression that it is one, and where.
 func (b *bounded) broken(err error) error {
-	switch {
-	case err == nil, err == io.EOF, err == io.ErrUnexpectedEOF:
-		return err
-	}
 	var of *fs.PathError
-	if errors.As(err, &of) {
+	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF || errors.As(err, &of) {
 		return err
 	}
 	return fmt.Errorf("%w after %d bytes of its content: %w", ErrBroken, b.limit-b.left, err)

@@ -74,12 +74,12 @@ func (v *validation) version(at place, field string, rv int64) {
 
 // time demands a time between another one, which is that of what, and the end.
 func (v *validation) time(at place, field string, time, from int64, what string) {
-	v.timeOr(at, field, time, from, what, "", false)
+	v.timeOr(at, field, time, from, what, "")
 }
 
-// timeOr is time for one that may be Pending instead, which means or.
-func (v *validation) timeOr(at place, field string, time, from int64, what, or string, may bool) {
-	if may && time == model.Pending || time >= from && v.within(time) {
+// timeOr is time for one that may be Pending instead, which means or, unless that is empty.
+func (v *validation) timeOr(at place, field string, time, from int64, what, or string) {
+	if or != "" && time == model.Pending || time >= max(from, 0) && time <= v.history.End {
 		return
 	}
 	if what != "" {
@@ -87,9 +87,6 @@ func (v *validation) timeOr(at place, field string, time, from int64, what, or s
 	}
 	v.demand(false, at, field, time, "a time from %d%s to the end at %d%s", from, what, v.history.End, or)
 }
-
-// within reports whether a time lies within the recording.
-func (v *validation) within(time int64) bool { return time >= 0 && time <= v.history.End }
 
 func (v *validation) end() {
 	h, at := v.history, place{kind: kindEnd, name: "the end record"}
@@ -119,7 +116,7 @@ func (v *validation) truth() {
 	for i, compaction := range truth.Compactions {
 		at := place{kindCompaction, i, "compaction %d", []any{i + 1}}
 		revision(at, compaction.RV)
-		v.timeOr(at, "time", compaction.Time, 0, "", ", or -1 if it is unknown", true)
+		v.timeOr(at, "time", compaction.Time, 0, "", ", or -1 if it is unknown")
 	}
 }
 

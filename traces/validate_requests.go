@@ -32,7 +32,7 @@ func (v *validation) asked(at place, ids map[int]int, id int, client, server str
 	v.named(at, "client", client, "a client")
 	v.named(at, "server", server, "a server")
 	v.time(at, "call", call, 0, "")
-	v.timeOr(at, "return", returned, call, "its call", ", or -1 for never", true)
+	v.timeOr(at, "return", returned, call, "its call", ", or -1 for never")
 	ids[id] = at.index
 }
 
@@ -100,7 +100,7 @@ func (v *validation) allStreams() {
 		s := &v.history.Streams[i]
 		at := place{kindStream, i, "stream %d", []any{s.ID}}
 		v.asked(at, v.streams, s.ID, s.Client, s.Server, s.Call, s.Return)
-		v.timeOr(at, "closed", s.Closed, max(s.Call, s.Return), "when it was opened", ", or -1 for never", true)
+		v.timeOr(at, "closed", s.Closed, max(s.Call, s.Return), "when it was opened", ", or -1 for never")
 		v.requestedVersion(at, s.RV)
 		v.demand(s.Timeout >= 0, at, "timeout", s.Timeout, "nanoseconds, or 0 for none")
 		v.code(at, s.Err)
