@@ -1,7 +1,6 @@
 package simrun
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -171,9 +170,9 @@ func TestFoldersOfAKilledSimrunAreSwept(t *testing.T) {
 	used, err := newScratch("used")
 	require.NoError(t, err)
 	defer used.remove()
-	stays := []string{filepath.Base(used.path), "watchsim-simrun-young", fmt.Sprintf("watchsim-%d-mine", os.Getpid()), "watchsim-bench-1", "another"}
-	goes := []string{"watchsim-simrun-explain-1", "watchsim-4194305-1"}
-	for _, name := range append(goes, stays...) {
+	stays := []string{filepath.Base(used.path), "watchsim-simrun-young", "watchsim-bench-1", "another"}
+	const goes = "watchsim-simrun-explain-1"
+	for _, name := range append(stays, goes) {
 		path := filepath.Join(temporary, name)
 		require.NoError(t, os.MkdirAll(filepath.Join(path, "run"), 0o700))
 		if name != "watchsim-simrun-young" {
@@ -184,7 +183,5 @@ func TestFoldersOfAKilledSimrunAreSwept(t *testing.T) {
 	for _, name := range stays {
 		require.DirExists(t, filepath.Join(temporary, name))
 	}
-	for _, name := range goes {
-		require.NoDirExists(t, filepath.Join(temporary, name))
-	}
+	require.NoDirExists(t, filepath.Join(temporary, goes))
 }

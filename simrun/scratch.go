@@ -3,17 +3,15 @@ package simrun
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// scratchName matches the names of the temporary folders of this command. Earlier releases
-// had their process in the name, and no lock.
-var scratchName = regexp.MustCompile(`^watchsim-(simrun|[0-9]+)-`)
+// scratchPrefix begins the names of the temporary folders of this command.
+const scratchPrefix = "watchsim-simrun-"
 
 // scratch is a temporary folder. A lock on it, which the system releases however its owner
 // ends, tells a folder in use from one that was left behind.
@@ -23,7 +21,7 @@ type scratch struct {
 }
 
 func newScratch(purpose string) (scratch, error) {
-	path, err := os.MkdirTemp("", "watchsim-simrun-"+purpose+"-")
+	path, err := os.MkdirTemp("", scratchPrefix+purpose+"-")
 	if err != nil {
 		return scratch{}, err
 	}
@@ -60,11 +58,7 @@ func sweep() {
 		entries, _ := os.ReadDir(parent)
 		for _, entry := range entries {
 			info, err := entry.Info()
-			name := scratchName.FindStringSubmatch(entry.Name())
-			if err != nil || !entry.IsDir() || name == nil || time.Since(info.ModTime()) < sweepAge {
-				continue
-			}
-			if pid, err := strconv.Atoi(name[1]); err == nil && unix.Kill(pid, 0) != unix.ESRCH {
+			if err != nil || !entry.IsDir() || !strings.HasPrefix(entry.Name(), scratchPrefix) || time.Since(info.ModTime()) < sweepAge {
 				continue
 			}
 			if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
