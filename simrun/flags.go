@@ -310,18 +310,19 @@ func (f *runFlags) ofPlan(err error) error {
 // prepareOut makes the folder for artifacts and tries to write there, which is
 // better found out now than after the first failure.
 func (f *runFlags) prepareOut() error {
-	err := os.MkdirAll(f.out, 0o755)
-	if err == nil {
-		var probe *os.File
-		if probe, err = os.CreateTemp(f.out, ".simrun-*"); err == nil {
-			probe.Close()
-			err = os.Remove(probe.Name())
-		}
-	}
-	if err != nil {
+	if err := cmp.Or(os.MkdirAll(f.out, 0o755), tryToWrite(f.out)); err != nil {
 		return fmt.Errorf("--out: cannot write to %s: %w", f.out, err)
 	}
 	return nil
+}
+
+// tryToWrite makes a file in a folder, and removes it.
+func tryToWrite(folder string) error {
+	probe, err := os.CreateTemp(folder, ".simrun-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // recordedRun reads the folder of a run, and returns the command that can run it

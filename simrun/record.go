@@ -79,11 +79,7 @@ func (f *recordFlags) run(command *cobra.Command) error {
 		return err
 	}
 	if f.out != "-" && isFile(f.out) { // better found out now than after the recording
-		beside, err := os.CreateTemp(filepath.Dir(f.out), "."+filepath.Base(f.out)+"-*")
-		if err != nil {
-			return notWritten(f.out, err)
-		}
-		if err := errors.Join(beside.Close(), os.Remove(beside.Name())); err != nil {
+		if err := tryToWrite(filepath.Dir(f.out)); err != nil {
 			return notWritten(f.out, err)
 		}
 	}
