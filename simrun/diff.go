@@ -31,7 +31,7 @@ func diffCommand() *cobra.Command {
 			"of the scheduler, and the histories; of histories, what clients did and saw, and the faults.\n\n" +
 			"Exit codes: 0 they are the same, 1 they differ, 2 bad usage or input.",
 		Example: "  simrun diff out/cacher-minute-7 out/cacher-minute-7/replay",
-		Args:    expecting(2, "two folders of runs or two histories", ""),
+		Args:    expecting(2, "two folders of runs or two histories"),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return diff(traces.PrintableWriter(command.OutOrStdout()), arguments[0], arguments[1])
 		},

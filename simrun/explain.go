@@ -58,7 +58,7 @@ func explainCommand() *cobra.Command {
 		Example: "  simrun explain out/cacher-minute-7\n" +
 			"  simrun explain --budget 3m -o small out/cacher-minute-7\n" +
 			"  simrun explain audit.jsonl.zst",
-		Args: expecting(1, "the folder of a run or a history", ""),
+		Args: expecting(1, "the folder of a run or a history"),
 		RunE: func(command *cobra.Command, arguments []string) error { return flags.explain(command, arguments[0]) },
 	}
 	command.Flags().DurationVar(&flags.budget, "budget", 45*time.Second, "real time for making the run smaller, and again for trying its decisions; 0 leaves decisions out")

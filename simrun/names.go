@@ -126,12 +126,11 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// expecting says how many arguments a command takes, what they are, and what may help
-// who gives others.
-func expecting(number int, what, hint string) cobra.PositionalArgs {
+// expecting says how many arguments a command takes, and what they are.
+func expecting(number int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, arguments []string) error {
 		if len(arguments) != number {
-			return fmt.Errorf("expected %s, found %d arguments%s", what, len(arguments), hint)
+			return fmt.Errorf("expected %s, found %d arguments", what, len(arguments))
 		}
 		return nil
 	}

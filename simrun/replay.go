@@ -47,7 +47,7 @@ func replayCommand() *cobra.Command {
 			"  simrun replay --prompt out/cacher-minute-7\n" +
 			"  simrun replay --until rv=32 --stacks out/cacher-minute-7\n" +
 			"  simrun replay --branch 12.5s,seed=3 out/cacher-minute-7",
-		Args: expecting(1, "the folder of one run", ""),
+		Args: expecting(1, "the folder of one run"),
 		RunE: func(command *cobra.Command, arguments []string) error { return flags.replay(command, arguments[0]) },
 	}
 	command.Flags().BoolVar(&flags.json, "json", false, "print the verdict as one JSON object on standard output")

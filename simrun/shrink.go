@@ -42,7 +42,7 @@ func shrinkCommand() *cobra.Command {
 			"Exit codes: 0 a smaller run was written, 2 bad usage, 3 the run breaks no guarantee any more.",
 		Example: "  simrun shrink out/cacher-minute-7\n" +
 			"  simrun shrink --guarantee Reliable --budget 5m -o small out/cacher-minute-7",
-		Args: expecting(1, "the folder of one failing run", ""),
+		Args: expecting(1, "the folder of one failing run"),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return flags.shrink(command, arguments[0])
 		},

@@ -30,15 +30,6 @@ type Target struct {
 	Store *etcd.Store
 }
 
-// made makes the target, over its store.
-func (t Target) made() target.Target {
-	made := t.New()
-	if t.Store != nil {
-		made = target.Over(made, t.Store)
-	}
-	return made
-}
-
 // Main runs the command and exits. Targets of your own come before those of this project,
 // so that the first of them is the default. The package main that calls it must be where its
 // source is: Main builds it again with the toolchain overlay.

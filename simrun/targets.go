@@ -29,8 +29,11 @@ func hasStore(name string) bool {
 
 func findTarget(name string) (target.Target, error) {
 	for _, t := range targets {
-		if t.Name == name {
-			return t.made(), nil
+		switch {
+		case t.Name == name && t.Store != nil:
+			return target.Over(t.New(), t.Store), nil
+		case t.Name == name:
+			return t.New(), nil
 		}
 	}
 	return nil, checkName("target", name, targetNames())

@@ -33,17 +33,6 @@ func (f *runFlags) testedTarget() *selfbuild.Tested {
 	return nil
 }
 
-// scenariosOf are the scenarios of such a target.
-func scenariosOf(t *selfbuild.Tested) []named {
-	return namesOf(t.Scenarios, func(one selfbuild.TestedScenario) named { return named{one.Name, one.Summary} })
-}
-
-// testedFaults are what --faults takes with such a target.
-func testedFaults() []named {
-	kinds := append(simtest.Kinds(simtest.Config{KMS: true}), "none", "all")
-	return namesOf(kinds, func(kind string) named { return named{name: kind} })
-}
-
 // testedFlags are the flags that such a run can have.
 var testedFlags = []string{"target", "scenario", "seed", "seeds", "faults", "mutant", "use", "workers", "out", "verbose", "json"}
 
@@ -76,8 +65,9 @@ func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error 
 	}
 	kinds := strings.TrimPrefix(f.faults, "all")
 	if kinds != "" && kinds != "none" {
+		known := namesOf(append(simtest.Kinds(simtest.Config{KMS: true}), "none", "all"), func(kind string) named { return named{name: kind} })
 		for kind := range strings.SplitSeq(kinds, ",") {
-			if err := checkName("kind", kind, testedFaults()); err != nil {
+			if err := checkName("kind", kind, known); err != nil {
 				return fmt.Errorf("--faults: %w", err)
 			}
 		}
@@ -122,7 +112,8 @@ func builtTests(notes io.Writer, t *selfbuild.Tested, uses []selfbuild.Use, muta
 // mutants to build with: none if none is asked for.
 func (f *runFlags) testedScenario(t *selfbuild.Tested) (selfbuild.TestedScenario, []mutant.Mutant, error) {
 	if f.scenario != "" {
-		if err := checkName("scenario", f.scenario, scenariosOf(t)); err != nil {
+		known := namesOf(t.Scenarios, func(one selfbuild.TestedScenario) named { return named{one.Name, one.Summary} })
+		if err := checkName("scenario", f.scenario, known); err != nil {
 			return selfbuild.TestedScenario{}, nil, err
 		}
 	}
