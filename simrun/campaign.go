@@ -77,7 +77,7 @@ func (f *campaignFlags) run(command *cobra.Command) error {
 	}
 	header := campaign.NewHeader(config.Spec, config.First, config.Last, shard, build, runtime.Version(), f.command(config.Spec))
 	s := &shardRun{
-		flags: f, out: command.OutOrStdout(), notes: command.ErrOrStderr(), header: header,
+		flags: f, out: command.OutOrStdout(), notes: command.ErrOrStderr(), people: f.people(command), header: header,
 		summary: campaign.NewSummary(header), keeper: campaign.NewKeeper(f.out, config.Spec, f.keep),
 	}
 	config.KeepAll = false
@@ -104,16 +104,16 @@ func (f *campaignFlags) command(spec scenario.Spec) string {
 
 // shardRun is one process' part of a campaign.
 type shardRun struct {
-	flags      *campaignFlags
-	out, notes io.Writer
-	header     campaign.Header
-	summary    *campaign.Summary
-	keeper     *campaign.Keeper
-	file       *campaign.File
-	resumed    uint64
-	began      time.Time
-	told       time.Time // when progress was last printed
-	problem    error
+	flags              *campaignFlags
+	out, notes, people io.Writer
+	header             campaign.Header
+	summary            *campaign.Summary
+	keeper             *campaign.Keeper
+	file               *campaign.File
+	resumed            uint64
+	began              time.Time
+	told               time.Time // when progress was last printed
+	problem            error
 }
 
 // run works off what is missing of the shard.
@@ -188,22 +188,13 @@ func (s *shardRun) add(outcome swarm.Outcome) {
 		_ = json.NewEncoder(s.out).Encode(result)
 	}
 	if s.take(result) {
-		s.say("\n%s", paint(s.out, outcome.Report))
-		s.say("  the first of its signature; reproduce with: %s\n", s.header.Reproduce(result.Seed))
+		fmt.Fprintf(s.people, "\n%s", paint(s.out, outcome.Report))
+		fmt.Fprintf(s.people, "  the first of its signature; reproduce with: %s\n", s.header.Reproduce(result.Seed))
 	}
 	if time.Since(s.told) >= progressEvery {
 		s.told = time.Now()
 		fmt.Fprintf(s.notes, "%d of %d seeds, %d failed, %s\n", s.summary.Done, s.summary.Seeds, s.summary.Failed, s.pace())
 	}
-}
-
-// say prints for people: to standard output, unless that is for JSON.
-func (s *shardRun) say(format string, arguments ...any) {
-	w := s.out
-	if s.flags.json {
-		w = s.notes
-	}
-	fmt.Fprintf(w, format, arguments...)
 }
 
 // pace is how fast this process is.
@@ -213,7 +204,7 @@ func (s *shardRun) pace() string {
 
 // finish prints what the shard has come to and turns it into an exit code.
 func (s *shardRun) finish(interrupted bool) error {
-	s.say("\nshard %s: %s", s.header.Shard, s.summary.Report())
+	fmt.Fprintf(s.people, "\nshard %s: %s", s.header.Shard, s.summary.Report())
 	fmt.Fprintf(s.notes, "%d seeds in %.1f s (%s)\n", s.summary.Done-s.resumed, time.Since(s.began).Seconds(), s.pace())
 	if interrupted && !s.summary.Complete() {
 		// Whatever has failed, the shard has to be started again.

@@ -77,10 +77,7 @@ func (f *runFlags) compare(command *cobra.Command, texts []string) error {
 		}
 		fmt.Fprintf(notes, "%s: %d seeds run\n", one.name, len(one.verdicts))
 	}
-	out := command.OutOrStdout()
-	if f.json {
-		out = command.ErrOrStderr() // standard output has the verdicts
-	}
+	out := f.people(command)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "use\tpassed\tfailed\tinconclusive\tguarantees broken (seeds)")
 	for _, v := range all {

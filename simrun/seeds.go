@@ -31,13 +31,12 @@ func (f *runFlags) run(command *cobra.Command) error {
 	if err := f.prepareOut(); err != nil {
 		return err
 	}
-	out, notes := command.OutOrStdout(), command.ErrOrStderr()
-	f.banner(notes, config)
+	f.banner(command.ErrOrStderr(), config)
 
 	// What goes wrong outside of the runs would go wrong with the next one, too.
 	ctx, abandon := context.WithCancel(command.Context())
 	defer abandon()
-	tally := newTally(f, out, notes, config.Last-config.First+1)
+	tally := newTally(f, command, config.Last-config.First+1)
 	start := time.Now()
 	swarm.Run(ctx, config, func(outcome swarm.Outcome) {
 		tally.add(outcome)
@@ -46,6 +45,14 @@ func (f *runFlags) run(command *cobra.Command) error {
 		}
 	})
 	return tally.finish(command.Context().Err() != nil, time.Since(start))
+}
+
+// people is where to print for people: standard output, unless that is for JSON.
+func (f *runFlags) people(command *cobra.Command) io.Writer {
+	if f.json {
+		return command.ErrOrStderr()
+	}
+	return command.OutOrStdout()
 }
 
 func (f *runFlags) banner(w io.Writer, config swarm.Config) {
@@ -95,10 +102,10 @@ func bannerOfLimits(w io.Writer, spec scenario.Spec, limits swarm.Limits) {
 
 // tally counts and prints outcomes as they come.
 type tally struct {
-	flags      *runFlags
-	out, notes io.Writer
-	total      uint64
-	bar        *progressbar.ProgressBar
+	flags              *runFlags
+	out, notes, people io.Writer
+	total              uint64
+	bar                *progressbar.ProgressBar
 
 	done, passed, failed, inconclusive uint64
 	events, operations                 int
@@ -111,8 +118,9 @@ type tally struct {
 	problem      error
 }
 
-func newTally(f *runFlags, out, notes io.Writer, total uint64) *tally {
-	t := &tally{flags: f, out: out, notes: notes, total: total, guarantees: map[string]int{}}
+func newTally(f *runFlags, command *cobra.Command, total uint64) *tally {
+	notes := command.ErrOrStderr()
+	t := &tally{flags: f, out: command.OutOrStdout(), notes: notes, people: f.people(command), total: total, guarantees: map[string]int{}}
 	if total > 1 && terminal(notes) != nil {
 		t.bar = progressbar.NewOptions64(int64(total),
 			progressbar.OptionSetWriter(notes), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
@@ -180,16 +188,12 @@ func (t *tally) print(outcome swarm.Outcome) {
 	t.say("%s", strings.TrimSuffix(text, "\n"))
 }
 
-// say prints for people: to standard output, unless that is for JSON.
+// say prints a line for people.
 func (t *tally) say(format string, arguments ...any) {
 	if t.bar != nil {
 		_ = t.bar.Clear()
 	}
-	w := t.out
-	if t.flags.json {
-		w = t.notes
-	}
-	fmt.Fprintf(w, format+"\n", arguments...)
+	fmt.Fprintf(t.people, format+"\n", arguments...)
 }
 
 // reproduce is the command that runs a seed again.

@@ -86,11 +86,7 @@ func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error 
 		return fmt.Errorf("--out: cannot write to %s: %w", f.out, err)
 	}
 	fmt.Fprintf(notes, "watchsim  target %s  scenario %s  seeds %d to %d\n  artifacts   %s\n", t.Name, name, first, last, shown(folder))
-	out := command.OutOrStdout()
-	if f.json {
-		out = notes
-	}
-	err = asked.run(command.Context(), out, folder, binary, chosen.Test, f.workers)
+	err = asked.run(command.Context(), f.people(command), folder, binary, chosen.Test, f.workers)
 	if !f.json {
 		return err
 	}
