@@ -1,7 +1,6 @@
 package simrun
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,9 +71,8 @@ func TestWrongUseStopsGitBisect(t *testing.T) {
 		{"bisect", "--no-such-flag"}, {"bisect"}, {"bisect", "--seeds", "1-3"}, {"bisect", "--seeds", "1-3", "--use", "k8s.io/apiserver"},
 		{"bisect", "--seeds", "1-3", "--guarantee", "none", "--use", "k8s.io/apiserver=v0.37.1"},
 	} {
-		var stdout, stderr strings.Builder
-		code := run(append(arguments, "--out", t.TempDir()), strings.NewReader(""), &stdout, &stderr)
-		require.Equal(t, exitAbort, code, stderr.String())
+		code, _, stderr := runHere(append(arguments, "--out", t.TempDir())...)
+		require.Equal(t, exitAbort, code, stderr)
 	}
 }
 

@@ -97,14 +97,10 @@ func TestCheckReadsStandardInput(t *testing.T) {
 }
 
 func TestCheckPrintsTheSchema(t *testing.T) {
-	stdout := simrunExits(t, exitPassed, "check", "--schema")
-	require.Equal(t, traces.Schema, stdout)
-}
-
-func TestCheckNeedsAHistory(t *testing.T) {
-	refused(t, "expected histories to check, found none", "check")
-	refused(t, "expected the file history.jsonl in the folder, found none", "check", t.TempDir())
-	require.Empty(t, checkCommand().Annotations[simulating], "a plain build can check")
+	require.Equal(t, traces.Schema, inProcess(t, "check", "--schema"))
+	check, _, err := rootCommand(nil).Find([]string{"check"})
+	require.NoError(t, err)
+	require.Empty(t, check.Annotations[simulating], "a plain build can check")
 }
 
 // TestCheckAgreesWithTheRun judges what runs have written as the runs did.

@@ -81,15 +81,6 @@ func TestALoggedReplayIsTheSameRun(t *testing.T) {
 	require.Regexp(t, `(?m)^ +-?[0-9.]+s  etcd-0 +info`, content(t, folder, "replay/log.txt"))
 }
 
-func TestDiffRefusesBadUsage(t *testing.T) {
-	for says, arguments := range map[string]string{
-		"expected two folders of runs or two histories, found 1": "diff /nowhere",
-		"expected a history": "diff /nowhere /nowhere",
-	} {
-		refused(t, says, strings.Fields(arguments)...)
-	}
-}
-
 // repository is the absolute path of a file of the repository.
 func repository(t *testing.T, path string) string {
 	t.Helper()

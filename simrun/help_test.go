@@ -18,12 +18,19 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// inProcess is simrun in this process, which is enough for what does not simulate.
+// inProcess is what simrun prints in this process, which is enough for what does not simulate.
 func inProcess(t *testing.T, arguments ...string) string {
 	t.Helper()
-	var stdout, stderr strings.Builder
-	require.Zero(t, run(arguments, strings.NewReader(""), &stdout, &stderr), stderr.String())
-	return stdout.String()
+	code, stdout, stderr := runHere(arguments...)
+	require.Zero(t, code, stderr)
+	return stdout
+}
+
+// runHere is [simrun] in this process.
+func runHere(arguments ...string) (code int, stdout, stderr string) {
+	var out, notes strings.Builder
+	code = run(arguments, strings.NewReader(""), &out, &notes)
+	return code, out.String(), notes.String()
 }
 
 // Every command has examples that it would take, and flags that say what they take.

@@ -2,7 +2,6 @@ package simrun
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,17 +31,4 @@ func TestFilesAreImportedAndJudged(t *testing.T) {
 	require.Equal(t, exitPassed, code, stderr)
 	_, _, err := traces.ReadValidHistory(strings.NewReader(stdout))
 	require.NoError(t, err)
-}
-
-func TestImportRefusesWhatItCannotRead(t *testing.T) {
-	bad := filepath.Join(t.TempDir(), "bad.log")
-	require.NoError(t, os.WriteFile(bad, []byte("{\"kind\":\"Event\"}\nnonsense\n"), 0o600))
-	for says, arguments := range map[string]string{
-		"expected files to import, found none":               "import",
-		"expected audit, kubectl, etcdctl or history":        "import " + bad,
-		bad + ":1 (byte 0): expected an audit event":         "import audit a=" + bad,
-		"expected a file to import, found that it cannot be": "import kubectl a=/nowhere",
-	} {
-		refused(t, says, strings.Fields(arguments)...)
-	}
 }

@@ -1,7 +1,6 @@
 package simrun
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,8 +35,7 @@ func TestTargetsOfOnesOwn(t *testing.T) {
 	for _, scenario := range []string{"any", "quorum", "storm"} {
 		require.Contains(t, inProcess(t, "spec", "--scenario", scenario), `"members":1,`)
 		require.Contains(t, inProcess(t, "spec", "--scenario", scenario, "--target", "etcd3", "--etcd-members", "3"), `"members":3,`)
-		var stdout, stderr strings.Builder
-		code := run([]string{"spec", "--scenario", scenario, "--etcd-members", "3"}, strings.NewReader(""), &stdout, &stderr)
-		requireRefused(t, "--etcd-members: expected 1 for the target mine, whose store is the only member, found 3", code, stdout.String(), stderr.String())
+		code, stdout, stderr := runHere("spec", "--scenario", scenario, "--etcd-members", "3")
+		requireRefused(t, "--etcd-members: expected 1 for the target mine, whose store is the only member, found 3", code, stdout, stderr)
 	}
 }

@@ -37,21 +37,3 @@ func TestTimelineIsWrittenWhereItIsAskedFor(t *testing.T) {
 		})
 	}
 }
-
-func TestTimelineRefusesInASentence(t *testing.T) {
-	for name, row := range map[string]struct {
-		arguments []string
-		says      string
-	}{
-		"nothing":         {[]string{}, "expected histories to draw, found none"},
-		"one twice":       {[]string{exampleHistory, exampleHistory}, "expected a history of one resource, and no other of the same"},
-		"no such file":    {[]string{"nowhere.jsonl"}, "nowhere.jsonl: expected a history"},
-		"no place for it": {[]string{exampleHistory, "-o", "/nowhere/at/all.html"}, "-o: expected a place that can be written to, found that /nowhere/at/all.html cannot: no such file or directory"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var stdout, stderr strings.Builder
-			code := run(append([]string{"timeline"}, row.arguments...), strings.NewReader(""), &stdout, &stderr)
-			requireRefused(t, row.says, code, stdout.String(), stderr.String())
-		})
-	}
-}

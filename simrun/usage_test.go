@@ -42,6 +42,7 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 	twice := write("twice", "# watchsim plan v1\nat 5s etcd-crash member=etcd-0 down=9s\n# while it is down:\n  at 6s etcd-restart member=etcd-0\n")
 
 	headless := write("headless", "at 5s compaction revision=current\n")
+	log := write("bad.log", "{\"kind\":\"Event\"}\nnonsense\n")
 
 	for name, row := range map[string]struct{ arguments, says string }{
 		"no seed":               {"", "expected --seed or --seeds, found neither"},
@@ -129,11 +130,43 @@ func TestBadUsageIsRefusedInASentence(t *testing.T) {
 		"window backwards":      {"explore --from 4s --to 3s", "expected a window that ends after it begins"},
 		"exploring nothing":     {"explore --scenario doomsday", "expected one of minute"},
 		"explored by nobody":    {"explore --workers 0", "expected at least 1 worker"},
+		"check of nothing":      {"check", "expected histories to check, found none"},
+		"check of no history":   {"check " + dir, "expected the file history.jsonl in the folder, found none"},
+		"diff of one":           {"diff /nowhere", "expected two folders of runs or two histories, found 1"},
+		"diff of no histories":  {"diff /nowhere /nowhere", "expected a history"},
+		"timeline of nothing":   {"timeline", "expected histories to draw, found none"},
+		"timeline of one twice": {"timeline " + exampleHistory + " " + exampleHistory, "expected a history of one resource, and no other of the same"},
+		"timeline of no file":   {"timeline nowhere.jsonl", "nowhere.jsonl: expected a history"},
+		"timeline to no folder": {"timeline -o /nowhere/at/all.html " + exampleHistory, "-o: expected a place that can be written to, found that /nowhere/at/all.html cannot: no such file or directory"},
+		"import of nothing":     {"import", "expected files to import, found none"},
+		"import of no kind":     {"import " + log, "expected audit, kubectl, etcdctl or history"},
+		"import of other files": {"import audit a=" + log, log + ":1 (byte 0): expected an audit event"},
+		"import of no file":     {"import kubectl a=/nowhere", "expected a file to import, found that it cannot be"},
+
+		// Commands that cannot run the tests of a target say so, whether it is named or a mutant that only it has.
+		"explored tests":           {"explore --target controlplane", "expected another target than controlplane"},
+		"campaign of tests":        {"campaign --seeds 1-2 --target http", "expected another target than http"},
+		"campaign of controlplane": {"campaign --seeds 1-2 --mutant RS02", "expected another target than controlplane"},
+		"campaign of operator":     {"campaign --seeds 1-2 --mutant OP05", "expected another target than operator"},
+
+		// What such a target cannot do is said before anything is built.
+		"tests of no seed":          {"--target controlplane", "expected --seed or --seeds, found neither"},
+		"tests for a time":          {"--target controlplane --seed 1 --duration 1m", "--duration: expected only --scenario, --seed, "},
+		"other scenario of tests":   {"--target controlplane --seed 1 --scenario storm", `unknown scenario "storm": expected one of any, ha, node-loss, leader-loss, namespace-delete, job-storm, crd-conversion, rollout`},
+		"tests of no mutant":        {"--target controlplane --seed 1 --mutant sunshine", "--mutant: expected one of target controlplane, which `simrun mutants` lists, found \"sunshine\""},
+		"tests of another's mutant": {"--target controlplane --seed 1 --mutant cacher-A01", "--mutant: expected mutants that one scenario of target controlplane has, found cacher-A01"},
+		"tests by nobody":           {"--target controlplane --seed 1 --workers 0", "--workers: expected at least 1 worker, found 0"},
+		"tests of no kind":          {"--target controlplane --seed 1 --faults sunshine", `--faults: unknown kind "sunshine"`},
+		"tests with a plan":         {"--target controlplane --seed 1 --faults plan.txt", "--faults: "},
+		"tests of no module":        {"--target controlplane --seed 1 --use k8s.io/where", "--use: "},
+		"HTTP in any scenario":      {"--target http --seed 1 --scenario any", `unknown scenario "any": expected one of clients, clients-ha, clients-cacher`},
+		"HTTP with another mutant":  {"--target http --seed 1 --mutant RS02", "--mutant: expected one of target http, which `simrun mutants` lists, found \"RS02\""},
+		"HTTP with another fault":   {"--target http --seed 1 --faults kms-error", `--faults: unknown kind "kms-error"`},
+		"HTTP without its cache":    {"--target http --seed 1 --scenario clients --mutant cacher-A01", "--scenario: expected clients-cacher, whose API servers can have the mutant cacher-A01, found clients"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var stdout, stderr strings.Builder
-			code := run(strings.Fields(row.arguments), strings.NewReader(""), &stdout, &stderr)
-			requireRefused(t, row.says, code, stdout.String(), stderr.String())
+			code, stdout, stderr := runHere(strings.Fields(row.arguments)...)
+			requireRefused(t, row.says, code, stdout, stderr)
 		})
 	}
 }
