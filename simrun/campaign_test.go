@@ -16,6 +16,14 @@ import (
 	"github.com/watchsim/watchsim/search/campaign"
 )
 
+// campaignExits runs a campaign in a folder, which has to end with a code.
+func campaignExits(t *testing.T, want int, dir string, arguments ...string) (stdout, stderr string) {
+	t.Helper()
+	c, out, notes := campaignIn(t, dir, arguments...)
+	require.Equal(t, want, exitCode(t, c.Run()), notes)
+	return out.String(), notes.String()
+}
+
 // campaignIn is `simrun campaign`, about to be started in a folder. Results go
 // to the folder out below it.
 func campaignIn(t *testing.T, dir string, arguments ...string) (c *exec.Cmd, stdout, stderr *bytes.Buffer) {
@@ -46,8 +54,7 @@ var forgetfulCampaign = strings.Fields("--seeds 1-12 --scenario calm --target fo
 
 func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
 	undisturbed, divided := t.TempDir(), t.TempDir()
-	c, _, notes := campaignIn(t, undisturbed, forgetfulCampaign...)
-	require.Equal(t, exitFailed, exitCode(t, c.Run()), notes)
+	campaignExits(t, exitFailed, undisturbed, forgetfulCampaign...)
 
 	first := append(forgetfulCampaign, "--shard", "1/2", "--workers", "1", "--json")
 	killInTheMiddle(t, divided, first)
@@ -58,15 +65,13 @@ func TestKilledShardGoesOnAndNothingShows(t *testing.T) {
 	whole := bytes.Count(content[:len(content)-10], []byte("\n")) - 1 // but for the header
 	require.Positive(t, whole)
 
-	c, stdout, notes := campaignIn(t, divided, first...)
-	require.Equal(t, exitFailed, exitCode(t, c.Run()), notes)
-	require.Contains(t, notes.String(), "6 seeds, of which "+strconv.Itoa(whole)+" are done already")
-	require.Equal(t, 6-whole, strings.Count(stdout.String(), `"hash"`), "what was done is not done again")
+	stdout, notes := campaignExits(t, exitFailed, divided, first...)
+	require.Contains(t, notes, "6 seeds, of which "+strconv.Itoa(whole)+" are done already")
+	require.Equal(t, 6-whole, strings.Count(stdout, `"hash"`), "what was done is not done again")
 
 	// The second shard is that of a pod.
-	c, _, notes = campaignIn(t, divided, append(forgetfulCampaign, "--shards", "2")...)
-	c.Env = append(os.Environ(), campaign.CompletionIndexVariable+"=1")
-	require.Equal(t, exitFailed, exitCode(t, c.Run()), notes)
+	t.Setenv(campaign.CompletionIndexVariable, "1")
+	campaignExits(t, exitFailed, divided, append(forgetfulCampaign, "--shards", "2")...)
 
 	code, summary, lines := mergedIn(t, divided)
 	require.Equal(t, exitFailed, code)
@@ -103,9 +108,8 @@ func killInTheMiddle(t *testing.T, dir string, arguments []string) {
 
 // A folder of results is one campaign.
 func TestCampaignRefusesResultsOfAnother(t *testing.T) {
-	dir := t.TempDir()
-	c, _, notes := campaignIn(t, dir, strings.Fields("--seeds 1-2 --shard 1/2 --scenario calm")...)
-	require.Equal(t, exitPassed, exitCode(t, c.Run()), notes)
+	dir, shard := t.TempDir(), strings.Fields("--seeds 1-2 --shard 1/2 --scenario calm")
+	campaignExits(t, exitPassed, dir, shard...)
 	for says, arguments := range map[string]string{
 		"expected seeds 1 to 4, found 1 to 2":      "--seeds 1-4 --shard 1/2 --scenario calm",
 		"expected scenario any, found calm":        "--seeds 1-2 --shard 1/2",
@@ -117,15 +121,12 @@ func TestCampaignRefusesResultsOfAnother(t *testing.T) {
 	}
 
 	// What is done already is not done again, and the other shard is missing.
-	c, _, notes = campaignIn(t, dir, strings.Fields("--seeds 1-2 --shard 1/2 --scenario calm")...)
-	require.Equal(t, exitPassed, exitCode(t, c.Run()), notes)
-	require.Contains(t, notes.String(), "1 seeds, of which 1 are done already")
-	c, stdout, notes := command(t, "merge", filepath.Join(dir, "out"))
-	require.Equal(t, exitInconclusive, exitCode(t, c.Run()), notes)
-	require.Contains(t, stdout.String(), "1 of 2 seeds: 1 passed, 0 failed, 0 inconclusive")
-	require.Contains(t, stdout.String(), "missing shards: 2\nmissing seeds: 2\n")
+	_, notes := campaignExits(t, exitPassed, dir, shard...)
+	require.Contains(t, notes, "1 seeds, of which 1 are done already")
+	stdout := simrunExits(t, exitInconclusive, "merge", filepath.Join(dir, "out"))
+	require.Contains(t, stdout, "1 of 2 seeds: 1 passed, 0 failed, 0 inconclusive")
+	require.Contains(t, stdout, "missing shards: 2\nmissing seeds: 2\n")
 
 	// A file is never written over.
-	c, stdout, notes = command(t, "merge", filepath.Join(dir, "out"), "--out", filepath.Join(dir, "out", "shard-1-of-2.jsonl"))
-	requireRefused(t, "file exists", exitCode(t, c.Run()), stdout.String(), notes.String())
+	refused(t, "file exists", "merge", filepath.Join(dir, "out"), "--out", filepath.Join(dir, "out", "shard-1-of-2.jsonl"))
 }

@@ -18,7 +18,7 @@ import (
 func addDamagedTargets() {
 	for _, damaged := range []damagedTarget{
 		{name: "forgetful", wrap: func(server target.Storage) target.Storage { return forgetful{server} }},
-		{name: "bootless", start: func() { panic("the bootless target panics") }},
+		{name: "bootless", wrap: func(target.Storage) target.Storage { panic("the bootless target panics") }},
 		{name: "undetermined", wrap: inSomeRuns(1, func() { time.Sleep(time.Duration(unix.Getpid()) * time.Microsecond) })},
 
 		{name: "behaving", wrap: inSomeRuns(2, func() {})},
@@ -36,15 +36,11 @@ func addDamagedTargets() {
 		{name: "blocking", wrap: inSomeRuns(2, func() { _, _ = syscall.Select(0, nil, nil, nil, nil) })},
 		{name: "filling", wrap: inSomeRuns(2, fill)},
 	} {
-		entry := targets[0]
-		sound := entry.New
-		entry.Name, entry.Summary = damaged.name, "for tests"
-		entry.New = func() target.Target {
-			made := damaged
-			made.Target = sound()
-			return made
-		}
-		targets = append(targets, entry)
+		sound := targets[0].New
+		targets = append(targets, Target{Name: damaged.name, Summary: "for tests", New: func() target.Target {
+			damaged.Target = sound()
+			return damaged
+		}})
 	}
 }
 
@@ -100,9 +96,8 @@ func fill() {
 // damagedTarget is another target but for one thing.
 type damagedTarget struct {
 	target.Target
-	name  string
-	start func()
-	wrap  func(target.Storage) target.Storage
+	name string
+	wrap func(target.Storage) target.Storage
 }
 
 func (d damagedTarget) Start(config target.ServerConfig) (target.Server, error) {
@@ -110,13 +105,7 @@ func (d damagedTarget) Start(config target.ServerConfig) (target.Server, error) 
 	if err != nil {
 		return nil, err
 	}
-	if d.start != nil {
-		d.start()
-	}
-	if d.wrap != nil {
-		server = d.wrap(server.(target.Storage))
-	}
-	return server, nil
+	return d.wrap(server.(target.Storage)), nil
 }
 
 // forgetful loses events of its watches.

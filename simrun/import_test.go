@@ -27,8 +27,7 @@ func TestFilesAreImportedAndJudged(t *testing.T) {
 	require.Contains(t, verdict.Violations[0].Text, " on b")
 
 	// The same on standard output, as for a pipe.
-	code, stdout, stderr = simrun(t, "import", "history", out)
-	require.Equal(t, exitPassed, code, stderr)
+	stdout = simrunExits(t, exitPassed, "import", "history", out)
 	_, _, err := traces.ReadValidHistory(strings.NewReader(stdout))
 	require.NoError(t, err)
 }

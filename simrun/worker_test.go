@@ -20,23 +20,19 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// misbehaviours are targets that end some runs, and what is said of those.
-var misbehaviours = []struct {
-	target, says string
-	code         int
-	verdict      string
-}{
-	{"panicking-sometimes", "it panicked, with exit status 2: panic: the panicking target panics\n", exitFailed, "FAILED"},
-	{"exiting", "it ended its process with exit status 0", exitFailed, "FAILED"},
-	{"large", "it needed more than 6144 MiB of memory beside what it began with", exitFailed, "FAILED"},
-	{"filling", simdisk.FullReason, exitInconclusive, "INCONCLUSIVE"},
-}
-
 // A run that ends its process, or cannot go on, is one run with a verdict and a folder,
 // and those beside it are what they are without it.
 func TestARunThatMisbehavesIsOneRun(t *testing.T) {
 	_, sound, _ := simrun(t, strings.Fields("--seeds 1-6 --scenario calm --target behaving --json")...)
-	for _, row := range misbehaviours {
+	for _, row := range []struct {
+		target, says string
+		code         int
+	}{
+		{"panicking-sometimes", "it panicked, with exit status 2: panic: the panicking target panics\n", exitFailed},
+		{"exiting", "it ended its process with exit status 0", exitFailed},
+		{"large", "it needed more than 6144 MiB of memory beside what it began with", exitFailed},
+		{"filling", simdisk.FullReason, exitInconclusive},
+	} {
 		t.Run(row.target, func(t *testing.T) {
 			out := t.TempDir()
 			arguments := []string{"--seeds", "1-6", "--scenario", "calm", "--target", row.target, "--out", out, "--keep-all", "--json"}
