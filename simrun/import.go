@@ -41,10 +41,7 @@ func importCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, note := range notes {
-				fmt.Fprintf(traces.PrintableWriter(command.ErrOrStderr()), "left out: %s\n", note)
-			}
-			return writeHistory(command.OutOrStdout(), out, header, h)
+			return writeHistory(command, out, header, h, notes)
 		},
 	}
 	flags := command.Flags()
@@ -57,11 +54,14 @@ func importCommand() *cobra.Command {
 	return command
 }
 
-// writeHistory writes a history to a file, or to standard output.
-func writeHistory(stdout io.Writer, path string, header traces.Header, h *model.History) error {
+// writeHistory writes a history to a file, or to standard output, and says what was left out.
+func writeHistory(command *cobra.Command, path string, header traces.Header, h *model.History, notes []string) error {
+	for _, note := range notes {
+		fmt.Fprintf(traces.PrintableWriter(command.ErrOrStderr()), "left out: %s\n", note)
+	}
 	write := func(w io.Writer) error { return traces.WriteHistory(w, header, h) }
 	if path == "-" {
-		return write(stdout)
+		return write(command.OutOrStdout())
 	}
 	return writeFile(path, write)
 }

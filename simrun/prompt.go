@@ -79,10 +79,10 @@ func (p *prompt) obey(words []string) (again bool, err error) {
 		return true, p.to(argument)
 	case "step":
 		n, err := count(argument, 1)
-		if err != nil {
-			return true, err
+		if err == nil {
+			err = p.visit(swarm.Visit{Decision: p.here.Decisions + n})
 		}
-		return true, p.visit(swarm.Visit{Decision: p.here.Decisions + n})
+		return true, err
 	case "back":
 		return true, p.back(argument)
 	case "stacks":
@@ -131,10 +131,7 @@ func (p *prompt) back(text string) error {
 	if err != nil {
 		return err
 	}
-	if n >= p.here.Decisions {
-		return p.visit(swarm.Visit{}) // to the beginning
-	}
-	return p.visit(swarm.Visit{Decision: p.here.Decisions - n})
+	return p.visit(swarm.Visit{Decision: p.here.Decisions - min(n, p.here.Decisions)}) // 0 is the beginning
 }
 
 func (p *prompt) stacks() error {

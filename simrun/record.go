@@ -1,10 +1,8 @@
 package simrun
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -90,9 +88,13 @@ func (f *recordFlags) run(command *cobra.Command) error {
 		return err
 	}
 	fmt.Fprintf(command.ErrOrStderr(), "recording %s for %v; Ctrl-C ends it and writes %s\n", f.resource, f.duration, f.out)
-	err = f.keepWriting(command.Context(), observation.Recorder)
+	err = f.keepWriting(command, observation.Recorder)
 	observation.Stop()
-	return errors.Join(err, f.write(command.OutOrStdout(), command.ErrOrStderr(), observation.Recorder))
+	header, h, notes, failed := observation.History()
+	if failed == nil {
+		failed = writeHistory(command, f.out, header, h, notes)
+	}
+	return errors.Join(err, failed)
 }
 
 const (
@@ -103,15 +105,15 @@ const (
 	writeShare = 20
 )
 
-// keepWriting writes what was recorded so far, again and again, until ctx is done or
-// the time is up. Each history takes the place of the one before at once, so that there
+// keepWriting writes what was recorded so far, again and again, until the command is interrupted
+// or the time is up. Each history takes the place of the one before at once, so that there
 // is a whole one whenever the command is killed.
-func (f *recordFlags) keepWriting(ctx context.Context, r *recorder.Recorder) error {
+func (f *recordFlags) keepWriting(command *cobra.Command, r *recorder.Recorder) error {
 	end := time.After(f.duration)
 	pause := writeEvery
 	for {
 		select {
-		case <-ctx.Done():
+		case <-command.Context().Done():
 			return nil
 		case <-end:
 			return nil
@@ -127,22 +129,11 @@ func (f *recordFlags) keepWriting(ctx context.Context, r *recorder.Recorder) err
 			return err
 		}
 		header.Attributes[traces.AttributeUnfinished] = began.UTC().Format(time.RFC3339)
-		if err := writeHistory(nil, f.out, header, h); err != nil {
+		if err := writeHistory(command, f.out, header, h, nil); err != nil {
 			return err
 		}
 		pause = max(writeEvery, writeShare*time.Since(began))
 	}
-}
-
-func (f *recordFlags) write(stdout, stderr io.Writer, r *recorder.Recorder) error {
-	header, h, notes, err := r.History()
-	if err != nil {
-		return err
-	}
-	for _, note := range notes {
-		fmt.Fprintf(traces.PrintableWriter(stderr), "left out: %s\n", note)
-	}
-	return writeHistory(stdout, f.out, header, h)
 }
 
 // apiServers are the servers to record, with the credentials for them.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
@@ -59,10 +60,8 @@ func add(own []Target) error {
 		if t.Name == "" || own[i].New == nil {
 			return fmt.Errorf("expected a target with a name and a function that makes it, found %q without one of them", t.Name)
 		}
-		for _, other := range append(targets, own[:i]...) {
-			if other.Name == t.Name {
-				return fmt.Errorf("expected a name that no other target has, found %q twice", t.Name)
-			}
+		if slices.ContainsFunc(slices.Concat(targets, own[:i]), func(other Target) bool { return other.Name == t.Name }) {
+			return fmt.Errorf("expected a name that no other target has, found %q twice", t.Name)
 		}
 	}
 	targets = append(own[:len(own):len(own)], targets...)

@@ -84,20 +84,19 @@ func drawTimeline(command *cobra.Command, paths []string, out string) error {
 		_, err := page.WriteTo(command.OutOrStdout())
 		return err
 	}
-	size := page.Len()
-	if err := put(out, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
-		return err
+	save := func(path string, content []byte) error {
+		return put(path, func(w io.Writer) error { _, err := w.Write(content); return err })
 	}
-	if reads != nil {
-		err := put(filepath.Join(filepath.Dir(out), timeline.ReadsFile), func(w io.Writer) error { _, err := w.Write(reads); return err })
-		if err != nil {
-			return err
-		}
+	if err = save(out, page.Bytes()); err == nil && reads != nil {
+		err = save(filepath.Join(filepath.Dir(out), timeline.ReadsFile), reads)
+	}
+	if err != nil {
+		return err
 	}
 	name := one.Name
 	if len(parts) > 1 {
 		name = drawn.Title
 	}
-	fmt.Fprintf(traces.PrintableWriter(command.OutOrStdout()), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", drawn.Verdict.Outcome, name, streams, violations, float64(size)/1024, out)
+	fmt.Fprintf(traces.PrintableWriter(command.OutOrStdout()), "%s  %s\n  %d streams, %d violations, %.1f KiB in %s\n", drawn.Verdict.Outcome, name, streams, violations, float64(page.Len())/1024, out)
 	return nil
 }
