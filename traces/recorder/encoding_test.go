@@ -48,14 +48,19 @@ func writings() map[string]writing {
 	}
 }
 
+// encoded is an object as an encoder writes it.
+func encoded(t require.TestingT, encoder runtime.Encoder, object runtime.Object) []byte {
+	body, err := runtime.Encode(encoder, object)
+	require.NoError(t, err)
+	return body
+}
+
 // watch is the body of a watch.
 func (w writing) watch(t *testing.T, events ...metav1.WatchEvent) []byte {
 	var body bytes.Buffer
 	encoder := streaming.NewEncoder(w.framer.NewFrameWriter(&body), w.events)
 	for _, event := range events {
-		raw, err := runtime.Encode(w.objects, event.Object.Object)
-		require.NoError(t, err)
-		event.Object = runtime.RawExtension{Raw: raw}
+		event.Object = runtime.RawExtension{Raw: encoded(t, w.objects, event.Object.Object)}
 		require.NoError(t, encoder.Encode(&event))
 	}
 	return body.Bytes()
@@ -142,8 +147,7 @@ func TestEveryEncodingReadsTheSame(t *testing.T) {
 		want := map[string]model.Object{}
 		for name, w := range writings() {
 			t.Run(path[strings.LastIndexByte(path, '/')+1:]+" in "+name, func(t *testing.T) {
-				body, err := runtime.Encode(w.objects, object)
-				require.NoError(t, err)
+				body := encoded(t, w.objects, object)
 				text, err := encodings[w.media].asJSON(body, nil)
 				require.NoError(t, err)
 				require.Contains(t, string(text), `"kind":"`+object.GetObjectKind().GroupVersionKind().Kind+`"`)
@@ -206,10 +210,8 @@ func TestListsInEveryEncoding(t *testing.T) {
 	}
 	want := map[string]model.Operation{}
 	for name, w := range writings() {
-		body, err := runtime.Encode(w.objects, list)
-		require.NoError(t, err)
 		r := New("pods", Options{Bodies: true})
-		ask(t, r, serve(t, w.media, 200, body), http.MethodGet, "/api/v1/pods?limit=2", "")
+		ask(t, r, serve(t, w.media, 200, encoded(t, w.objects, list)), http.MethodGet, "/api/v1/pods?limit=2", "")
 		op := history(t, r).Operations[0]
 		require.Len(t, op.Objects, 2, name)
 		require.Equal(t, []any{int64(12), true, "n1"}, []any{op.ResultRV, op.HasMore, op.Objects[0].Node}, name)
@@ -228,25 +230,20 @@ func TestProtobufOfOtherTypes(t *testing.T) {
 	others.AddKnownTypeWithName(kinds.WithKind("GadgetList"), &corev1.PodList{})
 	object := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Gadget"}, ObjectMeta: about("a", 10), Spec: corev1.PodSpec{NodeName: "n1"}}
 	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "GadgetList"}, ListMeta: metav1.ListMeta{ResourceVersion: "12"}, Items: []corev1.Pod{*object}}
-	newer, err := runtime.Encode(protobuf.NewSerializer(nil, nil), &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about("a", 10)})
-	require.NoError(t, err)
+	newer := encoded(t, protobuf.NewSerializer(nil, nil), &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about("a", 10)})
 	var envelope runtime.Unknown
 	require.NoError(t, envelope.Unmarshal(newer[len(protobufMagic):]))
 	envelope.Raw = append(envelope.Raw, 0xfa, 0x3f, 1, 'x') // field 1023, of bytes
-	newer, err = envelope.Marshal()
+	whole, err := envelope.Marshal()
 	require.NoError(t, err)
-	newer = append(bytes.Clone(protobufMagic), newer...)
-	encode := func(object runtime.Object) []byte {
-		body, err := runtime.Encode(protobuf.NewSerializer(others, others), object)
-		require.NoError(t, err)
-		return body
-	}
+	newer = append(bytes.Clone(protobufMagic), whole...)
+	serializer := protobuf.NewSerializer(others, others)
 	for name, row := range map[string]struct {
 		resource, path string
 		body           []byte
 	}{
-		"an object": {"gadgets.example.com", "/apis/example.com/v1/namespaces/default/gadgets/a", encode(object)},
-		"a list":    {"gadgets.example.com", "/apis/example.com/v1/gadgets", encode(list)},
+		"an object": {"gadgets.example.com", "/apis/example.com/v1/namespaces/default/gadgets/a", encoded(t, serializer, object)},
+		"a list":    {"gadgets.example.com", "/apis/example.com/v1/gadgets", encoded(t, serializer, list)},
 		"a newer":   {"pods", "/api/v1/namespaces/default/pods/a", newer},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -261,10 +258,7 @@ func TestProtobufOfOtherTypes(t *testing.T) {
 // What etcd holds in CBOR is read as what it holds in JSON.
 func TestStoredInCBOR(t *testing.T) {
 	for path, object := range samples(10) {
-		want, err := runtime.Encode(writings()["JSON"].objects, object)
-		require.NoError(t, err)
-		body, err := runtime.Encode(writings()["CBOR"].objects, object)
-		require.NoError(t, err)
+		want, body := encoded(t, writings()["JSON"].objects, object), encoded(t, writings()["CBOR"].objects, object)
 		reducer := importer.Reducer{Family: "json", Whole: true}
 		seen, readable := reducer.Stored(body)
 		require.True(t, readable, path)
@@ -279,10 +273,8 @@ func TestStoredInCBOR(t *testing.T) {
 // What an update is sent with is its precondition.
 func TestWhatIsSentInEveryEncoding(t *testing.T) {
 	for name, w := range writings() {
-		body, err := runtime.Encode(w.objects, samples(9)["/api/v1/namespaces/default/pods"])
-		require.NoError(t, err)
-		answer, err := runtime.Encode(w.objects, samples(10)["/api/v1/namespaces/default/pods"])
-		require.NoError(t, err)
+		body := encoded(t, w.objects, samples(9)["/api/v1/namespaces/default/pods"])
+		answer := encoded(t, w.objects, samples(10)["/api/v1/namespaces/default/pods"])
 		server, r := serve(t, w.media, 200, answer), New("pods", Options{})
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+"/api/v1/namespaces/default/pods/a", bytes.NewReader(body))
 		require.NoError(t, err)
@@ -319,9 +311,7 @@ func TestStatusesInEveryEncoding(t *testing.T) {
 		} {
 			status := row.failure.ErrStatus
 			status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-			body, err := runtime.Encode(w.objects, &status)
-			require.NoError(t, err)
-			require.Equal(t, row.want, failure(w.media, int(status.Code), body), "%s: %v", name, row.failure)
+			require.Equal(t, row.want, failure(w.media, int(status.Code), encoded(t, w.objects, &status)), "%s: %v", name, row.failure)
 		}
 	}
 }
@@ -330,9 +320,7 @@ func TestStatusesInEveryEncoding(t *testing.T) {
 func FuzzTranslation(f *testing.F) {
 	for _, w := range writings() {
 		for _, object := range samples(10) {
-			body, err := runtime.Encode(w.objects, object)
-			require.NoError(f, err)
-			f.Add(body)
+			f.Add(encoded(f, w.objects, object))
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -323,8 +323,7 @@ func TestADeletionIsThatOfTheObjectThatItsAnswerNames(t *testing.T) {
 		"an object": &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: about},
 	} {
 		t.Run(name, func(t *testing.T) {
-			body, err := runtime.Encode(protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), answer)
-			require.NoError(t, err)
+			body := encoded(t, protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), answer)
 			r := New("pods", Options{})
 			state := func(rv int64, uid string, deleted bool) model.Change {
 				return model.Change{RV: rv, Deleted: deleted, Object: model.Object{Name: "/registry/pods/default/a", RV: rv, Value: `{"kind":"Pod","metadata":{"namespace":"default","name":"a","uid":"` + uid + `"}}`}}
