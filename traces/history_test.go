@@ -115,17 +115,18 @@ func TestUnreadableHistories(t *testing.T) {
 	}
 }
 
-func TestLastNewlineIsOptional(t *testing.T) {
-	_, h, err := ReadValidHistory(strings.NewReader(strings.TrimSuffix(written(t, Header{}, example()), "\n")))
-	require.NoError(t, err)
-	require.Equal(t, example(), h)
-}
-
-func TestUnknownFieldsAreIgnored(t *testing.T) {
-	text := strings.Replace(written(t, Header{}, example()), `"name":"reset"`, `"name":"reset","colour":"red"`, 1)
-	_, h, err := ReadValidHistory(strings.NewReader(text))
-	require.NoError(t, err)
-	require.Equal(t, example(), h)
+func TestAHistoryMayBeWrittenInOtherWays(t *testing.T) {
+	text := written(t, Header{}, example())
+	for name, other := range map[string]string{
+		"no newline at its end":         strings.TrimSuffix(text, "\n"),
+		"an unknown field":              strings.Replace(text, `"name":"reset"`, `"name":"reset","colour":"red"`, 1),
+		"a key with escapes and spaces": strings.Replace(text, `"data":{"rv":4,"time":60000000}`, `"data" : { "\u0072v" : 4 , "time" : 60000000 }`, 1),
+	} {
+		require.NotEqual(t, text, other, name)
+		_, h, err := ReadValidHistory(strings.NewReader(other))
+		require.NoError(t, err, name)
+		require.Equal(t, example(), h, name)
+	}
 }
 
 func TestOlderHistoriesAreRead(t *testing.T) {

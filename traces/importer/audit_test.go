@@ -16,13 +16,16 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
+// listed is what the request of an entry is answered with.
+const listed = `{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[` +
+	`{"metadata":{"namespace":"default","name":"a","uid":"u","resourceVersion":"5"},"spec":{"nodeName":"n1"}}]}`
+
 // auditLine is an entry of a log, with fields replaced in turn: old, new, old, new.
 func auditLine(replace ...string) string {
 	entry := `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","stage":"ResponseComplete",` +
 		`"requestURI":"/api/v1/namespaces/default/pods?resourceVersion=0","verb":"list","user":{"username":"joe"},` +
 		`"sourceIPs":["10.0.0.1"],"userAgent":"kubectl/v1.37","objectRef":{"resource":"pods","name":""},` +
-		`"responseStatus":{"code":200},"responseObject":{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[` +
-		`{"metadata":{"namespace":"default","name":"a","uid":"u","resourceVersion":"5"},"spec":{"nodeName":"n1"}}]},` +
+		`"responseStatus":{"code":200},"responseObject":` + listed + `,` +
 		`"requestReceivedTimestamp":"2026-03-01T10:00:00.000000Z","stageTimestamp":"2026-03-01T10:00:00.250000Z"}`
 	return strings.NewReplacer(replace...).Replace(entry) + "\n"
 }
@@ -65,12 +68,8 @@ func TestTimesOfALogAreCutOff(t *testing.T) {
 func TestWritesAreRead(t *testing.T) {
 	object := `{"kind":"Pod","metadata":{"namespace":"default","name":"a","uid":"u","resourceVersion":"%d"},"spec":{"x":%d}}`
 	write := func(verb, uri, code, answer, sent, at string) string {
-		_, rest, _ := strings.Cut(auditLine("/api/v1/namespaces/default/pods?resourceVersion=0", uri, `"list"`, `"`+verb+`"`,
-			`"code":200`, `"code":`+code, "10:00:00", "10:00:"+at), `"verb"`)
-		before, _, _ := strings.Cut(rest, `"responseObject"`)
-		_, after, _ := strings.Cut(rest, `"requestReceivedTimestamp"`)
-		return `{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"` + uri + `","verb"` + before +
-			`"requestObject":` + sent + `,"responseObject":` + answer + `,"requestReceivedTimestamp"` + after
+		return auditLine("/api/v1/namespaces/default/pods?resourceVersion=0", uri, `"list"`, `"`+verb+`"`, `"code":200`, `"code":`+code,
+			"10:00:00", "10:00:"+at, `"responseObject":`+listed, `"requestObject":`+sent+`,"responseObject":`+answer)
 	}
 	pods, pod := "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/pods/a"
 	h, left, err := readAudit(write("create", pods, "201", fmt.Sprintf(object, 5, 1), "{}", "01") +
