@@ -167,12 +167,18 @@ func memoryOf(pid string) (sum int64) {
 	_, pss, _ := strings.Cut(string(rollup), "\nPss:")
 	_, _ = fmt.Sscan(pss, &sum)
 	sum <<= 10
-	lists, _ := filepath.Glob("/proc/" + pid + "/task/*/children")
-	for _, list := range lists {
-		children, _ := os.ReadFile(list)
-		for _, child := range strings.Fields(string(children)) {
-			sum += memoryOf(child)
-		}
+	for _, child := range childrenOf(pid) {
+		sum += memoryOf(child)
 	}
 	return sum
+}
+
+// childrenOf are the processes that one has started.
+func childrenOf(pid string) (children []string) {
+	lists, _ := filepath.Glob("/proc/" + pid + "/task/*/children")
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		children = append(children, strings.Fields(string(text))...)
+	}
+	return children
 }

@@ -2,7 +2,6 @@ package simrun
 
 import (
 	"bufio"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,41 +16,17 @@ import (
 
 // relatives are the processes below one: its workers, and their copies, by what each is a
 // child of. Those that have ended and only wait to be asked for are left out.
-func relatives(t *testing.T, of int) (found []int) {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	require.NoError(t, err)
-	children := map[int][]int{}
-	for _, path := range stats {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		_, after, _ := strings.Cut(string(content), ") ")
-		fields := strings.Fields(after)
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		require.NoError(t, err)
-		parent, err := strconv.Atoi(fields[1])
-		require.NoError(t, err)
-		if fields[0] != "Z" {
-			children[parent] = append(children[parent], pid)
-		}
+func relatives(of string) (found []string) {
+	for _, child := range childrenOf(of) {
+		found = append(append(found, child), relatives(child)...)
 	}
-	for generation := []int{of}; len(generation) > 0; {
-		var next []int
-		for _, pid := range generation {
-			next = append(next, children[pid]...)
-		}
-		found = append(found, next...)
-		generation = next
-	}
-	return found
+	return alive(found)
 }
 
 // alive is which of some processes have not ended.
-func alive(pids []int) (left []int) {
+func alive(pids []string) (left []string) {
 	for _, pid := range pids {
-		content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		content, err := os.ReadFile("/proc/" + pid + "/stat")
 		if _, after, _ := strings.Cut(string(content), ") "); err == nil && !strings.HasPrefix(after, "Z") {
 			left = append(left, pid)
 		}
@@ -68,9 +43,9 @@ func TestNothingIsLeftOfASimrunThatIsKilled(t *testing.T) {
 	shared, err := filepath.Glob("/dev/shm/*")
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	var running []int
+	var running []string
 	require.Eventually(t, func() bool {
-		running = relatives(t, c.Process.Pid)
+		running = relatives(strconv.Itoa(c.Process.Pid))
 		return len(running) == 4
 	}, time.Minute, time.Millisecond, "two workers and a copy of each: %v %s", running, stderr)
 
@@ -101,12 +76,14 @@ func TestRunsOfAWorkerThatIsKilledAreDoneByAnother(t *testing.T) {
 			require.True(t, lines.Scan(), "%v %s", lines.Err(), stderr)
 			passed++
 		}
-		var workers []int
+		var workers []string
 		require.Eventually(t, func() bool {
-			workers = relatives(t, c.Process.Pid) // a worker comes before its copy
+			workers = relatives(strconv.Itoa(c.Process.Pid)) // a worker comes before its copy
 			return len(workers) > 0
 		}, time.Minute, time.Millisecond)
-		require.NoError(t, syscall.Kill(workers[0], syscall.SIGKILL))
+		worker, err := strconv.Atoi(workers[0])
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(worker, syscall.SIGKILL))
 	}
 	for lines.Scan() {
 		require.Contains(t, lines.Text(), `"verdict":"passed"`)
