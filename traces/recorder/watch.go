@@ -76,35 +76,28 @@ func (w *watchBody) takeLocked(piece []byte) {
 	now := w.recorder.options.Clock()
 	for len(piece) > 0 && !w.over {
 		taken, value, err := w.splitter.Take(piece)
-		if err != nil {
-			w.spoiledLocked()
-			return
+		var event model.Event
+		if err == nil && value != nil {
+			event, err = w.eventLocked(value)
+		}
+		switch {
+		case err != nil:
+			w.over = true
+			w.recorder.omitLocked("watches from where on they brought something that is no watch event")
+		case value != nil && !w.recorder.hasRoomLocked(1):
+			w.over = true
+		case value != nil:
+			event.Time = now
+			w.stream.Events = append(w.stream.Events, event)
 		}
 		piece = piece[taken:]
-		if value == nil {
-			continue
-		}
-		of, object, err := w.encoding.event(value, &w.recorder.texts)
-		if err != nil {
-			w.spoiledLocked()
-			return
-		}
-		event, _, err := w.recorder.reducer.EventOf(of, object)
-		if err != nil {
-			w.spoiledLocked()
-			return
-		}
-		if !w.recorder.hasRoomLocked(1) {
-			w.over = true
-			return
-		}
-		event.Time = now
-		w.stream.Events = append(w.stream.Events, event)
 	}
 }
 
-// spoiledLocked ends the recording of a stream that makes no sense from here on.
-func (w *watchBody) spoiledLocked() {
-	w.over = true
-	w.recorder.omitLocked("watches from where on they brought something that is no watch event")
+func (w *watchBody) eventLocked(value []byte) (event model.Event, err error) {
+	of, object, err := w.encoding.event(value, &w.recorder.texts)
+	if err == nil {
+		event, _, err = w.recorder.reducer.EventOf(of, object)
+	}
+	return event, err
 }
