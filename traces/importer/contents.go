@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/watchsim/watchsim/model"
@@ -68,10 +69,8 @@ func (t *truth) vote(v *version, object *model.Object) {
 func (t *truth) comparable() bool {
 	for _, versions := range t.versions {
 		for _, v := range versions {
-			for i := range v.seen {
-				if v.stored != "" && v.seen[i].digest == v.stored {
-					return true
-				}
+			if v.stored != "" && slices.ContainsFunc(v.seen, func(seen vote) bool { return seen.digest == v.stored }) {
+				return true
 			}
 		}
 	}

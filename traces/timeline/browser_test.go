@@ -42,12 +42,8 @@ func executable() string {
 	return ""
 }
 
-// needBrowser skips a test on a machine without Chromium, and says how to get one.
-func needBrowser(t *testing.T) {
-	if executable() != "" {
-		return
-	}
-	const missing = "expected Chromium to look at the page with, found none; `apt-get install chromium` installs it"
+// lacking skips a test on a machine that lacks something, and says how to get it.
+func lacking(t *testing.T, missing string) {
 	if os.Getenv("CI") == "true" {
 		t.Fatal(missing)
 	}
@@ -107,7 +103,9 @@ func TestMain(m *testing.M) {
 
 // blank opens an empty tab, whose storage no other test sees.
 func blank(t *testing.T) *tab {
-	needBrowser(t)
+	if executable() == "" {
+		lacking(t, "expected Chromium to look at the page with, found none; `apt-get install chromium` installs it")
+	}
 	browser, err := started()
 	require.NoError(t, err)
 	tab := &tab{t: t}

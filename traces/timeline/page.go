@@ -7,6 +7,7 @@ import (
 	_ "embed" // the bundle
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -89,11 +90,8 @@ func payload(d *data) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := json.NewEncoder(out).Encode(d); err != nil {
+	if err := errors.Join(json.NewEncoder(out).Encode(d), out.Close()); err != nil {
 		return "", fmt.Errorf("write timeline: %w", err)
-	}
-	if err := out.Close(); err != nil {
-		return "", err
 	}
 	return base64.StdEncoding.EncodeToString(deflated.Bytes()), nil
 }
