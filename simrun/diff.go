@@ -93,15 +93,12 @@ func specDifferences(a, b scenario.Spec) []string {
 	fields := func(s scenario.Spec) map[string]json.RawMessage {
 		s.Plan = ""
 		var m map[string]json.RawMessage
-		text, err := json.Marshal(s)
-		if err == nil {
-			_ = json.Unmarshal(text, &m) // it was marshalled
-		}
+		text, _ := json.Marshal(s)
+		_ = json.Unmarshal(text, &m) // it was marshalled
 		return m
 	}
 	one, two := fields(a), fields(b)
-	all := map[string]json.RawMessage{}
-	maps.Copy(all, one)
+	all := maps.Clone(one)
 	maps.Copy(all, two)
 	var different []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
