@@ -16,17 +16,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-func packedBytes(t require.TestingT, content []byte) []byte {
-	var file bytes.Buffer
-	w := NewWriter(&file)
-	_, err := w.Write(content)
-	require.NoError(t, errors.Join(err, w.Close()))
-	return file.Bytes()
-}
+func packedBytes(t require.TestingT, content []byte) []byte { return through(t, NewWriter, content) }
 
-func gzipped(t require.TestingT, content []byte) []byte {
+func gzipped(t require.TestingT, content []byte) []byte { return through(t, gzip.NewWriter, content) }
+
+func through[W io.WriteCloser](t require.TestingT, compressor func(io.Writer) W, content []byte) []byte {
 	var file bytes.Buffer
-	w := gzip.NewWriter(&file)
+	w := compressor(&file)
 	_, err := w.Write(content)
 	require.NoError(t, errors.Join(err, w.Close()))
 	return file.Bytes()
