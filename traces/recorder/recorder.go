@@ -143,9 +143,8 @@ func (r *Recorder) copied() (*importer.Recording, error) {
 	return recording, nil
 }
 
-// World tells what only a simulation knows: what etcd committed since it was new, every
-// change with the key as the object's name and what is stored as its value, and every
-// compaction; and the faults, with times of the recorder's clock.
+// World tells what only a simulation knows, as [importer.Recording.AddWorld] takes it, with times of
+// the recorder's clock.
 func (r *Recorder) World(committed model.Truth, faults []model.Fault) {
 	r.locked(func() { r.committed, r.faults = &committed, faults })
 }
