@@ -141,8 +141,7 @@ func (f *bisectFlags) search(command *cobra.Command) error {
 	}
 	from, to, err := halve(versions, func(version string) (bool, bool, error) {
 		broken, err := test(version)
-		var unbuilt *unbuildable
-		if errors.As(err, &unbuilt) {
+		if _, is := errors.AsType[*unbuildable](err); is {
 			reason, _, _ := strings.Cut(err.Error(), "\n")
 			fmt.Fprintf(out, "%s: left out: %s\n", version, reason)
 			return false, false, nil

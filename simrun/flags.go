@@ -300,8 +300,7 @@ func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
 
 // ofPlan names the plan file in an error about what it says.
 func (f *runFlags) ofPlan(err error) error {
-	var misfit *faults.Misfit
-	if errors.As(err, &misfit) {
+	if _, is := errors.AsType[*faults.Misfit](err); is {
 		return fmt.Errorf("--faults %s: %w", f.faults, err)
 	}
 	return err

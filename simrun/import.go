@@ -103,8 +103,7 @@ func replaceFile(path string, write func(io.Writer) error) error {
 
 // notWritten names the path once.
 func notWritten(path string, err error) error {
-	var of *fs.PathError
-	if errors.As(err, &of) {
+	if of, is := errors.AsType[*fs.PathError](err); is {
 		err = of.Err
 	}
 	return fmt.Errorf("-o: expected a place that can be written to, found that %s cannot: %w", path, err)

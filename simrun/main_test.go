@@ -67,8 +67,7 @@ func simrunExits(t *testing.T, want int, arguments ...string) string {
 
 func exitCode(t *testing.T, err error) int {
 	t.Helper()
-	var exited *exec.ExitError
-	if errors.As(err, &exited) {
+	if exited, is := errors.AsType[*exec.ExitError](err); is {
 		return exited.ExitCode()
 	}
 	require.NoError(t, err)

@@ -120,8 +120,8 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 
 // unknownFlag adds the nearest flag to an error about one that there is not.
 func unknownFlag(command *cobra.Command, err error) error {
-	var missing *pflag.NotExistError
-	if !errors.As(err, &missing) {
+	missing, is := errors.AsType[*pflag.NotExistError](err)
+	if !is {
 		return err
 	}
 	var names []string

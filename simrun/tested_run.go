@@ -80,14 +80,10 @@ func (r testedRun) run(ctx context.Context, out io.Writer, folder, binary, test 
 	tests.Stdout, tests.Stderr = out, out
 	tests.Cancel = func() error { return tests.Process.Signal(os.Interrupt) }
 	err := tests.Run()
-	var ended *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(err, &ended):
-		return exit(exitFailed)
+	if _, ended := errors.AsType[*exec.ExitError](err); ended {
+		err = exit(exitFailed)
 	}
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
 // simtestAgain is the environment variable with the command that simtest tells users to run a

@@ -131,8 +131,7 @@ func clocks(files []File) (clocks int) {
 func read(recording *Recording, logs *auditReader, file File, options Options) error {
 	in, err := os.Open(file.Path)
 	if err != nil {
-		var of *fs.PathError
-		if errors.As(err, &of) {
+		if of, is := errors.AsType[*fs.PathError](err); is {
 			err = of.Err
 		}
 		return fmt.Errorf("%s: expected a file to import, found that it cannot be read: %w", file.Path, err)

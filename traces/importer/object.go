@@ -287,8 +287,7 @@ func (r Reducer) EventOf(of model.EventType, text []byte) (event model.Event, ki
 // misfit says in one line what was expected, without the names of this program's
 // types.
 func misfit(expected string, err error) error {
-	var of *json.UnmarshalTypeError
-	if errors.As(err, &of) {
+	if of, is := errors.AsType[*json.UnmarshalTypeError](err); is {
 		return fmt.Errorf("expected %s, found a JSON %s in the field %q", expected, of.Value, of.Field)
 	}
 	return fmt.Errorf("expected %s, found %w", expected, err)
