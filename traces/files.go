@@ -140,7 +140,7 @@ func measured(file *os.File, limit int64) (io.ReadCloser, error) {
 
 func tooLarge(limit int64) error { return fmt.Errorf("%w, which is %d bytes", ErrTooLarge, limit) }
 
-// ReadFile is Open for a file that fits into memory.
+// ReadFile is OpenFile for a file that fits into memory.
 func ReadFile(path string) ([]byte, error) {
 	file, err := OpenFile(path)
 	if err != nil {

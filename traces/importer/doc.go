@@ -30,17 +30,10 @@
 //
 // # The truth
 //
-// Where the output of etcd covers a range of revisions, it is the truth there,
-// and everything else is judged by it. Elsewhere the truth is the union of what all
-// sources saw: an object in a list, an event, the response to a write. A change that
-// nobody saw is in no truth, and nobody is accused of lacking it. A change that
-// somebody saw happened, and a server that should have shown it and did not is at
-// fault. When two sources contradict each other, one of them is wrong, and the oracle
-// names the one in the minority; it cannot know which of the two is.
+// Where the output of etcd covers a range of revisions, it is the truth there. Elsewhere the
+// truth is the union of what all sources saw, and of changes that nobody saw and that must have
+// been: each is added, without content, at a revision where it contradicts nobody, if there is one.
 //
-// An event MODIFIED of an object that no source had seen before, or an object that
-// is gone from a list, tells of a change that nobody saw. Such a change is added,
-// without content, at a revision where it contradicts nobody, if there is one.
-//
-// docs/real-clusters.md says what each source shows and cannot tell, and by whose clock.
+// docs/real-clusters.md says how a history is judged by it, what each source shows and cannot
+// tell, and by whose clock.
 package importer

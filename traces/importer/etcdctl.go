@@ -69,7 +69,7 @@ func readEtcdctl(recording *Recording, options etcdOptions, file string, in io.R
 		return nil
 	})
 	if err != nil || w.part.From < 0 {
-		return err // or a get alone, which is there already
+		return err // of a get, all has been added
 	}
 	return recording.addEtcd(w.part)
 }
@@ -104,7 +104,7 @@ func addState(recording *Recording, options etcdOptions, r *etcdResponse) error 
 // etcdWatch is what the responses to one watch come to.
 type etcdWatch struct {
 	options etcdOptions
-	part    etcdPart // from -1 on until it is known from where
+	part    etcdPart // its From is -1 until it is known
 }
 
 func (w *etcdWatch) add(recording *Recording, r *etcdResponse) error {

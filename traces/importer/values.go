@@ -40,7 +40,7 @@ type valueReader struct {
 	at position
 }
 
-// NewReader returns a reader of a file. The name is for messages. What is
+// newValueReader returns a reader of a file. The name is for messages. What is
 // compressed with gzip is read as what it holds.
 func newValueReader(file string, r io.Reader) (*valueReader, error) {
 	reader := &valueReader{in: bufio.NewReaderSize(r, 1<<16), at: position{File: file, Line: 1}}
