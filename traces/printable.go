@@ -77,12 +77,7 @@ func makePrintable(v reflect.Value) {
 
 // isPlain reports whether a text is its own printable form, which nearly all are.
 func isPlain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '\\' {
-			return false
-		}
-	}
-	return len(text) <= maxPrintable
+	return len(text) <= maxPrintable && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' })
 }
 
 // escape writes all characters as \uXXXX that are not visible, but for those to keep.

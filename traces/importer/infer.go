@@ -316,10 +316,5 @@ func (t *truth) place(key model.Key, from, to int64, deleted, needed bool) *vers
 }
 
 func (t *truth) isProven(key model.Key, rv int64) bool {
-	for _, r := range t.ranges {
-		if rv > r.from && rv <= r.to && r.scope.Contains(key) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.ranges, func(r proven) bool { return rv > r.from && rv <= r.to && r.scope.Contains(key) })
 }

@@ -73,7 +73,7 @@ func parsePath(path string) (Request, bool) {
 	if parts[0] == "watch" && len(parts) > 1 { // the path of watches before there was the parameter
 		r.Watch, parts = true, parts[1:]
 	}
-	if parts[0] == "namespaces" && len(parts) >= 3 && !isSubresourceOfNamespace(parts[2]) {
+	if parts[0] == "namespaces" && len(parts) >= 3 && parts[2] != "status" && parts[2] != "finalize" { // which a namespace has
 		r.Scope.Namespace, parts = parts[1], parts[2:]
 	}
 	r.Resource = parts[0] + group
@@ -85,8 +85,6 @@ func parsePath(path string) (Request, bool) {
 	}
 	return r, parts[0] != ""
 }
-
-func isSubresourceOfNamespace(word string) bool { return word == "status" || word == "finalize" }
 
 func (r *Request) parseQuery(query url.Values) error {
 	flag := func(name string) bool { return query.Get(name) == "true" || query.Get(name) == "1" }

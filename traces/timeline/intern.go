@@ -189,10 +189,4 @@ func natural(a, b string) int {
 }
 
 // digits returns how many digits a string begins with.
-func digits(s string) int {
-	n := 0
-	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
-	return n
-}
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
