@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/watchsim/watchsim/linearizability"
 )
@@ -35,17 +36,12 @@ func compareCommand() *cobra.Command {
 		},
 	}
 	flags.register(command)
-	command.Flags().Lookup("use").Value = &wholeTexts{&variants}
+	// Each text is a variant as it is: the --use of runs splits it at commas.
+	whole := pflag.NewFlagSet("", pflag.ContinueOnError)
+	whole.StringArrayVar(&variants, "use", nil, "")
+	command.Flags().Lookup("use").Value = whole.Lookup("use").Value
 	return command
 }
-
-// wholeTexts is the value of a flag that can be repeated, and that reads each text as it is:
-// the --use of runs splits it at commas.
-type wholeTexts struct{ texts *[]string }
-
-func (w *wholeTexts) Set(text string) error { *w.texts = append(*w.texts, text); return nil }
-func (w *wholeTexts) Type() string          { return "stringArray" }
-func (w *wholeTexts) String() string        { return "" }
 
 func (f *runFlags) compare(command *cobra.Command, texts []string) error {
 	if err := f.prepareOut(); err != nil {
