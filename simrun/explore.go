@@ -306,16 +306,14 @@ func (k *keeper) keep(attempt explore.Attempt) {
 	}
 	k.kept++
 	job, err := swarm.AttemptJob(attempt, k.spec)
+	if err == nil {
+		job.Folder, err = scenario.NewFolder(filepath.Join(k.out, fmt.Sprintf("%s-explored-%d", job.Spec.Name(), attempt.Number+1)))
+	}
 	if err != nil {
 		k.err = err
 		return
 	}
-	folder, err := scenario.NewFolder(filepath.Join(k.out, fmt.Sprintf("%s-explored-%d", job.Spec.Name(), attempt.Number+1)))
-	if err != nil {
-		k.err = err
-		return
-	}
-	job.Folder, job.Verbose = folder, k.verbose
+	job.Verbose = k.verbose
 	answer, err := swarm.Once(k.ctx, k.binary, job, k.limits)
 	if err == nil && answer.Verdict.Outcome != linearizability.Failed {
 		err = fmt.Errorf("%w: run %d failed, but not in a fresh process", swarm.ErrNotDeterministic, attempt.Number+1)
@@ -327,7 +325,7 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		return
 	}
 	fmt.Fprintf(k.report, "\n%s  run %d; deviations from the default schedule: %s\n  again: simrun replay %s\n\n",
-		paint(k.report, answer.Report), attempt.Number+1, deviations(attempt), shown(folder))
+		paint(k.report, answer.Report), attempt.Number+1, deviations(attempt), shown(job.Folder))
 }
 
 // deviations describes those of an attempt.

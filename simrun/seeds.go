@@ -107,10 +107,11 @@ type tally struct {
 	total              uint64
 	bar                *progressbar.ProgressBar
 
-	done, passed, failed, inconclusive uint64
-	events, operations                 int
-	simulated, wall, check             float64
-	guarantees                         map[string]int
+	done                   uint64
+	outcomes               map[linearizability.Outcome]uint64
+	events, operations     int
+	simulated, wall, check float64
+	guarantees             map[string]int
 
 	// undetermined counts seeds that were two different runs; problem is why no
 	// more seeds can be run.
@@ -120,7 +121,7 @@ type tally struct {
 
 func newTally(f *runFlags, command *cobra.Command, total uint64) *tally {
 	notes := command.ErrOrStderr()
-	t := &tally{flags: f, out: command.OutOrStdout(), notes: notes, people: f.people(command), total: total, guarantees: map[string]int{}}
+	t := &tally{flags: f, out: command.OutOrStdout(), notes: notes, people: f.people(command), total: total, outcomes: map[linearizability.Outcome]uint64{}, guarantees: map[string]int{}}
 	if total > 1 && terminal(notes) != nil {
 		t.bar = progressbar.NewOptions64(int64(total),
 			progressbar.OptionSetWriter(notes), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
@@ -151,6 +152,7 @@ func (t *tally) add(outcome swarm.Outcome) {
 		return
 	}
 	t.done++
+	t.outcomes[v.Outcome]++
 	t.events += v.WatchEvents
 	t.operations += v.Operations
 	t.simulated += v.SimulatedSeconds
@@ -158,14 +160,6 @@ func (t *tally) add(outcome swarm.Outcome) {
 	t.check += v.CheckSeconds
 	for guarantee := range brokenIn(v) {
 		t.guarantees[guarantee]++
-	}
-	switch v.Outcome {
-	case linearizability.Passed:
-		t.passed++
-	case linearizability.Failed:
-		t.failed++
-	default:
-		t.inconclusive++
 	}
 	t.print(outcome)
 }
@@ -227,9 +221,10 @@ func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
 	if t.bar != nil {
 		_ = t.bar.Finish()
 	}
+	failed, inconclusive := t.outcomes[linearizability.Failed], t.outcomes[linearizability.Inconclusive]
 	if t.total > 1 || interrupted {
 		t.say("\n%d of %d seeds: %d passed, %d failed, %d inconclusive, in %.1f s (%.1f seeds/s)",
-			t.done, t.total, t.passed, t.failed, t.inconclusive, elapsed.Seconds(), float64(t.done)/elapsed.Seconds())
+			t.done, t.total, t.outcomes[linearizability.Passed], failed, inconclusive, elapsed.Seconds(), float64(t.done)/elapsed.Seconds())
 		t.say("%d operations, %d watch events; %.0f simulated seconds in %.1f s of running and %.1f s of checking",
 			t.operations, t.events, t.simulated, t.wall, t.check)
 		for _, guarantee := range slices.Sorted(maps.Keys(t.guarantees)) {
@@ -242,7 +237,7 @@ func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
 	if t.problem != nil {
 		return t.problem
 	}
-	return seedsExit(t.failed > 0, t.undetermined > 0, t.inconclusive > 0 || t.done < t.total)
+	return seedsExit(failed > 0, t.undetermined > 0, inconclusive > 0 || t.done < t.total)
 }
 
 // seedsExit is the exit code of what seeds have come to.
