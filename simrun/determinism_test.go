@@ -109,9 +109,7 @@ func TestTheShapeOfARunIsTheSameInEveryProcess(t *testing.T) {
 	for spec.Seed = range uint64(2) {
 		shapes := map[uint64]bool{}
 		for i := range 6 {
-			answer, err := swarm.Once(t.Context(), itself(t), swarm.Job{Spec: spec, InPlace: i >= 3}, swarm.DefaultLimits())
-			require.NoError(t, err)
-			shapes[answer.Explored.Shape] = true
+			shapes[once(t, swarm.Job{Spec: spec, InPlace: i >= 3}).Explored.Shape] = true
 		}
 		require.Len(t, shapes, 1, "seed %d", spec.Seed)
 	}

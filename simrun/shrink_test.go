@@ -81,13 +81,9 @@ func TestARunTakenApartIsTheSameRun(t *testing.T) {
 			spec, err := scenario.Named(name)
 			require.NoError(t, err)
 			spec.Target, spec.Seed = "cacher", seed+1
-			whole, err := swarm.Once(t.Context(), itself(t), swarm.Job{Spec: spec, Details: true}, swarm.DefaultLimits())
-			require.NoError(t, err)
-			require.Empty(t, whole.Error)
+			whole := once(t, swarm.Job{Spec: spec, Details: true})
 			apart := shrink.TakenApart(shrink.Case{Spec: spec}, *whole.Details, "Reliable")
-			again, err := swarm.Once(t.Context(), itself(t), swarm.Job{Spec: apart.Spec, Tape: apart.Tape}, swarm.DefaultLimits())
-			require.NoError(t, err)
-			require.Empty(t, again.Error)
+			again := once(t, swarm.Job{Spec: apart.Spec, Tape: apart.Tape})
 			require.Equal(t, whole.Verdict.Operations, again.Verdict.Operations, "%s, seed %d", name, seed+1)
 			require.Equal(t, whole.Verdict.Hash, again.Verdict.Hash, "%s, seed %d", name, seed+1)
 		}
