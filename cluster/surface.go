@@ -11,35 +11,16 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// Consumers are the clients whose pace faults can change.
-type Consumers interface {
-	SlowConsumer(client string, delay time.Duration) error
-	StallConsumer(client string) error
-	HealConsumer(client string) error
-}
-
-// Programs are clients that faults can crash and start again, and whose requests and watches
-// they can disturb.
-type Programs interface {
-	CrashProgram(program string) error
-	StartProgram(program string) error
-	StallWatches(program, watches string) (withheld []string, err error)
-	ResumeWatches(program string) error
-	LagWatches(program string, every time.Duration) error
-	EndWatches(program, watches string) (ended int, err error)
-	FailRequests(program string, code int, oneIn int64) error
-}
-
 // Surface is what faults act on: this cluster and its clients. What is nil must not be in
 // the topology of a plan.
-func (c *Cluster) Surface(consumers Consumers, programs Programs) faults.Surface {
+func (c *Cluster) Surface(consumers faults.Consumers, programs faults.Programs) faults.Surface {
 	return &surface{Consumers: consumers, Programs: programs, cluster: c}
 }
 
 // surface translates the names of a plan into members, servers and links.
 type surface struct {
-	Consumers
-	Programs
+	faults.Consumers
+	faults.Programs
 	cluster *Cluster
 }
 
@@ -199,13 +180,12 @@ func (s *surface) StopCompactor(name string) error {
 	return nil
 }
 
-func (s *surface) HoldWatchStreams(server string) error {
-	s.cluster.watches.Hold(server)
-	return nil
-}
-
-func (s *surface) ReleaseWatchStreams(server string) error {
-	s.cluster.watches.Release(server)
+func (s *surface) HoldWatchStreams(server string, hold bool) error {
+	if hold {
+		s.cluster.watches.Hold(server)
+	} else {
+		s.cluster.watches.Release(server)
+	}
 	return nil
 }
 

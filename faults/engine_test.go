@@ -55,7 +55,7 @@ func TestEachKindBeginsAndEnds(t *testing.T) {
 			"latency etcd-0 etcd-1 0s,latency etcd-1 etcd-0 0s,latency etcd-1 etcd-2 0s,latency etcd-2 etcd-1 0s", ""},
 		{"etcd-defrag member=etcd-2", "defragment etcd-2", "", ""},
 		{"auto-compaction member=etcd-0 period=1s for=2s", "start compactor etcd-0 1s", "stop compactor etcd-0", ""},
-		{"stream-stall server=apiserver-0 for=2s", "hold apiserver-0", "unhold apiserver-0", ""},
+		{"stream-stall server=apiserver-0 for=2s", "hold apiserver-0 true", "hold apiserver-0 false", ""},
 		{"stream-break server=apiserver-1", "break streams apiserver-1", "", "server=apiserver-1 1 stream"},
 		{"progress-loss server=apiserver-1 for=2s", "lose apiserver-1 true", "lose apiserver-1 false", ""},
 		{"latency from=etcd-0 to=etcd-1 delay=50ms for=2s",

@@ -100,8 +100,8 @@ func etcdKinds() []Kind {
 		Parameters: []Parameter{parameterServer, parameterFor},
 		claims:     claimsWatchStreams,
 		lags:       true,
-		begin:      func(a action) (string, error) { return "", a.HoldWatchStreams(a.Server) },
-		end:        func(a action) error { return a.ReleaseWatchStreams(a.Server) },
+		begin:      func(a action) (string, error) { return "", a.HoldWatchStreams(a.Server, true) },
+		end:        func(a action) error { return a.HoldWatchStreams(a.Server, false) },
 	}, {
 		Name: "stream-break",
 		Doc: "Makes etcd end the watch streams of an API server with a transient error, and nothing else on the same connection. " +

@@ -59,9 +59,8 @@ type Surface interface {
 	StopCompactor(member string) error
 
 	// HoldWatchStreams withholds what etcd members send on the watch streams of an API
-	// server, and ReleaseWatchStreams delivers it.
-	HoldWatchStreams(server string) error
-	ReleaseWatchStreams(server string) error
+	// server, or delivers it.
+	HoldWatchStreams(server string, hold bool) error
 	// ThrottleWatchStreams limits what etcd members send on the watch streams of an API
 	// server, all of them together, in bytes per second; 0 heals it.
 	ThrottleWatchStreams(server string, rate int64) error
@@ -116,13 +115,23 @@ type Surface interface {
 	// that has expired to those that connect, or one that is valid again.
 	ExpireCertificate(server string, expired bool) error
 
+	Consumers
+	Programs
+}
+
+// Consumers are the clients whose pace faults can change.
+type Consumers interface {
 	// SlowConsumer makes a client take delay for each event it reads.
 	SlowConsumer(client string, delay time.Duration) error
 	// StallConsumer makes a client stop reading its streams.
 	StallConsumer(client string) error
 	// HealConsumer restores a client's own pace.
 	HealConsumer(client string) error
+}
 
+// Programs are clients that faults can crash and start again, and whose requests and watches
+// they can disturb.
+type Programs interface {
 	// CrashProgram kills a program that uses the cluster.
 	CrashProgram(program string) error
 	// StartProgram starts a crashed program.

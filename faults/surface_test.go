@@ -166,11 +166,8 @@ func (s *fakeSurface) StartCompactor(m string, period time.Duration) error {
 func (s *fakeSurface) StopCompactor(m string) error {
 	return s.set("compactor "+m, false, "stop compactor %s", m)
 }
-func (s *fakeSurface) HoldWatchStreams(a string) error {
-	return s.set("streams "+a, true, "hold %s", a)
-}
-func (s *fakeSurface) ReleaseWatchStreams(a string) error {
-	return s.set("streams "+a, false, "unhold %s", a)
+func (s *fakeSurface) HoldWatchStreams(a string, hold bool) error {
+	return s.set("streams "+a, hold, "hold %s %v", a, hold)
 }
 func (s *fakeSurface) LoseProgress(a string, lose bool) error {
 	return s.set("progress "+a, lose, "lose %s %v", a, lose)
