@@ -216,7 +216,7 @@ func (e *Engine) reserve(entry *entry) bool {
 		entry.reason = fmt.Sprintf("it takes %s and there are %d", expected, len(e.members))
 		return false
 	}
-	claimed := entry.kind.claimed(entry.fault, e.members)
+	claimed := entry.fault.claimed(e.members)
 	for _, name := range claimed {
 		if user, taken := e.inUse[name]; taken {
 			entry.reason = name + " is in use by " + user
@@ -332,7 +332,7 @@ func (e *entry) describe() string {
 // processes returns what a fault acted on. A fault that names no process, or that needs
 // several etcd members, acts on etcd as a whole.
 func (e *Engine) processes(entry *entry) []string {
-	named := entry.kind.named(entry.fault)
+	named := entry.fault.named()
 	if len(named) == 0 || entry.kind.MinMembers > 0 {
 		return e.members
 	}

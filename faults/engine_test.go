@@ -3,7 +3,6 @@ package faults
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -299,8 +298,7 @@ func TestCuttingARunShortHealsAtOnce(t *testing.T) {
 
 func TestGeneratedPlansFireInFull(t *testing.T) {
 	for seed := range uint64(200) {
-		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), generatorConfig())
-		require.NoError(t, err)
+		plan := generated(t, seed, generatorConfig())
 		surface, report, err := carryOut(t, plan.String(), nil)
 		require.NoError(t, err)
 		require.Empty(t, report.NotFired, plan)

@@ -252,9 +252,7 @@ func (c GeneratorConfig) draw(random *rand.Rand, kind Kind) (Fault, bool) {
 
 // clash reports whether two faults claim the same thing at the same time.
 func (c GeneratorConfig) clash(one, other Fault) bool {
-	kindOne, _ := Lookup(one.Kind)
-	kindOther, _ := Lookup(other.Kind)
-	if one.At > occupiedUntil(kindOther, other) || other.At > occupiedUntil(kindOne, one) {
+	if one.At > other.settled() || other.At > one.settled() {
 		return false
 	}
 	_, shared := sharedClaim(one, other, c.Members)
@@ -263,10 +261,8 @@ func (c GeneratorConfig) clash(one, other Fault) bool {
 
 // sharedClaim returns the first thing that two faults both claim.
 func sharedClaim(one, other Fault, members []string) (name string, ok bool) {
-	kindOne, _ := Lookup(one.Kind)
-	kindOther, _ := Lookup(other.Kind)
-	claimed := kindOther.claimed(other, members)
-	for _, name := range kindOne.claimed(one, members) {
+	claimed := other.claimed(members)
+	for _, name := range one.claimed(members) {
 		if slices.Contains(claimed, name) {
 			return name, true
 		}
@@ -274,7 +270,11 @@ func sharedClaim(one, other Fault, members []string) (name string, ok bool) {
 	return "", false
 }
 
-func occupiedUntil(kind Kind, fault Fault) time.Duration { return fault.End() + kind.settling() }
+// settled returns when the effects of a fault are over.
+func (f Fault) settled() time.Duration {
+	kind, _ := Lookup(f.Kind)
+	return f.End() + kind.settling()
+}
 
 func pick[T any](random *rand.Rand, choices []T) T { return choices[random.IntN(len(choices))] }
 

@@ -16,6 +16,13 @@ func generatorConfig() GeneratorConfig {
 	return GeneratorConfig{Topology: topology(), MaxCount: 3, Start: time.Second, HealBy: 45 * time.Second}
 }
 
+// generated is the plan of a seed.
+func generated(t require.TestingT, seed uint64, config GeneratorConfig) Plan {
+	plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
+	require.NoError(t, err)
+	return plan
+}
+
 // anyConfig draws configurations small and large, with kinds that fit and kinds
 // that do not.
 func anyConfig(t *rapid.T) GeneratorConfig {
@@ -48,8 +55,7 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := anyConfig(t)
 		seed := rapid.Uint64().Draw(t, "seed")
-		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
-		require.NoError(t, err)
+		plan := generated(t, seed, config)
 		require.NoError(t, plan.Check(Topology{
 			Members: config.Members, Servers: config.Servers, Clients: append(slices.Clone(config.Clients), config.Consumers...),
 			Certified: config.Certified, Consumers: config.Consumers, Programs: config.Programs,
@@ -59,20 +65,16 @@ func TestGeneratedPlansFitHealAndDoNotClash(t *testing.T) {
 		require.ElementsMatch(t, plan, parsed)
 		for i, fault := range plan {
 			require.GreaterOrEqual(t, fault.At, config.Start)
-			require.LessOrEqual(t, fault.End(), config.HealBy)
 			if config.Kinds != nil && !config.Late {
 				require.Contains(t, config.Kinds, fault.Kind)
 			}
-			kind, _ := Lookup(fault.Kind)
-			require.LessOrEqual(t, fault.End()+kind.settling(), config.HealBy)
+			require.LessOrEqual(t, fault.settled(), config.HealBy)
 			for _, other := range plan[i+1:] {
 				require.LessOrEqual(t, fault.At, other.At, "plans are in order of time")
 				require.False(t, config.clash(fault, other), "%v clashes with %v", fault, other)
 			}
 		}
-		again, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
-		require.NoError(t, err)
-		require.Equal(t, plan, again, "a plan is a function of its seed")
+		require.Equal(t, plan, generated(t, seed, config), "a plan is a function of its seed")
 	})
 }
 
@@ -82,8 +84,7 @@ func TestCalm(t *testing.T) {
 	few := func(calm bool) (plans int) {
 		config.Calm = calm
 		for seed := range uint64(200) {
-			plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
-			require.NoError(t, err)
+			plan := generated(t, seed, config)
 			names := map[string]bool{}
 			for _, fault := range plan {
 				names[fault.Kind] = true
@@ -100,8 +101,7 @@ func TestCalm(t *testing.T) {
 	config.Pattern = PatternLag
 	alone := 0
 	for seed := range uint64(200) {
-		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
-		require.NoError(t, err)
+		plan := generated(t, seed, config)
 		if !slices.ContainsFunc(plan, func(fault Fault) bool {
 			kind, _ := Lookup(fault.Kind)
 			return !kind.lags && !kind.switches
@@ -120,8 +120,7 @@ func TestEveryKindCanBeAskedForAtOnce(t *testing.T) {
 	asked := map[string]bool{}
 	for seed := range uint64(50) {
 		for _, config := range []GeneratorConfig{config, alone} {
-			plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
-			require.NoError(t, err)
+			plan := generated(t, seed, config)
 			at, waiting := map[string]int{}, map[string]int{}
 			for _, fault := range plan {
 				if fault.Point == "" {
@@ -154,8 +153,7 @@ func TestPlansDifferInTheirKindsAndReachEveryPoint(t *testing.T) {
 		if seed%4 == 0 {
 			config.Members = config.Members[:1]
 		}
-		plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
-		require.NoError(t, err)
+		plan := generated(t, seed, config)
 		require.NotEmpty(t, plan)
 		require.LessOrEqual(t, len(plan), 3*len(Kinds())+maxWaiting)
 		subset := map[string]bool{}
@@ -190,9 +188,7 @@ func TestPlansOfSeedsStay(t *testing.T) {
 		alone.Members = alone.Members[:1]
 		for _, config := range []GeneratorConfig{generatorConfig(), every, alone} {
 			config.Programs, config.Certified = nil, nil // simrun's worlds have none
-			plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
-			require.NoError(t, err)
-			fmt.Fprint(digest, plan)
+			fmt.Fprint(digest, generated(t, seed, config))
 		}
 	}
 	require.Equal(t, "5c82143f3322ec327052642945e264d2708ad662f89aae0c3c852d5f64f49b75", fmt.Sprintf("%x", digest.Sum(nil)))
@@ -205,9 +201,7 @@ func TestConfigurationsBoundDurations(t *testing.T) {
 		config.Kinds, config.MaxLasts = []string{"transform-failure"}, map[string]time.Duration{"transform-failure": most}
 		var longest time.Duration
 		for seed := range uint64(200) {
-			plan, err := Generate(rand.New(rand.NewPCG(seed, 0)), config)
-			require.NoError(t, err)
-			for _, fault := range plan {
+			for _, fault := range generated(t, seed, config) {
 				longest = max(longest, fault.Lasts)
 			}
 		}

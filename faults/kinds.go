@@ -63,19 +63,20 @@ func (k Kind) lacks(members int) (expected string) {
 	return ""
 }
 
-// claimed returns what a fault of this kind claims.
-func (k Kind) claimed(fault Fault, members []string) []string {
-	if k.claims == nil {
-		return k.named(fault)
+// claimed returns what a fault claims.
+func (f Fault) claimed(members []string) []string {
+	if kind, _ := Lookup(f.Kind); kind.claims != nil {
+		return kind.claims(f, members)
 	}
-	return k.claims(fault, members)
+	return f.named()
 }
 
-// named returns the processes that a fault of this kind names.
-func (k Kind) named(fault Fault) (names []string) {
-	for _, parameter := range k.Parameters {
+// named returns the processes that a fault names.
+func (f Fault) named() (names []string) {
+	kind, _ := Lookup(f.Kind)
+	for _, parameter := range kind.Parameters {
 		if parameter.processes != nil {
-			names = append(names, parameter.print(fault))
+			names = append(names, parameter.print(f))
 		}
 	}
 	return names

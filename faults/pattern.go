@@ -73,8 +73,7 @@ func (c GeneratorConfig) drawPattern(random *rand.Rand, candidates []Kind) (plan
 		if c.Pattern == PatternRotate {
 			c.rotate(&fault, number, links)
 		}
-		kind, _ := Lookup(fault.Kind)
-		if fault.End()+kind.settling() > c.HealBy {
+		if fault.settled() > c.HealBy {
 			break
 		}
 		plan = c.add(plan, fault)
@@ -83,7 +82,7 @@ func (c GeneratorConfig) drawPattern(random *rand.Rand, candidates []Kind) (plan
 				plan = c.add(plan, second.later(fault.At+drawBetween(random, precision, maxAfter)-second.At))
 			}
 		}
-		shift = occupiedUntil(kind, fault) + pause - first.At
+		shift = fault.settled() + pause - first.At
 	}
 	return plan
 }
@@ -161,8 +160,7 @@ func (c GeneratorConfig) drawLate(random *rand.Rand) (plan Plan) {
 
 // add adds a fault to a plan unless it clashes with one of it or does not heal in time.
 func (c GeneratorConfig) add(plan Plan, fault Fault) Plan {
-	kind, _ := Lookup(fault.Kind)
-	if fault.End()+kind.settling() > c.HealBy || slices.ContainsFunc(plan, func(other Fault) bool { return c.clash(fault, other) }) {
+	if fault.settled() > c.HealBy || slices.ContainsFunc(plan, func(other Fault) bool { return c.clash(fault, other) }) {
 		return plan
 	}
 	return append(plan, fault)
