@@ -162,20 +162,20 @@ func find(name string) (Entry, bool) {
 
 // Named returns the spec of a scenario, without a target and a seed.
 func Named(name string) (Spec, error) {
-	var names []string
-	for _, entry := range catalogue {
-		if entry.Name == name {
-			spec := entry.spec
-			spec.Scenario = name
-			spec.Duration = cmp.Or(spec.Duration, time.Minute)
-			spec.Operations = cmp.Or(spec.Operations, 200)
-			if spec.Explore != nil {
-				window := *spec.Explore
-				spec.Explore = &window
-			}
-			return spec, nil
+	entry, known := find(name)
+	if !known {
+		var names []string
+		for _, entry := range catalogue {
+			names = append(names, entry.Name)
 		}
-		names = append(names, entry.Name)
+		return Spec{}, fmt.Errorf("%w: expected one of %s, found %q", ErrUnknownScenario, strings.Join(names, ", "), name)
 	}
-	return Spec{}, fmt.Errorf("%w: expected one of %s, found %q", ErrUnknownScenario, strings.Join(names, ", "), name)
+	spec := entry.spec
+	spec.Scenario = name
+	spec.Duration = cmp.Or(spec.Duration, time.Minute)
+	spec.Operations = cmp.Or(spec.Operations, 200)
+	if spec.Explore != nil {
+		spec.Explore = new(*spec.Explore)
+	}
+	return spec, nil
 }

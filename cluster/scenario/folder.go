@@ -144,25 +144,7 @@ func NewFolder(path string) (string, error) {
 // writes all files or none: if the disk is full, the artifacts of an earlier run stay
 // intact.
 func (r *Run) Write(folder string, build Build) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	about, err := r.about(build, fmt.Sprintf("%016x", r.Result.Hash))
-	if err != nil {
-		return err
-	}
-	files := append([]file{
-		text(runFile, about),
-		text(planFile, r.Plan.String()),
-		{tapeFile + traces.Zstd, r.writeTape},
-		{historyFile + traces.Zstd, r.writeHistory},
-		absent(decisionsFile + traces.Zstd),
-		text(stacksFile, r.Result.Stacks),
-	}, leftovers()...)
-	if r.Result.Trace != nil {
-		files = append(files, file{decisionsFile + traces.Zstd, r.writeDecisions})
-	}
-	return writeAll(folder, files)
+	return r.write(folder, build, fmt.Sprintf("%016x", r.Result.Hash), "")
 }
 
 // WriteUnfinished writes what is known of a run whose process died: its spec, the
@@ -174,28 +156,32 @@ func WriteUnfinished(folder string, spec Spec, build Build, decisions []byte, re
 		return err
 	}
 	r := &Run{Spec: spec, Plan: plan, Result: &sim.Result{Tape: decisions}}
-	about, err := r.about(build, "")
-	if err != nil {
-		return err
-	}
+	return r.write(folder, build, "", report)
+}
+
+// write writes what there is of a run, and removes what an earlier one, or a user who
+// decompressed its files, may have left.
+func (r *Run) write(folder string, build Build, hash, report string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	return writeAll(folder, append([]file{
-		text(runFile, about),
-		text(planFile, plan.String()),
-		{tapeFile + traces.Zstd, r.writeTape},
-		absent(historyFile + traces.Zstd), absent(decisionsFile + traces.Zstd), absent(stacksFile),
-	}, append(leftovers(), text(reportFile, report))...))
-}
-
-// leftovers lists files that an earlier run, or a user who decompressed them, may have
-// left.
-func leftovers() []file {
-	return []file{
-		absent(tapeFile), absent(historyFile), absent(decisionsFile), absent(verdictFile), absent(reportFile), absent(decisiveFile),
-		absent(timeline.File), absent(timeline.ReadsFile),
+	about, err := r.about(build, hash)
+	if err != nil {
+		return err
 	}
+	history, decisions := absent(historyFile+traces.Zstd), absent(decisionsFile+traces.Zstd)
+	if r.History != nil {
+		history.write = r.writeHistory
+	}
+	if r.Result.Trace != nil {
+		decisions.write = r.writeDecisions
+	}
+	return writeAll(folder, []file{
+		text(runFile, about), text(planFile, r.Plan.String()), {tapeFile + traces.Zstd, r.writeTape}, history, decisions,
+		text(stacksFile, r.Result.Stacks), text(reportFile, report),
+		absent(tapeFile), absent(historyFile), absent(decisionsFile), absent(verdictFile), absent(decisiveFile),
+		absent(timeline.File), absent(timeline.ReadsFile),
+	})
 }
 
 // about returns the content of run.json.
