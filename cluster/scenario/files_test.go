@@ -47,8 +47,7 @@ func TestNoFileIsReplacedIfOneCannotBeWritten(t *testing.T) {
 // a run in one line that names the file; what it accepts has a plan and a tape of its
 // own seed.
 func FuzzLoad(f *testing.F) {
-	spec, err := Named("minute")
-	require.NoError(f, err)
+	spec := specOf(f, "minute")
 	spec.Seed = 7
 	about, err := (&Run{Spec: spec}).about(CurrentBuild(), "1c313b6a2b968930")
 	require.NoError(f, err)

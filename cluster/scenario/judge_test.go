@@ -21,9 +21,7 @@ import (
 // Without etcd's log, a correct history and an incorrect one look the same. Later seeds
 // can still be checked.
 func TestARunWithoutItsTruthIsInconclusive(t *testing.T) {
-	spec, err := Named("minute")
-	require.NoError(t, err)
-	run := &Run{Spec: spec, Result: &sim.Result{Stop: sim.Completed}, History: &model.History{},
+	run := &Run{Spec: specOf(t, "minute"), Result: &sim.Result{Stop: sim.Completed}, History: &model.History{},
 		Unreadable: errors.New("cannot read the truth from etcd's logs: a page is missing")}
 	verdict := run.Judge()
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
@@ -35,8 +33,7 @@ func TestARunWithoutItsTruthIsInconclusive(t *testing.T) {
 // that a period of 20 s instead of 5 s makes up to 33 s.
 func TestRareProgressReportsMakeBookmarksLate(t *testing.T) {
 	for period, bound := range map[time.Duration]time.Duration{0: 0, time.Second: 0, 5 * time.Second: 0, 20 * time.Second: 108 * time.Second} {
-		spec, err := Named("minute")
-		require.NoError(t, err)
+		spec := specOf(t, "minute")
 		spec.Setup.ProgressNotify = period
 		run := &Run{Spec: spec, Result: &sim.Result{Stop: sim.Completed}, History: &model.History{}}
 		require.Equal(t, bound, run.Judge().RefreshBound, period)
@@ -75,9 +72,7 @@ func TestADeadlockOfTheCodeUnderTestIsAFailure(t *testing.T) {
 		{"a deadlock in a call", sim.Deadlock, stop(299 * time.Second), true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			spec, err := Named("minute")
-			require.NoError(t, err)
-			run := &Run{Spec: spec, Began: 10 * time.Second, History: &model.History{}, Waiting: row.waiting,
+			run := &Run{Spec: specOf(t, "minute"), Began: 10 * time.Second, History: &model.History{}, Waiting: row.waiting,
 				Result: &sim.Result{Stop: row.stop, Simulated: 300 * time.Second, Stacks: stacks}}
 			verdict := run.Judge()
 			require.Equal(t, []linearizability.Reason{{Code: linearizability.ReasonCode(row.stop), Text: row.stop.String()}}, verdict.Reasons)
@@ -94,8 +89,7 @@ func TestADeadlockOfTheCodeUnderTestIsAFailure(t *testing.T) {
 
 func TestScriptedScenariosArePossible(t *testing.T) {
 	for _, entry := range scripted {
-		spec, err := Named(entry.Name)
-		require.NoError(t, err)
+		spec := specOf(t, entry.Name)
 		require.NoError(t, spec.Validate(), entry.Name)
 		require.Equal(t, entry.minimum, spec.minimum(), "%s: with its own plan it is what the catalogue says", entry.Name)
 		if spec.Plan != "" {
@@ -105,9 +99,7 @@ func TestScriptedScenariosArePossible(t *testing.T) {
 		}
 		spec.Explore.To = spec.Duration
 		require.ErrorIs(t, spec.Validate(), ErrSpec, "%s: a window that outlasts the faults", entry.Name)
-		again, err := Named(entry.Name)
-		require.NoError(t, err)
-		require.NoError(t, again.Validate(), "a changed spec leaves the catalogue alone")
+		require.NoError(t, specOf(t, entry.Name).Validate(), "a changed spec leaves the catalogue alone")
 	}
 }
 

@@ -12,10 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// specOf is the spec of a scenario.
+func specOf(t testing.TB, name string) Spec {
+	spec, err := Named(name)
+	require.NoError(t, err)
+	return spec
+}
+
 // drawnSpec is a run of the scenario any.
 func drawnSpec(t *testing.T, seed uint64) Spec {
-	spec, err := Named("any")
-	require.NoError(t, err)
+	spec := specOf(t, "any")
 	spec.Target = "cacher"
 	return spec.WithSeed(seed)
 }
@@ -74,8 +80,7 @@ func TestAnyReachesAsFarAsEveryScenario(t *testing.T) {
 		return number, err == nil
 	}
 	for _, entry := range drawn {
-		spec, err := Named(entry.Name)
-		require.NoError(t, err)
+		spec := specOf(t, entry.Name)
 		for _, knob := range knobs {
 			fixed, isNumber := size(knob.get(&spec))
 			largest, _ := size(knob.Usual)
@@ -92,8 +97,7 @@ func TestKnobsThatAreSetAreNotDrawn(t *testing.T) {
 	for _, row := range []struct{ name, value string }{
 		{"members", "3"}, {"mix", "churn"}, {"mix", UsualValue}, {"kinds", "compaction+reset"}, {"tick", "20ms"}, {"gates", "WatchList=false"}, {"flood", "40"},
 	} {
-		base, err := Named("any")
-		require.NoError(t, err)
+		base := specOf(t, "any")
 		base.Target = "kubernetes"
 		require.NoError(t, base.Set(row.name, row.value))
 		knob, _ := findKnob(row.name)
@@ -109,8 +113,7 @@ func TestKnobsThatAreSetAreNotDrawn(t *testing.T) {
 // A scenario that draws nothing takes knobs, too, and a run keeps its name whether its knobs
 // were drawn or set.
 func TestKnobsAndNames(t *testing.T) {
-	minute, err := Named("minute")
-	require.NoError(t, err)
+	minute := specOf(t, "minute")
 	minute.Target = "cacher"
 	plain := minute.WithSeed(7).Name()
 	require.NoError(t, minute.Set("servers", "2"))

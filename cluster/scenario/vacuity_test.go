@@ -31,8 +31,7 @@ func TestEveryScenarioSaysWhatHasToHappen(t *testing.T) {
 
 func TestAScenarioThatIsChangedIsAnother(t *testing.T) {
 	named := func(name string, change func(*Spec)) Spec {
-		spec, err := Named(name)
-		require.NoError(t, err)
+		spec := specOf(t, name)
 		spec.Target, spec.Seed = "kubernetes", 7
 		change(&spec)
 		return spec
@@ -77,11 +76,9 @@ func TestAScenarioThatIsChangedIsAnother(t *testing.T) {
 // TestAVacuousRunIsInconclusive judges a run in which nothing happened and the engine
 // lost one of two planned faults.
 func TestAVacuousRunIsInconclusive(t *testing.T) {
-	spec, err := Named("minute")
-	require.NoError(t, err)
 	plan, err := faults.Parse("# watchsim plan v1\nat 12.5s etcd-crash member=etcd-0 down=2s\nat 20s compaction revision=current-10\n")
 	require.NoError(t, err)
-	run := &Run{Spec: spec, Plan: plan, planned: len(plan), Result: &sim.Result{Stop: sim.Completed}, History: &model.History{},
+	run := &Run{Spec: specOf(t, "minute"), Plan: plan, planned: len(plan), Result: &sim.Result{Stop: sim.Completed}, History: &model.History{},
 		Faults: faults.Report{NotFired: []faults.NotFired{{Fault: plan[1], Reason: "there is no revision -4 to compact at"}}}}
 	verdict := run.Judge()
 	require.Equal(t, linearizability.Inconclusive, verdict.Outcome)
