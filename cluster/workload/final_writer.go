@@ -99,13 +99,12 @@ func (c *finalWriter) within(most time.Duration, step func()) {
 
 // put updates the object, or creates it if there is none.
 func (c *finalWriter) put(server *session, key model.Key) bool {
-	op := &model.Operation{
-		Kind: model.Update, Scope: model.Scope(key),
-		RV: model.RVUnset, Object: c.newObject(key),
-	}
+	op := of(model.Update, key)
+	op.Object = c.newObject(key)
 	c.do(server, op, "")
 	if op.Err == model.NotFound {
-		op = &model.Operation{Kind: model.Create, Scope: op.Scope, RV: model.RVUnset, Object: c.newObject(key)}
+		op = of(model.Create, key)
+		op.Object = c.newObject(key)
 		c.do(server, op, "")
 	}
 	return op.Err == model.OK

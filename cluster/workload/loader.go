@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/watchsim/watchsim/model"
 )
@@ -15,20 +16,12 @@ const loaders = 4
 type loader struct{ writer }
 
 func (l *loader) run(keys []model.Key) {
-	if l.part != nil {
-		l.takePart(l.working, func(step Step) {
-			if step.Number <= len(keys) {
-				l.create(l.anyServer(), keys[step.Number-1])
-			}
-		})
-		return
-	}
-	for i, key := range keys {
-		if !l.begin(l.working, i+1, 0) {
-			return
+	l.follow(l.working, make([]time.Duration, len(keys)), func(i int) int {
+		if i < len(keys) {
+			l.create(l.anyServer(), keys[i])
 		}
-		l.create(l.anyServer(), key)
-	}
+		return 1
+	})
 }
 
 // startLoaders starts the clients that create the initial objects, if there are any.

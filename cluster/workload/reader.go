@@ -20,7 +20,7 @@ type reader struct{ client }
 func (r *reader) run(schedule []time.Duration) { r.follow(r.working, schedule, r.act) }
 
 // act makes one read and returns how many requests it took.
-func (r *reader) act() int {
+func (r *reader) act(int) int {
 	server := r.anyServer()
 	if oneIn(r.random, 3) {
 		return r.get(server)
@@ -30,11 +30,7 @@ func (r *reader) act() int {
 }
 
 func (r *reader) get(server *session) int {
-	key := r.catalog.key(r.random)
-	op := &model.Operation{
-		Kind: model.Get, Scope: model.Scope(key),
-		RV: model.RVUnset,
-	}
+	op := of(model.Get, r.catalog.key(r.random))
 	switch choice := r.random.IntN(16); {
 	case choice < 5:
 	case choice < 10:

@@ -61,18 +61,18 @@ func sleep(ctx context.Context, wait time.Duration) bool {
 }
 
 // follow calls act at each scheduled instant, or as soon after it as the
-// previous act allows, until ctx is done. An act returns how many requests it
-// made; each beyond the first uses up another instant.
-func (c *client) follow(ctx context.Context, schedule []time.Duration, act func() int) {
+// previous act allows, until ctx is done, with the instant's index. An act returns how many
+// requests it made; each beyond the first uses up another instant.
+func (c *client) follow(ctx context.Context, schedule []time.Duration, act func(index int) int) {
 	if c.part != nil {
-		c.takePart(ctx, func(Step) { act() })
+		c.takePart(ctx, func(step Step) { act(step.Number - 1) })
 		return
 	}
 	for i := 0; i < len(schedule); {
 		if !c.begin(ctx, i+1, schedule[i]) {
 			return
 		}
-		i += max(1, act())
+		i += max(1, act(i))
 	}
 }
 

@@ -46,7 +46,7 @@ func TestFollowKeepsToTheScheduleAndItsBudget(t *testing.T) {
 		}
 		schedule := []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 9 * time.Second}
 		var acts []time.Duration
-		clocked().follow(t.Context(), schedule, func() int {
+		clocked().follow(t.Context(), schedule, func(int) int {
 			acts = append(acts, time.Since(began))
 			switch len(acts) {
 			case 1:
@@ -61,7 +61,7 @@ func TestFollowKeepsToTheScheduleAndItsBudget(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began = time.Now()
-		clocked().follow(ctx, schedule[1:], func() int { t.Error("acts after the end"); return 1 })
+		clocked().follow(ctx, schedule[1:], func(int) int { t.Error("acts after the end"); return 1 })
 		require.Equal(t, time.Second, time.Since(began))
 	})
 }

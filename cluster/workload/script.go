@@ -128,20 +128,16 @@ func (w *Workload) startScript() {
 
 // perform executes one line after another. Each is a step.
 func (p *performer) perform(lines []ScriptLine) {
-	if p.part != nil {
-		p.takePart(p.alive, func(step Step) {
-			if step.Number <= len(lines) {
-				p.execute(lines[step.Number-1])
-			}
-		})
-		return
-	}
+	schedule := make([]time.Duration, len(lines))
 	for i, line := range lines {
-		if !p.begin(p.alive, i+1, line.At) {
-			return
-		}
-		p.execute(line)
+		schedule[i] = line.At
 	}
+	p.client.follow(p.alive, schedule, func(i int) int {
+		if i < len(lines) {
+			p.execute(lines[i])
+		}
+		return 1
+	})
 }
 
 func (p *performer) execute(line ScriptLine) {

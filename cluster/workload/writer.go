@@ -29,7 +29,7 @@ type writer struct {
 func (w *writer) run(schedule []time.Duration) { w.follow(w.working, schedule, w.act) }
 
 // act makes, or tries to make, one change and returns the number of requests.
-func (w *writer) act() int {
+func (w *writer) act(int) int {
 	server, key := w.anyServer(), w.catalog.key(w.random)
 	known, exists := w.knowledge.objects[key]
 	switch w.catalog.config.Mix {
@@ -75,14 +75,15 @@ func (w *writer) act() int {
 // the very object that was seen, in two steps if it has a finalizer, or its update whatever
 // its RV.
 func (w *writer) control(server *session, key model.Key, known model.Object) int {
-	scope := model.Scope(key)
 	switch w.random.IntN(5) {
 	case 4:
 		return w.finalize(server, key, known)
 	case 0, 1:
-		w.do(server, &model.Operation{Kind: model.Get, Touch: true, Scope: scope, RV: model.RVUnset}, "")
+		op := of(model.Get, key)
+		op.Touch = true
+		w.do(server, op, "")
 	case 2:
-		op := &model.Operation{Kind: model.Delete, Scope: scope, RV: model.RVUnset}
+		op := of(model.Delete, key)
 		if known.UID != "" {
 			op.Object = &model.Object{Namespace: key.Namespace, Name: key.Name, UID: known.UID}
 		}
@@ -97,13 +98,13 @@ func (w *writer) control(server *session, key model.Key, known model.Object) int
 // deletionTimestamp, and later, through any server, by one that removes the finalizer and
 // with it the object.
 func (w *writer) finalize(server *session, key model.Key, known model.Object) int {
-	scope, marked := model.Scope(key), w.newObject(key)
+	update, marked := of(model.Update, key), w.newObject(key)
 	marked.UID = known.UID
 	if marked.Labels == nil {
 		marked.Labels = map[string]string{}
 	}
 	marked.Labels[model.FinalizingLabel] = "true"
-	update := &model.Operation{Kind: model.Update, Scope: scope, RV: model.RVUnset, Object: marked}
+	update.Object = marked
 	w.do(server, update, "")
 	if update.Err != model.OK || !sleep(w.working, drawDuration(w.random, maxModify)) {
 		return 1
@@ -117,41 +118,39 @@ func (w *writer) newObject(key model.Key) *model.Object {
 	return w.catalog.object(w.random, key, fmt.Sprintf("%s-%d", w.name, w.values))
 }
 
+// of returns an operation on one object, without an RV.
+func of(kind model.Kind, key model.Key) *model.Operation {
+	return &model.Operation{Kind: kind, Scope: model.Scope(key), RV: model.RVUnset}
+}
+
 func (w *writer) create(server *session, key model.Key) int {
-	w.do(server, &model.Operation{
-		Kind: model.Create, Scope: model.Scope(key),
-		RV: model.RVUnset, Object: w.newObject(key),
-	}, "")
+	op := of(model.Create, key)
+	op.Object = w.newObject(key)
+	w.do(server, op, "")
 	return 1
 }
 
 // update writes a new state: unconditionally if precondition is 0, otherwise only over
 // the state with that RV.
 func (w *writer) update(server *session, key model.Key, uid string, precondition int64) int {
-	object := w.newObject(key)
-	object.UID = uid
-	w.do(server, &model.Operation{
-		Kind: model.Update, Scope: model.Scope(key),
-		RV: model.RVUnset, Object: object, Precondition: precondition,
-	}, "")
+	op := of(model.Update, key)
+	op.Object, op.Precondition = w.newObject(key), precondition
+	op.Object.UID = uid
+	w.do(server, op, "")
 	return 1
 }
 
 func (w *writer) delete(server *session, key model.Key, precondition int64) int {
-	w.do(server, &model.Operation{
-		Kind: model.Delete, Scope: model.Scope(key),
-		RV: model.RVUnset, Precondition: precondition,
-	}, "")
+	op := of(model.Delete, key)
+	op.Precondition = precondition
+	w.do(server, op, "")
 	return 1
 }
 
 // readModifyWrite reads the object, in half of the cases from the cache and possibly
 // stale, and writes it back unless it has changed.
 func (w *writer) readModifyWrite(server *session, key model.Key) int {
-	read := &model.Operation{
-		Kind: model.Get, Scope: model.Scope(key),
-		RV: model.RVUnset,
-	}
+	read := of(model.Get, key)
 	if oneIn(w.random, 2) {
 		read.RV = 0
 	}
