@@ -32,8 +32,7 @@ func (r *recorder) beginOperation(op *model.Operation) (record *model.Operation)
 	defer r.mu.Unlock()
 	r.lastID++
 	op.ID, op.Call, op.Return = r.lastID, r.now(), model.Pending
-	record = new(model.Operation)
-	*record = *op
+	record = new(*op)
 	if !r.frozen {
 		r.operations = append(r.operations, record)
 	}
@@ -57,8 +56,7 @@ func (r *recorder) beginStream(stream *model.Stream) (record *model.Stream) {
 	r.lastID++
 	stream.ID, stream.Call = r.lastID, r.now()
 	stream.Return, stream.Closed = model.Pending, model.Pending
-	record = new(model.Stream)
-	*record = *stream
+	record = new(*stream)
 	if !r.frozen {
 		r.streams = append(r.streams, record)
 	}
@@ -95,10 +93,9 @@ func (r *recorder) event(record *model.Stream, event *model.Event) bool {
 func (r *recorder) closeStream(record *model.Stream, reason model.CloseReason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.frozen || record.Closed != model.Pending {
-		return
+	if !r.frozen && record.Closed == model.Pending {
+		record.Closed, record.Reason = r.now(), reason
 	}
-	record.Closed, record.Reason = r.now(), reason
 }
 
 // lastChange returns the RV of the newest change that a client knows of, in a namespace or,
@@ -148,16 +145,12 @@ func (r *recorder) underWay() (newest int64, waiting map[string]UnderWay) {
 	for _, op := range r.operations {
 		newest = max(newest, op.ResultRV)
 		if op.Return == model.Pending && op.Continues > 0 {
-			u := waiting[op.Server]
-			u.Pages = true
-			waiting[op.Server] = u
+			waiting[op.Server] = UnderWay{true, waiting[op.Server].Opening}
 		}
 	}
 	for _, s := range r.streams {
 		if s.Return == model.Pending {
-			u := waiting[s.Server]
-			u.Opening = true
-			waiting[s.Server] = u
+			waiting[s.Server] = UnderWay{waiting[s.Server].Pages, true}
 		}
 	}
 	return newest, waiting

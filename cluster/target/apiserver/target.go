@@ -113,8 +113,7 @@ var release = registry.Release{
 		return store.Delete(ctx, key, out, preconditions, validate, nil, storage.DeleteOptions{})
 	},
 	AskForInitialEvents: func(options *internalversion.ListOptions) {
-		send := true
-		options.SendInitialEvents = &send
+		options.SendInitialEvents = new(true)
 	},
 	PassInitialEvents: func(options *internalversion.ListOptions, passed *storage.ListOptions) {
 		passed.SendInitialEvents = options.SendInitialEvents

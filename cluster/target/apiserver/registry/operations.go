@@ -113,8 +113,8 @@ func (h *Handler) create(ctx context.Context, op *model.Operation, key string, o
 // precondition of the storage.
 func (h *Handler) update(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
 	preconditions := &storage.Preconditions{}
-	if uid := types.UID(op.Object.UID); uid != "" {
-		preconditions.UID = &uid
+	if op.Object.UID != "" {
+		preconditions.UID = new(types.UID(op.Object.UID))
 	}
 	replace := func(existing runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		stored := existing.(*corev1.Pod)
@@ -125,12 +125,11 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 		pod := translate.PaddedPodOf(op.Object, h.Padding)
 		pod.UID = stored.UID
 		pod.ResourceVersion = stored.ResourceVersion
-		ttl := h.ttl()
 		if h.InPlace {
 			*stored = *pod
-			return stored, &ttl, nil
+			pod = stored
 		}
-		return pod, &ttl, nil
+		return pod, new(h.ttl()), nil
 	}
 	return h.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
 }
@@ -157,12 +156,10 @@ func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, o
 	}
 	preconditions := &storage.Preconditions{}
 	if op.Precondition != 0 {
-		rv := translate.FormatRV(op.Precondition)
-		preconditions.ResourceVersion = &rv
+		preconditions.ResourceVersion = new(translate.FormatRV(op.Precondition))
 	}
 	if op.Object != nil && op.Object.UID != "" {
-		uid := types.UID(op.Object.UID)
-		preconditions.UID = &uid
+		preconditions.UID = new(types.UID(op.Object.UID))
 	}
 	if len(stored.Finalizers) > 0 {
 		err := h.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, false, preconditions, func(runtime.Object, storage.ResponseMeta) (runtime.Object, *uint64, error) {

@@ -121,6 +121,5 @@ func StatusOf(err error) *metav1.Status {
 	if !errors.As(err, &api) {
 		api = apierrors.NewInternalError(err)
 	}
-	status := api.Status()
-	return &status
+	return new(api.Status())
 }

@@ -35,8 +35,7 @@ func EventOf(event watch.Event, mutator int) model.Event {
 		converted.InitialEnd = pod.Annotations[InitialEventsEnd] == "true"
 		return converted
 	}
-	object := ObjectOf(pod)
-	converted.Object = &object
+	converted.Object = new(ObjectOf(pod))
 	if mutator != 0 {
 		mutate(pod, mutator)
 	}

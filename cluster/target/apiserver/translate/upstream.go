@@ -135,8 +135,7 @@ func statusOfEnd(how faults.WatchEnd) *metav1.Status {
 		// and the cache would not be reinitialised.
 		err = apierrors.NewResourceExpired("the watch was broken on purpose")
 	}
-	status := err.Status()
-	return &status
+	return new(err.Status())
 }
 
 // upstreamWatch forwards the events of inner until inner ends, it is stopped, or it
