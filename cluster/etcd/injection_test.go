@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -90,17 +89,14 @@ func TestOnlyProgressIsLost(t *testing.T) {
 // startFaulty boots a single-member cluster with an injection for its watch streams,
 // and returns the host name of its client.
 func startFaulty(t *testing.T) (*Member, *clientv3.Client, *WatchInjection, <-chan clientv3.WatchResponse, string) {
-	config := testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0")
-	config.Injection = &WatchInjection{}
-	member := startMember(t, config)
-	waitReady(t, member)
-	client := connect(t, "etcd-0")
+	injection := &WatchInjection{}
+	member, client, _ := startSingle(t, func(config *Config) { config.Injection = injection })
 	watch := client.Watch(testContext(t), "/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
 	require.True(t, (<-watch).Created)
 	member.watches.mu.Lock()
 	defer member.watches.mu.Unlock()
 	for stream := range member.watches.streams {
-		return member, client, config.Injection, watch, stream.client
+		return member, client, injection, watch, stream.client
 	}
 	require.FailNow(t, "there is no stream")
 	return nil, nil, nil, nil, ""

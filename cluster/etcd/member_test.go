@@ -77,10 +77,14 @@ func connect(t testing.TB, names ...string) *clientv3.Client {
 	return client
 }
 
-// startSingle boots a single-member cluster in a new folder.
-func startSingle(t testing.TB) (member *Member, client *clientv3.Client, dir string) {
+// startSingle boots a single-member cluster in a new folder, with changes to its configuration.
+func startSingle(t testing.TB, changes ...func(*Config)) (member *Member, client *clientv3.Client, dir string) {
 	dir = filepath.Join(enterTempDir(t), "data")
-	member = startMember(t, testConfig("etcd-0", dir, "etcd-0"))
+	config := testConfig("etcd-0", dir, "etcd-0")
+	for _, change := range changes {
+		change(&config)
+	}
+	member = startMember(t, config)
 	waitReady(t, member)
 	return member, connect(t, "etcd-0"), dir
 }
@@ -117,11 +121,10 @@ func TestMemberServesAndOperates(t *testing.T) {
 // A member whose database has grown to its quota refuses writes until its history is
 // compacted, what is free is given back, and the alarm is cleared.
 func TestAMemberIsFull(t *testing.T) {
-	config := testConfig("etcd-0", filepath.Join(enterTempDir(t), "data"), "etcd-0")
-	config.Tuning.QuotaBytes, config.Tuning.BatchInterval = 300<<10, time.Millisecond
-	member := startMember(t, config)
-	waitReady(t, member)
-	client, ctx, value := connect(t, "etcd-0"), testContext(t), strings.Repeat("x", 20<<10)
+	member, client, _ := startSingle(t, func(config *Config) {
+		config.Tuning.QuotaBytes, config.Tuning.BatchInterval = 300<<10, time.Millisecond
+	})
+	ctx, value := testContext(t), strings.Repeat("x", 20<<10)
 	require.False(t, member.Full())
 	var err error
 	for writes := 0; err == nil; writes++ {
@@ -142,17 +145,13 @@ func TestAMemberIsFull(t *testing.T) {
 }
 
 func TestStopAndRestartKeepTheData(t *testing.T) {
-	dir := filepath.Join(enterTempDir(t), "data")
-	config := testConfig("etcd-0", dir, "etcd-0")
-	first := startMember(t, config)
-	waitReady(t, first)
-	client := connect(t, "etcd-0")
+	first, client, dir := startSingle(t)
 	put(t, client, "/a", "1")
 	client.Close()
 	first.Stop()
 	first.Stop()
 
-	second := startMember(t, config)
+	second := startMember(t, testConfig("etcd-0", dir, "etcd-0"))
 	waitReady(t, second)
 	require.EqualValues(t, 3, put(t, connect(t, "etcd-0"), "/a", "2"))
 }
@@ -207,16 +206,15 @@ func TestACrashedMemberGoesOnFromItsFolder(t *testing.T) {
 }
 
 func TestAMemberThatGivesUpWhileBooting(t *testing.T) {
-	root := enterTempDir(t)
-	member := startMember(t, testConfig("etcd-0", filepath.Join(root, "data"), "etcd-0"))
-	waitReady(t, member)
+	member, _, dir := startSingle(t)
+	root := filepath.Dir(dir)
 	member.Stop()
 
 	// damage starts a member on a copy of the folder with one bit of the log flipped.
 	// Each needs its own copy, because a dead member keeps its locks.
 	damage := func(name string, config Config, offset func(content []byte) int) error {
 		config.Dir = filepath.Join(root, name)
-		require.NoError(t, os.CopyFS(config.Dir, os.DirFS(filepath.Join(root, "data"))))
+		require.NoError(t, os.CopyFS(config.Dir, os.DirFS(dir)))
 		path := filepath.Join(config.Dir, "member/wal/0000000000000000-0000000000000000.wal")
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
