@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -219,12 +220,7 @@ func (t *transaction) delete(key string) {
 
 // revoke deletes the keys attached to a lease, in order of key.
 func (t *transaction) revoke(lease int64) {
-	var attached []string
-	for key := range t.store.leases[lease] {
-		attached = append(attached, key)
-	}
-	slices.Sort(attached)
-	for _, key := range attached {
+	for _, key := range slices.Sorted(maps.Keys(t.store.leases[lease])) {
 		t.delete(key)
 		t.changes[len(t.changes)-1].expired = true
 	}
@@ -248,11 +244,8 @@ func (s *store) attach(key string, from, to int64) {
 // state before it. It returns the operations of the chosen branches as one list.
 func (s *store) choose(request *etcdserverpb.TxnRequest) []*etcdserverpb.RequestOp {
 	branch := request.Success
-	for _, compare := range request.Compare {
-		if !s.matches(compare) {
-			branch = request.Failure
-			break
-		}
+	if slices.ContainsFunc(request.Compare, func(compare *etcdserverpb.Compare) bool { return !s.matches(compare) }) {
+		branch = request.Failure
 	}
 	var operations []*etcdserverpb.RequestOp
 	for _, operation := range branch {
@@ -297,12 +290,7 @@ func (s *store) matches(compare *etcdserverpb.Compare) bool {
 	if len(keys) == 0 {
 		return compare.Target != etcdserverpb.Compare_VALUE && holds(compare, pair{})
 	}
-	for _, key := range keys {
-		if !holds(compare, s.pairs[key]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(keys, func(key string) bool { return !holds(compare, s.pairs[key]) })
 }
 
 // holds evaluates a comparison against one key.
