@@ -1,6 +1,7 @@
 package cacher
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -83,19 +84,13 @@ type Config struct {
 
 // complete fills in the defaults and says what is wrong with the rest.
 func (c Config) complete() (Config, error) {
-	if c.EventsHistoryWindow == 0 {
-		c.EventsHistoryWindow = DefaultEventsHistoryWindow
-	}
-	if c.MinEvents == 0 {
-		c.MinEvents = DefaultMinEvents
-	}
+	c.EventsHistoryWindow = cmp.Or(c.EventsHistoryWindow, DefaultEventsHistoryWindow)
+	c.BookmarkPeriod = cmp.Or(c.BookmarkPeriod, DefaultBookmarkPeriod)
+	c.MinEvents = cmp.Or(c.MinEvents, DefaultMinEvents)
 	if c.MaxEvents == 0 {
 		// A longer history needs more room.
 		histories := (c.EventsHistoryWindow + DefaultEventsHistoryWindow - 1) / DefaultEventsHistoryWindow
 		c.MaxEvents = max(DefaultMaxEvents*max(1, int(histories)), c.MinEvents)
-	}
-	if c.BookmarkPeriod == 0 {
-		c.BookmarkPeriod = DefaultBookmarkPeriod
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

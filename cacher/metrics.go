@@ -2,6 +2,7 @@ package cacher
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -148,11 +149,7 @@ func (r *recorder) waited(ctx context.Context, d time.Duration) {
 }
 
 func (r *recorder) consistentRead(succeeded bool, fallback string) {
-	success := "false"
-	if succeeded {
-		success = "true"
-	}
-	metrics.ConsistentReadTotal.WithLabelValues(append(r.labels[:2:2], success, fallback)...).Inc()
+	metrics.ConsistentReadTotal.WithLabelValues(append(r.labels[:2:2], strconv.FormatBool(succeeded), fallback)...).Inc()
 }
 
 func (r *recorder) listed(index string, fetched, returned int) {
