@@ -30,7 +30,7 @@ func BenchmarkSustained(b *testing.B) {
 
 func sustain(b *testing.B, cache cacheUnderTest, window int) {
 	store := newBenchStore()
-	watches := openWatches(b, cache.start(b, benchConfig(store)), everything)
+	watches := openWatches(b, cache.start(b, podConfig(store)), everything)
 	// Half a window is sent when all watches have received the half before the last.
 	batch := max(1, window/2)
 	ahead := window / batch
@@ -105,7 +105,7 @@ func BenchmarkBurst(b *testing.B) {
 				for range b.N {
 					b.StopTimer()
 					store := newBenchStore()
-					watches := openWatches(b, cache.start(b, benchConfig(store)), everything)
+					watches := openWatches(b, cache.start(b, podConfig(store)), everything)
 					readers := consume(watches, func(_, event int) bool { return event+1 < size })
 					b.StartTimer()
 					for range size {
@@ -131,7 +131,7 @@ const (
 func BenchmarkLatency(b *testing.B) {
 	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
 		store := newBenchStore()
-		watches := openWatches(b, cache.start(b, benchConfig(store)), everything)
+		watches := openWatches(b, cache.start(b, podConfig(store)), everything)
 		sent := make([]time.Time, pacedEvents*b.N)
 		took := make([]time.Duration, len(sent)*watchCount)
 		readers := consume(watches, func(watch, event int) bool {
@@ -161,7 +161,7 @@ func BenchmarkLatency(b *testing.B) {
 func BenchmarkKubelets(b *testing.B) {
 	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
 		store := newBenchStore()
-		watches := openWatches(b, cache.start(b, benchConfig(store, indexed)), ofNode)
+		watches := openWatches(b, cache.start(b, podConfig(store, indexed)), ofNode)
 		store.pod = onNode("changing", fmt.Sprintf("node-%d", watchCount/2))
 		for b.Loop() {
 			store.change()

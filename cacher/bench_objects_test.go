@@ -32,7 +32,7 @@ func BenchmarkObjects(b *testing.B) {
 			// of the same size.
 			caches := map[string]storage.Interface{}
 			for _, cache := range cachesUnderTest {
-				caches[cache.name] = cache.start(b, benchConfig(store, indexed))
+				caches[cache.name] = cache.start(b, podConfig(store, indexed))
 				forgetSizes(store)
 			}
 			for _, list := range []struct {
@@ -111,7 +111,7 @@ func initialise(b *testing.B, cache cacheUnderTest, store storage.Interface) {
 		growth := watchHeap()
 		before := processorTime(b)
 		b.StartTimer()
-		c := cache.make(b, benchConfig(store, indexed))
+		c := cache.make(b, podConfig(store, indexed))
 		b.StopTimer()
 		used += processorTime(b) - before
 		peak = max(peak, growth())

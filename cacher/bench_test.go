@@ -112,15 +112,6 @@ func (c cacheUnderTest) start(t testing.TB, config Config) storage.Interface {
 	return made
 }
 
-// benchConfig is a cache of pods, without an index unless options add one.
-func benchConfig(store storage.Interface, options ...func(*setup)) Config {
-	s := setup{config: podConfig(store)}
-	for _, option := range options {
-		option(&s)
-	}
-	return s.config
-}
-
 // benchStore is a store in memory that stamps events with a time, as the etcd3
 // store does for both caches: they measure and grow their windows by it.
 type benchStore struct {

@@ -39,7 +39,7 @@ func BenchmarkUpstreamList(b *testing.B) {
 	store := newBenchEtcd(b)
 	caches := map[string]storage.Interface{}
 	for _, cache := range cachesUnderTest {
-		caches[cache.name] = cache.start(b, benchConfig(store, indexed))
+		caches[cache.name] = cache.start(b, podConfig(store, indexed))
 		forgetSizes(store)
 	}
 	data := upstreamData()
@@ -58,7 +58,7 @@ func BenchmarkUpstreamList(b *testing.B) {
 func BenchmarkUpstreamWrite(b *testing.B) {
 	data := upstreamData()
 	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
-		c := cache.start(b, benchConfig(newBenchEtcd(b), indexed))
+		c := cache.start(b, podConfig(newBenchEtcd(b), indexed))
 		storagetesting.RunBenchmarkWriteThroughput(b.Context(), b, c, data, true, nil)
 	})
 }
@@ -69,7 +69,7 @@ func BenchmarkUpstreamStats(b *testing.B) {
 	data := upstreamData()
 	caches := map[string]storage.Interface{}
 	for _, cache := range cachesUnderTest {
-		caches[cache.name] = cache.start(b, benchConfig(newBenchEtcd(b), indexed))
+		caches[cache.name] = cache.start(b, podConfig(newBenchEtcd(b), indexed))
 		createAll(b, caches[cache.name], data)
 	}
 	eachCache(b, func(b *testing.B, cache cacheUnderTest) {

@@ -15,7 +15,7 @@ import (
 // heap and in stacks, the context of its request not counted.
 func BenchmarkIdle(b *testing.B) {
 	eachCache(b, func(b *testing.B, cache cacheUnderTest) {
-		c := cache.start(b, benchConfig(newBenchStore()))
+		c := cache.start(b, podConfig(newBenchStore()))
 		var initialised initialisation
 		contexts := requests(b, &initialised)
 		watches := make([]watch.Interface, watchCount)
@@ -60,7 +60,7 @@ func BenchmarkEstablish(b *testing.B) {
 			pod.ResourceVersion = "1"
 			store.pods = append(store.pods, *pod)
 		}
-		c := cache.start(b, benchConfig(store))
+		c := cache.start(b, podConfig(store))
 		for b.Loop() {
 			var clients sync.WaitGroup
 			var failed atomic.Int64

@@ -56,7 +56,7 @@ func nextOn(t testing.TB, clock *clocktesting.FakeClock, w watch.Interface) stri
 
 // none checks that nothing more is delivered: a watch that has nothing to send has no
 // goroutine that could.
-func none(t testing.TB, c *Cacher, w watch.Interface) {
+func none(t testing.TB, w watch.Interface) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		running := w.(*watcher)
@@ -85,10 +85,10 @@ func TestBookmarksComeInTime(t *testing.T) {
 		store.send(watch.Added, rv, onNode("a", "other"))
 		dispatched(t, c, rv)
 		clock.SetTime(due.Add(-1))
-		none(t, c, w)
+		none(t, w)
 		require.Equal(t, "BOOKMARK  "+fmt.Sprint(rv), nextOn(t, clock, w))
 	}
-	none(t, c, without)
+	none(t, without)
 }
 
 // A watch that knows nothing but what it came with is told nothing.
@@ -100,7 +100,7 @@ func TestNoBookmarkAtTheStart(t *testing.T) {
 		due := nextDue(t, c, clock)
 		require.Eventually(t, func() bool { clock.Step(time.Second); return nextDue(t, c, clock).After(due) }, patience, time.Millisecond)
 	}
-	none(t, c, w)
+	none(t, w)
 }
 
 // clockContext is a context with a deadline on a test's clock.
@@ -153,7 +153,7 @@ func TestTheLastBookmarkBeforeTheDeadline(t *testing.T) {
 	due := nextDue(t, c, clock)
 	require.Equal(t, 28*time.Second, due.Sub(clock.Now()))
 	clock.SetTime(due.Add(-1))
-	none(t, c, w)
+	none(t, w)
 	require.Equal(t, "BOOKMARK  2", nextOn(t, clock, w))
 	require.Eventually(t, func() bool {
 		c.watchers.mu.Lock()
@@ -168,7 +168,7 @@ func TestABookmarkDoesNotOvertake(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c, store := newFakeFixture(t, onClock(clock))
 	w := bookmarked(t, t.Context(), c)
-	last := fill(t, c, store, 1)
+	last := fill(t, c, store)
 	clock.SetTime(nextDue(t, c, clock))
 	for rv := uint64(2); rv <= last; rv++ {
 		require.Equal(t, "ADDED "+fmt.Sprint(rv)+" "+fmt.Sprint(rv), next(t, w))

@@ -20,10 +20,10 @@ func budgeted(clock *clocktesting.FakeClock) func(*setup) {
 
 // fill sends what a result channel has room for, and one event more, which waits.
 // It returns the RV of that.
-func fill(t testing.TB, c *Cacher, store *fakeStore, from uint64) uint64 {
+func fill(t testing.TB, c *Cacher, store *fakeStore) (last uint64) {
 	t.Helper()
-	last := from + resultSize + 1
-	for rv := from + 1; rv <= last; rv++ {
+	last = resultSize + 2
+	for rv := uint64(2); rv <= last; rv++ {
 		store.send(watch.Added, rv, newTestPod(fmt.Sprint(rv)))
 	}
 	dispatched(t, c, last)
@@ -52,7 +52,7 @@ func TestTheBudgetOfASlowConsumer(t *testing.T) {
 	slow, fast := open(t, c, nil), open(t, c, nil)
 	timers := 2 // the dispatcher's and that of compaction
 	require.Eventually(t, func() bool { return clock.Waiters() == timers }, patience, time.Millisecond)
-	last := fill(t, c, store, 1)
+	last := fill(t, c, store)
 	require.Eventually(t, func() bool { return clock.Waiters() == timers+2 }, patience, time.Millisecond, "both wait")
 	for rv := uint64(2); rv <= last; rv++ {
 		require.Equal(t, fmt.Sprintf("ADDED %d %d", rv, rv), next(t, fast))
@@ -79,7 +79,7 @@ func TestTheBudgetOfASlowConsumer(t *testing.T) {
 func TestTheBudgetBeginsWithTheWatch(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c, store := newFakeFixture(t, budgeted(clock))
-	last := fill(t, c, store, 1)
+	last := fill(t, c, store)
 	for i := range 2 * resultSize {
 		last++
 		store.send(watch.Added, last, newTestPod(fmt.Sprint("0", i)))
@@ -107,7 +107,7 @@ func TestWithoutABudgetTheWindowDecides(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
 	c, store := newFakeFixture(t, func(s *setup) { s.config.Clock = clock })
 	w := open(t, c, nil)
-	last := fill(t, c, store, 1)
+	last := fill(t, c, store)
 	clock.Step(24 * time.Hour)
 	for rv := uint64(2); rv <= last; rv++ {
 		require.Equal(t, fmt.Sprintf("ADDED %d %d", rv, rv), next(t, w))

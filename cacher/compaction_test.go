@@ -35,7 +35,7 @@ func TestACompactionAtTheNextChange(t *testing.T) {
 			server, etcd := newStore(t, podCodec, identity.NewEncryptCheckTransformer())
 			store := &interrupted{Interface: etcd, open: make(chan struct{})}
 			close(store.open)
-			config := benchConfig(store)
+			config := podConfig(store)
 			config.Codec = podCodec
 			c := cache.make(t, config)
 			defer c.Stop()
@@ -56,9 +56,7 @@ func TestACompactionAtTheNextChange(t *testing.T) {
 				o.(*example.Pod).Labels = map[string]string{"changed": "yes"}
 				return o, nil
 			}), nil))
-			rv, err := config.Versioner.ParseResourceVersion(updated.ResourceVersion)
-			require.NoError(t, err)
-			_, err = server.V3Client.Client.Compact(t.Context(), int64(rv))
+			_, err := server.V3Client.Client.Compact(t.Context(), int64(rvOf(t, updated)))
 			require.NoError(t, err)
 			store.opened.Store(0)
 			store.resume()

@@ -26,10 +26,7 @@ func TestAnObjectThatCannotBeDecoded(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
 
-	rv, err := f.config.Versioner.ParseResourceVersion(first.ResourceVersion)
-	require.NoError(t, err)
-	require.NoError(t, f.waitFresh(t.Context(), rv))
-
+	f.reach(t.Context(), t, first.ResourceVersion)
 	codec.on.Store(true)
 	encoded, err := runtime.Encode(codec, second)
 	require.NoError(t, err)

@@ -50,9 +50,7 @@ func newPair(t *testing.T) *pair {
 	write := func(namespace, name string) uint64 {
 		pod := &example.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": name}}}
 		require.NoError(t, store.Create(t.Context(), podKey(pod), pod, pod, 0))
-		rv, err := storage.APIObjectVersioner{}.ObjectResourceVersion(pod)
-		require.NoError(t, err)
-		return rv
+		return rvOf(t, pod)
 	}
 	p := &pair{fixture: fixture{server: server}}
 	for _, name := range []string{"a", "b", "c"} {
@@ -62,12 +60,11 @@ func newPair(t *testing.T) *pair {
 	_, err := server.V3Client.Client.Compact(t.Context(), int64(p.compacted))
 	require.NoError(t, err)
 
-	s := setup{config: podConfig(store)}
-	indexed(&s)
-	s.config.Codec, s.config.EventsHistoryWindow = podCodec, DefaultEventsHistoryWindow
-	p.kubernetes = cachesUnderTest[1].start(t, s.config)
-	s.config.Storage = estimated{store}
-	p.Cacher, err = New(s.config)
+	config := podConfig(store, indexed)
+	config.Codec, config.EventsHistoryWindow = podCodec, DefaultEventsHistoryWindow
+	p.kubernetes = cachesUnderTest[1].start(t, config)
+	config.Storage = estimated{store}
+	p.Cacher, err = New(config)
 	require.NoError(t, err)
 	t.Cleanup(p.Cacher.Stop)
 	for _, cache := range []storage.Interface{p.Cacher, p.kubernetes} {

@@ -123,7 +123,7 @@ func openDirect(t testing.TB, address string, connections int) openWatch {
 // server does for clients that ask for resourceVersion 0.
 func openCached(under cacheUnderTest) func(testing.TB, string, int, experimentLoad) openWatch {
 	return func(t testing.TB, address string, _ int, _ experimentLoad) openWatch {
-		config := benchConfig(experimentStore(t, address))
+		config := podConfig(experimentStore(t, address))
 		config.Codec = podCodec
 		cache := under.start(t, config)
 		return func(ctx context.Context, _ int) (nextRevisions, error) {

@@ -152,11 +152,7 @@ func keyOfPod(object runtime.Object) (string, error) {
 func newFakeFixture(t testing.TB, options ...func(*setup)) (*Cacher, *fakeStore) {
 	t.Helper()
 	store := newFakeStore()
-	s := setup{config: podConfig(store)}
-	for _, option := range options {
-		option(&s)
-	}
-	c, err := New(s.config)
+	c, err := New(podConfig(store, options...))
 	require.NoError(t, err)
 	t.Cleanup(c.Stop)
 	require.NoError(t, c.Wait(t.Context()))

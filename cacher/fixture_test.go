@@ -71,9 +71,9 @@ func podAttributes(object runtime.Object) (labels.Set, fields.Set, error) {
 	}, nil
 }
 
-// podConfig is the configuration of a cache of pods.
-func podConfig(below storage.Interface) Config {
-	return Config{
+// podConfig is the configuration of a cache of pods, without an index unless options add one.
+func podConfig(below storage.Interface, options ...func(*setup)) Config {
+	s := setup{config: Config{
 		Storage:        below,
 		Versioner:      storage.APIObjectVersioner{},
 		GroupResource:  schema.GroupResource{Resource: "pods"},
@@ -82,7 +82,11 @@ func podConfig(below storage.Interface) Config {
 		GetAttrsFunc:   podAttributes,
 		NewFunc:        newPod,
 		NewListFunc:    newPodList,
+	}}
+	for _, option := range options {
+		option(&s)
 	}
+	return s.config
 }
 
 // setup is what a test can change about its fixture.
@@ -168,9 +172,7 @@ func newStore(t testing.TB, codec runtime.Codec, transformer value.Transformer) 
 
 // compactWatch forgets the events up to an RV, in the cache and in etcd.
 func (f *fixture) compactWatch(ctx context.Context, t *testing.T, resourceVersion string) {
-	rv, err := f.config.Versioner.ParseResourceVersion(resourceVersion)
-	require.NoError(t, err)
-	require.NoError(t, f.waitFresh(ctx, rv))
+	rv := f.reach(ctx, t, resourceVersion)
 	require.Zero(t, f.Watchers(), "open watches could not go on")
 	func() {
 		f.state.mu.Lock()
@@ -181,8 +183,16 @@ func (f *fixture) compactWatch(ctx context.Context, t *testing.T, resourceVersio
 		}
 		log.floor = rv
 	}()
-	_, err = f.server.V3Client.Client.Compact(ctx, int64(rv))
+	_, err := f.server.V3Client.Client.Compact(ctx, int64(rv))
 	require.NoError(t, err)
+}
+
+// reach waits until the cache has reached a resourceVersion.
+func (f *fixture) reach(ctx context.Context, t *testing.T, resourceVersion string) uint64 {
+	rv, err := f.config.Versioner.ParseResourceVersion(resourceVersion)
+	require.NoError(t, err)
+	require.NoError(t, f.waitFresh(ctx, rv))
+	return rv
 }
 
 // compactStore compacts etcd as an API server does, and waits until the cache knows.

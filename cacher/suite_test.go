@@ -198,9 +198,7 @@ func TestMarkConsistent(t *testing.T) {
 	second := create("b")
 	require.Equal(t, 1, requests(second))
 	// A cache that has not seen it yet would stand at the first when it is trusted again.
-	seen, err := f.config.Versioner.ParseResourceVersion(second)
-	require.NoError(t, err)
-	require.NoError(t, f.waitFresh(t.Context(), seen))
+	f.reach(t.Context(), t, second)
 	f.MarkConsistent(true)
 	third := create("c")
 	require.Zero(t, requests(third))
