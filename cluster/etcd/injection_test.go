@@ -93,9 +93,9 @@ func startFaulty(t *testing.T) (*Member, *clientv3.Client, *WatchInjection, <-ch
 	member, client, _ := startSingle(t, func(config *Config) { config.Injection = injection })
 	watch := client.Watch(testContext(t), "/", clientv3.WithPrefix(), clientv3.WithCreatedNotify())
 	require.True(t, (<-watch).Created)
-	member.watches.mu.Lock()
-	defer member.watches.mu.Unlock()
-	for stream := range member.watches.streams {
+	member.mu.Lock()
+	defer member.mu.Unlock()
+	for stream := range member.streams {
 		return member, client, injection, watch, stream.client
 	}
 	require.FailNow(t, "there is no stream")

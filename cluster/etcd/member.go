@@ -82,10 +82,10 @@ func Patience(address string) time.Duration {
 // Its methods call the server directly, not over the network, so in a simulation they
 // must be called from the member's process.
 type Member struct {
+	*watchRegister
 	name    string
 	release Release
 	server  *embed.Etcd
-	watches *watchRegister
 	stopped sync.Once
 }
 
@@ -119,7 +119,7 @@ func Start(config Config) (Running, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd member %q: %w", config.Name, err)
 	}
-	return &Member{name: config.Name, release: config.Release, server: server, watches: watches}, nil
+	return &Member{name: config.Name, release: config.Release, server: server, watchRegister: watches}, nil
 }
 
 // embedded translates the configuration into etcd's. watches registers the watch

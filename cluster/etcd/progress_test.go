@@ -79,9 +79,9 @@ func progressRequest() *etcdserverpb.WatchRequest {
 // hasRead reports whether a member has read the request for a watch of the key but not
 // yet sent its created response.
 func hasRead(member *Member, key string) bool {
-	member.watches.mu.Lock()
-	defer member.watches.mu.Unlock()
-	for s := range member.watches.streams {
+	member.mu.Lock()
+	defer member.mu.Unlock()
+	for s := range member.streams {
 		if slices.Contains(s.asked, key) {
 			return true
 		}

@@ -26,9 +26,9 @@ const (
 
 // replacement is a running store in etcd's place.
 type replacement struct {
+	*watchRegister
 	services Services
 	server   *grpc.Server
-	watches  *watchRegister
 	ready    chan struct{}
 	stopped  sync.Once
 }
@@ -47,11 +47,11 @@ func (s *Store) Run(config Config) (Running, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store %q: %w", config.Name, err)
 	}
-	r := &replacement{services: services, watches: newWatchRegister(config.Injection), ready: make(chan struct{})}
+	r := &replacement{services: services, watchRegister: newWatchRegister(config.Injection), ready: make(chan struct{})}
 	r.server = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxRequestBytes), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minClientPing}),
-		grpc.StreamInterceptor(r.watches.intercept),
+		grpc.StreamInterceptor(r.intercept),
 	)
 	etcdserverpb.RegisterKVServer(r.server, services.KV)
 	etcdserverpb.RegisterWatchServer(r.server, services.Watch)
@@ -161,9 +161,3 @@ func (r *replacement) Full() bool { return false }
 
 // Disarm implements Running.
 func (r *replacement) Disarm(context.Context) error { return nil }
-
-// Watches implements Running.
-func (r *replacement) Watches(host, prefix string) int { return r.watches.count(host, prefix) }
-
-// BreakWatches implements Running.
-func (r *replacement) BreakWatches(host string) int { return r.watches.breakAll(host) }

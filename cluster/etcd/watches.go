@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -132,17 +133,20 @@ func (s *watchStream) note(answer *etcdserverpb.WatchResponse) {
 	}
 }
 
-// count returns how many watches a client has open on keys with a prefix.
-func (r *watchRegister) count(client, prefix string) int {
+// Watches implements Running.
+func (r *watchRegister) Watches(host, prefix string) int { return r.count(host, prefix) }
+
+// count is Watches under the name by which runs that focus on places of the code know it.
+func (r *watchRegister) count(host, prefix string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	total := 0
 	for s := range r.streams {
-		if s.client != client {
+		if s.client != host {
 			continue
 		}
 		for _, key := range s.open {
-			if len(key) >= len(prefix) && key[:len(prefix)] == prefix {
+			if strings.HasPrefix(key, prefix) {
 				total++
 			}
 		}
@@ -150,16 +154,8 @@ func (r *watchRegister) count(client, prefix string) int {
 	return total
 }
 
-// Watches returns how many watches the member holds open for a host, on keys with the
-// given prefix.
-func (m *Member) Watches(host, prefix string) int { return m.watches.count(host, prefix) }
-
-// BreakWatches ends the watch streams of a host with a transient error, and returns how
-// many there were.
-func (m *Member) BreakWatches(host string) int { return m.watches.breakAll(host) }
-
-// breakAll ends the streams of a host, and returns how many there were.
-func (r *watchRegister) breakAll(host string) int {
+// BreakWatches implements Running.
+func (r *watchRegister) BreakWatches(host string) int {
 	streams := r.of(host)
 	for _, s := range streams {
 		s.end(errBroken)

@@ -53,11 +53,11 @@ func TestWatchesAreCountedWhereEtcdServesThem(t *testing.T) {
 // total counts the watches of all hosts.
 func total(member *Member, prefix string) int {
 	hosts := map[string]bool{}
-	member.watches.mu.Lock()
-	for s := range member.watches.streams {
+	member.mu.Lock()
+	for s := range member.streams {
 		hosts[s.client] = true
 	}
-	member.watches.mu.Unlock()
+	member.mu.Unlock()
 	sum := 0
 	for host := range hosts {
 		sum += member.Watches(host, prefix)
