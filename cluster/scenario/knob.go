@@ -214,11 +214,11 @@ func flag(name, summary string, field func(*Spec) *bool) Knob {
 	return values(name, summary, field, strconv.ParseBool, false, true)
 }
 
-// word makes a knob that has no other values than those listed.
-func word(name, summary string, field func(*Spec) *string, usual string, others ...string) Knob {
+// word makes a knob that has no other values than "" and those listed.
+func word(name, summary string, field func(*Spec) *string, others ...string) Knob {
 	return values(name, summary, field, func(text string) (string, error) {
-		return text, wrong(text != usual && !slices.Contains(others, text))
-	}, usual, others...)
+		return text, wrong(text != "" && !slices.Contains(others, text))
+	}, "", others...)
 }
 
 // boots makes a knob one that configures etcd or API servers at boot.

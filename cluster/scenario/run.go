@@ -115,9 +115,8 @@ const (
 	// spacePeriod is how often somebody looks whether etcd has space left.
 	spacePeriod = 2 * time.Second
 	// leaveGrace is how long after the clients have left their watches and goroutines
-	// may remain. The network delivers connection ends in far less, but a read waiting
-	// for Kubernetes' cacher to become fresh leaves a goroutine that sleeps for the
-	// full blockTimeout of 3 s (watchCache.waitUntilFreshLocked).
+	// may remain. The network delivers connection ends in far less, but for what a read may
+	// leave behind (readGrace of package cluster).
 	leaveGrace = 5 * time.Second
 )
 
