@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"iter"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -40,41 +41,42 @@ func stepsOf(history *model.History, client string) (steps []step) {
 	return steps
 }
 
-// unrestful returns histories of several reflectors under faults, and the names of the
-// reflectors.
-func unrestful(t *testing.T) (histories []model.History, reflectors []string) {
-	t.Helper()
-	config := DefaultConfig()
-	config.Reflectors = 6
-	for seed := range uint64(5) {
-		histories = append(histories, run(t, seed, config, unrest))
+// unrestful yields histories under faults with each of several reflectors in them.
+func unrestful(t *testing.T) iter.Seq2[*model.History, string] {
+	return func(yield func(*model.History, string) bool) {
+		config := DefaultConfig()
+		config.Reflectors = 6
+		for seed := range uint64(5) {
+			history := run(t, seed, config, unrest)
+			for _, client := range clientNames("reflector", config.Reflectors) {
+				if !yield(&history, client) {
+					return
+				}
+			}
+		}
 	}
-	return histories, clientNames("reflector", config.Reflectors)
 }
 
 func TestAReflectorResumesFromTheLastRVItSaw(t *testing.T) {
-	histories, reflectors := unrestful(t)
 	var fromLists, fromStreams int
-	for _, history := range histories {
-		for _, client := range reflectors {
-			steps := stepsOf(&history, client)
-			for _, step := range steps {
-				stream := step.stream
-				if stream == nil || stream.InitialEvents {
-					continue
-				}
-				require.True(t, stream.Bookmarks)
-				var source int64
-				for _, earlier := range steps {
-					switch {
-					case earlier.stream != nil && earlier.stream.ID == stream.ResumesStream:
-						source, fromStreams = lastRV(earlier.stream), fromStreams+1
-					case earlier.operation != nil && earlier.operation.ID == stream.ResumesList:
-						source, fromLists = earlier.operation.ResultRV, fromLists+1
-					}
-				}
-				require.Equal(t, source, stream.RV, "%+v", stream)
+	for history, client := range unrestful(t) {
+		steps := stepsOf(history, client)
+		for _, step := range steps {
+			stream := step.stream
+			if stream == nil || stream.InitialEvents {
+				continue
 			}
+			require.True(t, stream.Bookmarks)
+			var source int64
+			for _, earlier := range steps {
+				switch {
+				case earlier.stream != nil && earlier.stream.ID == stream.ResumesStream:
+					source, fromStreams = lastRV(earlier.stream), fromStreams+1
+				case earlier.operation != nil && earlier.operation.ID == stream.ResumesList:
+					source, fromLists = earlier.operation.ResultRV, fromLists+1
+				}
+			}
+			require.Equal(t, source, stream.RV, "%+v", stream)
 		}
 	}
 	require.Positive(t, fromLists)
@@ -92,35 +94,32 @@ func lastRV(stream *model.Stream) (rv int64) {
 }
 
 func TestAReflectorListsAgainAfterExpiry(t *testing.T) {
-	histories, reflectors := unrestful(t)
 	var relists, restreams int
-	for _, history := range histories {
-		for _, client := range reflectors {
-			steps := stepsOf(&history, client)
-			for i, step := range steps[:len(steps)-1] {
-				stream := step.stream
-				if stream == nil || stream.Closed == model.Pending {
-					continue
+	for history, client := range unrestful(t) {
+		steps := stepsOf(history, client)
+		for i, step := range steps[:len(steps)-1] {
+			stream := step.stream
+			if stream == nil || stream.Closed == model.Pending {
+				continue
+			}
+			expired := stream.Err == model.Expired
+			for _, event := range stream.Events {
+				expired = expired || event.Err == model.Expired
+			}
+			if !expired {
+				continue
+			}
+			switch next := steps[i+1]; {
+			case next.operation != nil:
+				require.Equal(t, model.List, next.operation.Kind)
+				require.Zero(t, next.operation.Continues)
+				if next.operation.RV > 0 {
+					require.Equal(t, model.MatchNotOlderThan, next.operation.Match)
 				}
-				expired := stream.Err == model.Expired
-				for _, event := range stream.Events {
-					expired = expired || event.Err == model.Expired
-				}
-				if !expired {
-					continue
-				}
-				switch next := steps[i+1]; {
-				case next.operation != nil:
-					require.Equal(t, model.List, next.operation.Kind)
-					require.Zero(t, next.operation.Continues)
-					if next.operation.RV > 0 {
-						require.Equal(t, model.MatchNotOlderThan, next.operation.Match)
-					}
-					relists++
-				default:
-					require.True(t, next.stream.InitialEvents, "%+v", next.stream)
-					restreams++
-				}
+				relists++
+			default:
+				require.True(t, next.stream.InitialEvents, "%+v", next.stream)
+				restreams++
 			}
 		}
 	}
@@ -129,66 +128,60 @@ func TestAReflectorListsAgainAfterExpiry(t *testing.T) {
 }
 
 func TestAReflectorEndsUpWithTheTruth(t *testing.T) {
-	histories, reflectors := unrestful(t)
-	for _, history := range histories {
-		for _, client := range reflectors {
-			state, rv := map[model.Key]model.Object{}, int64(0)
-			var scope model.Scope
-			var selector model.Selector
-			for _, step := range stepsOf(&history, client) {
-				if op := step.operation; op != nil {
-					if op.Err != model.OK {
-						continue
-					}
-					if op.Continues == 0 {
-						clear(state)
-					}
-					for _, object := range op.Objects {
-						state[object.Key()] = object
-					}
-					rv = op.ResultRV
+	for history, client := range unrestful(t) {
+		state, rv := map[model.Key]model.Object{}, int64(0)
+		var scope model.Scope
+		var selector model.Selector
+		for _, step := range stepsOf(history, client) {
+			if op := step.operation; op != nil {
+				if op.Err != model.OK {
 					continue
 				}
-				scope, selector = step.stream.Scope, step.stream.Selector
-				if step.stream.InitialEvents && len(step.stream.Events) > 0 {
+				if op.Continues == 0 {
 					clear(state)
 				}
-				for _, event := range step.stream.Events {
-					switch event.Type {
-					case model.Added, model.Modified:
-						state[event.Object.Key()] = *event.Object
-					case model.Deleted:
-						delete(state, event.Object.Key())
-					}
-					if event.Type != model.Error {
-						rv = event.RV
-					}
+				for _, object := range op.Objects {
+					state[object.Key()] = object
+				}
+				rv = op.ResultRV
+				continue
+			}
+			scope, selector = step.stream.Scope, step.stream.Selector
+			if step.stream.InitialEvents && len(step.stream.Events) > 0 {
+				clear(state)
+			}
+			for _, event := range step.stream.Events {
+				switch event.Type {
+				case model.Added, model.Modified:
+					state[event.Object.Key()] = *event.Object
+				case model.Deleted:
+					delete(state, event.Object.Key())
+				}
+				if event.Type != model.Error {
+					rv = event.RV
 				}
 			}
-			require.Equal(t, history.Truth.Revision, rv, client)
-			require.Equal(t, stateOf(history.Truth, scope, selector), contents(&mirror{objects: state}), client)
 		}
+		require.Equal(t, history.Truth.Revision, rv, client)
+		require.Equal(t, stateOf(history.Truth, scope, selector), contents(&mirror{objects: state}), client)
 	}
 }
 
 func TestOnlyARoamingReflectorChangesItsServer(t *testing.T) {
-	histories, reflectors := unrestful(t)
 	var stay, roam int
-	for _, history := range histories {
-		for _, client := range reflectors {
-			servers := map[string]bool{}
-			for _, step := range stepsOf(&history, client) {
-				if step.operation != nil {
-					servers[step.operation.Server] = true
-				} else {
-					servers[step.stream.Server] = true
-				}
-			}
-			if len(servers) == 1 {
-				stay++
+	for history, client := range unrestful(t) {
+		servers := map[string]bool{}
+		for _, step := range stepsOf(history, client) {
+			if step.operation != nil {
+				servers[step.operation.Server] = true
 			} else {
-				roam++
+				servers[step.stream.Server] = true
 			}
+		}
+		if len(servers) == 1 {
+			stay++
+		} else {
+			roam++
 		}
 	}
 	require.Greater(t, stay, roam)
