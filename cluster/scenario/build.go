@@ -43,9 +43,6 @@ func CurrentBuild() Build {
 	b := described(info)
 	for folder := range strings.SplitSeq(folders, ",") {
 		if module, hash, found := strings.Cut(folder, "="); found {
-			if b.Modules == nil {
-				b.Modules = map[string]string{}
-			}
 			b.Modules[module] = "source " + hash
 		}
 	}
@@ -62,7 +59,7 @@ func BuildOf(binary string) Build {
 }
 
 func described(info *debug.BuildInfo) Build {
-	b := Build{Go: info.GoVersion}
+	b := Build{Go: info.GoVersion, Modules: map[string]string{}}
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":
@@ -73,9 +70,6 @@ func described(info *debug.BuildInfo) Build {
 	}
 	for _, module := range info.Deps {
 		if slices.Contains(modulesUnderTest, module.Path) {
-			if b.Modules == nil {
-				b.Modules = map[string]string{}
-			}
 			b.Modules[module.Path] = version(module)
 		}
 	}
