@@ -103,7 +103,8 @@ var eventTamperings = []tampering{
 	tamperEvents("drop all after it", anotherStart, anyEvent, func(p place) { p.stream.Events = p.stream.Events[:p.index+1] }),
 	tamperEvents("drop all before it", anotherStart, func(p place) bool { return p.index > 0 }, func(p place) { p.stream.Events = p.stream.Events[p.index:] }),
 	sendAs(model.Added), sendAs(model.Modified), sendAs(model.Deleted),
-	tamperObject("another value", func(o *model.Object) { o.Value = "another" }).as(linearizability.Faithful),
+	// Among events that a stream begins with and no mark ends, it makes a state that never was.
+	tamperObject("another value", func(o *model.Object) { o.Value = "another" }).as(linearizability.Faithful, linearizability.Initial),
 	tamperObject("another UID", func(o *model.Object) { o.UID = "another" }),
 	tamperObject("another node", func(o *model.Object) { o.Node += "-another" }),
 	tamperObject("another label", relabel),
