@@ -28,7 +28,7 @@ func importCommand() *cobra.Command {
 			"  kubectl   kubectl get RESOURCE --watch --output-watch-events -o json\n" +
 			"  etcdctl   etcdctl get --prefix KEY -w json, and etcdctl watch --prefix --rev N KEY -w json\n" +
 			"  history   histories that `simrun record` or this command has written\n\n" +
-			"Files may be compressed with gzip. What cannot be judged is left out, and said on standard error.\n" +
+			"Files may be compressed with gzip, and histories with zstd. What cannot be judged is left out, and said on standard error.\n" +
 			"docs/real-clusters.md says how to get these files, and what each of them can show.",
 		Example: "  simrun import audit a=audit-a.log b=audit-b.log --resource pods -o history.jsonl\n" +
 			"  simrun import audit a=audit.log etcdctl state.json changes.json --etcd-rev 4711 --resource pods | simrun check -",

@@ -215,7 +215,11 @@ func TestARequestOfAHistoryAndALogCountsOnce(t *testing.T) {
 		require.NoError(t, err)
 		var file bytes.Buffer
 		require.NoError(t, traces.WriteHistory(&file, header, h))
-		return File{History, "h", write("of-"+server+".jsonl", file.String())}
+		text := file.String()
+		if server == "b" { // one that is compressed
+			text = string(zipped(t, text))
+		}
+		return File{History, "h", write("of-"+server+".jsonl", text)}
 	}
 	for name, row := range map[string]struct {
 		log    string

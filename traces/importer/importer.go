@@ -3,6 +3,7 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -148,12 +149,22 @@ func read(recording *Recording, logs *auditReader, file File, options Options) e
 		}
 		return readEtcdctl(recording, etcdOptions{Prefixes: etcdPrefixes(recording.Resource), From: options.EtcdFrom}, file.Path, in)
 	}
-	header, h, err := traces.ReadValidHistory(in)
-	if err == nil {
-		err = recording.Merge(header, h)
-	}
-	if err != nil {
+	if err := addHistory(recording, in); err != nil {
 		return fmt.Errorf("%s: %w", file.Path, err)
 	}
 	return nil
+}
+
+// addHistory adds a history, compressed or not.
+func addHistory(recording *Recording, in io.Reader) error {
+	content, err := traces.NewReader(in)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	header, h, err := traces.ReadValidHistory(content)
+	if err != nil {
+		return err
+	}
+	return recording.Merge(header, h)
 }
