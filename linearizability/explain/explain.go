@@ -24,9 +24,6 @@
 package explain
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 )
@@ -51,8 +48,14 @@ func New(history *model.History) *Explainer {
 	return e
 }
 
+// inOrder reports whether each revision is above the one before.
 func inOrder(changes []model.Change) bool {
-	return slices.IsSortedFunc(changes, func(a, b model.Change) int { return cmp.Compare(a.RV, b.RV) })
+	for i := range changes {
+		if i > 0 && changes[i].RV <= changes[i-1].RV {
+			return false
+		}
+	}
+	return true
 }
 
 // Explain returns the paragraphs that explain a violation: what was asked for,

@@ -52,6 +52,13 @@ func TestExplanations(t *testing.T) {
 	}
 }
 
+func TestARevisionThatIsThereTwiceIsNoOrder(t *testing.T) {
+	h := story()
+	h.Truth.Changes[4].RV = h.Truth.Changes[3].RV
+	paragraphs := explain.New(h).Explain(violationOf(t, h, "Revision"))
+	require.Contains(t, strings.Join(paragraphs, "\n"), "Without an order of revisions nothing else can be judged.")
+}
+
 // violationOf is the first violation of a guarantee.
 func violationOf(t *testing.T, h *model.History, guarantee string) linearizability.Violation {
 	violations := check(h).Violations

@@ -137,7 +137,7 @@ func (r *Recording) wholeLists() []wholeList {
 		}
 	}
 	for _, s := range r.streams {
-		end := slices.IndexFunc(s.Events, func(e model.Event) bool { return e.InitialEnd })
+		end := s.Mark()
 		if end < 0 {
 			continue
 		}

@@ -225,10 +225,8 @@ func beginningOf(s *model.Stream) int64 {
 		return s.RV
 	}
 	newest := int64(0)
-	for event := range model.Each(s.Events) {
-		if event.InitialEnd {
-			return event.RV
-		}
+	if mark := s.Mark(); mark >= 0 {
+		return s.Events[mark].RV
 	}
 	for i := 0; i < len(s.Events) && s.Events[i].Type == model.Added && s.Events[i].Time == s.Events[0].Time; i++ {
 		newest = max(newest, s.Events[i].RV)
