@@ -14,6 +14,7 @@ import (
 
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/simtest"
+	"github.com/watchsim/watchsim/traces/importer"
 )
 
 // Overdue keeps what [Late] has returned, for [Plane.Broken] to judge once it is known what controllers were told.
@@ -93,7 +94,8 @@ func (s *store) excused(overdue error) bool {
 		s.isFinding(26, "pods", "a controller has created or deleted a pod of a workload that was deleted, and waits to be told of it before it does so for the next one of its name")
 }
 
-// isUnmoved reports whether an object is a pod on no node, or one of its namespace is, and the scheduler that leads has deleted a pod which was on none.
+// isUnmoved reports whether an object is a pod on no node, or one of its namespace is, and the scheduler that leads has deleted a pod whose binding it had
+// asked for in vain.
 func (s *store) isUnmoved(of metav1.Object) bool {
 	lease := s.terms[electorates[schedulerName]]
 	if lease == nil {
@@ -105,7 +107,11 @@ func (s *store) isUnmoved(of metav1.Object) bool {
 		waits = waits || is && pod.Namespace == of.GetNamespace() && pod.Spec.NodeName == "" && lives(pod)
 	}
 	for _, k := range s.known {
-		if by := s.deletedBy(k.going); waits && by != nil && by.Client == life && k.pod.Spec.NodeName == "" {
+		inVain := func(request *importer.Told) bool {
+			return request.Subresource == "binding" && request.Client == life && request.Code != http.StatusCreated &&
+				request.Scope == model.Scope{Namespace: k.pod.Namespace, Name: k.pod.Name}
+		}
+		if by := s.deletedBy(k.going); waits && by != nil && by.Client == life && k.pod.Spec.NodeName == "" && slices.ContainsFunc(s.seen.Requests["pods"], inVain) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package controlplane_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -158,7 +159,7 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// A pod is on no node that has room. The scheduler has deleted another one, and nothing has told it since to look again.
+// A pod is on no node that has room. The scheduler has deleted another one, whose binding had failed, and nothing has told it since to look again.
 func TestAPodThatNothingMoves(t *testing.T) {
 	const lease = `leases/kube-system/%s {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"%s"},"spec":{"holderIdentity":"%s_1"}}` + "\n"
 	leases := fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + fmt.Sprintf(lease, "kube-scheduler", "s", "scheduler-0")
@@ -166,20 +167,33 @@ func TestAPodThatNothingMoves(t *testing.T) {
 	victim := func(spec string) string {
 		return "pods/b/v " + pod("v", `,"namespace":"b","name":"v"`, spec, "") + "\npods/b/v -\n"
 	}
+	binding := func(pod, by string, code int) *importer.Told {
+		return &importer.Told{Exchange: importer.Exchange{
+			Request: importer.Request{Subresource: "binding", Scope: model.Scope{Namespace: "b", Name: pod}}, Client: by, Code: code,
+		}}
+	}
+	failed, status := binding("v", "scheduler-0", http.StatusConflict), binding("v", "scheduler-0", http.StatusConflict)
+	status.Subresource = "status"
 	for name, row := range map[string]struct {
 		states, by, life string
+		binding          *importer.Told
 		excused          bool
 	}{
-		"the other one was on no node":         {leases + waits + victim(""), "scheduler-0", "scheduler-0", true},
-		"it was on one":                        {leases + waits + victim(`"nodeName":"n"`), "scheduler-0", "scheduler-0", false},
-		"somebody else has deleted it":         {leases + waits + victim(""), "user", "scheduler-0", false},
-		"the scheduler has restarted":          {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", false},
-		"nobody leads":                         {fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + waits + victim(""), "scheduler-0", "scheduler-0", false},
-		"no pod waits":                         {leases + bound + victim(""), "scheduler-0", "scheduler-0", false},
-		"none of the namespace waits":          {leases + strings.ReplaceAll(strings.ReplaceAll(waits, "pods/r", "pods/b"), `"namespace":"r"`, `"namespace":"b"`) + victim(""), "scheduler-0", "scheduler-0", false},
-		"a pod that waits is on its way out":   {leases + strings.Replace(waits, `"uid":"w"`, `"uid":"w"`+dying, 1) + victim(""), "scheduler-0", "scheduler-0", false},
-		"none was deleted":                     {leases + waits, "scheduler-0", "scheduler-0", false},
-		"a pod of it has ended that was on it": {leases + strings.Replace(waits, "Pending", "Failed", 1) + victim(""), "scheduler-0", "scheduler-0", false},
+		"the other one was on no node":         {leases + waits + victim(""), "scheduler-0", "scheduler-0", failed, true},
+		"it was on one":                        {leases + waits + victim(`"nodeName":"n"`), "scheduler-0", "scheduler-0", failed, false},
+		"somebody else has deleted it":         {leases + waits + victim(""), "user", "scheduler-0", failed, false},
+		"the scheduler has restarted":          {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", binding("v", "scheduler-0 (life 2)", 0), false},
+		"nobody leads":                         {fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + waits + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"no pod waits":                         {leases + bound + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"none of the namespace waits":          {leases + strings.ReplaceAll(strings.ReplaceAll(waits, "pods/r", "pods/b"), `"namespace":"r"`, `"namespace":"b"`) + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"a pod that waits is on its way out":   {leases + strings.Replace(waits, `"uid":"w"`, `"uid":"w"`+dying, 1) + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"its binding got no answer":            {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-0", 0), true},
+		"its binding was made":                 {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-0", http.StatusCreated), false},
+		"its status could not be written":      {leases + waits + victim(""), "scheduler-0", "scheduler-0", status, false},
+		"that of another pod failed":           {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("w", "scheduler-0", http.StatusConflict), false},
+		"somebody else's binding failed":       {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-1", http.StatusConflict), false},
+		"none was deleted":                     {leases + waits, "scheduler-0", "scheduler-0", failed, false},
+		"a pod of it has ended that was on it": {leases + strings.Replace(waits, "Pending", "Failed", 1) + victim(""), "scheduler-0", "scheduler-0", failed, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
@@ -194,10 +208,13 @@ func TestAPodThatNothingMoves(t *testing.T) {
 			noted := 0
 			plane := &controlplane.Plane{}
 			plane.Overdue(late)
-			broken, err := plane.Broken(simtest.Seen{Committed: committed, Histories: map[string]*model.History{"pods": pods}, Unjudged: func(_, why string) {
-				require.Contains(t, why, "(finding 31)")
-				noted++
-			}})
+			broken, err := plane.Broken(simtest.Seen{
+				Committed: committed, Histories: map[string]*model.History{"pods": pods}, Requests: map[string][]*importer.Told{"pods": {row.binding}},
+				Unjudged: func(_, why string) {
+					require.Contains(t, why, "(finding 31)")
+					noted++
+				},
+			})
 			require.NoError(t, err)
 			require.Equal(t, map[bool]int{true: 1}[row.excused], noted)
 			require.Len(t, broken, 1-noted)
