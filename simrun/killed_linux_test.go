@@ -12,13 +12,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// relatives are the processes below one: its workers, and their copies, by what each is a
-// child of. Those that have ended and only wait to be asked for are left out.
+// relatives are the workers below a process, and their copies, by what each is a child of. Those
+// that have ended and only wait to be asked for are left out, and processes that have not become a
+// worker yet.
 func relatives(of string) (found []string) {
 	for _, child := range childrenOf(of) {
-		found = append(append(found, child), relatives(child)...)
+		if line, _ := os.ReadFile("/proc/" + child + "/cmdline"); strings.HasSuffix(string(line), "\x00"+swarm.WorkerArgument+"\x00") {
+			found = append(append(found, child), relatives(child)...)
+		}
 	}
 	return alive(found)
 }
