@@ -65,7 +65,7 @@ func (r request) failed() bool {
 }
 
 func (f *facts) judgeAnswer(witness Witness, r request, out *findings) {
-	reached, _ := f.bounds.atLeast(r.call)
+	reached, _ := f.bounds.minRV(r.call)
 	mayWait := r.rv > reached
 	bound := f.config.AnswerBound.Nanoseconds()
 	if mayWait {
@@ -101,7 +101,7 @@ func (w *walk) judgeFirstEvent(out *findings) {
 	if s.Err != model.OK || s.Return == model.Pending || s.Consumer != fastConsumer {
 		return
 	}
-	reached, _ := f.bounds.atLeast(s.Call)
+	reached, _ := f.bounds.minRV(s.Call)
 	if !s.Watch().MustMark() && (s.Watch().HasBlock() || w.selection.count(s.RV, reached) == 0) || s.RV > reached {
 		return
 	}

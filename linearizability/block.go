@@ -26,7 +26,7 @@ func (w *walk) readBlock() int {
 func (w *walk) readMarkedBlock(end int) {
 	mark := &w.stream.Events[end]
 	w.start, w.bookmark = mark.RV, mark.RV
-	if latest := w.facts.bounds.atMost(mark.Time); mark.RV > latest {
+	if latest := w.facts.bounds.maxRV(mark.Time); mark.RV > latest {
 		w.violate(InitialEnd, futureEvent, w.at(end, mark.RV).want(latest))
 	} else if mark.RV < 1 {
 		w.violate(InitialEnd, withoutRV, w.at(end, mark.RV))
@@ -85,7 +85,7 @@ func (w *walk) reportBlock(size int, differences []Difference) {
 		case !event.IsData():
 		case event.Object == nil || event.Object.RV != event.RV:
 			w.violate(Faithful, withoutObject, w.at(i, event.RV))
-		case event.RV > w.facts.bounds.atMost(event.Time):
+		case event.RV > w.facts.bounds.maxRV(event.Time):
 			w.reportTooEarly(i, event)
 		case event.Type != model.Added:
 			w.violate(Initial, notAdded, w.at(i, event.RV))
@@ -118,7 +118,7 @@ func (w *walk) judgeBlockFreshness() {
 		return
 	}
 	witness := onStream(w.stream, w.start, oldest).got(w.start).want(oldest)
-	if acknowledged, before := w.facts.bounds.atLeast(w.stream.Call); w.stream.RV == model.RVUnset && acknowledged >= oldest {
+	if acknowledged, before := w.facts.bounds.minRV(w.stream.Call); w.stream.RV == model.RVUnset && acknowledged >= oldest {
 		witness.Operations = []*model.Operation{before}
 	} else if last, ok := w.facts.bounds.shown.Before(w.stream.Call); w.stream.RV == model.RVUnset && ok {
 		witness = witness.proof(last.Stream, last.Event)

@@ -59,11 +59,11 @@ func newBounds(writes []write, history *model.History) bounds {
 	return b
 }
 
-// atLeastFor returns what atLeast does for the call of an operation, and counts the
+// minRVFor returns what minRV does for the call of an operation, and counts the
 // operations of the same client that returned at that very instant, where the client
 // has no two at a time: its own are one after the other.
-func (b bounds) atLeastFor(op *model.Operation) (int64, *model.Operation) {
-	rv, before := b.atLeast(op.Call)
+func (b bounds) minRVFor(op *model.Operation) (int64, *model.Operation) {
+	rv, before := b.minRV(op.Call)
 	own := b.own[op.Client]
 	for i := sort.Search(len(own), func(i int) bool { return own[i].Time >= op.Call }); i < len(own) && own[i].Time == op.Call; i++ {
 		if own[i].RV > rv && precedes(own[i].Operation, op) {
@@ -73,17 +73,17 @@ func (b bounds) atLeastFor(op *model.Operation) (int64, *model.Operation) {
 	return rv, before
 }
 
-// atLeast returns the highest RV that had been acknowledged before time, and the
+// minRV returns the highest RV that had been acknowledged before time, and the
 // write it belongs to; 0 and nil if there is none. A write that returned at that
 // very instant does not count: intervals are closed, so it is concurrent.
-func (b bounds) atLeast(time int64) (int64, *model.Operation) {
+func (b bounds) minRV(time int64) (int64, *model.Operation) {
 	last, _ := b.returns.Before(time)
 	return last.RV, last.Operation
 }
 
-// atMost returns the highest revision etcd can have reached by time: whatever
+// maxRV returns the highest revision etcd can have reached by time: whatever
 // was called after it has a higher one.
-func (b bounds) atMost(time int64) int64 {
+func (b bounds) maxRV(time int64) int64 {
 	i := sort.Search(len(b.calls), func(i int) bool { return b.calls[i].Time > time })
 	if i == len(b.calls) {
 		return b.revision

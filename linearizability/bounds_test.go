@@ -19,14 +19,14 @@ func TestBoundsOfTheRevision(t *testing.T) {
 	}, &model.History{Truth: model.Truth{Revision: 20}})
 
 	for time, want := range map[int64]int64{0: 0, 30: 0, 31: 7, 60: 7, 61: 9, 100: 9, 101: 9} {
-		got, op := b.atLeast(time)
+		got, op := b.minRV(time)
 		require.Equal(t, want, got, "at least, at %d", time)
 		require.Equal(t, want != 0, op != nil)
 	}
 	for time, want := range map[int64]int64{9: 4, 10: 6, 19: 6, 20: 8, 39: 8, 40: 8, 49: 8, 50: 20, 1000: 20} {
-		require.Equal(t, want, b.atMost(time), "at most, at %d", time)
+		require.Equal(t, want, b.maxRV(time), "at most, at %d", time)
 	}
-	_, op := b.atLeast(101)
+	_, op := b.minRV(101)
 	require.EqualValues(t, 50, op.Call, "the witness is the write with that RV, not the last to return")
-	require.EqualValues(t, 20, newBounds(nil, &model.History{Truth: model.Truth{Revision: 20}}).atMost(0))
+	require.EqualValues(t, 20, newBounds(nil, &model.History{Truth: model.Truth{Revision: 20}}).maxRV(0))
 }

@@ -113,7 +113,7 @@ func (all *claims) complete(b bounds) {
 		}
 		for _, c := range r.calls {
 			if c.effect == observes {
-				c.minMade, c.maxMade = r.until(b.reachedBefore(c.op)), r.until(b.atMost(c.op.Return))
+				c.minMade, c.maxMade = r.until(b.reachedBefore(c.op)), r.until(b.maxRV(c.op.Return))
 			}
 		}
 	}

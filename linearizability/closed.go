@@ -99,12 +99,12 @@ func (w *walk) queued(ended int64) (count int, known bool) {
 		registered = s.Events[mark].Time
 	}
 	after := int64(0)
-	if limit := f.bounds.atMost(registered); w.newest != nil && w.newest.RV > limit {
+	if limit := f.bounds.maxRV(registered); w.newest != nil && w.newest.RV > limit {
 		after = w.newest.RV
 	} else if dispatched, ok := f.witnesses[s.Server].dispatched().Before(s.Call); ok && !f.replaced(s.Server, 0, registered) {
 		after = min(dispatched.RV, w.high)
 	}
-	count = f.store.CountChanges(after, f.bounds.atMost(ended))
+	count = f.store.CountChanges(after, f.bounds.maxRV(ended))
 	if s.Bookmarks {
 		if f.config.BookmarkEvery == 0 {
 			return 0, false

@@ -36,7 +36,7 @@ func gatherEvidence(f *facts) map[string]*evidence {
 			e = &evidence{facts: f}
 			e.sent = sync.OnceValue(func() model.Staircase { return e.collect(func(*walk) int64 { return 0 }) })
 			e.dispatched = sync.OnceValue(func() model.Staircase {
-				return e.collect(func(w *walk) int64 { return f.bounds.atMost(w.stream.Return) })
+				return e.collect(func(w *walk) int64 { return f.bounds.maxRV(w.stream.Return) })
 			})
 			all[s.Server] = e
 		}
@@ -85,7 +85,7 @@ func (e *evidence) survivor(from, to int64) *walk {
 	if i == 0 {
 		return nil
 	}
-	if w := e.furthest[i-1]; newestRV(w) > e.facts.bounds.atMost(to) {
+	if w := e.furthest[i-1]; newestRV(w) > e.facts.bounds.maxRV(to) {
 		return w
 	}
 	return nil
@@ -98,7 +98,7 @@ func (e *evidence) collect(above func(*walk) int64) model.Staircase {
 	for _, w := range e.begun {
 		highest := above(w)
 		for event := range model.Each(w.stream.Events) {
-			if event.Type != model.Error && event.RV > highest && event.RV <= e.facts.bounds.atMost(event.Time) {
+			if event.Type != model.Error && event.RV > highest && event.RV <= e.facts.bounds.maxRV(event.Time) {
 				highest = event.RV
 				moments = append(moments, model.Moment{Time: event.Time, RV: event.RV, Stream: w.stream, Event: event})
 			}

@@ -78,9 +78,9 @@ func judgeErrorRVs(f *facts, out *findings) {
 		}
 		asked := op.RV
 		if asked == model.RVUnset {
-			asked, _ = f.bounds.atLeast(op.Call)
+			asked, _ = f.bounds.minRV(op.Call)
 		}
-		latest := f.bounds.atMost(op.Return)
+		latest := f.bounds.maxRV(op.Return)
 		version, known := f.store.VersionAt(op.Key(), op.ErrRV)
 		witness := about(op, version.RV).got(op.ErrRV)
 		switch {

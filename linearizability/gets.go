@@ -30,15 +30,15 @@ func (f *facts) judgeGot(op *model.Operation, out *findings) {
 		out.violate(guarantee, alteredObject, about(op, rv).differing(Difference{Altered, version.Object, &op.Objects[0]}))
 	case version.Until <= op.RV:
 		out.violate(guarantee, superseded, about(op, rv, version.Until))
-	case rv > f.bounds.atMost(op.Return):
-		out.violate(guarantee, futureRead, about(op, rv).want(f.bounds.atMost(op.Return)))
+	case rv > f.bounds.maxRV(op.Return):
+		out.violate(guarantee, futureRead, about(op, rv).want(f.bounds.maxRV(op.Return)))
 	}
 }
 
 // judgeAbsent judges a get that found nothing: between the RV asked for and the
 // last revision etcd can have reached by then, the object must have been absent.
 func (f *facts) judgeAbsent(op *model.Operation, out *findings) {
-	if version := f.storedFrom(op.Key(), op.RV, f.bounds.atMost(op.Return)); version != nil {
+	if version := f.storedFrom(op.Key(), op.RV, f.bounds.maxRV(op.Return)); version != nil {
 		out.violate(guaranteeOfGet(op), notFound, about(op, version.RV).want(op.RV))
 	}
 }

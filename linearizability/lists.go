@@ -85,7 +85,7 @@ func (f *facts) judgeListFreshness(op *model.Operation, out *findings) {
 // judgeNewest judges whether a list or page that had to be at the newest state is. The code
 // says what it is if it misses a write that had returned.
 func (f *facts) judgeNewest(op *model.Operation, stale *Code, out *findings) {
-	if rv, before := f.bounds.atLeastFor(op); op.ResultRV < rv {
+	if rv, before := f.bounds.minRVFor(op); op.ResultRV < rv {
 		out.violate(MostRecent, stale, about(op, op.ResultRV, rv).after(before))
 	} else {
 		f.judgeUnseen(MostRecent, op, op.ResultRV, out)
@@ -95,7 +95,7 @@ func (f *facts) judgeNewest(op *model.Operation, stale *Code, out *findings) {
 // judgeListState judges whether a list or page holds what it must at the RV it
 // returned, and whether that RV was real by then.
 func (f *facts) judgeListState(op *model.Operation, p page, out *findings) {
-	if latest := f.bounds.atMost(op.Return); op.ResultRV < 1 || op.ResultRV > latest {
+	if latest := f.bounds.maxRV(op.Return); op.ResultRV < 1 || op.ResultRV > latest {
 		guarantee := ExactState
 		if op.Continues == 0 && freshnessOf(op) == anyState {
 			guarantee = Any

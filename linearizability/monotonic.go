@@ -160,7 +160,7 @@ func (v *viewer) judge(f *facts, out *findings) {
 		}
 	}
 	for _, op := range v.reads {
-		if rv := readAt(op); rv <= f.bounds.atMost(op.Return) {
+		if rv := readAt(op); rv <= f.bounds.maxRV(op.Return) {
 			anywhere.note(v.after(0, op.Return), model.Moment{RV: rv, Operation: op})
 		}
 	}
@@ -225,7 +225,7 @@ func (v *viewer) noteStream(w *walk, anywhere, streamed seen) {
 // had been seen. What had not been committed by the time it was seen is reported
 // as what it is, and proves nothing.
 func (f *facts) shows(l *look, what model.Moment) bool {
-	if what.RV == 0 || (what.Event != nil && what.RV > f.bounds.atMost(what.Event.Time)) {
+	if what.RV == 0 || (what.Event != nil && what.RV > f.bounds.maxRV(what.Event.Time)) {
 		return false
 	}
 	switch {
@@ -234,7 +234,7 @@ func (f *facts) shows(l *look, what model.Moment) bool {
 	case l.op.Kind == model.List:
 		return l.op.ResultRV < what.RV
 	case l.op.Err == model.NotFound:
-		return f.storedFrom(l.op.Key(), what.RV, f.bounds.atMost(l.op.Return)) != nil
+		return f.storedFrom(l.op.Key(), what.RV, f.bounds.maxRV(l.op.Return)) != nil
 	}
 	version, known := f.store.VersionAt(l.op.Key(), objectRV(l.op))
 	return known && version.RV == objectRV(l.op) && version.Until <= what.RV

@@ -65,7 +65,7 @@ func (f *facts) judgeWatchExpired(s *model.Stream, answered int64, out *findings
 		}
 		return
 	}
-	latest := f.bounds.atMost(answered)
+	latest := f.bounds.maxRV(answered)
 	if s.RV >= latest {
 		out.violate(Expired, refusedLatest, witness.want(latest))
 		return

@@ -59,7 +59,7 @@ func (all claims) searched(operationsOf func([]*call) []porcupine.Operation) (po
 // search for each object alone does not see.
 func judgeRealTime(f *facts, out *findings) {
 	for _, w := range f.claims.writes {
-		rv, before := f.bounds.atLeastFor(w.op)
+		rv, before := f.bounds.minRVFor(w.op)
 		switch {
 		case rv <= w.rv:
 			f.judgeUnseen(Linearizable, w.op, w.rv, out)
@@ -369,8 +369,8 @@ func judgeConflicts(f *facts, out *findings) {
 // met reports whether a version of its object was stored, while the operation lasted, of
 // which something holds.
 func (f *facts) met(op *model.Operation, holds func(*model.Object) bool) bool {
-	from, _ := f.bounds.atLeast(op.Call)
-	latest := f.bounds.atMost(op.Return)
+	from, _ := f.bounds.minRV(op.Call)
+	latest := f.bounds.maxRV(op.Return)
 	return slices.ContainsFunc(f.store.Versions(op.Key()), func(v model.Version) bool {
 		return v.RV <= latest && v.Until > from && v.Object != nil && holds(v.Object)
 	})

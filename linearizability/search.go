@@ -66,7 +66,7 @@ func (w *walk) happenings() []porcupine.Operation {
 		operations = append(operations, porcupine.Operation{Input: h, Call: at, Return: at + 1})
 	}
 	for i := range s.Events {
-		add(happening{event: &s.Events[i], reached: bounds.atMost(s.Events[i].Time)})
+		add(happening{event: &s.Events[i], reached: bounds.maxRV(s.Events[i].Time)})
 	}
 	add(happening{reached: w.facts.history.Truth.Revision, owed: w.judged()})
 	return operations

@@ -14,7 +14,7 @@ import (
 func (b bounds) sightings(history *model.History) model.Staircase {
 	first := map[int64]model.Moment{} // by RV
 	note := func(m model.Moment) {
-		if known, ok := first[m.RV]; m.RV > 0 && (!ok || m.Time < known.Time) && m.RV <= b.atMost(m.Time) {
+		if known, ok := first[m.RV]; m.RV > 0 && (!ok || m.Time < known.Time) && m.RV <= b.maxRV(m.Time) {
 			first[m.RV] = m
 		}
 	}
@@ -51,14 +51,14 @@ func readAt(op *model.Operation) int64 {
 // reachedBefore returns an RV that etcd had certainly reached before an operation was
 // called: what reached returns, or what the same client had been told at that instant.
 func (b bounds) reachedBefore(op *model.Operation) int64 {
-	rv, _ := b.atLeastFor(op)
+	rv, _ := b.minRVFor(op)
 	return max(rv, b.reached(op.Call))
 }
 
 // reached returns an RV that etcd had certainly reached before a time: one that had
 // been acknowledged, or that anybody had been shown.
 func (b bounds) reached(time int64) int64 {
-	rv, _ := b.atLeast(time)
+	rv, _ := b.minRV(time)
 	if last, ok := b.shown.Before(time); ok {
 		rv = max(rv, last.RV)
 	}
@@ -68,7 +68,7 @@ func (b bounds) reached(time int64) int64 {
 // mayHaveMade reports whether a write can have made the change at an RV, by when it
 // was called and when it was answered.
 func (b bounds) mayHaveMade(op *model.Operation, rv int64) bool {
-	return rv > b.reached(op.Call) && (op.Lost() || rv <= b.atMost(op.Return))
+	return rv > b.reached(op.Call) && (op.Lost() || rv <= b.maxRV(op.Return))
 }
 
 // judgeUnseen judges an operation that is at an RV of the server's choice, and had
@@ -96,7 +96,7 @@ func (b bounds) ownAnswers(writes []write, history *model.History) map[string][]
 	}
 	own := map[string][]model.Moment{}
 	for _, op := range operations {
-		if rv := readAt(op); rv > 0 && rv <= b.atMost(op.Return) && !parallel[op.Client] {
+		if rv := readAt(op); rv > 0 && rv <= b.maxRV(op.Return) && !parallel[op.Client] {
 			own[op.Client] = append(own[op.Client], model.Moment{Time: op.Return, RV: rv, Operation: op})
 		}
 	}

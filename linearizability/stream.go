@@ -229,7 +229,7 @@ func (w *walk) has(k int) bool { return k < len(w.arrived) && w.arrived[k] > 0 }
 
 // reportTooEarly reports an event that came before its change was committed.
 func (w *walk) reportTooEarly(i int, event *model.Event) {
-	w.violate(Faithful, futureEvent, w.at(i, event.RV).want(w.facts.bounds.atMost(event.Time)))
+	w.violate(Faithful, futureEvent, w.at(i, event.RV).want(w.facts.bounds.maxRV(event.Time)))
 }
 
 // isLate reports whether an event belongs to the initial block but came after
@@ -273,7 +273,7 @@ func (w *walk) readBookmark(i int, event *model.Event) {
 	if !w.stream.Bookmarks && !event.InitialEnd {
 		w.violate(Bookmarked, unasked, w.at(i, event.RV))
 	}
-	latest := w.facts.bounds.atMost(event.Time)
+	latest := w.facts.bounds.maxRV(event.Time)
 	switch {
 	case event.RV < 1:
 		w.violate(Bookmarked, withoutRV, w.at(i, event.RV))

@@ -57,7 +57,7 @@ func (w *walk) takeBlock(b blockEnd) int {
 	w.start = b.rv
 	if b.size > 0 {
 		last := &w.stream.Events[b.size-1]
-		if latest := w.facts.bounds.atMost(last.Time); b.rv > latest {
+		if latest := w.facts.bounds.maxRV(last.Time); b.rv > latest {
 			w.violate(Initial, futureBlock, w.at(b.size-1, b.rv).want(latest))
 		}
 	}
@@ -110,15 +110,15 @@ func (w *walk) latestAt(size int) int64 {
 	events := w.stream.Events
 	latest := w.facts.history.Truth.Revision
 	if size > 0 {
-		latest = min(latest, w.facts.bounds.atMost(events[size-1].Time))
+		latest = min(latest, w.facts.bounds.maxRV(events[size-1].Time))
 	}
 	if size == len(events) {
 		if w.stream.Closed != model.Pending {
-			latest = min(latest, w.facts.bounds.atMost(w.stream.Closed))
+			latest = min(latest, w.facts.bounds.maxRV(w.stream.Closed))
 		}
 		return latest
 	}
-	latest = min(latest, w.facts.bounds.atMost(events[size].Time))
+	latest = min(latest, w.facts.bounds.maxRV(events[size].Time))
 	switch next := &events[size]; {
 	case next.Type == model.Bookmark:
 		latest = min(latest, next.RV)
@@ -177,7 +177,7 @@ func (w *walk) isPartialBlock(objects []*model.Object, oldest int64) bool {
 	for i, object := range objects {
 		event := &w.stream.Events[i]
 		version, known := w.facts.store.VersionAt(object.Key(), object.RV)
-		if !known || object.RV != event.RV || object.RV > w.facts.bounds.atMost(event.Time) || seen[object.Key()] || !version.Object.Equal(object) ||
+		if !known || object.RV != event.RV || object.RV > w.facts.bounds.maxRV(event.Time) || seen[object.Key()] || !version.Object.Equal(object) ||
 			!w.stream.Scope.Contains(object.Key()) || !w.stream.Selector.Matches(object) {
 			return false
 		}

@@ -25,7 +25,7 @@ func judgeAnswers(f *facts, out *findings) {
 		}
 		if !s.Watch().HasBlock() {
 			w.judgeNotExpired(restarts[s.Server], out)
-		} else if latest := f.bounds.atMost(s.Events[0].Time); s.RV > latest {
+		} else if latest := f.bounds.maxRV(s.Events[0].Time); s.RV > latest {
 			// A watch without initial events may start in the future: it just waits.
 			out.violate(TooLarge, servedFuture, w.at(0, s.RV).want(latest))
 		}
@@ -34,7 +34,7 @@ func judgeAnswers(f *facts, out *findings) {
 		if (op.Kind != model.Get && op.Kind != model.List) || op.Lost() || (op.Err != model.OK && op.Err != model.NotFound) {
 			continue
 		}
-		if latest := f.bounds.atMost(op.Return); op.RV > latest {
+		if latest := f.bounds.maxRV(op.Return); op.RV > latest {
 			out.violate(TooLarge, servedFuture, about(op, op.RV).want(latest))
 		}
 	}
@@ -49,7 +49,7 @@ func (f *facts) restarts() map[string]model.Staircase {
 		if fault.Name != serverRestart && fault.Name != serverCrash {
 			continue
 		}
-		if rv, _ := f.bounds.atLeast(fault.Begin); rv > 0 {
+		if rv, _ := f.bounds.minRV(fault.Begin); rv > 0 {
 			for _, server := range fault.Processes {
 				restarts[server] = append(restarts[server], model.Moment{Time: fault.End, RV: rv})
 			}
