@@ -75,6 +75,9 @@ func claimWrites(history *model.History, store *model.Store, most int) claims {
 		}
 		switch op.Kind {
 		case model.Get:
+			if op.Err == model.OK && len(op.Objects) > 0 {
+				all.comparePatched(op)
+			}
 			r.observe(op)
 		case model.Delete:
 			if op.Lost() || op.Err != model.OK || op.ResultRV == 0 {
@@ -135,17 +138,23 @@ func touchesOf(history *model.History) map[model.Key][]*model.Operation {
 	return touches
 }
 
-// rewrites reports whether one of the touches can have written a version which is the same
-// object as before. A touch does so if the stored value is stale, as after a change of the
-// key that encrypts it.
+// rewrites reports whether one of the touches can have written a version whose content was
+// there before. A touch does so if it sets other labels, or if the stored value is stale, as
+// after a change of the key that encrypts it.
 func rewrites(touches []*model.Operation, before, version model.Version) bool {
-	same := *version.Object
-	if before.Object != nil {
-		same.RV = before.Object.RV
-	}
-	return same.Equal(before.Object) && slices.ContainsFunc(touches, func(op *model.Operation) bool {
-		return op.Lost() || op.Err == model.OK && op.ResultRV == version.RV
+	return before.Object != nil && slices.ContainsFunc(touches, func(op *model.Operation) bool {
+		made := *before.Object
+		made.RV, made.Labels = version.RV, op.Patched(made.Labels)
+		return (op.Lost() || op.Err == model.OK && op.ResultRV == version.RV) && made.Equal(version.Object)
 	})
+}
+
+// comparePatched compares what a touch was told to set with what it answered.
+func (all *claims) comparePatched(op *model.Operation) {
+	asked := op.Objects[0]
+	if asked.Labels = op.Patched(asked.Labels); !asked.Equal(&op.Objects[0]) {
+		all.violate(Linearizable, notPatched, about(op, op.ResultRV).differing(Difference{Altered, &asked, &op.Objects[0]}))
+	}
 }
 
 func newRegister(versions []model.Version, touches []*model.Operation) *register {

@@ -33,6 +33,7 @@ var (
 	againstRealTime     = &Code{"against-real-time", "{op} took effect at {rv}, below {rv2} of {op2}, which had returned before", ""}
 	impossibleResult    = &Code{"impossible-result", "{op} returned {outcome}[ after {op2} had written {rv}], which no order of the calls on the object allows", ""}
 	storedOtherwise     = &Code{"stored-otherwise", "{op} stored something else at {rv} than it had been told to: {differences}", ""}
+	notPatched          = &Code{"not-patched", "{op} was answered at {rv} without the labels that it sets: {differences}", ""}
 	answeredOtherwise   = &Code{"answered-otherwise", "{op} was answered with something else than what it had stored at {rv}: {differences}", ""}
 	behindEtcd          = &Code{"behind-etcd", "{op} returned {outcome}, although the object had changed at RV {want}, which etcd had reached before the call", ""}
 	wroteWithoutObject  = &Code{"wrote-without-object", "{op} took effect at {rv} although there was no object", ""}

@@ -56,7 +56,7 @@ func describeCall(c *call) string {
 	if c.op == nil {
 		return fmt.Sprintf("RV %d, by nobody who was recorded", c.register.versions[c.version].RV)
 	}
-	return fmt.Sprintf("%s %s: %s", c.op.Kind, c.op.Key(), c.op.Outcome())
+	return fmt.Sprintf("%s %s: %s", c.op.Verb(), c.op.Key(), c.op.Outcome())
 }
 
 // plain takes out of a text what would be markup: porcupine's page shows some

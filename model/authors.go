@@ -1,9 +1,9 @@
 package model
 
 // Authors tells which operations made which changes, as far as a history says:
-// contents are unique, and a deletion is told its RV.
+// what creates and updates write is unique, and others are told the RV.
 type Authors struct {
-	writes    map[written]int
+	changes   map[int64]int
 	deletions map[int64]int
 }
 
@@ -15,14 +15,32 @@ type written struct {
 
 // NewAuthors goes through the operations of a history.
 func NewAuthors(h *History) Authors {
-	a := Authors{map[written]int{}, map[int64]int{}}
+	a := Authors{map[int64]int{}, map[int64]int{}}
+	writes, touches := map[written]int{}, map[int64]int{}
 	for i := range h.Operations {
 		op := &h.Operations[i]
 		switch {
 		case (op.Kind == Create || op.Kind == Update) && op.Object != nil:
-			a.writes[written{op.Object.Key(), op.Object.Value}] = i
-		case op.Kind == Delete && op.Err == OK && op.ResultRV > 0:
+			writes[written{op.Object.Key(), op.Object.Value}] = i
+		case op.Err != OK || op.ResultRV <= 0:
+		case op.Kind == Delete:
 			a.deletions[op.ResultRV] = i
+		case len(op.Patch) > 0:
+			if _, earlier := touches[op.ResultRV]; !earlier {
+				touches[op.ResultRV] = i
+			}
+		}
+	}
+	for i := range h.Truth.Changes {
+		change := &h.Truth.Changes[i]
+		content := written{change.Object.Key(), change.Object.Value}
+		by, ok := writes[content]
+		delete(writes, content) // what has it later was patched
+		if !ok {
+			by, ok = touches[change.RV]
+		}
+		if ok && !change.Deleted {
+			a.changes[change.RV] = by
 		}
 	}
 	return a
@@ -34,7 +52,7 @@ func (a Authors) Of(change *Change) (operation int, ok bool) {
 	if change.Deleted {
 		return a.Deletion(change.RV)
 	}
-	operation, ok = a.writes[written{change.Object.Key(), change.Object.Value}]
+	operation, ok = a.changes[change.RV]
 	return operation, ok
 }
 

@@ -60,11 +60,7 @@ func Query(scope Scope, selector Selector) string {
 	case scope.Name != "":
 		text = "objects named " + scope.Name
 	}
-	conditions := make([]string, 0, len(selector.Labels)+1)
-	for name, value := range selector.Labels {
-		conditions = append(conditions, name+"="+value)
-	}
-	slices.Sort(conditions)
+	conditions := pairs(selector.Labels)
 	if selector.Node != "" {
 		conditions = append(conditions, "spec.nodeName="+selector.Node)
 	}
@@ -72,6 +68,16 @@ func Query(scope Scope, selector Selector) string {
 		text += " with " + Enumerate(conditions)
 	}
 	return text
+}
+
+// pairs prints labels, in order.
+func pairs(labels map[string]string) []string {
+	texts := make([]string, 0, len(labels)+1)
+	for name, value := range labels {
+		texts = append(texts, name+"="+value)
+	}
+	slices.Sort(texts)
+	return texts
 }
 
 // IsData reports whether an event is about an object's change or state.
@@ -144,7 +150,15 @@ func (op *Operation) Describe() string {
 	if op.Kind == List {
 		what = Query(op.Scope, op.Selector)
 	}
-	return fmt.Sprintf("%s's %s of %s (operation %d)", op.Client, op.Kind, what, op.ID)
+	return fmt.Sprintf("%s's %s of %s (operation %d)", op.Client, op.Verb(), what, op.ID)
+}
+
+// Verb names what an operation does: its kind, or "patch".
+func (op *Operation) Verb() string {
+	if len(op.Patch) > 0 {
+		return "patch"
+	}
+	return string(op.Kind)
 }
 
 // Request says what an operation asks for, as a clause.
@@ -153,9 +167,12 @@ func (op *Operation) Request() string {
 	if op.Kind == List {
 		text = "list " + Query(op.Scope, op.Selector)
 	} else {
-		text = fmt.Sprintf("%s %s", op.Kind, op.Key())
+		text = fmt.Sprintf("%s %s", op.Verb(), op.Key())
 	}
-	if !op.IsWrite() {
+	switch {
+	case len(op.Patch) > 0:
+		text += " to have " + Enumerate(pairs(op.Patch))
+	case !op.IsWrite():
 		text += " at " + Requested(op.RV)
 	}
 	switch op.Match {
@@ -170,7 +187,7 @@ func (op *Operation) Request() string {
 	if op.Continues != 0 {
 		text += fmt.Sprintf(", continuing operation %d", op.Continues)
 	}
-	if op.Touch {
+	if op.Touch && len(op.Patch) == 0 {
 		text += " by a write that may change nothing"
 	}
 	if op.Kind == Delete && op.Object != nil && op.Object.UID != "" {

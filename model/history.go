@@ -1,6 +1,9 @@
 package model
 
-import "iter"
+import (
+	"iter"
+	"maps"
+)
 
 // History is everything one run recorded: what the clients did and saw, and
 // what was true. It is plain data; package traces reads and writes it, package
@@ -169,6 +172,9 @@ type Operation struct {
 	// Touch says that a get is made by a write that returns the newest state and writes nothing, unless the stored value
 	// is stale: an update that leaves the object as it is. In what was imported, it may have written what it returns.
 	Touch bool `json:"touch,omitempty"`
+	// Patch is the labels that a touch sets. It writes unless the object has them, so that
+	// a state of the object may return.
+	Patch map[string]string `json:"patch,omitempty"`
 
 	// The response. ResultRV is the list's RV, or that of the object written or
 	// read; for a delete, the RV of the deletion where the server tells it.
@@ -182,6 +188,17 @@ type Operation struct {
 	Objects   []Object `json:"objects,omitempty"`
 	HasMore   bool     `json:"hasMore,omitempty"`   // a continue token came back
 	Remaining int64    `json:"remaining,omitempty"` // remainingItemCount, -1 if absent
+}
+
+// Patched returns labels with those of the patch set.
+func (op *Operation) Patched(labels map[string]string) map[string]string {
+	if len(op.Patch) == 0 {
+		return labels
+	}
+	patched := map[string]string{}
+	maps.Copy(patched, labels)
+	maps.Copy(patched, op.Patch)
+	return patched
 }
 
 // Stream is one watch: the request, and all that arrived on it.

@@ -20,6 +20,6 @@
 //
 // A reader ignores fields it does not know, so fields may be added; a change
 // that an old reader would misunderstand takes a new version. Version 2 added the
-// census records, version 3 those of leaders and windows; files of an older version
-// are read as having none.
+// census records, version 3 those of leaders and windows, version 4 the labels that a
+// touch sets; files of an older version are read as having none.
 package traces

@@ -23,7 +23,7 @@ func FuzzReadHistory(f *testing.F) {
 		{`"rv":2`, `"rv":-2`}, {`"rv":2`, `"rv":null`}, {`"id":3`, `"id":4`}, {`"kind":"fault"`, `"kind":"rumour"`},
 		{`"data":{`, `"data":[`}, {`"data":{`, `"data":null,"x":{`}, {`"stream":5`, `"stream":99`}, {`"time":2`, `"time":9999999999`},
 		{`"objects":[`, `"objects":[null,`}, {`"labels":{"app":"web"}`, `"labels":null`}, {"\n", "\r\n"}, {"\n", "\n\n"},
-		{`"first"`, `"\ud800\u0000"`}, {`"version":3`, `"version":1e1`},
+		{`"first"`, `"\ud800\u0000"`}, {`"version":4`, `"version":1e1`},
 	} {
 		f.Add(bytes.ReplaceAll(whole, []byte(damage[0]), []byte(damage[1])))
 	}

@@ -15,7 +15,7 @@ import (
 // The format and the newest version of it that this build writes and reads.
 const (
 	HistoryFormat  = "watchsim.history"
-	HistoryVersion = 3
+	HistoryVersion = 4
 )
 
 // What can be wrong with a history file. The error that wraps one says which

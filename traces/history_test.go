@@ -86,8 +86,8 @@ func TestUnreadableHistories(t *testing.T) {
 		{"another JSON", `{"a":1}` + "\n", ErrNotHistory, "not a watchsim history: line 1 is not a header that names a format"},
 		{"another format", `{"format":"watchsim.tape","version":1}` + "\n", ErrNotHistory,
 			`not a watchsim history: line 1 names the format "watchsim.tape" instead of "watchsim.history"`},
-		{"newer", `{"format":"watchsim.history","version":4}` + "\n", ErrNewerVersion,
-			"the history is of a newer version, 4 on line 1: this build reads up to version 3"},
+		{"newer", `{"format":"watchsim.history","version":5}` + "\n", ErrNewerVersion,
+			"the history is of a newer version, 5 on line 1: this build reads up to version 4"},
 		{"no version", `{"format":"watchsim.history"}` + "\n", ErrNotHistory,
 			"not a watchsim history: line 1 names version 0, but versions start at 1"},
 		{"cut in a line", whole[:len(whole)-10], ErrTruncated, "the history is truncated: line 42 ends in the middle of a record"},
@@ -130,11 +130,14 @@ func TestAHistoryMayBeWrittenInOtherWays(t *testing.T) {
 }
 
 func TestOlderHistoriesAreRead(t *testing.T) {
-	withoutStanding, withoutCensuses := example(), example()
+	withoutPatches, withoutStanding, withoutCensuses := example(), example(), example()
+	for op := range model.Each(withoutPatches.Operations) {
+		op.Patch = nil
+	}
 	withoutStanding.Leaders, withoutStanding.Windows = nil, nil
 	withoutCensuses.Leaders, withoutCensuses.Windows, withoutCensuses.Censuses = nil, nil, nil
-	for version, h := range map[int]*model.History{1: withoutCensuses, 2: withoutStanding} {
-		text := strings.Replace(written(t, Header{}, h), `"version":3`, fmt.Sprintf(`"version":%d`, version), 1)
+	for version, h := range map[int]*model.History{1: withoutCensuses, 2: withoutStanding, 3: withoutPatches} {
+		text := strings.Replace(written(t, Header{}, h), `"version":4`, fmt.Sprintf(`"version":%d`, version), 1)
 		header, got, err := ReadValidHistory(strings.NewReader(text))
 		require.NoError(t, err)
 		require.Equal(t, version, header.Version)
@@ -203,7 +206,7 @@ func ExampleWriteHistory() {
 	err := WriteHistory(&out, Header{Seed: 7, Target: "kubernetes"}, &model.History{End: 60})
 	fmt.Print(out.String(), err)
 	// Output:
-	// {"format":"watchsim.history","version":3,"seed":7,"target":"kubernetes"}
+	// {"format":"watchsim.history","version":4,"seed":7,"target":"kubernetes"}
 	// {"kind":"end","data":{"healed":0,"end":60,"revision":0,"records":0}}
 	// <nil>
 }

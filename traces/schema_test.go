@@ -187,7 +187,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"a negative revision":  {`{"rv":5,`, `{"rv":-5,`},
 		"a negative time":      {`"healed":50000000`, `"healed":-5`},
 		"an unknown code":      {`"err":"Conflict"`, `"err":"Confusion"`},
-		"a newer version":      {`"version":3`, `"version":4`},
+		"a newer version":      {`"version":4`, `"version":5`},
 		"another format":       {`"watchsim.history"`, `"watchsim.tape"`},
 	} {
 		t.Run(name, func(t *testing.T) {

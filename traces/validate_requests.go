@@ -70,6 +70,7 @@ func (v *validation) request(at place, op *model.Operation) {
 		v.demand(false, at, "kind", string(op.Kind), "create, update, delete, get or list")
 	}
 	v.demand(!op.Touch || op.Kind == model.Get, at, "touch", "true", "it with a get alone")
+	v.demand(len(op.Patch) == 0 || op.Touch, at, "patch", op.Patch, "it with a touch alone")
 	known := op.Match == model.MatchUnset || op.Match == model.MatchExact || op.Match == model.MatchNotOlderThan
 	v.demand(known, at, "match", string(op.Match), "Exact, NotOlderThan or nothing")
 	v.requestedVersion(at, op.RV)

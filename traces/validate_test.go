@@ -51,6 +51,7 @@ func TestInvalidHistories(t *testing.T) {
 		{func(h *model.History) { h.Operations[2].Match = "Roughly" }, `line 11, operation 3, field match: expected Exact, NotOlderThan or nothing, found "Roughly"`},
 		{func(h *model.History) { h.Operations[2].RV = -2 }, "line 11, operation 3, field rv: expected a resourceVersion, 0, or -1 for none, found -2"},
 		{func(h *model.History) { h.Operations[4].Precondition = -2 }, "line 13, operation 6, field precondition: expected a resourceVersion, or 0 for none, found -2"},
+		{func(h *model.History) { h.Operations[4].Patch = map[string]string{"app": "a"} }, "line 13, operation 6, field patch: expected it with a touch alone, found map[app:a]"},
 		{func(h *model.History) { h.Operations[2].Limit = -1 }, "line 11, operation 3, field limit: expected the most items of a page, or 0 for no limit, found -1"},
 		{func(h *model.History) { h.Operations[5].Err = "Teapot" }, `line 14, operation 7, field err: expected NotFound, AlreadyExists, Conflict, Expired, TooLarge, Invalid, TooMany, Unknown, Unavailable or nothing, found "Teapot"`},
 		{func(h *model.History) { h.Operations[2].ResultRV = -1 }, "line 11, operation 3, field resultRV: expected a resourceVersion, or 0 for none, found -1"},

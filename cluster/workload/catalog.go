@@ -38,6 +38,15 @@ func (c catalog) object(random *rand.Rand, key model.Key, value string) *model.O
 	return object
 }
 
+// patch draws a label to set, in half of the cases.
+func (c catalog) patch(random *rand.Rand) map[string]string {
+	if len(c.config.Labels) == 0 || oneIn(random, 2) {
+		return nil
+	}
+	label := pick(random, c.config.Labels)
+	return map[string]string{label.Key: pick(random, label.Values)}
+}
+
 // scope draws all namespaces, a name in any of them, one namespace, or one object.
 func (c catalog) scope(random *rand.Rand) model.Scope {
 	switch random.IntN(16) {

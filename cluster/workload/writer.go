@@ -71,7 +71,7 @@ func (w *writer) act(int) int {
 	}
 }
 
-// control makes a request as controllers do: an update that changes nothing, a deletion of
+// control makes a request as controllers do: an update that changes nothing or a label, a deletion of
 // the very object that was seen, in two steps if it has a finalizer, or its update whatever
 // its RV.
 func (w *writer) control(server *session, key model.Key, known model.Object) int {
@@ -80,7 +80,7 @@ func (w *writer) control(server *session, key model.Key, known model.Object) int
 		return w.finalize(server, key, known)
 	case 0, 1:
 		op := of(model.Get, key)
-		op.Touch = true
+		op.Touch, op.Patch = true, w.catalog.patch(w.random)
 		w.do(server, op, "")
 	case 2:
 		op := of(model.Delete, key)

@@ -201,7 +201,7 @@ func (e *Explainer) author(rv int64) string {
 	if op == nil {
 		return "no recorded operation wrote it"
 	}
-	return fmt.Sprintf("%s by client %s, operation %d, %s", op.Kind, op.Client, op.ID, op.Interval())
+	return fmt.Sprintf("%s by client %s, operation %d, %s", op.Verb(), op.Client, op.ID, op.Interval())
 }
 
 // got says what came around the events at fault, or at the end if no event is.

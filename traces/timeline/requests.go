@@ -73,7 +73,7 @@ func (b *builder) operations() {
 		op := &b.history.Operations[i]
 		c.ID = append(c.ID, op.ID)
 		c.Client, c.Server = append(c.Client, b.text(op.Client)), append(c.Server, b.text(op.Server))
-		c.Kind = append(c.Kind, string(op.Kind))
+		c.Kind = append(c.Kind, op.Verb())
 		c.CallSteps = append(c.CallSteps, op.Call-last)
 		last = op.Call
 		lasted := model.Pending
@@ -101,6 +101,9 @@ func (b *builder) operations() {
 func asked(op *model.Operation) string {
 	if op.Object != nil {
 		return op.Object.Key().String()
+	}
+	if len(op.Patch) > 0 {
+		return query(op.Scope, model.Selector{Labels: op.Patch})
 	}
 	return query(op.Scope, op.Selector)
 }

@@ -18,6 +18,7 @@ func Run(t *testing.T, newTarget func() target.Target) {
 		{"StopReleasesEverything", testStopReleasesEverything},
 		{"BreakWatchInitialisesTheCacheAgain", testBreakWatchInitialisesTheCacheAgain},
 		{"ReplacedStorageServesWhatIsNewAndEndsWhatIsOld", testReplacedStorageServesWhatIsNewAndEndsWhatIsOld},
+		{"Patches", testPatches},
 		{"DeletionsWithFinalizersAndValidation", testDeletionsWithFinalizersAndValidation},
 		{"StartFailsWithoutEndpoints", testStartFailsWithoutEndpoints},
 		{"WatchFollowsTheSelector", testWatchFollowsTheSelector},

@@ -141,6 +141,28 @@ func testDeletionsWithFinalizersAndValidation(t *testing.T, newTarget func() tar
 	}
 }
 
+// testPatches is that a patch sets labels, and writes nothing that is there already.
+func testPatches(t *testing.T, newTarget func() target.Target) {
+	f := newFixture(t, newTarget)
+	for _, inPlace := range []bool{false, true} {
+		f.server = f.start(target.Tuning{InPlace: inPlace})
+		created := object("n", "a", "1")
+		created.Labels = map[string]string{"app": "a", "tier": "b"}
+		last := f.create(created)
+		for _, app := range []string{"b", "b", "a", "c"} {
+			changes := last.Labels["app"] != app
+			got := f.do(model.OK, model.Operation{Kind: model.Get, Touch: true, Patch: map[string]string{"app": app},
+				Scope: model.Scope{Namespace: "n", Name: "a"}, RV: model.RVUnset})
+			require.Equal(t, changes, got.ResultRV > last.RV, app)
+			want := last
+			want.RV, want.Labels = got.ResultRV, map[string]string{"app": app, "tier": "b"}
+			require.Equal(t, []model.Object{want}, got.Objects)
+			last = want
+		}
+		f.do(model.OK, model.Operation{Kind: model.Delete, Scope: model.Scope{Namespace: "n", Name: "a"}})
+	}
+}
+
 func testRequestsThatAreRefused(t *testing.T, newTarget func() target.Target) {
 	f := newFixture(t, newTarget)
 	f.create(object("n", "a", "1"))

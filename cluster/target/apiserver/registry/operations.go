@@ -80,8 +80,7 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 		err, interpret = h.delete(ctx, op, key, pod), storeerr.InterpretDeleteError
 	case model.Get:
 		if op.Touch {
-			err = h.touch(ctx, key, pod)
-			err = storeerr.InterpretUpdateError(err, translate.PodResource, scope.Name)
+			err, interpret = h.update(ctx, op, key, pod), storeerr.InterpretUpdateError
 			break
 		}
 		err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod)
@@ -108,12 +107,13 @@ func (h *Handler) create(ctx context.Context, op *model.Operation, key string, o
 	return h.Storage.Create(ctx, key, pod, out, h.ttl())
 }
 
-// update replaces a pod. As in the registry, the update function checks the RV, against
-// the stored pod and possibly against the stale cached one first; the UID is a
-// precondition of the storage.
+// update replaces or touches a pod. As in the registry, the update function checks the RV,
+// against the stored pod and possibly against the stale cached one first; the UID is a
+// precondition of the storage. If the pod stays as it is, the storage returns the newest
+// state, and writes nothing unless the stored value is stale.
 func (h *Handler) update(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
 	preconditions := &storage.Preconditions{}
-	if op.Object.UID != "" {
+	if op.Object != nil && op.Object.UID != "" {
 		preconditions.UID = new(types.UID(op.Object.UID))
 	}
 	replace := func(existing runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
@@ -122,9 +122,7 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 			return nil, nil, apierrors.NewConflict(translate.PodResource, stored.Name,
 				fmt.Errorf("the object is at %d, not at %d", meta.ResourceVersion, op.Precondition))
 		}
-		pod := translate.PaddedPodOf(op.Object, h.Padding)
-		pod.UID = stored.UID
-		pod.ResourceVersion = stored.ResourceVersion
+		pod := h.updated(op, stored)
 		if h.InPlace {
 			*stored = *pod
 			pod = stored
@@ -134,12 +132,17 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 	return h.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions, replace, nil)
 }
 
-// touch updates a pod with what it is, as controllers do that write back what they have
-// read: the storage returns the newest state, and writes nothing unless the stored value is stale.
-func (h *Handler) touch(ctx context.Context, key string, out *corev1.Pod) error {
-	return h.Storage.GuaranteedUpdate(ctx, key, out, false, &storage.Preconditions{}, func(existing runtime.Object, _ storage.ResponseMeta) (runtime.Object, *uint64, error) {
-		return existing, nil, nil
-	}, nil)
+// updated returns what an update makes of a stored pod: another one, or for a touch the
+// same but for the labels of its patch.
+func (h *Handler) updated(op *model.Operation, stored *corev1.Pod) *corev1.Pod {
+	if op.Touch {
+		pod := stored.DeepCopy()
+		pod.Labels = op.Patched(pod.Labels)
+		return pod
+	}
+	pod := translate.PaddedPodOf(op.Object, h.Padding)
+	pod.UID, pod.ResourceVersion = stored.UID, stored.ResourceVersion
+	return pod
 }
 
 // errEmptiedFinalizers aborts an update that removes the last finalizer of a pod, as it
