@@ -12,7 +12,12 @@ import (
 func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
 	all := []model.Event{deleted(12), modified(15)}
 	late := all[:1]
-	const healed, bound = int64(4000), int64(5_000_000_000)
+	const healed, bound, flow = int64(4000), int64(5_000_000_000), int64(2_000_000_000)
+	lateAt := func(time int64) []model.Event {
+		event := deleted(12)
+		event.Time = time
+		return []model.Event{event}
+	}
 	broken := guarantees{linearizability.Delivered}
 	for _, row := range []struct {
 		name   string
@@ -35,6 +40,8 @@ func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
 		{"canceled with everything", model.Stream{Events: all, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1, nil},
 		{"failed", model.Stream{Events: append(late[:1:1], failure(model.Unknown))}, healed + bound, nil, 0, nil},
 
+		{"events to the end", model.Stream{Events: lateAt(healed + bound - flow + 1)}, healed + bound, nil, 0, nil},
+		{"events nearly to the end", model.Stream{Events: lateAt(healed + bound - flow)}, healed + bound, nil, 1, broken},
 		{"one missing", model.Stream{Events: late}, healed + bound, nil, 1, broken},
 		{"canceled with one missing", model.Stream{Events: late, Closed: healed + bound, Reason: model.ClosedByClient}, healed + 2*bound, nil, 1,
 			broken},
@@ -60,6 +67,17 @@ func TestOpenStreamsHaveEverythingAtTheEnd(t *testing.T) {
 			h.Operations, h.Healed, h.End = row.ops, healed, row.end
 			require.Equal(t, row.judged, judge(t, h, row.broken).Counts.Delivered)
 		})
+	}
+}
+
+// TestInformersThatAreStillFed is one that lacks everything while its initial events arrive.
+func TestInformersThatAreStillFed(t *testing.T) {
+	for client, broken := range map[string]guarantees{"c1": nil, "i1": {linearizability.Converged}} {
+		h := closedStream(model.Stream{RV: model.RVUnset, InitialEvents: true, Bookmarks: true}, added(15))
+		stream := &h.Streams[0]
+		h.Informers = []model.Informer{{Client: client, Server: "s1"}}
+		h.End, stream.Closed, stream.Events[0].Time = 5_000_004_000, model.Pending, 5_000_000_000
+		judge(t, h, broken)
 	}
 }
 

@@ -162,7 +162,7 @@ var Rules = []Rule{
 		"a stream with bookmarks that does not learn of a revision which etcd has reached"},
 	{"After faults have healed", Delivered, nil, streams,
 		"the project's own bound: `Config.DeliveryBound`",
-		"a stream whose consumer reads and that lacks a change when the run ends or the client cancels"},
+		"a stream whose consumer reads and that lacks a change when the run ends or the client cancels, and to which nothing was still coming"},
 	{"After faults have healed", Converged, nil, informers,
 		"the project's own bound; client-go's informers: eventually the store is the state",
 		"an informer whose store is not the last state: an object missing, one that is gone, an old one; a lastSyncResourceVersion below that state or beyond etcd"},

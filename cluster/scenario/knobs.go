@@ -48,6 +48,9 @@ type Setup struct {
 	YieldEvery int `json:"yieldEvery,omitempty"`
 	StallOneIn int `json:"stallOneIn,omitempty"`
 	FocusOneIn int `json:"focusOneIn,omitempty"`
+	// Steady keeps the seed from having goroutines stalled, so that what is slow or refused
+	// is judged from the beginning: see model.History.Steady.
+	Steady bool `json:"steady,omitempty"`
 	// Selectors is what lists and watches select by, and HandlerDelay how long the handlers
 	// of informers take at each notification.
 	Selectors    string        `json:"selectors,omitempty"`
@@ -98,6 +101,7 @@ var knobs = []Knob{
 	number("yield-every", "synchronisation points from one yield to the next; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.YieldEvery }, 0, 7, 200, 1000),
 	number("stall-one-in", "yields from one stall to the next; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.StallOneIn }, 0, 5, 200),
 	number("focus-one-in", "one place in so many is where goroutines stall often; 0 lets the seed decide", func(s *Spec) *int { return &s.Setup.FocusOneIn }, 0, 15, 40, 150),
+	flag("steady", "goroutines stall only as stall-one-in and focus-one-in say", func(s *Spec) *bool { return &s.Setup.Steady }),
 
 	{
 		Name: "kinds", Summary: "kinds of fault: all, none, every, or a list such as compaction+reset; one to three of them for a quarter of the seeds",

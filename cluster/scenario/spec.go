@@ -266,6 +266,9 @@ func (s Spec) DrawnSchedule() sim.Schedule {
 	schedule.StallOneIn = []uint32{0, 5, 20, 60}[random.IntN(4)]
 	schedule.StallMax = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second}[random.IntN(3)]
 	schedule.FocusOneIn = []uint32{0, 0, 100, 400}[random.IntN(4)]
+	if s.Setup.Steady {
+		schedule.StallOneIn, schedule.FocusOneIn = 0, 0
+	}
 	override(&schedule.YieldEvery, uint32(s.Setup.YieldEvery))
 	override(&schedule.StallOneIn, uint32(s.Setup.StallOneIn))
 	override(&schedule.FocusOneIn, uint32(s.Setup.FocusOneIn))
