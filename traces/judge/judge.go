@@ -1,13 +1,11 @@
 package judge
 
 import (
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/linearizability/explain"
-	"github.com/watchsim/watchsim/linearizability/stale"
 	"github.com/watchsim/watchsim/model"
 	"github.com/watchsim/watchsim/traces"
 )
@@ -43,7 +41,7 @@ type Verdict struct {
 	// Observations are what was seen that breaks no guarantee.
 	Observations []string `json:"observations,omitempty"`
 	// Stale says how old what each server showed was.
-	Stale []stale.Server `json:"stale,omitempty"`
+	Stale []Staleness `json:"stale,omitempty"`
 	// Counts is what the history holds, Minimum what it has to hold lest it be
 	// inconclusive.
 	Counts  linearizability.Counts `json:"counts"`
@@ -114,7 +112,7 @@ func History(history *model.History, config linearizability.Config) Verdict {
 	found := Check(history, config)
 	v.CheckSeconds = time.Since(start).Seconds()
 	v.Outcome, v.Reason, v.Reasons, v.Counts = found.Outcome, found.Reason, found.Reasons, found.Counts
-	v.Stale = stale.Of(history)
+	v.Stale = stalenessOf(history)
 	for _, observation := range found.Observations {
 		v.Observations = append(v.Observations, observation.String())
 	}
@@ -159,20 +157,4 @@ func (v Verdict) Severity() Severity {
 		return Passed
 	}
 	return Inconclusive
-}
-
-// Demand fails a verdict if all that a server showed was stale for longer than a
-// time. No specification promises how fresh a cache is; this is a bound of whoever
-// asks.
-func (v *Verdict) Demand(fresh time.Duration) {
-	for i := range v.Stale {
-		period := v.Stale[i].Period
-		if period == nil || time.Duration(period.To-period.From) <= fresh {
-			continue
-		}
-		v.Outcome, v.Reason = linearizability.Failed, ""
-		v.Violations = append(v.Violations, Violation{Report: linearizability.Report{Guarantee: "Fresh", Code: "stale-too-long", Subject: "server", Server: v.Stale[i].Name, Text: fmt.Sprintf(
-			"Fresh: all that server %s showed from %s to %s was stale, %d reads and streams (no server may show nothing but old states for longer than %v)",
-			v.Stale[i].Name, v.at(period.From), v.at(period.To), period.Looks, fresh)}})
-	}
 }

@@ -166,7 +166,7 @@ func TestAStaleServerIsCaught(t *testing.T) {
 				require.Contains(t, v.Observations[0], "TimeTravel: ")
 				require.Contains(t, v.Observations[0], " on b")
 				require.Len(t, v.Stale, 2)
-				at := map[string]int{v.Stale[0].Name: 0, v.Stale[1].Name: 1}
+				at := map[string]int{v.Stale[0].Server: 0, v.Stale[1].Server: 1}
 				a, b := v.Stale[at["a"]], v.Stale[at["b"]]
 				require.Zero(t, a.StaleReads, "%s", v.Report())
 				require.GreaterOrEqual(t, b.StaleReads, 3)

@@ -1,4 +1,4 @@
-package stale
+package judge
 
 import (
 	"fmt"
@@ -35,8 +35,8 @@ func knownOf(h *model.History) model.Staircase {
 	return model.NewStaircase(all)
 }
 
-// first returns when a revision, or a newer one, was first shown.
-func first(known model.Staircase, rv int64) model.Moment {
+// firstShown returns when a revision, or a newer one, was first shown.
+func firstShown(known model.Staircase, rv int64) model.Moment {
 	return known[sort.Search(len(known), func(i int) bool { return known[i].RV >= rv })]
 }
 

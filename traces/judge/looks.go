@@ -1,4 +1,4 @@
-package stale
+package judge
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ type look struct {
 	end bool
 }
 
-// looks returns what each server showed, in order of time.
-func looks(h *model.History, store *model.Store, known model.Staircase) map[string][]look {
+// looksOf returns what each server showed, in order of time.
+func looksOf(h *model.History, store *model.Store, known model.Staircase) map[string][]look {
 	all := map[string][]look{}
 	add := func(server string, l look, scope model.Scope, selector model.Selector, lacks func(*model.Transition) bool) {
 		if newest, ok := known.Before(l.time); ok && newest.RV > l.rv {
@@ -33,7 +33,7 @@ func looks(h *model.History, store *model.Store, known model.Staircase) map[stri
 					continue
 				}
 				if l.missed == 0 {
-					l.first = first(known, owed.RV)
+					l.first = firstShown(known, owed.RV)
 				}
 				l.missed++
 			}
@@ -98,12 +98,12 @@ func lackedBy(events []model.Event) func(*model.Transition) bool {
 // what names the read or the stream.
 func (l *look) what() string {
 	if l.stream != nil {
-		return fmt.Sprintf("stream %d of client %s (%s)", l.stream.ID, l.stream.Client, asked("from", l.stream.RV))
+		return fmt.Sprintf("stream %d of client %s (%s)", l.stream.ID, l.stream.Client, askedRV("from", l.stream.RV))
 	}
-	return fmt.Sprintf("operation %d of client %s (%s %s)", l.op.ID, l.op.Client, l.op.Kind, asked("at", l.op.RV))
+	return fmt.Sprintf("operation %d of client %s (%s %s)", l.op.ID, l.op.Client, l.op.Kind, askedRV("at", l.op.RV))
 }
 
-func asked(where string, rv int64) string {
+func askedRV(where string, rv int64) string {
 	if rv == model.RVUnset {
 		return "without an RV"
 	}

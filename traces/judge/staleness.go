@@ -1,16 +1,21 @@
-package stale
+package judge
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"time"
 
+	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/model"
 )
 
-// Server says how old what one API server showed was. Times are those of the
-// history, in nanoseconds.
-type Server struct {
-	Name string `json:"server"`
+// Staleness says how old what one API server showed was, compared with the newest that
+// anybody had been shown by then, by whatever server. It judges nothing: a read at
+// resourceVersion 0 may be stale by as much as it likes. What must not be is for package
+// linearizability. Times are those of the history, in nanoseconds.
+type Staleness struct {
+	Server string `json:"server"`
 	// Reads are the lists, gets and initial blocks that could be compared, StaleReads
 	// those of them that lacked a change which somebody had been shown before.
 	Reads      int `json:"reads"`
@@ -20,13 +25,13 @@ type Server struct {
 	Streams int `json:"streams"`
 	Behind  int `json:"streams_behind"`
 	// Worst is the one that lacked the most.
-	Worst *Look `json:"worst,omitempty"`
+	Worst *StaleLook `json:"worst,omitempty"`
 	// Period is the longest time for which all that the server showed was stale.
-	Period *Period `json:"period,omitempty"`
+	Period *StalePeriod `json:"period,omitempty"`
 }
 
-// Look is one stale read or stream.
-type Look struct {
+// StaleLook is one stale read or stream.
+type StaleLook struct {
 	What string `json:"what"`
 	Time int64  `json:"time"`
 	// RV is that of the state shown, Newest that of the newest that had been shown.
@@ -42,8 +47,8 @@ type Look struct {
 	Allowed bool `json:"allowed"`
 }
 
-// Period is a time for which everything that a server showed was stale.
-type Period struct {
+// StalePeriod is a time for which everything that a server showed was stale.
+type StalePeriod struct {
 	// From is when somebody was first shown what the server lacked, or later if the
 	// server showed something fresh after that. To is the last time that it showed
 	// something stale.
@@ -55,22 +60,23 @@ type Period struct {
 	Looks int `json:"looks"`
 }
 
-// Of returns the servers of a history, by name. A history without a truth has none.
-func Of(h *model.History) []Server {
+// stalenessOf returns how old what each server of a history showed was, by name. A history
+// without a truth has none.
+func stalenessOf(h *model.History) []Staleness {
 	if h.Truth.Revision == 0 {
 		return nil
 	}
-	all := looks(h, model.NewStore(&h.Truth), knownOf(h))
-	var servers []Server
+	all := looksOf(h, model.NewStore(&h.Truth), knownOf(h))
+	var servers []Staleness
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		servers = append(servers, of(name, all[name]))
+		servers = append(servers, stalenessOfServer(name, all[name]))
 	}
 	return servers
 }
 
-func of(name string, looks []look) Server {
-	server := Server{Name: name}
-	var current *Period
+func stalenessOfServer(name string, looks []look) Staleness {
+	server := Staleness{Server: name}
+	var current *StalePeriod
 	fresh := int64(0) // when it last showed something that was not stale
 	for l := range model.Each(looks) {
 		all, stale := &server.Reads, &server.StaleReads
@@ -87,7 +93,7 @@ func of(name string, looks []look) Server {
 		}
 		*stale++
 		if current == nil {
-			current = &Period{From: max(fresh, l.first.Time), Fresh: model.Pending}
+			current = &StalePeriod{From: max(fresh, l.first.Time), Fresh: model.Pending}
 		}
 		current.To = l.time
 		current.Looks++
@@ -95,7 +101,7 @@ func of(name string, looks []look) Server {
 			server.Period = current
 		}
 		if server.Worst == nil || l.missed > server.Worst.Missed {
-			server.Worst = &Look{
+			server.Worst = &StaleLook{
 				What: l.what(), Time: l.time, RV: l.rv, Newest: l.newest.RV, Missed: l.missed,
 				Age: l.time - l.first.Time, Seen: shownBy(l.first), Allowed: l.allowed(),
 			}
@@ -113,4 +119,20 @@ func (l *look) allowed() bool {
 		return !l.stream.InitialEvents || l.stream.RV >= 0
 	}
 	return l.op.RV >= 0
+}
+
+// Demand fails a verdict if all that a server showed was stale for longer than a
+// time. No specification promises how fresh a cache is; this is a bound of whoever
+// asks.
+func (v *Verdict) Demand(fresh time.Duration) {
+	for i := range v.Stale {
+		period := v.Stale[i].Period
+		if period == nil || time.Duration(period.To-period.From) <= fresh {
+			continue
+		}
+		v.Outcome, v.Reason = linearizability.Failed, ""
+		v.Violations = append(v.Violations, Violation{Report: linearizability.Report{Guarantee: "Fresh", Code: "stale-too-long", Subject: "server", Server: v.Stale[i].Server, Text: fmt.Sprintf(
+			"Fresh: all that server %s showed from %s to %s was stale, %d reads and streams (no server may show nothing but old states for longer than %v)",
+			v.Stale[i].Server, v.at(period.From), v.at(period.To), period.Looks, fresh)}})
+	}
 }
