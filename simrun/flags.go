@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchsim/watchsim/cluster/released"
 	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/search/selfbuild"
@@ -361,7 +361,7 @@ func binaryFor(notes io.Writer, spec scenario.Spec) (string, error) {
 	if uses != nil {
 		what += " with " + strings.ReplaceAll(spec.Use, ",", " and ")
 	}
-	if release, known := released.Find(spec.Target); known {
+	if release, known := target.FindRelease(spec.Target); known {
 		return built(notes, strings.Replace(what, "simrun", release.Summary, 1), func(progress selfbuild.Progress) (string, error) {
 			return selfbuild.BuildReleased(progress, release, uses, mutants...)
 		})

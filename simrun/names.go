@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchsim/watchsim/cluster/released"
 	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
@@ -32,7 +32,7 @@ func scenarioNames() []named {
 
 func targetNames() []named {
 	return append(namesOf(targets, func(t Target) named { return named{t.Name, t.Summary} }),
-		namesOf(released.All(), func(r released.Release) named { return named{r.Name, r.Summary + " (built on first use)"} })...)
+		namesOf(target.Releases(), func(r target.Release) named { return named{r.Name, r.Summary + " (built on first use)"} })...)
 }
 
 // allTargetNames are those and the targets whose scenarios are tests.

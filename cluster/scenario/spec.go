@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/cluster"
-	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/workload"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/sim"
@@ -153,7 +153,7 @@ func (s Spec) workload() workload.Config {
 	config.Selectors, config.HandlerDelay = s.Setup.Selectors, s.Setup.HandlerDelay
 	config.Roaming = s.Setup.Roaming
 	config.Rename(s.Setup.Names)
-	if release, known := released.Find(s.Target); known {
+	if release, known := target.FindRelease(s.Target); known {
 		config.PlainLists = release.PlainLists
 	}
 	if slices.Contains(s.Setup.Server.Gates, withoutWatchList) {

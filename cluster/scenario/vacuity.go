@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/linearizability"
 )
 
@@ -23,7 +23,7 @@ var minimum = linearizability.Counts{Writes: 5, Gets: 1, Lists: 2, Streams: 3, E
 // release is not required to do what it does not support.
 func (s Spec) minimum() linearizability.Counts {
 	wanted := s.minimumOfScenario()
-	if release, known := released.Find(s.Target); known && release.RareBookmarks {
+	if release, known := target.FindRelease(s.Target); known && release.RareBookmarks {
 		wanted.Bookmarks = 0
 	}
 	return wanted

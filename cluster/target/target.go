@@ -1,7 +1,7 @@
 // Package target is the interface between the harness and the cacher under test. It
 // uses the plain types of package model, so that the harness can drive any version of
 // Kubernetes' cacher, or another store, without importing it. A sub-package adapts each
-// cacher.
+// cacher. [Releases] lists those that are run as they were shipped.
 package target
 
 import (

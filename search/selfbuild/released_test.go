@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchsim/watchsim/cluster/released"
 	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/search/selfbuild"
@@ -21,12 +21,12 @@ var build = flag.Bool("build", false, "build each released version and run it, w
 
 // run builds a worker of a release, with a mutant or none, has such workers run seeds of a
 // scenario with faults of some kinds, its own if nil, and returns what came of them.
-func run(t *testing.T, target, edit, name string, kinds []string, first, last uint64) (verdicts []scenario.Verdict) {
+func run(t *testing.T, release, edit, name string, kinds []string, first, last uint64) (verdicts []scenario.Verdict) {
 	t.Helper()
 	if !*build {
 		t.Skip("it takes minutes to build a release for the first time; run `make released`")
 	}
-	release, known := released.Find(target)
+	found, known := target.FindRelease(release)
 	require.True(t, known)
 	var edits []mutant.Mutant
 	if edit != "" {
@@ -34,11 +34,11 @@ func run(t *testing.T, target, edit, name string, kinds []string, first, last ui
 		require.NoError(t, err)
 		edits = append(edits, m)
 	}
-	worker, err := selfbuild.BuildReleased(nil, release, nil, edits...)
+	worker, err := selfbuild.BuildReleased(nil, found, nil, edits...)
 	require.NoError(t, err)
 	spec, err := scenario.Named(name)
 	require.NoError(t, err)
-	spec.Target, spec.Mutant = target, edit
+	spec.Target, spec.Mutant = release, edit
 	if kinds != nil {
 		spec.Kinds = kinds
 	}
@@ -54,7 +54,7 @@ func run(t *testing.T, target, edit, name string, kinds []string, first, last ui
 // The old code does what it should where nothing goes wrong: what runs of it show
 // elsewhere is not the harness' doing.
 func TestReleasesPassACalmRun(t *testing.T) {
-	for _, release := range released.All() {
+	for _, release := range target.Releases() {
 		for _, v := range run(t, release.Name, "", "calm", nil, 1, 3) {
 			require.Equal(t, linearizability.Passed, v.Outcome, "%s, seed %d: %s %v", release.Name, v.Seed, v.Reason, v.Violations)
 		}
@@ -71,7 +71,7 @@ func TestASeedGivesOneRunOfARelease(t *testing.T) {
 		}
 		return all
 	}
-	for _, release := range released.All() {
+	for _, release := range target.Releases() {
 		once := hashes(run(t, release.Name, "", "storm", nil, 1, 6))
 		again := hashes(run(t, release.Name, "", "storm", nil, 4, 6))
 		for seed, hash := range again {
@@ -105,17 +105,17 @@ func TestKubernetes036HasFinding1(t *testing.T) {
 // hunt runs so many seeds at a time until some of them show a release's bug, and then as
 // many with its fix, of which none may, but for what breaks the named guarantees alone. How many it takes is chance: any
 // change of what runs selects other seeds.
-func hunt(t *testing.T, target, fix, name string, kinds []string, atATime uint64, besides ...string) {
+func hunt(t *testing.T, release, fix, name string, kinds []string, atATime uint64, besides ...string) {
 	t.Helper()
 	var seeds []uint64
 	var tried uint64
 	for tried < *last && len(seeds) == 0 {
-		seeds = failed(t, run(t, target, "", name, kinds, tried+1, tried+atATime))
+		seeds = failed(t, run(t, release, "", name, kinds, tried+1, tried+atATime))
 		tried += atATime
 	}
 	require.NotEmpty(t, seeds, "none of seeds 1 to %d fails", tried)
 	t.Logf("of seeds %d to %d these fail, and none before: %v", tried-atATime+1, tried, seeds)
-	require.Empty(t, failed(t, run(t, target, fix, name, kinds, 1, tried), besides...))
+	require.Empty(t, failed(t, run(t, release, fix, name, kinds, 1, tried), besides...))
 }
 
 // failed are the seeds that broke a guarantee besides some, in ascending order. Every run

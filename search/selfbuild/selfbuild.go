@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/mod/module"
 
-	"github.com/watchsim/watchsim/cluster/released"
 	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/sim/overlay"
 )
@@ -38,7 +38,7 @@ func Build(progress Progress, uses Uses, mutants ...mutant.Mutant) (string, erro
 }
 
 // BuildReleased builds the worker of a release, as Build does the command.
-func BuildReleased(progress Progress, release released.Release, uses Uses, mutants ...mutant.Mutant) (string, error) {
+func BuildReleased(progress Progress, release target.Release, uses Uses, mutants ...mutant.Mutant) (string, error) {
 	source, err := Source()
 	if err != nil {
 		return "", err
@@ -47,7 +47,7 @@ func BuildReleased(progress Progress, release released.Release, uses Uses, mutan
 	if err != nil {
 		return "", err
 	}
-	return build(dir, released.Worker, progress, uses, mutants)
+	return build(dir, target.ReleaseWorker, progress, uses, mutants)
 }
 
 // build builds a command in the module whose go.mod is in source.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/mod/module"
 
-	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
@@ -59,8 +59,8 @@ func copiesDir() (string, error) {
 }
 
 // releaseDir is the folder of a release's module in the project's source.
-func releaseDir(source string, release released.Release) (string, error) {
-	for _, one := range released.All() { // each may need the others
+func releaseDir(source string, release target.Release) (string, error) {
+	for _, one := range target.Releases() { // each may need the others
 		if err := haveInside(source, one.Dir(source)); err != nil {
 			return "", err
 		}

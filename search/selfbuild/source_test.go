@@ -12,7 +12,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
-	"github.com/watchsim/watchsim/cluster/released"
+	"github.com/watchsim/watchsim/cluster/target"
 )
 
 // published makes a module proxy of this commit, the modules inside included, has the go
@@ -27,7 +27,7 @@ func published(t *testing.T) (version string) {
 	version = "v0.0.0-" + commit[1] + "-" + commit[0][:12]
 	proxy := t.TempDir()
 	folders := []string{""}
-	for _, release := range released.All() {
+	for _, release := range target.Releases() {
 		inside, err := filepath.Rel(source, release.Dir(source))
 		require.NoError(t, err)
 		folders = append(folders, inside)
@@ -63,10 +63,10 @@ func TestAnInstalledVersionGetsItsSource(t *testing.T) {
 		source, err := installedSource(version)
 		require.NoError(t, err)
 		require.FileExists(t, filepath.Join(source, "cmd/simrun/main.go"))
-		for _, release := range released.All() {
+		for _, release := range target.Releases() {
 			dir, err := releaseDir(source, release)
 			require.NoError(t, err)
-			require.FileExists(t, filepath.Join(dir, released.Worker, "main.go"))
+			require.FileExists(t, filepath.Join(dir, target.ReleaseWorker, "main.go"))
 		}
 		t.Setenv("GOPROXY", "off")
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchsim/watchsim/cluster/released"
 	"github.com/watchsim/watchsim/cluster/scenario"
+	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/linearizability"
 	"github.com/watchsim/watchsim/search/mutant"
 	"github.com/watchsim/watchsim/search/swarm"
@@ -87,7 +87,7 @@ func asked(binary string) func(ctx context.Context, m mutant.Mutant) (scenario.S
 		if err := json.Unmarshal(printed, &spec); err != nil {
 			return spec, err
 		}
-		if _, isRelease := released.Find(spec.Target); isRelease {
+		if _, isRelease := target.FindRelease(spec.Target); isRelease {
 			return spec, fmt.Errorf("the runs of %s: expected a target that mutants are in, found the release %s", m.Name, spec.Target)
 		}
 		return spec, nil

@@ -1,18 +1,15 @@
-// Package released lists releases that can be run as they were shipped. Each is a Go
-// module of its own in a folder below, so that its build contains the old code and the
-// project's build the new. simrun builds the module's worker command and executes runs
-// with it; everything else is the project's code.
-//
-// It answers one question: which releases are there? docs/released-versions.md tells
-// what runs of them show.
-package released
+package target
 
 import "path/filepath"
 
-// Worker is the package of a release's module that does the runs.
-const Worker = "./worker"
+// ReleaseWorker is the package of a release's module that does the runs.
+const ReleaseWorker = "./worker"
 
-// Release is one released version.
+// Release is one release that can be run as it was shipped. Each is a Go module of its own
+// in a folder below cluster/released, so that its build contains the old code and the
+// project's build the new. simrun builds the module's worker command and executes runs
+// with it; everything else is the project's code. docs/released-versions.md tells what
+// runs of them show.
 type Release struct {
 	// Name is what --target calls it, and the name of its folder.
 	Name string
@@ -40,11 +37,11 @@ var releases = []Release{
 	{Name: "kubernetes-0.36", Summary: "the etcd3 store and Cacher of Kubernetes 0.36.6, as released, over etcd 3.6.16"},
 }
 
-// All lists the releases in a fixed order.
-func All() []Release { return append([]Release{}, releases...) }
+// Releases lists the releases in a fixed order.
+func Releases() []Release { return append([]Release{}, releases...) }
 
-// Find returns the release with that name.
-func Find(name string) (Release, bool) {
+// FindRelease returns the release with that name.
+func FindRelease(name string) (Release, bool) {
 	for _, r := range releases {
 		if r.Name == name {
 			return r, true
