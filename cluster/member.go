@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/watchsim/watchsim/cluster/etcd"
-	"github.com/watchsim/watchsim/cluster/etcd/raftlog"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
@@ -181,7 +180,7 @@ func (m *Member) Restore(bump int64) error {
 func (m *Member) lacks(applied uint64) (lacks bool) {
 	sim.Aside(func() { // what is looked up here is no part of the run
 		log, err := m.cluster.config.Target.Etcd().ReadLog(m.dir())
-		lacks = err == nil && slices.ContainsFunc(log.Entries, func(e raftlog.Entry) bool {
+		lacks = err == nil && slices.ContainsFunc(log.Entries, func(e etcd.LogEntry) bool {
 			return e.Index > applied && e.Normal && len(e.Data) > 0
 		})
 	})

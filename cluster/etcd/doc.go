@@ -6,7 +6,7 @@
 //     do so in every simulated run? See [Start], [Member.Stop] and [CopyDir].
 //   - What runs in etcd's place, if not etcd? See [Store].
 //   - How does an API server reach its members? See [NewClient].
-//   - What did the cluster commit? See [Truth].
+//   - What did the cluster commit? See [Truth], and [MemberLog] for what it reads.
 //
 // A member is etcd's own server, unmodified: raft, write-ahead log, bbolt and gRPC, of
 // whichever [Release] is built in. Only its settings are chosen for short runs on a

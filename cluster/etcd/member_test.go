@@ -17,7 +17,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/isolate"
 	"github.com/watchsim/watchsim/sim/simdisk"
@@ -39,10 +38,14 @@ func enterTempDir(t testing.TB) string {
 	return dir
 }
 
+// CurrentRelease is that of package current. An external test sets it, as package current
+// imports this one.
+var CurrentRelease Release
+
 // testConfig has timings that suit a real clock.
 func testConfig(name, dir string, cluster ...string) Config {
 	return Config{
-		Release:  current.Release{},
+		Release:  CurrentRelease,
 		Name:     name,
 		Dir:      dir,
 		Cluster:  cluster,
@@ -292,7 +295,7 @@ func TestStartRejectsABadConfiguration(t *testing.T) {
 	for name, config := range map[string]Config{
 		"not in the cluster":     testConfig("etcd-9", dir, "etcd-0"),
 		"name breaks the URL":    testConfig("etcd 0%zz", dir, "etcd-0"),
-		"election below 5 ticks": {Release: current.Release{}, Name: "etcd-0", Dir: dir, Cluster: []string{"etcd-0"}, Tuning: Tuning{Tick: time.Second}, Election: time.Second},
+		"election below 5 ticks": {Release: CurrentRelease, Name: "etcd-0", Dir: dir, Cluster: []string{"etcd-0"}, Tuning: Tuning{Tick: time.Second}, Election: time.Second},
 	} {
 		_, err := Start(config)
 		require.Error(t, err, name)
@@ -339,13 +342,13 @@ func TestThreeMembersAgreeAndMoveTheirLeader(t *testing.T) {
 	require.Eventually(t, func() bool { return members[2].Leader() == to }, patience, time.Millisecond)
 	last := put(t, client, "/r/a", "2")
 
-	truth, err := Truth(current.Release{}, []Era{{Dirs: dirs}}, "/r/", decodeRaw)
+	truth, err := Truth(CurrentRelease, []Era{{Dirs: dirs}}, "/r/", decodeRaw)
 	require.NoError(t, err)
 	require.Equal(t, last, truth.Revision)
 	require.Len(t, truth.Changes, 2)
 
 	// One member's folder is enough for a single-member cluster, but not for a majority
 	// of three.
-	_, err = Truth(current.Release{}, []Era{{Dirs: []string{dirs[0], root, root}}}, "/r/", decodeRaw)
+	_, err = Truth(CurrentRelease, []Era{{Dirs: []string{dirs[0], root, root}}}, "/r/", decodeRaw)
 	require.ErrorContains(t, err, "no majority")
 }

@@ -9,8 +9,6 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"google.golang.org/grpc"
-
-	"github.com/watchsim/watchsim/cluster/etcd/raftlog"
 )
 
 // Release adapts this package to a release of etcd. The rest of the package compiles
@@ -32,7 +30,7 @@ type Release interface {
 	// ReadLog reads the write-ahead log of the member in a folder without taking its
 	// locks. A record that a crash cut short ends the log. A folder without a log
 	// belongs to a member that never ran.
-	ReadLog(dir string) (raftlog.Log, error)
+	ReadLog(dir string) (MemberLog, error)
 
 	// Restore creates the data folder of a member with these settings from the database
 	// in the folder from. It returns the last log entry that the database contains and,

@@ -8,7 +8,6 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -56,7 +55,7 @@ func TestTruthGoesOnAfterARestore(t *testing.T) {
 		require.EqualValues(t, 3, found.Kvs[0].ModRevision)
 	})
 
-	truth, err := Truth(current.Release{}, append(eras, era), "/r/", decodeRaw)
+	truth, err := Truth(CurrentRelease, append(eras, era), "/r/", decodeRaw)
 	require.NoError(t, err)
 	var revisions []int64
 	for _, change := range truth.Changes {
@@ -74,10 +73,10 @@ func TestTruthLeavesOutWhatARestoreDidNotTakeOver(t *testing.T) {
 	put(t, client, "/r/a", "1")
 	put(t, client, "/r/a", "2")
 	member.Stop()
-	log, err := current.Release{}.ReadLog(dir)
+	log, err := CurrentRelease.ReadLog(dir)
 	require.NoError(t, err)
 
-	truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}, Applied: uint64(len(log.Entries)) - 1}}, "/r/", decodeRaw)
+	truth, err := Truth(CurrentRelease, []Era{{Dirs: []string{dir}, Applied: uint64(len(log.Entries)) - 1}}, "/r/", decodeRaw)
 	require.NoError(t, err)
 	require.Len(t, truth.Changes, 1)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/watchsim/watchsim/cluster/etcd/raftlog"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -55,8 +54,8 @@ func Truth(release Release, eras []Era, prefix string, decode func(key string, v
 }
 
 // entries returns what the members committed in an era.
-func (e Era) entries(release Release) ([]raftlog.Entry, error) {
-	logs := make([]raftlog.Log, len(e.Dirs))
+func (e Era) entries(release Release) ([]LogEntry, error) {
+	logs := make([]MemberLog, len(e.Dirs))
 	for i, dir := range e.Dirs {
 		log, err := release.ReadLog(dir)
 		if err != nil {
@@ -64,7 +63,7 @@ func (e Era) entries(release Release) ([]raftlog.Entry, error) {
 		}
 		logs[i] = log
 	}
-	entries, err := raftlog.Settled(logs)
+	entries, err := settled(logs)
 	if applied := int(e.Applied); applied > 0 && applied < len(entries) {
 		entries = entries[:applied]
 	}
@@ -72,7 +71,7 @@ func (e Era) entries(release Release) ([]raftlog.Entry, error) {
 }
 
 // extend applies entries to a store and adds their changes to the truth.
-func extend(truth *model.Truth, release Release, store *store, entries []raftlog.Entry, last map[string]model.Object,
+func extend(truth *model.Truth, release Release, store *store, entries []LogEntry, last map[string]model.Object,
 	prefix string, decode func(string, []byte) (model.Object, error),
 ) error {
 	for _, entry := range entries {
@@ -99,7 +98,7 @@ func extend(truth *model.Truth, release Release, store *store, entries []raftlog
 
 // apply replays one log entry. Elections leave empty entries; membership changes do not
 // affect the store.
-func apply(store *store, release Release, entry raftlog.Entry) (effect, error) {
+func apply(store *store, release Release, entry LogEntry) (effect, error) {
 	if !entry.Normal || len(entry.Data) == 0 {
 		return effect{}, nil
 	}

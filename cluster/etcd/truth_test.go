@@ -14,7 +14,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"pgregory.net/rapid"
 
-	"github.com/watchsim/watchsim/cluster/etcd/current"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -26,7 +25,7 @@ func decodeRaw(key string, value []byte) (model.Object, error) {
 
 // truthOf is what the member with that folder committed.
 func truthOf(t require.TestingT, dir string) model.Truth {
-	truth, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
+	truth, err := Truth(CurrentRelease, []Era{{Dirs: []string{dir}}}, testPrefix, decodeRaw)
 	require.NoError(t, err)
 	return truth
 }
@@ -287,7 +286,7 @@ func TestTruthKeepsTheLastStateOfADeletedObject(t *testing.T) {
 func TestTruthReportsWhatItCannotDecode(t *testing.T) {
 	_, client, dir := startSingle(t)
 	put(t, client, "/r/a", "1")
-	_, err := Truth(current.Release{}, []Era{{Dirs: []string{dir}}}, testPrefix, func(string, []byte) (model.Object, error) {
+	_, err := Truth(CurrentRelease, []Era{{Dirs: []string{dir}}}, testPrefix, func(string, []byte) (model.Object, error) {
 		return model.Object{}, fmt.Errorf("not a pod")
 	})
 	require.ErrorContains(t, err, "decode /r/a at revision 2: not a pod")
@@ -322,7 +321,7 @@ func TestTruthOfALogWithATornTail(t *testing.T) {
 }
 
 func TestTruthOfMembersThatNeverRan(t *testing.T) {
-	truth, err := Truth(current.Release{}, []Era{{Dirs: []string{t.TempDir(), "missing"}}}, testPrefix, decodeRaw)
+	truth, err := Truth(CurrentRelease, []Era{{Dirs: []string{t.TempDir(), "missing"}}}, testPrefix, decodeRaw)
 	require.NoError(t, err)
 	require.Equal(t, model.Truth{Revision: 1}, truth)
 }

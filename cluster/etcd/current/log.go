@@ -10,14 +10,14 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 
-	"github.com/watchsim/watchsim/cluster/etcd/raftlog"
+	"github.com/watchsim/watchsim/cluster/etcd"
 )
 
 // ReadLog implements etcd.Release.
-func (Release) ReadLog(dir string) (raftlog.Log, error) {
+func (Release) ReadLog(dir string) (etcd.MemberLog, error) {
 	path := filepath.Join(dir, "member", "wal")
 	if !wal.Exist(path) {
-		return raftlog.Log{Dir: dir}, nil
+		return etcd.MemberLog{Dir: dir}, nil
 	}
 	log, err := readAfter(dir, path, &walpb.Snapshot{})
 	if !errors.Is(err, wal.ErrSliceOutOfRange) {
@@ -32,8 +32,8 @@ func (Release) ReadLog(dir string) (raftlog.Log, error) {
 }
 
 // readAfter reads the entries after a snapshot from the log at path.
-func readAfter(dir, path string, snapshot *walpb.Snapshot) (raftlog.Log, error) {
-	log := raftlog.Log{Dir: dir, Snapshot: snapshot.GetIndex(), SnapshotTerm: snapshot.GetTerm()}
+func readAfter(dir, path string, snapshot *walpb.Snapshot) (etcd.MemberLog, error) {
+	log := etcd.MemberLog{Dir: dir, Snapshot: snapshot.GetIndex(), SnapshotTerm: snapshot.GetTerm()}
 	reader, err := wal.OpenForRead(zap.NewNop(), path, snapshot)
 	if err != nil {
 		return log, fmt.Errorf("open the log of %s: %w", dir, err)
@@ -45,7 +45,7 @@ func readAfter(dir, path string, snapshot *walpb.Snapshot) (raftlog.Log, error) 
 	}
 	log.Commit = max(log.Snapshot, state.GetCommit())
 	for _, entry := range entries {
-		log.Entries = append(log.Entries, raftlog.Entry{
+		log.Entries = append(log.Entries, etcd.LogEntry{
 			Index: entry.GetIndex(), Term: entry.GetTerm(), Normal: entry.GetType() == raftpb.EntryNormal, Data: entry.Data,
 		})
 	}

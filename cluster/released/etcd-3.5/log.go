@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/etcd/server/v3/wal/walpb"
 	"go.uber.org/zap"
 
-	"github.com/watchsim/watchsim/cluster/etcd/raftlog"
+	"github.com/watchsim/watchsim/cluster/etcd"
 )
 
 // segmentBytes is the size of one file of the write-ahead log. A run fills less than
@@ -22,10 +22,10 @@ const segmentBytes = 256 << 10
 func init() { wal.SegmentSizeBytes = segmentBytes }
 
 // ReadLog implements etcd.Release.
-func (Release) ReadLog(dir string) (raftlog.Log, error) {
+func (Release) ReadLog(dir string) (etcd.MemberLog, error) {
 	path := filepath.Join(dir, "member", "wal")
 	if !wal.Exist(path) {
-		return raftlog.Log{Dir: dir}, nil
+		return etcd.MemberLog{Dir: dir}, nil
 	}
 	log, err := readAfter(dir, path, walpb.Snapshot{})
 	if !errors.Is(err, wal.ErrSliceOutOfRange) {
@@ -40,8 +40,8 @@ func (Release) ReadLog(dir string) (raftlog.Log, error) {
 }
 
 // readAfter reads what follows a snapshot in the log at path.
-func readAfter(dir, path string, snapshot walpb.Snapshot) (raftlog.Log, error) {
-	log := raftlog.Log{Dir: dir, Snapshot: snapshot.Index, SnapshotTerm: snapshot.Term}
+func readAfter(dir, path string, snapshot walpb.Snapshot) (etcd.MemberLog, error) {
+	log := etcd.MemberLog{Dir: dir, Snapshot: snapshot.Index, SnapshotTerm: snapshot.Term}
 	reader, err := wal.OpenForRead(zap.NewNop(), path, snapshot)
 	if err != nil {
 		return log, fmt.Errorf("open the log of %s: %w", dir, err)
@@ -53,7 +53,7 @@ func readAfter(dir, path string, snapshot walpb.Snapshot) (raftlog.Log, error) {
 	}
 	log.Commit = max(log.Snapshot, state.Commit)
 	for _, entry := range entries {
-		log.Entries = append(log.Entries, raftlog.Entry{
+		log.Entries = append(log.Entries, etcd.LogEntry{
 			Index: entry.Index, Term: entry.Term, Normal: entry.Type == raftpb.EntryNormal, Data: entry.Data,
 		})
 	}

@@ -1,6 +1,4 @@
-// Package raftlog determines which entries of a cluster's log are settled from the
-// members' logs on disk. It has its own types and is independent of etcd's release.
-package raftlog
+package etcd
 
 import (
 	"bytes"
@@ -8,8 +6,8 @@ import (
 	"slices"
 )
 
-// Entry is one entry of the log.
-type Entry struct {
+// LogEntry is one entry of the log of a cluster, in types of no release of etcd.
+type LogEntry struct {
 	Index, Term uint64
 	// Normal says whether the data is an etcd request. Other entries change the
 	// membership.
@@ -17,8 +15,8 @@ type Entry struct {
 	Data   []byte
 }
 
-// Log is one member's part of the cluster's log, as it is on disk.
-type Log struct {
+// MemberLog is one member's part of the cluster's log, as it is on disk.
+type MemberLog struct {
 	// Dir is the member's data folder.
 	Dir string
 	// Snapshot is the index after which the log begins; it and the term are 0 if the
@@ -26,24 +24,24 @@ type Log struct {
 	// behind, instead of the entries it has missed.
 	Snapshot, SnapshotTerm uint64
 	// Entries are those with the indexes Snapshot+1, Snapshot+2, ...
-	Entries []Entry
+	Entries []LogEntry
 	// Commit is the highest index the member has recorded as committed. The member may
 	// know of more: it writes the record with the next entry.
 	Commit uint64
 }
 
 // last returns the index of the last entry, or of the snapshot if there is none.
-func (l Log) last() uint64 { return l.Snapshot + uint64(len(l.Entries)) }
+func (l MemberLog) last() uint64 { return l.Snapshot + uint64(len(l.Entries)) }
 
 // newer reports whether a log would win an election against another.
-func (l Log) newer(other Log) bool {
+func (l MemberLog) newer(other MemberLog) bool {
 	a, b := l.term(l.last()), other.term(other.last())
 	return a > b || a == b && l.last() > other.last()
 }
 
 // term returns the term of an entry in the log, or of the snapshot; 0 for any other
 // index.
-func (l Log) term(index uint64) uint64 {
+func (l MemberLog) term(index uint64) uint64 {
 	switch {
 	case index == l.Snapshot:
 		return l.SnapshotTerm
@@ -56,11 +54,11 @@ func (l Log) term(index uint64) uint64 {
 // has reports whether the log contains the entry or its snapshot ends with it. By
 // raft's log matching property, index and term identify an entry and all entries before
 // it.
-func (l Log) has(entry Entry) bool { return l.term(entry.Index) == entry.Term }
+func (l MemberLog) has(entry LogEntry) bool { return l.term(entry.Index) == entry.Term }
 
 // whole returns all entries up to the log's last one. If the log begins after a
 // snapshot, another member's log provides the first ones.
-func (l Log) whole(logs []Log) ([]Entry, error) {
+func (l MemberLog) whole(logs []MemberLog) ([]LogEntry, error) {
 	if l.Snapshot == 0 {
 		return l.Entries, nil
 	}
@@ -72,14 +70,14 @@ func (l Log) whole(logs []Log) ([]Entry, error) {
 	return nil, fmt.Errorf("%s begins after a snapshot of entry %d, and no other log goes from the beginning to there", l.Dir, l.Snapshot)
 }
 
-// Settled returns the entries that are committed or that any electable leader will
+// settled returns the entries that are committed or that any electable leader will
 // commit: those of the most advanced log up to the last one that a majority has.
 //
 // The members' own commit indexes are too low a bound: they reach the disk only with
 // the next entry, so they do not cover the last write of a run, although it was
 // acknowledged.
-func Settled(logs []Log) ([]Entry, error) {
-	var best Log
+func settled(logs []MemberLog) ([]LogEntry, error) {
+	var best MemberLog
 	var commit uint64
 	for _, log := range logs {
 		if log.Commit > log.last() {
@@ -109,12 +107,12 @@ func Settled(logs []Log) ([]Entry, error) {
 	if end < commit {
 		return nil, fmt.Errorf("entry %d is committed, but no majority of the logs has it", commit)
 	}
-	return entries[:end], agree(logs, entries[:end])
+	return entries[:end], logsAgree(logs, entries[:end])
 }
 
-// agree checks that every entry that a member recorded as committed is among the
+// logsAgree checks that every entry that a member recorded as committed is among the
 // settled ones, and that entries with equal index and term have equal data.
-func agree(logs []Log, entries []Entry) error {
+func logsAgree(logs []MemberLog, entries []LogEntry) error {
 	for _, log := range logs {
 		for i, own := range log.Entries {
 			index := log.Snapshot + uint64(i) + 1
