@@ -10,20 +10,20 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 	"github.com/watchsim/watchsim/model"
 )
 
 // informer is an informer of client-go 0.26, whose requests carry no context.
 type informer struct {
-	source     *translate.ListerWatcher
+	source     *registry.ListerWatcher
 	ctx        context.Context // that of Run, which no request precedes
 	store      cache.Store
 	controller cache.Controller
 }
 
 func newInformer(api target.API, scope model.Scope, handle target.Handle) *informer {
-	i := &informer{source: &translate.ListerWatcher{API: api, Scope: scope}}
+	i := &informer{source: &registry.ListerWatcher{API: api, Scope: scope}}
 	i.store, i.controller = cache.NewInformer(&cache.ListWatch{
 		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
 			return i.source.List(i.ctx, options)
@@ -31,7 +31,7 @@ func newInformer(api target.API, scope model.Scope, handle target.Handle) *infor
 		WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
 			return i.source.Watch(i.ctx, options)
 		},
-	}, &corev1.Pod{}, 0, translate.Handler(handle))
+	}, &corev1.Pod{}, 0, registry.InformerHandler(handle))
 	return i
 }
 
@@ -42,9 +42,9 @@ func (i *informer) Run(ctx context.Context) {
 }
 
 // Objects implements target.Informer.
-func (i *informer) Objects() []model.Object { return translate.ObjectsOf(i.store.List()) }
+func (i *informer) Objects() []model.Object { return registry.ObjectsOf(i.store.List()) }
 
 // LastSyncRV implements target.Informer.
 func (i *informer) LastSyncRV() int64 {
-	return translate.ParseRV(i.controller.LastSyncResourceVersion())
+	return registry.ParseRV(i.controller.LastSyncResourceVersion())
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
-	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
 	"github.com/watchsim/watchsim/faults"
 )
 
@@ -27,7 +26,7 @@ type server struct {
 	*registry.Handler
 	cacher *cacher.Cacher
 	// upstream lies between the cache and the etcd3 store.
-	upstream *translate.Upstream
+	upstream *registry.Upstream
 
 	stopping sync.Once
 	stopped  chan struct{}
@@ -53,24 +52,24 @@ func startServer(config target.ServerConfig) (*server, error) {
 	if injection == nil {
 		injection = &target.Injection{}
 	}
-	store := etcd3.New(client, translate.FaultyCodec{Codec: translate.PodCodec, Injection: injection}, translate.NewPod,
-		translate.StoragePrefix, translate.PodResource,
-		translate.FaultyTransformer{Transformer: identity.NewEncryptCheckTransformer(), Injection: injection},
+	store := etcd3.New(client, registry.FaultyCodec{Codec: registry.PodCodec, Injection: injection}, registry.NewPod,
+		registry.StoragePrefix, registry.PodResource,
+		registry.FaultyTransformer{Transformer: identity.NewEncryptCheckTransformer(), Injection: injection},
 		true, etcd3.NewDefaultLeaseManagerConfig())
 
-	upstream := translate.NewUpstream(store, injection, config.Reached)
+	upstream := registry.NewUpstream(store, injection, config.Reached)
 	cache, err := cacher.NewCacherFromConfig(cacher.Config{
 		Storage:        upstream,
 		Versioner:      storage.APIObjectVersioner{},
-		GroupResource:  translate.PodResource,
-		ResourcePrefix: translate.ResourcePrefix,
-		KeyFunc:        translate.PodKey,
-		GetAttrsFunc:   translate.PodAttributes,
-		IndexerFuncs:   translate.PodTriggers,
-		Indexers:       &translate.PodIndexers,
-		NewFunc:        translate.NewPod,
-		NewListFunc:    translate.NewPodList,
-		Codec:          translate.PodCodec,
+		GroupResource:  registry.PodResource,
+		ResourcePrefix: registry.ResourcePrefix,
+		KeyFunc:        registry.PodKey,
+		GetAttrsFunc:   registry.PodAttributes,
+		IndexerFuncs:   registry.PodTriggers,
+		Indexers:       &registry.PodIndexers,
+		NewFunc:        registry.NewPod,
+		NewListFunc:    registry.NewPodList,
+		Codec:          registry.PodCodec,
 	})
 	if err != nil {
 		below()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -29,7 +29,7 @@ func (t releasedTarget) Etcd() etcd.Release { return t.etcd }
 
 // Prefix implements target.Target.
 func (releasedTarget) Prefix() string {
-	return translate.StoragePrefix + translate.ResourcePrefix + "/"
+	return registry.StoragePrefix + registry.ResourcePrefix + "/"
 }
 
 // Start implements target.Target.
@@ -48,5 +48,5 @@ func (releasedTarget) NewInformer(api target.API, scope model.Scope, handle targ
 
 // Decode implements target.Target.
 func (releasedTarget) Decode(key string, value []byte) (model.Object, error) {
-	return translate.Decode(key, value)
+	return registry.Decode(key, value)
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 
 	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -62,7 +62,7 @@ func encryptingWith(first int) (value.Transformer, error) {
 // Decode implements target.Target. It decrypts what is encrypted, with whichever key.
 func (apiserverTarget) Decode(key string, stored []byte) (model.Object, error) {
 	if !bytes.HasPrefix(stored, []byte(encryptedPrefix)) {
-		return translate.Decode(key, stored)
+		return registry.Decode(key, stored)
 	}
 	transformer, err := encryptingWith(0)
 	if err != nil {
@@ -72,5 +72,5 @@ func (apiserverTarget) Decode(key string, stored []byte) (model.Object, error) {
 	if err != nil {
 		return model.Object{}, fmt.Errorf("decrypt %s: %w", key, err)
 	}
-	return translate.Decode(key, plain)
+	return registry.Decode(key, plain)
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
+	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -19,7 +19,7 @@ type informer struct {
 }
 
 func newInformer(api target.API, scope model.Scope, handle target.Handle) *informer {
-	source := &translate.ListerWatcher{API: api, Scope: scope, InitialEvents: func(options metav1.ListOptions) bool {
+	source := &registry.ListerWatcher{API: api, Scope: scope, InitialEvents: func(options metav1.ListOptions) bool {
 		return options.SendInitialEvents != nil && *options.SendInitialEvents
 	}}
 	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
@@ -28,7 +28,7 @@ func newInformer(api target.API, scope model.Scope, handle target.Handle) *infor
 			WatchFuncWithContext: source.Watch,
 		},
 		ObjectType: &corev1.Pod{},
-		Handler:    translate.Handler(handle),
+		Handler:    registry.InformerHandler(handle),
 	})
 	return &informer{store: store, controller: controller}
 }
@@ -37,9 +37,9 @@ func newInformer(api target.API, scope model.Scope, handle target.Handle) *infor
 func (i *informer) Run(ctx context.Context) { i.controller.RunWithContext(ctx) }
 
 // Objects implements target.Informer.
-func (i *informer) Objects() []model.Object { return translate.ObjectsOf(i.store.List()) }
+func (i *informer) Objects() []model.Object { return registry.ObjectsOf(i.store.List()) }
 
 // LastSyncRV implements target.Informer.
 func (i *informer) LastSyncRV() int64 {
-	return translate.ParseRV(i.controller.LastSyncResourceVersion())
+	return registry.ParseRV(i.controller.LastSyncResourceVersion())
 }

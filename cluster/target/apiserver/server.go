@@ -18,7 +18,6 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
-	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
 	"github.com/watchsim/watchsim/faults"
 	"github.com/watchsim/watchsim/model"
 )
@@ -97,9 +96,9 @@ func (s *server) start() (*stack, error) {
 	client.Kubernetes = client
 	compactor := etcd3.NewCompactor(client.Client, cmp.Or(config.Tuning.CompactInterval, compactInterval), clock.RealClock{}, nil)
 
-	versioner, codec := storage.APIObjectVersioner{}, translate.FaultyCodec{Codec: translate.PodCodec, Injection: injection}
-	store, err := etcd3.New(client, compactor, codec, translate.NewPod, translate.NewPodList, translate.StoragePrefix, translate.ResourcePrefix,
-		translate.PodResource, translate.FaultyTransformer{Transformer: transformer, Injection: injection}, etcd3.NewDefaultLeaseManagerConfig(),
+	versioner, codec := storage.APIObjectVersioner{}, registry.FaultyCodec{Codec: registry.PodCodec, Injection: injection}
+	store, err := etcd3.New(client, compactor, codec, registry.NewPod, registry.NewPodList, registry.StoragePrefix, registry.ResourcePrefix,
+		registry.PodResource, registry.FaultyTransformer{Transformer: transformer, Injection: injection}, etcd3.NewDefaultLeaseManagerConfig(),
 		etcd3.NewDefaultDecoder(codec, versioner), versioner)
 	if err != nil {
 		compactor.Stop()
@@ -116,16 +115,16 @@ func (s *server) start() (*stack, error) {
 	cache, err := s.newCache(cacher.Config{
 		Storage:             upstream,
 		Versioner:           versioner,
-		GroupResource:       translate.PodResource,
+		GroupResource:       registry.PodResource,
 		EventsHistoryWindow: cmp.Or(config.Tuning.HistoryWindow, eventsHistoryWindow),
-		ResourcePrefix:      translate.ResourcePrefix,
-		KeyFunc:             translate.PodKey,
-		GetAttrsFunc:        translate.PodAttributes,
-		IndexerFuncs:        translate.PodTriggers,
-		Indexers:            &translate.PodIndexers,
-		NewFunc:             translate.NewPod,
-		NewListFunc:         translate.NewPodList,
-		Codec:               translate.PodCodec,
+		ResourcePrefix:      registry.ResourcePrefix,
+		KeyFunc:             registry.PodKey,
+		GetAttrsFunc:        registry.PodAttributes,
+		IndexerFuncs:        registry.PodTriggers,
+		Indexers:            &registry.PodIndexers,
+		NewFunc:             registry.NewPod,
+		NewListFunc:         registry.NewPodList,
+		Codec:               registry.PodCodec,
 	}, config)
 	if err == nil && cache.Storage == nil {
 		err = errors.New("expected the cache to have a Storage, found none")

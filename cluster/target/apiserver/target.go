@@ -9,9 +9,9 @@
 // layers above are left out: HTTP, encoding for the wire, authentication, admission,
 // flow control.
 //
-// The objects are pods that use the fields of model.Object. Package translate converts
-// pods, events and errors to the types of model, and package registry calls the cache.
-// The targets of cluster/released use both.
+// The objects are pods that use the fields of model.Object. Package registry calls the
+// cache, and converts pods, events and errors to the types of model. The targets of
+// cluster/released use it as well.
 package apiserver
 
 import (
@@ -31,7 +31,6 @@ import (
 	"github.com/watchsim/watchsim/cluster/etcd"
 	"github.com/watchsim/watchsim/cluster/target"
 	"github.com/watchsim/watchsim/cluster/target/apiserver/registry"
-	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -76,7 +75,7 @@ func (apiserverTarget) LogTo(w io.Writer) { LogTo(w) }
 
 // Prefix implements target.Target.
 func (apiserverTarget) Prefix() string {
-	return translate.StoragePrefix + translate.ResourcePrefix + "/"
+	return registry.StoragePrefix + registry.ResourcePrefix + "/"
 }
 
 // Start implements target.Target.

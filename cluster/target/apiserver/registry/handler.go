@@ -1,15 +1,3 @@
-// Package registry answers one question: what does an API server request from a
-// resource's storage on behalf of a client? It follows the HTTP handlers and the
-// generic registry: defaulting and validation of options, the key, the selectors, and
-// the calls of storage.Interface.
-//
-// It uses only long-established parts of Kubernetes' API, so that it compiles against
-// both the releases of cluster/released and the one in go.mod. [Release] contains their
-// differences.
-//
-//   - handler.go: the handler, and what differs between releases
-//   - operations.go: reads, writes and lists
-//   - watch.go: watches
 package registry
 
 import (

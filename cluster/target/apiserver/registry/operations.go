@@ -17,7 +17,6 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 
-	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
 	"github.com/watchsim/watchsim/model"
 )
 
@@ -32,7 +31,7 @@ var errStopped = apierrors.NewServiceUnavailable("the server is shut down")
 
 // Do implements target.API.
 func (h *Handler) Do(ctx context.Context, op *model.Operation, token string) (next string) {
-	ctx, cancel := context.WithTimeout(translate.OfClient(ctx), requestTimeout)
+	ctx, cancel := context.WithTimeout(OfClient(ctx), requestTimeout)
 	defer cancel()
 	var err error
 	switch {
@@ -44,7 +43,7 @@ func (h *Handler) Do(ctx context.Context, op *model.Operation, token string) (ne
 		err = h.doSingle(ctx, op)
 	}
 	if err != nil {
-		op.Err, op.Message, op.Answer = translate.CodeOf(err), err.Error(), translate.AnswerOf(err)
+		op.Err, op.Message, op.Answer = CodeOf(err), err.Error(), AnswerOf(err)
 	}
 	return next
 }
@@ -67,7 +66,7 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 	if scope.Namespace == "" || scope.Name == "" {
 		return apierrors.NewBadRequest("a pod is identified by a namespace and a name")
 	}
-	key := translate.KeyOf(scope)
+	key := KeyOf(scope)
 	pod := &corev1.Pod{}
 	var err error
 	interpret := storeerr.InterpretGetError
@@ -83,15 +82,15 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 			err, interpret = h.update(ctx, op, key, pod), storeerr.InterpretUpdateError
 			break
 		}
-		err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: translate.FormatRV(op.RV)}, pod)
+		err = h.Storage.Get(ctx, key, storage.GetOptions{ResourceVersion: FormatRV(op.RV)}, pod)
 	default:
 		err = apierrors.NewBadRequest(fmt.Sprintf("there is no operation %q", op.Kind))
 	}
 	if err != nil {
-		op.ErrRV = translate.RevisionOf(err)
-		return interpret(err, translate.PodResource, scope.Name)
+		op.ErrRV = RevisionOf(err)
+		return interpret(err, PodResource, scope.Name)
 	}
-	object := translate.ObjectOf(pod)
+	object := ObjectOf(pod)
 	op.ResultRV = object.RV
 	if op.Kind != model.Delete {
 		op.Objects = []model.Object{object}
@@ -102,7 +101,7 @@ func (h *Handler) doSingle(ctx context.Context, op *model.Operation) error {
 // create stores a new pod. An API server draws the UID at random; here it is derived
 // from the operation.
 func (h *Handler) create(ctx context.Context, op *model.Operation, key string, out *corev1.Pod) error {
-	pod := translate.PaddedPodOf(op.Object, h.Padding)
+	pod := PaddedPodOf(op.Object, h.Padding)
 	pod.UID = types.UID(fmt.Sprintf("%s-%d", op.Client, op.ID))
 	return h.Storage.Create(ctx, key, pod, out, h.ttl())
 }
@@ -119,7 +118,7 @@ func (h *Handler) update(ctx context.Context, op *model.Operation, key string, o
 	replace := func(existing runtime.Object, meta storage.ResponseMeta) (runtime.Object, *uint64, error) {
 		stored := existing.(*corev1.Pod)
 		if op.Precondition != 0 && uint64(op.Precondition) != meta.ResourceVersion {
-			return nil, nil, apierrors.NewConflict(translate.PodResource, stored.Name,
+			return nil, nil, apierrors.NewConflict(PodResource, stored.Name,
 				fmt.Errorf("the object is at %d, not at %d", meta.ResourceVersion, op.Precondition))
 		}
 		pod := h.updated(op, stored)
@@ -140,7 +139,7 @@ func (h *Handler) updated(op *model.Operation, stored *corev1.Pod) *corev1.Pod {
 		pod.Labels = op.Patched(pod.Labels)
 		return pod
 	}
-	pod := translate.PaddedPodOf(op.Object, h.Padding)
+	pod := PaddedPodOf(op.Object, h.Padding)
 	pod.UID, pod.ResourceVersion = stored.UID, stored.ResourceVersion
 	return pod
 }
@@ -159,7 +158,7 @@ func (h *Handler) delete(ctx context.Context, op *model.Operation, key string, o
 	}
 	preconditions := &storage.Preconditions{}
 	if op.Precondition != 0 {
-		preconditions.ResourceVersion = new(translate.FormatRV(op.Precondition))
+		preconditions.ResourceVersion = new(FormatRV(op.Precondition))
 	}
 	if op.Object != nil && op.Object.UID != "" {
 		preconditions.UID = new(types.UID(op.Object.UID))
@@ -186,10 +185,10 @@ func inValidation(preconditions *storage.Preconditions) storage.ValidateObjectFu
 	return func(_ context.Context, object runtime.Object) error {
 		pod := object.(*corev1.Pod)
 		if rv := preconditions.ResourceVersion; rv != nil && *rv != pod.ResourceVersion {
-			return apierrors.NewConflict(translate.PodResource, pod.Name, fmt.Errorf("the object is at %s, not at %s", pod.ResourceVersion, *rv))
+			return apierrors.NewConflict(PodResource, pod.Name, fmt.Errorf("the object is at %s, not at %s", pod.ResourceVersion, *rv))
 		}
 		if uid := preconditions.UID; uid != nil && *uid != pod.UID {
-			return apierrors.NewConflict(translate.PodResource, pod.Name, fmt.Errorf("the object has the UID %s, not %s", pod.UID, *uid))
+			return apierrors.NewConflict(PodResource, pod.Name, fmt.Errorf("the object has the UID %s, not %s", pod.UID, *uid))
 		}
 		return nil
 	}
@@ -199,9 +198,9 @@ func inValidation(preconditions *storage.Preconditions) storage.ValidateObjectFu
 func (h *Handler) list(ctx context.Context, op *model.Operation, token string) (next string, err error) {
 	op.Remaining = -1
 	options := &internalversion.ListOptions{
-		LabelSelector:        translate.LabelSelector(op.Selector),
-		FieldSelector:        translate.FieldSelector(op.Scope, op.Selector),
-		ResourceVersion:      translate.FormatRV(op.RV),
+		LabelSelector:        LabelSelector(op.Selector),
+		FieldSelector:        FieldSelector(op.Scope, op.Selector),
+		ResourceVersion:      FormatRV(op.RV),
 		ResourceVersionMatch: metav1.ResourceVersionMatch(op.Match),
 		Limit:                op.Limit,
 		Continue:             token,
@@ -213,12 +212,12 @@ func (h *Handler) list(ctx context.Context, op *model.Operation, token string) (
 	var pods corev1.PodList
 	ctx = request.WithNamespace(ctx, op.Scope.Namespace)
 	if err := h.Storage.GetList(ctx, key, storageOptions, &pods); err != nil {
-		return "", storeerr.InterpretListError(err, translate.PodResource)
+		return "", storeerr.InterpretListError(err, PodResource)
 	}
-	op.ResultRV = translate.ParseRV(pods.ResourceVersion)
+	op.ResultRV = ParseRV(pods.ResourceVersion)
 	op.Objects = make([]model.Object, len(pods.Items))
 	for i := range pods.Items {
-		op.Objects[i] = translate.ObjectOf(&pods.Items[i])
+		op.Objects[i] = ObjectOf(&pods.Items[i])
 	}
 	op.HasMore = pods.Continue != ""
 	if pods.RemainingItemCount != nil {
@@ -239,7 +238,7 @@ func (h *Handler) validate(options *internalversion.ListOptions) error {
 // storageOptionsOf returns the registry's request to its storage for a list or watch:
 // for one key if the selector names one pod, otherwise for a key prefix.
 func storageOptionsOf(scope model.Scope, options *internalversion.ListOptions) (string, storage.ListOptions) {
-	selection := translate.Predicate(options.LabelSelector, options.FieldSelector)
+	selection := Predicate(options.LabelSelector, options.FieldSelector)
 	selection.Limit = options.Limit
 	selection.Continue = options.Continue
 	selection.AllowWatchBookmarks = options.AllowWatchBookmarks
@@ -248,7 +247,7 @@ func storageOptionsOf(scope model.Scope, options *internalversion.ListOptions) (
 	if name, ok := selection.MatchesSingle(); ok && scope.Namespace != "" {
 		root.Name, recursive = name, false
 	}
-	return translate.KeyOf(root), storage.ListOptions{
+	return KeyOf(root), storage.ListOptions{
 		ResourceVersion:      options.ResourceVersion,
 		ResourceVersionMatch: options.ResourceVersionMatch,
 		Predicate:            selection,

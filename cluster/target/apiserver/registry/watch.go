@@ -10,16 +10,15 @@ import (
 	storeerr "k8s.io/apiserver/pkg/storage/errors"
 
 	"github.com/watchsim/watchsim/cluster/target"
-	"github.com/watchsim/watchsim/cluster/target/apiserver/translate"
 	"github.com/watchsim/watchsim/model"
 )
 
 // Watch implements target.API. Like the HTTP handler it reports some errors, above all
 // an expired RV, with an ERROR event on an open stream.
 func (h *Handler) Watch(ctx context.Context, stream *model.Stream) target.Watch {
-	w, err := h.watch(translate.OfClient(ctx), stream)
+	w, err := h.watch(OfClient(ctx), stream)
 	if err != nil {
-		stream.Err, stream.Message, stream.Answer = translate.CodeOf(err), err.Error(), translate.AnswerOf(err)
+		stream.Err, stream.Message, stream.Answer = CodeOf(err), err.Error(), AnswerOf(err)
 		return nil
 	}
 	return w
@@ -31,9 +30,9 @@ func (h *Handler) watch(ctx context.Context, stream *model.Stream) (target.Watch
 	}
 	options := &internalversion.ListOptions{
 		Watch:               true,
-		LabelSelector:       translate.LabelSelector(stream.Selector),
-		FieldSelector:       translate.FieldSelector(stream.Scope, stream.Selector),
-		ResourceVersion:     translate.FormatRV(stream.RV),
+		LabelSelector:       LabelSelector(stream.Selector),
+		FieldSelector:       FieldSelector(stream.Scope, stream.Selector),
+		ResourceVersion:     FormatRV(stream.RV),
 		AllowWatchBookmarks: stream.Bookmarks,
 	}
 	if stream.InitialEvents {
@@ -61,7 +60,7 @@ func (h *Handler) watch(ctx context.Context, stream *model.Stream) (target.Watch
 	inner, err := h.Storage.Watch(ctx, key, storageOptions)
 	if err != nil {
 		cancel()
-		return nil, storeerr.InterpretWatchError(err, translate.PodResource, "")
+		return nil, storeerr.InterpretWatchError(err, PodResource, "")
 	}
-	return translate.NewClientWatch(ctx, cancel, inner, stream), nil
+	return NewClientWatch(ctx, cancel, inner, stream), nil
 }

@@ -1,4 +1,4 @@
-package translate
+package registry
 
 import (
 	"context"
@@ -57,8 +57,8 @@ func (w *InformerWatch) run() {
 	}
 }
 
-// Handler returns the handler of an informer's notifications that translates them.
-func Handler(handle target.Handle) cache.ResourceEventHandlerFuncs {
+// InformerHandler returns the handler of an informer's notifications that translates them.
+func InformerHandler(handle target.Handle) cache.ResourceEventHandlerFuncs {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { handle(model.Added, ObjectOf(object.(*corev1.Pod))) },
 		UpdateFunc: func(_, object any) { handle(model.Modified, ObjectOf(object.(*corev1.Pod))) },

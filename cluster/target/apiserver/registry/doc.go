@@ -1,9 +1,16 @@
-// Package translate converts pods, events, errors and watches between Kubernetes' types
-// and those of package model.
+// Package registry answers one question: what does an API server request from a
+// resource's storage on behalf of a client? It follows the HTTP handlers and the
+// generic registry: defaulting and validation of options, the key, the selectors, and
+// the calls of storage.Interface. Pods, events, errors and watches become those of
+// package model on the way.
 //
 // It uses only long-established parts of Kubernetes' API, so that it compiles against
-// both the releases of cluster/released and the one in go.mod.
+// both the releases of cluster/released and the one in go.mod. [Release] contains their
+// differences.
 //
+//   - handler.go: the handler, and what differs between releases
+//   - operations.go: reads, writes and lists
+//   - watch.go: watches
 //   - pods.go: pods, their keys, codec, selectors and indices, resourceVersions, and what
 //     a careless consumer does to the pods it got
 //   - code.go: errors
@@ -14,4 +21,4 @@
 //     what their handlers are told
 //   - upstream.go: the storage below a cache, which tells where the cache is, fails on
 //     demand, and has values that cannot be read for a while
-package translate
+package registry
