@@ -14,7 +14,7 @@ import (
 const module = "github.com/watchsim/watchsim"
 
 // maxFolders is how many folders may hold Go files.
-const maxFolders = 49
+const maxFolders = 50
 
 // layers are the folders of the project from the ground up. A package imports
 // packages of its own layer and of those below, never of one above.

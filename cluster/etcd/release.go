@@ -13,7 +13,8 @@ import (
 
 // Release adapts this package to a release of etcd. The rest of the package compiles
 // against every supported release; a build contains one. Package current adapts the
-// release in the project's go.mod; older ones are below cluster/released.
+// release in the project's go.mod, with what package since36 says of several; older ones
+// are below cluster/released.
 type Release interface {
 	// Configure completes the settings of a member: the interval of progress
 	// notifications, how many revisions a compaction removes at a time, the interceptor

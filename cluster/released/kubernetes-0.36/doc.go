@@ -7,5 +7,4 @@
 //
 //   - release.go: what the release of etcd has in its own way
 //   - log.go: how its write-ahead log is read
-//   - restore.go: how a member is restored from a snapshot
 package etcd36
