@@ -92,15 +92,8 @@ func retransmission(since, now int64, limit time.Duration) int64 {
 	}
 }
 
-// SetLink sets all properties of the link from one host to another. Segments already in
+// SetLatency sets the latency of the link from one host to another. Segments already in
 // flight keep their time of arrival.
-func (n *Network) SetLink(from, to string, properties Link) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.linkLocked(n.hostLocked(from), n.hostLocked(to)).Link = properties
-}
-
-// SetLatency sets the latency of the link from one host to another.
 func (n *Network) SetLatency(from, to string, latency Latency) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

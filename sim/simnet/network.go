@@ -22,7 +22,7 @@ type Config struct {
 
 	// Default are the properties of every link until they are set otherwise,
 	// save those from a host to itself: a loopback has neither latency nor a
-	// limit of bandwidth unless [Network.SetLink] says so.
+	// limit of bandwidth unless [Network.SetLatency] or [Network.SetBandwidth] says so.
 	Default Link
 
 	// RetransmitMax bounds the time between two retransmissions, and with it the delay of
