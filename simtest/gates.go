@@ -17,8 +17,13 @@ func drawGates(random *rand.Rand) (plainLists bool) {
 	if os.Getenv(gateVariable) != "" || random.IntN(2) == 0 {
 		return false
 	}
-	clientfeatures.ReplaceFeatureGates(withoutWatchList{clientfeatures.FeatureGates()})
+	listPlainly()
 	return true
+}
+
+// listPlainly has the informers of this process begin with plain lists.
+func listPlainly() {
+	clientfeatures.ReplaceFeatureGates(withoutWatchList{clientfeatures.FeatureGates()})
 }
 
 // withoutWatchList are client-go's feature gates but for one that is off.

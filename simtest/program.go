@@ -107,9 +107,29 @@ func (c *Cluster) balanced(first int) []string {
 	return slices.Concat(servers[first:], servers[:first])
 }
 
-// config is what a client uses to reach API servers. As behind a load balancer, each of its
-// connections goes to the next one that accepts it, which may be behind the others. Each life
-// has connections of its own, which client-go keeps for the whole process.
+// dialInTurn connects as behind a load balancer: each connection goes to the next server that
+// accepts it, which may be behind the others; the first begins at the server with that number.
+func dialInTurn(servers []string, first int) func(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	var connections atomic.Int64
+	connections.Store(int64(first))
+	return func(ctx context.Context, network, address string) (conn net.Conn, err error) {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		for range servers {
+			next := servers[int(connections.Add(1)-1)%len(servers)]
+			if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(next, port)); !errors.Is(err, syscall.ECONNREFUSED) {
+				break
+			}
+		}
+		return conn, err
+	}
+}
+
+// config is what a client uses to reach API servers. Each life has connections of its own,
+// which client-go keeps for the whole process.
 func (c *Cluster) config(client string, servers []string) *rest.Config {
 	c.lives[client]++
 	session := client
@@ -117,24 +137,9 @@ func (c *Cluster) config(client string, servers []string) *rest.Config {
 		session += fmt.Sprintf(" (life %d)", life)
 	}
 	authority, name := c.booted.Authority()
-	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	var connections atomic.Int64
 	return &rest.Config{
 		Host: c.booted.URL(servers[0]), TLSClientConfig: rest.TLSClientConfig{CAData: authority, ServerName: name},
-		QPS: 1000, Burst: 2000, UserAgent: client,
-		Dial: func(ctx context.Context, network, address string) (conn net.Conn, err error) {
-			_, port, err := net.SplitHostPort(address)
-			if err != nil {
-				return nil, err
-			}
-			for range servers {
-				next := servers[int(connections.Add(1)-1)%len(servers)]
-				if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(next, port)); !errors.Is(err, syscall.ECONNREFUSED) {
-					break
-				}
-			}
-			return conn, err
-		},
+		QPS: 1000, Burst: 2000, UserAgent: client, Dial: dialInTurn(servers, 0),
 		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			if client == setupClient {
 				return next

@@ -4,14 +4,10 @@ package simtest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/watchsim/watchsim/cluster/target/httpserver"
+	"github.com/watchsim/watchsim/simtest"
 )
 
 // resource is a resource that each controller has an informer of.
@@ -83,25 +80,12 @@ func (c *counter) answered(request *http.Request, response *http.Response) {
 	}
 }
 
-// configOf configures a client with that user agent. As behind a load balancer, each of its
-// connections goes to the next server that accepts it.
+// configOf configures a client with that user agent.
 func configOf(name string, servers []string, first int, count *counter) *rest.Config {
-	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	var connections atomic.Int64
-	connections.Store(int64(first))
 	return &rest.Config{
 		Host: httpserver.URL(servers[0]), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, UserAgent: name, QPS: 1000, Burst: 2000,
 		ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json"},
-		Dial: func(ctx context.Context, network, address string) (conn net.Conn, err error) {
-			for range servers {
-				next := servers[int(connections.Add(1)-1)%len(servers)]
-				conn, err = dialer.DialContext(ctx, network, fmt.Sprintf("%s:%d", next, httpserver.Port))
-				if !errors.Is(err, syscall.ECONNREFUSED) {
-					break
-				}
-			}
-			return conn, err
-		},
+		Dial:          simtest.DialInTurn(servers, first),
 		WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(request *http.Request) (*http.Response, error) {
 				response, err := next.RoundTrip(request)

@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	clientfeatures "k8s.io/client-go/features"
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/watchsim/watchsim/cluster"
@@ -29,6 +28,7 @@ import (
 	"github.com/watchsim/watchsim/sim"
 	"github.com/watchsim/watchsim/sim/isolate"
 	"github.com/watchsim/watchsim/sim/simnet"
+	"github.com/watchsim/watchsim/simtest"
 )
 
 // A watch storm: all watches of an API server return at once after it has restarted. It is what
@@ -80,7 +80,7 @@ type outcome struct {
 func storm(t testing.TB, s setup) outcome {
 	return isolate.Answer(t, func(t testing.TB) (o outcome) {
 		if s.Plain {
-			clientfeatures.ReplaceFeatureGates(withoutStreams{clientfeatures.FeatureGates()})
+			simtest.ListPlainly()
 		}
 		limits := sim.DefaultLimits
 		limits.Decisions, limits.HeapBytes = math.MaxInt64, 3<<30
@@ -96,14 +96,6 @@ func storm(t testing.TB, s setup) outcome {
 		o.Hash = result.Hash
 		return o
 	})
-}
-
-// withoutStreams are client-go's feature gates without streaming lists.
-type withoutStreams struct{ clientfeatures.Gates }
-
-// Enabled implements features.Gates.
-func (g withoutStreams) Enabled(gate clientfeatures.Feature) bool {
-	return gate != clientfeatures.WatchListClient && g.Gates.Enabled(gate)
 }
 
 // runner is one storm.
