@@ -173,37 +173,22 @@ func (w *worker) begin() (job, error) {
 			next, err := decode(w.lines.Bytes())
 			return next, errors.Join(err, made.Limit())
 		}
-		ended, err := made.Wait(nil)
+		line, err := made.Answer(nil, w.explain)
+		if err == nil {
+			_, err = w.out.Write(line)
+		}
 		if err != nil {
-			return job{}, err
-		}
-		line := ended.Answer
-		if !ended.Well() {
-			if line, err = w.explain(ended); err != nil {
-				return job{}, err
-			}
-		}
-		if _, err := w.out.Write(line); err != nil {
 			return job{}, err
 		}
 	}
 	return job{}, io.EOF
 }
 
-// explain returns the report of a copy that left none. Another copy makes it, so that the
-// worker stays as it is.
-func (w *worker) explain(ended fork.Ended) ([]byte, error) {
-	made, err := fork.Now(limits)
-	if err != nil {
-		return nil, err
-	}
-	if made.Inside() {
-		w.copy = made
-		next, _ := decode(w.lines.Bytes())
-		w.give(endedAs(ended, next))
-	}
-	last, err := made.Wait(nil)
-	return last.Answer, err
+// explain leaves, in another copy, with the report of a copy that left none.
+func (w *worker) explain(another *fork.Copy, ended fork.Ended) {
+	w.copy = another
+	next, _ := decode(w.lines.Bytes())
+	w.give(endedAs(ended, next))
 }
 
 func decode(line []byte) (next job, err error) {

@@ -157,24 +157,9 @@ func (w *worker) begin() (scenario.Spec, scenario.Options, error) {
 }
 
 // await waits for a copy and returns its reply. If it left none, another copy writes why.
-func (w *worker) await(made *fork.Copy) ([]byte, error) {
-	ended, err := made.Wait(w.answers)
-	w.answers = ended.Answer
-	if err != nil || ended.Well() {
-		return ended.Answer, err
-	}
-	last, err := fork.Now(w.limits)
-	if err != nil {
-		return nil, err
-	}
-	if last.Inside() {
-		w.copy = last
-		w.explain(ended)
-	}
-	if ended, err = last.Wait(nil); err == nil && len(ended.Answer) == 0 {
-		err = fmt.Errorf("cannot tell how a run ended: %s", ended.Why())
-	}
-	return ended.Answer, err
+func (w *worker) await(made *fork.Copy) (reply []byte, err error) {
+	w.answers, err = made.Answer(w.answers, w.explain)
+	return w.answers, err
 }
 
 // options returns the options of the job's run.
@@ -290,9 +275,9 @@ func (j Job) looksAt() (marks []sim.Mark) {
 // exitUnlimited is the exit status of a copy that could not be limited.
 const exitUnlimited = 124
 
-// explain leaves with a reply that says how a copy ended, and writes what is known of
-// its run.
-func (w *worker) explain(ended fork.Ended) {
+// explain leaves, in another copy, with a reply that says how a copy ended, and writes what
+// is known of its run.
+func (w *worker) explain(another *fork.Copy, ended fork.Ended) {
 	died := diedOf(ended)
 	err := w.read()
 	if err == nil {
@@ -302,7 +287,7 @@ func (w *worker) explain(ended fork.Ended) {
 		died += "\nwhat is known of the run could not be written: " + err.Error()
 	}
 	line, _ := json.Marshal(Reply{Died: died, Cause: ended.Cause(), Processor: ended.Processor, Memory: ended.Memory})
-	w.copy.Leave(append(line, '\n'))
+	another.Leave(append(line, '\n'))
 }
 
 // diedOf says how a copy ended, and what it wrote.

@@ -165,6 +165,27 @@ func (c *Copy) Wait(memory []byte) (Ended, error) {
 	return ended, nil
 }
 
+// Answer waits for the copy and returns its answer. If it left none, explain has to leave with
+// one that says how it ended, in another copy, so that this process stays as it is. Memory is as
+// for Wait.
+func (c *Copy) Answer(memory []byte, explain func(another *Copy, ended Ended)) ([]byte, error) {
+	ended, err := c.Wait(memory)
+	if err != nil || ended.Well() {
+		return ended.Answer, err
+	}
+	another, err := Now(c.limits)
+	if err != nil {
+		return nil, err
+	}
+	if another.Inside() {
+		explain(another, ended)
+	}
+	if ended, err = another.Wait(ended.Answer); err == nil && len(ended.Answer) == 0 {
+		err = fmt.Errorf("cannot tell how a run ended: %s", ended.Why())
+	}
+	return ended.Answer, err
+}
+
 // late waits until the copy answers or ends, and reports whether it took too long.
 func (c *Copy) late() bool {
 	for {
