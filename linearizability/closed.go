@@ -23,7 +23,7 @@ func judgeEnds(f *facts, out *findings) {
 			continue
 		}
 		switch {
-		case s.Reason == model.ClosedByServer || s.Reason == model.ClosedByError || endsInError(s):
+		case s.Reason == model.ClosedByServer || s.Reason == model.ClosedByError || failureOf(s) >= 0:
 			w.judgeEnded(hands, out)
 		case s.Reason == model.ClosedByReset:
 			w.judgeCut(hands, out)
@@ -31,18 +31,23 @@ func judgeEnds(f *facts, out *findings) {
 	}
 }
 
-// endsInError reports whether the last that came was an ERROR event. The client
-// may have been the one to hang up after it.
-func endsInError(s *model.Stream) bool {
-	return len(s.Events) > 0 && s.Events[len(s.Events)-1].Type == model.Error
+// failureOf returns the index of the first ERROR event that came, -1 if none did. The
+// client may have been the one to hang up after it.
+func failureOf(s *model.Stream) int {
+	for i := range s.Events {
+		if s.Events[i].Type == model.Error {
+			return i
+		}
+	}
+	return -1
 }
 
 // judgeEnded judges a stream that its server ended.
 func (w *walk) judgeEnded(hands hands, out *findings) {
 	s := w.stream
 	ended := s.Closed
-	if endsInError(s) {
-		ended = s.Events[len(s.Events)-1].Time
+	if failed := failureOf(s); failed >= 0 {
+		ended = s.Events[failed].Time
 	}
 	atMostQueued, known := w.queued(ended)
 	heldBack := w.facts.config.heldBack()

@@ -41,7 +41,7 @@ func (f *facts) quietLongEnough(began, ended int64) bool {
 // run, or until its client canceled it, as long as somebody read from it.
 func (w *walk) judged() bool {
 	s := w.stream
-	canceled := s.Closed != model.Pending && s.Reason == model.ClosedByClient && !endsInError(s)
+	canceled := s.Closed != model.Pending && s.Reason == model.ClosedByClient && failureOf(s) < 0
 	return s.Err == model.OK && s.Return != model.Pending && (s.Closed == model.Pending || canceled) &&
 		readsInTime(s) && w.facts.quietLongEnough(s.Return, w.facts.endOf(s)) && !w.flows()
 }

@@ -69,6 +69,7 @@ func TestIdleStreamsAreRefreshed(t *testing.T) {
 		{"slow to settle", changed(request, func(s *model.Stream) { s.RV = 9 }), []model.Census{census(2, 15), census(3, 20)}, 100,
 			[]model.Event{received(4, deleted(12)), received(5, modified(15)), received(81, bookmark(20))}, 1, nil},
 
+		{"no cache", request, append(progress, model.Census{Phase: model.Serving, Server: "s1", EtcdWatches: model.Uncounted}), 100, nil, 0, nil},
 		{"no bookmark", request, progress, 85, nil, 1, broken},
 		{"too late", request, progress, 100, []model.Event{received(86, bookmark(20))}, 1, broken},
 		{"an old bookmark alone", request, progress, 100, []model.Event{received(70, bookmark(18))}, 1, broken},

@@ -139,7 +139,8 @@ func hasMarkBefore(s *model.Stream, by int64) bool {
 
 // expiredAtLast reports whether the last that a stream told its client is 410.
 func expiredAtLast(s *model.Stream) bool {
-	return s.Err == model.Expired || endsInError(s) && s.Events[len(s.Events)-1].Err == model.Expired
+	failed := failureOf(s)
+	return s.Err == model.Expired || failed >= 0 && s.Events[failed].Err == model.Expired
 }
 
 // answeredLast returns when the last came on a stream.

@@ -57,16 +57,17 @@ func (h happening) step(state model.StreamState) []any {
 // known: their intervals do not touch. What is left to search for is the RV of
 // the initial block.
 func (w *walk) happenings() []porcupine.Operation {
-	s, bounds := w.stream, w.facts.bounds
+	bounds := w.facts.bounds
 	watch := w.asked()
-	operations := make([]porcupine.Operation, 0, len(s.Events)+1)
+	events := w.events()
+	operations := make([]porcupine.Operation, 0, len(events)+1)
 	add := func(h happening) {
 		h.store, h.watch = w.facts.store, &watch
 		at := int64(2 * len(operations))
 		operations = append(operations, porcupine.Operation{Input: h, Call: at, Return: at + 1})
 	}
-	for i := range s.Events {
-		add(happening{event: &s.Events[i], reached: bounds.maxRV(s.Events[i].Time)})
+	for i := range events {
+		add(happening{event: &events[i], reached: bounds.maxRV(events[i].Time)})
 	}
 	add(happening{reached: w.facts.history.Truth.Revision, owed: w.judged()})
 	return operations

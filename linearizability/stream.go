@@ -74,6 +74,16 @@ type walk struct {
 // broken reports whether some guarantee was found broken.
 func (w *walk) broken() bool { return len(w.found.violations) > 0 }
 
+// events returns what the stream brought. Without a cache nothing counts that follows an
+// ERROR: Kubernetes' etcd3 store, which says so (watcher.go, startWatching), may send what it
+// was about to.
+func (w *walk) events() []model.Event {
+	if failed := failureOf(w.stream); failed >= 0 && !w.facts.cached {
+		return w.stream.Events[:failed+1]
+	}
+	return w.stream.Events
+}
+
 func (w *walk) run(of *selection) {
 	w.start, w.selection = w.stream.RV, of
 	next := 0
@@ -87,7 +97,7 @@ func (w *walk) run(of *selection) {
 		w.owed = w.selection.owed[w.first:]
 	}
 	failed := -1
-	for i := range w.stream.Events {
+	for i := range w.events() {
 		event := &w.stream.Events[i]
 		if failed >= 0 {
 			w.violate(LastError, afterError, w.at(i).proof(nil, &w.stream.Events[failed]))

@@ -72,6 +72,16 @@ func TestStreamFromAnRV(t *testing.T) {
 	})
 }
 
+// TestWhatFollowsAnErrorWithoutACache is whatever a store was about to send: here an event
+// again, and another ERROR.
+func TestWhatFollowsAnErrorWithoutACache(t *testing.T) {
+	for watches, broken := range map[int]guarantees{model.Uncounted: nil, 1: {linearizability.LastError, linearizability.Unique}} {
+		h := closedStream(model.Stream{RV: 2, Timeout: 1}, added(4), failure(model.Expired), added(4), failure(model.Unknown))
+		h.Censuses = []model.Census{{Phase: model.Serving, Server: "s1", EtcdWatches: watches}}
+		judge(t, h, broken)
+	}
+}
+
 func TestViolationReadsWell(t *testing.T) {
 	verdict := judge(t, closedStream(model.Stream{RV: 2, Scope: model.Scope{Namespace: "a"}, Selector: model.Selector{Labels: db}},
 		added(7)), guarantees{linearizability.Reliable})
