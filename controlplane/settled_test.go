@@ -84,6 +84,13 @@ func (w *world) client() *fake.Clientset {
 	return fake.NewClientset(objects...)
 }
 
+// hangs has the deployment hang over its replica set, which says how many replicas were wanted.
+func (w *world) hangs(desired string) {
+	w.deployment.Status.UpdatedReplicas = 0
+	w.set.Annotations = map[string]string{"deployment.kubernetes.io/desired-replicas": desired}
+	w.set.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "deployment", UID: "deployment", Controller: new(true)}}
+}
+
 func TestSettled(t *testing.T) {
 	ends := metav1.Now()
 	for name, row := range map[string]struct {
@@ -99,10 +106,16 @@ func TestSettled(t *testing.T) {
 			w.secret.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job"}
 			w.secret.Namespace = "b"
 		}, "*v1.Secret b/secret has no owner left (Job job"},
-		"an owner of another name":      {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
-		"an owner of another kind":      {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
-		"a finalizer that stays":        {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is deleted and does not go"},
-		"a rollout that hangs":          {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
+		"an owner of another name":                           {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
+		"an owner of another kind":                           {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
+		"a finalizer that stays":                             {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is deleted and does not go"},
+		"a rollout that hangs":                               {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
+		"a rollout that hangs, with a set of what is wanted": {func(w *world) { w.hangs("1") }, "deployment r/deployment wants 1"},
+		"finding 32":                                         {func(w *world) { w.hangs("3") }, ""},
+		"finding 32, which is mended": {func(w *world) {
+			t.Setenv("WATCHSIM_MUTANT", "fix-finding-32")
+			w.hangs("3")
+		}, "deployment r/deployment wants 1"},
 		"a deployment nobody has seen":  {func(w *world) { w.deployment.Generation = 2 }, "deployment r/deployment wants 1"},
 		"a replica too few":             {func(w *world) { w.set.Spec.Replicas = new(int32(2)) }, "replica set r/set wants 2"},
 		"a wrong count of replicas":     {func(w *world) { w.set.Status.Replicas = 2 }, "replica set r/set wants 1"},
@@ -144,6 +157,7 @@ func TestSettled(t *testing.T) {
 		"a quota that counts wrong": {func(w *world) { w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2") }, "counts 2 pods, and there are 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Setenv("WATCHSIM_MUTANT", "")
 			w := settled()
 			row.change(w)
 			err := controlplane.Settled(t.Context(), w.client())

@@ -27,18 +27,22 @@ func (s *state) deploymentsDone() error {
 	return nil
 }
 
-// stuck reports whether a deployment is one that its controller never brings on: its strategy became Recreate and its number of replicas
-// another, while more than one of its replica sets had some (kubernetes/kubernetes #125568). It is taken for one to be scaled, each
-// time, and the function which does that leaves these alone.
+// stuck reports whether a deployment is one that its controller never brings on: by what is noted on its replica sets it is taken for one
+// to be scaled, each time, and the function which does that leaves it alone, as the only one that has pods has the size that is wanted
+// (finding 32), or as more than one has some and its strategy became Recreate (kubernetes/kubernetes #125568).
 func (s *state) stuck(d *appsv1.Deployment) bool {
+	want, total := ptr.Deref(d.Spec.Replicas, 1), int32(0)
 	active, differ := 0, false
 	for _, set := range s.sets {
-		if ownerOf(&set) == d.UID && ptr.Deref(set.Spec.Replicas, 1) > 0 {
-			active++
-			differ = differ || set.Annotations["deployment.kubernetes.io/desired-replicas"] != strconv.Itoa(int(ptr.Deref(d.Spec.Replicas, 1)))
+		if replicas := ptr.Deref(set.Spec.Replicas, 1); ownerOf(&set) == d.UID && replicas > 0 {
+			active, total = active+1, total+replicas
+			differ = differ || set.Annotations["deployment.kubernetes.io/desired-replicas"] != strconv.Itoa(int(want))
 		}
 	}
-	return d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType && active > 1 && differ
+	if active == 1 {
+		return differ && total == want && !fixed(32)
+	}
+	return differ && active > 1 && d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType
 }
 
 func (s *state) setsDone() error {

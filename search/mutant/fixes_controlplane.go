@@ -193,4 +193,14 @@ var controlPlaneFixes = of(controlPlane, kubernetes, []Mutant{
 			{Anchor: "c.Name())\n				return false, nil\n", Replacement: "c.Name())\n				return true, nil\n"},
 		},
 	},
+	{
+		Name: "fix-finding-32", Summary: "What is noted on a deployment's only replica set with pods follows the deployment, where its size is right already.",
+		File: "pkg/controller/deployment/sync.go", Equivalent: "it fixes finding 32",
+		Anchor: `		if *(activeOrLatest.Spec.Replicas) == *(deployment.Spec.Replicas) {
+			return nil
+		}
+		_, _, err := dc.scaleReplicaSet(ctx, activeOrLatest, *(deployment.Spec.Replicas), deployment, false)
+`,
+		Replacement: "		_, _, err := dc.scaleReplicaSet(ctx, activeOrLatest, *(deployment.Spec.Replicas), deployment, true)\n",
+	},
 })

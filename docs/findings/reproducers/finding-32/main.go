@@ -1,0 +1,79 @@
+// Finding 32: the only replica set of a deployment that has pods is of an old template, has the size that the deployment wants, and says in an annotation
+// that another size is wanted. The deployment is then taken for one to be scaled, each time, and never rolled out.
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/kubernetes/pkg/controller/deployment"
+	deploymentutil "k8s.io/kubernetes/pkg/controller/deployment/util"
+	"k8s.io/utils/ptr"
+
+	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
+)
+
+const (
+	space, name = "red", "a"
+	// wait is how long the controller has: on this machine it takes milliseconds where it does anything.
+	wait = 3 * time.Second
+)
+
+func main() {
+	stuck := false
+	for _, before := range []int32{1, 3} {
+		took, rolledOut := rollout(before)
+		if rolledOut {
+			fmt.Printf("adopted from a deployment of %d pods: the new template is rolled out after %v\n", before, took.Round(10*time.Millisecond))
+			continue
+		}
+		fmt.Printf("adopted from a deployment of %d pods: the new template is not rolled out within %v\n", before, wait)
+		stuck = stuck || before == 3
+	}
+	rig.VerdictOfOne(stuck, "a deployment of one pod is not rolled out over a replica set of one pod that was part of a larger deployment")
+}
+
+// rollout runs the deployment controller with a new deployment of one pod, and a replica set of one pod with an old template that a deployment of another
+// size has left behind in the middle of a rollout, and returns how long it takes until there is a replica set of the new template.
+func rollout(before int32) (time.Duration, bool) {
+	labels := map[string]string{"app": name}
+	template := func(image string) corev1.PodTemplateSpec {
+		return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}}}
+	}
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: "deployment"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: ptr.To[int32](1), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template("second"),
+			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
+		},
+	}
+	old := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name + "-first", UID: "set", Labels: labels},
+		Spec:       appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](1), Selector: d.Spec.Selector, Template: template("first")},
+	}
+	deploymentutil.SetReplicasAnnotations(old, before, before)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	client := fake.NewClientset(old, d)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	controller, err := deployment.NewDeploymentController(ctx, factory.Apps().V1().Deployments(), factory.Apps().V1().ReplicaSets(), factory.Core().V1().Pods(), client)
+	rig.Must(err)
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	go controller.Run(ctx, 1)
+	for began := time.Now(); time.Since(began) < wait; time.Sleep(time.Millisecond) {
+		sets, err := client.AppsV1().ReplicaSets(space).List(ctx, metav1.ListOptions{})
+		rig.Must(err)
+		if len(sets.Items) > 1 {
+			return time.Since(began), true
+		}
+	}
+	return 0, false
+}
