@@ -108,13 +108,16 @@ var timerEdits = []Edit{
 
 	replace("time/tick.go", `	if d <= 0 {
 		panic("non-positive interval for Ticker.Reset")
-`, `	if d >= 0 && d < 100*Microsecond && runtimeIsBubbled() {
-		d = 100 * Microsecond
+`, `	period := d
+	if runtimeIsBubbled() && d >= 0 {
+		d, period = max(d, 1), max(d, 100*Microsecond)
 	}
 	if d <= 0 {
 		panic("non-positive interval for Ticker.Reset")
-`, "computing takes no simulated time: etcd resets a ticker to how long its pass over the watchers took, which is never 0 on Linux; "+
-		"while that goroutine is stalled, a ticker of a nanosecond would tick for hours"),
+`, "computing takes no simulated time: etcd resets a ticker to how long its pass over the watchers took, which is never 0 on Linux"),
+
+	replace("time/tick.go", "when(d), int64(d))\n}\n\n// Tick is", "when(d), int64(period))\n}\n\n// Tick is",
+		"while who reads it is stalled, a ticker of a nanosecond would tick for hours"),
 
 	after("runtime/time.go", "	t.trace(\"modify\")\n", "	simTimed(when)\n",
 		"what is pending is part of where a run is"),
