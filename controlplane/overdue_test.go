@@ -159,6 +159,74 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
+// An API server that has not been told for five seconds that a namespace ends may let in what stays. One that has told others of it, or was asked for it, may not.
+func TestWhatSlipsIntoANamespaceThatEnds(t *testing.T) {
+	const space = `namespaces/r {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"r"%s}}` + "\n"
+	before, marked := fmt.Sprintf(space, ""), fmt.Sprintf(space, `,"deletionTimestamp":"2000-01-01T00:00:00Z"`)
+	object, gone := `pods/r/pod `+pod("pod", `,"namespace":"r","name":"pod"`, "", "")+"\n", "namespaces/r -\n"
+	const created = int64(time.Minute)
+	on := func(server string, kind model.Kind, asked, answered, at int64) model.Operation {
+		return model.Operation{Server: server, Kind: kind, RV: asked, ResultRV: answered, Call: at, Return: at}
+	}
+	told := func(server string, rv, at int64) *model.History {
+		return &model.History{Streams: []model.Stream{{Server: server, Events: []model.Event{{Type: model.Bookmark, RV: rv, Time: at}}}}}
+	}
+	asked := func(op model.Operation) *model.History { return &model.History{Operations: []model.Operation{op}} }
+	early, late := created-int64(6*time.Second), created-int64(4*time.Second)
+	for name, row := range map[string]struct {
+		states string
+		spaces *model.History
+		marker string
+		by     bool
+		holds  bool
+	}{
+		"nobody knows that it knew":      {before + marked + object + gone, &model.History{}, "else", true, false},
+		"a client was told of it before": {before + marked + object + gone, told("mine", 1, early), "else", true, false},
+		"a client was told of it late":   {before + marked + object + gone, told("mine", 2, late), "else", true, false},
+		"a client was told of it":        {before + marked + object + gone, told("mine", 2, early), "else", true, true},
+		"another's was":                  {before + marked + object + gone, told("else", 2, early), "else", true, false},
+		"a list had it":                  {before + marked + object + gone, asked(on("mine", model.List, 0, 2, early)), "else", true, true},
+		"a list had it late":             {before + marked + object + gone, asked(on("mine", model.List, 0, 2, late)), "else", true, false},
+		"a list had it from etcd":        {before + marked + object + gone, asked(on("mine", model.List, model.RVUnset, 2, early)), "else", true, false},
+		"a list of another had it":       {before + marked + object + gone, asked(on("else", model.List, 0, 2, early)), "else", true, false},
+		"a list was older":               {before + marked + object + gone, asked(on("mine", model.List, 0, 1, early)), "else", true, false},
+		"it was asked for the end":       {before + marked + object + gone, &model.History{}, "mine", true, true},
+		"it was there before":            {before + object + marked + gone, &model.History{}, "else", true, true},
+		"nothing ended":                  {before + object, &model.History{}, "else", true, true},
+		"nobody knows who let it in":     {before + marked + object + gone, &model.History{}, "else", false, true},
+		"nobody knows of namespaces":     {before + marked + object + gone, nil, "else", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled()
+			w.spaces[0].Name = "s"
+			late := controlplane.Late(controlplane.Settled(t.Context(), w.client()), time.Hour, 0)
+			require.ErrorContains(t, late, "is in a namespace that is gone")
+			committed := states(t, row.states)
+			pods := &model.History{}
+			for _, change := range committed.Changes {
+				switch {
+				case strings.Contains(change.Object.Value, "deletionTimestamp"):
+					end := on(row.marker, model.Delete, 0, change.RV, early)
+					pods.Operations = append(pods.Operations, end)
+				case strings.HasPrefix(change.Object.Name, "/registry/pods/") && row.by:
+					pods.Operations = append(pods.Operations, on("mine", model.Create, 0, change.RV, created))
+				}
+			}
+			histories := map[string]*model.History{"pods": pods}
+			if row.spaces != nil {
+				histories["namespaces"] = row.spaces
+			}
+			var noted []string
+			plane := &controlplane.Plane{}
+			plane.Overdue(late)
+			broken, err := plane.Broken(simtest.Seen{Committed: committed, Histories: histories, Unjudged: func(_, why string) { noted = append(noted, why) }})
+			require.NoError(t, err)
+			require.Equal(t, row.holds, len(broken) == 1, broken)
+			require.Equal(t, row.holds, len(noted) == 0, noted)
+		})
+	}
+}
+
 // A pod is on no node that has room. The scheduler has deleted another one, whose binding had failed, and nothing has told it since to look again.
 func TestAPodThatNothingMoves(t *testing.T) {
 	const lease = `leases/kube-system/%s {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"%s"},"spec":{"holderIdentity":"%s_1"}}` + "\n"

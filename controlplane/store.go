@@ -45,8 +45,10 @@ type store struct {
 	wrote map[int64]*model.Operation
 	// marked are the requests that have marked objects for deletion, by the revisions of the marks, of those that wrote lacks.
 	marked map[int64]*model.Operation
-	// born is the revision at which each pod was created.
+	// born is the revision at which each object was created.
 	born map[types.UID]int64
+	// ending is the revision at which the last namespace of each name was marked for deletion.
+	ending map[string]int64
 	// pods explains what clients were told of pods, nil if there are no histories.
 	pods *explain.Explainer
 	// known are all pods that there have ever been.
@@ -74,7 +76,7 @@ type store struct {
 func newStore(seen simtest.Seen) *store {
 	histories := seen.Histories
 	s := &store{
-		seen: seen, untainted: map[types.UID]int64{}, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{},
+		seen: seen, untainted: map[types.UID]int64{}, renewals: map[string][]int64{}, known: map[types.UID]*known{}, ended: map[types.UID]int64{}, born: map[types.UID]int64{}, ending: map[string]int64{},
 		requests: map[requestOf]place{}, referred: map[string]int64{}, references: map[reference]called{}, objects: map[string]object{},
 		byOwner: map[types.UID]map[string]*corev1.Pod{}, byNode: map[string]map[string]*corev1.Pod{},
 		changed: map[string]int64{}, terms: map[string]*term{}, stays: map[types.UID]int64{},
@@ -170,10 +172,17 @@ func (s *store) apply(key string, now object, rv int64) {
 	s.charges.apply(s, s.objects[key], now, rv)
 	s.rollouts.apply(s.objects[key], now, rv)
 	applyPod(s.known, s.objects[key], now, rv)
+	if now != nil && s.objects[key] == nil {
+		s.born[now.GetUID()] = rv
+	}
 	switch now := now.(type) {
+	case *corev1.Namespace:
+		if before := s.objects[key]; now.DeletionTimestamp != nil && (before == nil || before.GetDeletionTimestamp() == nil) {
+			s.ending[now.Name] = rv
+		}
 	case *corev1.Pod:
 		if s.objects[key] == nil {
-			s.created[now.UID], s.owners[now.UID], s.born[now.UID] = s.wrote[rv], ownerOf(now), rv
+			s.created[now.UID], s.owners[now.UID] = s.wrote[rv], ownerOf(now)
 		}
 		if isOver(now) && s.ended[now.UID] == 0 {
 			s.ended[now.UID] = rv
