@@ -115,8 +115,9 @@ type StreamState struct {
 	// is the position: all that the stream is owed up to there has arrived.
 	RV int64
 	// Sent are the keys of the block that have arrived, in the order of arrival.
-	// It must not be changed.
+	// It must not be changed. Size is how many the block has.
 	Sent []Key
+	Size int
 }
 
 // Equal reports whether two states allow the same future.
@@ -164,10 +165,11 @@ func Step(store *Store, w Watch, state StreamState, event *Event, reached int64)
 	// The first event shows at which RVs the block can have been taken.
 	var next []StreamState
 	for _, rv := range blockRVs(store, w) {
-		if !w.MustMark() && blockSize(store, w, rv) == 0 {
+		size := store.Count(w.Scope, w.Selector, rv)
+		if !w.MustMark() && size == 0 {
 			next = append(next, stepLive(store, w, rv, event)...)
 		}
-		next = append(next, stepBlock(store, w, StreamState{Stage: InBlock, RV: rv}, event, reached)...)
+		next = append(next, stepBlock(store, w, StreamState{Stage: InBlock, RV: rv, Size: size}, event, reached)...)
 	}
 	return next
 }
@@ -189,7 +191,7 @@ func blockRVs(store *Store, w Watch) []int64 {
 // Only there is it certain that etcd had reached the RV of the block.
 func stepBlock(store *Store, w Watch, state StreamState, event *Event, reached int64) []StreamState {
 	if event.Type == Bookmark {
-		complete := len(state.Sent) == blockSize(store, w, state.RV)
+		complete := len(state.Sent) == state.Size
 		if event.InitialEnd && complete && promises(store, w, state.RV, event.RV) {
 			return []StreamState{{Stage: Live, RV: event.RV}}
 		}
@@ -202,16 +204,11 @@ func stepBlock(store *Store, w Watch, state StreamState, event *Event, reached i
 		return nil
 	}
 	sent := append(slices.Clip(state.Sent), key)
-	next := []StreamState{{Stage: InBlock, RV: state.RV, Sent: sent}}
-	if !w.MustMark() && state.RV <= reached && len(sent) == blockSize(store, w, state.RV) {
+	next := []StreamState{{Stage: InBlock, RV: state.RV, Sent: sent, Size: state.Size}}
+	if !w.MustMark() && state.RV <= reached && len(sent) == state.Size {
 		next = append(next, StreamState{Stage: Live, RV: state.RV})
 	}
 	return next
-}
-
-// blockSize returns how many objects an initial block taken at rv has.
-func blockSize(store *Store, w Watch, rv int64) int {
-	return store.Count(w.Scope, w.Selector, rv)
 }
 
 // stepLive is a step of a stream that has everything up to position. The next
@@ -265,7 +262,7 @@ func Complete(store *Store, w Watch, state StreamState, revision int64) bool {
 		position = w.RV
 	case state.Stage == Opened:
 		// An empty state takes no event, unless its end has to be marked.
-		return !w.MustMark() && w.Oldest() <= revision && blockSize(store, w, revision) == 0
+		return !w.MustMark() && w.Oldest() <= revision && store.Count(w.Scope, w.Selector, revision) == 0
 	}
 	_, owed := store.NextOwed(w.Scope, w.Selector, position)
 	return !owed
