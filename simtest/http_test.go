@@ -3,6 +3,7 @@ package simtest_test
 import (
 	"context"
 	"embed"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -82,6 +83,13 @@ const (
 	briefWatchsim   simtest.Cache = "watchsim with brief events"
 	cborKubernetes  simtest.Cache = "kubernetes with brief events and CBOR"
 )
+
+// A hundred seeds, the default, of all tests here take ten minutes. Campaigns run more.
+func init() {
+	if err := flag.Set("simtest.seeds", "40"); err != nil {
+		panic(err)
+	}
+}
 
 // TestClients is with Kubernetes' cache.
 func TestClients(t *testing.T) { clients(t, simtest.Config{Servers: 2, Cache: briefKubernetes}) }
