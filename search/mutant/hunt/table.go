@@ -62,19 +62,19 @@ func table(all []mutant.Mutant, results []result) string {
 
 const preface = `# Track record
 
-Known bugs, reintroduced by an edit of a line or a few, and hunted by simulation: %d hunted, %d found,
+Known bugs, each reintroduced by an edit of a few lines and hunted by simulation: %d hunted, %d found,
 and %d not hunted yet. A detection counts if the same seed passes without the edit. Findings 1, 2, 5 and 6 of
 [findings](findings/README.md) are fixed in these runs: with the edit a seed is another run, in which a bug of the
-release itself could be mistaken for the reintroduced one. Each trial has its own seeds; seeds and time are those
-until the detection. Any change of the source turns seeds into other runs, so a number says how soon a bug is found, not
-by which seed. Processor time is that of all processes of a trial, with one worker. "(never ends)" is a run that uses up its
-simulated time, which simrun calls inconclusive. The last column is the result of the edited package's own tests, run as
-its authors run them: those that fail with the edit, fail again when repeated, and pass without it. They miss %d of the %d
+release itself could be mistaken for the reintroduced one. Each trial has its own seeds; seeds and time count until the
+detection. Any change of the source turns seeds into other runs, so a number says how soon a bug is found, not by which
+seed. Processor time is that of all processes of a trial, with one worker. "(never ends)" is a run that exhausts its
+simulated time, which simrun reports as inconclusive. The last column lists the edited package's own tests, run as
+its authors run them, that fail with the edit, fail again when repeated, and pass without it. They miss %d of the %d
 bugs for which they were run.
 
-Every third bug, by a hash of its name, is held out: the scenario ` + "`any`" + ` and the rules are not tuned on it, so that its half
-shows what is found of bugs that nobody knows. Other scenarios were made for bugs of either half. The medians are those of the
-medians of each bug that was found.
+Every third bug, by a hash of its name, is held out: the scenario ` + "`any`" + ` and the rules are not tuned on it, so that this
+group estimates the detection of unknown bugs. Other scenarios were made for bugs of either group. The medians are those of
+the medians of all bugs found.
 
     %s
 
