@@ -1,4 +1,4 @@
-// Package collector runs the released garbage collector of kube-controller-manager over client-go's fake client of metadata.
+// Package collector runs the released garbage collector of kube-controller-manager over client-go's fake metadata client.
 package collector
 
 import (
@@ -27,12 +27,12 @@ import (
 
 const (
 	space   = "red"
-	patient = 10 * time.Second // a collector takes milliseconds
+	patient = 10 * time.Second // collection takes milliseconds
 )
 
 var maps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// Client returns a client of metadata, whose server has the objects given, and what reads and writes them.
+// Client returns a fake metadata client with the given objects, and a client that reads and writes them.
 func Client(objects ...*metav1.PartialObjectMetadata) (*fakemetadata.FakeMetadataClient, fakemetadata.MetadataClient) {
 	known := fakemetadata.NewTestScheme()
 	rig.Must(metav1.AddMetaToScheme(known))
@@ -45,7 +45,7 @@ func Client(objects ...*metav1.PartialObjectMetadata) (*fakemetadata.FakeMetadat
 	return client, has
 }
 
-// ConfigMap is an object with a reference to an owner, if a name is given.
+// ConfigMap returns an object, with a reference to an owner if one is given.
 func ConfigMap(name string, uid types.UID, owner string, ownerUID types.UID) *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: uid},
@@ -56,10 +56,10 @@ func ConfigMap(name string, uid types.UID, owner string, ownerUID types.UID) *me
 	return o
 }
 
-// collected is the fate of what the garbage collector has deleted.
+// collected is the fate of an object that the garbage collector has deleted.
 const collected = "collected"
 
-// Fate waits for the collection of an object.
+// Fate waits for an object to be collected, and returns whether it was.
 func Fate(objects metadata.ResourceInterface, name string) string {
 	for began := time.Now(); time.Since(began) < patient; time.Sleep(10 * time.Millisecond) {
 		list, err := objects.List(context.Background(), metav1.ListOptions{})
@@ -71,7 +71,7 @@ func Fate(objects metadata.ResourceInterface, name string) string {
 	return fmt.Sprintf("still there after %v", patient)
 }
 
-// Conclude says what becomes of an object, and after a restart of the collector. It ends the program with code 1 if the object stayed at first.
+// Conclude prints what becomes of an object before and after a restart of the collector. It exits with code 1 if the object stayed before it.
 func Conclude(client metadata.Interface, objects metadata.ResourceInterface, stop func(), what, name string) {
 	left := Fate(objects, name)
 	fmt.Printf("%s: %s\n", what, left)
@@ -82,7 +82,7 @@ func Conclude(client metadata.Interface, objects metadata.ResourceInterface, sto
 	rig.VerdictOfOne(left != collected, "an object without an owner stays")
 }
 
-// Run runs the released garbage collector over config maps, and returns once it has listed them.
+// Run runs the released garbage collector over ConfigMaps, and returns once it has listed them.
 func Run(client metadata.Interface) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	kube := fake.NewSimpleClientset()
@@ -102,11 +102,11 @@ func Run(client metadata.Interface) (stop func()) {
 	}()
 	go collector.Sync(ctx, preferred{kube.Discovery(), kube.Resources}, time.Second)
 	rig.Until(func() bool { return collector.IsSynced(klog.Background()) })
-	time.Sleep(time.Second) // the fake client loses what happens between its list and its watch, and the graph is behind both
+	time.Sleep(time.Second) // the fake client loses events between its list and its watch, and the graph lags behind both
 	return func() { cancel(); <-ended }
 }
 
-// only makes informers of metadata for all resources.
+// only creates metadata informers for all resources.
 type only struct {
 	metadatainformer.SharedInformerFactory
 }
@@ -115,12 +115,12 @@ func (f only) ForResource(resource schema.GroupVersionResource) (informers.Gener
 	return f.SharedInformerFactory.ForResource(resource), nil
 }
 
-// mapper is one that never has to be reset.
+// mapper is a RESTMapper that never needs a reset.
 type mapper struct{ meta.RESTMapper }
 
 func (mapper) Reset() {}
 
-// preferred answers what the fake for tests leaves out.
+// preferred implements what client-go's fake leaves out.
 type preferred struct {
 	discovery.ServerResourcesInterface
 	resources []*metav1.APIResourceList

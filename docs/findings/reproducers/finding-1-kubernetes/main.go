@@ -1,6 +1,6 @@
 // Finding 1 through Kubernetes' storage: decryption fails for a while in one API server,
-// as in an outage of a KMS plugin, while another one writes. Afterwards consistent lists
-// of the first one lack changes, and may lack them for good.
+// as in an outage of a KMS plugin, while another one writes. Then consistent lists of
+// the first one lack changes, in some runs for good.
 package main
 
 import (
@@ -38,8 +38,8 @@ func main() {
 	rig.Verdict(seen, *rounds, "consistent lists without committed changes")
 }
 
-// one breaks decryption for a while and returns how many consistent lists were stale,
-// and whether one is when all is well again.
+// one breaks decryption for a while. It returns how many consistent lists were stale,
+// and whether lists are still stale after the outage.
 func one(address string, etcd *clientv3.Client, outage time.Duration) (int64, bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -66,7 +66,7 @@ func one(address string, etcd *clientv3.Client, outage time.Duration) (int64, bo
 	}
 	apiserver.Broken.Store(true)
 	began := time.Now()
-	write(objects - 1) // nobody changes this one again
+	write(objects - 1) // this one is not changed again
 	var writers sync.WaitGroup
 	for w := range 8 {
 		writers.Go(func() {

@@ -1,6 +1,6 @@
-// Finding 1 in etcd alone: a watch is told of progress to a revision before it has
-// received the event of that revision. If the connection breaks then, the client
-// resumes after the revision, and the event never comes.
+// Finding 1 in etcd alone: a watch receives a progress notification for a revision before
+// the event of that revision. If the connection breaks then, the client resumes after
+// the revision, and the event is never delivered.
 package main
 
 import (
@@ -16,16 +16,16 @@ import (
 
 func main() {
 	rounds := flag.Int("rounds", 1500, "how often a watch is opened while progress is requested")
-	cuts := flag.Int("cuts", 3, "how many of the rounds with the bug break the connection as well")
-	patience := flag.Duration("patience", 5*time.Second, "how long an event may take after the connection broke")
+	cuts := flag.Int("cuts", 3, "in how many of the rounds with the bug to break the connection as well")
+	patience := flag.Duration("patience", 5*time.Second, "how long to wait for the event after the connection broke")
 	flag.Parse()
 
 	address := rig.StartEtcd()
 	relay := rig.NewRelay(address)
 	writer, client := rig.Client(address), rig.Client(relay.Address)
 	ctx := context.Background()
-	// A watch that never ends keeps the stream, as another one does when a cache
-	// opens its next watch before the last one has ended at etcd.
+	// A watch that never ends keeps the stream open, as a cache's previous watch does
+	// while it still exists at etcd.
 	go rig.Discard(client.Watch(ctx, "old"))
 	time.Sleep(200 * time.Millisecond)
 
@@ -57,7 +57,7 @@ func main() {
 	rig.Verdict(early, *rounds, "progress overtook the event of a new watch")
 }
 
-// delivers reports whether a watch has an event in the time given.
+// delivers reports whether a watch delivers an event within the given time.
 func delivers(watch clientv3.WatchChan, patience time.Duration) bool {
 	deadline := time.After(patience)
 	for {

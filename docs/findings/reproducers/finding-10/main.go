@@ -1,5 +1,5 @@
-// Finding 10: an owner is deleted and created again before an informer of the garbage collector lists again. What belonged to the
-// first one is never collected, until the collector starts the next time.
+// Finding 10: an owner is deleted and recreated before an informer of the garbage collector relists. The first owner's dependents
+// are not collected until the collector restarts.
 package main
 
 import (
@@ -28,12 +28,12 @@ func main() {
 	}
 	_, err := objects.CreateFake(collector.ConfigMap("again", "5", "", ""), metav1.CreateOptions{})
 	rig.Must(err)
-	watching.Error(&metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}) // the informer lists again
-	fmt.Printf("what belonged to an owner that is gone when the informer lists: %s\n", collector.Fate(objects, "of-gone"))
-	collector.Conclude(client, objects, stop, "what belonged to an owner that has been created again by then", "of-again")
+	watching.Error(&metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}) // the informer relists
+	fmt.Printf("dependent of an owner that is gone when the informer relists: %s\n", collector.Fate(objects, "of-gone"))
+	collector.Conclude(client, objects, stop, "dependent of an owner that is recreated before that", "of-again")
 }
 
-// silent has the watches of a client tell only what is sent to them, as if the API server were late.
+// silent makes the watches of a client deliver only what is sent to them, as if the API server lagged.
 func silent(client *fakemetadata.FakeMetadataClient) <-chan *watch.RaceFreeFakeWatcher {
 	opened := make(chan *watch.RaceFreeFakeWatcher, 10)
 	client.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {

@@ -1,5 +1,5 @@
-// Finding 11: the pod garbage collector has not been told what became of a pod whose node is gone. It makes a failed pod of one that has succeeded,
-// and deletes another one of its name.
+// Finding 11: the informer of the pod garbage collector lags behind a pod whose node is gone. The collector marks a Succeeded pod as Failed,
+// and deletes a new pod of the same name.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
-// Real ones are 20 s and 40 s.
+// kube-controller-manager uses 20 s and 40 s.
 const (
 	period     = 50 * time.Millisecond
 	quarantine = 200 * time.Millisecond
@@ -27,33 +27,33 @@ const (
 )
 
 func main() {
-	fmt.Printf("the collector was told that the pod has succeeded: it is %s when it is deleted\n", deleted(true))
+	fmt.Printf("the collector observed that the pod succeeded: the pod is %s when it is deleted\n", deleted(true))
 	unaware := deleted(false)
-	fmt.Printf("the collector was not told: it is %s when it is deleted\n", unaware)
+	fmt.Printf("the collector did not: the pod is %s when it is deleted\n", unaware)
 	wrong, hit := replaced()
-	fmt.Printf("the collector was not told that a failed pod was deleted and created again elsewhere: it deletes %s\n", hit)
-	rig.VerdictOfOne(unaware == corev1.PodFailed || wrong, "a pod that has succeeded fails, or a pod is deleted for another one")
+	fmt.Printf("the collector did not observe that a failed pod was deleted and recreated elsewhere: it deletes %s\n", hit)
+	rig.VerdictOfOne(unaware == corev1.PodFailed || wrong, "a Succeeded pod becomes Failed, or a new pod is deleted in place of an old one")
 }
 
-// deleted is the phase in which the released pod garbage collector deletes a pod that has succeeded on a node that is gone.
+// deleted returns the phase that a pod which succeeded on a removed node has when the released pod garbage collector deletes it.
 func deleted(told bool) corev1.PodPhase {
 	stored, _ := collect(corev1.PodRunning, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }, told)
 	return stored.Status.Phase
 }
 
-// replaced reports whether the collector deletes a pod for another one that had its name.
+// replaced reports whether the collector deletes a pod in place of its predecessor of the same name.
 func replaced() (wrong bool, what string) {
 	stored, demands := collect(corev1.PodFailed, func(pod *corev1.Pod) {
 		pod.UID, pod.Spec.NodeName, pod.Status.Phase = "2", "there", corev1.PodRunning
 	}, false)
 	if demands != nil && demands.UID != nil && *demands.UID != stored.UID {
-		return false, "nothing, as it asks for the UID that it knows"
+		return false, "nothing, as the delete has the old UID"
 	}
-	return true, fmt.Sprintf("the new one, which is %s on node %s: it asks for a name, and for no UID", stored.Status.Phase, stored.Spec.NodeName)
+	return true, fmt.Sprintf("the new one, which is %s on node %s: the delete has no UID", stored.Status.Phase, stored.Spec.NodeName)
 }
 
-// collect has a pod on a node that is gone become something else, of which the collector is told or not. It returns the pod that the
-// collector then deletes, as it is stored at that moment, and the preconditions that it has.
+// collect changes a pod on a removed node, and the collector observes the change or not. It returns the stored pod at the moment
+// when the collector deletes it, and the preconditions of the delete.
 func collect(phase corev1.PodPhase, become func(*corev1.Pod), told bool) (stored *corev1.Pod, demands *metav1.Preconditions) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -66,7 +66,7 @@ func collect(phase corev1.PodPhase, become func(*corev1.Pod), told bool) (stored
 	deletions := make(chan *metav1.Preconditions, 1000)
 	client.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		deletions <- action.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions
-		return true, nil, nil // a finalizer keeps it
+		return true, nil, nil // its finalizer keeps it
 	})
 	pods := watch.NewRaceFreeFake()
 	client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, watch.Interface, error) { return true, pods, nil })

@@ -1,5 +1,5 @@
-// Finding 12: an object whose owner is gone gets another owner while the garbage collector deletes it. If anything else of it has changed just before, it is deleted
-// all the same.
+// Finding 12: an object whose owner is gone is adopted while the garbage collector deletes it. If another field has changed just before, the object is deleted
+// anyway.
 package main
 
 import (
@@ -21,23 +21,23 @@ import (
 const patient = 10 * time.Second
 
 func main() {
-	fmt.Printf("an object gets another owner while the collector deletes it: it is %s\n", fate(0))
+	fmt.Printf("an object is adopted while the collector deletes it: it is %s\n", fate(0))
 	lost := fate(1)
-	fmt.Printf("the same, once another change has been in the collector's way: it is %s\n", lost)
-	rig.VerdictOfOne(lost != kept, "an object is deleted whose owner lives")
+	fmt.Printf("the same, after a conflict with another change: it is %s\n", lost)
+	rig.VerdictOfOne(lost != kept, "an object is deleted although its owner exists")
 }
 
 const kept = "kept"
 
-// server is an API server that has one object, whose owner is gone.
+// server is an API server with one object, whose owner is gone.
 type server struct {
 	mu      sync.Mutex
 	object  *metav1.PartialObjectMetadata
-	changes int // to the object by others, each just before one of the first deletions arrives; then it gets another owner
+	changes int // by others, each just before one of the first deletions arrives; then the object is adopted
 	ended   chan string
 }
 
-// fate is what becomes of an object that is changed so often before it gets another owner.
+// fate returns what becomes of an object that is changed this often before it is adopted.
 func fate(changes int) string {
 	owner, object := collector.ConfigMap("another", "2", "", ""), collector.ConfigMap("object", "3", "gone", "1")
 	object.ResourceVersion = "1"
@@ -84,6 +84,6 @@ func (s *server) delete(action clienttesting.Action) (bool, runtime.Object, erro
 		}
 		return true, nil, apierrors.NewConflict(corev1.Resource("configmaps"), s.object.Name, fmt.Errorf("expected resourceVersion %s", *demands.ResourceVersion))
 	}
-	s.ended <- fmt.Sprintf("deleted, with an owner that lives, as the collector asks for no resourceVersion but UID %s", *demands.UID)
+	s.ended <- fmt.Sprintf("deleted although its owner exists, by a delete with UID %s and no resourceVersion", *demands.UID)
 	return true, nil, nil
 }

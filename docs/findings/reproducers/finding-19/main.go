@@ -1,5 +1,5 @@
-// Finding 19: an update that removes the last finalizer of an object deletes whatever has
-// the object's name by then: a newer version of it, or another object.
+// Finding 19: an update that removes the last finalizer of an object can delete a newer
+// version of it, or a new object of the same name.
 package main
 
 import (
@@ -50,7 +50,7 @@ func main() {
 	rig.Verdict(other, rounds, "a new object, which nobody had deleted and which had a finalizer, was gone")
 }
 
-// configMaps is the storage of ConfigMaps as kube-apiserver has it.
+// configMaps returns the storage of ConfigMaps as kube-apiserver configures it.
 func configMaps(address string) *storage.REST {
 	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion))
 	config.Transport.ServerList = []string{"http://" + address}
@@ -63,8 +63,8 @@ func configMaps(address string) *storage.REST {
 	return maps
 }
 
-// deletesNewer reports whether an update that has the resourceVersion of an object deletes it
-// though it has changed since.
+// deletesNewer reports whether an update deletes an object although the object has changed
+// since the update's resourceVersion.
 func deletesNewer(maps *storage.REST) bool {
 	dying := leave(maps)
 	var updated error
@@ -88,11 +88,11 @@ func deletesNewer(maps *storage.REST) bool {
 	return updated == nil && changed != ""
 }
 
-// deletesOther reports whether an object is deleted that is created while its predecessor is.
+// deletesOther reports whether an object is deleted that is created during the deletion of its predecessor.
 func deletesOther(maps *storage.REST) bool {
 	leave(maps)
 	var all sync.WaitGroup
-	for range patchers { // one does, and others try it again, as their client has had no answer yet
+	for range patchers { // the first, and retries by clients that have had no response
 		all.Go(func() {
 			_, err := patch(maps, func(m *core.ConfigMap) {
 				if m.DeletionTimestamp != nil {

@@ -1,6 +1,6 @@
 // Finding 2: etcd's client panics with "send on closed channel" when a response for all
 // watches of a stream follows the confirmation that one of them is canceled. The server
-// speaks etcd's watch protocol and sends only what etcd sends, at the worst time.
+// speaks etcd's watch protocol and sends only what etcd sends, with the worst timing.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 const inChild = "FINDING_2_CHILD"
 
 func main() {
-	rounds := flag.Int("rounds", 200000, "watches that are opened and canceled")
+	rounds := flag.Int("rounds", 200000, "how many watches to open and cancel")
 	flag.Parse()
 	if os.Getenv(inChild) != "" {
 		cancelWatches(*rounds)
@@ -46,7 +46,7 @@ func main() {
 		fmt.Println("the bug shows: the process ended with a panic of etcd's client")
 		os.Exit(1)
 	default:
-		rig.Must(fmt.Errorf("the child failed otherwise: %w\n%s", err, firstLines(text, 20)))
+		rig.Must(fmt.Errorf("the child failed with another error: %w\n%s", err, firstLines(text, 20)))
 	}
 }
 
@@ -76,8 +76,8 @@ func cancelWatches(rounds int) {
 
 type etcd struct{ pb.UnimplementedWatchServer }
 
-// Watch confirms what is requested. A watch of "busy" has events, and the confirmation
-// of a cancellation is followed by progress for all watches of the stream.
+// Watch confirms each request. A watch of "busy" receives events, and a progress response
+// for all watches of the stream follows each confirmation of a cancellation.
 func (etcd) Watch(stream pb.Watch_WatchServer) error {
 	header := &pb.ResponseHeader{Revision: 10}
 	send := func(response *pb.WatchResponse) {

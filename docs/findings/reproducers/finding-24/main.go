@@ -1,5 +1,5 @@
-// Finding 24: two of three members of etcd stop, and the one that is left has no leader. The watch cache asks it
-// for a watch again as soon as it has refused one, for 30 seconds.
+// Finding 24: two of three etcd members stop, and the remaining one has no leader. For 30 seconds, the watch cache retries
+// its watch as soon as that member rejects it.
 package main
 
 import (
@@ -22,8 +22,8 @@ import (
 
 func main() {
 	caches := flag.Int("caches", 1, "watch caches in the process; kube-apiserver has one for each resource")
-	observed := flag.Duration("for", 10*time.Second, "how long to count, of the 30 seconds that a cache tries")
-	limit := flag.Int("limit", 10, "most watches a second of one cache")
+	observed := flag.Duration("for", 10*time.Second, "how long to count, of the 30 seconds for which a cache retries")
+	limit := flag.Int("limit", 10, "how many watches per second and cache are acceptable")
 	flag.Parse()
 
 	members := start(rig.Folder())
@@ -43,7 +43,7 @@ func main() {
 	fmt.Println("two of three members have stopped")
 	for began := time.Now(); refused.Load() == 0; time.Sleep(time.Millisecond) {
 		if time.Since(began) > time.Minute {
-			rig.Must(fmt.Errorf("the member that is left has not noticed for a minute that it has no leader"))
+			rig.Must(fmt.Errorf("the remaining member has not detected for a minute that it has no leader"))
 		}
 	}
 	watches, processor := refused.Load(), processorTime()
@@ -54,7 +54,7 @@ func main() {
 	rig.VerdictOfOne(rate > float64(*limit), fmt.Sprintf("more than %d watches a second and cache without a leader", *limit))
 }
 
-// start starts three members, and returns them when they have a leader.
+// start starts three members, and returns them once they have a leader.
 func start(dir string) (members []*embed.Etcd) {
 	const peer = "http://127.0.0.1:%d"
 	ports := [3]int{23801, 23802, 23803}
@@ -85,7 +85,7 @@ func start(dir string) (members []*embed.Etcd) {
 	return members
 }
 
-// processorTime is what this process has used.
+// processorTime returns the processor time that this process has used.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	rig.Must(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))

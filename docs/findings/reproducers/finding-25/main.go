@@ -1,5 +1,5 @@
-// Finding 25: a workload is deleted and created again just before its controller writes its status. The controller tries again, and writes the status of the old one to
-// the new one, whose observedGeneration is ahead of its generation from then on.
+// Finding 25: a workload is deleted and recreated just before its controller writes its status. The controller retries, and writes the status of the old workload to
+// the new one, whose observedGeneration is then ahead of its generation.
 package main
 
 import (
@@ -25,37 +25,37 @@ import (
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
-// space and name are those of the workload.
+// space and name are the workload's namespace and name.
 const space, name = "red", "a"
 
-// settles is how long a controller gets to correct what it has written; it takes milliseconds.
+// settles is how long a controller has to correct the status; that takes milliseconds.
 const settles = 5 * time.Second
 
 func main() {
 	shown := 0
 	for _, w := range []workload{daemonSets, statefulSets} {
 		is := w.replaced()
-		fmt.Printf("a %s that was replaced while its status was written: %v later it is at generation %d, and its status says that generation %d has been observed\n", w.kind, settles, is.generation, is.observed)
+		fmt.Printf("%s recreated while its status was written: %v later it has generation %d and observedGeneration %d\n", w.kind, settles, is.generation, is.observed)
 		if is.observed > is.generation {
 			shown++
 		}
 	}
-	rig.Verdict(shown, 2, "a workload has the status of one that is gone")
+	rig.Verdict(shown, 2, "a workload has the status of its predecessor")
 }
 
-// workload is a kind of workloads with its controller.
+// workload is a kind of workload with its controller.
 type workload struct {
 	kind     string
 	resource schema.GroupVersionResource
-	// object makes one with this UID at this generation, whose controller has not looked at it yet.
+	// object returns a workload with a UID and generation, which its controller has not synced yet.
 	object func(uid types.UID, generation int64) runtime.Object
 	// run runs the controller until the context ends.
 	run func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory)
-	// observed is the generation that the status of one has.
+	// observed returns the observedGeneration of a workload.
 	observed func(runtime.Object) int64
 }
 
-// state is what matters of a workload.
+// state is the part of a workload that this program compares.
 type state struct {
 	uid                  types.UID
 	generation, observed int64
@@ -66,7 +66,7 @@ func (w workload) state(object runtime.Object) state {
 	return state{meta.GetUID(), meta.GetGeneration(), w.observed(object)}
 }
 
-// cached is what the controller's informer knows.
+// cached returns the state in the controller's informer.
 func (w workload) cached(factory informers.SharedInformerFactory) state {
 	informer, err := factory.ForResource(w.resource)
 	rig.Must(err)
@@ -77,15 +77,15 @@ func (w workload) cached(factory informers.SharedInformerFactory) state {
 	return w.state(object)
 }
 
-// read is what the API server has.
+// read returns the state in the API server.
 func (w workload) read(tracker clienttesting.ObjectTracker) state {
 	object, err := tracker.Get(w.resource, space, name)
 	rig.Must(err)
 	return w.state(object)
 }
 
-// replaced is the state of a workload that was replaced by another one of the same name just before the status of the first one arrived. Each time the controller's
-// informer is told of a write before the controller gets the answer: a watch and a request are two streams.
+// replaced returns the state of a workload that was recreated just before the status update of its predecessor arrived. Each time the controller's
+// informer observes a write before the controller gets the response, as watches and requests are separate streams.
 func (w workload) replaced() state {
 	client := fake.NewClientset(w.object("old", 2))
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -110,7 +110,7 @@ func (w workload) replaced() state {
 	return w.read(tracker)
 }
 
-// meta is the metadata of a workload.
+// meta returns the metadata of a workload.
 func meta(uid types.UID, generation int64) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: space, Name: name, UID: uid, Generation: generation}
 }
@@ -121,7 +121,7 @@ var (
 )
 
 var daemonSets = workload{
-	kind: "daemon set", resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"),
+	kind: "DaemonSet", resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"),
 	object: func(uid types.UID, generation int64) runtime.Object {
 		return &appsv1.DaemonSet{ObjectMeta: meta(uid, generation), Spec: appsv1.DaemonSetSpec{
 			Selector: selector, Template: template, RevisionHistoryLimit: ptr.To[int32](10), UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType},
@@ -138,7 +138,7 @@ var daemonSets = workload{
 }
 
 var statefulSets = workload{
-	kind: "stateful set", resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"),
+	kind: "StatefulSet", resource: appsv1.SchemeGroupVersion.WithResource("statefulsets"),
 	object: func(uid types.UID, generation int64) runtime.Object {
 		return &appsv1.StatefulSet{ObjectMeta: meta(uid, generation), Spec: appsv1.StatefulSetSpec{
 			Selector: selector, Template: template, Replicas: ptr.To[int32](0), RevisionHistoryLimit: ptr.To[int32](10),

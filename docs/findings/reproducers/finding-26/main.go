@@ -1,4 +1,4 @@
-// Finding 26: a workload is deleted and created again while its controller looks at it. The new one gets no pods for five minutes, as the controller waits for the pod that it
+// Finding 26: a workload is deleted and recreated while its controller syncs it. The new workload gets no pods for five minutes, as the controller waits for the pod that it
 // creates for the old one.
 package main
 
@@ -28,43 +28,43 @@ import (
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
-// space and name are those of the workload.
+// space and name are the workload's namespace and name.
 const space, name = "red", "a"
 
-// patient is how long a workload gets to have its pod; it takes milliseconds.
+// patient is how long a workload waits for its pod; that takes milliseconds.
 const patient = 10 * time.Second
 
-// told is how long an informer gets to call its handlers once it has an object.
+// told is how long an informer has to call its handlers once it has an object.
 const told = 100 * time.Millisecond
 
 func main() {
 	shown := 0
 	for _, w := range []workload{daemonSets, replicaSets, jobs} {
-		fmt.Printf("a %s that is created: its pod is there after %v\n", w.kind, w.waits(false))
+		fmt.Printf("%s created: its pod exists after %v\n", w.kind, w.waits(false))
 		waits := w.waits(true)
 		if waits < patient {
-			fmt.Printf("a %s that is created again while its controller looks at the one before: its pod is there after %v\n", w.kind, waits)
+			fmt.Printf("%s recreated during a sync of its predecessor: its pod exists after %v\n", w.kind, waits)
 			continue
 		}
-		fmt.Printf("a %s that is created again while its controller looks at the one before: it has no pod after %v\n", w.kind, waits)
+		fmt.Printf("%s recreated during a sync of its predecessor: it has no pod after %v\n", w.kind, waits)
 		shown++
 	}
 	rig.Verdict(shown, 3, "a workload gets no pods")
 }
 
-// workload is a kind of workloads that want a pod, with its controller.
+// workload is a kind of workload that needs a pod, with its controller.
 type workload struct {
 	kind     string
 	resource schema.GroupVersionResource
 	object   func(uid types.UID) runtime.Object
-	// other is what makes the controller create a pod, and verb and of are a request that it makes before it counts the pods that it will create.
+	// other makes the controller create a pod. verb and of describe a request that the controller sends before it counts the pods to create.
 	other    runtime.Object
 	verb, of string
 	// run runs the controller until the context ends.
 	run func(ctx context.Context, client *fake.Clientset, factory informers.SharedInformerFactory)
 }
 
-// cached is the UID of the one that the controller's informer knows.
+// cached returns the UID of the workload in the controller's informer.
 func (w workload) cached(factory informers.SharedInformerFactory) types.UID {
 	informer, err := factory.ForResource(w.resource)
 	rig.Must(err)
@@ -75,8 +75,8 @@ func (w workload) cached(factory informers.SharedInformerFactory) types.UID {
 	return object.(metav1.Object).GetUID()
 }
 
-// waits is how long a workload waits for the pod that is created for it, as seen to the millisecond. If it is one that replaces another, the other was deleted, and it was
-// created, just as the controller was looking at the other; the controller has been told of both when it counts the pods that it will create.
+// waits returns how long a workload waits for its pod, in milliseconds. If it replaces another one, the other was deleted and this one created during a sync of
+// the other; the controller has observed both when it counts the pods to create.
 func (w workload) waits(replaces bool) time.Duration {
 	client := fake.NewClientset(w.other.DeepCopyObject(), w.object("old"))
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -101,7 +101,7 @@ func (w workload) waits(replaces bool) time.Duration {
 		}
 		return false, nil, nil
 	})
-	client.PrependReactor("update", w.resource.Resource, func(action clienttesting.Action) (bool, runtime.Object, error) { // which the fake takes for any UID
+	client.PrependReactor("update", w.resource.Resource, func(action clienttesting.Action) (bool, runtime.Object, error) { // the fake accepts any UID
 		object, err := tracker.Get(w.resource, space, name)
 		rig.Must(err)
 		if object.(metav1.Object).GetUID() != action.(clienttesting.UpdateAction).GetObject().(metav1.Object).GetUID() {
@@ -129,7 +129,7 @@ func (w workload) waits(replaces bool) time.Duration {
 	}
 }
 
-// meta is the metadata of a workload.
+// meta returns the metadata of a workload.
 func meta(uid types.UID) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: space, Name: name, UID: uid, Generation: 1}
 }
@@ -140,7 +140,7 @@ var (
 )
 
 var daemonSets = workload{
-	kind: "daemon set", resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"), verb: "create", of: "controllerrevisions",
+	kind: "DaemonSet", resource: appsv1.SchemeGroupVersion.WithResource("daemonsets"), verb: "create", of: "controllerrevisions",
 	other: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}},
 	object: func(uid types.UID) runtime.Object {
 		return &appsv1.DaemonSet{ObjectMeta: meta(uid), Spec: appsv1.DaemonSetSpec{
@@ -156,11 +156,11 @@ var daemonSets = workload{
 	},
 }
 
-// orphan is a pod that a workload adopts, which then lacks another one.
+// orphan is a pod that a workload adopts, so that it needs only one more.
 var orphan = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "orphan", UID: "orphan", Labels: selector.MatchLabels}}
 
 var replicaSets = workload{
-	kind: "replica set", resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), verb: "patch", of: "pods", other: orphan,
+	kind: "ReplicaSet", resource: appsv1.SchemeGroupVersion.WithResource("replicasets"), verb: "patch", of: "pods", other: orphan,
 	object: func(uid types.UID) runtime.Object {
 		return &appsv1.ReplicaSet{ObjectMeta: meta(uid), Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template, Replicas: ptr.To[int32](2)}}
 	},
@@ -172,7 +172,7 @@ var replicaSets = workload{
 }
 
 var jobs = workload{
-	kind: "job", resource: batchv1.SchemeGroupVersion.WithResource("jobs"), verb: "patch", of: "pods", other: orphan,
+	kind: "Job", resource: batchv1.SchemeGroupVersion.WithResource("jobs"), verb: "patch", of: "pods", other: orphan,
 	object: func(uid types.UID) runtime.Object {
 		two := ptr.To[int32](2)
 		return &batchv1.Job{ObjectMeta: meta(uid), Spec: batchv1.JobSpec{Selector: selector, Template: template, Parallelism: two, Completions: two, BackoffLimit: two}}

@@ -1,5 +1,5 @@
-// Finding 29: a pod that is bound to a node while it is deleted is gone at once, without its grace period, and its
-// containers run on.
+// Finding 29: a pod that is bound to a node while it is being deleted is removed at once, without its grace period, and
+// its containers run on.
 package main
 
 import (
@@ -31,7 +31,7 @@ const (
 	rounds = 200
 	name   = "web-0"
 	grace  = 30 // seconds
-	// webhook is how long admission webhooks take that see deletions of pods.
+	// webhook is how long admission webhooks take to validate the deletion of a pod.
 	webhook = 5 * time.Millisecond
 )
 
@@ -49,11 +49,11 @@ func main() {
 			gone++
 		}
 	}
-	fmt.Printf("without webhooks a pod that was bound while it was deleted was gone at once in %d of %d rounds\n", unseen, rounds)
-	rig.Verdict(gone, rounds, fmt.Sprintf("a pod that was bound while webhooks looked at its deletion was gone at once, though it has %d seconds to end", grace))
+	fmt.Printf("without webhooks, a pod that was bound during its deletion was gone at once in %d of %d rounds\n", unseen, rounds)
+	rig.Verdict(gone, rounds, fmt.Sprintf("a pod that was bound while webhooks validated its deletion was gone at once, despite its grace period of %d seconds,", grace))
 }
 
-// podStorage is the storage of pods as kube-apiserver has it.
+// podStorage returns the storage of pods as kube-apiserver configures it.
 func podStorage(address string) storage.PodStorage {
 	config := storagebackend.NewDefaultConfig("/registry", legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion))
 	config.Transport.ServerList = []string{"http://" + address}
@@ -65,7 +65,7 @@ func podStorage(address string) storage.PodStorage {
 	return pods
 }
 
-// isGone has a user delete a pod and a scheduler bind it at the same time, and reports whether it was bound and is gone.
+// isGone deletes and binds a pod concurrently, and reports whether it was bound and is gone.
 func isGone(pods storage.PodStorage, webhook time.Duration) bool {
 	_, err := pods.Pod.Create(ctx, pod(), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	rig.Must(err)
@@ -95,7 +95,7 @@ func isGone(pods storage.PodStorage, webhook time.Duration) bool {
 	return false
 }
 
-// pod is one with the defaults that the API server adds.
+// pod returns a pod with the API server's defaults.
 func pod() runtime.Object {
 	seconds := int64(grace)
 	sent := &corev1.Pod{

@@ -1,6 +1,6 @@
 // Finding 3: the watch of Kubernetes' cache breaks, one object changes, and etcd is
-// compacted at that change. The cache retries its watch for 30 seconds, in which its
-// clients get neither events nor current answers at resourceVersion 0.
+// compacted at that change. The cache retries its watch for 30 seconds. Meanwhile its
+// clients receive no events, and lists at resourceVersion 0 are stale.
 package main
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 1, "compactions at each place")
-	limit := flag.Duration("limit", 15*time.Second, "how long the cache may be stale; without a compaction it is for some seconds, until the client reconnects")
+	rounds := flag.Int("rounds", 1, "how often to compact at each revision")
+	limit := flag.Duration("limit", 15*time.Second, "how long the cache may be stale; without a compaction it takes some seconds, until the client reconnects")
 	flag.Parse()
 
 	address := rig.StartEtcd()

@@ -1,5 +1,5 @@
-// Finding 30: the template of a deployment changes before its controller's informer knows the replica set of the last one. Then replica sets of
-// both templates ask for pods, for more than maxSurge allows, also with the strategy Recreate.
+// Finding 30: the template of a Deployment changes before its controller's informer has observed the ReplicaSet of the previous template. Then the
+// ReplicaSets of both templates have more replicas than maxSurge or the strategy Recreate allows.
 package main
 
 import (
@@ -26,12 +26,12 @@ import (
 
 const (
 	space, name = "red", "a"
-	// replicas is how many pods the deployment wants, and lag how late the informer of replica sets is told of them.
+	// replicas is the size of the Deployment, and lag how late the informer observes ReplicaSets.
 	replicas = 2
 	lag      = time.Second
 )
 
-// strategies are those that deployments have, each with the most pods that it allows.
+// strategies are the strategies of Deployments, each with the most pods that it allows.
 var strategies = []struct {
 	appsv1.DeploymentStrategy
 	most int32
@@ -59,15 +59,15 @@ func main() {
 	rig.Verdict(shown, len(strategies), "replica sets of two templates ask for more pods than their deployment allows")
 }
 
-// rollout runs the deployment controller with an informer of replica sets that is told so late, changes the template of a deployment that has just been
-// created, and returns the most pods that its replica sets have asked for at the same time.
+// rollout runs the Deployment controller with an informer of ReplicaSets that lags by late, and changes the template of a Deployment that has just been
+// created. It returns the largest total size that its ReplicaSets have had.
 func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32) {
 	client, revision := fake.NewClientset(), atomic.Int64{}
 	revision.Store(1)
 	tracker, sets := client.Tracker(), appsv1.SchemeGroupVersion.WithResource("replicasets")
 	client.PrependReactor("create", "replicasets", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		set := action.(clienttesting.CreateAction).GetObject().(*appsv1.ReplicaSet).DeepCopy()
-		set.UID, set.ResourceVersion = types.UID(set.Name), fmt.Sprint(revision.Add(1)) // which the fake does not give
+		set.UID, set.ResourceVersion = types.UID(set.Name), fmt.Sprint(revision.Add(1)) // the fake sets neither
 		return true, set, tracker.Create(sets, set, space)
 	})
 	client.PrependReactor("list", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -81,7 +81,7 @@ func rollout(strategy appsv1.DeploymentStrategy, late time.Duration) (most int32
 		return true, delayed(from, late), err
 	})
 	client.PrependReactor("update", "deployments", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		// The fake would take the specification from an update of the status, too.
+		// The fake would also update the spec from an update of the status.
 		return action.GetSubresource() == "status", action.(clienttesting.UpdateAction).GetObject(), nil
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -126,7 +126,7 @@ func setsOf(client *fake.Clientset) []appsv1.ReplicaSet {
 	return found.Items
 }
 
-// delayed passes on what a watch sends, each event so late.
+// delayed forwards the events of a watch, each of them late.
 func delayed(from watch.Interface, late time.Duration) watch.Interface {
 	to := watch.NewRaceFreeFake()
 	go func() {

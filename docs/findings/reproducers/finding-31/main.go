@@ -1,5 +1,5 @@
-// Finding 31: a pod that has made room for itself stays pending for minutes beside a free node, if the pod that it has driven out was just being
-// bound, and its binding failed.
+// Finding 31: a preempting pod stays pending for minutes although a node is free, if the binding of its victim was in progress
+// and failed.
 package main
 
 import (
@@ -28,21 +28,21 @@ import (
 const (
 	space, low, high = "red", "low", "high"
 	rounds           = 3
-	// settled is longer than the scheduler takes to react, and patience than it needs to place a pod for which there is room. It looks at all
-	// pods again after five minutes.
+	// settled is longer than the scheduler takes to react, and patience than it takes to schedule a pod that fits. It flushes unschedulable
+	// pods after five minutes.
 	settled, patience = time.Second, 20 * time.Second
 )
 
-// forbidden is what an API server answers in a namespace that is being deleted.
+// forbidden is the error of an API server in a terminating namespace.
 var forbidden = apierrors.NewForbidden(corev1.Resource("pods/binding"), low, fmt.Errorf("namespace %s is being terminated", space))
 
 func main() {
-	fmt.Printf("the binding of the pod that has to go succeeds: the other one is pending for more than %v in %d of %d rounds\n", patience, pending(nil), rounds)
+	fmt.Printf("the victim's binding succeeds: the preemptor is pending for more than %v in %d of %d rounds\n", patience, pending(nil), rounds)
 	rig.Verdict(pending(forbidden), rounds, fmt.Sprintf(
-		"the binding of the pod that has to go fails, and the other one is pending for more than %v, although its node is free,", patience))
+		"the victim's binding fails, and the preemptor is pending for more than %v, although its node is free,", patience))
 }
 
-// pending counts the rounds in which the other pod is not placed, where the binding ends with an error or, if it is nil, without one.
+// pending counts the rounds in which the preemptor is not scheduled. The victim's binding returns the given error.
 func pending(binding error) (count int) {
 	for range rounds {
 		if !isPlaced(binding) {
@@ -52,8 +52,8 @@ func pending(binding error) (count int) {
 	return count
 }
 
-// isPlaced has a scheduler bind a pod, which fills the only node, create another one of a higher priority meanwhile, and reports whether that is placed. The
-// binding ends with an error or without one while the scheduler is about to delete the first pod.
+// isPlaced makes the scheduler bind a pod that fills the only node, meanwhile creates a pod of a higher priority, and reports whether that is scheduled. The
+// binding returns while the scheduler is about to delete the first pod.
 func isPlaced(binding error) bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -70,10 +70,10 @@ func isPlaced(binding error) bool {
 	}
 }
 
-// client is one of an API server on which the binding of the first pod takes until somebody deletes that pod.
+// client delays the binding of the first pod until that pod is deleted.
 type client struct {
 	*fake.Clientset
-	binding            error // how it ends
+	binding            error // its error
 	asked, end, placed chan struct{}
 	once               sync.Once
 }
@@ -115,7 +115,7 @@ func (p pods) Delete(ctx context.Context, name string, options metav1.DeleteOpti
 	return p.PodInterface.Delete(ctx, name, options)
 }
 
-// run runs kube-scheduler with its defaults.
+// run runs kube-scheduler with its default configuration.
 func run(ctx context.Context, client kubernetes.Interface) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
@@ -140,7 +140,7 @@ func (c *client) create(pod *corev1.Pod) {
 	rig.Must(err)
 }
 
-// bind does what an API server does with a binding.
+// bind applies a binding as an API server does.
 func (c *client) bind(to *corev1.Binding) {
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	found, err := c.Tracker().Get(pods, space, to.Name)
@@ -155,7 +155,7 @@ func node() *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}, Status: corev1.NodeStatus{Allocatable: all, Capacity: all}}
 }
 
-// pod is one that fills the node.
+// pod returns a pod that fills the node.
 func pod(name string, priority int32) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: types.UID(name)},

@@ -1,5 +1,5 @@
-// Finding 32: the only replica set of a deployment that has pods is of an old template, has the size that the deployment wants, and says in an annotation
-// that another size is wanted. The deployment is then taken for one to be scaled, each time, and never rolled out.
+// Finding 32: the only active ReplicaSet of a Deployment has an old template and the desired size, but its annotation has another desired size. Every sync
+// treats this as a scaling event, and the Deployment is never rolled out.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const (
 	space, name = "red", "a"
-	// wait is how long the controller has: on this machine it takes milliseconds where it does anything.
+	// wait is how long the controller has; a rollout starts within milliseconds.
 	wait = 3 * time.Second
 )
 
@@ -39,8 +39,8 @@ func main() {
 	rig.VerdictOfOne(stuck, "a deployment of one pod is not rolled out over a replica set of one pod that was part of a larger deployment")
 }
 
-// rollout runs the deployment controller with a new deployment of one pod, and a replica set of one pod with an old template that a deployment of another
-// size has left behind in the middle of a rollout, and returns how long it takes until there is a replica set of the new template.
+// rollout runs the Deployment controller with a new Deployment of one pod, and a ReplicaSet of one pod with an old template that a Deployment of another
+// size orphaned during a rollout. It returns how long it takes until a ReplicaSet of the new template exists.
 func rollout(before int32) (time.Duration, bool) {
 	labels := map[string]string{"app": name}
 	template := func(image string) corev1.PodTemplateSpec {

@@ -1,6 +1,6 @@
 // Finding 4: gRPC's client closes a live connection after the wall clock was set back.
-// Only the clock of this process is set, with an overlay of Go's time.Now that
-// `make reproduce-4` makes; the monotonic clock goes on, as with settimeofday(2).
+// `make reproduce-4` builds an overlay of Go's time.Now, which sets only the clock of this
+// process. The monotonic clock continues, as with settimeofday(2).
 package main
 
 import (
@@ -25,7 +25,7 @@ var setWallClock func(by time.Duration)
 
 func main() {
 	back := flag.Duration("back", 45*time.Second, "how far the clock is set back, 5 s after the start")
-	lasts := flag.Duration("lasts", 70*time.Second, "how long the connection is observed after that")
+	lasts := flag.Duration("lasts", 70*time.Second, "how long to observe the connection after that")
 	flag.Parse()
 	if setWallClock == nil {
 		must(fmt.Errorf("this build cannot set its wall clock: use make reproduce-4"))
@@ -40,7 +40,7 @@ func main() {
 	conn, err := grpc.NewClient(listener.Addr().String(),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithStatsHandler(connections),
-		// As kube-apiserver sets them for etcd.
+		// kube-apiserver's settings for etcd.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}))
 	must(err)
 	client := healthpb.NewHealthClient(conn)
@@ -82,7 +82,7 @@ func must(err error) {
 	}
 }
 
-// connections prints what becomes of a client's connections.
+// connections prints when a client's connections are opened and closed.
 type connections struct {
 	start  time.Time
 	closed atomic.Int32

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes to the folder given an overlay of Go's time package, in which time.WallOffset,
-# in seconds, is added to the wall clock of time.Now. The copy is named .txt, or it would be
+# Writes an overlay of Go's time package to the given folder. It adds time.WallOffset, in
+# seconds, to the wall clock of time.Now. The copy is named .txt, as it would otherwise be
 # a package of the module around the folder.
 set -euo pipefail
 source=$(go env GOROOT)/src/time/time.go

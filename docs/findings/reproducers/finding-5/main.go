@@ -1,5 +1,5 @@
 // Finding 5: a caller of GetStream that stops reading before the end leaks a goroutine
-// and the answers it holds, although it cancels its context and closes the client.
+// and the responses it holds, although it cancels its context and closes the client.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 50, "how many streams are abandoned")
+	rounds := flag.Int("rounds", 50, "how many streams to abandon")
 	flag.Parse()
 	address := rig.StartEtcd()
 	client := rig.Client(address)
@@ -29,7 +29,7 @@ func main() {
 		rig.Must(err)
 		first := <-chunks
 		rig.Must(first.Err())
-		time.Sleep(20 * time.Millisecond) // as long as it takes to find that an object cannot be decoded
+		time.Sleep(20 * time.Millisecond) // the time it takes to fail to decode an object
 		cancel()
 	}
 	rig.Must(client.Close())

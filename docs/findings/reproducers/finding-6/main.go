@@ -1,5 +1,5 @@
-// Finding 6: a watch whose context ends before etcd has confirmed it stays on the server,
-// and with it the client's stream and goroutine, until its next event.
+// Finding 6: a watch whose context ends before etcd has confirmed it stays on the server
+// until its next event, and so do the client's stream and goroutine.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 const watchers = "etcd_debugging_mvcc_watcher_total"
 
 func main() {
-	rounds := flag.Int("rounds", 20, "how many watches are closed before etcd has confirmed them")
+	rounds := flag.Int("rounds", 20, "how many watches to close before etcd has confirmed them")
 	flag.Parse()
 	address := rig.StartEtcd()
 	relay := rig.NewRelay(address)
@@ -25,7 +25,7 @@ func main() {
 	rig.Must(err)
 	for round := range *rounds {
 		ctx, cancel := context.WithCancel(context.Background())
-		relay.Hold() // the confirmation is under way
+		relay.Hold() // delays the confirmation
 		closed := make(chan struct{})
 		go func() {
 			rig.Discard(client.Watch(ctx, fmt.Sprint("/idle/", round), clientv3.WithPrefix()))
@@ -44,5 +44,5 @@ func main() {
 	rig.Put(client, "/idle/0", "1")
 	time.Sleep(time.Second)
 	fmt.Printf("after an event for the first of them: %v watches on the server\n", rig.Metric(address, watchers))
-	rig.Verdict(left, *rounds, "a watch that nobody has stays on the server")
+	rig.Verdict(left, *rounds, "an abandoned watch stays on the server")
 }

@@ -1,5 +1,5 @@
-// Finding 7: etcd sends a new watch that asked for previous values an event without one,
-// because it notes that wish only once the watch can get events.
+// Finding 7: etcd sends a new watch that requested previous values an event without one,
+// because it stores that option only after the watch can receive events.
 package main
 
 import (
@@ -16,11 +16,11 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 20000, "how many watches are created")
-	writers := flag.Int("writers", 4, "how many clients write meanwhile")
+	rounds := flag.Int("rounds", 20000, "how many watches to create")
+	writers := flag.Int("writers", 4, "how many clients write concurrently")
 	limit := flag.Duration("limit", 3*time.Minute, "how long it may take")
 	flag.Parse()
-	// More threads than cores, so that the operating system overtakes them anywhere.
+	// More threads than cores, so that the operating system can preempt them anywhere.
 	runtime.GOMAXPROCS(max(16, runtime.NumCPU()))
 	address := rig.StartEtcd()
 	client := rig.Client(address)
@@ -34,7 +34,7 @@ func main() {
 			}
 		}()
 	}
-	// It shares the stream and keeps its goroutines busy.
+	// This watch shares the stream and keeps its goroutines busy.
 	go rig.Discard(client.Watch(context.Background(), "/key", clientv3.WithPrevKV()))
 
 	seen, done := 0, 0

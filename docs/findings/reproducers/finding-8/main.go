@@ -1,6 +1,5 @@
-// Finding 8: clients that stop their watches while the cache dispatches an event leave
-// goroutines of the cache behind for good, if they had not read all of their initial
-// events yet.
+// Finding 8: clients that stop their watches while the cache dispatches an event, before
+// they have read all of their initial events, leak goroutines of the cache.
 package main
 
 import (
@@ -24,7 +23,7 @@ const (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 5, "how often clients watch, do not read and leave")
+	rounds := flag.Int("rounds", 5, "how often clients open watches, do not read and stop them")
 	flag.Parse()
 
 	address := rig.StartEtcd()
@@ -41,7 +40,7 @@ func main() {
 	for round := range *rounds {
 		ctx, cancel := context.WithCancel(context.Background())
 		clients := open(ctx, apiserver)
-		// Once a second the cache offers the bookmark that ends the initial events to
+		// Once a second the cache sends the bookmark that ends the initial events to
 		// watches that still wait for it.
 		time.Sleep(2500 * time.Millisecond)
 		done := make(chan struct{})
@@ -71,7 +70,7 @@ func main() {
 	rig.Verdict(seen, *rounds, "goroutines of watches that nobody reads")
 }
 
-// open begins watches with initial events, as informers do, of clients that do not read.
+// open opens watches with initial events, as informers do, for clients that do not read.
 func open(ctx context.Context, apiserver *store.Store) []watch.Interface {
 	var clients []watch.Interface
 	initial := true

@@ -1,5 +1,5 @@
-// Finding 9: the garbage collector does not look again at an object whose owner reference gets another name or kind
-// and keeps the UID. The object stays until the collector starts the next time.
+// Finding 9: the garbage collector does not verify an owner reference whose name or kind changes but whose UID stays
+// the same. The dependent stays until the collector restarts.
 package main
 
 import (
@@ -20,5 +20,5 @@ func main() {
 	fmt.Printf("created with a reference to the owner's UID under another name: %s\n", collector.Fate(objects, "created"))
 	_, err = objects.UpdateFake(collector.ConfigMap("changed", "2", "nobody", "1"), metav1.UpdateOptions{})
 	rig.Must(err)
-	collector.Conclude(client, objects, stop, "a right reference changed to the same", "changed")
+	collector.Conclude(client, objects, stop, "a valid reference changed to the same", "changed")
 }

@@ -1,6 +1,6 @@
-// Package rig starts what the reproducers need, a released etcd in this process and a
-// relay that can break connections, and ends them with a verdict. All connections are
-// TCP over loopback.
+// Package rig provides what the reproducers share: a released etcd in this process, a
+// relay that can break connections, and a verdict. All connections are TCP over
+// loopback.
 package rig
 
 import (
@@ -16,13 +16,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// What Kubernetes logs is not what the programs say.
+// The programs do not print Kubernetes' log.
 func init() { klog.SetLogger(klog.Logger{}) }
 
 // folder is removed when the program ends.
 var folder string
 
-// Folder makes an empty folder for what the program stores.
+// Folder creates an empty folder for the program's data.
 func Folder() string {
 	var err error
 	folder, err = os.MkdirTemp("", "finding-")
@@ -35,8 +35,8 @@ func end(code int) {
 	os.Exit(code)
 }
 
-// StartEtcd starts a member with an empty data folder and returns its address, host
-// and port. The member ends with the process, as it would wait for its clients otherwise.
+// StartEtcd starts a member with an empty data folder and returns its host and port. It
+// has no stop function: the member would wait for its clients.
 func StartEtcd() string {
 	config := embed.NewConfig()
 	config.Dir = Folder()
@@ -68,13 +68,13 @@ func Put(client *clientv3.Client, key, value string) int64 {
 	return response.Header.Revision
 }
 
-// Discard receives what a watch delivers, so that it never lags.
+// Discard receives and drops all responses of a watch, so that it never lags.
 func Discard(watch clientv3.WatchChan) {
 	for range watch {
 	}
 }
 
-// Must ends the process if what the reproducer needs could not be had.
+// Must ends the process with code 2 if the reproducer cannot run.
 func Must(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cannot reproduce anything:", err)
@@ -82,8 +82,8 @@ func Must(err error) {
 	}
 }
 
-// Verdict ends the process: with code 1 if the bug showed, otherwise with 0 and a
-// sentence that says that this proves nothing.
+// Verdict ends the process with code 1 if the bug showed. Otherwise it prints that this
+// proves nothing, and the code is 0.
 func Verdict(seen, rounds int, what string) {
 	if seen > 0 {
 		fmt.Printf("the bug shows: %s in %d of %d rounds\n", what, seen, rounds)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Metric returns the sum of a metric of the etcd at an address over its labels.
+// Metric returns a metric of the etcd at an address, summed over its labels.
 func Metric(address, name string) (sum float64) {
 	response, err := http.Get("http://" + address + "/metrics")
 	Must(err)
@@ -25,7 +25,7 @@ func Metric(address, name string) (sum float64) {
 	return sum
 }
 
-// Goroutines counts those of this process whose stack contains a function.
+// Goroutines counts the goroutines of this process whose stack contains a function.
 func Goroutines(function string) (count int) {
 	stacks := make([]byte, 16<<20)
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
@@ -36,7 +36,7 @@ func Goroutines(function string) (count int) {
 	return count
 }
 
-// Heap is how many bytes of the heap are in use.
+// Heap returns how many bytes of the heap are in use.
 func Heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

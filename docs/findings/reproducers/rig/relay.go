@@ -13,7 +13,7 @@ type Relay struct {
 
 	mu    sync.Mutex
 	down  bool
-	held  sync.Mutex // locked while nothing passes to clients
+	held  sync.Mutex // locked while responses are held
 	conns []net.Conn
 }
 
@@ -56,7 +56,7 @@ func (r *Relay) forward(client net.Conn, address string) {
 	pipe(server, client)
 }
 
-// gate lets nothing pass while its lock is held.
+// gate blocks writes while its lock is held.
 type gate struct {
 	to     io.Writer
 	closed *sync.Mutex
@@ -68,7 +68,7 @@ func (g gate) Write(p []byte) (int, error) {
 	return g.to.Write(p)
 }
 
-// Hold withholds what the server sends until Release.
+// Hold holds back what the server sends until Release.
 func (r *Relay) Hold() { r.held.Lock() }
 
 // Release ends Hold.
@@ -84,7 +84,7 @@ func (r *Relay) Cut() {
 	r.conns = nil
 }
 
-// Down closes all connections and refuses others until Up.
+// Down closes all connections and refuses new ones until Up.
 func (r *Relay) Down() {
 	r.mu.Lock()
 	r.down = true

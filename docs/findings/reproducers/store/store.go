@@ -1,4 +1,4 @@
-// Package store is the storage of one resource as kube-apiserver wires it.
+// Package store provides the storage of one resource as kube-apiserver wires it.
 package store
 
 import (
@@ -86,7 +86,7 @@ func New(address string) *Store {
 	return s
 }
 
-// Encode returns a ConfigMap as it is stored.
+// Encode returns the stored form of a ConfigMap.
 func (s *Store) Encode(name, data string) string {
 	stored, err := runtime.Encode(s.codec, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"data": data},
@@ -95,8 +95,8 @@ func (s *Store) Encode(name, data string) string {
 	return string(stored)
 }
 
-// List lists at a resourceVersion, "" for a consistent read, and returns that of the
-// list and of each object.
+// List lists at a resourceVersion, "" for a consistent read. It returns the resourceVersions
+// of the list and of each object.
 func (s *Store) List(ctx context.Context, rv string) (int64, map[string]int64, error) {
 	list := &corev1.ConfigMapList{}
 	options := storage.ListOptions{Recursive: true, ResourceVersion: rv, Predicate: storage.Everything}

@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
-// Certificate creates a certificate of an issuer. Group is that of the issuer, "" for cert-manager's.
+// Certificate creates a certificate. group is its issuer's group, "" for cert-manager's.
 func Certificate(client versioned.CertmanagerV1Interface, name, issuer, group string) {
 	if group == "" {
 		group = api.GroupName
@@ -33,7 +33,7 @@ func Get(client versioned.CertmanagerV1Interface, name string) *cmapi.Certificat
 	return certificate
 }
 
-// IsIssuing reports whether a certificate is about to be issued.
+// IsIssuing reports whether a certificate has the condition Issuing.
 func IsIssuing(certificate *cmapi.Certificate) bool {
 	return apiutil.CertificateHasCondition(certificate, cmapi.CertificateCondition{Type: cmapi.CertificateConditionIssuing, Status: cmmeta.ConditionTrue})
 }

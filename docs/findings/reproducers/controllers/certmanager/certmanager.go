@@ -18,11 +18,11 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// SelfSigned is the name of an issuer that signs with the key of the certificate.
+// SelfSigned is the name of an issuer that signs with the certificate's own key.
 const SelfSigned = "self-signed"
 
-// Start runs an API server with cert-manager's resources, its controllers as they are by default, and an issuer that is ready. What the
-// controllers ask passes through wrap, if it is given.
+// Start runs an API server with cert-manager's resources, its controllers with their default settings, and a ready issuer. The
+// controllers' requests pass through wrap, if it is given.
 func Start(wrap transport.WrapperFunc) *rest.Config {
 	config := server.Start(certmanager.Definitions())
 	ctx := context.Background()

@@ -1,4 +1,4 @@
-// Finding 16: a request of an issuer that is named without its group stays pending when the secret with its key comes late.
+// Finding 16: a request whose issuer reference has no group stays pending if the secret with its key arrives late.
 package main
 
 import (
@@ -59,7 +59,7 @@ func main() {
 	time.Sleep(10 * time.Second)
 	fmt.Printf("10s after it has come, the request with a group is %q, and the one without is %q\n", reason("with-group"), reason("without-group"))
 	if reason("with-group") != cmapi.CertificateRequestReasonIssued {
-		rig.Must(fmt.Errorf("expected that the request with a group is issued"))
+		rig.Must(fmt.Errorf("expected the request with a group to be issued"))
 	}
 	rig.VerdictOfOne(reason("without-group") != cmapi.CertificateRequestReasonIssued, "a request stays pending, although its key is there")
 }

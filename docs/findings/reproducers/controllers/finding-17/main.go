@@ -1,4 +1,4 @@
-// Finding 17: a certificate that is renewed as soon as it is issued fails, and is not tried again for an hour.
+// Finding 17: renewing a certificate as soon as it is issued fails, and is not retried for an hour.
 package main
 
 import (
@@ -40,10 +40,10 @@ func main() {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	rig.Verdict(shown, rounds, "a renewal fails, although nothing is wrong, and is not tried again for an hour,")
+	rig.Verdict(shown, rounds, "a renewal fails, although nothing is wrong, and is not retried for an hour,")
 }
 
-// renew is what cmctl renew does.
+// renew does what cmctl renew does.
 func renew(client versioned.CertmanagerV1Interface) error {
 	certificate := certmanager.Get(client, name)
 	apiutil.SetCertificateCondition(certificate, certificate.Generation, cmapi.CertificateConditionIssuing, cmmeta.ConditionTrue, "ManuallyTriggered", "renewed")

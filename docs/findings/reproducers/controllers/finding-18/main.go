@@ -1,4 +1,4 @@
-// Finding 18: a failure counts once for each time that it cannot be written, and each time doubles the wait for the next attempt.
+// Finding 18: each failed update of the status counts a failure again, and doubles the wait for the next attempt.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
-// overloaded is an API server that refuses so many writes of the status of certificates.
+// overloaded is an API server that rejects a number of updates of certificates.
 type overloaded struct {
 	http.RoundTripper
 	refusals *atomic.Int64
@@ -38,16 +38,16 @@ func main() {
 	var refusals atomic.Int64
 	client := versioned.NewForConfigOrDie(certmanager.Start(func(next http.RoundTripper) http.RoundTripper { return overloaded{next, &refusals} }))
 	counted := failOnce(client, "at-once", func() {})
-	fmt.Printf("one request of a certificate fails: failed attempts that are counted: %d\n", counted)
+	fmt.Printf("one request of a certificate fails: failed attempts counted: %d\n", counted)
 	counted = failOnce(client, "later", func() { refusals.Store(5) })
-	fmt.Printf("the same, and to write that is refused 5 times: %d, so that cert-manager waits for %dh instead of 1h\n", counted, min(32, 1<<(counted-1)))
+	fmt.Printf("the same, and 5 updates of the status fail: %d, so that cert-manager waits for %dh instead of 1h\n", counted, min(32, 1<<(counted-1)))
 	rig.VerdictOfOne(counted > 1, "a failure counts more than once")
 }
 
-// failOnce has the only request of a certificate fail after begin, and returns how many attempts count as failed.
+// failOnce fails the only request of a certificate after begin, and returns how many attempts count as failed.
 func failOnce(client versioned.CertmanagerV1Interface, name string, begin func()) int {
 	ctx := context.Background()
-	certmanager.Certificate(client, name, "issuer", "example.com") // whose requests this program decides
+	certmanager.Certificate(client, name, "issuer", "example.com") // an external issuer: this program
 	var request *cmapi.CertificateRequest
 	rig.Until(func() bool {
 		var err error
@@ -60,7 +60,7 @@ func failOnce(client versioned.CertmanagerV1Interface, name string, begin func()
 	apiutil.SetCertificateRequestCondition(request, cmapi.CertificateRequestConditionReady, cmmeta.ConditionFalse, cmapi.CertificateRequestReasonFailed, "no")
 	_, err := client.CertificateRequests(server.Namespace).UpdateStatus(ctx, request, metav1.UpdateOptions{})
 	rig.Must(err)
-	for range 6 { // what is refused is tried again later each time
+	for range 6 { // each retry waits longer
 		rig.Until(func() bool { return !certmanager.IsIssuing(certmanager.Get(client, name)) })
 	}
 	return *certmanager.Get(client, name).Status.FailedIssuanceAttempts

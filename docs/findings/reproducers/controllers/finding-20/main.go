@@ -1,5 +1,4 @@
-// Finding 20: a snapshot stays in the storage, and nobody knows of it, if its VolumeSnapshot is deleted just after it was
-// created.
+// Finding 20: a snapshot leaks in the storage system if its VolumeSnapshot is deleted just after its creation.
 package main
 
 import (
@@ -15,5 +14,5 @@ func main() {
 	storage := &snapshots.Storage{Takes: 200 * time.Millisecond}
 	client := snapshots.Start(snapshots.Late(200*time.Millisecond), nil, storage)
 	snapshots.DeleteEarly(client, rounds, snapshots.HasContent)
-	rig.Verdict(len(snapshots.Orphans(client, storage)), rounds, "the storage has a snapshot that no object in the cluster belongs to")
+	rig.Verdict(len(snapshots.Orphans(client, storage)), rounds, "the storage has a snapshot that no object in the cluster refers to")
 }

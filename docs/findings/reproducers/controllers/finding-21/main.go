@@ -1,5 +1,4 @@
-// Finding 21: a snapshot that is deleted while it is being created is not deleted until the sidecar looks at everything again,
-// every 15 minutes.
+// Finding 21: a snapshot that is deleted while it is being taken stays until the sidecar's next resync, every 15 minutes.
 package main
 
 import (

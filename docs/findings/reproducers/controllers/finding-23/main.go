@@ -1,5 +1,4 @@
-// Finding 23: a VolumeSnapshot never becomes ready if the snapshot-controller has not had the answer to the creation of its
-// content.
+// Finding 23: a VolumeSnapshot never becomes ready if the response to the creation of its content is lost.
 package main
 
 import (
@@ -27,7 +26,7 @@ func main() {
 	rig.VerdictOfOne(!snapshots.Ready(client, "snapshot"), "a VolumeSnapshot is not ready, 60s after its content was,")
 }
 
-// lossy loses the answer to the first creation of a content.
+// lossy loses the response to the first creation of a content.
 type lossy struct {
 	next http.RoundTripper
 	lost atomic.Bool

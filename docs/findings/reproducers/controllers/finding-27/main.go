@@ -1,4 +1,4 @@
-// Finding 27: a snapshot whose creation has failed is not tried again if the sidecar's watch is later than the next try.
+// Finding 27: a snapshot whose creation has failed is not retried if the sidecar's watch lags by more than the retry interval.
 package main
 
 import (
@@ -16,7 +16,7 @@ const rounds = 20
 
 func main() {
 	storage := &snapshots.Storage{Late: status.Error(codes.DeadlineExceeded, "the storage is slow")}
-	client := snapshots.Start(nil, snapshots.Late(3*time.Second), storage) // the first try that follows comes after a second
+	client := snapshots.Start(nil, snapshots.Late(3*time.Second), storage) // the first retry comes after a second
 	for i := range rounds {
 		snapshots.Create(client, fmt.Sprintf("snapshot-%d", i))
 	}
@@ -27,5 +27,5 @@ func main() {
 			waiting++
 		}
 	}
-	rig.Verdict(waiting, rounds, "a snapshot is not ready 60s after its creation, which nobody tries again,")
+	rig.Verdict(waiting, rounds, "a snapshot is not ready 60s after its creation, which is not retried,")
 }

@@ -1,4 +1,4 @@
-// Finding 28: a claim is provisioned again whose volume is just being deleted, so that the storage keeps a volume which no PersistentVolume belongs to.
+// Finding 28: a claim is provisioned again while its volume is being deleted, so that a volume without a PersistentVolume leaks in the storage system.
 package main
 
 import (
@@ -23,9 +23,9 @@ import (
 const (
 	rounds = 10
 	class  = "class"
-	// What a volume takes: its creation has an effect at the end, its deletion at the beginning.
+	// Durations; a creation takes effect at its end, a deletion at its beginning.
 	creation, deletion = time.Second, 1500 * time.Millisecond
-	// late is how late the provisioner hears of PersistentVolumes.
+	// late is the delay of the provisioner's watch of PersistentVolumes.
 	late = 500 * time.Millisecond
 )
 
@@ -52,11 +52,11 @@ func main() {
 	rig.Verdict(len(s.volumes), rounds, "the storage has a volume 10s after its PersistentVolume was deleted,")
 }
 
-// claim claims a volume, changes the claim meanwhile, and deletes it as soon as it has one. It waits until the PersistentVolume is gone.
+// claim creates a claim, changes it meanwhile, and deletes it once its PersistentVolume exists. It waits until the PersistentVolume is gone.
 func claim(client kubernetes.Interface, name string) {
 	claims, volumes := client.CoreV1().PersistentVolumeClaims(server.Namespace), client.CoreV1().PersistentVolumes()
 	one := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	one.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": provisioner.Name} // as the PersistentVolume controller has it
+	one.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": provisioner.Name} // as the PersistentVolume controller sets it
 	one.Spec.StorageClassName = ptr.To(class)
 	one, err := claims.Create(ctx, one, metav1.CreateOptions{})
 	rig.Must(err)
@@ -68,13 +68,13 @@ func claim(client kubernetes.Interface, name string) {
 	var pv *corev1.PersistentVolume
 	rig.Until(func() bool { pv, err = volumes.Get(ctx, volume, metav1.GetOptions{}); return err == nil })
 	rig.Must(claims.Delete(ctx, name, metav1.DeleteOptions{}))
-	pv.Status.Phase = corev1.VolumeReleased // as the PersistentVolume controller does then
+	pv.Status.Phase = corev1.VolumeReleased // as the PersistentVolume controller sets it
 	_, err = volumes.UpdateStatus(ctx, pv, metav1.UpdateOptions{})
 	rig.Must(err)
 	rig.Until(func() bool { _, err = volumes.Get(ctx, volume, metav1.GetOptions{}); return err != nil })
 }
 
-// storage has the volumes that there are.
+// storage holds the existing volumes.
 type storage struct {
 	mu      sync.Mutex
 	volumes map[string]bool

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// Late has the watches of a resource deliver everything later by some time, as those of an API server that is busy do.
+// Late delays everything that the watches of a resource deliver, as a busy API server does.
 func Late(resource string, by time.Duration) transport.WrapperFunc {
 	return func(next http.RoundTripper) http.RoundTripper { return late{next, resource, by} }
 }

@@ -1,4 +1,4 @@
-// Package server is an API server over etcd, both in this process, over loopback and on the real clock.
+// Package server runs an API server over etcd, both in this process, over loopback and on the real clock.
 package server
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/watchsim/watchsim/docs/findings/reproducers/rig"
 )
 
-// Namespace is where everything is.
+// Namespace is the namespace of all objects.
 const Namespace = "default"
 
-// Start runs an API server with the custom resources that are defined in a folder, and waits until it serves them.
+// Start runs an API server with the custom resources defined in a folder, and waits until it serves them.
 func Start(definitions string) *rest.Config {
 	etcd := rig.StartEtcd()
 	const address = "127.0.0.1"

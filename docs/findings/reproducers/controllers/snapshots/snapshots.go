@@ -30,11 +30,11 @@ const (
 
 var ctx = context.Background()
 
-// Late has a controller's watch of contents be late.
+// Late delays a controller's watch of contents.
 func Late(by time.Duration) transport.WrapperFunc { return server.Late("volumesnapshotcontents", by) }
 
-// Start runs an API server, a volume that is bound to a claim, a class whose snapshots are deleted with their objects, and the
-// controllers as they are by default, with a driver. What they ask passes through controller and sidecar, if these are given.
+// Start runs an API server, a volume that is bound to a claim, a class with the deletion policy Delete, and the controllers with
+// their default settings and a driver. Their requests pass through controller and sidecar, if these are given.
 func Start(controller, sidecar transport.WrapperFunc, storage *Storage) client.SnapshotV1Interface {
 	config := server.Start(snapshots.Definitions())
 	core := kubernetes.NewForConfigOrDie(config).CoreV1()
@@ -76,7 +76,7 @@ func Create(c client.SnapshotV1Interface, name string) *snapshotv1.VolumeSnapsho
 	return snapshot
 }
 
-// DeleteEarly creates so many snapshots one after the other, and deletes each as soon as it has begun.
+// DeleteEarly creates snapshots one after the other, and deletes each as soon as it has begun.
 func DeleteEarly(c client.SnapshotV1Interface, rounds int, begun func(client.SnapshotV1Interface, *snapshotv1.VolumeSnapshot) bool) {
 	for i := range rounds {
 		snapshot := Create(c, fmt.Sprintf("snapshot-%d", i))
@@ -85,14 +85,14 @@ func DeleteEarly(c client.SnapshotV1Interface, rounds int, begun func(client.Sna
 	}
 }
 
-// Ready reports whether a snapshot can be used.
+// Ready reports whether a snapshot is ready to use.
 func Ready(c client.SnapshotV1Interface, name string) bool {
 	snapshot, err := c.VolumeSnapshots(server.Namespace).Get(ctx, name, metav1.GetOptions{})
 	rig.Must(err)
 	return snapshot.Status != nil && snapshot.Status.ReadyToUse != nil && *snapshot.Status.ReadyToUse
 }
 
-// Orphans waits until what was deleted is gone, and returns the snapshots in the storage that have no content in the cluster.
+// Orphans waits for pending deletions, and returns the snapshots in the storage that have no content in the cluster.
 func Orphans(c client.SnapshotV1Interface, storage *Storage) (orphans []string) {
 	time.Sleep(20 * time.Second)
 	contents, err := c.VolumeSnapshotContents().List(ctx, metav1.ListOptions{})
@@ -109,7 +109,7 @@ func Orphans(c client.SnapshotV1Interface, storage *Storage) (orphans []string) 
 	return orphans
 }
 
-// IsBeingTaken reports whether the sidecar has begun to take a snapshot, whose content cannot be deleted at once any more.
+// IsBeingTaken reports whether the sidecar has begun to take a snapshot and a finalizer protects its content.
 func IsBeingTaken(c client.SnapshotV1Interface, snapshot *snapshotv1.VolumeSnapshot) bool {
 	content := Content(c, snapshot)
 	return content != nil && len(content.Finalizers) > 0 && metav1.HasAnnotation(content.ObjectMeta, beingCreated)
@@ -120,7 +120,7 @@ func HasContent(c client.SnapshotV1Interface, snapshot *snapshotv1.VolumeSnapsho
 	return Content(c, snapshot) != nil
 }
 
-// Content returns the content of a snapshot, nil as long as there is none.
+// Content returns the content of a snapshot, or nil.
 func Content(c client.SnapshotV1Interface, snapshot *snapshotv1.VolumeSnapshot) *snapshotv1.VolumeSnapshotContent {
 	content, err := c.VolumeSnapshotContents().Get(ctx, "snapcontent-"+string(snapshot.UID), metav1.GetOptions{})
 	if err != nil {
@@ -129,10 +129,10 @@ func Content(c client.SnapshotV1Interface, snapshot *snapshotv1.VolumeSnapshot) 
 	return content
 }
 
-// Storage is a driver and the snapshots that its storage has.
+// Storage is a driver and the snapshots in its storage.
 type Storage struct {
 	Takes time.Duration // to create a snapshot
-	// Late is the error that the first request for each snapshot gets, although the snapshot is taken; nil for none.
+	// Late is the error that the first request for each snapshot returns, although the snapshot is taken; nil for none.
 	Late error
 
 	mu        sync.Mutex
@@ -140,7 +140,7 @@ type Storage struct {
 	asked     map[string]bool
 }
 
-// Names are the names of the snapshots that there are.
+// Names returns the names of the existing snapshots.
 func (s *Storage) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

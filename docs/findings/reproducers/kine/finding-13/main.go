@@ -1,5 +1,5 @@
-// Command finding-13 shows that kine names another revision than that of the object when a key is
-// created that was deleted before. It ends with code 1 if the bug shows, 0 if not, and 2 if it could not run.
+// Command finding-13 shows that kine returns a wrong revision when a deleted key is created
+// again. Its exit code is 1 if the bug shows, 0 if not, and 2 if it cannot run.
 package main
 
 import (
@@ -13,20 +13,20 @@ import (
 
 const (
 	rounds  = 300
-	writers = 4 // of other keys, meanwhile
+	writers = 4 // to other keys, concurrently
 )
 
 func main() {
 	rig.Verdict(run(), rounds, "the answer to a create names a revision that is not the object's")
 }
 
-// run counts the rounds in which a create was answered with another revision than its own.
+// run counts the rounds in which a create returned another revision than the object's.
 func run() (wrong int) {
 	backend, stop := rig.Start()
 	defer stop()
 	defer rig.Writers(backend, "/other-", writers)()
 	ctx := context.Background()
-	// A watch has kine poll its database, as each API server's does.
+	// A watch makes kine poll its database, as each API server's watch does.
 	watch := backend.Watch(ctx, 0)
 	go func() {
 		for range watch.Eventc {
@@ -47,8 +47,7 @@ func run() (wrong int) {
 	return wrong
 }
 
-// create creates a key, and deletes it again. It returns the revision that the answer to the create names, and that of the
-// object.
+// create creates a key and deletes it again. It returns the revision in the response to the create, and the object's.
 func create(ctx context.Context, backend server.Backend, key string) (answered, stored int64) {
 	answered, err := backend.Create(ctx, key, []byte("value"), 0)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command finding-14 shows that a watch of kine is told of progress up to a revision that is older than
-// events it has been sent. It ends with code 1 if the bug shows, 0 if not, and 2 if it could not run.
+// Command finding-14 shows that kine sends a watch progress notifications that are older than events
+// before them. Its exit code is 1 if the bug shows, 0 if not, and 2 if it cannot run.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	rig.Verdict(backwards, heard, "a progress notification is older than an event before it")
 }
 
-// run counts progress notifications, and those that are older than an event before them.
+// run counts all progress notifications, and those that are older than an event before them.
 func run() (backwards, heard int) {
 	backend, stop := rig.Start()
 	defer stop()

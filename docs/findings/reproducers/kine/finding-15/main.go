@@ -1,5 +1,5 @@
-// Command finding-15 shows that a list with a limit is answered by kine with a revision that is newer than
-// the list, if it is streamed. It ends with code 1 if the bug shows, 0 if not, and 2 if it could not run.
+// Command finding-15 shows that kine returns a streamed list with a limit with a revision that is newer
+// than the list. Its exit code is 1 if the bug shows, 0 if not, and 2 if it cannot run.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const (
 	rounds  = 300
-	keys    = 4 // that are written to meanwhile
+	keys    = 4 // that are written to concurrently
 	perPage = 2
 )
 
@@ -25,7 +25,7 @@ func main() {
 	rig.Verdict(run(), rounds, "a streamed list is older than its revision")
 }
 
-// run counts the lists that are not what there was at the revision that they name.
+// run counts the lists that differ from the state at the revision that they name.
 func run() (wrong int) {
 	backend, stop := rig.Start()
 	defer stop()
@@ -52,7 +52,7 @@ func run() (wrong int) {
 	return wrong
 }
 
-// stream asks for the first page of a list as a stream, and puts it together.
+// stream requests the first page of a list as a stream, and assembles it.
 func stream(ctx context.Context, client etcdserverpb.KVClient) *etcdserverpb.RangeResponse {
 	request := &etcdserverpb.RangeRequest{Key: []byte("/key-"), RangeEnd: []byte("/key."), Limit: perPage}
 	chunks, err := client.RangeStream(ctx, request)

@@ -1,4 +1,4 @@
-// Package rig is what the programs for kine share: kine over SQLite, as k3s has it by default, writers, and a verdict.
+// Package rig provides what the programs for kine share: kine over SQLite, k3s's default, writers, and a verdict.
 package rig
 
 import (
@@ -18,10 +18,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// folder has the database.
+// folder holds the database.
 var folder string
 
-// Must ends the program with code 2 if what it needs could not be had.
+// Must ends the program with code 2 if it cannot run.
 func Must(err error) {
 	if err != nil {
 		_ = os.RemoveAll(folder)
@@ -30,7 +30,7 @@ func Must(err error) {
 	}
 }
 
-// Verdict says in how many of the rounds a bug showed, and ends the program with code 1 if it did.
+// Verdict prints in how many of the rounds a bug showed, and ends the program with code 1 if it did.
 func Verdict(shown, rounds int, bug string) {
 	if shown == 0 {
 		fmt.Printf("the bug did not show in %d rounds\n", rounds)
@@ -40,7 +40,7 @@ func Verdict(shown, rounds int, bug string) {
 	os.Exit(1)
 }
 
-// Start starts it over a new database with the settings of kine's command. stop ends it, and removes the database.
+// Start starts kine over a new database with the settings of kine's command. stop ends it and removes the database.
 func Start() (backend server.Backend, stop func()) {
 	logrus.SetOutput(io.Discard)
 	var err error
@@ -71,7 +71,7 @@ func Serve(backend server.Backend) (address string, stop func()) {
 	return listener.Addr().String(), service.Stop
 }
 
-// Writers write to keys with a prefix, each to one of its own, until they are stopped.
+// Writers starts writers that each write to their own key with a prefix, until stop is called.
 func Writers(backend server.Backend, prefix string, number int) (stop func()) {
 	over := make(chan struct{})
 	var group sync.WaitGroup
@@ -84,7 +84,7 @@ func Writers(backend server.Backend, prefix string, number int) (stop func()) {
 	}
 }
 
-// write writes to a key again and again, until over is closed.
+// write writes to a key repeatedly until over is closed.
 func write(backend server.Backend, key string, over <-chan struct{}) {
 	ctx := context.Background()
 	revision, _ := backend.Create(ctx, key, []byte("value"), 0)
