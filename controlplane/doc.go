@@ -10,31 +10,31 @@
 //   - scheduler.go: kube-scheduler.
 //   - kubelet.go: a node.
 //   - start.go: all of them, as programs of a simulated cluster.
-//   - power.go: a node that loses its power.
-//   - usage.go: what people do in a run, drawn from the seed.
-//   - user.go: a program that does what users do; user_workloads.go, user_cluster.go and user_controlled.go: what that is.
-//   - upgrade.go: another image for everything; fill.go: pods for all the room that is left.
-//   - webhooks.go: a program that API servers ask for admission and conversion.
-//   - prepare.go: what there is before people begin.
+//   - power.go: a node that loses power.
+//   - usage.go: what users and administrators do in a run, drawn from the seed.
+//   - user.go: a program that acts as users do; user_workloads.go, user_cluster.go and user_controlled.go: their actions.
+//   - upgrade.go: a new image for all workloads; fill.go: pods that fill all nodes.
+//   - webhooks.go: a program that serves admission and conversion webhooks.
+//   - prepare.go: the objects that exist before users begin.
 //   - administrator.go: what administrators do to nodes and leaders.
 //   - operator.go: a program that reads and writes secrets, configuration and a custom resource.
-//   - dependents.go: a program that makes what belongs to other objects.
-//   - observer.go: a program with informers, and what must be true of them once everything has healed.
-//   - notified.go: what must be true of all that an informer tells.
+//   - dependents.go: a program that creates objects with owner references.
+//   - observer.go: a program with informers, and a check that they are up to date after healing.
+//   - notified.go: rules for the notifications of informers.
 //   - store.go: the states that etcd has held.
-//   - rules.go: what must be true of all of them.
+//   - rules.go: rules for each of these states.
 //   - bound.go: which scheduler has bound a pod.
-//   - marked.go: who has marked an object for deletion.
-//   - informed.go: what the informers of a controller manager knew of a pod.
-//   - views.go: what a life of a program knew of what others had done.
-//   - rules_rollout.go: how many pods there may be; rules_replace.go: how many must stay, while others take their place.
-//   - rules_job.go: what must be true of jobs; rules_budget.go: of evictions; rules_node.go: of nodes and leases.
-//   - rules_gc.go: what must be true of what the garbage collector deletes.
-//   - rules_leader.go: what must be true of those that lead.
-//   - rules_quota.go: what must be true of quotas.
-//   - twins.go: what must be true of what has run on nodes.
-//   - settled.go, settled_workloads.go: what must be true once everything has healed.
-//   - overdue.go: why it is not, if that is known.
-//   - findings.go: which of that is a finding, and is fixed.
-//   - room.go: what cannot be wanted then, as there is no room for it.
+//   - marked.go: which request has set an object's deletionTimestamp.
+//   - informed.go: what the informers of a controller manager had observed of a pod.
+//   - views.go: what a life of a program knew of the writes of others.
+//   - rules_rollout.go: rules for surge and for extra pods; rules_replace.go: for availability during rollouts.
+//   - rules_job.go: rules for jobs; rules_budget.go: for evictions; rules_node.go: for nodes and their leases.
+//   - rules_gc.go: rules for deletions by the garbage collector.
+//   - rules_leader.go: rules for leader election.
+//   - rules_quota.go: rules for quotas.
+//   - twins.go: two pods of the same name must not run at the same time.
+//   - settled.go, settled_workloads.go: the state that the control plane must converge to after healing.
+//   - overdue.go: known causes why it has not.
+//   - findings.go: which of these are findings, and whether their fix is switched on.
+//   - room.go: which pods cannot be expected to run, because no node has room for them.
 package controlplane
