@@ -11,15 +11,15 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// bindings are what is known of how pods came to nodes.
+// bindings are the known bind requests of pods.
 type bindings struct {
-	// by is the request that has bound each pod, of those whose sender was told so.
+	// by is the request that has bound each pod, if its success was confirmed.
 	by    map[types.UID]*importer.Told
 	views views
 }
 
-// newBindings finds out who has bound which pod. Pods of one name are bound one after the other; if some binding of that
-// name got no answer, it is not known of any of them.
+// newBindings matches bind requests with pods. Pods of one name are bound one after the other: if a bind request for that
+// name has an unknown outcome, none of them is matched.
 func newBindings(seen simtest.Seen) *bindings {
 	b := &bindings{by: map[types.UID]*importer.Told{}, views: newViews(seen)}
 	answered := map[string][]*importer.Told{}
@@ -51,7 +51,7 @@ func newBindings(seen simtest.Seen) *bindings {
 	return b
 }
 
-// knew reports whether who has bound a pod knew that another one had been bound. Without histories, everybody knows everything.
+// knew reports whether the scheduler that bound a pod knew of the binding of another one; always true without histories.
 func (b *bindings) knew(pod, other types.UID) bool {
 	if b == nil {
 		return true

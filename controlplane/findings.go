@@ -9,8 +9,8 @@ import (
 	"github.com/watchsim/watchsim/search/mutant"
 )
 
-// isFinding reports whether something wrong is what a finding describes of released code, and notes that. It is not where the code has
-// the fix of that finding: what shows there has another cause.
+// isFinding notes a failure that a finding describes. It returns false if the fix of that finding is switched on: then the failure
+// has another cause.
 func (s *store) isFinding(number int, resource, what string) bool {
 	if fixed(number) {
 		return false

@@ -10,11 +10,11 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// sharedInformers is how the informers that most controllers share name themselves to API servers.
+// sharedInformers is the name of the informers that most controllers share in their User-Agent.
 const sharedInformers = "shared-informers"
 
-// informed returns when the shared informers of a controller manager were first told by a watch of an object as it was at a revision, or later;
-// model.Pending if they never were. Other parts of the manager watch the same resource, too.
+// informed returns when the shared informers of a controller manager first observed, by a watch, an object's state at a revision or later;
+// model.Pending if they never did. Other parts of the manager watch the same resource, too.
 func (s *store) informed(resource, client string, of types.UID, rv int64) int64 {
 	first := model.Pending
 	history := s.seen.Histories[resource]
@@ -35,11 +35,11 @@ func (s *store) informed(resource, client string, of types.UID, rv int64) int64 
 	return first
 }
 
-// ofWorkloads are the controllers that delete the pods of workloads.
-var ofWorkloads = append([]string{statefulSetController}, expectant...)
+// workloadControllers are those that delete the pods of workloads.
+var workloadControllers = append([]string{statefulSetController}, expectant...)
 
-// deletedOnce looks at the requests for a pod by the time at which it is gone: later ones are for another one of its name. A controller that has
-// been answered that a pod is deleted, and been told so for a while, does not delete it.
+// deletedOnce checks the requests for a pod that were sent before it was removed: later ones are for another pod of that name. A controller must not
+// delete a pod again once its deletion has succeeded and its informer has observed that a while ago.
 func deletedOnce(s *store, key string, old, now object, rv int64) string {
 	before, after := both[corev1.Pod](old, now)
 	if before == nil || after != nil && after.UID == before.UID || s.pods == nil || s.wrote[rv] == nil {
@@ -49,7 +49,7 @@ func deletedOnce(s *store, key string, old, now object, rv int64) string {
 	deleted := map[string]bool{} // by clients
 	for _, request := range s.seen.Requests["pods"] {
 		if request.Kind != model.Delete || request.Scope.Namespace+"/"+request.Scope.Name != nameOf(key) ||
-			!slices.ContainsFunc(ofWorkloads, func(controller string) bool { return isOf(request, controller) }) {
+			!slices.ContainsFunc(workloadControllers, func(controller string) bool { return isOf(request, controller) }) {
 			continue
 		}
 		if !deleted[request.Client] {
@@ -58,7 +58,7 @@ func deletedOnce(s *store, key string, old, now object, rv int64) string {
 		}
 		told := s.informed("pods", request.Client, before.UID, going)
 		if told != model.Pending && request.Call > told+2*int64(decision) && request.Call < s.wrote[rv].Return {
-			return fmt.Sprintf("%s deletes pod %s at %s, and has been told at %s that it goes", request.Client, nameOf(key), model.At(request.Call), model.At(told))
+			return fmt.Sprintf("%s deletes pod %s again at %s, and was told at %s that it is terminating", request.Client, nameOf(key), model.At(request.Call), model.At(told))
 		}
 	}
 	return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// surroundings are the objects that a decision about one of them follows from: it, its owners, what belongs to it or to the same
+// surroundings are the objects that a decision about an object depends on: itself, its owners, dependents of it or of the same
 // controller, and its node with the pods there.
 type surroundings struct {
 	uids   map[types.UID]bool
@@ -24,7 +24,7 @@ type surroundings struct {
 	node   string
 }
 
-// around are the surroundings of an object, which may be in two states, one of them nil.
+// around returns the surroundings of an object in one or two states, one of which may be nil.
 func (s *store) around(states ...metav1.Object) surroundings {
 	a := surroundings{uids: map[types.UID]bool{}, owners: s.owners}
 	for _, o := range states {
@@ -55,7 +55,7 @@ func (a surroundings) in(resource string) func(*model.Object) bool {
 	}
 }
 
-// knowledge says what somebody had been told of some objects, one indented paragraph for each resource.
+// knowledge says what a client had been told of the surroundings, in an indented paragraph for each resource.
 func (a surroundings) knowledge(seen simtest.Seen, decision explain.Decision) (text string) {
 	for _, resource := range slices.Sorted(maps.Keys(seen.Histories)) {
 		if told := explain.New(seen.Histories[resource]).Knowledge(resource, decision, a.in(resource)); told != "" {
@@ -65,7 +65,7 @@ func (a surroundings) knowledge(seen simtest.Seen, decision explain.Decision) (t
 	return text
 }
 
-// toldOf says what whoever made a change had been told when it asked for that; nothing if it is not known who did.
+// toldOf says what the author of a change had been told when it sent the request; "" if the author is unknown.
 func (s *store) toldOf(old, now object, rv int64) string {
 	client, call := s.author(old, now, rv)
 	if client == "" {
@@ -75,13 +75,13 @@ func (s *store) toldOf(old, now object, rv int64) string {
 		s.around(old, now).knowledge(s.seen, explain.Decision{Client: client, Time: call, RV: rv})
 }
 
-// leaderToldOf says what the controller manager that leads at the end, or the scheduler for a pod on no node, has been told of what is wrong then.
+// leaderToldOf says what the last leading controller manager, or for a pending pod the scheduler, has been told of an overdue object.
 func (s *store) leaderToldOf(of metav1.Object) string {
-	electorate, which := managerName, "controller manager"
+	prefix, which := managerName, "controller manager"
 	if pod, is := of.(*corev1.Pod); is && pod.Spec.NodeName == "" {
-		electorate, which = schedulerName, "scheduler"
+		prefix, which = schedulerName, "scheduler"
 	}
-	lease := s.terms[electorates[electorate]]
+	lease := s.terms[electionLeases[prefix]]
 	if lease == nil || lease.holder == "" {
 		return "\n" + explain.Wrap(4, "No "+which+" leads.")
 	}
@@ -97,8 +97,8 @@ func (s *store) leaderToldOf(of metav1.Object) string {
 		s.around(of).knowledge(s.seen, explain.Decision{Client: life, Time: end, RV: math.MaxInt64})
 }
 
-// failedUnseen reports whether a controller manager has patched the status of a pod before it was told that the pod had come to its
-// end: the pod garbage collector does so with pods of nodes that are gone, whatever has happened since (finding 11).
+// failedUnseen reports whether a controller manager has patched the status of a pod before it had observed that the pod had succeeded
+// or failed: the pod garbage collector does so with pods of nodes that are gone, from a stale cache (finding 11).
 func (s *store) failedUnseen(key string, pod *corev1.Pod) bool {
 	if s.pods == nil {
 		return false

@@ -9,11 +9,11 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// maxInDoubt is how long a deletion that nobody knows the outcome of may be the one that has marked an object.
+// maxInDoubt is how long a deletion whose outcome is unknown may be the one that sets an object's deletionTimestamp.
 const maxInDoubt = 2 * time.Minute
 
-// marks are the requests that have marked objects for deletion, by the revisions of the marks. A history takes a deletion that is answered with a mark
-// for a read, where evictions and deletions of collections may have made the mark as well: here it made it, unless one of those may have.
+// marks returns the requests that have set deletionTimestamps, by revision. A history records a deletion that is answered with an object
+// as a read, as an eviction or a deletion of a collection may have set the timestamp. Here the deletion has set it, unless one of those may have.
 func marks(seen simtest.Seen) map[int64]*model.Operation {
 	found := map[int64]*model.Operation{}
 	for _, requests := range seen.Requests {
@@ -30,7 +30,7 @@ func marks(seen simtest.Seen) map[int64]*model.Operation {
 	return found
 }
 
-// inDoubt reports whether another request may have marked the object that a deletion was answered with.
+// inDoubt reports whether another request may have set the deletionTimestamp in the answer to a deletion.
 func inDoubt(requests []*importer.Told, deletion *importer.Told) bool {
 	for _, other := range requests {
 		switch {
@@ -38,7 +38,7 @@ func inDoubt(requests []*importer.Told, deletion *importer.Told) bool {
 		case other.Scope.Namespace != deletion.Scope.Namespace || other.Scope.Name != deletion.Scope.Name && other.Scope.Name != "":
 		case other.Call > deletion.Return || other.Call < deletion.Call-int64(maxInDoubt):
 		case other.Code >= http.StatusBadRequest && other.Code < http.StatusInternalServerError:
-		case other.Op.Err == model.OK && other.Op.ResultRV != 0 && other.Op.ResultRV != deletion.Op.ResultRV: // it was of another mark, or of the end
+		case other.Op.Err == model.OK && other.Op.ResultRV != 0 && other.Op.ResultRV != deletion.Op.ResultRV: // it was of another deletionTimestamp, or the removal
 		default:
 			return true
 		}
@@ -46,7 +46,7 @@ func inDoubt(requests []*importer.Told, deletion *importer.Told) bool {
 	return false
 }
 
-// deletedBy is the request that has deleted or marked an object at a revision, nil if that is not known.
+// deletedBy returns the request that has deleted an object, or set its deletionTimestamp, at a revision; nil if that is unknown.
 func (s *store) deletedBy(rv int64) *model.Operation {
 	if by := s.wrote[rv]; by != nil {
 		return by

@@ -14,10 +14,10 @@ import (
 type notification struct {
 	verb string // added, updated or deleted
 	key  string
-	// old is what an update replaces. now is the object of the notification, nil for one that is gone
-	// and whose last state is not known at all.
+	// old is the object that an update replaces. now is the object of the notification, nil for a deletion
+	// with an unknown last state.
 	old, now metav1.Object
-	// initial is what a handler is told of an addition, unknown that a deletion was found by a list.
+	// initial is isInInitialList of an addition. unknown means DeletedFinalStateUnknown: a list found the deletion.
 	initial, unknown bool
 }
 
@@ -27,16 +27,16 @@ const (
 	deleted = "deleted"
 )
 
-// HandlerRule is what an informer promises to each of its handlers.
+// HandlerRule is a promise of an informer to each of its handlers.
 type HandlerRule struct {
 	Name string
-	// Promise is the rule as a sentence, and Source who promises it.
+	// Promise is the rule as a sentence, and Source where client-go promises it.
 	Promise, Source string
-	// broken says what a notification breaks, nothing if it is empty. The handler is as it was before.
+	// broken describes how a notification breaks the rule, and returns "" if it does not. The handler is in the state before.
 	broken func(h *handler, n notification) string
 }
 
-// HandlerRules are those of all notifications.
+// HandlerRules are all rules for notifications.
 var HandlerRules = []HandlerRule{
 	{
 		"OneAtATime", "Notifications are delivered to a handler one after the other.",
@@ -47,11 +47,11 @@ var HandlerRules = []HandlerRule{
 		"k8s.io/client-go/tools/cache.SharedInformer: for a given client and object ID, the notifications are delivered in order", toldInOrder,
 	},
 	{
-		"NeverBack", "What a handler is told of an object never goes back, and a deletion has a resourceVersion at which the object is gone.",
+		"NeverBack", "The resourceVersions of an object that a handler is told of never decrease, and that of a deletion is one at which the object is gone.",
 		"k8s.io/client-go/tools/cache.SharedInformer: ordering among the appearing states is correct; a delete notification has a ResourceVersion in which the object is actually absent", neverBack,
 	},
 	{
-		"OldWasGiven", "What an update replaces, or a list has found gone, is what the handler was given last.",
+		"OldWasGiven", "The old object of an update, and the one that a list has found deleted, is the one that the handler was given last.",
 		"k8s.io/client-go/tools/cache.SharedInformer: for every update to the local cache the client is notified", oldWasGiven,
 	},
 	{
@@ -59,40 +59,40 @@ var HandlerRules = []HandlerRule{
 		"k8s.io/client-go/tools/cache.SharedInformer.AddEventHandlerWithResyncPeriod: zero means this handler does not care about resyncs", resyncAsked,
 	},
 	{
-		"InitialFirst", "What a handler is told of the initial list comes before all else.",
+		"InitialFirst", "Notifications of the initial list come before all others.",
 		"k8s.io/client-go/tools/cache.ResourceEventHandlerDetailedFuncs: isInInitialList propagates HasSynced", initialFirst,
 	},
 	{
-		"SyncedLast", "A handler is synced only when it has been told of all of the initial list.",
+		"SyncedLast", "A handler has synced only when it has been told of the whole initial list.",
 		"k8s.io/client-go/tools/cache.ResourceEventHandlerRegistration.HasSynced: the parent has synced and all pre-sync events have been delivered", syncedLast,
 	},
 	{
-		"EndedIsSilent", "A handler is told nothing after its informer has ended, or after it was shut down.",
+		"EndedIsSilent", "A handler gets no notification after its informer has stopped, or after it was shut down.",
 		"k8s.io/client-go/tools/cache: RunWithContext returns after the informer stops; ShutDownEventHandler blocks until the handler has fully stopped processing events", endedIsSilent,
 	},
 }
 
-// handler is one handler of an informer. It keeps what it was told, as controllers do.
+// handler is an event handler of an informer. It remembers what it was told, as controllers do.
 type handler struct {
 	name string
-	// early says that the handler was there before the informer ran, resync how often it gets resyncs, 0 for never.
+	// early means that the handler was added before the informer ran. resync is its resync period, 0 for none.
 	early  bool
 	resync time.Duration
-	// pace is how long it takes over a notification at most, until the given time.
+	// pace is the longest time that it takes for a notification, until the given time.
 	pace  time.Duration
 	until time.Time
 	// report is told which rules a notification has broken.
 	report func(rule HandlerRule, text string)
 
 	mu sync.Mutex
-	// registered is nil until the informer has it.
+	// registered is nil until the handler is added.
 	registered cache.ResourceEventHandlerRegistration
-	// last is what it was told last of each object that there is, and told when that was.
+	// last is the last known state of each object that exists, and told when the handler was told of it.
 	last map[string]metav1.Object
 	told map[string]time.Time
-	// newest is the newest resourceVersion that it was shown of each object, of those that are gone too.
+	// newest is the newest resourceVersion seen of each object, deleted ones included.
 	newest map[string]int64
-	// begun says that it has been told more than the initial list.
+	// begun means that it has been told of more than the initial list.
 	begun, busy, ended bool
 }
 
@@ -120,7 +120,7 @@ func (h *handler) OnDelete(object any) {
 	h.take(n)
 }
 
-// take judges a notification, and spends the handler's time on it.
+// take checks a notification, and takes as long over it as the handler does.
 func (h *handler) take(n notification) {
 	if n.key == "" {
 		n.key = describe(n.now)
@@ -155,14 +155,14 @@ func (h *handler) apply(n notification) {
 	h.last[n.key], h.told[n.key] = n.now, time.Now()
 }
 
-// end notes that the handler must not be told anything any more.
+// end records that the handler must get no more notifications.
 func (h *handler) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ended = true
 }
 
-// versionOf is the resourceVersion of an object as a number, 0 if it is none.
+// versionOf returns the resourceVersion of an object as a number, 0 if it is none.
 func versionOf(o metav1.Object) int64 {
 	version, _ := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
 	return version
@@ -182,7 +182,7 @@ func oneAtATime(h *handler, n notification) string {
 	if !h.busy {
 		return ""
 	}
-	return fmt.Sprintf("%s is told that %s was %s while it is at another notification", h.name, n.key, n.verb)
+	return fmt.Sprintf("%s is told that %s was %s while it handles another notification", h.name, n.key, n.verb)
 }
 
 func toldInOrder(h *handler, n notification) string {
@@ -219,32 +219,32 @@ func oldWasGiven(h *handler, n notification) string {
 	return fmt.Sprintf("%s is told that %s was %s from %s, and knows it with %s", h.name, n.key, n.verb, versioned(old), versioned(last))
 }
 
-// resyncAsked looks at handlers that were there first: one that is added later may get what is under way. A
-// list that has found nothing new comes with a new object of the same resourceVersion, a resync with the old one.
+// resyncAsked checks handlers that were added before the informer ran: a later one may get a resync that is in flight. A
+// relist of an unchanged object comes with a new object of the same resourceVersion, a resync with the old object.
 func resyncAsked(h *handler, n notification) string {
 	if n.verb != updated || n.old != n.now || !h.early || h.resync > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s is told again of %s, without having asked", h.name, n.key)
+	return fmt.Sprintf("%s gets a resync of %s, without having asked", h.name, n.key)
 }
 
 func initialFirst(h *handler, n notification) string {
 	if !n.initial || !h.begun {
 		return ""
 	}
-	return fmt.Sprintf("%s is told that %s is in the initial list after it was told more than that", h.name, n.key)
+	return fmt.Sprintf("%s is told that %s is in the initial list after other notifications", h.name, n.key)
 }
 
 func syncedLast(h *handler, n notification) string {
 	if !n.initial || h.registered == nil || !h.registered.HasSynced() {
 		return ""
 	}
-	return fmt.Sprintf("%s is told that %s is in the initial list, and was synced before", h.name, n.key)
+	return fmt.Sprintf("%s is told that %s is in the initial list, but had synced before", h.name, n.key)
 }
 
 func endedIsSilent(h *handler, n notification) string {
 	if !h.ended {
 		return ""
 	}
-	return fmt.Sprintf("%s is told that %s was %s after its end", h.name, n.key, n.verb)
+	return fmt.Sprintf("%s is told that %s was %s after it was shut down or its informer stopped", h.name, n.key, n.verb)
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// Overdue keeps what [Late] has returned, for [Plane.Broken] to judge once it is known what controllers were told.
+// Overdue keeps an error of [Late], for [Plane.Broken] to judge after the run, when it is known what controllers had observed.
 func (p *Plane) Overdue(late error) { p.overdue = late }
 
-// Broken says what [Check] does, which pods of stateful sets have run twice, and what is overdue. What released controllers are known not to bring about in time is noted
-// instead, or every other run would end with it: most of it comes of what was there and gone again before their informers listed.
+// Broken returns what [Check] does, pods of stateful sets that ran twice at the same time, and the overdue error. Known failures of released controllers are noted
+// instead, as many runs would fail with them: most come from objects that were created and deleted before an informer listed.
 func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 	s := newStore(seen)
 	if broken, err = s.check(); err != nil {
@@ -39,31 +39,31 @@ func (p *Plane) Broken(seen simtest.Seen) (broken []string, err error) {
 	return append(broken, text), nil
 }
 
-// excused reports whether it is known why nobody does what is overdue, and notes that.
+// excused reports whether the cause of an overdue error is known, and notes it.
 func (s *store) excused(overdue error) bool {
 	w, is := errors.AsType[wrong](overdue)
-	if is && s.slippedIn(w.of) {
-		s.note("namespaces", "an API server that had not been told for 5 s that a namespace ends has let in an object, which stays without it (namespaceDeletionGracePeriod, kubernetes/kubernetes #131421)")
+	if is && s.createdByStaleServer(w.of) {
+		s.note("namespaces", "an API server that had not observed a namespace's deletion for 5 s has admitted an object, which outlives the namespace (namespaceDeletionGracePeriod, kubernetes/kubernetes #131421)")
 		return true
 	}
-	lease := s.terms[electorates[managerName]]
+	lease := s.terms[electionLeases[managerName]]
 	if !is || lease == nil {
 		return false
 	}
 	if s.isUnmoved(w.of) &&
-		s.isFinding(31, "pods", "a scheduler has made room by the deletion of a pod that was on no node, as its binding had failed, and looks at the one that waits for it after five minutes") {
+		s.isFinding(31, "pods", "a scheduler has preempted a pod that was on no node, as its binding had failed, and retries the pending pod only after five minutes") {
 		return true
 	}
 	told := newTold(s.seen, lease.holder)
 	if w.orphan {
 		for _, owner := range w.of.GetOwnerReferences() {
 			if s.renamed(w.of, owner, told) &&
-				s.isFinding(9, resourceOfKind(w.of), "the garbage collector's informer has seen an owner reference get another name or kind and keep its UID, which it does not look at: what has it stays") {
+				s.isFinding(9, resourceOfKind(w.of), "the garbage collector ignores a change of an owner reference's name or kind that keeps the UID, and never deletes the dependent") {
 				return true
 			}
 			resource := ownerResources[owner.Kind]
 			if told.believes(owner.UID) && createdAgain(s.seen.Histories[resource], owner) &&
-				s.isFinding(10, resource, "the garbage collector's informer has not listed between the end of an owner and the creation of another one of its name: what belonged to it stays") {
+				s.isFinding(10, resource, "an owner was recreated before the garbage collector's informer listed again, and its dependents stay") {
 				return true
 			}
 		}
@@ -71,15 +71,15 @@ func (s *store) excused(overdue error) bool {
 	}
 	resource := resourceOfKind(w.of)
 	if w.ahead && len(s.namesakes(w.of)) > 0 &&
-		s.isFinding(25, resource, "a controller has written the status of an object to the one that came after it with its name, whose generation is lower") {
+		s.isFinding(25, resource, "a controller has written the status of an object to the one recreated under its name, whose generation is lower") {
 		return true
 	}
 	if w.of.GetDeletionTimestamp() != nil {
 		return w.held && slices.ContainsFunc(s.namesakes(w.of), told.believes) &&
-			s.isFinding(10, resource, "the garbage collector's informer has not listed between the end of an object and that another one of its name was deleted: it waits for ever for its finalizer to be taken away")
+			s.isFinding(10, resource, "an object was recreated and deleted before the garbage collector's informer listed again, and its finalizer is never removed")
 	}
 	if _, is := w.of.(*appsv1.StatefulSet); is && failures(s.seen, told.life, w.of) >= manyFailures {
-		s.note("pods", "so many requests for a stateful set were refused, as another pod had the name or a quota was used up, that its controller waits for up to 1000 s (workqueue.DefaultTypedControllerRateLimiter)")
+		s.note("pods", "a stateful set's controller backs off for up to 1000 s, as many of its requests were refused: another pod had the name or a quota was used up (workqueue.DefaultTypedControllerRateLimiter)")
 		return true
 	}
 	living := map[types.UID]object{}
@@ -91,21 +91,21 @@ func (s *store) excused(overdue error) bool {
 		isFor := owner == w.of.GetUID() || set != nil && ownerOf(set) == w.of.GetUID()
 		by, going := s.created[pod], s.known[pod].going
 		if isFor && living[pod] == nil && by != nil && by.Client == told.life && (!told.of(pod) || going != 0 && slices.Min(told.versions[pod]) >= going) {
-			s.note("pods", "a pod that a controller had created was gone, or had to go, before its informer listed, and the controller waits for it (kubernetes/kubernetes #129795, #136932)")
+			s.note("pods", "a pod that a controller had created was deleted before its informer listed, and the controller still expects it (kubernetes/kubernetes #129795, #136932)")
 			return true
 		}
 	}
 	return s.inherits(w.of, told) &&
-		s.isFinding(26, "pods", "a controller has created or deleted a pod of a workload that was deleted, and waits to be told of it before it does so for the next one of its name")
+		s.isFinding(26, "pods", "a controller has created or deleted a pod of a deleted workload, and its expectation holds up the workload that was recreated under that name")
 }
 
-// namespaceGrace is how long the namespace controller waits for API servers to learn that a namespace ends, before it deletes what is in it
+// namespaceGrace is how long the namespace controller waits for API servers to observe a namespace's deletion before it deletes the contents
 // (namespaceDeletionGracePeriod in pkg/controller/namespace/namespace_controller.go of v1.37.2).
 const namespaceGrace = 5 * time.Second
 
-// slippedIn reports whether an object was created in a namespace that was ending, by an API server of which nothing shows that it had known that for as
-// long as the namespace controller waits: it had not marked the namespace itself, nor told anybody of that from its cache.
-func (s *store) slippedIn(of metav1.Object) bool {
+// createdByStaleServer reports whether an object was created in a terminating namespace by an API server that may not have observed the deletion for
+// as long as the namespace controller waits: it had neither set the deletionTimestamp itself, nor sent it to a client from its cache.
+func (s *store) createdByStaleServer(of metav1.Object) bool {
 	history, ending, by := s.seen.Histories["namespaces"], s.ending[of.GetNamespace()], s.wrote[s.born[of.GetUID()]]
 	if history == nil || ending == 0 || by == nil || s.born[of.GetUID()] < ending {
 		return false
@@ -129,10 +129,10 @@ func (s *store) slippedIn(of metav1.Object) bool {
 	return true
 }
 
-// isUnmoved reports whether an object is a pod on no node, or one of its namespace is, and the scheduler that leads has deleted a pod whose binding it had
-// asked for in vain.
+// isUnmoved reports whether a pod in the namespace of an object is pending, and the leading scheduler has deleted a pod for which its bind request had
+// failed (finding 31).
 func (s *store) isUnmoved(of metav1.Object) bool {
-	lease := s.terms[electorates[schedulerName]]
+	lease := s.terms[electionLeases[schedulerName]]
 	if lease == nil {
 		return false
 	}
@@ -153,17 +153,17 @@ func (s *store) isUnmoved(of metav1.Object) bool {
 	return false
 }
 
-// reference is one of an object to an owner, both by their UIDs.
+// reference identifies an owner reference by the UIDs of the object and of the owner.
 type reference struct{ of, owner types.UID }
 
-// called is by what kind and name an object refers to an owner, since and up to which revisions, and what was the last revision of which
-// it was called otherwise, 0 for none.
+// called is the kind and name in an owner reference, the first and last revisions with them, and the last revision with
+// another kind or name, 0 for none.
 type called struct {
 	name                 string
 	since, last, another int64
 }
 
-// applyReferences notes what an object calls its owners.
+// applyReferences records the kinds and names in owner references.
 func (s *store) applyReferences(now object, rv int64) {
 	if now == nil {
 		return
@@ -180,18 +180,18 @@ func (s *store) applyReferences(now object, rv int64) {
 	}
 }
 
-// renamed reports whether an object has called an owner otherwise before, and a program was told of no version in between.
+// renamed reports whether an owner reference had another kind or name before, and a program observed no version in between.
 func (s *store) renamed(of metav1.Object, owner metav1.OwnerReference, told *told) bool {
 	is := s.references[reference{of.GetUID(), owner.UID}]
 	between := func(rv int64) bool { return rv > is.another && rv < is.since }
 	return is.another != 0 && s.seen.Histories[resourceOfKind(of)] != nil && !slices.ContainsFunc(told.versions[of.GetUID()], between)
 }
 
-// expectant are the controllers that wait for what they expect of a workload, by its name, as they name themselves to API servers.
+// expectant are the controllers that keep expectations by the name of a workload, as named in their User-Agents.
 var expectant = []string{"replicaset-controller", daemonSetController, jobController}
 
-// inherits reports whether a controller created or deleted a pod of a workload after its end, which it waits for on behalf of the next one of its
-// name: a daemon set, a replica set or a job, which is the given object, or belongs to it.
+// inherits reports whether a controller created or deleted a pod of a workload after the workload's deletion, so that the expectation holds up the
+// workload of that name: a daemon set, a replica set or a job, which is the given object, or its dependent.
 func (s *store) inherits(of metav1.Object, told *told) bool {
 	for _, o := range s.objects {
 		history := s.seen.Histories[resourceOfKind(o)]
@@ -220,7 +220,7 @@ func (s *store) inherits(of metav1.Object, told *told) bool {
 	return false
 }
 
-// namesakes are the UIDs of other objects that there have been of the name of one.
+// namesakes returns the UIDs of all other objects that have had an object's name.
 func (s *store) namesakes(of metav1.Object) (uids []types.UID) {
 	history := s.seen.Histories[resourceOfKind(of)]
 	if history == nil {
@@ -234,15 +234,15 @@ func (s *store) namesakes(of metav1.Object) (uids []types.UID) {
 	return uids
 }
 
-// manyFailures is after how many a controller waits for longer than [Late] does: each of them doubles the 5 ms that it
-// waits after the first, also those that events have brought on before the time. A request that was refused is a failure.
+// manyFailures is the number of failed syncs after which the backoff exceeds the time that [Late] allows: it starts at 5 ms and doubles with
+// each failure, even of a sync that an event has triggered earlier. A refused request is a failure.
 const manyFailures = 14
 
-// statefulSetController is how that controller names itself to API servers.
+// statefulSetController is its name in the User-Agent.
 const statefulSetController = "statefulset-controller"
 
-// failures is how many requests of a life of a controller manager for a stateful set, its status or its pods were refused. That what it deletes
-// is gone already is none.
+// failures returns how many requests of a life of a controller manager for a stateful set, its status or its pods were refused. A deletion of a pod
+// that is gone already does not count.
 func failures(seen simtest.Seen, life string, set metav1.Object) (count int) {
 	for _, resource := range []string{"pods", "statefulsets.apps"} {
 		for _, request := range seen.Requests[resource] {
@@ -257,19 +257,19 @@ func failures(seen simtest.Seen, life string, set metav1.Object) (count int) {
 	return count
 }
 
-// ownerResources are the resources of kinds that own others here, or are owned.
+// ownerResources are the resources of all kinds of owners and dependents.
 var ownerResources = map[string]string{
 	"ConfigMap": "configmaps", "DaemonSet": "daemonsets.apps", "Deployment": "deployments.apps", "Job": "jobs.batch", "Node": "nodes", "Pod": "pods",
 	"ReplicaSet": "replicasets.apps", "Secret": "secrets", "Service": "services", "StatefulSet": "statefulsets.apps",
 	"ControllerRevision": "controllerrevisions.apps", "EndpointSlice": "endpointslices.discovery.k8s.io",
 }
 
-// resourceOfKind is the resource of an object's kind, of those that own others or belong to them.
+// resourceOfKind returns the resource of an object's kind, "" for kinds that are neither owners nor dependents.
 func resourceOfKind(o metav1.Object) string {
 	return ownerResources[strings.TrimPrefix(fmt.Sprintf("%T", o), "*v1.")]
 }
 
-// createdAgain reports whether an object was deleted, and there has been another one of its name.
+// createdAgain reports whether an owner was deleted and recreated under the same name.
 func createdAgain(history *model.History, owner metav1.OwnerReference) bool {
 	if history == nil {
 		return false
@@ -287,18 +287,18 @@ func createdAgain(history *model.History, owner metav1.OwnerReference) bool {
 	return false
 }
 
-// told is what the last life of a program was told by watches and lists.
+// told is what the last life of a program observed by watches and lists.
 type told struct {
 	life string
-	// versions are the resourceVersions of each object that it was told of, and deleted are those of whose deletion.
+	// versions are the observed resourceVersions of each object, deleted the objects whose deletion was observed.
 	versions map[types.UID][]int64
 	deleted  map[types.UID]bool
 }
 
-// of reports whether the program was told of an object.
+// of reports whether the program has observed an object.
 func (t *told) of(uid types.UID) bool { return len(t.versions[uid]) > 0 }
 
-// believes reports whether it was, and was not told of the object's end.
+// believes reports whether the program has observed an object, but not its deletion.
 func (t *told) believes(uid types.UID) bool { return t.of(uid) && !t.deleted[uid] }
 
 func newTold(seen simtest.Seen, program string) *told {

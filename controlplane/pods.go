@@ -5,18 +5,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// known is what there is to know of a pod that there has been.
+// known is what is known of a pod that has existed.
 type known struct {
-	pod *corev1.Pod // as it was last
-	// owners are the controllers that it has ever had: those that it was created for, and those that adopted it.
+	pod *corev1.Pod // in its last state
+	// owners are all controllers that it has ever had: the one that created it, and those that adopted it.
 	owners map[types.UID]bool
-	// going is the revision that marked or deleted it, 0 if none did.
+	// going is the revision that set its deletionTimestamp or deleted it, 0 if none did.
 	going int64
-	// succeeded and failed mean that it has ever come to that end. The pod garbage collector makes the one of the other (finding 11).
+	// succeeded and failed mean that it has ever had that phase. The pod garbage collector may turn the first into the second (finding 11).
 	succeeded, failed bool
 }
 
-// applyPod notes what a change says of pods.
+// applyPod records a change of a pod.
 func applyPod(pods map[types.UID]*known, old, now object, rv int64) {
 	before, after := both[corev1.Pod](old, now)
 	if after != nil {
@@ -35,7 +35,7 @@ func applyPod(pods map[types.UID]*known, old, now object, rv int64) {
 	}
 }
 
-// endedOf is how many pods of a controller have ever succeeded, and how many have failed or had to go.
+// endedOf returns how many pods of a controller have succeeded, and how many have failed or were deleted.
 func (s *store) endedOf(owner types.UID) (succeeded, failed int32) {
 	for uid, k := range s.known {
 		if s.owners[uid] != owner {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// switchOff takes the power from a node: what runs there ends at once, and the kubelet does nothing more until
-// back is called, or switchOn. Of two that have switched a node off, the second says when it is back.
+// switchOff cuts the power of a node: its containers end at once, and its kubelet does nothing until
+// back or switchOn is called. If a node is switched off twice, only the second back has an effect.
 func (n *Node) switchOff() (back func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.off != nil {
-		close(n.off) // who waits for the end of that outage waits for this one
+		close(n.off) // whoever waits for the end of that outage then waits for this one
 	}
 	off := make(chan struct{})
 	if n.off = off; n.cut != nil {
@@ -26,8 +26,8 @@ func (n *Node) switchOff() (back func()) {
 	return func() { n.endOutage(off) }
 }
 
-// switchOn gives a node its power back. What ran there and has not been deleted begins again, or has
-// failed if its pod says that it must not.
+// switchOn restores the power of a node. Containers whose pods were not deleted restart, or have
+// failed if their restart policy forbids it.
 func (n *Node) switchOn() {
 	n.mu.Lock()
 	off := n.off
@@ -51,7 +51,7 @@ func (n *Node) isOff() bool {
 	return n.off != nil
 }
 
-// power waits until there is some, and returns a context that is done when it fails again.
+// power waits until the node has power, and returns a context that is done when power fails again.
 func (n *Node) power(ctx context.Context) (on context.Context, cut context.CancelFunc) {
 	for {
 		n.mu.Lock()

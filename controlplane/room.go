@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// short reports whether a namespace may lack pods that it wants, as no node has room for one of them or
-// its quota is used up.
+// short reports whether workloads of a namespace may lack pods, as no node has room for one of them or
+// the quota is used up.
 func (s *state) short(namespace string) bool {
 	for i := range s.pods {
 		if pod := &s.pods[i]; pod.Namespace == namespace && pod.Spec.NodeName == "" && lives(pod) && !s.hasRoom(pod) {
@@ -23,7 +23,7 @@ func (s *state) short(namespace string) bool {
 	return false
 }
 
-// hasRoom reports whether some node has room for a pod, if those of lower priority go, or has the pod.
+// hasRoom reports whether a pod is bound, or fits on some node if pods of lower priority are preempted.
 func (s *state) hasRoom(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" {
 		return true
@@ -48,7 +48,7 @@ func (s *state) hasRoom(pod *corev1.Pod) bool {
 	return false
 }
 
-// request is the CPU that a pod asks for, in thousandths.
+// request returns the CPU that a pod requests, in millicores.
 func request(pod *corev1.Pod) int64 {
 	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
 	return requests.Cpu().MilliValue()

@@ -11,17 +11,17 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// Rule is what must be true of every state that etcd has ever held.
+// Rule is an invariant of every state that etcd has held.
 type Rule struct {
 	Name string
-	// Promise is the rule as a sentence, and Source who promises it.
+	// Promise is the rule as a sentence, and Source where Kubernetes promises it.
 	Promise, Source string
-	// broken says what a change breaks, nothing if it is empty. The store is as it was
-	// before; old and now are what the key held and holds from the revision rv on, nil for nothing.
+	// broken describes how a change breaks the rule, and returns "" if it does not. The store is in the state
+	// before the change; old and now are the key's object before and from revision rv on, nil for none.
 	broken func(s *store, key string, old, now object, rv int64) string
 }
 
-// Rules are those of all states.
+// Rules are all rules for the states of etcd.
 var Rules = []Rule{
 	{
 		"BoundOnce", "A pod that is bound to a node stays bound to it.",
@@ -40,15 +40,15 @@ var Rules = []Rule{
 		"pkg/controller/replicaset/replica_set.go: expectations, and since 1.36 the consistency store, keep a stale cache from that", noExtraReplica,
 	},
 	{
-		"WithinSurge", "No replica set is made to ask for more pods if those of its deployment then ask for more than it wants and allows beyond that.",
+		"WithinSurge", "No replica set is scaled up beyond the replicas of its deployment plus maxSurge.",
 		"kubernetes.io/docs/concepts/workloads/controllers/deployment: maxSurge is the maximum number of pods that can be created over the desired number", withinSurge,
 	},
 	{
-		"WithinUnavailable", "No replica set is made to ask for fewer pods if those of its deployment then ask for fewer than it wants, but for those that it allows to be unavailable.",
+		"WithinUnavailable", "No replica set is scaled down below the replicas of its deployment minus maxUnavailable.",
 		"kubernetes.io/docs/concepts/workloads/controllers/deployment: maxUnavailable is the maximum number of pods that can be unavailable during the update process", withinUnavailable,
 	},
 	{
-		"ReplacedOneByOne", "Daemon sets and stateful sets that have another template replace no pod before the last one that they have replaced is ready.",
+		"ReplacedOneByOne", "During a rollout, daemon sets and stateful sets replace no pod before the last one that they have replaced is ready.",
 		"kubernetes.io/docs: StatefulSet rolling updates wait until an updated pod is Running and Ready; maxUnavailable of a DaemonSet is 1 by default", replacedOneByOne,
 	},
 	{
@@ -56,7 +56,7 @@ var Rules = []Rule{
 		"pkg/controller/job/job_controller.go: expectations, and since 1.36 the consistency store, keep a stale cache from that", noExtraWork,
 	},
 	{
-		"OneByOne", "A stateful set creates no pod before those that come first have been ready, unless it may do so at once.",
+		"OneByOne", "A stateful set creates no pod before its predecessors have been ready, unless its podManagementPolicy is Parallel.",
 		"kubernetes.io/docs/concepts/workloads/controllers/statefulset: before a scaling operation is applied to a pod, all of its predecessors must be Running and Ready", oneByOne,
 	},
 	{
@@ -68,15 +68,15 @@ var Rules = []Rule{
 		"kubernetes/kubernetes#130103, #130333: a finished job that creates pods was a bug", jobIsOver,
 	},
 	{
-		"JobCounts", "A job counts up: it counts each of its pods at most once, forgets none that it has counted, and counts no more successes than it wants.",
+		"JobCounts", "A job counts each of its pods at most once, its counts never decrease, and it counts no more successes than its completions.",
 		"KEP-2307: job tracking without lingering pods", jobCounts,
 	},
 	{
-		"WithinQuota", "No more pods live than a quota allows, of those that were asked for once it had been charged.",
+		"WithinQuota", "Of the pods that were requested after a quota was first charged, no more live than it allows.",
 		"kubernetes.io/docs/concepts/policy/resource-quotas: a request that violates a quota fails", withinQuota,
 	},
 	{
-		"ChargesAdd", "An API server that charges a pod to a quota takes nothing away from what had been charged.",
+		"ChargesAdd", "An API server that charges a pod to a quota does not lower the usage.",
 		"k8s.io/apiserver/pkg/admission/plugin/resourcequota: what is charged is added to what was read, and written under its resourceVersion", chargesAdd,
 	},
 	{
@@ -84,11 +84,11 @@ var Rules = []Rule{
 		"PodDisruptionBudgetStatus.disruptedPods: a pod is in this map until the controller has seen it marked for deletion, or for 2 minutes", evictedIsNotHealthy,
 	},
 	{
-		"EvictionIsKept", "The disruption controller takes no eviction away whose pod it has not seen go.",
+		"EvictionIsKept", "The disruption controller removes no eviction before it has observed that the pod is deleted.",
 		"PodDisruptionBudgetStatus.disruptedPods: a pod is in this map until the controller has seen it marked for deletion, or for 2 minutes", evictionIsKept,
 	},
 	{
-		"LeaseHeld", "Nobody takes the lease of a leader that has neither expired nor been given up.",
+		"LeaseHeld", "Nobody acquires a leader's lease before it has expired or been released.",
 		"k8s.io/client-go/tools/leaderelection: a candidate waits LeaseDuration after it has last observed a change", leaseHeld,
 	},
 	{
@@ -96,57 +96,57 @@ var Rules = []Rule{
 		"k8s.io/client-go/tools/leaderelection: a leader stops after RenewDeadline without its lease, which is less than the LeaseDuration that others wait", leaderActs,
 	},
 	{
-		"NodeIsSilent", "A node whose lease has just been renewed is not declared silent, however old what the controller knows of leases is.",
+		"NodeIsSilent", "A node whose lease has just been renewed is not declared unreachable, however stale the controller's cache of leases is.",
 		"KEP-5647: the node lifecycle controller reads the lease from etcd before it declares a node unreachable", nodeIsSilent,
 	},
 	{
-		"JobIsKept", "The control plane deletes no job that has not finished, or has no time to live.",
+		"JobIsKept", "The control plane deletes no job that has not finished, or has no TTL.",
 		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed, and a finished job whose TTL is unset is kept", jobIsKept,
 	},
 	{
-		"SuspendedRests", "A job that has been suspended has no pods that run.",
+		"SuspendedRests", "A suspended job has no running pods.",
 		"kubernetes.io/docs/concepts/workloads/controllers/job: when you suspend a Job, any running Pods that don't have a status of Completed are terminated", suspendedRests,
 	},
 	{
-		"OfItsKnowledge", "A controller manager deletes no pod that it has neither created nor been told of.",
+		"OfItsKnowledge", "A controller manager deletes no pod that it has neither created nor observed.",
 		"kubernetes/kubernetes#25169, #25224: the deletion of another pod of that name was a bug of the kubelet", ofItsKnowledge,
 	},
 	{
-		"DeletedOnce", "A controller does not delete a pod again that it has deleted and seen on its way out.",
+		"DeletedOnce", "A controller does not delete a pod again once it has deleted it and observed its deletionTimestamp.",
 		"kubernetes/kubernetes#78972, #78974: a daemon set that counts one deletion twice waits for another one", deletedOnce,
 	},
 	{
-		"AdmittedFirst", "No object is created that a webhook has not seen whose failurePolicy is Fail.",
+		"AdmittedFirst", "No object is created that bypasses a webhook whose failurePolicy is Fail.",
 		"kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers: failure policy", admittedFirst,
 	},
 	{
-		"OwnedIsKept", "The control plane collects nothing while an owner of it lives.",
+		"OwnedIsKept", "The garbage collector deletes no object while one of its owners exists.",
 		"kubernetes.io/docs/concepts/architecture/garbage-collection: the garbage collector deletes objects that no longer have owners", ownedIsKept,
 	},
 	{
-		"OwnerIsLast", "What is deleted in the foreground does not go before what it owns, if that says so.",
+		"OwnerIsLast", "An object that is deleted in the foreground is not removed before its dependents with blockOwnerDeletion.",
 		"kubernetes.io/docs/concepts/architecture/garbage-collection: the owner is deleted once all dependents with blockOwnerDeletion=true are", ownerIsLast,
 	},
 	{
-		"FinalizersHold", "Nothing goes that has more than one finalizer.",
+		"FinalizersHold", "No object with more than one finalizer is removed.",
 		"kubernetes.io/docs/concepts/overview/working-with-objects/finalizers: each controller removes its own key, and the object goes with the last one", finalizersHold,
 	},
 	{
-		"EvictedByTaint", "No pod is evicted from a node that has no taint.",
+		"EvictedByTaint", "No pod is evicted from a node that has no NoExecute taint.",
 		"kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration: if the taint is removed before tolerationSeconds, the pod is not evicted", evictedByTaint,
 	},
 }
 
-// Check says which rules the states of a cluster have broken, one sentence each for the first
-// time, and below it what whoever broke one had been told: all states that etcd has held, in the order of its revisions, with values as
+// Check returns the rules that a cluster has broken: one sentence for the first violation of each, followed by what the
+// program that broke it had been told. It checks every state that etcd has held, in the order of revisions, with values as
 // kube-apiserver stores them. Without histories, rules about who wrote something, and when, are silent.
-// A controller whose create gets no answer creates another pod, and so does one that has become the leader and does not see what the last
-// one has created: rules against too many pods count those that the creator knew of.
+// A controller whose create request times out creates another pod, and so does a new leader that has not observed what the last
+// one created. Rules against extra pods therefore count only pods that the creator knew of.
 func Check(seen simtest.Seen) (broken []string, err error) {
 	return newStore(seen).check()
 }
 
-// check goes through all states, of which a new store knows nothing.
+// check applies the rules to all states. The store must be new.
 func (s *store) check() (broken []string, err error) {
 	said := map[string]bool{}
 	for _, change := range s.seen.Committed.Changes {
@@ -175,27 +175,27 @@ func (s *store) check() (broken []string, err error) {
 	return broken, nil
 }
 
-// nameOf is the name of what a key of etcd holds, with its namespace.
+// nameOf returns the namespace and name in an etcd key.
 func nameOf(key string) string {
 	_, rest, _ := strings.Cut(strings.TrimPrefix(key, "/registry/"), "/")
 	return rest
 }
 
-// both are what a key of one type held and holds; now alone is nil for a deletion.
+// both returns an object of one type before and after a change; only the second is nil for a deletion.
 func both[T any](old, now object) (before, after *T) {
 	before, _ = any(old).(*T)
 	after, _ = any(now).(*T)
 	return before, after
 }
 
-// isGoing reports whether a change deletes an object that is in use, or marks it for deletion.
-func isGoing(old, now object) bool {
+// beginsDeletion reports whether a change sets an object's deletionTimestamp, or deletes an object without one.
+func beginsDeletion(old, now object) bool {
 	return old != nil && old.GetDeletionTimestamp() == nil && (now == nil || now.GetDeletionTimestamp() != nil)
 }
 
-// going is that object, if it is of some type; nil for any other change.
-func going[T any](old, now object) *T {
-	if !isGoing(old, now) {
+// deleting returns the object of type T whose deletion a change begins; nil for any other change.
+func deleting[T any](old, now object) *T {
+	if !beginsDeletion(old, now) {
 		return nil
 	}
 	before, _ := any(old).(*T)
@@ -216,15 +216,15 @@ func endIsFinal(s *store, key string, old, now object, _ int64) string {
 		return ""
 	}
 	if after.Status.Phase == corev1.PodFailed && s.failedUnseen(key, after) &&
-		s.isFinding(11, "pods", "the pod garbage collector has marked a pod as failed that had succeeded, of which it had not been told") {
+		s.isFinding(11, "pods", "the pod garbage collector has marked a pod as failed before it had observed that the pod had succeeded") {
 		return ""
 	}
 	return fmt.Sprintf("pod %s goes from %s to %s", nameOf(key), before.Status.Phase, after.Status.Phase)
 }
 
-// fits looks at each binding, also of what daemon sets put on nodes. It counts what the scheduler knows of that binds:
-// pods that the same life of it has bound and was told so, and those that were bound before that life listed pods. One whose
-// binding gets no answer is forgotten by it, and the next leader may begin before it has seen what the last one did: then the
+// fits checks each binding, of daemon set pods too. It counts the pods that the scheduler knew of:
+// those that the same life has bound, with a confirmed binding, and those that were bound before that life listed pods. A scheduler
+// forgets a pod whose bind request times out, and the next leader may start before it has observed the last bindings: then the
 // kubelet rejects the pod (pkg/kubelet/lifecycle/predicate.go).
 func fits(s *store, key string, old, now object, _ int64) string {
 	before, after := both[corev1.Pod](old, now)
@@ -259,7 +259,7 @@ func fits(s *store, key string, old, now object, _ int64) string {
 	return ""
 }
 
-// createdFor is the pod that a change creates for a controller of some kind; nil for any other change.
+// createdFor returns the pod that a change creates for a controller of some kind; nil for any other change.
 func (s *store) createdFor(kind string, old, now object) *corev1.Pod {
 	pod, is := now.(*corev1.Pod)
 	if !is || old != nil || ownerKind(pod) != kind {
@@ -268,8 +268,8 @@ func (s *store) createdFor(kind string, old, now object) *corev1.Pod {
 	return pod
 }
 
-// onePerNode looks at creations, whose node is in the affinity that the controller sets. A pod that was created for another controller and
-// was adopted has no such affinity: until it is bound, and the controller has been told so, it is on no node.
+// onePerNode checks created pods. The controller puts their node into the affinity. An adopted pod, which was created for another
+// controller, has no such affinity: it is on no node until it is bound and the controller has observed that.
 func onePerNode(s *store, key string, old, now object, rv int64) string {
 	pod := s.createdFor("DaemonSet", old, now)
 	if pod == nil {
@@ -283,7 +283,7 @@ func onePerNode(s *store, key string, old, now object, rv int64) string {
 	return ""
 }
 
-// wantedNode is the node that the pod of a daemon set is for.
+// wantedNode returns the node that a daemon set's pod is meant for.
 func wantedNode(pod *corev1.Pod) string {
 	if affinity := pod.Spec.Affinity; affinity != nil && affinity.NodeAffinity != nil && affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		for _, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
@@ -297,10 +297,10 @@ func wantedNode(pod *corev1.Pod) string {
 	return pod.Spec.NodeName
 }
 
-// ofItsKnowledge looks at deletions, and marks for deletion, that name a pod: what a controller knows by that name may be another pod. The
-// garbage collector reads what it deletes, and names its UID.
+// ofItsKnowledge checks deletions of pods by name: the controller may know another pod of that name. The garbage collector is exempt:
+// it reads a pod before it deletes it, and sends the UID as a precondition.
 func ofItsKnowledge(s *store, key string, old, now object, rv int64) string {
-	before := going[corev1.Pod](old, now)
+	before := deleting[corev1.Pod](old, now)
 	by := s.deletedBy(rv)
 	if before == nil || by == nil || s.pods == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
@@ -309,7 +309,7 @@ func ofItsKnowledge(s *store, key string, old, now object, rv int64) string {
 	if s.heard(by, s.born[before.UID], 0) || creator != nil && creator.Client == by.Client || s.isBy(garbageCollector, by) {
 		return ""
 	}
-	if s.isBy(podGarbageCollector, by) && s.isFinding(11, "pods", "the pod garbage collector has deleted a pod for another one of its name") {
+	if s.isBy(podGarbageCollector, by) && s.isFinding(11, "pods", "the pod garbage collector has deleted a pod that was recreated under the same name") {
 		return ""
 	}
 	return fmt.Sprintf("%s deletes pod %s with UID %s, which it has not been told of", by.Client, nameOf(key), before.UID)
@@ -320,5 +320,5 @@ func admittedFirst(_ *store, key string, old, now object, _ int64) string {
 	if before != nil || after == nil || after.Labels[admission] != labelOf(admissionregistrationv1.Fail) || after.Annotations[admitted] != "" {
 		return ""
 	}
-	return fmt.Sprintf("config map %s is created without the annotation of the webhook that it must pass", nameOf(key))
+	return fmt.Sprintf("config map %s is created without the annotation of its mandatory webhook", nameOf(key))
 }

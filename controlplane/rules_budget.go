@@ -14,11 +14,11 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// decision is longer than a controller takes to send what it has concluded from its caches, goroutines that are held up included.
+// decision exceeds the time that a controller takes from reading its caches to sending a request, stalled goroutines included.
 const decision = 10 * time.Second
 
-// counted returns what a disruption controller made of a budget that had evictions, nil if nobody knows what pods it was told of. The API
-// server accepts its status only if it has read the one that was there, with the evictions in it.
+// counted returns a budget with evictions before and after a disruption controller's write; nil if the pods that it had observed are unknown. The
+// API server accepts the write only if the controller had read the status before it, with its evictions.
 func (s *store) counted(old, now object, rv int64) (before, after *policyv1.PodDisruptionBudget, by *model.Operation) {
 	before, after = both[policyv1.PodDisruptionBudget](old, now)
 	if by = s.wrote[rv]; before == nil || after == nil || before.UID != after.UID || len(before.Status.DisruptedPods) == 0 ||
@@ -28,8 +28,8 @@ func (s *store) counted(old, now object, rv int64) (before, after *policyv1.PodD
 	return before, after, by
 }
 
-// evictionIsKept looks at the evictions that a disruption controller takes away: those of pods of which it had been told for a while, and not
-// that they go.
+// evictionIsKept checks the evictions that a disruption controller removes. It reports those of pods that the controller had observed a while
+// ago, but not their deletion.
 func evictionIsKept(s *store, key string, old, now object, rv int64) string {
 	before, after, by := s.counted(old, now, rv)
 	if by == nil {
@@ -45,13 +45,13 @@ func evictionIsKept(s *store, key string, old, now object, rv int64) string {
 		if !s.wasTold(by, "pods", last{uid, s.born[uid]}) || k.going != 0 && s.heard(by, k.going, 0) {
 			continue
 		}
-		return fmt.Sprintf("%s takes the eviction of pod %s away from budget %s, and has not been told that the pod goes", by.Client, k.pod.Name, nameOf(key))
+		return fmt.Sprintf("%s removes the eviction of pod %s from budget %s, and has not been told that the pod is deleted", by.Client, k.pod.Name, nameOf(key))
 	}
 	return ""
 }
 
-// evictedIsNotHealthy looks at the pods that a disruption controller counts: those that have been evicted are not healthy, and others that its
-// caches may hold are at most those that it has been told of, and not told long ago that they go.
+// evictedIsNotHealthy checks how many pods a disruption controller counts as healthy. Evicted pods are not. The others in its cache are at most
+// those that it has observed, without those whose deletion it observed long ago.
 func evictedIsNotHealthy(s *store, key string, old, now object, rv int64) string {
 	before, after, by := s.counted(old, now, rv)
 	if by == nil {
@@ -79,20 +79,20 @@ func evictedIsNotHealthy(s *store, key string, old, now object, rv int64) string
 		by.Client, after.Status.CurrentHealthy, nameOf(key), most)
 }
 
-// heard reports whether who made a request had been told so long before of what became of a pod at a revision.
+// heard reports whether the client of a request had observed a pod's change at a revision so long before.
 func (s *store) heard(by *model.Operation, rv int64, before time.Duration) bool {
 	at := s.pods.Told(by.Client, rv)
 	return at != model.Pending && at <= by.Call-int64(before)
 }
 
-// expired reports whether an eviction is so old that its pod may count again (pkg/controller/disruption, DeletionTimeout).
+// expired reports whether an eviction is so old that its pod may count as healthy again (pkg/controller/disruption, DeletionTimeout).
 func (s *store) expired(budget *policyv1.PodDisruptionBudget, pod string, by *model.Operation) bool {
 	const timeout = 2 * time.Minute
 	evicted := budget.Status.DisruptedPods[pod].UnixNano() - s.seen.Epoch
 	return by.Return-evicted >= int64(timeout-time.Second)
 }
 
-// clocksJump reports whether the wall clock of some process was wrong, so that times in objects are of little use.
+// clocksJump reports whether some process had a wrong wall clock, so that timestamps in objects are unreliable.
 func (s *store) clocksJump() bool {
 	for _, history := range s.seen.Histories {
 		if slices.ContainsFunc(history.Faults, func(fault model.Fault) bool { return fault.Name == "clock-jump" }) {

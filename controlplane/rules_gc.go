@@ -16,21 +16,21 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// How the collectors of a controller manager name themselves to API servers.
+// The names of the garbage collectors in their User-Agent.
 const (
 	garbageCollector    = "generic-garbage-collector"
 	podGarbageCollector = "pod-garbage-collector"
 )
 
-// namespaces is where etcd has them.
+// namespaces is their prefix in etcd.
 const namespaces = "/registry/namespaces/"
 
-// ownedIsKept looks at deletions, and marks for deletion, by the garbage collector, and by controller managers of what else only users delete.
+// ownedIsKept checks deletions by the garbage collector, and any deletion by a controller manager of config maps and secrets, which otherwise only users delete.
 //
-// The garbage collector reads each owner from etcd before it deletes, and no UID is used twice: an owner that
-// it has not found does not come back. It takes one that is being deleted for gone.
+// The garbage collector reads each owner from etcd before it deletes, and no UID is used twice: an absent owner
+// stays absent. The garbage collector treats a terminating owner as absent.
 func ownedIsKept(s *store, key string, old, now object, rv int64) string {
-	if !isGoing(old, now) {
+	if !beginsDeletion(old, now) {
 		return ""
 	}
 	by := s.wrote[rv]
@@ -44,7 +44,7 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 			return ""
 		}
 	}
-	// The namespace controller deletes all that a namespace has.
+	// The namespace controller deletes all contents of a terminating namespace.
 	if space := s.objects[namespaces+old.GetNamespace()]; space == nil || space.GetDeletionTimestamp() != nil {
 		return ""
 	}
@@ -56,7 +56,7 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 	objects := slices.Collect(maps.Values(s.objects))
 	for _, owner := range owners {
 		if slices.ContainsFunc(objects, func(o object) bool { return isOwner(owner, o, old) && o.GetDeletionTimestamp() == nil }) {
-			wrong = fmt.Sprintf("%s deletes %s, whose owner lives, %s %s with UID %s", by.Client, nameOf(key), owner.Kind, owner.Name, owner.UID)
+			wrong = fmt.Sprintf("%s deletes %s, whose owner exists, %s %s with UID %s", by.Client, nameOf(key), owner.Kind, owner.Name, owner.UID)
 			break
 		}
 	}
@@ -67,8 +67,8 @@ func ownedIsKept(s *store, key string, old, now object, rv int64) string {
 	return wrong
 }
 
-// referredUnseen reports whether the owner references of an object changed after the garbage collector had read it again, as its deletion had
-// met with a conflict: the deletion that follows then has no precondition but the UID (finding 12).
+// referredUnseen reports whether an object's owner references changed after the garbage collector had read it again because of a
+// conflict: the deletion that follows has no precondition but the UID (finding 12).
 func (s *store) referredUnseen(key string, deletion *model.Operation) bool {
 	found, known := s.requests[requestOf{deletion.Client, deletion.Call, deletion.Scope}]
 	change := s.wrote[s.referred[key]]
@@ -79,7 +79,7 @@ func (s *store) referredUnseen(key string, deletion *model.Operation) bool {
 	for i := found.at - 1; i >= 0; i-- {
 		request := found.all[i]
 		if request.Client != deletion.Client || request.Scope != deletion.Scope || !isOf(request, garbageCollector) || request.Kind == model.Update {
-			continue // another of its goroutines takes owners away that are to leave what they own behind
+			continue // by another of its goroutines, which orphans dependents
 		}
 		switch {
 		case read == nil && request.Kind == model.Get:
@@ -93,8 +93,8 @@ func (s *store) referredUnseen(key string, deletion *model.Operation) bool {
 	return false
 }
 
-// isOwner reports whether a reference of a dependent is to an object. One to an object in another namespace is to
-// none, and so is one with the UID of an object and another kind or name: such an owner is absent
+// isOwner reports whether an owner reference of a dependent refers to an object. If the object is in another namespace,
+// or has another kind or name than the reference says, the owner is absent
 // (kubernetes.io/docs/concepts/architecture/garbage-collection, kubernetes/kubernetes #65200).
 func isOwner(reference metav1.OwnerReference, of, dependent metav1.Object) bool {
 	if reference.UID != of.GetUID() || reference.Name != of.GetName() || of.GetNamespace() != "" && of.GetNamespace() != dependent.GetNamespace() {
@@ -104,16 +104,16 @@ func isOwner(reference metav1.OwnerReference, of, dependent metav1.Object) bool 
 	return err == nil && kinds[0].Kind == reference.Kind && kinds[0].GroupVersion().String() == reference.APIVersion
 }
 
-// finalizersHold looks at what goes. Who takes the last finalizer away leaves it in what etcd held last.
+// finalizersHold checks removed objects. One whose last finalizer was removed still has it in its last state in etcd.
 func finalizersHold(_ *store, key string, old, now object, _ int64) string {
 	if old == nil || now != nil || len(old.GetFinalizers()) < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%s goes with the finalizers %q", nameOf(key), old.GetFinalizers())
+	return fmt.Sprintf("%s is removed with the finalizers %q", nameOf(key), old.GetFinalizers())
 }
 
-// ownerIsLast looks at what goes, or need not wait any more, as the garbage collector says that nothing is left of what it waits for. It counts what the
-// informers that the collector shares had been told of for a while, with its present owners.
+// ownerIsLast checks objects that the garbage collector removes, or whose finalizer foregroundDeletion it removes, as no blocking dependents are left.
+// It counts dependents that the collector's shared informers had observed a while ago, with their present owners.
 func ownerIsLast(s *store, key string, old, now object, rv int64) string {
 	if !awaitsDependents(old) || now != nil && now.GetUID() == old.GetUID() && awaitsDependents(now) {
 		return ""
@@ -130,13 +130,13 @@ func ownerIsLast(s *store, key string, old, now object, rv int64) string {
 			continue
 		}
 		if s.wasTold(by, resourceOfKind(dependent), last{dependent.GetUID(), s.referred[at]}) {
-			return fmt.Sprintf("%s lets %s go, while %s is left, which it owns", by.Client, nameOf(key), nameOf(at))
+			return fmt.Sprintf("%s finishes the foreground deletion of %s before that of its dependent %s", by.Client, nameOf(key), nameOf(at))
 		}
 	}
 	return ""
 }
 
-// awaitsDependents reports whether an object is marked for deletion and goes when nothing is left that it owns.
+// awaitsDependents reports whether an object is being deleted in the foreground: it is removed after its dependents.
 func awaitsDependents(o object) bool {
 	return o != nil && o.GetDeletionTimestamp() != nil && slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
 }

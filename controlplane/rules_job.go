@@ -12,7 +12,7 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// noExtraWork looks at each pod that is created for a job.
+// noExtraWork checks each pod that is created for a job.
 func noExtraWork(s *store, key string, old, now object, rv int64) string {
 	if pod := s.createdFor("Job", old, now); pod != nil && pod.Annotations[batchv1.JobCompletionIndexAnnotation] != "" {
 		index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]
@@ -38,7 +38,7 @@ func jobIsOver(s *store, key string, old, now object, rv int64) string {
 	return ""
 }
 
-// finished is how a job has come to its end, empty if it has not.
+// finished returns whether a job is Complete or Failed, "" if it has not finished.
 func finished(job *batchv1.Job) batchv1.JobConditionType {
 	for _, c := range job.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
@@ -57,7 +57,7 @@ func jobCounts(s *store, key string, old, now object, _ int64) string {
 		return fmt.Sprintf("job %s counts %d successes of %d", nameOf(key), after.Status.Succeeded, *wanted)
 	}
 	if succeeded, failed := s.endedOf(after.UID); after.Status.Succeeded > succeeded || after.Status.Failed > failed {
-		return fmt.Sprintf("job %s counts %d successes and %d failures, and %d of its pods have succeeded and %d have failed or gone", nameOf(key),
+		return fmt.Sprintf("job %s counts %d successes and %d failures, but %d of its pods have succeeded and %d have failed or were deleted", nameOf(key),
 			after.Status.Succeeded, after.Status.Failed, succeeded, failed)
 	}
 	if before != nil && before.UID == after.UID && (after.Status.Succeeded < before.Status.Succeeded || after.Status.Failed < before.Status.Failed) {
@@ -67,8 +67,8 @@ func jobCounts(s *store, key string, old, now object, _ int64) string {
 	return ""
 }
 
-// suspendedRests looks at what the job controller notes on jobs that it has just suspended: that some of their pods are active means that it has not
-// got rid of them.
+// suspendedRests checks the status of jobs that the job controller has just suspended: active pods mean that it has not
+// deleted them.
 func suspendedRests(s *store, key string, old, now object, rv int64) string {
 	before, after := both[batchv1.Job](old, now)
 	by := s.wrote[rv]
@@ -81,7 +81,7 @@ func suspendedRests(s *store, key string, old, now object, rv int64) string {
 	return fmt.Sprintf("%s has suspended job %s, and says that %d of its pods are active", by.Client, nameOf(key), after.Status.Active)
 }
 
-// jobController is how that controller names itself to API servers.
+// jobController is its name in the User-Agent.
 const jobController = "job-controller"
 
 func isSuspended(job *batchv1.Job) bool {
@@ -90,7 +90,7 @@ func isSuspended(job *batchv1.Job) bool {
 	})
 }
 
-// hasFailedWith reports whether a request for a pod of a job has failed, or was never answered, of who then makes another one.
+// hasFailedWith reports whether an earlier request of a client for a pod of a job has failed, or its outcome is unknown.
 func (s *store) hasFailedWith(by *model.Operation, job *batchv1.Job) bool {
 	names := map[string]bool{}
 	for _, k := range s.known {
@@ -104,10 +104,10 @@ func (s *store) hasFailedWith(by *model.Operation, job *batchv1.Job) bool {
 	})
 }
 
-// jobIsKept looks at deletions and marks for deletion by controller managers. Users delete jobs at any time, and
-// namespaces with jobs in them. Who deletes what has outlived its time reads it first.
+// jobIsKept checks deletions by controller managers. Users may delete jobs, and
+// namespaces with jobs in them, at any time. The TTL controller reads a job before it deletes it.
 func jobIsKept(s *store, key string, old, now object, rv int64) string {
-	before := going[batchv1.Job](old, now)
+	before := deleting[batchv1.Job](old, now)
 	by := s.deletedBy(rv)
 	if before == nil || by == nil || !strings.HasPrefix(by.Client, managerName) {
 		return ""
@@ -120,15 +120,15 @@ func jobIsKept(s *store, key string, old, now object, rv int64) string {
 	case finished(before) == "":
 		return fmt.Sprintf("%s deletes job %s, which has not finished", by.Client, nameOf(key))
 	case before.Spec.TTLSecondsAfterFinished == nil && s.isBy(timeToLiveController, by) && !s.hasReadBefore(by, s.stays[before.UID]):
-		return fmt.Sprintf("%s deletes job %s, whose time is not limited", by.Client, nameOf(key))
+		return fmt.Sprintf("%s deletes job %s, which has no TTL", by.Client, nameOf(key))
 	}
 	return ""
 }
 
-// timeToLiveController is how the controller that deletes finished jobs names itself to API servers.
+// timeToLiveController is the name of the TTL controller in its User-Agent.
 const timeToLiveController = "ttl-after-finished-controller"
 
-// hasReadBefore reports whether who asks for a change of an object has last read it before a revision, that is as it was then.
+// hasReadBefore reports whether the object that a client changes was older than a revision when the client last read it.
 func (s *store) hasReadBefore(by *model.Operation, rv int64) bool {
 	at := s.requests[requestOf{by.Client, by.Call, by.Scope}]
 	for _, request := range slices.Backward(at.all[:at.at]) {

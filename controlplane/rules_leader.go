@@ -12,18 +12,18 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// electorates are the leases of programs, by how the names of the programs begin.
-var electorates = map[string]string{managerName: leases + "kube-controller-manager", schedulerName: leases + "kube-scheduler"}
+// electionLeases are the leases of leader election, by the prefix of the candidates' names.
+var electionLeases = map[string]string{managerName: leases + "kube-controller-manager", schedulerName: leases + "kube-scheduler"}
 
-// term is how long somebody has been the leader.
+// term is the current term of a leader.
 type term struct {
-	// holder is the program that leads, empty for nobody, and began the request that made it so; nil as long as it is
-	// not known: then it is the first of its requests of which it was told.
+	// holder is the leader, empty for none. began is the request that acquired the lease. If the outcome of that is unknown,
+	// began is the holder's first confirmed renewal, nil until then.
 	holder string
 	began  *model.Operation
 }
 
-// applyTerm notes who leads.
+// applyTerm records who leads.
 func (s *store) applyTerm(key string, now object, rv int64) {
 	lease, is := now.(*coordinationv1.Lease)
 	if !is || !strings.HasPrefix(key, leases) {
@@ -38,8 +38,8 @@ func (s *store) applyTerm(key string, now object, rv int64) {
 	}
 }
 
-// leaseHeld compares the last change by the old holder with the first one by the new. Each takes effect
-// between the call and the return of its request, whatever the clocks of the two say.
+// leaseHeld compares the last renewal by the old holder with the first write of the new one. Each takes effect
+// between the call and the return of its request, whatever the wall clocks say.
 func leaseHeld(s *store, key string, old, now object, rv int64) string {
 	before, after := both[coordinationv1.Lease](old, now)
 	if before == nil || after == nil {
@@ -52,34 +52,34 @@ func leaseHeld(s *store, key string, old, now object, rv int64) string {
 	}
 	term := time.Duration(ptr.Deref(before.Spec.LeaseDurationSeconds, 0)) * time.Second
 	if most := time.Duration(taken.Return - renewed.Call); most < term {
-		return fmt.Sprintf("%s takes the lease %s at most %v after %s has renewed it for %v", taken.Client, nameOf(key), most, renewed.Client, term)
+		return fmt.Sprintf("%s acquires the lease %s at most %v after %s has renewed it for %v", taken.Client, nameOf(key), most, renewed.Client, term)
 	}
 	return ""
 }
 
-// leaderActs looks at what was asked for once somebody else had been told that it leads. What was asked for before may
-// take effect later: nothing fences leaders that have been.
+// leaderActs checks requests that were sent after another candidate had received the answer that it leads. Requests that were sent
+// before may take effect later: nothing fences former leaders.
 func leaderActs(s *store, key string, old, now object, rv int64) string {
 	if strings.HasPrefix(key, leases) {
 		return ""
 	}
 	client, call := s.author(old, now, rv)
-	name, _, _ := strings.Cut(client, " ") // a life of it
-	for electorate, lease := range electorates {
+	name, _, _ := strings.Cut(client, " ") // without its life
+	for prefix, lease := range electionLeases {
 		at := s.terms[lease]
-		if !strings.HasPrefix(name, electorate) || at == nil || at.holder == name || at.began == nil || call <= at.began.Return {
+		if !strings.HasPrefix(name, prefix) || at == nil || at.holder == name || at.began == nil || call <= at.began.Return {
 			continue
 		}
-		whom := at.holder + " had taken the lease"
+		whom := at.holder + " had acquired the lease"
 		if at.holder == "" {
-			whom = at.began.Client + " had given the lease up"
+			whom = at.began.Client + " had released the lease"
 		}
-		return fmt.Sprintf("%s changes %s, which it asked for %v after %s", client, nameOf(key), time.Duration(call-at.began.Return), whom)
+		return fmt.Sprintf("%s changes %s by a request sent %v after %s", client, nameOf(key), time.Duration(call-at.began.Return), whom)
 	}
 	return ""
 }
 
-// author is who made a change, and when it asked for that; nobody if that is not known.
+// author returns the client that made a change, and when it sent the request; "" if that is unknown.
 func (s *store) author(old, now object, rv int64) (client string, call int64) {
 	if by := s.wrote[rv]; by != nil {
 		return by.Client, by.Call

@@ -9,18 +9,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// nodeLeases is where those of nodes are.
+// nodeLeases is the prefix of node leases in etcd.
 const nodeLeases = "/registry/leases/kube-node-lease/"
 
-// How long a node may be silent until it counts as dead (nodeMonitorGracePeriod of kube-controller-manager), and the most that a request
-// lags behind the decision that it carries out, in simulated time: client-go sends it up to ten more times if it is told to wait.
+// How long a node may go without renewing its lease (nodeMonitorGracePeriod of kube-controller-manager), and the longest time from a
+// decision to its request, in simulated time: client-go retries up to ten times when it is told to wait.
 const (
 	maxSilence = 50 * time.Second
 	maxRetries = 30 * time.Second
 )
 
-// nodeIsSilent looks at what declares that a node has fallen silent. Its controller reads the lease from etcd before that, if the lease
-// that it knows of is old.
+// nodeIsSilent checks changes of a node's Ready condition to Unknown. Before that, the node lifecycle controller reads the lease from etcd,
+// if the one in its cache is old.
 func nodeIsSilent(s *store, key string, old, now object, rv int64) string {
 	before, after := both[corev1.Node](old, now)
 	by := s.wrote[rv]
@@ -30,15 +30,15 @@ func nodeIsSilent(s *store, key string, old, now object, rv int64) string {
 	}
 	for _, renewed := range s.renewals[after.Name] {
 		if silent := time.Duration(by.Call - renewed); silent > maxRetries && silent < maxSilence {
-			return fmt.Sprintf("%s declares that nobody hears from %s, whose lease was renewed %v before", by.Client, nameOf(key), silent.Round(time.Millisecond))
+			return fmt.Sprintf("%s declares %s unreachable, although its lease was renewed %v before", by.Client, nameOf(key), silent.Round(time.Millisecond))
 		}
 	}
 	return ""
 }
 
-// evictedByTaint looks at pods that are evicted for a taint of their node. It is silent where the evictor may not have heard that the node has none.
+// evictedByTaint checks pods that are evicted for a taint of their node. It is silent where the node controller may not have observed that the taint is gone.
 func evictedByTaint(s *store, key string, old, now object, rv int64) string {
-	before := going[corev1.Pod](old, now)
+	before := deleting[corev1.Pod](old, now)
 	by := s.deletedBy(rv)
 	if before == nil || by == nil || !s.isBy(nodeController, by) {
 		return ""
@@ -47,18 +47,18 @@ func evictedByTaint(s *store, key string, old, now object, rv int64) string {
 	if node == nil || evicts(node) || !s.wasTold(by, "nodes", last{node.UID, s.untainted[node.UID]}) {
 		return ""
 	}
-	return fmt.Sprintf("%s evicts pod %s from %s, which has no taint that evicts", by.Client, nameOf(key), node.Name)
+	return fmt.Sprintf("%s evicts pod %s from %s, which has no NoExecute taint", by.Client, nameOf(key), node.Name)
 }
 
-// nodeController is how the controllers that look after nodes name themselves to API servers.
+// nodeController is the name of the controllers for nodes in their User-Agent.
 const nodeController = "node-controller"
 
-// evicts reports whether a node has a taint for which pods are evicted.
+// evicts reports whether a node has a NoExecute taint.
 func evicts(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute })
 }
 
-// applyTaints notes since when a node has no taint for which pods are evicted.
+// applyTaints records since when a node has no NoExecute taint.
 func (s *store) applyTaints(old, now object, rv int64) {
 	before, after := both[corev1.Node](old, now)
 	if after != nil && !evicts(after) && (before == nil || before.UID != after.UID || evicts(before)) {
@@ -66,7 +66,7 @@ func (s *store) applyTaints(old, now object, rv int64) {
 	}
 }
 
-// ready is the status of the condition by which controllers know that a node is well.
+// ready returns the status of a node's Ready condition.
 func ready(node *corev1.Node) corev1.ConditionStatus {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -76,7 +76,7 @@ func ready(node *corev1.Node) corev1.ConditionStatus {
 	return ""
 }
 
-// applyRenewal notes when a node was answered that its lease is renewed.
+// applyRenewal records when a node received the answer that its lease is renewed.
 func (s *store) applyRenewal(key string, rv int64) {
 	if node, is := strings.CutPrefix(key, nodeLeases); is && s.wrote[rv] != nil {
 		s.renewals[node] = append(s.renewals[node], s.wrote[rv].Return)

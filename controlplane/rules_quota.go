@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// charges tell since when pods are charged to a quota. Pods that were there before, or were asked for before an API server
-// knew of the quota, are not, and count all the same once the quota controller has counted.
+// charges records since when pods are charged to each quota. Pods that existed before, or were requested before an API server
+// knew of the quota, are not charged, but count once the quota controller has recounted.
 type charges struct {
-	// since is when the answer to some request shows that the quota had been charged, 0 as long as none does.
+	// since is the time by which the quota had certainly been charged, 0 until then.
 	since map[types.UID]int64
-	// most is what a quota has allowed at most.
+	// most is the highest limit that a quota has ever had.
 	most map[types.UID]int64
 }
 
-// apply notes what a change says. API servers are no clients, so a quota whose use goes up and that no client has written was charged.
+// apply records a change. API servers are not recorded as clients: if no client has written a quota whose usage rises, an API server has charged it.
 func (c *charges) apply(s *store, old, now object, rv int64) {
 	by := s.wrote[rv]
 	before, after := both[corev1.ResourceQuota](old, now)
@@ -63,11 +63,11 @@ func withinQuota(s *store, key string, old, now object, _ int64) string {
 	if !limited || living <= most {
 		return ""
 	}
-	return fmt.Sprintf("%d pods live in namespace %s that were asked for when its quota %s had been charged, which allows %d", living, space, nameOf(key), most)
+	return fmt.Sprintf("%d pods live in namespace %s that were requested after its quota %s had been charged, which allows %d", living, space, nameOf(key), most)
 }
 
-// chargesAdd looks at what API servers write, which are no clients. Pods are charged once, when they are created. Only the quota controller
-// counts less than before, and a request of it that got no answer may be what nobody seems to have written.
+// chargesAdd checks writes that no client has made: those of API servers, which charge a pod when it is created. Only the quota controller
+// lowers the usage, and its request may have timed out and still been carried out.
 func chargesAdd(s *store, key string, old, now object, rv int64) string {
 	before, after := both[corev1.ResourceQuota](old, now)
 	if before == nil || after == nil || before.UID != after.UID || s.wrote == nil || s.wrote[rv] != nil {

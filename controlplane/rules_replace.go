@@ -15,7 +15,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// least is how many pods a deployment keeps available while it goes from one template to another.
+// least returns how many pods a deployment keeps available during a rollout.
 func least(d *appsv1.Deployment) int32 {
 	if d.Spec.Strategy.RollingUpdate == nil {
 		return 0
@@ -27,8 +27,8 @@ func least(d *appsv1.Deployment) int32 {
 	return max(ptr.Deref(d.Spec.Replicas, 1)-unavailable, 0)
 }
 
-// withinUnavailable looks at replica sets that controller managers have ask for fewer pods, or delete, and at what those of the deployment ask for then.
-// It is silent where the controller had not been told for a while of what it would take for enough: finding 30 goes by older replica sets, too.
+// withinUnavailable checks replica sets that the deployment controller scales down or deletes against the total replicas of their deployment after that.
+// It is silent where the controller may have acted on stale replica sets, which is finding 30, too.
 func withinUnavailable(s *store, key string, old, now object, rv int64) string {
 	before, after := both[appsv1.ReplicaSet](old, now)
 	by := s.wrote[rv]
@@ -55,16 +55,16 @@ func withinUnavailable(s *store, key string, old, now object, rv int64) string {
 	if all >= minimum {
 		return ""
 	}
-	return fmt.Sprintf("%s has replica set %s ask for %d pods, and those of its deployment then ask for %d, which must keep %d", by.Client, nameOf(key), asks, all, minimum)
+	return fmt.Sprintf("%s scales replica set %s to %d pods, and those of its deployment then ask for %d, which must keep %d", by.Client, nameOf(key), asks, all, minimum)
 }
 
-// last is a change of an object.
+// last identifies a change of an object.
 type last struct {
 	uid types.UID
 	rv  int64
 }
 
-// wasTold reports whether who made a request had been told of an earlier change for long enough to act upon it; nobody is told of none.
+// wasTold reports whether the client of a request had observed an earlier change early enough to act on it; true if there is no change.
 func (s *store) wasTold(by *model.Operation, resource string, of last) bool {
 	if of.rv == 0 {
 		return true
@@ -73,17 +73,17 @@ func (s *store) wasTold(by *model.Operation, resource string, of last) bool {
 	return at != model.Pending && at <= by.Call-int64(decision)
 }
 
-// replacing are the controllers that replace the pods of a template one after the other, by the kinds of what they control.
+// replacing are the controllers that replace pods one after the other during a rollout, by the kinds of their workloads.
 var replacing = map[string]string{"StatefulSet": statefulSetController, "DaemonSet": daemonSetController}
 
-// daemonSetController is how that controller names itself to API servers.
+// daemonSetController is its name in the User-Agent.
 const daemonSetController = "daemon-set-controller"
 
-// replacedOneByOne looks at running pods that the controllers of daemon sets and stateful sets delete. Another one which the same
-// life of the controller has deleted, or created in its place, must have been ready by then. It is silent about pods that go for another reason: those of
-// stateful sets that shrink, and of daemon sets that choose among nodes, as far as the controller may have known it.
+// replacedOneByOne checks ready pods that the controllers of daemon sets and stateful sets delete. By then, no other pod may be terminating that the same
+// life of the controller has deleted, and those that it has created must have been ready. It is silent about pods that are deleted for another reason, as far as the
+// controller may have known it: those of stateful sets that scale down, and of daemon sets with a node selector.
 func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
-	before := going[corev1.Pod](old, now)
+	before := deleting[corev1.Pod](old, now)
 	by := s.deletedBy(rv)
 	if before == nil || isOver(before) || !isReady(&before.Status) || by == nil {
 		return ""
@@ -101,7 +101,7 @@ func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
 		waits := ""
 		switch {
 		case goes != nil && goes.Client == by.Client && s.isBy(replacing[kind], goes):
-			waits = "goes as well"
+			waits = "is being deleted as well"
 		case goes == nil && s.rollouts.ready[other.UID] == 0 && s.created[other.UID] != nil && s.created[other.UID].Client == by.Client:
 			waits = "has never been ready"
 		default:
@@ -112,7 +112,7 @@ func replacedOneByOne(s *store, key string, old, now object, rv int64) string {
 	return ""
 }
 
-// replaces reports whether a pod that its controller deletes can only be deleted for another one of a newer template.
+// replaces reports whether a rollout can be the only reason for which a controller deletes a pod.
 func (s *store) replaces(by *model.Operation, pod *corev1.Pod) bool {
 	switch ownerKind(pod) {
 	case "StatefulSet":

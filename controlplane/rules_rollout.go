@@ -17,20 +17,20 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// rollouts is what rules about several pods at once need to know of what asks for them, by UIDs.
+// rollouts records, by UID, what rules about several pods need to know of their workloads.
 type rollouts struct {
-	// allows are how many pods a deployment, a stateful set or, on a node, a daemon set has allowed at once, one after the other, and asked the most that a replica set or a job has ever asked for at a time.
+	// allows are the bounds of a deployment, a stateful set or, on each node, a daemon set, in the order of revisions. asked is the most pods that a replica set or a job has ever asked for at a time.
 	allows map[types.UID][]allowance
 	asked  map[types.UID]int32
-	// scaled is the revision that last changed how many pods a replica set asks for.
+	// scaled is the revision that last changed the replicas of a replica set.
 	scaled map[types.UID]int64
-	// lost is the replica set of a deployment that was deleted last.
+	// lost is the last deletion of a replica set of a deployment.
 	lost map[types.UID]last
 	// ready is the revision at which a pod was first ready, 0 if it never was.
 	ready map[types.UID]int64
 }
 
-// allowance is how many pods a workload allows from a revision on, at most and at least.
+// allowance is the most and the fewest pods that a workload allows from a revision on.
 type allowance struct {
 	rv          int64
 	most, least int32
@@ -40,7 +40,7 @@ func newRollouts() rollouts {
 	return rollouts{allows: map[types.UID][]allowance{}, asked: map[types.UID]int32{}, scaled: map[types.UID]int64{}, lost: map[types.UID]last{}, ready: map[types.UID]int64{}}
 }
 
-// apply notes what a change says of them.
+// apply records a change.
 func (r rollouts) apply(old, now object, rv int64) {
 	switch now := now.(type) {
 	case *appsv1.Deployment:
@@ -58,7 +58,7 @@ func (r rollouts) apply(old, now object, rv int64) {
 		}
 	case *appsv1.StatefulSet:
 		r.allow(now.UID, rv, ptr.Deref(now.Spec.Replicas, 1), ptr.Deref(now.Spec.Replicas, 1))
-	case *appsv1.DaemonSet: // one that chooses among nodes may want none on any
+	case *appsv1.DaemonSet: // with a node selector, it may want none on any node
 		r.allow(now.UID, rv, 1, int32(1-min(len(now.Spec.Template.Spec.NodeSelector), 1)))
 	}
 	if set, is := old.(*appsv1.ReplicaSet); is && (now == nil || now.GetUID() != set.UID) {
@@ -66,7 +66,7 @@ func (r rollouts) apply(old, now object, rv int64) {
 	}
 }
 
-// allow notes how many pods a workload allows from a revision on.
+// allow records how many pods a workload allows from a revision on.
 func (r rollouts) allow(workload types.UID, rv int64, most, least int32) {
 	all := r.allows[workload]
 	if len(all) == 0 || all[len(all)-1].most != most || all[len(all)-1].least != least {
@@ -74,7 +74,7 @@ func (r rollouts) allow(workload types.UID, rv int64, most, least int32) {
 	}
 }
 
-// surge is how many pods more than it wants a deployment allows while it goes from one template to another.
+// surge returns maxSurge of a deployment as a number of pods.
 func surge(d *appsv1.Deployment) int32 {
 	if d.Spec.Strategy.RollingUpdate == nil {
 		return 0
@@ -82,15 +82,15 @@ func surge(d *appsv1.Deployment) int32 {
 	return share(d, d.Spec.Strategy.RollingUpdate.MaxSurge, true)
 }
 
-// share is what a number of pods, or a percentage of those that a deployment wants, comes to, rounded up or down. API servers have validated it.
+// share converts a number of pods, or a percentage of a deployment's replicas, to pods, rounded up or down. API servers have validated it.
 func share(d *appsv1.Deployment, of *intstr.IntOrString, up bool) int32 {
 	pods, _ := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(of, intstr.FromInt32(0)), int(ptr.Deref(d.Spec.Replicas, 1)), up)
 	return int32(pods)
 }
 
-// withinSurge looks at what controller managers have the replica sets of a deployment ask for. It counts those that the same life of the manager
-// has written, and those that were there before it began. If its informer had not told it for a while of all that it would take for too many, it is
-// finding 30: nothing keeps a deployment controller from going by older replica sets than it has written.
+// withinSurge checks replica sets that controller managers scale up. It counts the replicas that the same life of the manager
+// has written, and those from before it began. If the manager had not observed enough of them to know that these are too many, it is
+// finding 30: the deployment controller may act on a cache that is older than its own writes.
 func withinSurge(s *store, key string, old, now object, rv int64) string {
 	before, after := both[appsv1.ReplicaSet](old, now)
 	by := s.wrote[rv]
@@ -114,13 +114,13 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 		}
 	}
 	if all <= most || s.waited(by) || told <= most &&
-		s.isFinding(30, setsName, "a deployment controller has not been told of a replica set that it has written, and has another one make more pods than the deployment allows") {
+		s.isFinding(30, setsName, "a deployment controller has not observed its own write of a replica set, and scales another one up beyond maxSurge") {
 		return ""
 	}
-	return fmt.Sprintf("%s has replica set %s ask for %d pods, and those of its deployment then ask for %d, which allows %d", by.Client, nameOf(key), asks, all, most)
+	return fmt.Sprintf("%s scales replica set %s to %d pods, and those of its deployment then ask for %d, which allows %d", by.Client, nameOf(key), asks, all, most)
 }
 
-// allowed is how many pods a workload of a resource allows at most and at least, as a controller manager may have known it when it made a request; 0 for none.
+// allowed returns the widest bounds of a workload that a controller manager may have known when it made a request; 0 for none.
 func (s *store) allowed(by *model.Operation, resource string, workload types.UID) (most, least int32) {
 	least = math.MaxInt32
 	for _, a := range slices.Backward(s.rollouts.allows[workload]) {
@@ -132,8 +132,8 @@ func (s *store) allowed(by *model.Operation, resource string, workload types.UID
 	return most, 0
 }
 
-// waited reports whether the deployment controller that made a request was waiting for an answer at a time so long before that it should know what
-// it had been told by then. What it has looked at may be older: requests take long while there are faults.
+// waited reports whether the deployment controller was still waiting for another answer ten seconds before it made a request. If so,
+// its decision may be based on older state: requests take long while there are faults.
 func (s *store) waited(by *model.Operation) bool {
 	then := by.Call - int64(decision)
 	for _, resource := range []string{"deployments.apps", setsName} {
@@ -146,13 +146,13 @@ func (s *store) waited(by *model.Operation) bool {
 	return false
 }
 
-// deploymentController is how that controller names itself to API servers.
+// deploymentController is its name in the User-Agent.
 const deploymentController = "deployment-controller"
 
 // setsName is the resource of replica sets.
 const setsName = "replicasets.apps"
 
-// siblings are the keys of the living pods of the same controller as one that is created, of those that its creator knew of.
+// siblings returns the keys of the living pods that the creator of a pod knew of and that have the same controller.
 func (s *store) siblings(pod *corev1.Pod, rv int64) (keys []string) {
 	for _, key := range slices.Sorted(maps.Keys(s.byOwner[ownerOf(pod)])) {
 		if twin := s.byOwner[ownerOf(pod)][key]; lives(twin) && s.knew(rv, "pods", s.created[twin.UID]) {
@@ -162,12 +162,12 @@ func (s *store) siblings(pod *corev1.Pod, rv int64) (keys []string) {
 	return keys
 }
 
-// noExtraReplica looks at each pod that is created for a replica set.
+// noExtraReplica checks each pod that is created for a replica set.
 func noExtraReplica(s *store, key string, old, now object, rv int64) string {
 	return s.moreThanAsked("ReplicaSet", "a replica set", key, old, now, rv)
 }
 
-// moreThanAsked says that a pod is created for a controller of some kind which has never asked for so many at a time.
+// moreThanAsked reports a pod that is created for a controller of some kind which has never asked for so many at a time.
 func (s *store) moreThanAsked(kind, whom, key string, old, now object, rv int64) string {
 	pod := s.createdFor(kind, old, now)
 	if pod == nil {
@@ -180,8 +180,8 @@ func (s *store) moreThanAsked(kind, whom, key string, old, now object, rv int64)
 	return ""
 }
 
-// oneByOne looks at each pod that is created for a stateful set that creates them in order. A predecessor that was ready once and is not now
-// may be so in what the controller knows.
+// oneByOne checks each pod that is created for a stateful set with OrderedReady pod management. A predecessor that was ready once and is not
+// any more may still be ready in the controller's cache.
 func oneByOne(s *store, key string, old, now object, rv int64) string {
 	pod := s.createdFor("StatefulSet", old, now)
 	if pod == nil {

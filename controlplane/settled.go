@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// state is everything of a cluster that controllers bring into the state that is wanted.
+// state holds all objects that controllers reconcile.
 type state struct {
 	namespaces  []corev1.Namespace
 	nodes       []corev1.Node
@@ -73,8 +73,8 @@ func listed[L, I any](into *[]I, items func(L) []I) func(L, error) error {
 	}
 }
 
-// Settled says what is not yet as it should be once nothing goes wrong any more, nil if nothing is:
-// the documentation of each kind promises that its controller brings the state about.
+// Settled returns the first object that has not converged to its desired state, nil if all have:
+// the documentation of each kind promises that its controller reconciles it once faults are over.
 func Settled(ctx context.Context, client kubernetes.Interface) error {
 	s, err := read(ctx, client)
 	if err != nil {
@@ -97,21 +97,21 @@ func Settled(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// How long it takes until all is as it should be from when nothing goes wrong any more.
+// How long the control plane may take to converge after healing.
 const (
-	// soon is for what failed as long as there were faults, a minute at most, to be tried again, which is after about as long
+	// soon leaves time for retries, whose backoff is about as long as the faults, at most a minute
 	// (workqueue.DefaultTypedControllerRateLimiter), and for pods to end, start and become ready one after the other. It is
-	// less than the five minutes after which controllers stop to wait for what they have missed (controller.ExpectationsTimeout)
-	// and the scheduler looks at all pods again (DefaultPodMaxInUnschedulablePodsDuration).
+	// less than the five minutes after which expectations of controllers expire (controller.ExpectationsTimeout)
+	// and the scheduler retries all pods (DefaultPodMaxInUnschedulablePodsDuration).
 	soon = 3 * time.Minute
-	// backOff is for the pods of a job that failed several times, after pauses of up to 80 s (DefaultJobPodFailureBackOff).
+	// backOff is for pods of a job that fail several times, with a backoff of up to 80 s (DefaultJobPodFailureBackOff).
 	backOff = 6 * time.Minute
-	// resync is for what an API server counted that crashed before it had written the sum
+	// resync is for the usage of a quota that an API server did not write before it crashed
 	// (kube-controller-manager --resource-quota-sync-period is five minutes).
 	resync = 8 * time.Minute
 )
 
-// unsettled is what is not yet as it should be, and when it should.
+// unsettled says what has not converged, and by when it should.
 type unsettled struct {
 	error
 	within time.Duration
@@ -120,12 +120,12 @@ type unsettled struct {
 // Unwrap is for errors.AsType.
 func (u unsettled) Unwrap() error { return u.error }
 
-// wrong is what is wrong with an object.
+// wrong says what is wrong with an object.
 type wrong struct {
 	error
 	of metav1.Object
-	// orphan says that all of its owners are gone, held that it waits for the garbage collector to take a finalizer away, and ahead
-	// that nothing is wrong but the generation that its status has observed, which it does not have yet.
+	// orphan means that all of its owners are gone, held that the garbage collector has not removed its finalizer, and ahead
+	// that nothing is wrong except that its observedGeneration exceeds its generation.
 	orphan, held, ahead bool
 }
 
@@ -133,15 +133,15 @@ func wrongf(of metav1.Object, format string, a ...any) error {
 	return wrong{error: fmt.Errorf(format, a...), of: of}
 }
 
-// Due reports whether what Settled has returned has a time of its own. It has none as long as nodes take no pods, for
-// which everything else waits.
+// Due reports whether an error of Settled has a deadline. It has none while nodes accept no pods, as
+// everything else depends on that.
 func Due(err error) bool {
 	_, is := errors.AsType[unsettled](err)
 	return is
 }
 
-// Late returns an error if what Settled has returned should be over by now, so long after nothing was wrong any more, where it may take some time more
-// than after faults.
+// Late returns an error if the deadline of an error of Settled has passed, given the time since healing. The deadline is extended by more,
+// for a rollout for example.
 func Late(err error, after, more time.Duration) error {
 	if u, is := errors.AsType[unsettled](err); is && after > u.within+more {
 		return fmt.Errorf("still wrong %v after everything had healed: %w", u.within+more, err)
@@ -149,8 +149,8 @@ func Late(err error, after, more time.Duration) error {
 	return nil
 }
 
-// Quiet says which objects have changed within the given time, nil if none has: a control
-// plane that has brought everything about writes nothing but its leases, and events.
+// Quiet returns an error if an object changes within the given time: a control
+// plane that has converged writes nothing but its leases, and events.
 func Quiet(ctx context.Context, client kubernetes.Interface, within time.Duration) error {
 	before, err := read(ctx, client)
 	if err != nil {
@@ -173,12 +173,12 @@ func Quiet(ctx context.Context, client kubernetes.Interface, within time.Duratio
 	return nil
 }
 
-// all are all objects.
+// all returns all objects.
 func (s *state) all() []metav1.Object {
 	return slices.Concat(s.objects(), pointers(s.maps), pointers(s.secrets))
 }
 
-// objects are those that nobody writes who has nothing to bring about.
+// objects returns those that nothing writes once the control plane has converged.
 func (s *state) objects() (all []metav1.Object) {
 	return slices.Concat(pointers(s.namespaces), pointers(s.nodes), pointers(s.pods), pointers(s.services), pointers(s.slices), pointers(s.quotas),
 		pointers(s.deployments), pointers(s.sets), pointers(s.stateful), pointers(s.daemons), pointers(s.jobs), pointers(s.budgets))
@@ -196,8 +196,8 @@ func pointers[T any, P interface {
 
 func describe(o metav1.Object) string { return cache.MetaObjectToName(o).String() }
 
-// nodesTake: nodes that are well take pods. One whose taint stays because of one failed request does so when its kubelet reports
-// everything, up to five minutes later (nodeStatusReportFrequency).
+// nodesTake: healthy nodes accept pods. A taint that stayed because of one failed request is removed after the kubelet's next
+// full report, up to five minutes later (nodeStatusReportFrequency).
 func (s *state) nodesTake() error {
 	for _, node := range s.nodes {
 		for _, taint := range node.Spec.Taints {
@@ -207,8 +207,8 @@ func (s *state) nodesTake() error {
 	return nil
 }
 
-// owners: the garbage collector deletes objects whose owners are all gone. One of another namespace, kind or
-// name than a reference says is none.
+// owners: the garbage collector deletes objects whose owners are all gone. An object of another namespace, kind or
+// name than a reference says is not an owner.
 func (s *state) owners() error {
 	living := map[types.UID]metav1.Object{}
 	for _, o := range s.all() {
@@ -223,7 +223,7 @@ func (s *state) owners() error {
 	return nil
 }
 
-// inNamespaces: a namespace goes with all that it has.
+// inNamespaces: no object remains in a namespace that is gone.
 func (s *state) inNamespaces() error {
 	for _, o := range s.all() {
 		if o.GetNamespace() != "" && !slices.ContainsFunc(s.namespaces, func(n corev1.Namespace) bool { return n.Name == o.GetNamespace() }) {
@@ -233,12 +233,12 @@ func (s *state) inNamespaces() error {
 	return nil
 }
 
-// deleted: what is deleted goes, once its finalizers have done their work.
+// deleted: objects with a deletionTimestamp are removed, once their finalizers are.
 func (s *state) deleted() error {
 	for _, o := range s.all() {
 		if o.GetDeletionTimestamp() != nil {
 			held := slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) || slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents)
-			return wrong{error: fmt.Errorf("%T %s is deleted and does not go; its finalizers are %q", o, describe(o), o.GetFinalizers()), of: o, held: held}
+			return wrong{error: fmt.Errorf("%T %s is terminating and is not removed; its finalizers are %q", o, describe(o), o.GetFinalizers()), of: o, held: held}
 		}
 	}
 	return nil
@@ -280,7 +280,7 @@ func (s *state) servicesReach() error {
 	return nil
 }
 
-// quotasCount: what a quota has counted is what there is.
+// quotasCount: the usage of a quota is the number of pods.
 func (s *state) quotasCount() error {
 	for _, quota := range s.quotas {
 		if _, limited := quota.Spec.Hard[corev1.ResourcePods]; !limited {
@@ -294,7 +294,7 @@ func (s *state) quotasCount() error {
 	return nil
 }
 
-// budgetsCount: what a budget counts as healthy are the ready pods that it selects.
+// budgetsCount: currentHealthy of a budget is the number of ready pods that it selects.
 func (s *state) budgetsCount() error {
 	for _, budget := range s.budgets {
 		selector := labels.SelectorFromSet(budget.Spec.Selector.MatchLabels)

@@ -108,7 +108,7 @@ func TestSettled(t *testing.T) {
 		}, "*v1.Secret b/secret has no owner left (Job job"},
 		"an owner of another name":                           {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
 		"an owner of another kind":                           {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
-		"a finalizer that stays":                             {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is deleted and does not go"},
+		"a finalizer that stays":                             {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is terminating and is not removed"},
 		"a rollout that hangs":                               {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
 		"a rollout that hangs, with a set of what is wanted": {func(w *world) { w.hangs("1") }, "deployment r/deployment wants 1"},
 		"finding 32":                                         {func(w *world) { w.hangs("3") }, ""},

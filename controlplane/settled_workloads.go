@@ -27,9 +27,9 @@ func (s *state) deploymentsDone() error {
 	return nil
 }
 
-// stuck reports whether a deployment is one that its controller never brings on: by what is noted on its replica sets it is taken for one
-// to be scaled, each time, and the function which does that leaves it alone, as the only one that has pods has the size that is wanted
-// (finding 32), or as more than one has some and its strategy became Recreate (kubernetes/kubernetes #125568).
+// stuck reports whether a deployment is one that its controller never rolls out: by the annotations of its replica sets, each sync is taken
+// for a scaling event, and scale does nothing, as the only replica set that has pods has the desired size already
+// (finding 32), or as several have pods and the strategy became Recreate (kubernetes/kubernetes #125568).
 func (s *state) stuck(d *appsv1.Deployment) bool {
 	want, total := ptr.Deref(d.Spec.Replicas, 1), int32(0)
 	active, differ := 0, false
@@ -95,13 +95,13 @@ func (s *state) daemonsDone() error {
 	return nil
 }
 
-// runs reports whether nothing keeps a job from its end. One that a controller manager has started whose clock was ahead does
-// not come to it before that time: an API server takes no completionTime before startTime.
+// runs reports whether nothing keeps a job from finishing. One that was started by a controller manager whose clock was ahead cannot
+// finish before that time: API servers accept no completionTime before startTime.
 func (s *state) runs(job *batchv1.Job) bool {
 	return !ptr.Deref(job.Spec.Suspend, false) && !s.short(job.Namespace) && (job.Status.StartTime == nil || !job.Status.StartTime.After(time.Now()))
 }
 
-// jobsBegin: a job gets its first pod. It has not failed, so that nothing has it wait.
+// jobsBegin: a job gets its first pod. No pod has failed yet, so that there is no backoff.
 func (s *state) jobsBegin() error {
 	for _, job := range s.jobs {
 		if s.runs(&job) && finished(&job) == "" && job.Status.Succeeded+job.Status.Failed == 0 && s.count(func(p *corev1.Pod) bool { return ownerOf(p) == job.UID }) == 0 {
@@ -111,7 +111,7 @@ func (s *state) jobsBegin() error {
 	return nil
 }
 
-// jobsRest: a job that is suspended has no pods.
+// jobsRest: a suspended job has no pods.
 func (s *state) jobsRest() error {
 	for _, job := range s.jobs {
 		active := s.count(func(p *corev1.Pod) bool { return ownerOf(p) == job.UID && lives(p) })
@@ -122,7 +122,7 @@ func (s *state) jobsRest() error {
 	return nil
 }
 
-// jobsDone: jobs come to their end.
+// jobsDone: jobs finish.
 func (s *state) jobsDone() error {
 	for _, job := range s.jobs {
 		if !s.runs(&job) {

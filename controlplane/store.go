@@ -19,13 +19,13 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// object is one of Kubernetes' built-in types.
+// object is an object of one of Kubernetes' built-in types.
 type object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// store is the state of a cluster at a revision, of the resources that rules are about.
+// store is the state of a cluster at a revision, for the resources that rules check.
 type store struct {
 	seen    simtest.Seen
 	objects map[string]object // by their key in etcd
@@ -33,41 +33,41 @@ type store struct {
 	byNode  map[string]map[string]*corev1.Pod
 	// changed is the revision of the last change of each key.
 	changed map[string]int64
-	// created are the requests that pods and ends of jobs come from, of those whose sender was told of them.
+	// created and finished are the requests that created pods and finished jobs, if their success was confirmed.
 	created  map[types.UID]*model.Operation
 	finished map[types.UID]*model.Operation
-	// stays is the revision since which a job has no time to live.
+	// stays is the revision since which a job has no TTL.
 	stays map[types.UID]int64
 	// owners are the controllers that pods were created for.
 	owners map[types.UID]types.UID
-	// wrote are the requests of clients by the revision at which each wrote something, nil if there
-	// are no histories.
+	// wrote are the write requests of clients by the revision of each, nil without
+	// histories.
 	wrote map[int64]*model.Operation
-	// marked are the requests that have marked objects for deletion, by the revisions of the marks, of those that wrote lacks.
+	// marked are the requests that have set deletionTimestamps, by revision, for revisions that wrote lacks.
 	marked map[int64]*model.Operation
 	// born is the revision at which each object was created.
 	born map[types.UID]int64
-	// ending is the revision at which the last namespace of each name was marked for deletion.
+	// ending is the revision that set the deletionTimestamp of the last namespace of each name.
 	ending map[string]int64
-	// pods explains what clients were told of pods, nil if there are no histories.
+	// pods explains what clients were told of pods, nil without histories.
 	pods *explain.Explainer
-	// known are all pods that there have ever been.
+	// known are all pods that have ever existed.
 	known map[types.UID]*known
-	// ended is the revision at which each pod has come to its end.
+	// ended is the revision at which each pod succeeded or failed.
 	ended map[types.UID]int64
-	// requests are where each request is in the list of its resource.
+	// requests are the places of requests in the lists of their resources.
 	requests map[requestOf]place
 	// referred is the revision at which the owner references of each key last changed.
 	referred map[string]int64
-	// references are what objects have called their owners.
+	// references are the kinds and names in owner references.
 	references map[reference]called
-	// bindings are nil if there are no histories.
+	// bindings are nil without histories.
 	bindings *bindings
-	// renewals are when nodes were answered that their leases are renewed.
+	// renewals are the times at which nodes received the answers that their leases are renewed.
 	renewals map[string][]int64
-	// untainted is the revision since which a node has no taint for which pods are evicted.
+	// untainted is the revision since which a node has no NoExecute taint.
 	untainted map[types.UID]int64
-	// terms are those of leaders, by the keys of their leases.
+	// terms are the current terms of leaders, by the keys of their leases.
 	terms    map[string]*term
 	charges  charges
 	rollouts rollouts
@@ -107,14 +107,14 @@ func newStore(seen simtest.Seen) *store {
 	return s
 }
 
-// requestOf is a request of a client.
+// requestOf identifies a request of a client.
 type requestOf struct {
 	client string
 	call   int64
 	scope  model.Scope
 }
 
-// place is one of the requests for a resource, in the order in which they were sent.
+// place is the position of a request among all for its resource, in the order in which they were sent.
 type place struct {
 	all []*importer.Told
 	at  int
@@ -126,18 +126,18 @@ func (s *store) isBy(controller string, request *model.Operation) bool {
 	return known && isOf(found.all[found.at], controller)
 }
 
-// isOf is the same for a request as its client tells of it: the User-Agent (restclient.AddUserAgent) ends with the controller's name.
+// isOf is isBy for a request as recorded by its client: the User-Agent (restclient.AddUserAgent) ends with the controller's name.
 func isOf(request *importer.Told, controller string) bool {
 	return strings.HasSuffix(request.Agent, "/"+controller)
 }
 
-// leases is where those of leaders are.
+// leases is the prefix of leader election leases in etcd.
 const leases = "/registry/leases/kube-system/"
 
-// podKeys is where pods are.
+// podKeys is the prefix of pods in etcd.
 const podKeys = "/registry/pods/"
 
-// judged are the resources that rules are about, by their keys in etcd.
+// judged are the prefixes of resources that rules check.
 var judged = []string{
 	podKeys, "/registry/minions/", "/registry/replicasets/", "/registry/jobs/", "/registry/resourcequotas/", leases,
 	"/registry/configmaps/", "/registry/secrets/", "/registry/deployments/", namespaces, "/registry/statefulsets/", "/registry/daemonsets/",
@@ -145,12 +145,12 @@ var judged = []string{
 	"/registry/poddisruptionbudgets/", nodeLeases,
 }
 
-// isJudged reports whether there is a rule about what a key of etcd holds.
+// isJudged reports whether rules check an etcd key.
 func isJudged(key string) bool {
 	return slices.ContainsFunc(judged, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// decode reads an object as it lies in etcd.
+// decode decodes an object as stored in etcd.
 func decode(change model.Change) (object, error) {
 	decoded, _, err := scheme.Codecs.UniversalDeserializer().Decode([]byte(change.Object.Value), nil, nil)
 	if err != nil {
@@ -159,7 +159,7 @@ func decode(change model.Change) (object, error) {
 	return decoded.(object), nil
 }
 
-// apply makes a change, after which now is what the key holds, nil for nothing.
+// apply applies a change, after which the key holds now, nil for none.
 func (s *store) apply(key string, now object, rv int64) {
 	s.changed[key] = rv
 	if before := s.objects[key]; now != nil && (before == nil || !reflect.DeepEqual(before.GetOwnerReferences(), now.GetOwnerReferences())) {
@@ -211,15 +211,15 @@ func (s *store) apply(key string, now object, rv int64) {
 	}
 }
 
-// note says in the report what of a resource was not held against anybody, and why.
+// note adds to the report a failure of a resource that does not fail the run, and why.
 func (s *store) note(resource, why string) {
 	if s.seen.Unjudged != nil {
 		s.seen.Unjudged(resource, why)
 	}
 }
 
-// knew reports whether who asked for a change knew what an earlier request had done to a resource. Without histories,
-// everybody knows everything.
+// knew reports whether the author of a change knew the effect of an earlier request on a resource; always true without
+// histories.
 func (s *store) knew(rv int64, resource string, earlier *model.Operation) bool {
 	if s.wrote == nil {
 		return true
@@ -235,20 +235,20 @@ func put[K comparable](index map[K]map[string]*corev1.Pod, at K, key string, pod
 	index[at][key] = pod
 }
 
-// ownerOf is the UID of the controller of an object, empty if it has none.
+// ownerOf returns the UID of an object's controller, "" if it has none.
 func ownerOf(o metav1.Object) types.UID { return controllerOf(o).UID }
 
-// ownerKind is its kind.
+// ownerKind returns the kind of an object's controller.
 func ownerKind(o metav1.Object) string { return controllerOf(o).Kind }
 
 func controllerOf(o metav1.Object) metav1.OwnerReference {
 	return ptr.Deref(metav1.GetControllerOf(o), metav1.OwnerReference{})
 }
 
-// isOver reports whether a pod has come to its end.
+// isOver reports whether a pod has succeeded or failed.
 func isOver(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// lives reports whether a pod runs or will, and nobody has deleted it.
+// lives reports whether a pod has neither succeeded nor failed, and has no deletionTimestamp.
 func lives(pod *corev1.Pod) bool { return !isOver(pod) && pod.DeletionTimestamp == nil }

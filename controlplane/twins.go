@@ -12,10 +12,10 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// twins says of which pods of stateful sets two have run at the same time, on whatever nodes: a
-// stateful set promises that at most one pod with a given identity does
-// (kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod). It must be called when
-// nothing runs any more, with the store as it was in the end.
+// twins returns violations of AtMostOne: two pods of a stateful set with the same identity must not
+// run at the same time, on any nodes
+// (kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod). It must be called after
+// the run, with the store in its last state.
 func (p *Plane) twins(s *store) (broken []string) {
 	var all []*containers
 	for _, node := range p.nodes {
@@ -32,7 +32,7 @@ func (p *Plane) twins(s *store) (broken []string) {
 			continue
 		}
 		if end, over := before.over(); !over || end.After(c.began) {
-			if s.deletedUnbound(before.uid) && s.isFinding(29, "pods", "an API server has deleted a pod without its grace period, as the pod was on no node when the server first looked at it") {
+			if s.deletedUnbound(before.uid) && s.isFinding(29, "pods", "an API server has deleted a pod without its grace period, as the pod was not yet bound when the server first read it") {
 				continue
 			}
 			text := "still ran"
@@ -45,8 +45,8 @@ func (p *Plane) twins(s *store) (broken []string) {
 	return broken
 }
 
-// deletedUnbound reports whether a pod that was on a node was deleted without its grace period, by a request that began before the pod had
-// been bound.
+// deletedUnbound reports whether a bound pod was deleted without its grace period while a deletion or eviction overlapped with the
+// bind request.
 func (s *store) deletedUnbound(pod types.UID) bool {
 	k := s.known[pod]
 	if k == nil || s.bindings == nil || s.bindings.by[pod] == nil || ptr.Deref(k.pod.DeletionGracePeriodSeconds, -1) != 0 || ptr.Deref(k.pod.Spec.TerminationGracePeriodSeconds, 0) == 0 {

@@ -17,7 +17,7 @@ var workloads = []schema.GroupVersionResource{
 	appsv1.SchemeGroupVersion.WithResource("deployments"), appsv1.SchemeGroupVersion.WithResource("statefulsets"), appsv1.SchemeGroupVersion.WithResource("daemonsets"),
 }
 
-// Upgrade gives the containers of all deployments, stateful sets and daemon sets another image. One that is refused does not keep it from the others.
+// Upgrade changes the image of all deployments, stateful sets and daemon sets. It continues after a failed request.
 func Upgrade(ctx context.Context, config *rest.Config, image string) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// views are when each life of a program asked first for all objects of a resource, by resources, if it did not ask for
-// those that some cache has. What it creates later follows from them, and from what it has written itself: controllers wait until
-// they see their own writes, but not for those of another life (feature gates StaleControllerConsistency*: each process remembers its own).
+// views are the times at which each life of a program first listed or watched all objects of a resource, by resource, unless it allowed
+// the state of a cache. Its later decisions are based on that and on its own writes: controllers wait until they
+// observe their own writes, but not for those of another life (feature gates StaleControllerConsistency*: each process remembers its own).
 type views map[string]map[string]int64
 
 func newViews(seen simtest.Seen) views {
@@ -28,8 +28,8 @@ func newViews(seen simtest.Seen) views {
 	return v
 }
 
-// include reports whether a life of a program knew what a request had done to a resource: it was its own, or it had
-// been answered before that life asked for all objects.
+// include reports whether a life of a program knew the effect of a request on a resource: the request was its own, or was
+// answered before that life first listed all objects.
 func (v views) include(resource, life, client string, answered int64) bool {
 	began, all := v[resource][life]
 	return life == client || all && began > answered
