@@ -16,12 +16,12 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// maxOff is longer than it takes until a node that is off is found out, and its pods are evicted.
+// maxOff is longer than it takes to detect that a node is off and to evict its pods.
 const maxOff = 2 * time.Minute
 
-// Administer begins to do what administrators do until a deadline: nodes lose power, are drained,
-// labelled and replaced, and leaders are killed, as far as usage has it. In the end all nodes are there
-// again and take pods: then the channel is closed.
+// Administer starts to act as administrators do, until a deadline: nodes lose power, are drained,
+// labelled and replaced, and leaders are killed, if usage has these groups. In the end it restores all
+// nodes, and closes the channel when they accept pods.
 func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (done <-chan struct{}) {
 	a := &administrator{plane: p, cluster: c, client: c.Client()}
 	var actions []func(*administrator, context.Context) error
@@ -34,7 +34,7 @@ func (p *Plane) Administer(c *simtest.Cluster, usage Usage, until time.Time) (do
 		for len(actions) > 0 && time.Now().Before(until) {
 			time.Sleep(upTo(10 * time.Second))
 			act := actions[rand.IntN(len(actions))]
-			if act(a, context.Background()) == nil { // or somebody will look at it
+			if act(a, context.Background()) == nil { // failed actions are not counted
 				p.note(act)
 			}
 		}
@@ -59,14 +59,14 @@ var administratorActions = map[Group][]func(*administrator, context.Context) err
 
 func (a *administrator) node() *Node { return a.plane.nodes[rand.IntN(len(a.plane.nodes))] }
 
-// switchOff takes the power from a node for a while.
+// switchOff cuts the power of a node for a while.
 func (a *administrator) switchOff(context.Context) error {
 	time.AfterFunc(upTo(maxOff), a.node().switchOff())
 	return nil
 }
 
-// replace takes the power from a node, deletes it, and brings it back once nothing is bound to it any
-// more: whoever deletes a node says that nothing runs there, and its pods are deleted without asking the kubelet.
+// replace cuts the power of a node, deletes its object, and restores power once no pod is bound to it any
+// more: to delete a node means that nothing runs there, and its pods are deleted without waiting for the kubelet.
 func (a *administrator) replace(ctx context.Context) error {
 	node := a.node()
 	defer node.switchOff()()
@@ -93,7 +93,7 @@ func (a *administrator) patch(ctx context.Context, node, patch string) error {
 	return err
 }
 
-// drain keeps new pods from a node and evicts those that are there, as far as their budgets allow it.
+// drain cordons a node and evicts its pods, as far as their budgets allow.
 func (a *administrator) drain(ctx context.Context) error {
 	node := a.node()
 	if err := a.patch(ctx, node.name, `{"spec":{"unschedulable":true}}`); err != nil {
@@ -115,12 +115,12 @@ func (a *administrator) drain(ctx context.Context) error {
 
 const uncordon = `{"spec":{"unschedulable":null}}`
 
-// label gives a node the label that daemon sets ask for, or takes it away.
+// label adds or removes the label that daemon sets select.
 func (a *administrator) label(ctx context.Context) error {
 	return a.patch(ctx, a.node().name, fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, label, []string{`"fast"`, "null"}[rand.IntN(2)]))
 }
 
-// killLeader kills the manager or the scheduler that leads, for up to half a minute.
+// killLeader kills the leading manager or scheduler, and restarts it within half a minute.
 func (a *administrator) killLeader(ctx context.Context) error {
 	lease, err := a.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, []string{"kube-controller-manager", "kube-scheduler"}[rand.IntN(2)], metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {
@@ -134,7 +134,7 @@ func (a *administrator) killLeader(ctx context.Context) error {
 	return a.cluster.StartProgram(leader)
 }
 
-// restore has all nodes take pods again, and returns nil once they do.
+// restore makes all nodes accept pods again, and returns nil once they do.
 func (a *administrator) restore(ctx context.Context) error {
 	for _, node := range a.plane.nodes {
 		node.switchOn()

@@ -16,8 +16,8 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// booted adds to a configuration a control plane that every seed begins with, and by whose rules it is
-// judged: the namespaces of users, a controller manager, a scheduler and some nodes.
+// booted adds to a configuration the control plane that every seed starts with, and its rules:
+// the namespaces of users, a controller manager, a scheduler and some nodes.
 func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest.Config {
 	config.Cache, config.KMS, config.Patience = controlplane.KubeAPIServer, true, 10*time.Minute
 	config.MaxPartition = 30 * time.Second // a leader loses its lease after 15 s
@@ -41,8 +41,8 @@ func booted(config simtest.Config, plane *controlplane.Plane, nodes int) simtest
 	return config
 }
 
-// anything has users, administrators, controllers, schedulers, nodes and faults for a minute, and judges
-// what is left, and what users get done then. People do the groups of things that are given, or any; -short leaves out choices of groups, as any has them.
+// anything runs users, administrators, controllers, schedulers, nodes and faults for a minute, and checks
+// that everything converges, also after later changes. Users use the given groups of actions, or any. -short skips scenarios with given groups, as any has them too.
 func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group) {
 	if len(groups) > 0 && testing.Short() {
 		t.Skip("-short")
@@ -65,9 +65,9 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 		time.Sleep(within)
 		plane.Tell(t, usage)
 		t.Sometimes("an outage of the KMS keeps a server from decrypting", c.KeyMissed())
-		// settled waits until all is well, for some time more than after faults, and then until it stays so.
+		// settled waits until everything has converged, with an extended deadline, and then until it stays so.
 		settled := func(more time.Duration, stays func() error) (late error) {
-			var whole time.Duration // since then all nodes are there, and take pods
+			var whole time.Duration // since when all nodes exist and accept pods
 			c.Eventually(func() error {
 				select {
 				case <-restored:
@@ -89,27 +89,27 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 			})
 			return late
 		}
-		well := func() error { return nil }
-		if settled(0, well) != nil {
+		atOnce := func() error { return nil }
+		if settled(0, atOnce) != nil {
 			return
 		}
-		// What has stopped working without a trace shows once there is something to do.
+		// A controller that has silently stopped shows only when it has work to do.
 		const again = 10 * time.Second
 		c.Go("user-again", plane.User(usage.Again(), time.Now().Add(again)))
 		time.Sleep(again)
-		if settled(0, well) != nil {
+		if settled(0, atOnce) != nil {
 			return
 		}
-		// upgrades is for up to four pods of each set, one after the other, to start, become ready and end, on nodes that may be full.
+		// upgrades is the time for up to four pods of each set, one after the other, to start, become ready and end, on nodes that may be full.
 		const upgrades = 3 * time.Minute
-		// What is replaced while it is well, and nothing goes wrong, stays available.
+		// A rollout of healthy workloads without faults must keep enough pods available.
 		require.NoError(t, controlplane.Upgrade(t.Context(), c.Config(), "image:again"))
-		if settled(upgrades, well) != nil {
+		if settled(upgrades, atOnce) != nil {
 			return
 		}
-		// Room that is there is found, and none that is not, also by a scheduler that has just begun.
+		// The scheduler finds all free room and no more, also after a restart.
 		require.NoError(t, controlplane.Fill(t.Context(), c.Client()))
-		if settled(0, well) != nil {
+		if settled(0, atOnce) != nil {
 			return
 		}
 		require.NoError(t, controlplane.Overfill(t.Context(), c.Client()))
@@ -124,7 +124,7 @@ func anything(t *testing.T, config simtest.Config, groups ...controlplane.Group)
 	})
 }
 
-// TestAny: anything happens to a control plane with two API servers: what restarts may find an older state than it has seen.
+// TestAny: anything happens to a control plane with two API servers: a restarted program may read an older state than it has observed.
 func TestAny(t *testing.T) { anything(t, simtest.Config{Servers: 2}) }
 
 // TestHA: anything happens to a control plane with three API servers and three etcd members.

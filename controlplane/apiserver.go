@@ -40,14 +40,14 @@ import (
 
 func init() { simtest.Register(KubeAPIServer, newServers) }
 
-// watchGrace is how long a server that stops waits for its watches to end.
+// watchGrace is how long a stopping server waits for its watches to end.
 const watchGrace = 10 * time.Second
 
 func newServers() target.Servers { return &servers{} }
 
 type servers struct{ encryption httpserver.Encryption }
 
-// Encryption is how the servers encrypt what they store.
+// Encryption returns how the servers encrypt objects in etcd.
 func (s *servers) Encryption() *httpserver.Encryption { return &s.encryption }
 
 // Etcd implements target.Servers.
@@ -56,19 +56,19 @@ func (*servers) Etcd() etcd.Release { return current.Release{} }
 // Prefix implements target.Servers.
 func (*servers) Prefix() string { return httpserver.Prefix + "/" }
 
-// Decode implements target.Servers. How to read a value depends on the resource, so that an
-// object has its key as its name and what is stored, decrypted, as its value.
+// Decode implements target.Servers. The encoding of a value depends on the resource. Therefore
+// an object has its key as its name, and the stored bytes, decrypted, as its value.
 func (*servers) Decode(key string, value []byte) (model.Object, error) {
 	plain, err := httpserver.Decrypt(key, value)
 	return model.Object{Name: key, Value: string(plain)}, err
 }
 
-// Start implements target.Servers. Like its command, a kube-apiserver that cannot start exits.
+// Start implements target.Servers. Like the real command, it exits if kube-apiserver cannot start.
 func (s *servers) Start(config target.ServerConfig) (target.Server, error) {
 	one := &server{name: config.Name, encryption: &s.encryption, listener: &httpserver.Listener{}, done: make(chan struct{})}
 	one.ctx, one.stop = context.WithCancel(context.Background())
 	defer func() {
-		if reason := recover(); reason != nil { // it panics where etcd does not answer
+		if reason := recover(); reason != nil { // it panics if etcd does not answer
 			klog.InfoS("kube-apiserver panicked", "server", config.Name, "reason", reason)
 			os.Exit(2)
 		}
@@ -92,10 +92,10 @@ type server struct {
 	ctx          context.Context
 	stop         func()
 	done         chan struct{}
-	begun        atomic.Bool // it serves, or never will
+	begun        atomic.Bool // it serves, or has stopped before
 }
 
-// prepare makes the server as its command does, up to when it would serve.
+// prepare builds the server as its command does, up to the point where it would serve.
 func (s *server) prepare(config target.ServerConfig) (err error) {
 	options, err := s.options(config)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *server) prepare(config target.ServerConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	if complete.SecureServing.ServerCert.GeneratedCert, err = httpserver.Certificate(config); err != nil { // in place of the one that it has made
+	if complete.SecureServing.ServerCert.GeneratedCert, err = httpserver.Certificate(config); err != nil { // instead of its self-made one
 		return err
 	}
 	if err := errors.Join(complete.Validate()...); err != nil {
@@ -126,7 +126,7 @@ func (s *server) prepare(config target.ServerConfig) (err error) {
 	return err
 }
 
-// options are the flags that differ from kube-apiserver's defaults.
+// options returns options with all differences from kube-apiserver's defaults.
 func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRunOptions, error) {
 	key, err := signingKey()
 	if err != nil {
@@ -136,12 +136,12 @@ func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRu
 	o.SecureServing.Listener = s.listener
 	o.SecureServing.BindPort = httpserver.Port
 	o.SecureServing.ExternalAddress = net.IPv4(127, 0, 0, 1)
-	o.SecureServing.ServerCert.CertDirectory = "" // a certificate that lives in memory
-	// The one that kube-apiserver makes for itself is replaced, so that it is made once: its keys take tenths of a second.
+	o.SecureServing.ServerCert.CertDirectory = "" // keep the certificate in memory
+	// The certificate that kube-apiserver makes for itself is replaced, so it is made only once: its keys take tenths of a second.
 	o.SecureServing.ServerCert.FixtureDirectory = simdisk.Root
 	o.ServiceClusterIPRanges = "10.0.0.0/16"
 	o.Etcd.StorageConfig.Transport.ServerList = config.Endpoints
-	// Servers of one process share what compacts etcd, and here all servers are in one.
+	// Servers in one process share etcd's compactor, and here all servers are in one process.
 	o.Etcd.StorageConfig.CompactionInterval = config.Tuning.CompactInterval
 	if s.unplug, err = s.encryption.Configure(config, o.Etcd); err != nil {
 		return nil, err
@@ -150,16 +150,16 @@ func (s *server) options(config target.ServerConfig) (*apiserveroptions.ServerRu
 		return nil, err
 	}
 	o.GenericServerRunOptions.ShutdownWatchTerminationGracePeriod = watchGrace
-	o.EndpointReconcilerType = "none" // the addresses of hosts are names here
+	o.EndpointReconcilerType = "none" // addresses of hosts are names here
 	o.ServiceAccountSigningKeyFile = key
 	o.Authentication.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc"}
 	o.Authentication.ServiceAccounts.KeyFiles = []string{key}
-	// Informers are registered by name in the whole process, which here is that of all servers.
+	// Informers are registered by name per process, which all servers share here.
 	o.InformerName, err = cache.NewInformerName(fmt.Sprintf("%s-%d", config.Name, config.Restarts))
 	return o, err
 }
 
-// signingKey is the file with the key of service account tokens, which all servers share.
+// signingKey returns the file with the key of service account tokens, which all servers share.
 func signingKey() (string, error) {
 	const path = simdisk.Root + "/service-account.key"
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -176,7 +176,7 @@ func signingKey() (string, error) {
 	return path, os.WriteFile(path, content, 0o600)
 }
 
-// byUserAgent believes clients without a token who they are. API servers close the HTTP/2
+// byUserAgent authenticates clients without a token by their User-Agent. API servers close the HTTP/2
 // connections of anonymous clients after each request.
 type byUserAgent struct{ next authenticator.Request }
 
@@ -209,7 +209,7 @@ func (s *server) Serve(listener net.Listener) {
 	}
 }
 
-// BreakWatch implements target.Server. Faults break the watches of these servers in etcd.
+// BreakWatch implements target.Server. For these servers, faults break the watches in etcd.
 func (s *server) BreakWatch(faults.WatchEnd) {}
 
 // Stop implements target.Server.

@@ -29,20 +29,20 @@ rules:
 - level: RequestResponse
 `
 
-// auditPrefix and auditSuffix are around the name of a server in that of its log.
+// auditPrefix and auditSuffix enclose the name of a server in the name of its log.
 const auditPrefix, auditSuffix = "audit-", ".log"
 
 // AuditLogs is the folder with the audit logs of a run.
 const AuditLogs = simdisk.Root
 
-// keepAudits is 1, or the folder that the audit logs of runs in which they disagree are copied to.
+// keepAudits is 1, or the folder to which logs that disagree with the clients are copied.
 var keepAudits = os.Getenv("WATCHSIM_AUDIT")
 
-// Audits says that API servers keep audit logs, which the environment variable WATCHSIM_AUDIT asks for:
-// with them, a seed is another run than without.
+// Audits reports whether API servers keep audit logs, which the environment variable WATCHSIM_AUDIT asks for.
+// A seed with audit logs is another run than without.
 var Audits = keepAudits != ""
 
-// CheckAudits returns an error if the variable is neither 1 nor a folder that runs find, each of which is in a folder of its own.
+// CheckAudits returns an error if the variable is neither 1 nor an absolute path. Each run has its own working folder.
 func CheckAudits() error {
 	if !Audits || keepAudits == "1" || filepath.IsAbs(keepAudits) {
 		return nil
@@ -50,20 +50,20 @@ func CheckAudits() error {
 	return fmt.Errorf("WATCHSIM_AUDIT: expected 1 or the absolute path of a folder, found %q", keepAudits)
 }
 
-// keepAuditLog has a server write an audit log if it is to, all lives of a server into one.
+// keepAuditLog makes a server write an audit log if Audits is set. All lives of a server share one.
 func keepAuditLog(server string, options *apiserver.AuditOptions) error {
 	if !Audits {
 		return nil
 	}
 	options.PolicyFile = AuditLogs + "/audit-policy.yaml"
 	options.LogOptions.Path = filepath.Join(AuditLogs, auditPrefix+server+auditSuffix)
-	options.LogOptions.MaxSize = 0 // one file, as what is rotated is compressed and named by the time
+	options.LogOptions.MaxSize = 0 // no rotation, which compresses files and names them by the time
 	return os.WriteFile(options.PolicyFile, []byte(auditPolicy), 0o600)
 }
 
-// Audited says where the audit logs of a run that is over disagree with what its clients have
-// recorded, after they were imported as `simrun import` imports those of real clusters. The logs
-// are in a folder.
+// Audited imports the audit logs in a folder, as `simrun import` imports those of real clusters, and
+// returns where they disagree with what the clients of the run have recorded. It is called after the
+// run.
 func Audited(seen simtest.Seen, folder string) (wrong []string, err error) {
 	logs, err := auditLogs(folder)
 	if err != nil {
@@ -88,7 +88,7 @@ func Audited(seen simtest.Seen, folder string) (wrong []string, err error) {
 		}
 		texts, err := unknownViolations(files, options, history)
 		comparison.end()
-		if err == nil && int64(i) == seen.Committed.Revision%int64(len(resources)) { // what takes long is done for one resource
+		if err == nil && int64(i) == seen.Committed.Revision%int64(len(resources)) { // this takes long: only for one resource
 			var etcd []importer.File
 			if etcd, err = etcdctl(folder, seen.Committed); err == nil {
 				options.Tell, options.EtcdFrom = nil, 2
@@ -116,7 +116,7 @@ func Audited(seen simtest.Seen, folder string) (wrong []string, err error) {
 	return wrong, err
 }
 
-// since is a request of a log with times that begin at an epoch.
+// since returns a request of a log with times relative to an epoch.
 func since(epoch int64, one *importer.Told) *importer.Told {
 	moved := *one
 	if moved.Call -= epoch; moved.Return != model.Pending {
@@ -125,7 +125,7 @@ func since(epoch int64, one *importer.Told) *importer.Told {
 	return &moved
 }
 
-// unknownViolations imports files, and returns the violations of guarantees that the recorded history
+// unknownViolations imports files, and returns violations of guarantees that the recorded history
 // does not break.
 func unknownViolations(files []importer.File, options importer.Options, recorded *model.History) (texts []string, err error) {
 	_, imported, _, err := importer.Import(files, options)
@@ -180,7 +180,7 @@ func auditLogs(folder string) (*logs, error) {
 	return l, err
 }
 
-// keep copies the logs, what clients have recorded, and what etcdctl would have printed, to a new folder below another one.
+// keep writes the logs, the requests that clients recorded, and what etcdctl would have printed, to a new subfolder.
 func (l *logs) keep(folder string, seen simtest.Seen) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (l *logs) keep(folder string, seen simtest.Seen) error {
 	return err
 }
 
-// resourceOf is the resource that a line is about, "" if it is about none. The field is before all
+// resourceOf returns the resource of a log line, "" for none. The field precedes everything
 // that a client can choose, so that the whole line need not be decoded.
 func resourceOf(line []byte) string {
 	const field = `"requestURI":`
@@ -216,7 +216,7 @@ func resourceOf(line []byte) string {
 	return request.Resource
 }
 
-// of writes a file for each server with what is about a resource.
+// of writes a file for each server with the lines of a resource.
 func (l *logs) of(resource string) (files []importer.File, err error) {
 	for _, server := range slices.Sorted(maps.Keys(l.lines[resource])) {
 		path := filepath.Join(l.folder, "one-resource-"+server+auditSuffix)
@@ -228,8 +228,8 @@ func (l *logs) of(resource string) (files []importer.File, err error) {
 	return files, nil
 }
 
-// etcdctl writes what `etcdctl get` prints of an etcd that is new, and `etcdctl watch --rev 2` from
-// then on.
+// etcdctl writes what `etcdctl get` prints of a new etcd, and what `etcdctl watch --rev 2` prints
+// after that.
 func etcdctl(folder string, committed model.Truth) (files []importer.File, err error) {
 	type keyValue struct {
 		Key         []byte `json:"key"`
@@ -267,10 +267,10 @@ func etcdctl(folder string, committed model.Truth) (files []importer.File, err e
 	return files, err
 }
 
-// clocks are by how much the clock of each server was ahead at some time, 0 not among them.
+// clocks are the amounts by which the clock of each server was ahead at some time, except 0.
 type clocks map[string][]time.Duration
 
-// clocksOf finds the faults that moved clocks.
+// clocksOf returns the jumps of clocks among faults.
 func clocksOf(faults []model.Fault) (clocks, error) {
 	moved := clocks{}
 	for _, fault := range faults {
@@ -292,7 +292,7 @@ func clocksOf(faults []model.Fault) (clocks, error) {
 	return moved, nil
 }
 
-// skew is what `simrun import --clock-skew` is to be given.
+// skew returns the value for `simrun import --clock-skew`.
 func (c clocks) skew() (most time.Duration) {
 	for _, jumps := range c {
 		for _, ahead := range jumps {

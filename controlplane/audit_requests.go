@@ -9,27 +9,27 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// The reasons for which a request is not compared.
+// Reasons why a request is not compared.
 const (
-	leftStrangers = "requests of API servers themselves, and of what prepares the cluster: nobody records them"
-	leftLost      = "requests of which no answer came"
+	leftStrangers = "requests of API servers themselves, and of the setup of the cluster: they are not recorded"
+	leftLost      = "requests whose outcome is unknown"
 	leftRefused   = "requests that failed before they reached a server"
 	leftOpen      = "watches that had not ended"
-	leftTooLate   = "requests that a server answered with 504 while it went on: the log has how that ended"
-	leftOutside   = "requests that a server refused before it looked who asks: no line is written"
-	leftUnread    = "requests that one side cannot read, such as those for subresources"
-	leftContents  = "contents of objects whose client has been shown the metadata alone, or protobuf of a type that client-go does not have"
+	leftTooLate   = "requests that a server answered with 504 and went on with: the log has the final outcome"
+	leftOutside   = "requests that a server refused before authentication: they are not logged"
+	leftUnread    = "requests that one side cannot decode, such as those for subresources"
+	leftContents  = "contents of objects of which the client received only metadata, or protobuf of a type that client-go does not have"
 	leftBroken    = "requests whose answer broke off: the server crashed before it wrote the line"
 )
 
-// comparison is that of audit logs about a resource with what clients have recorded.
+// comparison compares the audit logs of a resource with what clients have recorded.
 type comparison struct {
 	clocks   clocks
 	recorded []*importer.Told
 	byID     map[string]*importer.Told
 	done     map[*importer.Told]bool
-	alone    []*importer.Told // of a log
-	// digests has for each of the recorder the one of the log, and the other way round.
+	alone    []*importer.Told // only in a log
+	// digests maps the digests of the recorder to those of the log, and vice versa.
 	digests map[string]string
 	wrong   []string
 	left    map[string]int
@@ -45,7 +45,7 @@ func newComparison(recorded []*importer.Told, clocks clocks) *comparison {
 	return c
 }
 
-// add compares a request of a log. Two have the same ID if a client says so, which none does.
+// add compares a request of a log. Audit-Ids are unique, as no client sets its own.
 func (c *comparison) add(logged *importer.Told) {
 	recorded := c.byID[logged.AuditID]
 	switch {
@@ -63,7 +63,7 @@ func (c *comparison) differ(logged *importer.Told, format string, arguments ...a
 	c.wrong = append(c.wrong, fmt.Sprintf("%s %s", describeTold(logged), fmt.Sprintf(format, arguments...)))
 }
 
-// describeTold is what a request is, for people.
+// describeTold describes a request for reports.
 func describeTold(t *importer.Told) string {
 	what := string(t.Kind)
 	if t.Watch {
@@ -72,7 +72,7 @@ func describeTold(t *importer.Told) string {
 	return fmt.Sprintf("the %s of %s/%s by %s on %s (Audit-Id %s, answered with %d)", what, t.Scope.Namespace, t.Scope.Name, t.Client, t.Server, t.AuditID, t.Code)
 }
 
-// compare compares what a client and a log tell of a request.
+// compare compares a request as recorded by a client and by a log.
 func (c *comparison) compare(recorded, logged *importer.Told) {
 	if recorded.Server != logged.Server {
 		c.differ(logged, "was answered by %s", recorded.Server)
@@ -110,7 +110,7 @@ func (c *comparison) compare(recorded, logged *importer.Told) {
 	}
 }
 
-// contents compares what was asked and answered.
+// contents compares the contents of requests and answers.
 func (c *comparison) contents(recorded, logged *importer.Told) {
 	r, l := recorded.Op, logged.Op
 	for _, field := range []struct {
@@ -134,18 +134,18 @@ func (c *comparison) contents(recorded, logged *importer.Told) {
 	for i := range r.Objects {
 		r, l := r.Objects[i], l.Objects[i]
 		if describeObject(r) != describeObject(l) {
-			c.differ(logged, "has shown %s, the log says %s", describeObject(r), describeObject(l))
+			c.differ(logged, "has returned %s, the log says %s", describeObject(r), describeObject(l))
 		}
 		switch {
 		case r.Value == "" && l.Value != "":
 			c.left[leftContents]++
 		case r.Value != "" && l.Value == "" || !c.same("r"+r.Value, l.Value) || !c.same("l"+l.Value, r.Value):
-			c.differ(logged, "has shown another content of %s than the log has", describeObject(r))
+			c.differ(logged, "has returned another content of %s than the log has", describeObject(r))
 		}
 	}
 }
 
-// same notes that a digest stands for another one, unless it stands for a third one.
+// same pairs a digest with another one, and returns false if it is paired with a third one.
 func (c *comparison) same(digest, other string) bool {
 	if before, known := c.digests[digest]; known {
 		return before == other
@@ -165,14 +165,14 @@ func describeObject(o model.Object) string {
 	return fmt.Sprintf("%s/%s at %d with UID %s, labels %v, on %q", o.Namespace, o.Name, o.RV, o.UID, o.Labels, o.Node)
 }
 
-// precision is that of times in an audit log.
+// precision is the precision of times in an audit log.
 const precision = int64(time.Microsecond)
 
-// heldUp is how much later than its client a server may be done with a request: its goroutine may be overtaken once it has
+// heldUp is how much later than its client a server may finish a request: its goroutine may be stalled after it has
 // sent the answer.
 const heldUp = int64(time.Second)
 
-// within reports whether a time of a server lies within a request, by its clock at some time.
+// within reports whether a time of a server lies within a request, given its clock jumps.
 func (c *comparison) within(time int64, request *importer.Told, server string) bool {
 	for _, ahead := range append(c.clocks[server], 0) {
 		real := time - ahead.Nanoseconds()
@@ -190,7 +190,7 @@ func clock(nanoseconds int64) string {
 	return time.Unix(0, nanoseconds).UTC().Format("15:04:05.000000")
 }
 
-// end explains what only one side tells of.
+// end explains requests that only one side has.
 func (c *comparison) end() {
 	for _, logged := range c.alone {
 		switch {
@@ -198,17 +198,17 @@ func (c *comparison) end() {
 			c.left[leftStrangers]++
 			continue
 		case logged.Omitted == importer.OmittedSelectors:
-			c.left[importer.OmittedSelectors]++ // clients do not record them
+			c.left[importer.OmittedSelectors]++ // clients do not record these
 			continue
 		}
-		var latest *importer.Told // leaves what was asked for before to what is in the log before
+		var latest *importer.Told // leaves earlier requests to earlier lines of the log
 		for _, r := range c.recorded {
 			if !c.done[r] && c.unanswered(r, logged) && (latest == nil || latest.Call < r.Call) {
 				latest = r
 			}
 		}
 		if latest == nil {
-			c.differ(logged, "is in the log, and no client has asked")
+			c.differ(logged, "is in the log, and no client has sent it")
 			continue
 		}
 		c.done[latest] = true
@@ -218,7 +218,7 @@ func (c *comparison) end() {
 		switch {
 		case c.done[recorded]:
 		case recorded.Return == model.Pending || recorded.Code == 0:
-			c.left[leftLost]++ // nor has it come to an end in a server
+			c.left[leftLost]++ // nor has a server finished it
 		case recorded.AuditID == "":
 			c.left[leftRefused]++
 		case recorded.Watch && recorded.Code == 200:
@@ -235,17 +235,17 @@ func (c *comparison) end() {
 	}
 }
 
-// isStranger reports whether nobody records what a client asks.
+// isStranger reports whether the requests of a client are not recorded.
 func isStranger(client string) bool {
 	name, _, _ := strings.Cut(client, "/")
 	return name == "system:apiserver" || name == "setup"
 }
 
-// unanswered reports whether a request to which no answer came may be the one of a log.
+// unanswered reports whether a request with an unknown outcome may be the one of a log.
 func (c *comparison) unanswered(recorded, logged *importer.Told) bool {
 	r, l := recorded.Request, logged.Request
 	if logged.Kind == model.Create && (r.Scope.Name == "" || l.Scope.Name == "") {
-		r.Scope.Name, l.Scope.Name = "", "" // the server has made a name, or lost the connection before it had read it
+		r.Scope.Name, l.Scope.Name = "", "" // generated by the server, or not read before the connection was lost
 	}
 	return (recorded.Return == model.Pending || recorded.Code == 0) && recorded.Agent == logged.Agent && (recorded.Watch || recorded.Kind == logged.Kind) &&
 		fmt.Sprint(r) == fmt.Sprint(l) && c.within(logged.Call, &importer.Told{Exchange: importer.Exchange{Call: recorded.Call, Return: model.Pending}}, logged.Server)

@@ -17,19 +17,19 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// auditLine is the line of a request that a server receives at a second and answers half a second later.
+// auditLine returns the line of a request that a server receives at a second and answers half a second later.
 func auditLine(id, user, verb, uri string, code int, second int, answer string) string {
 	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","auditID":%q,"stage":"ResponseComplete","requestURI":%q,"verb":%q,"user":{"username":%q},`+
 		`"objectRef":{"name":"a"},"responseStatus":{"code":%d},%s"requestReceivedTimestamp":"2000-01-01T00:00:%02d.000000Z","stageTimestamp":"2000-01-01T00:00:%02[7]d.500000Z"}`+"\n",
 		id, uri, verb, user, code, answer, second)
 }
 
-// auditedPod is the pod a as an answer has it.
+// auditedPod returns pod a as in an answer.
 func auditedPod(rv int, image string) string {
 	return fmt.Sprintf(`{"kind":"Pod","metadata":{"namespace":"red","name":"a","uid":"u","resourceVersion":"%d"},"spec":{"image":%q}}`, rv, image)
 }
 
-// auditedLog is the log of a server.
+// auditedLog returns the log of a server.
 func auditedLog() string {
 	const all, one = "/api/v1/namespaces/red/pods", "/api/v1/namespaces/red/pods/a"
 	answer := func(object string) string { return `"responseObject":` + object + `,` }
@@ -45,8 +45,8 @@ func auditedLog() string {
 		strings.Replace(auditLine("9", "user", "create", all, 500, 8, ""), `"name":"a"`, `"name":""`, 1)
 }
 
-// recordedBy are the requests of a log as clients record them, but for those of the server itself, and
-// two of which no answer came.
+// recordedBy returns the requests of a log as clients record them, except those of the server itself. Two
+// have an unknown outcome.
 func recordedBy(t *testing.T, log string) simtest.Seen {
 	path := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.WriteFile(path, []byte(log), 0o600))
@@ -65,7 +65,7 @@ func recordedBy(t *testing.T, log string) simtest.Seen {
 			return
 		case "7":
 			told.AuditID, told.Code, told.Return, told.Op = "", 0, model.Pending, model.Operation{}
-		case "9": // the server lost the connection before it had read what is to be created, and what its name is
+		case "9": // the server lost the connection before it had read the object and its name
 			told.AuditID, told.Code, told.Return, told.Op, told.Scope.Name = "", 0, model.Pending, model.Operation{}, "a"
 		}
 		seen.Requests["pods"] = append(seen.Requests["pods"], &told)
@@ -81,22 +81,22 @@ func TestAuditLogs(t *testing.T) {
 	for name, row := range map[string]struct {
 		log, says string
 	}{
-		"as it is":                           {log: log},
-		"a line is missing":                  {log: strings.Replace(log, lines[1], "", 1), says: "the list of red/ by user on a (Audit-Id 2, answered with 200) is not in the log"},
-		"a line is there twice":              {log: log + lines[1], says: "(Audit-Id 2, answered with 200) is there twice"},
-		"a line that nobody asked for":       {log: log + strings.Replace(lines[1], `"2"`, `"10"`, 1), says: "(Audit-Id 10, answered with 200) is in the log, and no client has asked"},
-		"an unanswered one of somebody else": {log: strings.Replace(log, lines[8], strings.Replace(lines[8], `"verb"`, `"userAgent":"else","verb"`, 1), 1), says: "(Audit-Id 9, answered with 500) is in the log, and no client has asked"},
-		"another resourceVersion":            {log: strings.Replace(log, lines[2], strings.Replace(lines[2], `"8"`, `"9"`, 1), 1), says: "(Audit-Id 3, answered with 200) has another resourceVersion: its client knows 8, the log 9"},
-		"another resourceVersion of a list":  {log: strings.Replace(log, lines[1], strings.Replace(lines[1], `"7"`, `"6"`, 1), 1), says: "has another resourceVersion: its client knows 7, the log 6"},
-		"another object in a list":           {log: strings.Replace(log, lines[1], strings.Replace(lines[1], `"uid":"u"`, `"uid":"v"`, 1), 1), says: `has shown red/a at 5 with UID u, labels map[], on "", the log says red/a at 5 with UID v`},
-		"another content":                    {log: strings.Replace(log, lines[1], strings.Replace(lines[1], `"image":"1"`, `"image":"2"`, 1), 1), says: "has shown another content of red/a at 5"},
-		"another precondition":               {log: strings.Replace(log, lines[2], strings.Replace(lines[2], `"resourceVersion":"5"`, `"resourceVersion":"4"`, 1), 1), says: "was sent with resourceVersion 5, the log says 4"},
-		"another verb":                       {log: strings.Replace(log, lines[2], strings.Replace(lines[2], `"verb":"update"`, `"verb":"get"`, 1), 1), says: "has another verb: its client knows update, the log get"},
-		"another code":                       {log: strings.Replace(log, lines[3], strings.Replace(lines[3], `"code":404`, `"code":410`, 1), 1), says: "(Audit-Id 4, answered with 410) was answered with 404"},
-		"received later":                     {log: strings.Replace(log, lines[3], strings.ReplaceAll(lines[3], "00:00:04", "00:00:05"), 1), says: "was received at 00:00:05.000000, and lasted from 00:00:03.999999 to 00:00:04.500001"},
-		"answered later":                     {log: strings.Replace(log, lines[3], strings.Replace(lines[3], "00:00:04.5", "00:00:06.6", 1), 1), says: "was answered at 00:00:06.600000, and lasted"},
-		"a list that contradicts others":     {log: strings.Replace(log, lines[5], strings.Replace(lines[5], auditedPod(5, "1"), "", 1), 1), says: "shows a violation that clients did not see: Exact-state: system:apiserver's list of namespace red (operation"},
-		"a line that is no JSON":             {log: strings.Replace(log, `"verb":"watch"`, `"verb":`, 1), says: "expected audit logs that can be imported, found that those about pods cannot"},
+		"unchanged":                         {log: log},
+		"a line is missing":                 {log: strings.Replace(log, lines[1], "", 1), says: "the list of red/ by user on a (Audit-Id 2, answered with 200) is not in the log"},
+		"a duplicate line":                  {log: log + lines[1], says: "(Audit-Id 2, answered with 200) is there twice"},
+		"a line without a request":          {log: log + strings.Replace(lines[1], `"2"`, `"10"`, 1), says: "(Audit-Id 10, answered with 200) is in the log, and no client has sent it"},
+		"unknown outcome, another client":   {log: strings.Replace(log, lines[8], strings.Replace(lines[8], `"verb"`, `"userAgent":"else","verb"`, 1), 1), says: "(Audit-Id 9, answered with 500) is in the log, and no client has sent it"},
+		"another resourceVersion":           {log: strings.Replace(log, lines[2], strings.Replace(lines[2], `"8"`, `"9"`, 1), 1), says: "(Audit-Id 3, answered with 200) has another resourceVersion: its client knows 8, the log 9"},
+		"another resourceVersion of a list": {log: strings.Replace(log, lines[1], strings.Replace(lines[1], `"7"`, `"6"`, 1), 1), says: "has another resourceVersion: its client knows 7, the log 6"},
+		"another object in a list":          {log: strings.Replace(log, lines[1], strings.Replace(lines[1], `"uid":"u"`, `"uid":"v"`, 1), 1), says: `has returned red/a at 5 with UID u, labels map[], on "", the log says red/a at 5 with UID v`},
+		"another content":                   {log: strings.Replace(log, lines[1], strings.Replace(lines[1], `"image":"1"`, `"image":"2"`, 1), 1), says: "has returned another content of red/a at 5"},
+		"another precondition":              {log: strings.Replace(log, lines[2], strings.Replace(lines[2], `"resourceVersion":"5"`, `"resourceVersion":"4"`, 1), 1), says: "was sent with resourceVersion 5, the log says 4"},
+		"another verb":                      {log: strings.Replace(log, lines[2], strings.Replace(lines[2], `"verb":"update"`, `"verb":"get"`, 1), 1), says: "has another verb: its client knows update, the log get"},
+		"another code":                      {log: strings.Replace(log, lines[3], strings.Replace(lines[3], `"code":404`, `"code":410`, 1), 1), says: "(Audit-Id 4, answered with 410) was answered with 404"},
+		"received later":                    {log: strings.Replace(log, lines[3], strings.ReplaceAll(lines[3], "00:00:04", "00:00:05"), 1), says: "was received at 00:00:05.000000, and lasted from 00:00:03.999999 to 00:00:04.500001"},
+		"answered later":                    {log: strings.Replace(log, lines[3], strings.Replace(lines[3], "00:00:04.5", "00:00:06.6", 1), 1), says: "was answered at 00:00:06.600000, and lasted"},
+		"a list that contradicts others":    {log: strings.Replace(log, lines[5], strings.Replace(lines[5], auditedPod(5, "1"), "", 1), 1), says: "shows a violation that clients did not see: Exact-state: system:apiserver's list of namespace red (operation"},
+		"a line that is not JSON":           {log: strings.Replace(log, `"verb":"watch"`, `"verb":`, 1), says: "expected audit logs that can be imported, found that those about pods cannot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder, left := t.TempDir(), []string{}
@@ -111,7 +111,7 @@ func TestAuditLogs(t *testing.T) {
 				require.Empty(t, wrong)
 				slices.Sort(left)
 				require.Equal(t, []string{"pods: in audit logs, requests of API servers themselves, and of what prepares the cluster: nobody records them",
-					"pods: in audit logs, requests of which no answer came"}, left)
+					"pods: in audit logs, requests whose outcome is unknown"}, left)
 				return
 			}
 			require.Contains(t, strings.Join(wrong, "\n"), row.says)

@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Dependents returns a program for simtest that does until a deadline what operators and people do with owner
-// references: it makes configuration and secrets that belong to other objects, to several of them, to
-// some in vain, and creates and deletes some of the owners.
+// Dependents returns a program for simtest that uses owner references as operators and users do, until a
+// deadline: it creates config maps and secrets with one or several owners, some of them with
+// wrong references, and creates and deletes some of the owners.
 func Dependents(usage Usage, until time.Time) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
 		client, err := kubernetes.NewForConfig(config)
@@ -27,7 +27,7 @@ func Dependents(usage Usage, until time.Time) func(ctx context.Context, config *
 		}
 		for ctx.Err() == nil && time.Now().Before(until) {
 			bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-			_ = depend(bounded, client, usage.name()) // what is refused, late or lost is done again
+			_ = depend(bounded, client, usage.name()) // failures are expected
 			cancel()
 			time.Sleep(upTo(usage.Pause))
 		}
@@ -36,7 +36,7 @@ func Dependents(usage Usage, until time.Time) func(ctx context.Context, config *
 	}
 }
 
-// depend does one thing, of those that such a program does.
+// depend performs one action, drawn at random.
 func depend(ctx context.Context, client kubernetes.Interface, name string) (err error) {
 	space, core := spaces[rand.IntN(len(spaces))], client.CoreV1()
 	owner, owned := "base-"+name, "owned-"+name
@@ -62,9 +62,9 @@ func depend(ctx context.Context, client kubernetes.Interface, name string) (err 
 	return err
 }
 
-// drawOwners returns references of a dependent to one or two objects. Some are wrong: to an object of another
-// namespace, or with a name or a kind that it does not have. The names of owners come before that of the dependent,
-// as the garbage collector may not get out of a circle of foreground deletions.
+// drawOwners returns owner references to one or two objects. Some are wrong: they refer to an object of another
+// namespace, or have a wrong name or kind. The names of owners sort before that of the dependent,
+// as the garbage collector may never finish a cycle of foreground deletions.
 func drawOwners(ctx context.Context, client kubernetes.Interface, space, dependent string) (references []metav1.OwnerReference, err error) {
 	seen := map[types.UID]bool{}
 	for range 1 + rand.IntN(2) {
@@ -102,8 +102,8 @@ func drawOwners(ctx context.Context, client kubernetes.Interface, space, depende
 	return references, nil
 }
 
-// unchanged returns references of which those that were there before have the names and kinds that they had: the
-// garbage collector does not look again at one that changes, which is docs/findings/finding-9.md.
+// unchanged returns references in which existing ones keep their name and kind, as the
+// garbage collector ignores such changes: docs/findings/finding-9.md.
 func unchanged(before, references []metav1.OwnerReference) []metav1.OwnerReference {
 	for i, r := range references {
 		if at := slices.IndexFunc(before, func(old metav1.OwnerReference) bool { return old.UID == r.UID }); at >= 0 {
@@ -113,9 +113,9 @@ func unchanged(before, references []metav1.OwnerReference) []metav1.OwnerReferen
 	return references
 }
 
-// candidates are objects of one kind, of those that own others.
+// candidates returns all objects of one kind of owners.
 func candidates(ctx context.Context, client kubernetes.Interface, space string) (found []metav1.Object, err error) {
-	all := metav1.ListOptions{ResourceVersion: "0"} // a user need not have seen the latest
+	all := metav1.ListOptions{ResourceVersion: "0"} // users may act on stale data
 	var list runtime.Object
 	switch rand.IntN(6) {
 	case 0:
@@ -124,7 +124,7 @@ func candidates(ctx context.Context, client kubernetes.Interface, space string) 
 		list, err = client.BatchV1().Jobs(space).List(ctx, all)
 	case 2:
 		list, err = client.CoreV1().Nodes().List(ctx, all)
-	default: // of configuration that another one may own in turn
+	default: // config maps, which may have owners themselves
 		list, err = client.CoreV1().ConfigMaps(space).List(ctx, all)
 	}
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// TestEncryption: a kube-apiserver that starts while the key management service is out stores no
-// secrets until it is there again.
+// TestEncryption: a kube-apiserver that starts during an outage of the key management service stores no
+// secrets until the service is back.
 func TestEncryption(t *testing.T) {
 	outage, err := faults.Parse(`# watchsim plan v1
 at 1s transform-failure server=apiserver-0 for=1m

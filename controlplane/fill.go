@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Fill creates a pod for each node that requests all the CPU that is left of it: what a scheduler wrongly keeps free is missing then.
+// Fill creates a pod for each node that requests all of its free CPU: if a scheduler wrongly reserves room, it cannot place that pod.
 func Fill(ctx context.Context, client kubernetes.Interface) error {
 	s, err := read(ctx, client)
 	if err != nil {
@@ -26,12 +26,12 @@ func Fill(ctx context.Context, client kubernetes.Interface) error {
 	return errors.Join(errs...)
 }
 
-// Overfill creates a pod that no node has room for once [Fill] has filled them: what a scheduler wrongly takes for free is found then.
+// Overfill creates a pod that fits on no node after [Fill]: a scheduler that wrongly takes room for free binds it.
 func Overfill(ctx context.Context, client kubernetes.Interface) error {
 	return ask(ctx, client, "overfills", 1, nil)
 }
 
-// left is the CPU that no pod of a node requests, in thousandths.
+// left returns the CPU of a node that no pod requests, in millicores.
 func (s *state) left(node *corev1.Node) int64 {
 	left := node.Status.Allocatable.Cpu().MilliValue()
 	for i := range s.pods {
@@ -42,7 +42,7 @@ func (s *state) left(node *corev1.Node) int64 {
 	return left
 }
 
-// ask creates a pod that requests some CPU, in thousandths, in a namespace without quotas.
+// ask creates a pod that requests some CPU in a namespace without quotas.
 func ask(ctx context.Context, client kubernetes.Interface, name string, milliCPU int64, selector map[string]string) error {
 	_, err := client.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

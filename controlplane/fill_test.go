@@ -12,19 +12,19 @@ import (
 	"github.com/watchsim/watchsim/controlplane"
 )
 
-// A node of one CPU has some left, which another pod requests then; one that is full gets none.
+// On a node of one CPU, the new pod requests what is left; on a full node there is none.
 func TestFill(t *testing.T) {
 	for name, row := range map[string]struct {
 		requests string
 		phase    corev1.PodPhase
 		want     string
 	}{
-		"some is left":           {"600m", corev1.PodRunning, "400m"},
-		"nothing is left":        {"1", corev1.PodRunning, ""},
-		"of a pod that is over":  {"600m", corev1.PodSucceeded, "1"},
-		"more than there is":     {"2", corev1.PodRunning, ""},
-		"without a request":      {"0", corev1.PodRunning, "1"},
-		"of one that has failed": {"1", corev1.PodFailed, "1"},
+		"partly used":   {"600m", corev1.PodRunning, "400m"},
+		"full":          {"1", corev1.PodRunning, ""},
+		"succeeded pod": {"600m", corev1.PodSucceeded, "1"},
+		"overcommitted": {"2", corev1.PodRunning, ""},
+		"no request":    {"0", corev1.PodRunning, "1"},
+		"failed pod":    {"1", corev1.PodFailed, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled()

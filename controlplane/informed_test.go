@@ -13,8 +13,8 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// watcher is a manager whose watch of pods, which it has opened under some name, tells it of states of pod a at their revisions: the seconds
-// at which it does, each once.
+// watcher is a manager whose watch of pods, opened with some User-Agent, delivers states of pod a: told has the second of each by its
+// revision.
 func watcher(agent string, told map[int64]int64) (*model.History, map[string][]*importer.Told) {
 	stream := model.Stream{ID: 1, Client: "manager-0", Call: 1}
 	for rv := range int64(10) {
@@ -26,7 +26,7 @@ func watcher(agent string, told map[int64]int64) (*model.History, map[string][]*
 	return &model.History{Streams: []model.Stream{stream}}, map[string][]*importer.Told{"pods": {opened}}
 }
 
-// brokenOf says how many rules are broken, and that it is this one.
+// brokenOf returns how many rules are broken, and requires that each is this one.
 func brokenOf(t *testing.T, seen simtest.Seen, rule string) int {
 	t.Helper()
 	broken, err := controlplane.Check(seen)
@@ -37,7 +37,7 @@ func brokenOf(t *testing.T, seen simtest.Seen, rule string) int {
 	return len(broken)
 }
 
-// breaks requires that a rule is broken and no other; none, if it is empty.
+// breaks requires that only this rule is broken; none, if it is empty.
 func breaks(t *testing.T, seen simtest.Seen, rule string) {
 	t.Helper()
 	want := 1
@@ -62,15 +62,15 @@ func TestEvictionIsKept(t *testing.T) {
 		after         string
 		broken        int
 	}{
-		"taken away":             {"shared-informers", "manager-0", map[int64]int64{1: 1}, 50 * time.Second, "", 1},
-		"kept":                   {"shared-informers", "manager-0", map[int64]int64{1: 1}, 50 * time.Second, evicted(50 * time.Second), 0},
-		"of a pod seen to go":    {"shared-informers", "manager-0", map[int64]int64{1: 1, 4: 59}, 50 * time.Second, "", 0},
-		"of a pod seen to go on": {"shared-informers", "manager-0", map[int64]int64{1: 1, 4: 61}, 50 * time.Second, "", 1},
-		"of a pod just seen":     {"shared-informers", "manager-0", map[int64]int64{1: 55}, 50 * time.Second, "", 0},
-		"of a pod never seen":    {"shared-informers", "manager-0", nil, 50 * time.Second, "", 0},
-		"seen by somebody else":  {"metadata-informers", "manager-0", map[int64]int64{1: 1}, 50 * time.Second, "", 0},
-		"of two minutes ago":     {"shared-informers", "manager-0", map[int64]int64{1: 1}, -time.Minute, "", 0},
-		"by a user":              {"shared-informers", "user", map[int64]int64{1: 1}, 50 * time.Second, "", 0},
+		"removed":                     {"shared-informers", "manager-0", map[int64]int64{1: 1}, 50 * time.Second, "", 1},
+		"kept":                        {"shared-informers", "manager-0", map[int64]int64{1: 1}, 50 * time.Second, evicted(50 * time.Second), 0},
+		"deletion observed":           {"shared-informers", "manager-0", map[int64]int64{1: 1, 4: 59}, 50 * time.Second, "", 0},
+		"deletion observed later":     {"shared-informers", "manager-0", map[int64]int64{1: 1, 4: 61}, 50 * time.Second, "", 1},
+		"pod just observed":           {"shared-informers", "manager-0", map[int64]int64{1: 55}, 50 * time.Second, "", 0},
+		"pod never observed":          {"shared-informers", "manager-0", nil, 50 * time.Second, "", 0},
+		"observed by other informers": {"metadata-informers", "manager-0", map[int64]int64{1: 1}, 50 * time.Second, "", 0},
+		"evicted two minutes ago":     {"shared-informers", "manager-0", map[int64]int64{1: 1}, -time.Minute, "", 0},
+		"by a user":                   {"shared-informers", "user", map[int64]int64{1: 1}, 50 * time.Second, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			committed := states(t, "pods/r/a "+pod("a", metadata, "", "")+"\n"+budget("")+budget(evicted(row.evicted))+"pods/r/a "+pod("a", metadata+dying, "", "")+"\n"+budget(row.after))
@@ -88,7 +88,7 @@ func TestEvictionIsKept(t *testing.T) {
 	}
 }
 
-// Pod a is marked for deletion at revision 2 and gone at revision 3, by a request of a node that is answered at 40 s. Controllers delete it at some second and again at another one.
+// Pod a gets its deletionTimestamp at revision 2 and is removed at revision 3, by a request of a node that is answered at 40 s. Controllers delete it at some second and again at another one.
 func TestDeletedOnce(t *testing.T) {
 	for name, row := range map[string]struct {
 		watches, deletes string
@@ -97,15 +97,15 @@ func TestDeletedOnce(t *testing.T) {
 		told             map[int64]int64
 		broken           int
 	}{
-		"again":                    {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 1},
-		"again, the pod unseen":    {"shared-informers", "statefulset-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5}, 1},
-		"another one of its name":  {"shared-informers", "statefulset-controller", model.OK, 41, map[int64]int64{1: 1, 2: 5}, 0},
-		"again, soon":              {"shared-informers", "daemon-set-controller", model.OK, 24, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
-		"tried again":              {"shared-informers", "daemon-set-controller", model.Unknown, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
-		"not told that it goes":    {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 3: 40}, 0},
-		"told that another goes":   {"shared-informers", "daemon-set-controller", model.OK, 50, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
-		"told somebody else":       {"metadata-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
-		"by the garbage collector": {"shared-informers", "generic-garbage-collector", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"again":                          {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 1},
+		"again, removal not observed":    {"shared-informers", "statefulset-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5}, 1},
+		"recreated pod":                  {"shared-informers", "statefulset-controller", model.OK, 41, map[int64]int64{1: 1, 2: 5}, 0},
+		"again, at once":                 {"shared-informers", "daemon-set-controller", model.OK, 24, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"retry after a timeout":          {"shared-informers", "daemon-set-controller", model.Unknown, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"deletionTimestamp not observed": {"shared-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 3: 40}, 0},
+		"of the recreated pod":           {"shared-informers", "daemon-set-controller", model.OK, 50, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"observed by another informer":   {"metadata-informers", "daemon-set-controller", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
+		"by the garbage collector":       {"shared-informers", "generic-garbage-collector", model.OK, 30, map[int64]int64{1: 1, 2: 5, 3: 40}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			committed := states(t, "pods/r/a "+pod("a", "", "", "")+"\npods/r/a "+pod("a", dying, "", "")+"\npods/r/a -")

@@ -13,7 +13,7 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// Who breaks a rule is named, with what it had been told, and what it had not: here of its own first pod.
+// A violation names the client that broke the rule, with what it had been told and what not: here of its own first pod.
 func TestWhatABreakerHadBeenTold(t *testing.T) {
 	committed := states(t, "replicasets/r/s "+set+"\npods/r/a "+pod("1", owned("ReplicaSet", "s"), "", "")+"\npods/r/b "+pod("2", owned("ReplicaSet", "s"), "", ""))
 	const ms = int64(time.Millisecond)
@@ -47,20 +47,20 @@ func TestWhatABreakerHadBeenTold(t *testing.T) {
 		"Of replicasets.apps, manager-0 had been told of all that this is about, last that r/s was created at RV 1, 18ms before.", strings.Join(strings.Fields(why), " "))
 }
 
-// A pod that has succeeded may be marked as failed only by a pod garbage collector that has not been told so (finding 11), which it may be at 41 s.
+// A succeeded pod may be marked as failed only by a pod garbage collector that has not observed the success (finding 11), which it may at 41 s.
 func TestFailedUnseen(t *testing.T) {
 	in := func(phase string) string { return "user kubectl pods/r/a " + pod("1", "", "", phase) + "\n" }
 	told, untold := in("Running")+in("Succeeded")+in("Failed"), in("Running")+"!"+in("Succeeded")+"!"+in("Failed")
 	for name, row := range map[string]struct {
-		lines, patch string // by whom, if anybody
+		lines, patch string // the client, "" for none
 		at           time.Duration
 		broken       int
 	}{
-		"told before":          {told, "manager-0", 50 * time.Second, 1},
-		"told afterwards":      {told, "manager-0", 40 * time.Second, 0},
-		"never told":           {untold, "manager-0", 50 * time.Second, 0},
-		"a kubelet, not told":  {untold, "node-0", 50 * time.Second, 1},
-		"by nobody that asked": {untold, "", 50 * time.Second, 1},
+		"observed before":       {told, "manager-0", 50 * time.Second, 1},
+		"observed afterwards":   {told, "manager-0", 40 * time.Second, 0},
+		"never observed":        {untold, "manager-0", 50 * time.Second, 0},
+		"kubelet, not observed": {untold, "node-0", 50 * time.Second, 1},
+		"no patch recorded":     {untold, "", 50 * time.Second, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen, noted := recorded(t, row.lines), 0

@@ -33,23 +33,23 @@ const (
 	maxBackoff    = 10 * time.Second // backOffPeriod of pkg/kubelet
 )
 
-// Workload says how long what runs in pods takes.
+// Workload says how long containers take to start, work and end.
 type Workload struct {
-	// Start is the most that a pod takes until it is ready, End the most that it takes to end
+	// Start is the longest time until a pod is ready, End the longest until its containers end
 	// when it is deleted.
 	Start, End time.Duration
-	// Work is the most that a pod works whose restart policy lets it come to an end.
+	// Work is the longest time that a pod works whose restart policy lets it finish.
 	Work time.Duration
-	// FailOneIn makes one of so many pods that come to an end fail; 0 none.
+	// FailOneIn makes one in so many of these pods fail; 0 none.
 	FailOneIn int
 }
 
-// Kubelet returns a program for simtest that is a node with the given name. It registers the
-// node, renews its lease and its status, and does with the pods that are bound to it what a
-// kubelet does, but runs nothing: a pod becomes ready after a while, comes to its end if its
-// restart policy says so, and is gone some time after it was marked for deletion.
+// Kubelet returns a program for simtest that acts as the kubelet of a node. It registers the
+// node, renews its lease and its status, and handles the pods that are bound to it as a
+// kubelet does, but runs no containers: a pod becomes ready after a while, finishes if its
+// restart policy says so, and is removed some time after its deletionTimestamp was set.
 //
-// What runs on a node outlives its kubelet, as containers do; [Node] is that.
+// Containers outlive their kubelet: they belong to the [Node].
 func Kubelet(node *Node) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
 		config = rest.CopyConfig(config)
@@ -71,36 +71,36 @@ func Kubelet(node *Node) func(ctx context.Context, config *rest.Config) error {
 	}
 }
 
-// Node is the machine of a kubelet: what runs on it, and since when.
+// Node is the machine of a kubelet, with its containers.
 type Node struct {
 	name     string
 	workload *Workload
 
 	mu   sync.Mutex
 	pods map[types.UID]*containers
-	ran  []*containers // all that ever began, in order
-	// off is closed when power comes back, nil while there is power; cut takes it from the kubelet.
+	ran  []*containers // all that ever started, in order
+	// off is closed when power returns, nil while there is power; cut stops the kubelet when power fails.
 	off chan struct{}
 	cut context.CancelFunc
 }
 
-// NewNode returns a node on which nothing runs. What will run there takes as long as workload says then.
+// NewNode returns a node without containers. They take as long as workload says when they start or end.
 func NewNode(name string, workload *Workload) *Node {
 	return &Node{name: name, workload: workload, pods: map[types.UID]*containers{}}
 }
 
-// containers are those of a pod, from their start to their end.
+// containers are the containers of a pod, from their start to their end.
 type containers struct {
 	pod               types.NamespacedName
 	uid               types.UID
 	kind, node        string // kind is that of the controller
 	began             time.Time
-	ready, ends, gone time.Time // ends is zero for pods that run until they are deleted, gone until they are
+	ready, ends, gone time.Time // ends is zero for pods that run until deleted; gone is zero until then
 	fails             bool
-	lost              bool // with the power of the node
+	lost              bool // when the node lost power
 }
 
-// over reports when the containers have ended or will; false if nobody has said so.
+// over reports when the containers end or have ended; false if that is not decided.
 func (c *containers) over() (at time.Time, is bool) {
 	if !c.gone.IsZero() && (c.ends.IsZero() || c.gone.Before(c.ends)) {
 		return c.gone, true
@@ -108,7 +108,7 @@ func (c *containers) over() (at time.Time, is bool) {
 	return c.ends, !c.ends.IsZero()
 }
 
-// of returns the containers of a pod, which start if there are none; nil without power, which a kubelet may notice late.
+// of returns the containers of a pod, and starts them if there are none; nil without power, which a kubelet may notice late.
 func (n *Node) of(pod *corev1.Pod) *containers {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -138,8 +138,8 @@ func (n *Node) of(pod *corev1.Pod) *containers {
 	return c
 }
 
-// end stops the containers of pods of a name whose pods are gone, unless their end is under way. A
-// living pod of that name is left alone.
+// end ends the containers of all pods of a name except the living one, unless they are ending
+// already.
 func (n *Node) end(name types.NamespacedName, living types.UID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -158,7 +158,7 @@ type kubelet struct {
 	client kubernetes.Interface
 	pods   cache.Indexer
 	queue  workqueue.TypedRateLimitingInterface[types.NamespacedName]
-	// reported is when the kubelet has told last that the node is well.
+	// reported is when the kubelet last reported that the node is ready.
 	reported time.Time
 }
 
@@ -208,15 +208,15 @@ func (k *kubelet) run(ctx context.Context) error {
 	}
 }
 
-// renew does a piece of work again and again.
+// renew repeats a piece of work until ctx is done.
 func (k *kubelet) renew(ctx context.Context, every time.Duration, work func(context.Context) error) {
 	for ctx.Err() == nil {
-		_ = work(ctx) // the next one is soon
+		_ = work(ctx) // a failure is retried soon
 		time.Sleep(every + upTo(every/25))
 	}
 }
 
-// register creates the node, unless it is there.
+// register creates the node, unless it exists.
 func (k *kubelet) register(ctx context.Context) error {
 	for {
 		capacity := corev1.ResourceList{
@@ -246,8 +246,8 @@ func conditions() []corev1.NodeCondition {
 	}
 }
 
-// reportStatus tells that the node is well: if the API server thinks otherwise, when the kubelet starts,
-// and now and then. Whoever has missed the node's last change looks at it again because of that.
+// reportStatus reports that the node is ready: if its status says otherwise, when the kubelet starts,
+// and at intervals. Controllers that have missed the node's last change look at it again then.
 func (k *kubelet) reportStatus(ctx context.Context) error {
 	node, err := k.client.CoreV1().Nodes().Get(ctx, k.node.name, metav1.GetOptions{ResourceVersion: "0"})
 	if apierrors.IsNotFound(err) {
@@ -266,7 +266,7 @@ func (k *kubelet) reportStatus(ctx context.Context) error {
 	return err
 }
 
-// renewLease renews the lease by which the node lifecycle controller knows that the node lives.
+// renewLease renews the lease from which the node lifecycle controller concludes that the node is alive.
 func (k *kubelet) renewLease(ctx context.Context) error {
 	leases := k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	now := metav1.NowMicro()
@@ -284,7 +284,7 @@ func (k *kubelet) renewLease(ctx context.Context) error {
 	return err
 }
 
-// sync brings a pod on, and says when it is to be looked at again; 0 is when it changes.
+// sync reconciles a pod, and returns when to requeue it; 0 means when it changes.
 func (k *kubelet) sync(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	object, exists, err := k.pods.GetByKey(key.String())
 	if err != nil || !exists {
@@ -370,7 +370,7 @@ func isReady(status *corev1.PodStatus) bool {
 	})
 }
 
-// setReady sets the condition that controllers go by.
+// setReady sets the Ready condition.
 func setReady(status *corev1.PodStatus, ready bool) {
 	condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
 	if ready {

@@ -15,8 +15,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 )
 
-// controllers are those that run: all that need neither a cloud, nor certificates, nor
-// volumes, nor metrics.
+// controllers are the controllers that run: all that need no cloud, certificates,
+// volumes or metrics.
 var controllers = []string{
 	names.CronJobController, names.DaemonSetController, names.DeploymentController, names.DisruptionController,
 	names.EndpointSliceController, names.EndpointsController, names.GarbageCollectorController, names.JobController,
@@ -25,7 +25,7 @@ var controllers = []string{
 	names.StatefulSetController, names.TaintEvictionController, names.TTLAfterFinishedController,
 }
 
-// informerNames is client-go's, which has no way to forget the names of a process that crashed.
+// informerNames is client-go's registry, which cannot forget the names of a crashed process.
 //
 //go:linkname informerNames k8s.io/client-go/tools/cache.informerNameRegistry
 var informerNames struct {
@@ -34,14 +34,14 @@ var informerNames struct {
 }
 
 // ControllerManager runs kube-controller-manager with leader election until ctx is done. It is
-// a program for simtest: when it loses its lease it exits, and is started again.
+// a program for simtest: when it loses its lease, it exits and is restarted.
 func ControllerManager(ctx context.Context, config *rest.Config) error {
 	o, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
 		return err
 	}
 	o.Master = config.Host
-	o.SecureServing.BindPort = 0 // nobody asks it
+	o.SecureServing.BindPort = 0 // it serves no requests
 	o.Generic.Controllers = controllers
 	manager, err := o.Config(ctx, app.KnownControllers(), app.ControllersDisabledByDefault(), app.ControllerAliases())
 	if err != nil {
@@ -53,7 +53,7 @@ func ControllerManager(ctx context.Context, config *rest.Config) error {
 	if manager.Client, err = kubernetes.NewForConfig(manager.Kubeconfig); err != nil {
 		return err
 	}
-	// Both are registered once a process, and all managers in all their lives are in one.
+	// Both are registered once per process, which all managers and all their lives share.
 	configz.Delete(app.ConfigzName)
 	delete(informerNames.names, "kube-controller-manager")
 	return app.Run(ctx, manager.Complete())

@@ -10,7 +10,7 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// A pod is marked at 60 s by whoever evicts pods from nodes that have no taint, which nobody may. The history does not say so.
+// At 60 s the node controller deletes a pod whose node has no taint, which breaks EvictedByTaint. The history does not say who set the deletionTimestamp.
 func TestMarks(t *testing.T) {
 	const second = int64(time.Second)
 	deletion := func(name string, call, returns, rv int64, code int) *importer.Told {
@@ -30,18 +30,18 @@ func TestMarks(t *testing.T) {
 		also   *importer.Told
 		broken int
 	}{
-		"nothing else":                         {nil, 1},
-		"an eviction before":                   {eviction(50, 51, 201), 0},
-		"an eviction that is refused":          {eviction(50, 51, 429), 1},
-		"an eviction later":                    {eviction(70, 71, 201), 1},
-		"an eviction long before":              {eviction(-70, -60, 201), 1},
-		"a deletion without an answer":         {deletion("p", 50, 51, 0, 0), 0},
-		"a deletion that failed somehow":       {deletion("p", 50, 51, 0, 500), 0},
-		"a deletion of the one before":         {deletion("p", 50, 51, 1, 200), 1},
-		"a deletion of another pod":            {deletion("q", 50, 51, 0, 0), 1},
-		"a deletion of all pods":               {deletion("", 50, 51, 0, 200), 0},
-		"a deletion that came later":           {deletion("p", 70, 71, 3, 200), 1},
-		"a deletion that somebody else did it": {deletion("p", 50, 51, 3, 200), 0},
+		"no other request":                {nil, 1},
+		"earlier eviction":                {eviction(50, 51, 201), 0},
+		"refused eviction":                {eviction(50, 51, 429), 1},
+		"later eviction":                  {eviction(70, 71, 201), 1},
+		"eviction long before":            {eviction(-70, -60, 201), 1},
+		"deletion that timed out":         {deletion("p", 50, 51, 0, 0), 0},
+		"deletion answered with 500":      {deletion("p", 50, 51, 0, 500), 0},
+		"deletion with another revision":  {deletion("p", 50, 51, 1, 200), 1},
+		"deletion of another pod":         {deletion("q", 50, 51, 0, 0), 1},
+		"deletion of all pods":            {deletion("", 50, 51, 0, 200), 0},
+		"later deletion":                  {deletion("p", 70, 71, 3, 200), 1},
+		"another deletion, same revision": {deletion("p", 50, 51, 3, 200), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := recorded(t, at("pods/r/p "+pod("p", "", bound, "Running")+"\nminions/n "+`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"n"}}`+"\n", "node-controller", "pods/r/p "+pod("p", dying, bound, "Running")))

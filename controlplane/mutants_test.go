@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// Every mutant of this module edits code that is there, and can be switched on and off.
+// Every mutant of this module edits existing code, and can be switched on and off.
 func TestMutantsApply(t *testing.T) {
 	dir := func(module string) (string, error) { return overlay.ModuleDir(overlay.Project{Dir: "."}, module) }
 	for _, m := range mutant.ControlPlane() {

@@ -11,17 +11,17 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// at is a state of the object r/a.
+// at returns a state of the object r/a.
 func at(uid, version string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "r", Name: "a", UID: types.UID(uid), ResourceVersion: version}}
 }
 
-// gone is the notification of a deletion that a list has found.
+// gone returns the object of a deletion that a list has found.
 func gone(o any) cache.DeletedFinalStateUnknown {
 	return cache.DeletedFinalStateUnknown{Key: "r/a", Obj: o}
 }
 
-// registration is that of a handler which is synced or not.
+// registration is the registration of a handler that has synced or not.
 type registration struct {
 	cache.ResourceEventHandlerRegistration
 	synced bool
@@ -35,29 +35,29 @@ func TestHandlerRules(t *testing.T) {
 		told   func(h *handler)
 		broken []string
 	}{
-		"an object from its addition to its deletion": {func(h *handler) { h.OnAdd(first, true); h.OnUpdate(first, second); h.OnDelete(at("1", "9")) }, nil},
-		"another object of its name":                  {func(h *handler) { h.OnAdd(first, false); h.OnDelete(at("1", "6")); h.OnAdd(at("2", "7"), false) }, nil},
-		"another object of its name in an update":     {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(first, at("2", "7")) }, nil},
-		"a list that finds nothing new":               {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(first, at("1", "5")) }, nil},
-		"a list that finds it gone":                   {func(h *handler) { h.OnAdd(first, false); h.OnDelete(gone(first)) }, nil},
-		"a list that finds what nobody knows gone":    {func(h *handler) { h.OnAdd(first, false); h.OnDelete(gone(nil)) }, nil},
-		"two at a time":                               {func(h *handler) { h.busy = true; h.OnAdd(first, false) }, []string{"OneAtATime"}},
-		"an addition of what is there":                {func(h *handler) { h.OnAdd(first, false); h.OnAdd(second, false) }, []string{"ToldInOrder"}},
-		"an update of what is not there":              {func(h *handler) { h.OnUpdate(first, second) }, []string{"ToldInOrder"}},
-		"a deletion of what is not there":             {func(h *handler) { h.OnDelete(first) }, []string{"ToldInOrder"}},
-		"an update that goes back":                    {func(h *handler) { h.OnAdd(second, false); h.OnUpdate(second, first) }, []string{"NeverBack"}},
-		"another object of the same version":          {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(first, at("2", "5")) }, []string{"NeverBack"}},
-		"a deletion without a version of its own":     {func(h *handler) { h.OnAdd(first, false); h.OnDelete(first) }, []string{"NeverBack"}},
-		"an addition of what was gone already":        {func(h *handler) { h.OnAdd(first, false); h.OnDelete(at("1", "7")); h.OnAdd(at("2", "6"), false) }, []string{"NeverBack"}},
-		"an update of what it was not given":          {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(at("1", "6"), second) }, []string{"OldWasGiven"}},
-		"a deletion of what it was not given":         {func(h *handler) { h.OnAdd(first, false); h.OnDelete(gone(second)) }, []string{"OldWasGiven"}},
-		"a resync":                                    {func(h *handler) { h.resync = time.Second; h.OnAdd(first, false); h.OnUpdate(first, first) }, nil},
-		"a resync that a late handler may get":        {func(h *handler) { h.early = false; h.OnAdd(first, false); h.OnUpdate(first, first) }, nil},
-		"a resync that nobody has asked for":          {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(first, first) }, []string{"ResyncAsked"}},
-		"an initial list that comes later":            {func(h *handler) { h.OnAdd(first, false); h.OnDelete(at("1", "6")); h.OnAdd(second, true) }, []string{"InitialFirst"}},
-		"a handler that is synced before its time":    {func(h *handler) { h.registered = registration{synced: true}; h.OnAdd(first, true) }, []string{"SyncedLast"}},
-		"a handler that is not synced yet":            {func(h *handler) { h.registered = registration{}; h.OnAdd(first, true) }, nil},
-		"a word after the end":                        {func(h *handler) { h.end(); h.OnAdd(first, false) }, []string{"EndedIsSilent"}},
+		"addition, update and deletion":                  {func(h *handler) { h.OnAdd(first, true); h.OnUpdate(first, second); h.OnDelete(at("1", "9")) }, nil},
+		"recreated object":                               {func(h *handler) { h.OnAdd(first, false); h.OnDelete(at("1", "6")); h.OnAdd(at("2", "7"), false) }, nil},
+		"recreated object in an update":                  {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(first, at("2", "7")) }, nil},
+		"relist of an unchanged object":                  {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(first, at("1", "5")) }, nil},
+		"deletion found by a relist":                     {func(h *handler) { h.OnAdd(first, false); h.OnDelete(gone(first)) }, nil},
+		"deletion found by a relist, last state unknown": {func(h *handler) { h.OnAdd(first, false); h.OnDelete(gone(nil)) }, nil},
+		"two concurrent notifications":                   {func(h *handler) { h.busy = true; h.OnAdd(first, false) }, []string{"OneAtATime"}},
+		"addition of a known object":                     {func(h *handler) { h.OnAdd(first, false); h.OnAdd(second, false) }, []string{"ToldInOrder"}},
+		"update of an unknown object":                    {func(h *handler) { h.OnUpdate(first, second) }, []string{"ToldInOrder"}},
+		"deletion of an unknown object":                  {func(h *handler) { h.OnDelete(first) }, []string{"ToldInOrder"}},
+		"update to an older version":                     {func(h *handler) { h.OnAdd(second, false); h.OnUpdate(second, first) }, []string{"NeverBack"}},
+		"recreated object at the same version":           {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(first, at("2", "5")) }, []string{"NeverBack"}},
+		"deletion at the version of the last state":      {func(h *handler) { h.OnAdd(first, false); h.OnDelete(first) }, []string{"NeverBack"}},
+		"addition older than the deletion":               {func(h *handler) { h.OnAdd(first, false); h.OnDelete(at("1", "7")); h.OnAdd(at("2", "6"), false) }, []string{"NeverBack"}},
+		"update of a state that was not given":           {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(at("1", "6"), second) }, []string{"OldWasGiven"}},
+		"deletion of a state that was not given":         {func(h *handler) { h.OnAdd(first, false); h.OnDelete(gone(second)) }, []string{"OldWasGiven"}},
+		"resync":                                         {func(h *handler) { h.resync = time.Second; h.OnAdd(first, false); h.OnUpdate(first, first) }, nil},
+		"resync of a late handler":                       {func(h *handler) { h.early = false; h.OnAdd(first, false); h.OnUpdate(first, first) }, nil},
+		"resync without a resync period":                 {func(h *handler) { h.OnAdd(first, false); h.OnUpdate(first, first) }, []string{"ResyncAsked"}},
+		"initial list after other notifications":         {func(h *handler) { h.OnAdd(first, false); h.OnDelete(at("1", "6")); h.OnAdd(second, true) }, []string{"InitialFirst"}},
+		"HasSynced before the initial list":              {func(h *handler) { h.registered = registration{synced: true}; h.OnAdd(first, true) }, []string{"SyncedLast"}},
+		"handler that has not synced yet":                {func(h *handler) { h.registered = registration{}; h.OnAdd(first, true) }, nil},
+		"notification after the end":                     {func(h *handler) { h.end(); h.OnAdd(first, false) }, []string{"EndedIsSilent"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var broken []string
@@ -69,7 +69,7 @@ func TestHandlerRules(t *testing.T) {
 	}
 }
 
-// A rule is said to be broken once.
+// Only the first violation of a rule is reported.
 func TestObserverSaysWhatIsBroken(t *testing.T) {
 	o := &Observer{}
 	require.Empty(t, o.Broken())

@@ -21,25 +21,25 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// observable are the resources of which an observer has informers.
+// observable are the resources for which an observer may have informers.
 var observable = []schema.GroupVersionResource{
 	corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithResource("nodes"),
 	appsv1.SchemeGroupVersion.WithResource("replicasets"), appsv1.SchemeGroupVersion.WithResource("deployments"),
 	batchv1.SchemeGroupVersion.WithResource("jobs"), discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
 }
 
-// What an observer has and does at most.
+// Limits of an observer.
 const (
 	maxObserved  = 3                // informers at a time
 	maxHandlers  = 4                // of an informer
-	maxPace      = 2 * time.Second  // that a slow handler takes over a notification
+	maxPace      = 2 * time.Second  // that a slow handler takes for a notification
 	maxResync    = 10 * time.Second // between two resyncs; a second at least, which is client-go's minimum
-	maxLife      = 15 * time.Second // of an informer that is stopped and started again
+	maxLife      = 15 * time.Second // of an informer that is stopped and restarted
 	maxLateStart = 2 * time.Second  // of an informer
 )
 
-// Observer has informers with several handlers each, and judges what these are told. It outlives
-// the program that has them. The zero value is one that has seen nothing.
+// Observer has informers with several handlers each, and checks their notifications. It outlives
+// the program that runs them. The zero value has observed nothing.
 type Observer struct {
 	mu       sync.Mutex
 	broken   []string
@@ -47,8 +47,8 @@ type Observer struct {
 	observed []*observed // in the last life of the program
 }
 
-// Run returns a program for simtest that has informers of some resources. Until a deadline it starts late, stops
-// and starts some of them, adds handlers and removes some, and has handlers that are slow.
+// Run returns a program for simtest that has informers of some resources. Until a deadline, it starts some of them late, stops
+// and restarts some, adds and removes handlers, and has slow handlers.
 func (o *Observer) Run(until time.Time) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
 		client, err := kubernetes.NewForConfig(config)
@@ -88,16 +88,16 @@ func (o *Observer) report(rule HandlerRule, text string) {
 	o.broken = append(o.broken, fmt.Sprintf("%s is broken: %s. %s (%s)", rule.Name, text, rule.Promise, rule.Source))
 }
 
-// Broken says which of [HandlerRules] were broken, one sentence each for the first time.
+// Broken returns one sentence for the first violation of each of [HandlerRules].
 func (o *Observer) Broken() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.broken)
 }
 
-// Agrees says where what informers have in their stores, or what their handlers make of all that they were
-// told, differs from what there is, nil if nowhere does: once nothing changes any more, both are exact copies
-// (k8s.io/client-go/tools/cache.SharedInformer). Handlers that get resyncs must have had one since the given time.
+// Agrees returns an error if the store of an informer, or the state that a handler has built from its
+// notifications, differs from the cluster: once nothing changes any more, both must be exact copies
+// (k8s.io/client-go/tools/cache.SharedInformer). Handlers with a resync period must have had a resync since the given time.
 func (o *Observer) Agrees(ctx context.Context, client kubernetes.Interface, since time.Time) error {
 	s, err := read(ctx, client)
 	if err != nil {
@@ -107,7 +107,7 @@ func (o *Observer) Agrees(ctx context.Context, client kubernetes.Interface, sinc
 	all := o.observed
 	o.mu.Unlock()
 	if len(all) == 0 {
-		return fmt.Errorf("expected an observer, found none that runs")
+		return fmt.Errorf("expected a running observer, found none")
 	}
 	for _, one := range all {
 		if err := one.agrees(s, since); err != nil {
@@ -117,12 +117,12 @@ func (o *Observer) Agrees(ctx context.Context, client kubernetes.Interface, sinc
 	return nil
 }
 
-// observed is a resource of which there is an informer, one after the other.
+// observed is a resource with a sequence of informers, one at a time.
 type observed struct {
 	resource schema.GroupVersionResource
 	until    time.Time
 	report   func(HandlerRule, string)
-	brief    bool // informers are stopped
+	brief    bool // informers are stopped and restarted
 
 	mu       sync.Mutex
 	informer cache.SharedIndexInformer // nil for none
@@ -132,7 +132,7 @@ type observed struct {
 	stopped  time.Time
 }
 
-// run has informers until ctx is done.
+// run runs informers until ctx is done.
 func (o *observed) run(ctx context.Context, client kubernetes.Interface) {
 	for ctx.Err() == nil {
 		if err := o.begin(client); err != nil {
@@ -165,7 +165,7 @@ func (o *observed) run(ctx context.Context, client kubernetes.Interface) {
 	}
 }
 
-// begin makes the next informer.
+// begin creates the next informer.
 func (o *observed) begin(client kubernetes.Interface) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -177,7 +177,7 @@ func (o *observed) begin(client kubernetes.Interface) error {
 	return err
 }
 
-// drawResync draws a period of resyncs, 0 for none.
+// drawResync draws a resync period, 0 for none.
 func drawResync() time.Duration {
 	if rand.IntN(3) == 0 {
 		return 0
@@ -185,13 +185,13 @@ func drawResync() time.Duration {
 	return time.Second + upTo(maxResync-time.Second)
 }
 
-// add gives the informer another handler, early if it does not run yet.
+// add adds a handler to the informer. It is early if the informer does not run yet.
 func (o *observed) add(early bool) {
 	o.number++
 	h := newHandler(fmt.Sprintf("handler %d of %s", o.number, o.resource.Resource), o.report)
 	asked := drawResync()
 	h.early, h.until = early, o.until
-	if o.resync > 0 { // others do none at all
+	if o.resync > 0 { // an informer without a period does no resyncs
 		h.resync = asked
 	}
 	if rand.IntN(3) == 0 {
@@ -199,7 +199,7 @@ func (o *observed) add(early bool) {
 	}
 	registered, err := o.informer.AddEventHandlerWithOptions(h, cache.HandlerOptions{ResyncPeriod: &asked})
 	if err != nil {
-		return // the informer has ended
+		return // the informer has stopped
 	}
 	h.mu.Lock()
 	h.registered = registered
@@ -244,7 +244,7 @@ func (o *observed) change() {
 	}
 }
 
-// agrees compares the informer and its handlers with what there is.
+// agrees compares the informer and its handlers with the state of the cluster.
 func (o *observed) agrees(s *state, since time.Time) error {
 	o.mu.Lock()
 	informer, handlers, stopped := o.informer, o.handlers, o.stopped
@@ -252,7 +252,7 @@ func (o *observed) agrees(s *state, since time.Time) error {
 	name := "the informer of " + o.resource.Resource
 	switch {
 	case informer == nil:
-		return fmt.Errorf("%s has not begun", name)
+		return fmt.Errorf("%s has not started", name)
 	case !stopped.IsZero():
 		return fmt.Errorf("%s was stopped at %v and has not ended", name, stopped)
 	case !informer.HasSynced():
@@ -289,13 +289,13 @@ func (h *handler) agrees(want map[string]metav1.Object, since time.Time) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.told)) {
 		if h.resync > 0 && !h.told[key].After(since) {
-			return fmt.Errorf("%s gets a resync every %v, and was told of %s last at %v", h.name, h.resync, key, h.told[key])
+			return fmt.Errorf("%s has a resync period of %v, and was last told of %s at %v", h.name, h.resync, key, h.told[key])
 		}
 	}
 	return nil
 }
 
-// difference says what is not as it should be, nothing if all is.
+// difference describes the first difference, "" if there is none.
 func difference(have, want map[string]metav1.Object) string {
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		switch had := have[key]; {

@@ -11,26 +11,26 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// An observer agrees with what there is, and with nothing else.
+// An observer agrees with the state of the cluster, and with no other.
 func TestAgrees(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "r", Name: "a", UID: "1", ResourceVersion: "5"}}
 	for name, test := range map[string]struct {
 		change func(o *observed)
 		wrong  string // nothing if it is empty
 	}{
-		"all is well": {func(*observed) {}, ""},
-		"a store that has another object": {func(o *observed) { _ = o.informer.GetStore().Add(at("2", "6")) },
+		"in sync": {func(*observed) {}, ""},
+		"a store with another object": {func(o *observed) { _ = o.informer.GetStore().Add(at("2", "6")) },
 			"the informer of pods has r/a with UID 2 at resourceVersion 6, and there is UID 1 at resourceVersion 5"},
-		"a store that lacks something":   {func(o *observed) { _ = o.informer.GetStore().Delete(pod) }, "the informer of pods lacks r/a, UID 1 at resourceVersion 5"},
-		"a handler that lacks something": {func(o *observed) { o.handlers[0].OnDelete(at("1", "6")) }, "handler 1 of pods lacks r/a"},
-		"a handler that keeps what is gone": {func(o *observed) {
+		"a store that lacks an object":   {func(o *observed) { _ = o.informer.GetStore().Delete(pod) }, "the informer of pods lacks r/a, UID 1 at resourceVersion 5"},
+		"a handler that lacks an object": {func(o *observed) { o.handlers[0].OnDelete(at("1", "6")) }, "handler 1 of pods lacks r/a"},
+		"a handler that keeps a deleted object": {func(o *observed) {
 			o.handlers[0].OnAdd(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "3", ResourceVersion: "6"}}, false)
 		}, "handler 1 of pods has b with UID 3 at resourceVersion 6, which is gone"},
-		"a handler that is behind":            {func(o *observed) { o.handlers[0].last["r/a"] = at("1", "4") }, "handler 1 of pods has r/a with UID 1 at resourceVersion 4, and there is"},
-		"a handler that never syncs":          {func(o *observed) { o.handlers[0].registered = registration{} }, "handler 1 of pods has not synced"},
-		"a handler that waits for its resync": {func(o *observed) { o.handlers[0].resync = time.Second; o.handlers[0].told["r/a"] = time.Time{} }, "handler 1 of pods gets a resync every 1s"},
-		"an informer that does not end":       {func(o *observed) { o.stopped = time.Now() }, "and has not ended"},
-		"an informer that does not begin":     {func(o *observed) { o.informer = nil }, "the informer of pods has not begun"},
+		"a stale handler":                 {func(o *observed) { o.handlers[0].last["r/a"] = at("1", "4") }, "handler 1 of pods has r/a with UID 1 at resourceVersion 4, and there is"},
+		"a handler that never syncs":      {func(o *observed) { o.handlers[0].registered = registration{} }, "handler 1 of pods has not synced"},
+		"a handler without a resync":      {func(o *observed) { o.handlers[0].resync = time.Second; o.handlers[0].told["r/a"] = time.Time{} }, "handler 1 of pods has a resync period of 1s"},
+		"an informer that does not stop":  {func(o *observed) { o.stopped = time.Now() }, "and has not ended"},
+		"an informer that does not start": {func(o *observed) { o.informer = nil }, "the informer of pods has not started"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset(pod)
@@ -56,7 +56,7 @@ func TestAgrees(t *testing.T) {
 	}
 }
 
-// Informers that are stopped and started, and handlers that come and go, agree once that is over.
+// Informers that were stopped and restarted, and handlers that were added and removed, are up to date in the end.
 func TestObserver(t *testing.T) {
 	client := fake.NewClientset()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,12 +17,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// operatorPause is the longest between two things that an operator does.
+// operatorPause is the longest pause between two actions of an operator.
 const operatorPause = time.Second
 
-// Operator is a program for simtest that does with secrets, configuration and a custom resource what operators,
-// issuers of certificates and people with kubectl do: it has informers of them, writes them, and lists
-// them with all that has been written until then.
+// Operator is a program for simtest that uses secrets, configuration and a custom resource as operators,
+// certificate issuers and kubectl users do: it runs informers of them, writes them, and
+// lists them consistently.
 func Operator(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -41,14 +41,14 @@ func Operator(ctx context.Context, config *rest.Config) error {
 	}
 	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
-		_ = operate(bounded, client, untyped.Resource(gauges)) // what is refused, late or lost is done again
+		_ = operate(bounded, client, untyped.Resource(gauges)) // failures are expected
 		cancel()
 		time.Sleep(upTo(operatorPause))
 	}
 	return nil
 }
 
-// operate does one thing, of those that operators do.
+// operate performs one action, drawn at random.
 func operate(ctx context.Context, client kubernetes.Interface, gauged dynamic.NamespaceableResourceInterface) (err error) {
 	space, name, content := spaces[rand.IntN(len(spaces))], string(rune('a'+rand.IntN(3))), fmt.Sprint(rand.Uint32())
 	meta, core := metav1.ObjectMeta{Name: name}, client.CoreV1()
@@ -81,7 +81,7 @@ func operate(ctx context.Context, client kubernetes.Interface, gauged dynamic.Na
 	return err
 }
 
-// likeTyped is a dynamic client as one of a type.
+// likeTyped gives a dynamic client the methods of a typed one.
 type likeTyped struct{ dynamic.ResourceInterface }
 
 func (l likeTyped) Create(ctx context.Context, object *unstructured.Unstructured, options metav1.CreateOptions) (*unstructured.Unstructured, error) {

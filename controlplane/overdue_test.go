@@ -18,7 +18,7 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// What a controller was told of, and does not do, is held against it; what had come and gone before it listed is not.
+// Overdue state fails the run if the controller had observed its cause, and not if that came and went before the controller listed.
 func TestOverdue(t *testing.T) {
 	const lease = `leases/kube-system/kube-controller-manager {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"l"},"spec":{"holderIdentity":"manager-0_1"}}` + "\n"
 	owner := func(rv int64, uid string, deleted bool) model.Change {
@@ -54,39 +54,39 @@ func TestOverdue(t *testing.T) {
 		owners []model.Change
 		told   []model.Event
 		holds  bool
-		fails  int    // requests for the stateful set; below zero, so many deletions of what is gone
-		gone   string // who has deleted the pod
+		fails  int    // refused requests for the stateful set; below zero, deletions of absent pods
+		gone   string // the controller that deleted the pod
 	}{
-		"an owner that came again unseen":     {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false, 0, ""},
-		"an owner whose end was seen":         {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true, 0, ""},
-		"an owner that did not come again":    {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true, 0, ""},
-		"an owner that is called otherwise":   {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, nil, false, 0, ""},
-		"one that was not there meanwhile":    {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, []model.Event{at(3, event(model.Modified, "pod"))}, true, 0, ""},
-		"one that was not listed meanwhile":   {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, []model.Event{at(3, event(listed, "pod"))}, true, 0, ""},
-		"one that is called so again":         {orphan, lines(oldSet, "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, nil, true, 0, ""},
-		"an owner that was never seen":        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true, 0, ""},
-		"a deletion after an unseen one":      {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, false, 0, ""},
-		"a deletion after one that was seen":  {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "set")}, true, 0, ""},
-		"one that waits for somebody else":    {held("else"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, true, 0, ""},
-		"a pod that came and went unseen":     {short, created, nil, []model.Event{event(model.Added, "another")}, false, 0, ""},
-		"a pod that was going when seen":      {short, ended, nil, []model.Event{at(4, event(model.Added, "p"))}, false, 0, ""},
-		"a pod that was seen before it went":  {short, ended, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
-		"a pod that was seen":                 {short, created, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
-		"a pod that is still there":           {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0, ""},
-		"a set that lacks a pod for nothing":  {short, "", nil, []model.Event{event(model.Added, "another")}, true, 0, ""},
-		"a pod for the set before, late":      {short, lines(oldSet, "replicasets/r/set -", podOfOld, newSet), []model.Change{owner(2, "old", false), owner(3, "old", true), owner(5, "set", false)}, []model.Event{at(4, event(model.Added, "p"))}, false, 0, ""},
-		"a pod for the set before":            {short, lines(oldSet, podOfOld, "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(5, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
-		"a deletion for the set before, late": {short, lines(oldSet, podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, false, 0, "replicaset-controller"},
-		"a deletion for the set before":       {short, lines(oldSet, podOfOld, "pods/r/p -", "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(5, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, "replicaset-controller"},
-		"a deletion of an adopted pod, late":  {short, lines(oldSet, "pods/r/p "+pod("p", owned("Job", "older"), "", ""), podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(5, "old", true), owner(7, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, false, 0, "replicaset-controller"},
-		"what belonged to the set before":     {short, lines(oldSet, podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, "generic-garbage-collector"},
-		"a status of the one before":          {ahead, "", replaced, nil, false, 0, ""},
-		"a status of a daemon set before":     {daemon, "", replaced, nil, false, 0, ""},
-		"a status of nobody":                  {ahead, "", nil, nil, true, 0, ""},
-		"a status of the one before, short":   {func(w *world) { ahead(w); behind(w) }, "", replaced, nil, true, 0, ""},
-		"a stateful set that failed often":    {behind, "", nil, nil, false, 14, ""},
-		"one that failed some times":          {behind, "", nil, nil, true, 13, ""},
-		"one whose pods were gone":            {behind, "", nil, nil, true, -14, ""},
+		"owner recreated before a relist":            {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Modified, "new")}, false, 0, ""},
+		"owner recreated, deletion observed":         {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "new")}, true, 0, ""},
+		"owner not recreated":                        {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true)}, []model.Event{event(model.Added, "old")}, true, 0, ""},
+		"owner reference renamed":                    {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, nil, false, 0, ""},
+		"renamed, removal observed by a watch":       {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, []model.Event{at(3, event(model.Modified, "pod"))}, true, 0, ""},
+		"renamed, removal observed by a list":        {orphan, lines("pods/r/pod "+pod("pod", owned("Job", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, []model.Event{at(3, event(listed, "pod"))}, true, 0, ""},
+		"removed and restored, same name":            {orphan, lines(oldSet, "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", ""), "pods/r/pod "+pod("pod", "", "", ""), "pods/r/pod "+pod("pod", owned("ReplicaSet", "old"), "", "")), nil, nil, true, 0, ""},
+		"owner recreated, never observed":            {orphan, "", []model.Change{owner(1, "old", false), owner(2, "old", true), owner(3, "new", false)}, []model.Event{event(model.Added, "new")}, true, 0, ""},
+		"recreated before a relist, then deleted":    {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, false, 0, ""},
+		"recreated, deletion observed, then deleted": {held("orphan"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Deleted, "old"), event(model.Added, "set")}, true, 0, ""},
+		"terminating, another finalizer":             {held("else"), "", replaced, []model.Event{event(model.Added, "old"), event(model.Modified, "set")}, true, 0, ""},
+		"pod created and deleted before a list":      {short, created, nil, []model.Event{event(model.Added, "another")}, false, 0, ""},
+		"pod terminating when first observed":        {short, ended, nil, []model.Event{at(4, event(model.Added, "p"))}, false, 0, ""},
+		"pod observed before its deletion":           {short, ended, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
+		"pod observed, then removed":                 {short, created, nil, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
+		"unobserved pod still exists":                {short, strings.TrimSuffix(created, "\npods/r/p -"), nil, []model.Event{event(model.Added, "another")}, true, 0, ""},
+		"missing pod without a cause":                {short, "", nil, []model.Event{event(model.Added, "another")}, true, 0, ""},
+		"pod created after its set was deleted":      {short, lines(oldSet, "replicasets/r/set -", podOfOld, newSet), []model.Change{owner(2, "old", false), owner(3, "old", true), owner(5, "set", false)}, []model.Event{at(4, event(model.Added, "p"))}, false, 0, ""},
+		"pod created before its set was deleted":     {short, lines(oldSet, podOfOld, "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(5, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, ""},
+		"pod deleted after its set":                  {short, lines(oldSet, podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, false, 0, "replicaset-controller"},
+		"pod deleted before its set":                 {short, lines(oldSet, podOfOld, "pods/r/p -", "replicasets/r/set -", newSet), []model.Change{owner(2, "old", false), owner(5, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, "replicaset-controller"},
+		"adopted pod deleted after its set":          {short, lines(oldSet, "pods/r/p "+pod("p", owned("Job", "older"), "", ""), podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(5, "old", true), owner(7, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, false, 0, "replicaset-controller"},
+		"pod garbage-collected after its set":        {short, lines(oldSet, podOfOld, "replicasets/r/set -", "pods/r/p -", newSet), []model.Change{owner(2, "old", false), owner(4, "old", true), owner(6, "set", false)}, []model.Event{at(3, event(model.Added, "p"))}, true, 0, "generic-garbage-collector"},
+		"status of the predecessor":                  {ahead, "", replaced, nil, false, 0, ""},
+		"status of the predecessor, daemon set":      {daemon, "", replaced, nil, false, 0, ""},
+		"status ahead without a predecessor":         {ahead, "", nil, nil, true, 0, ""},
+		"status of the predecessor, pod missing":     {func(w *world) { ahead(w); behind(w) }, "", replaced, nil, true, 0, ""},
+		"stateful set in long backoff":               {behind, "", nil, nil, false, 14, ""},
+		"stateful set in short backoff":              {behind, "", nil, nil, true, 13, ""},
+		"stateful set that deleted absent pods":      {behind, "", nil, nil, true, -14, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
@@ -159,8 +159,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// An API server that has not been told for five seconds that a namespace ends may let in what stays. One that has told others of it, or was asked for it, may not.
-func TestWhatSlipsIntoANamespaceThatEnds(t *testing.T) {
+// An API server that has not observed a namespace's deletion for five seconds may admit objects that stay. One that has set the deletionTimestamp, or has sent it to clients, may not.
+func TestCreatedByStaleServer(t *testing.T) {
 	const space = `namespaces/r {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"r"%s}}` + "\n"
 	before, marked := fmt.Sprintf(space, ""), fmt.Sprintf(space, `,"deletionTimestamp":"2000-01-01T00:00:00Z"`)
 	object, gone := `pods/r/pod `+pod("pod", `,"namespace":"r","name":"pod"`, "", "")+"\n", "namespaces/r -\n"
@@ -180,21 +180,21 @@ func TestWhatSlipsIntoANamespaceThatEnds(t *testing.T) {
 		by     bool
 		holds  bool
 	}{
-		"nobody knows that it knew":      {before + marked + object + gone, &model.History{}, "else", true, false},
-		"a client was told of it before": {before + marked + object + gone, told("mine", 1, early), "else", true, false},
-		"a client was told of it late":   {before + marked + object + gone, told("mine", 2, late), "else", true, false},
-		"a client was told of it":        {before + marked + object + gone, told("mine", 2, early), "else", true, true},
-		"another's was":                  {before + marked + object + gone, told("else", 2, early), "else", true, false},
-		"a list had it":                  {before + marked + object + gone, asked(on("mine", model.List, 0, 2, early)), "else", true, true},
-		"a list had it late":             {before + marked + object + gone, asked(on("mine", model.List, 0, 2, late)), "else", true, false},
-		"a list had it from etcd":        {before + marked + object + gone, asked(on("mine", model.List, model.RVUnset, 2, early)), "else", true, false},
-		"a list of another had it":       {before + marked + object + gone, asked(on("else", model.List, 0, 2, early)), "else", true, false},
-		"a list was older":               {before + marked + object + gone, asked(on("mine", model.List, 0, 1, early)), "else", true, false},
-		"it was asked for the end":       {before + marked + object + gone, &model.History{}, "mine", true, true},
-		"it was there before":            {before + object + marked + gone, &model.History{}, "else", true, true},
-		"nothing ended":                  {before + object, &model.History{}, "else", true, true},
-		"nobody knows who let it in":     {before + marked + object + gone, &model.History{}, "else", false, true},
-		"nobody knows of namespaces":     {before + marked + object + gone, nil, "else", true, true},
+		"nothing shows that it knew":         {before + marked + object + gone, &model.History{}, "else", true, false},
+		"watch event before the deletion":    {before + marked + object + gone, told("mine", 1, early), "else", true, false},
+		"watch event too late":               {before + marked + object + gone, told("mine", 2, late), "else", true, false},
+		"watch event of the deletion":        {before + marked + object + gone, told("mine", 2, early), "else", true, true},
+		"watch event of another server":      {before + marked + object + gone, told("else", 2, early), "else", true, false},
+		"list from the cache":                {before + marked + object + gone, asked(on("mine", model.List, 0, 2, early)), "else", true, true},
+		"list from the cache, too late":      {before + marked + object + gone, asked(on("mine", model.List, 0, 2, late)), "else", true, false},
+		"list from etcd":                     {before + marked + object + gone, asked(on("mine", model.List, model.RVUnset, 2, early)), "else", true, false},
+		"list from another server":           {before + marked + object + gone, asked(on("else", model.List, 0, 2, early)), "else", true, false},
+		"list before the deletion":           {before + marked + object + gone, asked(on("mine", model.List, 0, 1, early)), "else", true, false},
+		"it deleted the namespace":           {before + marked + object + gone, &model.History{}, "mine", true, true},
+		"object created before the deletion": {before + object + marked + gone, &model.History{}, "else", true, true},
+		"namespace not deleted":              {before + object, &model.History{}, "else", true, true},
+		"creator unknown":                    {before + marked + object + gone, &model.History{}, "else", false, true},
+		"no history of namespaces":           {before + marked + object + gone, nil, "else", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled()
@@ -227,8 +227,8 @@ func TestWhatSlipsIntoANamespaceThatEnds(t *testing.T) {
 	}
 }
 
-// A pod is on no node that has room. The scheduler has deleted another one, whose binding had failed, and nothing has told it since to look again.
-func TestAPodThatNothingMoves(t *testing.T) {
+// A pod is pending although a node has room: the scheduler has preempted a pod whose binding had failed, and nothing has triggered a retry.
+func TestPreemptionOfAPodWhoseBindingFailed(t *testing.T) {
 	const lease = `leases/kube-system/%s {"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"uid":"%s"},"spec":{"holderIdentity":"%s_1"}}` + "\n"
 	leases := fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + fmt.Sprintf(lease, "kube-scheduler", "s", "scheduler-0")
 	waits, bound := "pods/r/w "+pod("w", `,"namespace":"r","name":"w"`, "", "Pending")+"\n", "pods/r/w "+pod("w", `,"namespace":"r","name":"w"`, bound, "Pending")+"\n"
@@ -247,21 +247,21 @@ func TestAPodThatNothingMoves(t *testing.T) {
 		binding          *importer.Told
 		excused          bool
 	}{
-		"the other one was on no node":         {leases + waits + victim(""), "scheduler-0", "scheduler-0", failed, true},
-		"it was on one":                        {leases + waits + victim(`"nodeName":"n"`), "scheduler-0", "scheduler-0", failed, false},
-		"somebody else has deleted it":         {leases + waits + victim(""), "user", "scheduler-0", failed, false},
-		"the scheduler has restarted":          {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", binding("v", "scheduler-0 (life 2)", 0), false},
-		"nobody leads":                         {fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + waits + victim(""), "scheduler-0", "scheduler-0", failed, false},
-		"no pod waits":                         {leases + bound + victim(""), "scheduler-0", "scheduler-0", failed, false},
-		"none of the namespace waits":          {leases + strings.ReplaceAll(strings.ReplaceAll(waits, "pods/r", "pods/b"), `"namespace":"r"`, `"namespace":"b"`) + victim(""), "scheduler-0", "scheduler-0", failed, false},
-		"a pod that waits is on its way out":   {leases + strings.Replace(waits, `"uid":"w"`, `"uid":"w"`+dying, 1) + victim(""), "scheduler-0", "scheduler-0", failed, false},
-		"its binding got no answer":            {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-0", 0), true},
-		"its binding was made":                 {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-0", http.StatusCreated), false},
-		"its status could not be written":      {leases + waits + victim(""), "scheduler-0", "scheduler-0", status, false},
-		"that of another pod failed":           {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("w", "scheduler-0", http.StatusConflict), false},
-		"somebody else's binding failed":       {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-1", http.StatusConflict), false},
-		"none was deleted":                     {leases + waits, "scheduler-0", "scheduler-0", failed, false},
-		"a pod of it has ended that was on it": {leases + strings.Replace(waits, "Pending", "Failed", 1) + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"victim on no node":                   {leases + waits + victim(""), "scheduler-0", "scheduler-0", failed, true},
+		"victim on a node":                    {leases + waits + victim(`"nodeName":"n"`), "scheduler-0", "scheduler-0", failed, false},
+		"victim deleted by a user":            {leases + waits + victim(""), "user", "scheduler-0", failed, false},
+		"scheduler restarted":                 {leases + waits + victim(""), "scheduler-0", "scheduler-0 (life 2)", binding("v", "scheduler-0 (life 2)", 0), false},
+		"no leader":                           {fmt.Sprintf(lease, "kube-controller-manager", "m", "manager-0") + waits + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"no pending pod":                      {leases + bound + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"pending pod in another namespace":    {leases + strings.ReplaceAll(strings.ReplaceAll(waits, "pods/r", "pods/b"), `"namespace":"r"`, `"namespace":"b"`) + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"pending pod terminating":             {leases + strings.Replace(waits, `"uid":"w"`, `"uid":"w"`+dying, 1) + victim(""), "scheduler-0", "scheduler-0", failed, false},
+		"binding timed out":                   {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-0", 0), true},
+		"binding succeeded":                   {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-0", http.StatusCreated), false},
+		"status update failed":                {leases + waits + victim(""), "scheduler-0", "scheduler-0", status, false},
+		"binding of another pod failed":       {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("w", "scheduler-0", http.StatusConflict), false},
+		"binding by another scheduler failed": {leases + waits + victim(""), "scheduler-0", "scheduler-0", binding("v", "scheduler-1", http.StatusConflict), false},
+		"no victim":                           {leases + waits, "scheduler-0", "scheduler-0", failed, false},
+		"pending pod failed":                  {leases + strings.Replace(waits, "Pending", "Failed", 1) + victim(""), "scheduler-0", "scheduler-0", failed, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled()

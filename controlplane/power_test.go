@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What runs on a node ends with its power, and begins again with it if its pod has not been deleted.
+// Containers end when their node loses power, and restart when power returns if their pod was not deleted.
 func TestPower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := NewNode("n", &Workload{Start: time.Second, Work: time.Hour})

@@ -21,12 +21,12 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// gauges is the custom resource whose objects webhooks convert: clients ask for the second version, and
-// etcd has the first.
+// gauges is the custom resource whose objects webhooks convert: clients request v2, and
+// etcd stores v1.
 var gauges = schema.GroupVersionResource{Group: gaugeGroup, Version: "v2", Resource: "gauges"}
 
-// admission is the label of config maps that says which of the admission webhooks sees them, and its values: the
-// policy when that webhook does not answer.
+// admission is the label of config maps that selects their admission webhook. Its value is the
+// failurePolicy of that webhook.
 const admission = "example.com/admission"
 
 var policies = []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail, admissionregistrationv1.Ignore}
@@ -35,8 +35,8 @@ func labelOf(policy admissionregistrationv1.FailurePolicyType) string {
 	return strings.ToLower(string(policy))
 }
 
-// Prepare brings about what there is before people begin: the namespaces of users, a class of pods that take the
-// place of others, and webhooks.
+// Prepare creates the objects that exist before users begin: their namespaces, a priority class of pods that preempt
+// others, and webhooks.
 func (p *Plane) Prepare(t *simtest.T, c *simtest.Cluster) error {
 	for _, space := range spaces {
 		if _, err := c.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{}); err != nil {
@@ -59,14 +59,14 @@ func (p *Plane) Prepare(t *simtest.T, c *simtest.Cluster) error {
 	return register(t.Context(), c.Config(), known.Chain)
 }
 
-// register tells API servers of the webhooks.
+// register registers the webhooks with the API servers.
 func register(ctx context.Context, config *rest.Config, authority []byte) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	// API servers dial by the name of a service as themselves. For a URL, client-go would keep connections for
-	// the whole process, which all servers and all their lives share here.
+	// For a service, each API server dials by itself. For a URL, client-go would cache connections in
+	// the process, which all servers and all their lives share here.
 	if _, err := client.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: webhooksName}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: webhooksName},
 	}, metav1.CreateOptions{}); err != nil {
@@ -119,14 +119,14 @@ func gaugeVersion(name, field string, stored bool) apiextensionsv1.CustomResourc
 	}}
 }
 
-// gauge is an object of that resource. Without a name, the server gives it one.
+// gauge returns a gauge. Without a name, the server generates one.
 func gauge(name string, number int64) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": gauges.GroupVersion().String(), "kind": gaugeKind, "metadata": map[string]any{"name": name, "generateName": "first-"}, laterField: number,
 	}}
 }
 
-// asked says what keeps API servers from asking the webhooks yet.
+// asked returns an error if API servers do not call the webhooks yet.
 func asked(ctx context.Context, config *rest.Config) error {
 	all, err := dynamic.NewForConfig(config)
 	if err != nil {

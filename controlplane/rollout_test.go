@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// deployment returns one of so many pods.
+// deployment returns a deployment of so many pods.
 func deployment(name string, replicas int32) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
 	return &appsv1.Deployment{

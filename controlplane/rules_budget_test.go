@@ -10,7 +10,7 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// Pods a and b are those of a budget, and c was one. Somebody has evicted a, and a controller that knows of them counts the healthy ones at 120 s.
+// A budget selects pods a and b, and c until its deletion. Pod a has been evicted. A controller that has observed all this counts the healthy pods at 120 s.
 func TestEvictedIsNotHealthy(t *testing.T) {
 	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	budget := func(healthy int, evicted time.Duration) string {
@@ -22,24 +22,24 @@ func TestEvictedIsNotHealthy(t *testing.T) {
 		return user + "pods/r/" + name + " " + pod(name, `,"namespace":"r","labels":{"app":"x"},"name":"`+name+`"`, "", "Running") + "\n"
 	}
 	for name, row := range map[string]struct {
-		b, c    string        // unseen, if manager-0 is told of nothing about it
-		late    time.Duration // that it is told that c is gone
+		b, c    string        // unseen if manager-0 observes none of its states
+		late    time.Duration // until it observes the removal of c
 		evicted time.Duration
 		counts  int
 		by      string
 		fault   string
 		broken  int
 	}{
-		"not the evicted":                  {"", unseen, 0, time.Minute, 1, manager, "", 0},
-		"the evicted too":                  {"", unseen, 0, time.Minute, 2, manager, "", 1},
-		"not yet told of all":              {unseen, unseen, 0, time.Minute, 1, manager, "", 1},
-		"by somebody else":                 {"", unseen, 0, time.Minute, 2, user, "", 0},
-		"evicted long ago":                 {"", unseen, 0, 0, 2, manager, "", 0},
-		"one that seems to be there":       {"", "", 40 * time.Second, time.Minute, 2, manager, "", 0},
-		"one that has just gone":           {"", "", 38 * time.Second, time.Minute, 2, manager, "", 0},
-		"one that had gone long ago":       {"", "", 0, time.Minute, 2, manager, "", 1},
-		"when clocks are wrong":            {"", unseen, 0, time.Minute, 2, manager, "clock-jump", 0},
-		"when something else has happened": {"", unseen, 0, time.Minute, 2, manager, "compaction", 1},
+		"evicted pod not counted":   {"", unseen, 0, time.Minute, 1, manager, "", 0},
+		"evicted pod counted":       {"", unseen, 0, time.Minute, 2, manager, "", 1},
+		"pod not observed":          {unseen, unseen, 0, time.Minute, 1, manager, "", 1},
+		"by a user":                 {"", unseen, 0, time.Minute, 2, user, "", 0},
+		"evicted long ago":          {"", unseen, 0, 0, 2, manager, "", 0},
+		"removal not observed":      {"", "", 40 * time.Second, time.Minute, 2, manager, "", 0},
+		"removal just observed":     {"", "", 38 * time.Second, time.Minute, 2, manager, "", 0},
+		"removal observed long ago": {"", "", 0, time.Minute, 2, manager, "", 1},
+		"after a clock jump":        {"", unseen, 0, time.Minute, 2, manager, "clock-jump", 0},
+		"after another fault":       {"", unseen, 0, time.Minute, 2, manager, "compaction", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pods := member("a") + row.b + member("b") + row.c + member("c") + row.c + user + "pods/r/c -\n"

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who takes away what has held an object leaves the rest.
+// An object with two finalizers must not be removed.
 func TestFinalizersHold(t *testing.T) {
 	held := func(finalizers string) string {
 		return `configmaps/r/o {"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"r","name":"o","uid":"o"` + dying + `,"finalizers":[` + finalizers + "]}}\n"
@@ -16,14 +16,14 @@ func TestFinalizersHold(t *testing.T) {
 	for name, row := range map[string]struct {
 		lines, last string
 		broken      int
-	}{"by one": {held(one), gone, 0}, "by two": {held(two), gone, 1}, "by one of two": {held(two), held(one), 0}, "by none": {held(""), gone, 0}} {
+	}{"one finalizer": {held(one), gone, 0}, "two finalizers": {held(two), gone, 1}, "one of two removed": {held(two), held(one), 0}, "no finalizer": {held(""), gone, 0}} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, "namespace-controller", row.last)), "FinalizersHold"))
 		})
 	}
 }
 
-// A replica set that is deleted in the foreground waits for the pods that say so.
+// The foreground deletion of a replica set waits for pods with blockOwnerDeletion.
 func TestOwnerIsLast(t *testing.T) {
 	set := func(metadata string) string {
 		return `replicasets/r/s {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"namespace":"r","name":"s","uid":"s"` + metadata + "}}\n"
@@ -42,19 +42,19 @@ func TestOwnerIsLast(t *testing.T) {
 		lines, controller, last string
 		broken                  int
 	}{
-		"goes first":                        {set(dying+awaits) + member(blocks), collector, gone, 1},
-		"need not wait any more":            {set(dying+others) + member(blocks), collector, set(dying + left), 1},
-		"still waits":                       {set(dying+others) + member(blocks), collector, set(dying + awaits), 0},
-		"another one of its name":           {set(dying+awaits) + member(blocks), collector, strings.ReplaceAll(set(dying+awaits), `"uid":"s"`, `"uid":"t"`), 1},
-		"goes last":                         {set(dying+awaits) + member(blocks) + "pods/r/p -\n", collector, gone, 0},
-		"a pod that it need not wait for":   {set(dying+awaits) + member(owner), collector, gone, 0},
-		"a pod of another one":              {set(dying+awaits) + member(strings.Replace(blocks, `"uid":"s"`, `"uid":"t"`, 1)), collector, gone, 0},
-		"a pod that nobody knows":           {set(dying+awaits) + "!" + member(blocks), collector, gone, 0},
-		"a pod that has just got its owner": {set(dying+awaits) + member("") + "!" + member(blocks), collector, gone, 0},
-		"a pod of some time":                {set(dying+awaits) + member(blocks) + "!" + strings.Replace(member(blocks), "Running", "Failed", 1), collector, gone, 1},
-		"not deleted":                       {set(awaits) + member(blocks), collector, set(""), 0},
-		"deleted in the background":         {set(dying+left) + member(blocks), collector, gone, 0},
-		"by a user":                         {set(dying+awaits) + member(blocks), "kubectl", gone, 0},
+		"owner removed first":            {set(dying+awaits) + member(blocks), collector, gone, 1},
+		"finalizer removed first":        {set(dying+others) + member(blocks), collector, set(dying + left), 1},
+		"still waiting":                  {set(dying+others) + member(blocks), collector, set(dying + awaits), 0},
+		"recreated owner":                {set(dying+awaits) + member(blocks), collector, strings.ReplaceAll(set(dying+awaits), `"uid":"s"`, `"uid":"t"`), 1},
+		"owner removed last":             {set(dying+awaits) + member(blocks) + "pods/r/p -\n", collector, gone, 0},
+		"pod without blockOwnerDeletion": {set(dying+awaits) + member(owner), collector, gone, 0},
+		"pod of another owner":           {set(dying+awaits) + member(strings.Replace(blocks, `"uid":"s"`, `"uid":"t"`, 1)), collector, gone, 0},
+		"pod not observed":               {set(dying+awaits) + "!" + member(blocks), collector, gone, 0},
+		"adoption not observed":          {set(dying+awaits) + member("") + "!" + member(blocks), collector, gone, 0},
+		"later change not observed":      {set(dying+awaits) + member(blocks) + "!" + strings.Replace(member(blocks), "Running", "Failed", 1), collector, gone, 1},
+		"owner not deleted":              {set(awaits) + member(blocks), collector, set(""), 0},
+		"background deletion":            {set(dying+left) + member(blocks), collector, gone, 0},
+		"by a user":                      {set(dying+awaits) + member(blocks), "kubectl", gone, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, row.controller, row.last)), "OwnerIsLast"))

@@ -10,7 +10,7 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// A job is suspended, and the job controller says so.
+// The job controller sets the condition Suspended of a job.
 func TestSuspendedRests(t *testing.T) {
 	member := "pods/r/p " + pod("p", `,"namespace":"r","name":"p"`+owned("Job", "j"), "", "Running") + "\n"
 	state := func(condition, active string) string {
@@ -27,23 +27,23 @@ func TestSuspendedRests(t *testing.T) {
 		requests                []importer.Exchange
 		broken                  int
 	}{
-		"with a pod":                        {state("", "1"), "job-controller", last(suspended, "1"), nil, 1},
-		"with a pod, resumed before":        {state(resumed, "1"), "job-controller", last(suspended, "1"), nil, 1},
-		"without pods":                      {state("", "1"), "job-controller", last(suspended, "0"), nil, 0},
-		"not suspended":                     {state("", "1"), "job-controller", last(resumed, "1"), nil, 0},
-		"finished":                          {state("", "1"), "job-controller", last(finished, "1"), nil, 0},
-		"suspended before":                  {state(suspended, "1"), "job-controller", last(suspended, "1"), nil, 0},
-		"another one of its name":           {strings.ReplaceAll(state(suspended, "1"), `"uid":"j"`, `"uid":"k"`), "job-controller", last(suspended, "1"), nil, 1},
-		"by a user":                         {state("", "1"), "kubectl", last(suspended, "1"), nil, 0},
-		"after a deletion that has failed":  {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{failed}, 0},
-		"after a patch that has failed":     {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{patched}, 0},
-		"after a read that has failed":      {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{read}, 1},
-		"after a deletion":                  {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{ok}, 1},
-		"after a deletion of what was gone": {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{gone}, 1},
-		"after a deletion of another pod":   {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{other}, 1},
-		"after a deletion elsewhere":        {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{space}, 1},
-		"after a deletion by another":       {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{byOther}, 1},
-		"before a deletion fails":           {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{later}, 1},
+		"with a pod":                            {state("", "1"), "job-controller", last(suspended, "1"), nil, 1},
+		"with a pod, resumed before":            {state(resumed, "1"), "job-controller", last(suspended, "1"), nil, 1},
+		"without pods":                          {state("", "1"), "job-controller", last(suspended, "0"), nil, 0},
+		"not suspended":                         {state("", "1"), "job-controller", last(resumed, "1"), nil, 0},
+		"finished":                              {state("", "1"), "job-controller", last(finished, "1"), nil, 0},
+		"suspended before":                      {state(suspended, "1"), "job-controller", last(suspended, "1"), nil, 0},
+		"recreated job":                         {strings.ReplaceAll(state(suspended, "1"), `"uid":"j"`, `"uid":"k"`), "job-controller", last(suspended, "1"), nil, 1},
+		"by a user":                             {state("", "1"), "kubectl", last(suspended, "1"), nil, 0},
+		"after a deletion that has failed":      {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{failed}, 0},
+		"after a patch that has failed":         {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{patched}, 0},
+		"after a read that has failed":          {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{read}, 1},
+		"after a deletion":                      {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{ok}, 1},
+		"after a deletion of an absent pod":     {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{gone}, 1},
+		"after a deletion of another pod":       {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{other}, 1},
+		"after a deletion in another namespace": {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{space}, 1},
+		"after a deletion by another manager":   {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{byOther}, 1},
+		"before a deletion fails":               {state("", "1"), "job-controller", last(suspended, "1"), []importer.Exchange{later}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := recorded(t, at(row.lines, row.controller, row.last))

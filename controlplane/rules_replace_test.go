@@ -14,14 +14,14 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// resources are those of keys of etcd.
+// resources maps etcd key segments to resources.
 var resources = map[string]string{
 	"configmaps": "configmaps", "daemonsets": "daemonsets.apps", "deployments": "deployments.apps", "jobs": "jobs.batch", "minions": "nodes", "namespaces": "namespaces",
 	"pods": "pods", "poddisruptionbudgets": "poddisruptionbudgets.policy", "replicasets": "replicasets.apps", "statefulsets": "statefulsets.apps",
 }
 
-// recorded is what is known of states that somebody has written every 20 s, one line each: "program controller key value". The shared
-// informers of manager-0 are told of each a second later, but for lines that begin with "!". What else was asked comes before the last request for the same resource.
+// recorded returns the recording of a run with a write every 20 s, one line each: "program controller key value". The shared
+// informers of manager-0 observe each a second later, except lines that begin with "!". The other requests, asked, come before the last request for their resource.
 func recorded(t *testing.T, lines string, asked ...*importer.Told) simtest.Seen {
 	seen := simtest.Seen{Histories: map[string]*model.History{}, Requests: map[string][]*importer.Told{}}
 	for _, resource := range resources {
@@ -68,14 +68,14 @@ func recorded(t *testing.T, lines string, asked ...*importer.Told) simtest.Seen 
 	return seen
 }
 
-// beforehand is what a controller of manager-0 asked for at some second, and the code of the answer.
+// beforehand returns a request of a controller of manager-0 at some second, with the status code of the answer.
 func beforehand(kind model.Kind, controller, key string, second time.Duration, code int) *importer.Told {
 	asked := importer.Exchange{Kind: kind, Request: importer.Request{Scope: model.Scope{Name: key}}, Client: "manager-0", Agent: "kube-controller-manager/" + controller}
 	asked.Call, asked.Return, asked.Code = int64(second*time.Second), int64(second*time.Second)+1, code
 	return &importer.Told{Exchange: asked}
 }
 
-// at has the lines of a test written by whom it names, the last one by a controller of manager-0.
+// at returns lines with authors: those that they name, or a user, and for the last a controller of manager-0.
 func at(lines, controller, last string) string {
 	text := ""
 	for line := range strings.Lines(strings.TrimSpace(lines)) {
@@ -98,25 +98,25 @@ func TestWithinUnavailable(t *testing.T) {
 		lines, controller, last string
 		broken                  int
 	}{
-		"within":                      {rolling + setOf("x", 4) + setOf("y", 1), controller, setOf("x", 2), 0},
-		"beyond":                      {rolling + setOf("x", 4) + setOf("y", 1), controller, setOf("x", 1), 1},
-		"deleted":                     {rolling + setOf("x", 4) + setOf("y", 1), controller, "replicasets/r/x -", 1},
-		"within a share":              {share + setOf("x", 4), controller, setOf("x", 2), 0},
-		"beyond a share":              {share + setOf("x", 4), controller, setOf("x", 1), 1},
-		"one, if none may be missing": {none + setOf("x", 4), controller, setOf("x", 3), 0},
-		"two, if none may be missing": {none + setOf("x", 4), controller, setOf("x", 2), 1},
-		"within a share of little":    {rounded + setOf("x", 4), controller, setOf("x", 3), 0},
-		"beyond a share of little":    {rounded + setOf("x", 4), controller, setOf("x", 2), 1},
-		"one that kept more once":     {kept + rolling + setOf("x", 4), controller, setOf("x", 3), 0},
-		"of a recreated one":          {recreate + setOf("x", 4), controller, setOf("x", 0), 0},
-		"by another controller":       {rolling + setOf("x", 4), "generic-garbage-collector", "replicasets/r/x -", 0},
-		"scaled up":                   {rolling + setOf("x", 0), controller, setOf("x", 1), 0},
-		"of another deployment":       {rolling + setOf("x", 4) + strings.Replace(setOf("y", 2), `"uid":"d"`, `"uid":"e"`, 1), controller, setOf("x", 1), 1},
-		"not told of another":         {rolling + setOf("x", 4) + "!" + setOf("y", 1), controller, setOf("x", 1), 0},
-		"not told that one is gone":   {rolling + setOf("x", 4) + setOf("y", 4) + "!replicasets/r/y -\n", controller, setOf("x", 1), 0},
-		"told that one is gone":       {rolling + setOf("x", 4) + setOf("y", 4) + "replicasets/r/y -\n", controller, setOf("x", 1), 1},
-		"not told that it wants more": {recreate + "!" + rolling + setOf("x", 4), controller, setOf("x", 1), 0},
-		"not told of it at all":       {"!" + rolling + setOf("x", 4), controller, setOf("x", 1), 0},
+		"within":                            {rolling + setOf("x", 4) + setOf("y", 1), controller, setOf("x", 2), 0},
+		"beyond":                            {rolling + setOf("x", 4) + setOf("y", 1), controller, setOf("x", 1), 1},
+		"deleted":                           {rolling + setOf("x", 4) + setOf("y", 1), controller, "replicasets/r/x -", 1},
+		"within a percentage":               {share + setOf("x", 4), controller, setOf("x", 2), 0},
+		"beyond a percentage":               {share + setOf("x", 4), controller, setOf("x", 1), 1},
+		"one less, both bounds 0":           {none + setOf("x", 4), controller, setOf("x", 3), 0},
+		"two less, both bounds 0":           {none + setOf("x", 4), controller, setOf("x", 2), 1},
+		"within a percentage, rounded down": {rounded + setOf("x", 4), controller, setOf("x", 3), 0},
+		"beyond a percentage, rounded down": {rounded + setOf("x", 4), controller, setOf("x", 2), 1},
+		"stricter bound earlier":            {kept + rolling + setOf("x", 4), controller, setOf("x", 3), 0},
+		"strategy Recreate":                 {recreate + setOf("x", 4), controller, setOf("x", 0), 0},
+		"by another controller":             {rolling + setOf("x", 4), "generic-garbage-collector", "replicasets/r/x -", 0},
+		"scaled up":                         {rolling + setOf("x", 0), controller, setOf("x", 1), 0},
+		"of another deployment":             {rolling + setOf("x", 4) + strings.Replace(setOf("y", 2), `"uid":"d"`, `"uid":"e"`, 1), controller, setOf("x", 1), 1},
+		"another set not observed":          {rolling + setOf("x", 4) + "!" + setOf("y", 1), controller, setOf("x", 1), 0},
+		"deletion of a set not observed":    {rolling + setOf("x", 4) + setOf("y", 4) + "!replicasets/r/y -\n", controller, setOf("x", 1), 0},
+		"deletion of a set observed":        {rolling + setOf("x", 4) + setOf("y", 4) + "replicasets/r/y -\n", controller, setOf("x", 1), 1},
+		"stricter bound not observed":       {recreate + "!" + rolling + setOf("x", 4), controller, setOf("x", 1), 0},
+		"deployment not observed":           {"!" + rolling + setOf("x", 4), controller, setOf("x", 1), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, row.controller, row.last)), "WithinUnavailable"))
@@ -124,7 +124,7 @@ func TestWithinUnavailable(t *testing.T) {
 	}
 }
 
-// Pods run whose set has another template.
+// The pods of a daemon set or stateful set are replaced by a rollout.
 func TestReplacedOneByOne(t *testing.T) {
 	member := func(kind, name, node, metadata, ready string) string {
 		text := pod("u"+name, `,"namespace":"r","name":"`+name+`"`+metadata+owned(kind, "s"), `"nodeName":"`+node+`"`, "Running")
@@ -145,27 +145,27 @@ func TestReplacedOneByOne(t *testing.T) {
 		lines  string
 		broken int
 	}{
-		"the next goes as well":               {three + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-2", dying, "True") + ss + stateful("s-1", dying, "True"), 1},
-		"the next is not ready":               {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 1},
-		"the next was ready":                  {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
-		"the next is of another life":         {three + user + stateful("s-1", "", "True") + other + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
-		"a user has deleted the next":         {three + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + user + stateful("s-2", dying, "True") + ss + stateful("s-1", dying, "True"), 0},
-		"the one before goes as well":         {three + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-1", dying, "True") + ss + stateful("s-2", dying, "True"), 0},
-		"a pod that is not ready":             {three + user + stateful("s-1", "", "False") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "False"), 0},
-		"a user deletes it":                   {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + user + stateful("s-1", dying, "True"), 0},
-		"the next goes as the set shrinks":    {statefulSet("2", "1") + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-2", dying, "True") + ss + stateful("s-1", dying, "True"), 0},
-		"a set that shrinks":                  {statefulSet("1", "1") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
-		"a set that has shrunk":               {statefulSet("1", "1") + "!" + statefulSet("3", "2") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
-		"a set that has just grown":           {three + "!" + statefulSet("4", "2") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 1},
-		"daemons that chose a node before":    {daemonSet(`"nodeSelector":{"disk":"fast"}`) + "!" + ofDaemons + user + daemon("a", "", "True") + ds + daemon("b", "", "False") + ds + daemon("a", dying, "True"), 0},
-		"one that nobody knows":               {user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
-		"a pod that was just ready":           {three + user + stateful("s-1", "", "False") + "!" + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
-		"another daemon goes":                 {ofDaemons + user + daemon("a", "", "True") + user + daemon("b", "", "True") + ds + daemon("a", dying, "True") + ds + daemon("b", dying, "True"), 1},
-		"another daemon is not ready":         {ofDaemons + user + daemon("a", "", "True") + ds + daemon("b", "", "False") + ds + daemon("a", dying, "True"), 1},
-		"another daemon is ready":             {ofDaemons + user + daemon("a", "", "True") + ds + daemon("b", "", "True") + ds + daemon("a", dying, "True"), 0},
-		"daemons for some nodes":              {daemonSet(`"nodeSelector":{"disk":"fast"}`) + user + daemon("a", "", "True") + ds + daemon("b", "", "False") + ds + daemon("a", dying, "True"), 0},
-		"a second daemon of the node":         {ofDaemons + user + member("DaemonSet", "a", "n", "", "True") + ds + member("DaemonSet", "b", "n", "", "False") + ds + member("DaemonSet", "a", "n", dying, "True"), 0},
-		"another one was deleted by somebody": {ofDaemons + user + daemon("a", "", "True") + user + daemon("b", "", "True") + user + daemon("b", dying, "True") + ds + daemon("a", dying, "True"), 0},
+		"next pod being deleted":               {three + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-2", dying, "True") + ss + stateful("s-1", dying, "True"), 1},
+		"next pod never ready":                 {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 1},
+		"next pod was ready once":              {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
+		"next pod created by another life":     {three + user + stateful("s-1", "", "True") + other + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
+		"next pod deleted by a user":           {three + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + user + stateful("s-2", dying, "True") + ss + stateful("s-1", dying, "True"), 0},
+		"previous pod being deleted":           {three + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-1", dying, "True") + ss + stateful("s-2", dying, "True"), 0},
+		"unready pod":                          {three + user + stateful("s-1", "", "False") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "False"), 0},
+		"deleted by a user":                    {three + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + user + stateful("s-1", dying, "True"), 0},
+		"next pod deleted by scale down":       {statefulSet("2", "1") + user + stateful("s-1", "", "True") + user + stateful("s-2", "", "True") + ss + stateful("s-2", dying, "True") + ss + stateful("s-1", dying, "True"), 0},
+		"scale down":                           {statefulSet("1", "1") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
+		"scale up from 1 not observed":         {statefulSet("1", "1") + "!" + statefulSet("3", "2") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
+		"scale up from 3 not observed":         {three + "!" + statefulSet("4", "2") + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 1},
+		"node selector removed, not observed":  {daemonSet(`"nodeSelector":{"disk":"fast"}`) + "!" + ofDaemons + user + daemon("a", "", "True") + ds + daemon("b", "", "False") + ds + daemon("a", dying, "True"), 0},
+		"unknown stateful set":                 {user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
+		"readiness not observed":               {three + user + stateful("s-1", "", "False") + "!" + user + stateful("s-1", "", "True") + ss + stateful("s-2", "", "False") + ss + stateful("s-1", dying, "True"), 0},
+		"another daemon pod being deleted":     {ofDaemons + user + daemon("a", "", "True") + user + daemon("b", "", "True") + ds + daemon("a", dying, "True") + ds + daemon("b", dying, "True"), 1},
+		"another daemon pod never ready":       {ofDaemons + user + daemon("a", "", "True") + ds + daemon("b", "", "False") + ds + daemon("a", dying, "True"), 1},
+		"another daemon pod ready":             {ofDaemons + user + daemon("a", "", "True") + ds + daemon("b", "", "True") + ds + daemon("a", dying, "True"), 0},
+		"daemon set with a node selector":      {daemonSet(`"nodeSelector":{"disk":"fast"}`) + user + daemon("a", "", "True") + ds + daemon("b", "", "False") + ds + daemon("a", dying, "True"), 0},
+		"second daemon pod on the node":        {ofDaemons + user + member("DaemonSet", "a", "n", "", "True") + ds + member("DaemonSet", "b", "n", "", "False") + ds + member("DaemonSet", "a", "n", dying, "True"), 0},
+		"another daemon pod deleted by a user": {ofDaemons + user + daemon("a", "", "True") + user + daemon("b", "", "True") + user + daemon("b", dying, "True") + ds + daemon("a", dying, "True"), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, recorded(t, row.lines), "ReplacedOneByOne"))
@@ -173,7 +173,7 @@ func TestReplacedOneByOne(t *testing.T) {
 	}
 }
 
-// A pod is evicted from a node that has been tainted.
+// A pod is evicted from a tainted node.
 func TestEvictedByTaint(t *testing.T) {
 	tainted := func(effect string) string {
 		return `minions/n {"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"n"},"spec":{"taints":[{"key":"k","effect":"` + effect + `"}]},"status":{"allocatable":{"pods":"2"}}}` + "\n"
@@ -184,14 +184,14 @@ func TestEvictedByTaint(t *testing.T) {
 		lines, controller string
 		broken            int
 	}{
-		"for a taint":                  {runs + tainted(evicts), controller, 0},
-		"for one that is gone":         {runs + tainted(evicts) + tainted(keeps), controller, 1},
-		"for one that is back":         {runs + tainted(keeps) + tainted(evicts), controller, 0},
-		"for none":                     {runs + tainted(keeps), controller, 1},
-		"not told that it is gone":     {runs + tainted(evicts) + "!" + tainted(keeps), controller, 0},
-		"told that it is gone, before": {runs + tainted(evicts) + tainted(keeps) + "!" + tainted(keeps), controller, 1},
-		"by another controller":        {runs + tainted(keeps), "pod-garbage-collector", 0},
-		"from a node that is gone":     {runs + tainted(keeps) + "minions/n -\n", controller, 0},
+		"taint":                             {runs + tainted(evicts), controller, 0},
+		"taint removed":                     {runs + tainted(evicts) + tainted(keeps), controller, 1},
+		"taint restored":                    {runs + tainted(keeps) + tainted(evicts), controller, 0},
+		"no taint":                          {runs + tainted(keeps), controller, 1},
+		"removal of the taint not observed": {runs + tainted(evicts) + "!" + tainted(keeps), controller, 0},
+		"earlier removal observed":          {runs + tainted(evicts) + tainted(keeps) + "!" + tainted(keeps), controller, 1},
+		"by another controller":             {runs + tainted(keeps), "pod-garbage-collector", 0},
+		"node deleted":                      {runs + tainted(keeps) + "minions/n -\n", controller, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, row.broken, brokenOf(t, recorded(t, at(row.lines, row.controller, gone)), "EvictedByTaint"))

@@ -7,7 +7,7 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// TestNodeLoss: nodes lose power, are drained and replaced under deployments, sets and jobs.
+// TestNodeLoss: nodes that run deployments, sets and jobs lose power, are drained and replaced.
 func TestNodeLoss(t *testing.T) {
 	anything(t, simtest.Config{}, controlplane.Nodes, controlplane.Deployments, controlplane.StatefulSets, controlplane.DaemonSets, controlplane.Jobs)
 }
@@ -17,7 +17,7 @@ func TestLeaderLoss(t *testing.T) {
 	anything(t, simtest.Config{}, controlplane.Leaders, controlplane.Deployments, controlplane.StatefulSets, controlplane.DaemonSets, controlplane.Jobs)
 }
 
-// TestNamespaceDelete: namespaces are deleted with all that is in them, and created again.
+// TestNamespaceDelete: namespaces are deleted with all their contents, and recreated.
 func TestNamespaceDelete(t *testing.T) {
 	anything(t, simtest.Config{}, controlplane.Namespaces, controlplane.Deployments, controlplane.Jobs, controlplane.Services, controlplane.Quotas, controlplane.Definitions)
 }

@@ -21,8 +21,8 @@ import (
 )
 
 // Scheduler runs kube-scheduler with leader election until ctx is done. It is a program for
-// simtest: when it loses its lease it exits, and is started again. Its command makes the
-// client from a file; here it is given, and the rest is as in app.Setup.
+// simtest: when it loses its lease, it exits and is restarted. The real command creates the
+// client from a file; here it is given. The rest is as in app.Setup.
 func Scheduler(ctx context.Context, config *rest.Config) error {
 	defaults, err := latest.Default()
 	if err != nil {
@@ -61,11 +61,11 @@ func Scheduler(ctx context.Context, config *rest.Config) error {
 		return err
 	}
 	completed := c.Complete()
-	configz.Delete("componentconfig") // it is registered once a process, and all schedulers are in one
+	configz.Delete("componentconfig") // it is registered once per process, which all schedulers share
 	return app.Run(ctx, &completed, made)
 }
 
-// election is how the scheduler's command elects a leader.
+// election configures leader election as the scheduler's command does.
 func election(c *schedulerconfig.Config) (*leaderelection.LeaderElectionConfig, error) {
 	host, err := os.Hostname()
 	if err != nil {

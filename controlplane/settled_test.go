@@ -20,7 +20,7 @@ import (
 	"github.com/watchsim/watchsim/controlplane"
 )
 
-// world is a cluster in which everything is as it should be, with one object of each kind.
+// world is a cluster that has converged, with one object of each kind.
 type world struct {
 	spaces     [2]corev1.Namespace
 	node       corev1.Node
@@ -34,7 +34,7 @@ type world struct {
 	slice      discoveryv1.EndpointSlice
 	quota      corev1.ResourceQuota
 	budget     policyv1.PodDisruptionBudget
-	secret     corev1.Secret // of the node, and of a deployment that is gone
+	secret     corev1.Secret // owned by the node, and by a deployment that is gone
 }
 
 func meta(name string) metav1.ObjectMeta {
@@ -74,7 +74,7 @@ func settled() *world {
 	return w
 }
 
-// asking is a container that requests so much CPU.
+// asking returns a container that requests so much CPU.
 func asking(cpu string) []corev1.Container {
 	return []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}}}
 }
@@ -84,7 +84,7 @@ func (w *world) client() *fake.Clientset {
 	return fake.NewClientset(objects...)
 }
 
-// hangs has the deployment hang over its replica set, which says how many replicas were wanted.
+// hangs makes the rollout hang, with a replica set whose annotation desired-replicas has this value.
 func (w *world) hangs(desired string) {
 	w.deployment.Status.UpdatedReplicas = 0
 	w.set.Annotations = map[string]string{"deployment.kubernetes.io/desired-replicas": desired}
@@ -95,10 +95,10 @@ func TestSettled(t *testing.T) {
 	ends := metav1.Now()
 	for name, row := range map[string]struct {
 		change func(*world)
-		wrong  string // nothing if it is empty
+		wrong  string // "" for no error
 	}{
-		"all is well": {func(*world) {}, ""},
-		"a node that is taken for dead": {func(w *world) {
+		"converged": {func(*world) {}, ""},
+		"an unreachable node": {func(w *world) {
 			w.node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule}}
 		}, "node n is tainted with node.kubernetes.io/unreachable:NoSchedule"},
 		"an orphan": {func(w *world) { w.pod.OwnerReferences[0].UID = "gone" }, "has no owner left"},
@@ -106,55 +106,55 @@ func TestSettled(t *testing.T) {
 			w.secret.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job"}
 			w.secret.Namespace = "b"
 		}, "*v1.Secret b/secret has no owner left (Job job"},
-		"an owner of another name":                           {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
-		"an owner of another kind":                           {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
-		"a finalizer that stays":                             {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is terminating and is not removed"},
-		"a rollout that hangs":                               {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
-		"a rollout that hangs, with a set of what is wanted": {func(w *world) { w.hangs("1") }, "deployment r/deployment wants 1"},
-		"finding 32":                                         {func(w *world) { w.hangs("3") }, ""},
-		"finding 32, which is mended": {func(w *world) {
+		"an owner of another name":                    {func(w *world) { w.secret.OwnerReferences[0].Name = "m" }, "*v1.Secret r/secret has no owner left (Node m"},
+		"an owner of another kind":                    {func(w *world) { w.secret.OwnerReferences[0].Kind = "Secret" }, "*v1.Secret r/secret has no owner left (Secret n"},
+		"a finalizer that is not removed":             {func(w *world) { w.job.DeletionTimestamp, w.job.Finalizers = &ends, []string{"f"} }, "is terminating and is not removed"},
+		"a rollout that hangs":                        {func(w *world) { w.deployment.Status.UpdatedReplicas = 0 }, "deployment r/deployment wants 1"},
+		"a rollout that hangs, annotation up to date": {func(w *world) { w.hangs("1") }, "deployment r/deployment wants 1"},
+		"finding 32":                                  {func(w *world) { w.hangs("3") }, ""},
+		"finding 32 with its fix": {func(w *world) {
 			t.Setenv("WATCHSIM_MUTANT", "fix-finding-32")
 			w.hangs("3")
 		}, "deployment r/deployment wants 1"},
-		"a deployment nobody has seen":  {func(w *world) { w.deployment.Generation = 2 }, "deployment r/deployment wants 1"},
-		"a replica too few":             {func(w *world) { w.set.Spec.Replicas = new(int32(2)) }, "replica set r/set wants 2"},
-		"a wrong count of replicas":     {func(w *world) { w.set.Status.Replicas = 2 }, "replica set r/set wants 1"},
-		"a stateful set that is behind": {func(w *world) { w.stateful.Status.CurrentRevision = "old" }, "stateful set r/stateful wants 1"},
-		"a node without its daemon":     {func(w *world) { w.daemon.Status.NumberReady = 0 }, "daemon set r/daemon is for 1 nodes, and has 0 ready"},
-		"a node for no daemon":          {func(w *world) { w.daemon.Spec.Template.Spec.NodeSelector = map[string]string{"disk": "fast"} }, "daemon set r/daemon is for 0 nodes"},
-		"a job that does not begin":     {func(w *world) { w.job.Status.Conditions = nil }, "job r/job has not begun"},
-		"a job that hangs":              {func(w *world) { w.job.Status = batchv1.JobStatus{Succeeded: 1} }, "job r/job has not finished: 0 active, 1 succeeded"},
-		"a job that hangs with its pod": {func(w *world) {
+		"a deployment that was not observed":          {func(w *world) { w.deployment.Generation = 2 }, "deployment r/deployment wants 1"},
+		"a missing replica":                           {func(w *world) { w.set.Spec.Replicas = new(int32(2)) }, "replica set r/set wants 2"},
+		"a wrong status of a replica set":             {func(w *world) { w.set.Status.Replicas = 2 }, "replica set r/set wants 1"},
+		"a stateful set with an old revision":         {func(w *world) { w.stateful.Status.CurrentRevision = "old" }, "stateful set r/stateful wants 1"},
+		"a node without its daemon":                   {func(w *world) { w.daemon.Status.NumberReady = 0 }, "daemon set r/daemon is for 1 nodes, and has 0 ready"},
+		"a daemon pod on a node that is not selected": {func(w *world) { w.daemon.Spec.Template.Spec.NodeSelector = map[string]string{"disk": "fast"} }, "daemon set r/daemon is for 0 nodes"},
+		"a job that does not begin":                   {func(w *world) { w.job.Status.Conditions = nil }, "job r/job has not begun"},
+		"a job that hangs":                            {func(w *world) { w.job.Status = batchv1.JobStatus{Succeeded: 1} }, "job r/job has not finished: 0 active, 1 succeeded"},
+		"a job that hangs with a pod": {func(w *world) {
 			w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = nil, new(int32(0)), 0
 			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}
 		}, "job r/job has not finished"},
-		"a job started by a clock ahead": {func(w *world) {
+		"a job started in the future": {func(w *world) {
 			w.job.Status = batchv1.JobStatus{StartTime: new(metav1.NewTime(ends.Add(time.Hour)))}
 		}, ""},
-		"a pod nobody has placed": {func(w *world) { w.pod.Spec.NodeName = "" }, "pod r/pod is Running on node \"\" and not ready"},
-		"a pod that is too big": {func(w *world) {
+		"an unscheduled pod": {func(w *world) { w.pod.Spec.NodeName = "" }, "pod r/pod is Running on node \"\" and not ready"},
+		"a pod that fits nowhere": {func(w *world) {
 			w.pod.Spec.NodeName, w.pod.Spec.Containers = "", asking("2")
 			w.deployment.Generation = 2
 			w.daemon.Generation = 2
 		}, ""},
 		"a pod that fits": {func(w *world) { w.pod.Spec.NodeName, w.pod.Spec.Containers = "", asking("1") }, "not ready"},
-		"a set whose quota is used up": {func(w *world) {
+		"a namespace whose quota is used up": {func(w *world) {
 			w.quota.Spec.Hard[corev1.ResourcePods] = resource.MustParse("1")
 			w.set.Spec.Replicas = new(int32(2))
 			w.stateful.Generation = 2
 		}, ""},
-		"a job that is suspended": {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = new(true), nil }, ""},
-		"a job that is suspended, and runs": {func(w *world) {
+		"a suspended job": {func(w *world) { w.job.Spec.Suspend, w.job.Status.Conditions = new(true), nil }, ""},
+		"a suspended job with a pod": {func(w *world) {
 			w.job.Spec.Suspend, w.job.Status.Conditions, w.set.Spec.Replicas, w.set.Status.Replicas = new(true), nil, new(int32(0)), 0
 			w.pod.OwnerReferences[0] = metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "job", Controller: new(true)}
 		}, "job r/job is suspended, and has 1 pods"},
-		"what a namespace has left":  {func(w *world) { w.spaces[0].Name = "s" }, "is in a namespace that is gone"},
-		"a budget that counts wrong": {func(w *world) { w.budget.Status.CurrentHealthy = 2 }, "budget r/budget counts 2 healthy pods, and there are 1"},
-		"an endpoint of a pod gone": {func(w *world) {
+		"an object in a namespace that is gone": {func(w *world) { w.spaces[0].Name = "s" }, "is in a namespace that is gone"},
+		"a budget with a wrong count":           {func(w *world) { w.budget.Status.CurrentHealthy = 2 }, "budget r/budget counts 2 healthy pods, and there are 1"},
+		"an endpoint of a removed pod": {func(w *world) {
 			w.slice.Endpoints = append(w.slice.Endpoints, w.slice.Endpoints[0])
 			w.slice.Endpoints[1].TargetRef = &corev1.ObjectReference{UID: "gone"}
 		}, "has 2 endpoints"},
-		"a quota that counts wrong": {func(w *world) { w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2") }, "counts 2 pods, and there are 1"},
+		"a quota with a wrong usage": {func(w *world) { w.quota.Status.Used[corev1.ResourcePods] = resource.MustParse("2") }, "counts 2 pods, and there are 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("WATCHSIM_MUTANT", "")
@@ -170,7 +170,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// Each promise has a time of its own.
+// Each promise has its own deadline.
 func TestLate(t *testing.T) {
 	require.NoError(t, controlplane.Late(nil, time.Hour, 0))
 	w := settled()
@@ -180,7 +180,7 @@ func TestLate(t *testing.T) {
 	require.NoError(t, controlplane.Late(waits, time.Hour, 0))
 	w = settled()
 	w.job.Status = batchv1.JobStatus{Failed: 1}
-	require.NoError(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 6*time.Minute, 0), "a job that has failed waits")
+	require.NoError(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 6*time.Minute, 0), "a job whose pod has failed is in backoff")
 	w.job.Status = batchv1.JobStatus{}
 	require.ErrorContains(t, controlplane.Late(controlplane.Settled(t.Context(), w.client()), 4*time.Minute, 0), "job r/job has not begun")
 	w = settled()
@@ -189,7 +189,7 @@ func TestLate(t *testing.T) {
 	require.True(t, controlplane.Due(counts))
 	require.NoError(t, controlplane.Late(counts, 8*time.Minute, 0))
 	require.ErrorContains(t, controlplane.Late(counts, 9*time.Minute, 0), "still wrong 8m0s after everything had healed: quota r/quota counts 2 pods")
-	w.set.Spec.Replicas = new(int32(2)) // comes first, as it has less time
+	w.set.Spec.Replicas = new(int32(2)) // comes first, as its deadline is earlier
 	wants := controlplane.Settled(t.Context(), w.client())
 	require.NoError(t, controlplane.Late(wants, 3*time.Minute, 0))
 	require.NoError(t, controlplane.Late(wants, 5*time.Minute, 2*time.Minute))
@@ -201,7 +201,7 @@ func TestQuiet(t *testing.T) {
 	w := settled()
 	require.NoError(t, controlplane.Quiet(t.Context(), w.client(), time.Millisecond))
 	client := w.client()
-	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { // somebody writes before each list
+	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { // a write before each list
 		w.pod.ResourceVersion += "1"
 		return false, nil, client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), w.pod.DeepCopy(), "r")
 	})

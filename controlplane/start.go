@@ -13,32 +13,32 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// KubeAPIServer makes the API servers of a test kube-apiservers.
+// KubeAPIServer selects kube-apiserver as the API server of a test.
 const KubeAPIServer simtest.Cache = "kube-apiserver"
 
-// Plane is a control plane besides its API servers and etcd. The zero value is an empty one.
+// Plane is a control plane without its API servers and etcd. The zero value is empty.
 type Plane struct {
-	// Workload is how long what runs in pods takes. It may be changed at any time.
+	// Workload says how long containers take. It may be changed at any time.
 	Workload Workload
-	// Observer has informers, and judges what they tell.
+	// Observer has informers, and checks their notifications.
 	Observer Observer
 
-	// done are the names of actions of people that have succeeded.
+	// done are the names of actions that have succeeded.
 	done map[string]bool
-	// overdue is what was not brought about in time.
+	// overdue says what has not converged in time.
 	overdue error
 
 	managers, schedulers []string
 	nodes                []*Node
 }
 
-// managerName begins the names of controller managers.
+// managerName is the prefix of the names of controller managers.
 const managerName = "manager-"
 
-// schedulerName begins those of schedulers.
+// schedulerName is that of schedulers.
 const schedulerName = "scheduler-"
 
-// Grow starts more controller managers and schedulers, of which one of each leads, and more nodes.
+// Grow starts more nodes, controller managers and schedulers. One manager and one scheduler lead.
 func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	for range managers {
 		p.managers = append(p.managers, fmt.Sprintf("%s%d", managerName, len(p.managers)))
@@ -55,18 +55,18 @@ func (p *Plane) Grow(c *simtest.Cluster, managers, schedulers, nodes int) {
 	}
 }
 
-// Restart kills all controller managers and schedulers, and starts them again: they find all that there is as it is.
+// Restart kills all controller managers and schedulers, and restarts them: they must list the state anew.
 func (p *Plane) Restart(c *simtest.Cluster) error {
 	var errs []error
 	for _, name := range slices.Concat(p.managers, p.schedulers) {
-		_ = c.CrashProgram(name) // or it is down
+		_ = c.CrashProgram(name) // fails if it is down
 		errs = append(errs, c.StartProgram(name))
 	}
 	return errors.Join(errs...)
 }
 
-// Works says what keeps a control plane from doing anything yet: nodes that are not ready, that nobody
-// leads, or that webhooks are not asked. It returns nil if nothing does.
+// Works returns an error if a control plane cannot work yet: a node is not ready, there is no leader,
+// or webhooks are not called.
 func (p *Plane) Works(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

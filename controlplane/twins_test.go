@@ -17,7 +17,7 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// ran are containers of a pod of a name that began and were gone at some seconds, 0 for never.
+// ran returns containers of a pod that began and ended at some seconds, 0 for never.
 func ran(kind, node string, uid types.UID, began, gone int64) *containers {
 	c := &containers{kind: kind, node: node, uid: uid, pod: types.NamespacedName{Namespace: "r", Name: "s-0"}, began: time.Unix(began, 0)}
 	if gone > 0 {
@@ -31,10 +31,10 @@ func TestTwins(t *testing.T) {
 		ran    []*containers
 		broken int
 	}{
-		"one after the other":       {[]*containers{ran("StatefulSet", "a", "1", 1, 5), ran("StatefulSet", "b", "2", 5, 0)}, 0},
-		"one that runs on":          {[]*containers{ran("StatefulSet", "a", "1", 1, 6), ran("StatefulSet", "b", "2", 5, 0)}, 1},
-		"one that nobody has ended": {[]*containers{ran("StatefulSet", "a", "1", 1, 0), ran("StatefulSet", "b", "2", 5, 0)}, 1},
-		"pods without an identity":  {[]*containers{ran("Job", "a", "1", 1, 6), ran("Job", "b", "2", 5, 0)}, 0},
+		"one after the other":      {[]*containers{ran("StatefulSet", "a", "1", 1, 5), ran("StatefulSet", "b", "2", 5, 0)}, 0},
+		"overlap":                  {[]*containers{ran("StatefulSet", "a", "1", 1, 6), ran("StatefulSet", "b", "2", 5, 0)}, 1},
+		"first never ended":        {[]*containers{ran("StatefulSet", "a", "1", 1, 0), ran("StatefulSet", "b", "2", 5, 0)}, 1},
+		"pods without an identity": {[]*containers{ran("Job", "a", "1", 1, 6), ran("Job", "b", "2", 5, 0)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plane := &Plane{nodes: []*Node{{ran: test.ran[1:]}, {ran: test.ran[:1]}}}
@@ -46,20 +46,20 @@ func TestTwins(t *testing.T) {
 // Pod 1 is bound, then deleted without its grace period, and runs on while pod 2 begins.
 func TestTwinsOfADeletionWithoutGrace(t *testing.T) {
 	for name, row := range map[string]struct {
-		grace, deletion int64 // of the specification, and as it was deleted
+		grace, deletion int64 // of the spec, and of the deletion
 		call, returned  int64 // of the deletion; the pod is bound by a request from 10 to 20
 		kind            model.Kind
 		subresource     string
 		broken          int
 	}{
-		"while it was bound":       {30, 0, 15, 25, model.Delete, "", 0},
-		"evicted while bound":      {30, 0, 5, 12, model.Create, "eviction", 0},
-		"for ever":                 {30, 0, 15, model.Pending, model.Delete, "", 0},
-		"once it was bound":        {30, 0, 20, 25, model.Delete, "", 1},
-		"before it was bound":      {30, 0, 5, 10, model.Delete, "", 1},
-		"with its grace period":    {30, 30, 15, 25, model.Delete, "", 1},
-		"that has no grace period": {0, 0, 15, 25, model.Delete, "", 1},
-		"somebody else's request":  {30, 0, 15, 25, model.Update, "status", 1},
+		"deleted while it was bound":         {30, 0, 15, 25, model.Delete, "", 0},
+		"evicted while it was bound":         {30, 0, 5, 12, model.Create, "eviction", 0},
+		"deletion never answered":            {30, 0, 15, model.Pending, model.Delete, "", 0},
+		"deleted after it was bound":         {30, 0, 20, 25, model.Delete, "", 1},
+		"deleted before it was bound":        {30, 0, 5, 10, model.Delete, "", 1},
+		"with its grace period":              {30, 30, 15, 25, model.Delete, "", 1},
+		"without a grace period in its spec": {0, 0, 15, 25, model.Delete, "", 1},
+		"update of the status":               {30, 0, 15, 25, model.Update, "status", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{
@@ -80,7 +80,7 @@ func TestTwinsOfADeletionWithoutGrace(t *testing.T) {
 	}
 }
 
-// A kubelet ends the containers of a pod that is gone without having been ended.
+// A kubelet ends the containers of a pod that was removed while they ran.
 func TestContainersOfAPodThatIsGoneEnd(t *testing.T) {
 	node := NewNode("n", &Workload{})
 	name := types.NamespacedName{Namespace: "r", Name: "s-0"}
@@ -92,7 +92,7 @@ func TestContainersOfAPodThatIsGoneEnd(t *testing.T) {
 	require.False(t, over)
 }
 
-// A kubelet that has removed a pod does not start it again as long as its informer still shows it.
+// A kubelet does not restart a pod that it has removed while its informer still has it.
 func TestARemovedPodStaysRemoved(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "r", Name: "s-0", UID: "1", DeletionTimestamp: new(metav1.Now()), DeletionGracePeriodSeconds: new(int64(0)),

@@ -13,10 +13,10 @@ import (
 	"github.com/watchsim/watchsim/simtest"
 )
 
-// Group is a group of things that people do to a cluster.
+// Group is a group of actions of users or administrators.
 type Group string
 
-// The groups: those of users, each about one kind of object, and those of administrators.
+// The groups of users, each for one kind of object, and those of administrators.
 const (
 	Deployments  Group = "deployments"
 	StatefulSets Group = "stateful sets"
@@ -24,7 +24,7 @@ const (
 	Jobs         Group = "jobs"
 	Services     Group = "services"
 	Pods         Group = "pods"
-	Controlled   Group = "controlled" // objects, which controllers make: they are deleted, or lose a label
+	Controlled   Group = "controlled" // objects, which controllers create: they are deleted, or lose a label
 	Quotas       Group = "quotas"
 	Budgets      Group = "budgets"     // and evictions
 	Definitions  Group = "definitions" // of custom resources, which come and go
@@ -36,31 +36,31 @@ const (
 // groups lists them.
 var groups = []Group{Deployments, StatefulSets, DaemonSets, Jobs, Services, Pods, Controlled, Quotas, Budgets, Definitions, Namespaces, Nodes, Leaders}
 
-// maxReplicas is the most that a user asks for at once.
+// maxReplicas is the most replicas that a user asks for.
 const maxReplicas = 4
 
-// Usage is what people do to a cluster in a run, and how.
+// Usage says what users and administrators do in a run, and how.
 type Usage struct {
 	Groups []Group
-	// People is how many do things at the same time. In some runs most of them wait for an answer.
+	// People is how many users act concurrently. In some runs most of them wait for an answer.
 	People int
-	// Pause is the most time between two things that a user does.
+	// Pause is the longest pause between two actions of a user.
 	Pause time.Duration
-	// Burst is how many things a user does at most to one object without a pause: deletes it and creates it again, or changes it twice.
+	// Burst is the most actions of a user on one object without a pause: it is deleted and recreated, or changed twice.
 	Burst int
-	// Names is how many names people have for objects of a kind in a namespace. The fewer there are, the sooner an
-	// object is changed, and the sooner another one gets its name.
+	// Names is the number of names for objects of a kind in a namespace. The fewer there are, the sooner an
+	// object is changed, or recreated under its name.
 	Names int
-	// Manifests is how many manifests people have for each kind of object, and Contents what they contain.
+	// Manifests is the number of manifests for each kind of object, and Contents the seed of their contents.
 	Manifests int
 	Contents  uint64
-	// MilliCPU is what a pod requests. A node has 4000.
+	// MilliCPU is the CPU that a pod requests. A node has 4000.
 	MilliCPU int64
-	// MaxPods is what the quota of a namespace allows.
+	// MaxPods is the pod quota of a namespace.
 	MaxPods int64
 }
 
-// DrawUsage draws what people do: some of the groups, few of them in some runs and many in others, or just those that are given. In some runs nodes
+// DrawUsage draws a usage with the given groups, or with some of all groups: few in some runs, many in others. In some runs nodes
 // fill up, and in some quotas do.
 func DrawUsage(t *simtest.T, given ...Group) Usage {
 	if len(given) == 0 {
@@ -79,13 +79,13 @@ func DrawUsage(t *simtest.T, given ...Group) Usage {
 	}
 }
 
-// Again is what people do once all is well: things of every kind, to the same objects, one after the other.
+// Again returns the usage after convergence: all groups, on the same objects, one action after the other.
 func (u Usage) Again() Usage {
 	u.Groups, u.Burst, u.Pause = groups, 1, 500*time.Millisecond
 	return u
 }
 
-// anyOf draws some of a list, at least one: each of them as often as not, or half or a quarter as often, in each run alike.
+// anyOf draws at least one element of a list, each with probability 1/2, 1/4 or 1/8, the same for all in a run.
 func anyOf[T any](all []T) *rapid.Generator[[]T] {
 	return rapid.Custom(func(t *rapid.T) (some []T) {
 		halved := rapid.SampledFrom([]int{1, 2, 3}).Draw(t, "how often its chance is halved")
@@ -108,7 +108,7 @@ func anyOf[T any](all []T) *rapid.Generator[[]T] {
 // name draws one of the names of objects.
 func (u Usage) name() string { return string(rune('a' + rand.IntN(u.Names))) }
 
-// note says that an action has succeeded.
+// note records that an action has succeeded.
 func (p *Plane) note(act any) {
 	if p.done == nil {
 		p.done = map[string]bool{}
@@ -116,13 +116,13 @@ func (p *Plane) note(act any) {
 	p.done[method(act)] = true
 }
 
-// method is the name of the method that an action is.
+// method returns the name of an action's method.
 func method(act any) string {
 	name := runtime.FuncForPC(reflect.ValueOf(act).Pointer()).Name()
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
-// Tell has a test report in how many runs each action of people has succeeded that they tried, and which never has.
+// Tell makes a test report in how many runs each action of the usage's groups has succeeded, and which never has.
 func (p *Plane) Tell(t *simtest.T, usage Usage) {
 	for _, group := range usage.Groups {
 		var names []string

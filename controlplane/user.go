@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// User returns a program for simtest that does what users do until a deadline, in two namespaces: it
-// creates, scales, changes, deletes and creates again what controllers bring about.
+// User returns a program for simtest that acts as users do until a deadline, in two namespaces: it
+// creates, scales, changes, deletes and recreates objects that controllers reconcile.
 func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
 		client, err := kubernetes.NewForConfig(config)
@@ -38,7 +38,7 @@ func (p *Plane) User(usage Usage, until time.Time) func(ctx context.Context, con
 						act := actions[rand.IntN(len(actions))]
 						if act(u, bounded, space, name) == nil {
 							p.note(act)
-						} // what is refused, late or lost is left: users try something else
+						} // failed actions are not retried: users try something else
 						cancel()
 					}
 					time.Sleep(upTo(usage.Pause))
@@ -57,7 +57,7 @@ type person struct {
 	usage   Usage
 }
 
-// action is a thing that users do in a namespace, to objects of some name.
+// action is an action of users in a namespace, on objects of some name.
 type action func(u *person, ctx context.Context, space, name string) error
 
 // userActions are those of each group.
@@ -85,14 +85,14 @@ func deletion() metav1.DeleteOptions {
 	}[rand.IntN(4)]}
 }
 
-// objects are what a client reads and writes objects of a type with.
+// objects is a typed client.
 type objects[T any] interface {
 	Create(ctx context.Context, object T, options metav1.CreateOptions) (T, error)
 	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
 	Update(ctx context.Context, object T, options metav1.UpdateOptions) (T, error)
 }
 
-// ensure creates an object, or changes the one that there is.
+// ensure creates an object, or changes the existing one.
 func ensure[T any](ctx context.Context, client objects[T], name string, object T, change func(T)) error {
 	_, err := client.Create(ctx, object, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
@@ -101,7 +101,7 @@ func ensure[T any](ctx context.Context, client objects[T], name string, object T
 	return update(ctx, client, name, change)
 }
 
-// update changes the object that there is.
+// update changes an existing object.
 func update[T any](ctx context.Context, client objects[T], name string, change func(T)) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		found, err := client.Get(ctx, name, metav1.GetOptions{})

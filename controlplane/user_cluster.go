@@ -69,7 +69,7 @@ func (u *person) deleteNamespace(ctx context.Context, space, _ string) error {
 	return u.client.CoreV1().Namespaces().Delete(ctx, space, metav1.DeleteOptions{})
 }
 
-// The resource of definitions, and one that they define for each name.
+// The resource of definitions, and the custom resource of each name.
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 func custom(name string) schema.GroupVersionResource {
@@ -93,7 +93,7 @@ func (u *person) createDefinition(ctx context.Context, _, name string) error {
 	return err
 }
 
-// kind is that of the custom resource of a name.
+// kind returns the kind of the custom resource of a name.
 func kind(name string) string { return "Custom" + name }
 
 func (u *person) deleteDefinition(ctx context.Context, _, name string) error {

@@ -16,14 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The resources of what controllers make for people.
+// The resources of objects that controllers create.
 var (
 	pods       = corev1.SchemeGroupVersion.WithResource("pods")
 	claimed    = []schema.GroupVersionResource{pods, appsv1.SchemeGroupVersion.WithResource("replicasets"), appsv1.SchemeGroupVersion.WithResource("controllerrevisions")}
 	controlled = append(slices.Clip(claimed), discoveryv1.SchemeGroupVersion.WithResource("endpointslices"))
 )
 
-// some draws one of the objects of a resource that there have been a while ago.
+// some draws an object of a resource from a possibly stale list.
 func (u *person) some(ctx context.Context, resource schema.GroupVersionResource, space string) (*unstructured.Unstructured, error) {
 	all, err := u.untyped.Resource(resource).Namespace(space).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -35,7 +35,7 @@ func (u *person) some(ctx context.Context, resource schema.GroupVersionResource,
 	return &all.Items[rand.IntN(len(all.Items))], nil
 }
 
-// deleteControlled deletes what a controller makes again.
+// deleteControlled deletes an object that a controller recreates.
 func (u *person) deleteControlled(ctx context.Context, space, _ string) error {
 	resource := controlled[rand.IntN(len(controlled))]
 	object, err := u.some(ctx, resource, space)
@@ -45,8 +45,8 @@ func (u *person) deleteControlled(ctx context.Context, space, _ string) error {
 	return u.untyped.Resource(resource).Namespace(space).Delete(ctx, object.GetName(), deletion())
 }
 
-// relabel takes a label from what a controller has made, or gives it the value that objects of some name have, so that its
-// controller lets it go, and another one may claim it. Pods of stateful sets are left alone: their names would stay taken.
+// relabel removes a label from an object that a controller has created, or sets it to the value for some name: its
+// controller releases the object, and another one may adopt it. Pods of stateful sets are left alone: their names would stay taken.
 func (u *person) relabel(ctx context.Context, space, name string) error {
 	resource := claimed[rand.IntN(len(claimed))]
 	object, err := u.some(ctx, resource, space)

@@ -13,20 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// priority is the class of pods that take the place of others.
+// priority is the priority class of pods that preempt others.
 const priority = "high"
 
-// label is what some nodes have and some daemon sets ask for.
+// label is a label that some nodes have and some daemon sets select.
 const label = "disk"
 
-// manifest draws one of the manifests that people have for a kind of object, as what draws its contents. There are few, and
-// people apply them again and again: controllers meet what an object of the same contents has left.
+// manifest draws one of the manifests for a kind of object, and returns the source of its contents. There are few, and
+// users apply them repeatedly: controllers find the leftovers of objects with the same contents.
 func (u *person) manifest() *rand.Rand {
 	return rand.New(rand.NewPCG(u.usage.Contents, rand.Uint64N(uint64(u.usage.Manifests))))
 }
 
-// template draws that of pods. Their names and labels are the same each time, so that what one object
-// has left can become another one's.
+// template draws a pod template. Names and labels are the same each time, so that orphans of one object
+// can be adopted by another.
 func (u *person) template(space, name string, manifest *rand.Rand) corev1.PodTemplateSpec {
 	t := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": space + "-" + name}},
@@ -37,7 +37,7 @@ func (u *person) template(space, name string, manifest *rand.Rand) corev1.PodTem
 			TerminationGracePeriodSeconds: new(manifest.Int64N(6)),
 		},
 	}
-	if manifest.IntN(2) == 0 { // the default is to stay for five minutes on a node that is gone
+	if manifest.IntN(2) == 0 { // by default, pods tolerate an unreachable node for five minutes
 		most := []int64{30, 120}[manifest.IntN(2)]
 		for _, taint := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 			t.Spec.Tolerations = append(t.Spec.Tolerations, corev1.Toleration{
@@ -78,7 +78,7 @@ func (u *person) deleteDeployment(ctx context.Context, space, name string) error
 func (u *person) applyStatefulSet(ctx context.Context, space, name string) error {
 	manifest := u.manifest()
 	template := u.template(space, name, manifest)
-	// Without a grace period, nobody waits until the containers have ended.
+	// With a grace period of 0, pods are removed before their containers have ended.
 	template.Spec.TerminationGracePeriodSeconds = new(1 + manifest.Int64N(5))
 	policy := []appsv1.PodManagementPolicyType{appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement}[rand.IntN(2)]
 	wanted := replicas()
@@ -125,7 +125,7 @@ func (u *person) createJob(ctx context.Context, space, name string) error {
 	return err
 }
 
-// timeToLive draws how long a job stays that has finished; nil is for ever.
+// timeToLive draws how long a finished job is kept; nil means for ever.
 func timeToLive() *int32 { return []*int32{nil, new(rand.Int32N(10))}[rand.IntN(2)] }
 
 func (u *person) changeJob(ctx context.Context, space, name string) error {

@@ -23,8 +23,8 @@ const (
 	webhooksPort = 8443
 )
 
-// Webhooks returns a program for simtest that API servers ask: when a config map is created with a
-// label that says so, which gets an annotation, and to convert the objects of a custom resource.
+// Webhooks returns a program for simtest with two webhooks for API servers: one annotates config maps with a
+// certain label when they are created, the other converts the objects of a custom resource.
 func Webhooks(certificate tls.Certificate) func(ctx context.Context, config *rest.Config) error {
 	return func(ctx context.Context, _ *rest.Config) error {
 		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", webhooksPort))
@@ -66,7 +66,7 @@ func answer[R any](review func(*R) error) http.HandlerFunc {
 // admitted is the annotation that the admission webhook sets.
 const admitted = "example.com/admitted"
 
-// admit lets everything pass, annotated.
+// admit admits every object and annotates it.
 func admit(review *admissionv1.AdmissionReview) error {
 	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/metadata/annotations", "value": map[string]string{admitted: "yes"}}})
 	review.Response = &admissionv1.AdmissionResponse{
@@ -76,7 +76,7 @@ func admit(review *admissionv1.AdmissionReview) error {
 	return err
 }
 
-// The custom resource of the webhooks: what is count in its first version is number in its second.
+// The custom resource of the webhooks: the field count of v1 is number in v2.
 const (
 	gaugeGroup = "example.com"
 	firstField = "count"
