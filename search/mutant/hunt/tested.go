@@ -203,9 +203,9 @@ func testedVerdict(r result) string {
 // testedHead is what stands before the table.
 const testedHead = `# Known bugs in target %s
 
-Each is put back into the released code and hunted with the seeds of one scenario, from the first one on, until a seed fails that
-passes without it, or %v of processor time are used up. The fixes of findings are on meanwhile, as some bugs look like one. Somebody looks at what the run says then: one that fails for another
-reason, as the bug makes another run of the seed, does not count. "not hunted" says that nobody has tried yet. Written by search/mutant/hunt.
+Each bug is put back into the released code and hunted with the seeds of one scenario, from the first one on, until a seed fails that
+passes without it, or %v of processor time are used up. The fixes of findings are switched on, as some bugs look like findings. Failures are reviewed by hand: as the bug makes
+another run of the seed, it may fail for another reason, which does not count. "not hunted" means that nobody has tried yet. Written by search/mutant/hunt.
 
 `
 
