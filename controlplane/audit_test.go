@@ -110,7 +110,7 @@ func TestAuditLogs(t *testing.T) {
 			if row.says == "" {
 				require.Empty(t, wrong)
 				slices.Sort(left)
-				require.Equal(t, []string{"pods: in audit logs, requests of API servers themselves, and of what prepares the cluster: nobody records them",
+				require.Equal(t, []string{"pods: in audit logs, requests of API servers themselves, and of the setup of the cluster: they are not recorded",
 					"pods: in audit logs, requests whose outcome is unknown"}, left)
 				return
 			}

@@ -37,7 +37,7 @@ func TestAgrees(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			o := &Observer{}
-			require.ErrorContains(t, o.Agrees(ctx, client, time.Time{}), "expected an observer")
+			require.ErrorContains(t, o.Agrees(ctx, client, time.Time{}), "expected a running observer")
 			one := &observed{resource: observable[0], report: o.report}
 			o.observed = []*observed{one}
 			require.NoError(t, one.begin(client))
