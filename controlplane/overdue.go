@@ -238,7 +238,7 @@ func (s *store) namesakes(of metav1.Object) (uids []types.UID) {
 // each failure, even of a sync that an event has triggered earlier. A refused request is a failure.
 const manyFailures = 14
 
-// statefulSetController is its name in the User-Agent.
+// statefulSetController is the stateful set controller's name in its User-Agent.
 const statefulSetController = "statefulset-controller"
 
 // failures returns how many requests of a life of a controller manager for a stateful set, its status or its pods were refused. A deletion of a pod

@@ -143,7 +143,7 @@ func asked(ctx context.Context, config *rest.Config) error {
 		GenerateName: "first-", Labels: map[string]string{admission: labelOf(policies[0])},
 	}}, metav1.CreateOptions{})
 	if err == nil && made.Annotations[admitted] == "" {
-		err = fmt.Errorf("config map %s passed no webhook", made.Name)
+		err = fmt.Errorf("config map %s bypassed its webhook", made.Name)
 	}
 	return err
 }

@@ -37,7 +37,7 @@ var Rules = []Rule{
 	},
 	{
 		"NoExtraReplica", "A replica set has no more living pods than it has ever asked for at a time.",
-		"pkg/controller/replicaset/replica_set.go: expectations, and since 1.36 the consistency store, keep a stale cache from that", noExtraReplica,
+		"pkg/controller/replicaset/replica_set.go: expectations, and since 1.36 the consistency store, guard against stale caches", noExtraReplica,
 	},
 	{
 		"WithinSurge", "No replica set is scaled up beyond the replicas of its deployment plus maxSurge.",
@@ -53,7 +53,7 @@ var Rules = []Rule{
 	},
 	{
 		"NoExtraWork", "A job has no more living pods than it has ever asked for at a time, and no two for the same index.",
-		"pkg/controller/job/job_controller.go: expectations, and since 1.36 the consistency store, keep a stale cache from that", noExtraWork,
+		"pkg/controller/job/job_controller.go: expectations, and since 1.36 the consistency store, guard against stale caches", noExtraWork,
 	},
 	{
 		"OneByOne", "A stateful set creates no pod before its predecessors have been ready, unless its podManagementPolicy is Parallel.",
@@ -100,7 +100,7 @@ var Rules = []Rule{
 		"KEP-5647: the node lifecycle controller reads the lease from etcd before it declares a node unreachable", nodeIsSilent,
 	},
 	{
-		"JobIsKept", "The control plane deletes no job that has not finished, or has no TTL.",
+		"JobIsKept", "The control plane deletes only finished jobs, and only those with a TTL.",
 		"kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished: the TTL begins when a job is Complete or Failed, and a finished job whose TTL is unset is kept", jobIsKept,
 	},
 	{
@@ -116,7 +116,7 @@ var Rules = []Rule{
 		"kubernetes/kubernetes#78972, #78974: a daemon set that counts one deletion twice waits for another one", deletedOnce,
 	},
 	{
-		"AdmittedFirst", "No object is created that bypasses a webhook whose failurePolicy is Fail.",
+		"AdmittedFirst", "No object is stored that has bypassed a webhook whose failurePolicy is Fail.",
 		"kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers: failure policy", admittedFirst,
 	},
 	{
@@ -219,7 +219,7 @@ func endIsFinal(s *store, key string, old, now object, _ int64) string {
 		s.isFinding(11, "pods", "the pod garbage collector has marked a pod as failed before it had observed that the pod had succeeded") {
 		return ""
 	}
-	return fmt.Sprintf("pod %s goes from %s to %s", nameOf(key), before.Status.Phase, after.Status.Phase)
+	return fmt.Sprintf("pod %s changes from %s to %s", nameOf(key), before.Status.Phase, after.Status.Phase)
 }
 
 // fits checks each binding, of daemon set pods too. It counts the pods that the scheduler knew of:
@@ -250,7 +250,7 @@ func fits(s *store, key string, old, now object, _ int64) string {
 	}
 	for name, quantity := range used {
 		if allocatable, is := node.Status.Allocatable[name]; is && quantity.Cmp(allocatable) > 0 {
-			return fmt.Sprintf("pod %s is bound to %s, whose pods then request %s of %s, of which it has %s", nameOf(key), node.Name, quantity.String(), name, allocatable.String())
+			return fmt.Sprintf("pod %s is bound to %s, whose pods then request %s of %s, of which %s is allocatable", nameOf(key), node.Name, quantity.String(), name, allocatable.String())
 		}
 	}
 	if most := node.Status.Allocatable.Pods().Value(); pods > most {

@@ -22,7 +22,7 @@ const (
 	podGarbageCollector = "pod-garbage-collector"
 )
 
-// namespaces is their prefix in etcd.
+// namespaces is the prefix of namespaces in etcd.
 const namespaces = "/registry/namespaces/"
 
 // ownedIsKept checks deletions by the garbage collector, and any deletion by a controller manager of config maps and secrets, which otherwise only users delete.

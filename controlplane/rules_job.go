@@ -81,7 +81,7 @@ func suspendedRests(s *store, key string, old, now object, rv int64) string {
 	return fmt.Sprintf("%s has suspended job %s, and says that %d of its pods are active", by.Client, nameOf(key), after.Status.Active)
 }
 
-// jobController is its name in the User-Agent.
+// jobController is the job controller's name in its User-Agent.
 const jobController = "job-controller"
 
 func isSuspended(job *batchv1.Job) bool {

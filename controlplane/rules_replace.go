@@ -55,7 +55,7 @@ func withinUnavailable(s *store, key string, old, now object, rv int64) string {
 	if all >= minimum {
 		return ""
 	}
-	return fmt.Sprintf("%s scales replica set %s to %d pods, and those of its deployment then ask for %d, which must keep %d", by.Client, nameOf(key), asks, all, minimum)
+	return fmt.Sprintf("%s scales replica set %s to %d, and those of its deployment then ask for %d pods, but must keep %d", by.Client, nameOf(key), asks, all, minimum)
 }
 
 // last identifies a change of an object.
@@ -76,7 +76,7 @@ func (s *store) wasTold(by *model.Operation, resource string, of last) bool {
 // replacing are the controllers that replace pods one after the other during a rollout, by the kinds of their workloads.
 var replacing = map[string]string{"StatefulSet": statefulSetController, "DaemonSet": daemonSetController}
 
-// daemonSetController is its name in the User-Agent.
+// daemonSetController is the daemon set controller's name in its User-Agent.
 const daemonSetController = "daemon-set-controller"
 
 // replacedOneByOne checks ready pods that the controllers of daemon sets and stateful sets delete. By then, no other pod may be terminating that the same

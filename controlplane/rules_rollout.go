@@ -117,7 +117,7 @@ func withinSurge(s *store, key string, old, now object, rv int64) string {
 		s.isFinding(30, setsName, "a deployment controller has not observed its own write of a replica set, and scales another one up beyond maxSurge") {
 		return ""
 	}
-	return fmt.Sprintf("%s scales replica set %s to %d pods, and those of its deployment then ask for %d, which allows %d", by.Client, nameOf(key), asks, all, most)
+	return fmt.Sprintf("%s scales replica set %s to %d, and those of its deployment then ask for %d pods, of which %d are allowed", by.Client, nameOf(key), asks, all, most)
 }
 
 // allowed returns the widest bounds of a workload that a controller manager may have known when it made a request; 0 for none.
@@ -146,7 +146,7 @@ func (s *store) waited(by *model.Operation) bool {
 	return false
 }
 
-// deploymentController is its name in the User-Agent.
+// deploymentController is the deployment controller's name in its User-Agent.
 const deploymentController = "deployment-controller"
 
 // setsName is the resource of replica sets.
@@ -175,7 +175,7 @@ func (s *store) moreThanAsked(kind, whom, key string, old, now object, rv int64)
 	}
 	most, known := s.rollouts.asked[ownerOf(pod)]
 	if living := 1 + len(s.siblings(pod, rv)); known && living > int(most) {
-		return fmt.Sprintf("pod %s is created as the living pod number %d of %s that has asked for %d at a time at most", nameOf(key), living, whom, most)
+		return fmt.Sprintf("pod %s is created as living pod number %d of %s that has never asked for more than %d", nameOf(key), living, whom, most)
 	}
 	return ""
 }
