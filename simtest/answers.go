@@ -20,19 +20,19 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// answers is what faults do to what API servers answer a program, through all its lives.
+// answers is how faults alter what API servers answer a program, through all its lives.
 type answers struct {
-	code    int           // of requests that fail, 0 for none
-	oneIn   int64         // of which one in so many fails
-	stalled string        // the watches that are withheld, as faults.Watches has them
-	resumed chan struct{} // closed when they go on, nil if none is withheld
-	lag     *lag          // of the watches, nil if there is none
-	watches []*watch      // that are open, in the order in which they were opened
+	code    int           // status code of failed requests, 0 if none fail
+	oneIn   int64         // one request in this many fails
+	stalled string        // the stalled watches, as in faults.Watches
+	resumed chan struct{} // closed when they resume, nil if none is stalled
+	lag     *lag          // how watches lag, nil if they do not
+	watches []*watch      // the open ones, in the order of opening
 }
 
-// lag is when watches deliver what they have received.
+// lag is how long watches hold back what they have received.
 type lag struct {
-	every time.Duration // at the latest
+	every time.Duration // the longest interval between deliveries
 	over  chan struct{}
 }
 
@@ -52,9 +52,9 @@ func (c *Cluster) LagWatches(program string, every time.Duration) error {
 	return nil
 }
 
-// wait is how long the watches of a resource still keep what they have. Some resources are delivered 4, 16 or 64 times as
-// often as others, so that a program knows more of one than of another. What comes in pieces is delivered in one go, for
-// which there is an eighth of the time.
+// wait returns how much longer the watches of a resource hold events back. Some resources are delivered 4, 16 or 64 times
+// as often as others, so that a program's view of one is fresher than of another. A period begins with a delivery, which
+// takes an eighth of it: an event may come in several reads.
 func (l *lag) wait(resource string, now time.Duration) time.Duration {
 	hash := fnv.New32a()
 	fmt.Fprint(hash, resource, l.every)
@@ -110,7 +110,7 @@ func (c *Cluster) EndWatches(program, watches string) (ended int, err error) {
 		if faults.Watches(watches, w.resource) {
 			ended++
 			w.timedOut = true
-			go w.Close() // it waits for the program's connection, which may be cut off, and other faults must not wait for it
+			go w.Close() // blocks if the program is partitioned, which must not delay other faults
 		}
 	}
 	return ended, nil
@@ -125,11 +125,11 @@ func (c *Cluster) FailRequests(program string, code int, oneIn int64) error {
 	return err
 }
 
-// disturb returns a transport whose answers faults can act on.
+// disturb returns a transport through which faults alter answers.
 func (c *Cluster) disturb(client string, next http.RoundTripper) http.RoundTripper {
 	p, err := c.program(client)
 	if err != nil {
-		return next // no program
+		return next // not a program
 	}
 	return &disturbed{program: p, next: next}
 }
@@ -140,7 +140,7 @@ type disturbed struct {
 	next    http.RoundTripper
 }
 
-// failedAfter is how long a server takes to fail a request.
+// failedAfter is how long a server takes to answer a failed request.
 const failedAfter = time.Millisecond
 
 // RoundTrip implements http.RoundTripper.
@@ -160,10 +160,10 @@ func (d *disturbed) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// WrappedRoundTripper lets client-go find what is below.
+// WrappedRoundTripper lets client-go unwrap the transport.
 func (d *disturbed) WrappedRoundTripper() http.RoundTripper { return d.next }
 
-// failure is the answer of an API server that does not serve a request.
+// failure is the answer of an API server that does not carry out a request.
 func failure(request *http.Request, code int) (*http.Response, error) {
 	if request.Body != nil {
 		_ = request.Body.Close()
@@ -188,7 +188,7 @@ func failure(request *http.Request, code int) (*http.Response, error) {
 	}, err
 }
 
-// watch is what a program receives of a watch.
+// watch is the body of a watch response, as a program reads it.
 type watch struct {
 	io.ReadCloser
 	program  *program

@@ -25,13 +25,13 @@ import (
 // simulates reports whether this binary has a cluster to boot.
 const simulates = true
 
-// bootSeed is the seed under which every cluster boots, on a calm schedule.
+// bootSeed is the seed with which every cluster boots, on a calm schedule.
 const bootSeed = 1
 
-// bootLatency is that of the network meanwhile.
+// bootLatency is the network latency during the boot.
 var bootLatency = simnet.Latency{Min: 200 * time.Microsecond, Max: 400 * time.Microsecond}
 
-// progressNotify is what Kubernetes recommends for etcd.
+// progressNotify is the interval that Kubernetes recommends for etcd's progress notifications.
 const progressNotify = 5 * time.Second
 
 // bootWorld is the configuration of the world while the cluster boots.
@@ -39,17 +39,17 @@ func bootWorld() sim.Config {
 	return sim.Config{Source: sim.FromSeed(bootSeed), Network: cluster.Network(bootLatency)}
 }
 
-// seedWorld is the configuration of the world for the run of a seed, which has time for that much
-// waiting besides what it does.
+// seedWorld is the configuration of the world for the run of a seed. patience is added to the
+// simulated time that a run may take.
 func seedWorld(seed uint64, patience time.Duration) sim.Config {
 	limits := sim.DefaultLimits
 	limits.Simulated += patience
 	return sim.Config{Limits: limits, Source: sim.FromSeed(seed), Schedule: seedSchedule(seed), Network: cluster.Network(cluster.LatencyOf(seed))}
 }
 
-// seedSchedule draws how often goroutines are held up in the run of a seed, for how long, and whether everywhere or at a few
-// places of the code. Many goroutines have a part in a request to an API server: if each is held up now and then, it takes seconds, and
-// little is done in a run. So seeds differ by orders of magnitude: some bugs need a lot to happen, others what seldom does.
+// seedSchedule draws how often goroutines are stalled in the run of a seed, for how long, and whether anywhere or only at a few
+// places in the code. A request to an API server involves many goroutines: if each stalls now and then, it takes seconds, and a
+// run gets little done. So seeds differ by orders of magnitude: some bugs need many operations, others a rare interleaving.
 func seedSchedule(seed uint64) sim.Schedule {
 	random := sim.Stream(seed, "intensity")
 	schedule := sim.DefaultSchedule
@@ -60,15 +60,15 @@ func seedSchedule(seed uint64) sim.Schedule {
 	return schedule
 }
 
-// makers make the API servers with each cache.
+// makers make the API servers for each Cache.
 var makers = map[Cache]func() target.Servers{
 	Kubernetes: httpserver.NewKubernetes,
 	Watchsim:   func() target.Servers { return cacher.NewWeb(httpserver.Options{}) },
 }
 
-// Register lets tests ask for API servers of one's own, as Config.Cache. They listen at port
-// 6443 of their hosts and serve HTTPS. It is to be called while the program is initialised,
-// from a file with the build tag watchsim, which is that of the binary that simulates.
+// Register adds an API server of your own, for Config.Cache. The servers listen at port 6443 of
+// their hosts and serve HTTPS. Call Register from an init function, in a file with the build tag
+// watchsim, which only the binary that simulates has.
 func Register(cache Cache, servers func() target.Servers) { makers[cache] = servers }
 
 // boot starts the cluster of a configuration. exited is called when an API server exits by itself.

@@ -5,28 +5,28 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// quota is how large etcd's databases may become, in bytes.
+// quota is the space quota of etcd's databases, in bytes.
 const quota = 64 << 20
 
-// booted is a cluster that runs in a world. Only a binary that simulates has one: the binary
-// that `go test` builds need not compile etcd and API servers.
+// booted is a cluster that runs in a world. Only a binary that simulates has one, so that the
+// binary of `go test` need not compile etcd and API servers.
 type booted interface {
 	// Members and Servers are the names of the etcd members and of the API servers.
 	Members() []string
 	Servers() []string
-	// URL is where clients find an API server.
+	// URL is the address of an API server for clients.
 	URL(server string) string
-	// Authority is who has issued the certificates of the API servers, in PEM, and whom they are for.
+	// Authority is the CA certificate of the API servers, in PEM, and the host name in their certificates.
 	Authority() (pem []byte, name string)
-	// Encryption is how the API servers encrypt what they store, nil if they do not.
+	// Encryption is the API servers' encryption at rest, nil if they have none.
 	Encryption() encryption
-	// Follow has the cluster follow another seed.
+	// Follow switches the cluster to another seed.
 	Follow(seed uint64)
-	// Surface is what faults act on, with the programs of the cluster.
+	// Surface is what faults act on, the programs included.
 	Surface(programs *Cluster) faults.Surface
 	// Full reports whether etcd has used up its quota.
 	Full() bool
-	// Committed reads what etcd has committed from its logs. An object has its key as its
-	// name, and what is stored as its value. It must be called outside of the simulation.
+	// Committed reads from etcd's logs what it has committed. An object's name is its key, and its
+	// value is the stored one. Call it outside of the simulation.
 	Committed() (model.Truth, error)
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// binary returns the path of a binary of this test that can simulate, which is built if
-// need be.
+// binary returns the path of a binary of this test that can simulate, and builds it if necessary.
 func binary(t *testing.T) (string, error) {
 	if simulates && sim.Available() == nil {
 		return os.Executable()
@@ -49,10 +48,10 @@ func binary(t *testing.T) (string, error) {
 	// The go command that runs this test has vetted it.
 	arguments := append([]string{"test", "-c", "-vet=off", "-o", path}, made.Flags()...)
 	arguments = append(arguments, "-tags="+strings.Join(append(tags(), tag), ","))
-	if !*flagNoFork { // without what a debugger needs it is compiled and linked sooner
+	if !*flagNoFork { // without debug information it compiles and links faster
 		arguments = append(arguments, "-gcflags=all=-dwarf=false", "-ldflags=-w")
 	}
-	arguments = append(arguments, options...) // after what holds for all packages
+	arguments = append(arguments, options...) // after the flags for all packages
 	build := exec.Command("go", append(arguments, ".")...)
 	build.Env = append(os.Environ(), environment...)
 	if out, err := build.CombinedOutput(); err != nil {
@@ -65,20 +64,20 @@ func binary(t *testing.T) (string, error) {
 	return path, nil
 }
 
-// usesCgo returns the packages below a test that have cgo in them, but for those of Go, which do
-// without it.
+// usesCgo returns the packages that a test depends on and that use cgo, except those of Go, which
+// work without it.
 func usesCgo(source string) []string {
 	list := exec.Command("go", "list", "-e", "-deps", "-test", "-f", "{{if and .CgoFiles (not .Standard)}}{{.ImportPath}}{{end}}", ".")
 	list.Dir = source
 	list.Env = append(os.Environ(), "CGO_ENABLED=1")
-	out, _ := list.Output() // it only adds to what is said of a failed build
+	out, _ := list.Output() // it only adds detail to a build error
 	return strings.Fields(string(out))
 }
 
-// maxBuildLines is how many lines of what a build says are shown.
+// maxBuildLines is how many lines of the output of a failed build are shown.
 const maxBuildLines = 20
 
-// beginning returns the first lines of a text, and says if there are more.
+// beginning returns the first lines of a text, and how many were cut off.
 func beginning(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if left := len(lines) - maxBuildLines; left > 0 {

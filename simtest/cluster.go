@@ -14,68 +14,68 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// Cache is what serves the lists and watches of the API servers.
+// Cache is the watch cache that serves the lists and watches of the API servers.
 type Cache string
 
 // The caches.
 const (
-	Kubernetes Cache = "kubernetes" // the watch cache of k8s.io/apiserver
+	Kubernetes Cache = "kubernetes" // the one of k8s.io/apiserver
 	Watchsim   Cache = "watchsim"   // the one of this project
 )
 
-// Config says what the cluster of a test consists of. The zero value is one API server with
-// Kubernetes' cache over one etcd member.
+// Config describes the cluster of a test. The zero value is one API server with Kubernetes' cache
+// and one etcd member.
 type Config struct {
-	// Members and Servers are how many etcd members and API servers there are; 0 is one.
+	// Members and Servers are the numbers of etcd members and API servers; 0 means 1.
 	Members, Servers int
-	// Cache is what serves lists and watches; Kubernetes if it is empty.
+	// Cache serves lists and watches; Kubernetes if it is empty.
 	Cache Cache
-	// KMS says that the API servers can encrypt what they store, for which they ask a key management
-	// service, so that it can fail. They begin by encrypting nothing; see [Cluster.EncryptAtRest].
+	// KMS has the API servers use a key management service for encryption at rest, which faults can
+	// then fail. Nothing is encrypted at first; see [Cluster.EncryptAtRest].
 	KMS bool
-	// MaxPartition is how long partitions last at most, as far as there is time; 0 is eight seconds, which is less than most
+	// MaxPartition is the longest duration of a partition, as far as there is time; 0 means 8 s, which is less than most
 	// leases.
 	MaxPartition time.Duration
-	// CRDs are the files or folders of YAML with definitions of custom resources.
+	// CRDs are YAML files, or folders of them, with CustomResourceDefinitions.
 	CRDs []string
-	// Patience is how long Eventually waits, in simulated time; 0 is two minutes. A run may take ten
-	// minutes besides.
+	// Patience is how long Eventually waits, in simulated time; 0 means 2 min. The rest of a run may
+	// take another 10 min.
 	Patience time.Duration
-	// Boot is what happens before every seed, once for all of them, with no faults and nothing held
-	// up: each seed begins in a copy of what it leaves, with the programs that it has started and
-	// with all variables. nil leaves an empty cluster.
+	// Boot runs once before all seeds, with no faults and no stalls. Each seed begins in a copy of
+	// the process that it leaves, with the programs that it started and the values of all
+	// variables. nil leaves an empty cluster.
 	Boot func(t *T, c *Cluster)
-	// Check is called after each run with what can be seen of it. An error fails the run. It
-	// runs outside of the simulation; nil checks nothing.
+	// Check is called after each run with its recordings. An error fails the run. It runs outside
+	// of the simulation; nil checks nothing.
 	Check func(Seen) error
 }
 
-// Seen is what can be seen of a run that is over.
+// Seen is what was recorded of a completed run.
 type Seen struct {
-	// Committed is every change that etcd has committed since it was new, the key as the
-	// object's name and what is stored as its value.
+	// Committed is every change that etcd has committed since it was created. An object's name is
+	// its key, and its value is the stored one.
 	Committed model.Truth
-	// Histories are what clients have asked and were answered, by resources such as pods or
+	// Histories are the requests and answers of clients, by resource, such as pods or
 	// databases.example.com.
 	Histories map[string]*model.History
-	// Requests are the same requests one by one, by resources too and in the order in which they
-	// were sent, also those that no history holds. Return is model.Pending where no answer came, and
-	// when a watch was opened.
+	// Requests are the same requests one by one, by resource and in the order of sending, including
+	// those that no history holds. Return is model.Pending if no answer came. For a watch, it is
+	// when it was opened.
 	Requests map[string][]*importer.Told
-	// Epoch is when the times of histories and requests begin, which are nanoseconds: in nanoseconds since 1970 by the
-	// clocks of the simulation before any fault has moved them.
+	// Epoch is the origin of the times in histories and requests, which are in nanoseconds. It is in nanoseconds since
+	// 1970, by the simulated clocks before any fault has moved them.
 	Epoch int64
-	// Unjudged notes for the report what of a resource was not checked, and why.
+	// Unjudged notes in the report what was not checked of a resource, and why.
 	Unjudged func(resource, why string)
 }
 
-// Cluster is the cluster of one run. Its methods are for the function of the test.
+// Cluster is the cluster of one run. Its methods are for the test function.
 type Cluster struct {
 	world    *sim.World
 	booted   booted
 	settings Config
 	job      job
-	running  bool          // the seed's run has begun
+	running  bool          // the run of the seed has begun
 	began    time.Duration // from the start of the world to that of the run
 
 	t        *T
@@ -96,7 +96,7 @@ func newCluster(world *sim.World, booted booted, config Config) *Cluster {
 	return &Cluster{world: world, booted: booted, settings: config, ended: make(chan life), recorded: newRecorded(world, config.Check != nil), lives: map[string]int{}}
 }
 
-// begin has the run of a seed begin here. The world stands still.
+// begin starts the run of a seed. The world is paused.
 func (c *Cluster) begin(next job) {
 	c.job, c.running = next, true
 	c.world.Begin(seedWorld(next.Seed, c.settings.Patience))
@@ -109,33 +109,32 @@ func (c *Cluster) begin(next job) {
 	c.recorded.began, c.recorded.lines = c.began, nil
 }
 
-// Now is the simulated time since the run began.
+// Now returns the simulated time since the run began.
 func (c *Cluster) Now() time.Duration { return c.world.Now() - c.began }
 
 func (c *Cluster) logf(format string, arguments ...any) {
 	c.t.Logf("%v: %s", c.Now().Round(time.Millisecond), fmt.Sprintf(format, arguments...))
 }
 
-// testClient is the name of the process in which the function of a test runs.
+// testClient is the name of the process that runs the test function.
 const testClient = "test"
 
 // setupClient is the name of the process that prepares the cluster.
 const setupClient = "setup"
 
-// Config is what the test itself uses to reach an API server; no fault gets in between but
-// those of the server and of what is below.
+// Config is the test's own client configuration. Faults do not act on its connections, only on the
+// server and what is below it.
 func (c *Cluster) Config() *rest.Config { return c.config(testClient, c.booted.Servers()[:1]) }
 
-// Client returns a client of the test itself, with that configuration.
+// Client returns a client with that configuration.
 func (c *Cluster) Client() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(c.Config()) }
 
-// Go starts a program, and from the first one on the seed decides which goroutines
-// are held up. The program runs on a machine of its own with the given name, which faults can cut
-// off, slow down and crash. run gets the configuration of a client, and a context that is
-// done at the end of the test. When it returns earlier or calls os.Exit, it is started again
-// after 10 s, as a kubelet does. It must create everything it needs: variables of the test binary
-// outlive a crash, as those of a process would not. Each of its connections reaches the next
-// API server.
+// Go starts a program on a machine of its own with the given name, which faults can cut off, slow
+// down and crash. From the first program on, the seed decides which goroutines are stalled. run
+// gets a client configuration, and a context that is done at the end of the test. If it returns
+// earlier or calls os.Exit, it is restarted after 10 s, as a kubelet does. It must create
+// everything it needs: variables of the test binary survive a crash, unlike those of a real
+// process. Its connections go to the API servers in turn.
 func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Config) error) {
 	c.t.Helper()
 	for _, other := range c.programs {
@@ -156,7 +155,7 @@ func (c *Cluster) Go(name string, run func(ctx context.Context, config *rest.Con
 	}
 }
 
-// Crash kills a program and starts it again at once.
+// Crash kills a program and restarts it at once.
 func (c *Cluster) Crash(name string) {
 	c.t.Helper()
 	if err := c.CrashProgram(name); err != nil {
@@ -167,7 +166,7 @@ func (c *Cluster) Crash(name string) {
 	}
 }
 
-// CrashProgram kills a program, for a fault that starts it again.
+// CrashProgram kills a program, on behalf of a fault that restarts it later.
 func (c *Cluster) CrashProgram(name string) error {
 	p, err := c.program(name)
 	if err != nil {
@@ -176,7 +175,7 @@ func (c *Cluster) CrashProgram(name string) error {
 	return p.crash()
 }
 
-// StartProgram starts a program that is down, for a fault that has killed it.
+// StartProgram starts a program that a fault has killed.
 func (c *Cluster) StartProgram(name string) error {
 	p, err := c.program(name)
 	if err != nil || p.process != nil {
@@ -196,8 +195,8 @@ func (c *Cluster) program(name string) (*program, error) {
 	return nil, fmt.Errorf("expected the name of a program, one of %q, found %q", names, name)
 }
 
-// Eventually waits until check returns nil, and fails the test with what it returned last
-// if that takes too long. It ends the faults first, see Heal.
+// Eventually waits until check returns nil, and fails the test with the last error if that takes
+// too long. It first ends the faults, as Heal does.
 func (c *Cluster) Eventually(check func() error) {
 	c.t.Helper()
 	c.Heal()
@@ -214,6 +213,6 @@ func (c *Cluster) Eventually(check func() error) {
 		if c.Now()-began > patience {
 			c.t.Fatalf("still wrong %v after everything had healed: %v", patience, err)
 		}
-		time.Sleep(max(100*time.Millisecond, (c.Now()-began)/10)) // what lasts long is looked at less often
+		time.Sleep(max(100*time.Millisecond, (c.Now()-began)/10)) // check less often as time passes
 	}
 }

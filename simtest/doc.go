@@ -12,32 +12,37 @@
 //		})
 //	}
 //
-// `go test` is enough: the first time, the test builds itself again with a toolchain overlay
-// that makes goroutines, clocks and random numbers a function of the seed, and keeps the
-// result in the user's cache. Each seed runs in a copy of a process that has booted the
-// cluster, so that a seed costs what its run costs.
+// `go test` is enough: the first time, the test rebuilds itself with a toolchain overlay that makes
+// goroutines, clocks and random numbers a function of the seed, and keeps the result in the user's
+// cache. Each seed runs in a copy of a process that has already booted the cluster, so that it
+// costs only its own run.
 //
-// A failure names its seed and is kept in testdata/simtest, from where it runs first next
-// time. `go test -run TestCounter -simtest.seed 42` runs one seed.
+// A failure names its seed and is kept in testdata/simtest, from where it runs first next time. `go
+// test -run TestCounter -simtest.seed 42` runs one seed.
 //
 //   - seeds.go: a test, from its seeds to its failure.
 //   - present.go: what it reports.
-//   - peer.go: the processes that simulate, as the test sees them.
+//
+// - peer.go: the processes that simulate, from the test's side.
 //   - flags.go: the flags of `go test` that this package adds.
-//   - shrink.go: fewer faults, actions and simpler values for the same failure.
+//
+// - shrink.go: fewer faults and actions, and simpler values, for the same failure.
 //   - kept.go: failures that run first next time.
 //   - build.go: the binary that can simulate.
 //   - worker.go: the process that boots the cluster, and its copies.
-//   - instrument.go: what -race and -cover add.
+//
+// - instrument.go: building with -race and -cover.
 //   - inplace.go: a run without a copy, for a debugger.
 //   - property.go: a test whose values rapid.Check draws.
 //   - draw.go: values that rapid draws, and actions.
 //   - run.go: the run of one seed.
 //   - booted.go, boot.go, stock.go: the cluster, in a binary that has one.
 //   - cluster.go: what a test can do with its cluster.
-//   - prepare.go: what there is before a test begins.
-//   - faults.go: what goes wrong; answers.go: what goes wrong with what API servers answer.
+//
+// - prepare.go: preparing the cluster before a test begins.
+// - faults.go: faults; answers.go: faults in the answers of API servers.
 //   - program.go: the programs under test.
-//   - recorded.go: what the programs see, for the oracle and for people.
+//
+// - recorded.go: recording what the programs see.
 //   - t.go: the test as a run sees it.
 package simtest

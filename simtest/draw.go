@@ -14,14 +14,14 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// maxWords is how many numbers of 64 bits rapid gets for one call of [Draw]. A run in which a
-// generator wants more is skipped.
+// maxWords is how many 64-bit numbers rapid gets for one call of [Draw]. If a generator needs more,
+// the run is skipped.
 const maxWords = 1 << 11
 
-// Draw returns a value of one of rapid's generators, such as the objects that a test creates
-// or the list of what it does to them. The value follows from the seed and the label, and the
-// report of a failure has it. Once a failure has no fault that it does not need, simpler
-// values are tried, as rapid does.
+// Draw returns a value from one of rapid's generators, such as the objects that a test creates or
+// its list of operations. The value is a function of the seed and the label, and the report of a
+// failure shows it. Once a failure has only faults that it needs, simpler values are tried, as
+// rapid does.
 func Draw[V any](t *T, from *rapid.Generator[V], label string) (value V) {
 	t.Helper()
 	name := t.drawn.name(label)
@@ -33,21 +33,21 @@ func Draw[V any](t *T, from *rapid.Generator[V], label string) (value V) {
 	done := false
 	defer func() {
 		if !done {
-			// rapid has ended this goroutine and said so to a test that nobody reads.
+			// rapid has ended this goroutine and reported it to its own test, which nobody reads.
 			t.Skipf("no value of %s could be drawn from %d words", name, len(words))
 		}
 	}()
-	// What rapid does and logs beside it is no part of the run: a copy and a run in place have other tests outside.
+	// What rapid does and logs here is not part of the run: a copy and a run in place have different tests around them.
 	sim.Aside(func() { rapid.MakeFuzz(func(draw *rapid.T) { value = from.Draw(draw, label) })(t.outside, input) })
 	done = true
 	t.Logf("drawn %s: %+v", name, value)
 	return value
 }
 
-// Repeat runs so many actions, each of which is drawn by its name. An action finds out what it
-// needs to know with [Draw], and one that makes no sense as things are returns. The one without a
-// name, if there is one, is run after each of the others, to check what must always hold. Once a
-// failure has no fault that it does not need, actions are left out that it does not need either.
+// Repeat runs that many actions, each drawn by its name. An action gets its arguments with [Draw],
+// and returns at once if it does not apply. The action with the empty name, if there is one, runs
+// after each of the others, to check invariants. Once a failure has only faults that it needs,
+// actions that it does not need are left out, too.
 func Repeat(t *T, times int, actions map[string]func(*T)) {
 	t.Helper()
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(actions)), func(name string) bool { return name == "" })
@@ -57,7 +57,7 @@ func Repeat(t *T, times int, actions map[string]func(*T)) {
 		t.drawn.actions++
 		t.drawn.within = fmt.Sprintf("action %d", t.drawn.actions)
 		if words, given := t.drawn.given[t.drawn.within]; given && len(words) == 0 {
-			t.drawn.used[t.drawn.within] = nil // it has been left out, and stays so
+			t.drawn.used[t.drawn.within] = nil // it stays left out
 			continue
 		}
 		actions[Draw(t, rapid.SampledFrom(names), "")](t)
@@ -67,17 +67,17 @@ func Repeat(t *T, times int, actions map[string]func(*T)) {
 	}
 }
 
-// Objects draws objects of a custom resource, by the name of its definition in Config.CRDs,
-// such as gadgets.example.com. They have one of four names, are in the namespace default unless
-// the resource has none, and whatever else the schema of the stored version allows, but no
-// status. What the schema's rules (x-kubernetes-validations, not, oneOf and the like) refuse is
+// Objects draws objects of a custom resource, by the name of its definition in Config.CRDs, such as
+// gadgets.example.com. They have one of four names, are in the namespace default if the resource is
+// namespaced, and contain whatever else the schema of the stored version allows, except a status.
+// Objects that the schema's rules (x-kubernetes-validations, not, oneOf and the like) reject are
 // drawn again.
 func (c *Cluster) Objects(definition string) *rapid.Generator[*unstructured.Unstructured] {
 	c.t.Helper()
 	return Objects(c.t, c.settings, definition)
 }
 
-// Objects is [Cluster.Objects] for what is drawn outside of the cluster, as with [Property].
+// Objects is [Cluster.Objects] for draws outside of a cluster, as with [Property].
 func Objects(t testing.TB, config Config, definition string) *rapid.Generator[*unstructured.Unstructured] {
 	t.Helper()
 	definitions, err := readDefinitions(config.CRDs)
@@ -98,11 +98,11 @@ func Objects(t testing.TB, config Config, definition string) *rapid.Generator[*u
 	return nil
 }
 
-// drawn is what the values of a run are drawn from.
+// drawn is the source of the values of a run.
 type drawn struct {
-	within  string              // the action that draws
-	actions int                 // that have begun
-	given   map[string][]uint64 // instead of what the seed has
+	within  string              // the current action
+	actions int                 // begun so far
+	given   map[string][]uint64 // instead of the seed's
 	used    map[string][]uint64
 	labels  map[string]int
 }
@@ -111,7 +111,7 @@ func newDrawn(given map[string][]uint64) drawn {
 	return drawn{given: given, used: map[string][]uint64{}, labels: map[string]int{}}
 }
 
-// name tells the values of one label apart. Those of an action do not depend on other actions.
+// name distinguishes the values of one label. Those of an action do not depend on other actions.
 func (d *drawn) name(label string) string {
 	if d.within != "" {
 		label = strings.TrimSpace(d.within + " " + label)

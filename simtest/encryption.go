@@ -8,18 +8,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// encryption is how the API servers of a cluster encrypt what they store.
+// encryption is the API servers' encryption at rest.
 type encryption interface {
-	// Encrypt has all servers encrypt some resources, which they do after the returned time; Rotate has the key management service encrypt with another key.
+	// Encrypt has all servers encrypt these resources within the returned time; Rotate changes the service's key.
 	Encrypt(resources ...string) (within time.Duration, err error)
 	Rotate()
-	// Hang says whether an outage of the service lets servers wait, instead of answering them with an error.
+	// Hang sets whether servers hang during an outage of the service, instead of getting an error.
 	Hang(silent bool)
-	// Missed reports whether an outage of the service has kept a server from decrypting anything.
+	// Missed reports whether an outage of the service made any decryption fail.
 	Missed() bool
 }
 
-// encryption fails the test if the API servers do not encrypt.
+// encryption fails the test if the API servers cannot encrypt.
 func (c *Cluster) encryption() encryption {
 	c.t.Helper()
 	if c.booted.Encryption() == nil {
@@ -28,8 +28,8 @@ func (c *Cluster) encryption() encryption {
 	return c.booted.Encryption()
 }
 
-// Encrypt has all API servers encrypt some resources, such as secrets, deployments.apps or *.* for all,
-// and returns when they do; none has them encrypt nothing. It needs Config.KMS, and no faults.
+// Encrypt has all API servers encrypt these resources, such as secrets, deployments.apps or *.* for all, and
+// returns when it has taken effect; no argument turns encryption off. It needs Config.KMS, and no faults.
 func (c *Cluster) Encrypt(resources ...string) {
 	c.t.Helper()
 	within, err := c.encryption().Encrypt(resources...)
@@ -39,31 +39,30 @@ func (c *Cluster) Encrypt(resources ...string) {
 	time.Sleep(within)
 }
 
-// KeyMissed reports whether an outage of the key management service has kept an API server from decrypting
-// anything in this run.
+// KeyMissed reports whether an outage of the key management service made any decryption fail in this run.
 func (c *Cluster) KeyMissed() bool {
 	c.t.Helper()
 	return c.encryption().Missed()
 }
 
-// encryptable are what the servers of a run encrypt: what clusters usually do, or all.
+// encryptable are the resources that a run may encrypt: the usual ones, or all.
 var encryptable = [][]string{{"secrets"}, {"secrets", "configmaps"}, {"*.*"}}
 
-// maxChanges is how often the key changes at most while things go wrong.
+// maxChanges is how often the key changes at most during the faults.
 const maxChanges = 3
 
 // drawnEncryption is what a seed decides about encryption at rest.
 type drawnEncryption struct {
-	// Resources are what the servers encrypt, none for half of the seeds.
+	// Resources are the encrypted resources, none for half of the seeds.
 	Resources []string
-	// Silent says that an outage of the key management service lets servers wait.
+	// Silent says that servers hang during an outage of the key management service.
 	Silent bool
-	// Changes are when its key changes.
+	// Changes are the times of its key rotations.
 	Changes []time.Duration
 }
 
-// encryptions draws from one number, so that a failure is soon as simple as can be. 0 encrypts nothing. Small ones are
-// more likely, but each is as good as any.
+// encryptions draws from one number, so that rapid simplifies it quickly. 0 encrypts nothing. Small numbers are more
+// likely, but none is a better choice than another.
 func encryptions(within time.Duration) *rapid.Generator[drawnEncryption] {
 	return rapid.Map(rapid.Uint64(), func(number uint64) (e drawnEncryption) {
 		random := rand.New(rand.NewPCG(number, 0))
@@ -79,9 +78,9 @@ func encryptions(within time.Duration) *rapid.Generator[drawnEncryption] {
 	})
 }
 
-// EncryptAtRest draws whether the API servers encrypt what they store, which resources, how an outage of
-// the key management service shows, and when its key changes within the given time from now on. It is
-// called before Faults, and needs Config.KMS.
+// EncryptAtRest draws whether the API servers encrypt, which resources, how an outage of the key
+// management service shows, and when its key is rotated within the given time from now. Call it before
+// Faults. It needs Config.KMS.
 func (c *Cluster) EncryptAtRest(within time.Duration) {
 	c.t.Helper()
 	drawn, at := Draw(c.t, encryptions(within), "encryption at rest"), c.encryption()

@@ -15,17 +15,17 @@ import (
 // maxCount is how many faults of one kind a run has at most.
 const maxCount = 3
 
-// notHere are the kinds of faults that need the harness between an API server and its cache,
-// or clients of the harness.
+// notHere are the kinds that need the harness between an API server and its cache, or clients of
+// the harness.
 var notHere = map[string]bool{
 	"watch-break": true, "watch-close": true, "watch-error": true, "list-failure": true, "decode-failure": true,
 	"expiring-writes": true, "storage-restart": true, "slow-consumer": true, "stalled-consumer": true,
 }
 
-// outage is the kind of fault that needs API servers which ask a key management service.
+// outage is the kind that needs API servers with a key management service.
 const outage = "transform-failure"
 
-// Kinds are the names of the kinds of faults that tests with a configuration can have.
+// Kinds returns the names of the kinds of faults that a test with this configuration can have.
 func Kinds(config Config) (names []string) {
 	for _, kind := range faults.Kinds() {
 		if !notHere[kind.Name] && (kind.Name != outage || config.KMS) {
@@ -35,14 +35,14 @@ func Kinds(config Config) (names []string) {
 	return names
 }
 
-// Faults begins the faults of this seed, which happen within the given time: crashes and
-// restarts of programs, API servers and etcd members, partitions, slow links and disks,
-// compactions, jumps of clocks and others. It returns at once. Programs that are started
-// later have no faults of their own.
+// Faults starts the faults of this seed, which happen within the given time: crashes and restarts
+// of programs, API servers and etcd members, partitions, slow links and disks, compactions, clock
+// jumps and others. It returns at once. Programs that are started later have no faults of their
+// own.
 func (c *Cluster) Faults(within time.Duration) {
 	c.t.Helper()
 	config := c.generator(within)
-	// None, or one, of which states that are old are what programs most often have no answer to.
+	// No pattern, or one. The patterns that make state stale are more likely: stale state is what programs handle worst.
 	patterns := append(faults.Patterns(), "", faults.PatternLag, faults.PatternStale, faults.PatternStale)
 	config.Pattern, config.Calm = patterns[c.world.Rand("pattern").IntN(len(patterns))], c.job.Kinds == nil
 	config.Late = c.world.Rand("late").IntN(2) == 0 && (config.Calm || slices.Contains(config.Kinds, "watch-lag"))
@@ -53,7 +53,7 @@ func (c *Cluster) Faults(within time.Duration) {
 	c.Inject(slices.DeleteFunc(plan, reachesNothing), within)
 }
 
-// Plans draws plans of faults within the given time, for the programs that have been started.
+// Plans draws plans of faults within the given time, for the programs started so far.
 func (c *Cluster) Plans(within time.Duration) *rapid.Generator[faults.Plan] {
 	return rapid.Map(faults.Plans(c.generator(within)), func(plan faults.Plan) faults.Plan {
 		return slices.DeleteFunc(plan, reachesNothing)
@@ -63,7 +63,7 @@ func (c *Cluster) Plans(within time.Duration) *rapid.Generator[faults.Plan] {
 // reachesNothing reports whether a fault waits for a point that nothing here reaches.
 func reachesNothing(f faults.Fault) bool { return f.Point != "" && f.Point != faults.PointSync }
 
-// topology is what faults can happen to.
+// topology is what faults can act on.
 func (c *Cluster) topology() faults.Topology {
 	topology := faults.Topology{Members: c.booted.Members(), Servers: c.booted.Servers(), Certified: c.booted.Servers()}
 	for _, p := range c.programs {
@@ -72,7 +72,7 @@ func (c *Cluster) topology() faults.Topology {
 	return topology
 }
 
-// generator is what plans are drawn from.
+// generator configures the drawing of plans.
 func (c *Cluster) generator(within time.Duration) faults.GeneratorConfig {
 	kinds := c.job.Kinds
 	if kinds == nil {
@@ -81,16 +81,16 @@ func (c *Cluster) generator(within time.Duration) faults.GeneratorConfig {
 	return faults.GeneratorConfig{
 		Topology: c.topology(), Kinds: kinds, MaxCount: maxCount, Start: time.Millisecond, HealBy: within,
 		MaxLasts: map[string]time.Duration{
-			outage:              within, // the test waits as long as readers that have backed off
+			outage:              within, // the test waits for readers that back off
 			"partition":         c.settings.MaxPartition,
 			"partition-one-way": c.settings.MaxPartition,
 		},
 	}
 }
 
-// Inject begins faults that the test has chosen, instead of those that the seed draws: what
-// [faults.Parse] has read, or a plan that [Draw] has drawn from Plans. A run that is repeated with
-// fewer faults, or one that was kept, has those instead.
+// Inject starts faults that the test has chosen instead of those of the seed: a plan from
+// [faults.Parse], or one that [Draw] has drawn from Plans. When a run is repeated with fewer
+// faults, or a kept failure is run, those faults replace the plan.
 func (c *Cluster) Inject(plan faults.Plan, within time.Duration) {
 	c.t.Helper()
 	if !c.running {
@@ -102,7 +102,7 @@ func (c *Cluster) Inject(plan faults.Plan, within time.Duration) {
 	began, beganWorld := time.Now(), c.world.Now()
 	c.injected = c.Now()
 	var err error
-	sim.Aside(func() { // comments in a plan must not make another run of it
+	sim.Aside(func() { // comments in a plan must not change the run
 		if c.job.HasPlan {
 			plan, err = faults.Parse(c.job.Plan)
 		}
@@ -137,7 +137,7 @@ func (c *Cluster) Inject(plan faults.Plan, within time.Duration) {
 	}()
 }
 
-// Heal waits until the faults are over, and then has goroutines run without being held up.
+// Heal waits until the faults are over, and then stops stalling goroutines.
 func (c *Cluster) Heal() {
 	if c.healed != nil {
 		<-c.healed

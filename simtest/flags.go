@@ -38,11 +38,11 @@ func seeds() (first, last uint64, err error) {
 	return first, last, nil
 }
 
-// closing is what is left of -timeout for the last runs and the report, besides -simtest.shrink.
+// closing is how much of -timeout is reserved for the last runs and the report, besides -simtest.shrink.
 const closing = 30 * time.Second
 
-// deadline is when no more seeds begin, and the flag that says so. timeout is when the test
-// panics, if it does.
+// deadline is when no more seeds begin, and the flag that set it. timeout is when the test panics,
+// if it has a timeout.
 func deadline(timeout time.Time, has bool) (until time.Time, flag string) {
 	now := time.Now()
 	until = now.Add(365 * 24 * time.Hour)

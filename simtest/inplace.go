@@ -8,9 +8,8 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// inPlace runs a job in this process, where a debugger finds it, instead of
-// a copy of a worker. It is the same run. If this binary does not simulate, the one that does
-// takes its place.
+// inPlace runs a job in this process, where a debugger sees it, instead of in a copy of a worker.
+// It is the same run. If this binary does not simulate, it replaces itself with one that does.
 func (h *hunt) inPlace(config Config, body func(*T, *Cluster), next job) error {
 	if !simulates {
 		h.t.Logf("the run is in the process of %s", h.program)

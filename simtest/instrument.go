@@ -11,17 +11,17 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// harness are the packages of this module that the race detector leaves alone. What they do within a
-// system call stands for the operating system's work, so that two programs whose files are on one
-// disk would seem to race. Nothing is inlined into them: what is generic in Go's packages, such as
-// sync.Map, would be compiled there, too, without what tells the detector of its atomic operations, and
-// of all copies the linker takes any.
+// harness are the packages of this module that are built without the race detector. What they do within
+// a system call stands for the operating system's work, so that two programs with files on one disk
+// would seem to race. Nothing is inlined into them: generic code of Go's packages, such as sync.Map,
+// would be compiled there without telling the detector of its atomic operations, and the linker picks
+// any one of the copies.
 var harness = []string{"cluster/...", "faults", "linearizability/...", "model/...", "sim/...", "simtest", "traces/..."}
 
 const module = "github.com/watchsim/watchsim/"
 
-// instrumented are the arguments of the go command that build the binary that simulates with what
-// this one was built with, -race and -cover, and the environment for it.
+// instrumented returns the arguments and the environment with which the go command builds the
+// binary that simulates as it built this one, with -race and -cover.
 func instrumented() (arguments, environment []string) {
 	environment = []string{"CGO_ENABLED=0"} // a process with cgo cannot be copied
 	if isolate.Raced {
@@ -40,8 +40,8 @@ func instrumented() (arguments, environment []string) {
 	return arguments, environment
 }
 
-// coveredPackages are those of -coverpkg, of which only the go command that runs this test knows.
-// Its counters and those of the binary that simulates add up if both cover the same packages.
+// coveredPackages are those of -coverpkg, which only the go command that runs this test knows. Its
+// counters and those of the binary that simulates add up only if both cover the same packages.
 func coveredPackages() []string {
 	process := filepath.Join("/proc", strconv.Itoa(os.Getppid()))
 	line, _ := os.ReadFile(filepath.Join(process, "cmdline"))
@@ -61,14 +61,14 @@ func coveredPackages() []string {
 	}
 	list := exec.Command("go", append([]string{"list"}, strings.Split(patterns, ",")...)...)
 	list.Dir, _ = os.Readlink(filepath.Join(process, "cwd"))
-	out, _ := list.Output() // the go command that runs this test has understood them
+	out, _ := list.Output() // the go command has already accepted them
 	return strings.Fields(string(out))
 }
 
-// dataRace is how the log of a run begins what the race detector reported.
+// dataRace is the prefix in a run's log of what the race detector reported.
 const dataRace = "a data race: "
 
-// dataRaces are the reports of the race detector in what a process has printed.
+// dataRaces returns the race detector's reports in the output of a process.
 func dataRaces(printed string) (all []string) {
 	const begin, end = "WARNING: DATA RACE\n", "\n=================="
 	for {

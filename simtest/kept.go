@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// keptDir is where the failures of a test are kept, below the folder of its package.
+// keptDir is the folder with the kept failures of a test, below that of its package.
 func keptDir(test string) string {
 	return filepath.Join("testdata", "simtest", strings.ReplaceAll(test, "/", "-"))
 }
@@ -47,10 +47,10 @@ func kept(test string) (jobs []job, err error) {
 // maxKeptLines is how many lines of a report are kept with a failure.
 const maxKeptLines = 20
 
-// planHeader begins the faults in the file of a failure.
+// planHeader begins the plan in the file of a failure.
 const planHeader = "# watchsim plan"
 
-// drawnHeader begins a line of the file of a failure that has the words of a value: its name,
+// drawnHeader begins a line with the words of a value in the file of a failure: the value's name,
 // and the words in brackets.
 const drawnHeader = "# watchsim drawn "
 
@@ -85,9 +85,9 @@ func drawnOf(content string) (map[string][]uint64, error) {
 	return drawn, nil
 }
 
-// keep writes a failure to where it is run first next time, unless it was kept before. The
-// file is a plan of faults; what was reported is in its comments. One of another failure of the
-// seed stays, and this one gets a number after its name.
+// keep writes a failure to where it runs first next time, unless it is already kept. The file is a
+// plan of faults, with the report in its comments. If the seed has a file of another failure, this
+// one gets a number after its name.
 func keep(test string, r report) (path string, err error) {
 	if r.Kept != "" {
 		return r.Kept, nil

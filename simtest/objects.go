@@ -29,15 +29,15 @@ import (
 
 // The bounds of drawn objects.
 const (
-	// maxItems is how many more items than they must have arrays and maps get at most, and
-	// maxRunes how many more characters strings.
+	// maxItems is how many items more than the minimum arrays and maps get, and maxRunes how many
+	// more characters strings get.
 	maxItems = 3
 	maxRunes = 12
 	// maxNumber bounds numbers that have no bounds of their own.
 	maxNumber = 1000
 )
 
-// names are those of drawn objects: few, so that objects of one name follow each other.
+// names are those of drawn objects: few, so that names are reused.
 var names = []string{"a", "b", "c", "d"}
 
 // objectsOf draws objects of a definition.
@@ -72,7 +72,7 @@ func objectsOf(of *unstructured.Unstructured) (*rapid.Generator[*unstructured.Un
 	}).Filter(valid), nil
 }
 
-// validator returns what reports whether API servers accept an object, as they do it.
+// validator returns a function that reports whether API servers accept an object, with their code.
 func validator(schema *apiextensionsv1.JSONSchemaProps) (func(*unstructured.Unstructured) bool, error) {
 	var internal apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, &internal, nil); err != nil {
@@ -99,7 +99,7 @@ func validator(schema *apiextensionsv1.JSONSchemaProps) (func(*unstructured.Unst
 	}, nil
 }
 
-// valueOf draws values of a schema, nil where it allows whatever it is.
+// valueOf draws values of a schema; it returns nil where the schema allows anything.
 func valueOf(schema *apiextensionsv1.JSONSchemaProps) *rapid.Generator[any] {
 	switch {
 	case len(schema.Enum) > 0:
@@ -125,7 +125,7 @@ func valueOf(schema *apiextensionsv1.JSONSchemaProps) *rapid.Generator[any] {
 		low, high := bounds(schema, 1e-3)
 		return rapid.Map(rapid.Float64Range(low, max(low, high)), func(number float64) any {
 			if whole := int64(number); float64(whole) == number && math.Abs(number) < 1<<53 {
-				return whole // as a decoder has it, to which 0.0 is 0
+				return whole // a decoder reads 0.0 as 0
 			}
 			return number
 		})
@@ -139,7 +139,7 @@ func valueOf(schema *apiextensionsv1.JSONSchemaProps) *rapid.Generator[any] {
 	return rapid.Just[any](nil)
 }
 
-// bounds are those of a number, which are inclusive.
+// bounds returns the inclusive bounds of a number.
 func bounds(schema *apiextensionsv1.JSONSchemaProps, step float64) (low, high float64) {
 	low, high = -maxNumber, maxNumber
 	if schema.Minimum != nil {
@@ -159,7 +159,7 @@ func bounds(schema *apiextensionsv1.JSONSchemaProps, step float64) (low, high fl
 	return low, high
 }
 
-// size is how many items something has.
+// size returns the bounds for the number of items.
 func size(least, most *int64, more int) (from, to int) {
 	if least != nil {
 		from = int(*least)
@@ -170,11 +170,11 @@ func size(least, most *int64, more int) (from, to int) {
 	return from, max(from, to)
 }
 
-// letters are what strings are made of: such that most of what reads them accepts them.
+// letters are the characters of strings, chosen so that most parsers accept them.
 var letters = rapid.RuneFrom([]rune("abcdefghijklmnopqrstuvwxyz0123456789"))
 
-// formats are patterns of strings in the formats that API servers know, without their hyphens
-// (k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go). Those with a check digit have a few strings.
+// formats are patterns of strings in the formats that API servers know, by names without hyphens
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go). Formats with a check digit have a few fixed strings.
 var formats = map[string]string{
 	"bsonobjectid": `[0-9a-f]{24}`,
 	"cidr":         `10\.[0-9]\.0\.0/16`,
@@ -275,7 +275,7 @@ func objectOf(schema *apiextensionsv1.JSONSchemaProps) *rapid.Generator[any] {
 	})
 }
 
-// embed completes an object within another: a config map of that name, unless its schema has said otherwise.
+// embed completes an embedded object: it becomes a config map of that name unless its schema says otherwise.
 func embed(object map[string]any, name string) {
 	for field, value := range map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}} {
 		if _, has := object[field]; !has {

@@ -9,35 +9,35 @@ import (
 // outcome is what -simtest.report writes for programs, as JSON.
 type outcome struct {
 	Test string `json:"test"`
-	// Passed and Skipped are numbers of seeds. NotBegun says which seeds a limit of time has left out.
+	// Passed and Skipped count seeds. NotBegun says which seeds a time limit left out.
 	Passed   int    `json:"passed"`
 	Skipped  int    `json:"skipped,omitempty"`
 	NotBegun string `json:"notBegun,omitempty"`
 	// Processor is the processor time of all runs, in seconds.
 	Processor float64 `json:"processorSeconds"`
-	// Reached is in how many runs each condition of Sometimes held.
+	// Reached counts the runs in which each condition of Sometimes held.
 	Reached map[string]int `json:"reached,omitempty"`
-	// NotJudged is why something was not judged, of which resource, in how many runs.
+	// NotJudged counts runs, by the reason why something was not judged and by resource.
 	NotJudged map[string]map[string]int `json:"notJudged,omitempty"`
 	Failure   *failedSeed               `json:"failure,omitempty"`
 }
 
-// failedSeed is the first seed that failed, once it is as small as can be.
+// failedSeed is the first seed that failed, made as small as possible.
 type failedSeed struct {
 	Seed uint64 `json:"seed"`
 	Hash string `json:"hash"`
-	// Simulated is how long the run took by its own clock, in seconds.
+	// Simulated is the simulated time of the run, in seconds.
 	Simulated float64 `json:"simulatedSeconds"`
-	// ShownSeed and ShownHash are the smaller run that fails alike, which all that follows is of.
+	// ShownSeed and ShownHash are of the smaller run that fails alike, as is everything below.
 	ShownSeed uint64 `json:"shownSeed"`
 	ShownHash string `json:"shownHash"`
-	// Log is what the test logged, why it failed at the end, an entry for each call.
+	// Log is what the test logged, with the reason for the failure at the end, one entry a call.
 	Log []string `json:"log,omitempty"`
-	// Stop is why a run ended that did not come to its end.
+	// Stop is why a run that did not complete ended.
 	Stop string `json:"stop,omitempty"`
 	// Violations are the guarantees of list and watch that API servers broke.
 	Violations []violation `json:"violations,omitempty"`
-	// Plan are the faults by the time since they were to begin, as Inject takes them, of which there were so many before those were dropped that the failure does not need.
+	// Plan are the faults as Inject takes them; Faults is how many there were before shrinking.
 	Plan   string `json:"plan,omitempty"`
 	Faults int    `json:"faults"`
 }

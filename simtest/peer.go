@@ -15,7 +15,7 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// peer is a worker process. Under the race detector each job has another process.
+// peer is a worker process. Under the race detector each job gets a process of its own.
 type peer struct {
 	program, test string
 	command       *exec.Cmd // nil if there is none
@@ -50,8 +50,8 @@ func (p *peer) start() error {
 	return p.command.Start()
 }
 
-// do has the worker run a job. What ends a run from outside, as the kernel does when memory runs out, says nothing about its seed,
-// which is tried again once. That a run takes too long on the clock may be the machine's doing, too.
+// do has the worker run a job. A run that is killed from outside, as by the kernel when memory runs out, says nothing about its
+// seed, which is tried once more. So is a run that exceeds its limit of real time, as the machine may be the reason.
 func (p *peer) do(next job) (report, error) {
 	return verdict(next.Seed, func() (report, error) { return p.try(next) })
 }
@@ -116,7 +116,7 @@ func (p *peer) stop() {
 	p.ended, p.command = p.command.ProcessState, nil
 }
 
-// howEnded is what became of a worker that should still be there.
+// howEnded says how a worker ended that should still be running.
 func howEnded(state *os.ProcessState) string {
 	if status, is := state.Sys().(syscall.WaitStatus); is && status.Signaled() && status.Signal() == syscall.SIGKILL {
 		return "something has killed it, as the kernel does when memory runs out; fewer -simtest.workers, or a smaller -simtest.verify, need less"

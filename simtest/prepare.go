@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// bootTime is how long a cluster may take until it serves everything, in simulated time.
+// bootTime is the longest simulated time until a cluster serves everything.
 const bootTime = time.Minute
 
 // prepare waits until all API servers serve, and defines the custom resources.
@@ -30,7 +30,7 @@ func (c *Cluster) prepare() (err error) {
 		return err
 	}
 	setup := c.world.Process(setupClient)
-	defer setup.Crash() // its connections go with it
+	defer setup.Crash() // this closes its connections
 	setup.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), bootTime)
 		defer cancel()
@@ -50,7 +50,7 @@ func (c *Cluster) prepare() (err error) {
 
 // until repeats a request until it succeeds.
 func until(ctx context.Context, request func() error) error {
-	var last error // that says more than that the time is over
+	var last error // more useful than "deadline exceeded"
 	for {
 		err := request()
 		switch {
@@ -103,7 +103,7 @@ func (c *Cluster) define(ctx context.Context, definition *unstructured.Unstructu
 	return nil
 }
 
-// served are the resources that a definition has the servers serve.
+// served returns the resources that a definition makes the servers serve.
 func served(definition *unstructured.Unstructured) (all []schema.GroupVersionResource) {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
@@ -138,11 +138,11 @@ func readDefinitions(paths []string) (all []*unstructured.Unstructured, err erro
 	return all, nil
 }
 
-// manifests are how names of files end that are read where a folder is given.
+// manifests are the suffixes of files that are read from a folder.
 var manifests = []string{".yaml", ".yml", ".json"}
 
-// readManifest returns the definitions of custom resources in a file, which may have other
-// objects too.
+// readManifest returns the definitions of custom resources in a file, which may contain other
+// objects, too.
 func readManifest(path string) (all []*unstructured.Unstructured, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// summarise reports what the seeds have reached.
+// summarise reports what the seeds came to.
 func (h *hunt) summarise(took time.Duration) {
 	h.t.Helper()
 	seeds := h.each
@@ -53,7 +53,7 @@ func (h *hunt) summarise(took time.Duration) {
 	h.t.Log(text)
 }
 
-// present reports a failure, once it is as small as can be, keeps it, and returns what it shows.
+// present reports a failure after shrinking it, keeps it, and returns the run that it shows.
 func (h *hunt) present(r report) *report {
 	h.t.Helper()
 	small, whole := r, true
@@ -155,13 +155,13 @@ func (h *hunt) present(r report) *report {
 	return &small
 }
 
-// extent is how long a run took, and its hash.
+// extent says how long a run took, and its hash.
 func extent(r report) string {
 	return fmt.Sprintf("%v of simulated time (hash %016x)", r.Simulated.Round(time.Millisecond), r.Hash)
 }
 
-// againVariable is the environment variable with the command that runs seeds of this test, if
-// it is not `go test`: simrun sets it.
+// againVariable is the environment variable with the command that runs seeds of this test, if that
+// is not `go test`: simrun sets it.
 const againVariable = "WATCHSIM_SIMTEST_AGAIN"
 
 // artifact writes a file that `go test -artifacts` keeps.
@@ -175,14 +175,14 @@ func (h *hunt) artifact(seed uint64, what, content string) {
 	}
 }
 
-// How many requests, broken guarantees and resources a report shows.
+// How many requests, broken guarantees and resources a report shows at most.
 const (
 	shownRequests   = 10
 	shownViolations = 3
 	shownResources  = 4
 )
 
-// faultsOf are the faults of a run by the clock of its requests.
+// faultsOf returns the faults of a run, with times on the clock of its requests.
 func faultsOf(r report) string {
 	plan, err := faults.Parse(r.Plan)
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// restartDelay is how long a program that has returned is down, as a kubelet's first
-// CrashLoopBackOff is.
+// restartDelay is how long a program that has returned stays down, as with the first
+// CrashLoopBackOff of a kubelet.
 const restartDelay = 10 * time.Second
 
 // program is a program under test, through all its lives.
 type program struct {
 	cluster *Cluster
 	name    string
-	number  int // programs begin at different servers
+	number  int // decides which server it connects to first
 	run     func(context.Context, *rest.Config) error
 	process *sim.Process // nil while it is down
 	answers answers
@@ -68,8 +68,8 @@ func (p *program) crash() error {
 	return nil
 }
 
-// onExit is called when a process calls os.Exit. A program is started again; of anything else, which ends
-// the run, the report says where it was.
+// onExit is called when a process calls os.Exit. A program is restarted. Any other exit ends the run, and
+// the report says where it was.
 func (c *Cluster) onExit(process *sim.Process, code int) bool {
 	for _, p := range c.programs {
 		if p.process == process {
@@ -82,7 +82,7 @@ func (c *Cluster) onExit(process *sim.Process, code int) bool {
 	return false
 }
 
-// restartEnded starts programs again that have returned.
+// restartEnded restarts programs that have returned.
 func (c *Cluster) restartEnded() {
 	for one := range c.ended {
 		if one.program.process != one.process {
@@ -100,15 +100,15 @@ func (c *Cluster) restartEnded() {
 	}
 }
 
-// balanced are the API servers in the order in which the connections of a client reach them.
+// balanced returns the API servers in the order in which a client's connections reach them.
 func (c *Cluster) balanced(first int) []string {
 	servers := c.booted.Servers()
 	first %= len(servers)
 	return slices.Concat(servers[first:], servers[:first])
 }
 
-// dialInTurn connects as behind a load balancer: each connection goes to the next server that
-// accepts it, which may be behind the others; the first begins at the server with that number.
+// dialInTurn connects as through a load balancer: each connection goes to the next server that
+// accepts it, which may lag behind the others; the first goes to the server with that number.
 func dialInTurn(servers []string, first int) func(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	var connections atomic.Int64
@@ -128,8 +128,8 @@ func dialInTurn(servers []string, first int) func(ctx context.Context, network, 
 	}
 }
 
-// config is what a client uses to reach API servers. Each life has connections of its own,
-// which client-go keeps for the whole process.
+// config is the configuration with which a client reaches API servers. Each life has its own
+// connections, which client-go caches for the whole process.
 func (c *Cluster) config(client string, servers []string) *rest.Config {
 	c.lives[client]++
 	session := client

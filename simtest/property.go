@@ -11,17 +11,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Property prepares a test whose values [rapid.Check] draws. What it returns runs the test for a
-// value, in a cluster of its own and with a seed that rapid draws as well, and fails the property
-// if the run fails. Rapid then looks for a simpler value that fails alike, and from the simplest
-// those faults are dropped that the failure does not need.
+// Property prepares a test whose values [rapid.Check] draws. The function that it returns runs the
+// test for a value, in a cluster of its own and with a seed that rapid also draws, and fails the
+// property if the run fails. Rapid then looks for a simpler value that fails alike, and faults that
+// the simplest one does not need are dropped.
 //
 //	run := simtest.Property(t, simtest.Config{}, func(t *simtest.T, c *simtest.Cluster, names []string) { ... })
 //	rapid.Check(t, func(draw *rapid.T) { run(draw, rapid.SliceOf(rapid.String()).Draw(draw, "names")) })
 //
-// The value goes to another process as JSON: the property fails if it does not come back as it
-// was. What else the property draws does not reach the function, which may use what is around
-// Property only. One process simulates at a time, as rapid waits for each result.
+// The value goes to another process as JSON: the property fails if it does not survive the round
+// trip. Nothing else that the property draws reaches the function, which may only use what is
+// declared around Property. One process simulates at a time, as rapid waits for each result.
 func Property[V any](t *testing.T, config Config, body func(t *T, c *Cluster, value V)) func(draw *rapid.T, value V) {
 	t.Helper()
 	var inside func(*T, *Cluster)
@@ -68,7 +68,7 @@ func Property[V any](t *testing.T, config Config, body func(t *T, c *Cluster, va
 		}
 		switch r := p.run(next); {
 		case r.Failed && r.signature() == h.failed.signature():
-			// Rapid compares what is said, and with another seed or value the log may differ.
+			// Rapid compares messages, and with another seed or value the log may differ.
 			draw.Fatalf("the run fails, as the report says after what rapid has drawn")
 		case r.Skipped || r.Failed:
 			draw.Skip("the run was skipped, or fails by something else")
@@ -76,7 +76,7 @@ func Property[V any](t *testing.T, config Config, body func(t *T, c *Cluster, va
 	}
 }
 
-// encode returns a value as JSON, which has all of it.
+// encode returns a value as JSON and checks that nothing of it is lost.
 func encode[V any](draw *rapid.T, value V) json.RawMessage {
 	draw.Helper()
 	text, err := json.Marshal(value)
@@ -97,11 +97,11 @@ func encode[V any](draw *rapid.T, value V) json.RawMessage {
 type property struct {
 	*hunt
 	peers  []*peer
-	known  map[string]report // of what has been run: rapid draws most values many times when it looks for a simpler one
-	broken bool              // the test has failed by no run of it
+	known  map[string]report // of completed runs: rapid draws most values many times when it simplifies
+	broken bool              // the test has failed for another reason than a run
 }
 
-// run has the workers run a job. It keeps the report of the last failure of the first kind that there was.
+// run has the workers run a job. It keeps the report of the last failure with the signature of the first one.
 func (p *property) run(next job) (r report) {
 	p.t.Helper()
 	name := fmt.Sprintf("%d %s", next.Seed, next.Value)
@@ -123,13 +123,13 @@ func (p *property) run(next job) (r report) {
 		p.failed = &r
 	}
 	if !r.Failed {
-		r = report{Skipped: r.Skipped} // the rest is large
+		r = report{Skipped: r.Skipped} // the rest is too large to keep
 	}
 	p.known[name] = r
 	return r
 }
 
-// keptInPlace runs the failure of -simtest.seed that was kept, as only that has a value, and ends the test.
+// keptInPlace runs the kept failure of -simtest.seed, as only a kept one has a value, and ends the test.
 func (h *hunt) keptInPlace(config Config, body func(*T, *Cluster)) {
 	all, err := kept(h.t.Name())
 	if err != nil {

@@ -17,10 +17,10 @@ const firstPort = 8001
 
 var proxies atomic.Int64
 
-// Proxy serves the API that config reaches on the program's own host, over plain HTTP, until ctx is done, and
-// returns the URL. It is for programs that take an address or a kubeconfig instead of a [rest.Config], as kubectl proxy is.
-// Each call has another port: client-go keeps connections by address for the whole process, and those of a life that has
-// crashed answer nobody.
+// Proxy serves the API that config reaches over plain HTTP on the program's own host until ctx is done, and returns the
+// URL. It is for programs that take an address or a kubeconfig instead of a [rest.Config], and works like kubectl proxy.
+// Each call gets another port: client-go caches connections by address for the whole process, and those of a crashed life
+// are dead.
 func Proxy(ctx context.Context, config *rest.Config) (string, error) {
 	transport, err := rest.TransportFor(config)
 	if err != nil {

@@ -20,15 +20,15 @@ import (
 	"github.com/watchsim/watchsim/traces/recorder"
 )
 
-// recorded is what the clients of a run have asked API servers, and what they were answered.
+// recorded holds the requests of a run's clients to API servers, and the answers.
 type recorded struct {
 	world *sim.World
 	began time.Duration // from the start of the world to that of the run
-	// lines are the requests of all resources, for people.
+	// lines are the requests for all resources, for people.
 	lines []string
-	// resources has a recording of each resource, to be judged.
+	// resources has a recording of each resource, for the oracle.
 	resources map[string]*recorder.Recorder
-	// told are the requests of each resource with all that is known of them, if anybody asks.
+	// told are the requests for each resource in full detail, if the test uses them.
 	told map[string][]*importer.Told
 	zero time.Time // when the world started, by the clocks of the simulation
 }
@@ -36,18 +36,18 @@ type recorded struct {
 // maxRequests bounds how many requests of a run are kept for people.
 const maxRequests = 100_000
 
-// newRecorded returns one that keeps all that is known of requests if anybody asks for it.
+// newRecorded returns a recording, with full details of requests if tell is set.
 func newRecorded(world *sim.World, tell bool) *recorded {
 	r := &recorded{world: world, resources: map[string]*recorder.Recorder{}}
 	if tell {
-		// A map draws a random number when it is made.
+		// Making a map draws a random number.
 		sim.Aside(func() { r.told, r.zero = map[string][]*importer.Told{}, time.Now().Add(-world.Now()) })
 	}
 	return r
 }
 
-// wrap returns a transport that records what a client asks a server. A session is a client
-// from when it starts to when it ends: what it has seen, it does not forget.
+// wrap returns a transport that records a client's requests to a server. A session is one life of a
+// client: within it, the client remembers what it has seen.
 func (r *recorded) wrap(server, client, session string, next http.RoundTripper) http.RoundTripper {
 	return &transport{recorded: r, next: next, server: server, client: client, session: session, resources: map[string]http.RoundTripper{}}
 }
@@ -83,22 +83,22 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// route is where a request has gone.
+// route is the server that a request went to.
 type route struct{ server string }
 
 type routeKey struct{}
 
-// got is called with the connection on which a request is sent.
+// got is called with the connection that a request is sent on.
 func (r *route) got(connection httptrace.GotConnInfo) {
 	if server, _, err := net.SplitHostPort(connection.Conn.RemoteAddr().String()); err == nil {
 		r.server = server
 	}
 }
 
-// WrappedRoundTripper lets client-go find what is below.
+// WrappedRoundTripper lets client-go unwrap the transport.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// of is the transport that records the resource of a request.
+// of returns the transport that records the resource of a request.
 func (t *transport) of(request *http.Request) http.RoundTripper {
 	asked, isResource, err := importer.ParseURL(request.URL)
 	if !isResource || err != nil {
@@ -122,8 +122,8 @@ func (t *transport) of(request *http.Request) http.RoundTripper {
 	return t.resources[asked.Resource]
 }
 
-// histories are what was recorded of each resource, in order of their names, with what etcd
-// has committed and with the faults. It must be called outside of the simulation.
+// histories returns the recording of each resource, sorted by name, with the commits of etcd and
+// the faults. Call it outside of the simulation.
 func (r *recorded) histories(committed model.Truth, faults []model.Fault) (all []history, err error) {
 	for _, resource := range slices.Sorted(maps.Keys(r.resources)) {
 		recorded := r.resources[resource]
@@ -137,16 +137,16 @@ func (r *recorded) histories(committed model.Truth, faults []model.Fault) (all [
 	return all, nil
 }
 
-// history is that of a resource.
+// history is the recording of one resource.
 type history struct {
 	resource string
 	header   traces.Header
 	history  *model.History
-	omitted  []string // what it does not hold, and why
+	omitted  []string // what it lacks, and why
 }
 
-// violations says which guarantees of the API the servers have broken, and notes what could
-// not be decided.
+// violations returns the guarantees of the API that the servers broke, and notes what could not be
+// decided.
 func (h *history) violations() (all []violation) {
 	verdict := judge.RealCluster(h.history)
 	if verdict.Severity() == judge.Inconclusive {
@@ -158,7 +158,7 @@ func (h *history) violations() (all []violation) {
 	return all
 }
 
-// jsonLines is the history as docs/history-format.md has it.
+// jsonLines returns the history in the format of docs/history-format.md.
 func (h history) jsonLines() (string, error) {
 	var text strings.Builder
 	err := traces.WriteHistory(&text, h.header, h.history)

@@ -18,7 +18,7 @@ import (
 	"github.com/watchsim/watchsim/sim/simdisk"
 )
 
-// run is the boot of a cluster, and then the run of one seed.
+// run is the boot of a cluster and the run of one seed.
 type run struct {
 	config Config
 	t      *testing.T
@@ -33,7 +33,7 @@ type run struct {
 	failed  error // why nothing could be run
 }
 
-// live runs in the world.
+// live is the root function of the world.
 func (r *run) live(world *sim.World) {
 	booted, err := boot(world, r.config, &r.log, r.exited)
 	r.cluster = newCluster(world, booted, r.config)
@@ -80,15 +80,15 @@ func (r *run) live(world *sim.World) {
 	world.Settle()
 }
 
-// exited notes that an API server has exited by itself, as one does that cannot do without what it
-// waits for in vain.
+// exited notes that an API server has exited by itself, as it does when something that it depends
+// on does not become ready.
 func (r *run) exited(server string, code int) {
 	if r.cluster != nil && r.cluster.t != nil {
 		r.cluster.logf("%s has exited with code %d and is started again in %v", server, code, restartDelay)
 	}
 }
 
-// inside runs a function of the test in the world.
+// inside runs a test function in the world.
 func (r *run) inside(world *sim.World, body func(*T, *Cluster), seen *reached) isolate.Said {
 	return isolate.Inside(r.t, func(inside testing.TB) {
 		t := &T{TB: inside, Seed: r.report.Seed, ctx: r.cluster.ctx, reached: seen, outside: r.t, drawn: &r.drawn, value: r.report.Value}
@@ -97,7 +97,7 @@ func (r *run) inside(world *sim.World, body func(*T, *Cluster), seen *reached) i
 	}, world.Process(testClient).Go)
 }
 
-// finish completes the report of a run that is over.
+// finish completes the report of a run that has ended.
 func (r *run) finish(result *sim.Result) {
 	r.report.Plan, r.report.Faults = r.cluster.plan.String(), len(r.cluster.plan)
 	r.report.Hash, r.report.Simulated = result.Hash, result.Simulated-r.cluster.began
@@ -122,7 +122,7 @@ func (r *run) finish(result *sim.Result) {
 		r.fail("etcd's databases outgrew the %d MiB that a test's cluster has room for, and took no more writes", quota>>20)
 	}
 	if isolate.Races() > 0 {
-		r.report.Failed = true // what the detector has printed is added to the log
+		r.report.Failed = true // the detector's output is added to the log
 	}
 	if err := r.judge(); err != nil {
 		r.fail("The guarantees of the API cannot be checked: %v", err)
@@ -140,8 +140,8 @@ func (r *run) fail(format string, arguments ...any) {
 	r.report.Log = append(r.report.Log, fmt.Sprintf(format, arguments...))
 }
 
-// whereBodyIs finds the function of the test in the stacks of a run, and returns the file and the
-// line that it had come to, and what that goroutine waits for.
+// whereBodyIs finds the test function in the stacks of a run. It returns the file and line that the
+// function had reached, and what its goroutine waits for.
 func whereBodyIs(stacks string) (place, state string) {
 	for _, one := range strings.Split(stacks, "\n\n") {
 		lines := strings.Split(one, "\n")
@@ -158,7 +158,7 @@ func whereBodyIs(stacks string) (place, state string) {
 	return "", ""
 }
 
-// judge has the oracle look at what clients have seen, and keeps that of a run that failed.
+// judge has the oracle check what clients saw, and keeps the histories if the run failed.
 func (r *run) judge() error {
 	committed, err := r.cluster.booted.Committed()
 	if err != nil {

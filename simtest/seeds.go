@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Seeds runs a test for each of a number of seeds, in a cluster of its own. It stops at the
-// first seed that fails. A test calls it once.
+// Seeds runs a test once for each seed, in a cluster of its own, and stops at the first seed that
+// fails. A test calls it once.
 func Seeds(t *testing.T, config Config, body func(t *T, c *Cluster)) {
 	t.Helper()
 	h := newHunt(t, &config, body)
@@ -29,7 +29,7 @@ func Seeds(t *testing.T, config Config, body func(t *T, c *Cluster)) {
 	}
 	h.conclude(began)
 	if h.passed == 0 && h.skipped > 0 && !t.Failed() {
-		t.SkipNow() // it has shown nothing
+		t.SkipNow() // nothing was tested
 	}
 }
 
@@ -46,8 +46,8 @@ func newHunt(t *testing.T, config *Config, body func(t *T, c *Cluster)) *hunt {
 	if os.Getenv(workerVariable) == t.Name() {
 		work(t, *config, body)
 	}
-	// The go command takes a result from its cache unless a file or a variable differs that it saw this process use. It does
-	// not see what the process uses that simulates.
+	// The go command caches a test's result until a file or variable that this process read changes. It does not see what
+	// the simulating process reads.
 	_ = os.Getenv(gateVariable)
 	if _, err := readDefinitions(config.CRDs); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func newHunt(t *testing.T, config *Config, body func(t *T, c *Cluster)) *hunt {
 	return h
 }
 
-// conclude reports what the runs have come to.
+// conclude reports the results.
 func (h *hunt) conclude(began time.Time) {
 	h.t.Helper()
 	h.summarise(time.Since(began))
@@ -72,15 +72,15 @@ func (h *hunt) conclude(began time.Time) {
 	}
 }
 
-// called are the tests that have called Seeds or Property. Their workers come to the first call.
+// called are the tests that have called Seeds or Property. Their workers only get to the first call.
 var called sync.Map
 
 // hunt runs the seeds of a test.
 type hunt struct {
 	t       *testing.T
 	program string // the binary that simulates
-	each    string // what has a run: a seed, or a value
-	// possible are the kinds of faults that there can be.
+	each    string // what a run is for: a seed, or a value
+	// possible are the kinds of faults that this configuration can have.
 	possible []string
 	kinds    []string // that the flags ask for; nil for all
 	kept     []job
@@ -94,10 +94,10 @@ type hunt struct {
 	skipped int
 	spent   time.Duration // processor time of runs
 	reached map[string]int
-	omitted map[string]map[string]int // why something was not judged, of which resource, in how many runs
+	omitted map[string]map[string]int // number of runs, by why something was not judged and by resource
 	hash    uint64                    // of the last run
 	failed  *report
-	unlike  error // the failed seed had another run in another process
+	unlike  error // the failed seed was another run in another process
 	broken  error
 }
 
@@ -129,8 +129,8 @@ func (h *hunt) prepare() (err error) {
 	return err
 }
 
-// all runs the seeds until one fails, and keeps the report of the lowest that did. Every
-// worker begins with the first of all runs: that it is the same everywhere costs little to see.
+// all runs the seeds until one fails, and keeps the report of the lowest that failed. Every worker
+// first runs the first job: to check that it is the same run everywhere costs little.
 func (h *hunt) all() {
 	jobs := make(chan job)
 	done := make(chan struct{})
@@ -189,7 +189,7 @@ func (h *hunt) all() {
 	}
 }
 
-// peers starts the processes in each of which a seed runs.
+// peers starts the worker processes.
 func (h *hunt) peers() (all []*peer, err error) {
 	for range *flagVerify {
 		p, err := h.start()
@@ -201,8 +201,8 @@ func (h *hunt) peers() (all []*peer, err error) {
 	return all, nil
 }
 
-// alikeEverywhere has each of some workers run a job, and returns the report of the first. It is an
-// error if another one has another run: then something decides that the seed does not.
+// alikeEverywhere has several workers run a job, and returns the first report. It fails if another
+// worker had another run: then something besides the seed decides it.
 func alikeEverywhere(peers []*peer, next job) (first report, err error) {
 	for i, p := range peers {
 		r, err := p.do(next)
@@ -219,7 +219,7 @@ func alikeEverywhere(peers []*peer, next job) (first report, err error) {
 	return first, nil
 }
 
-// sameRun is an error if two runs of a job differ: then something decides that the seed does not.
+// sameRun returns an error if two runs of a job differ: then something besides the seed decides them.
 func sameRun(a, b report) error {
 	if a.Hash == b.Hash {
 		return nil
@@ -228,7 +228,7 @@ func sameRun(a, b report) error {
 		"a file, a variable that runs before have left, or a goroutine that was started outside of the simulation", a.Seed, a.Hash, b.Hash)
 }
 
-// begin has a worker do the first job, as each of them does.
+// begin has a worker do the first job, as every worker does.
 func (h *hunt) begin(peers []*peer, next job) error {
 	r, err := alikeEverywhere(peers, next)
 	if err != nil {
@@ -245,7 +245,7 @@ func (h *hunt) begin(peers []*peer, next job) error {
 	return nil
 }
 
-// workers is how many processes simulate at once.
+// workers returns how many processes simulate at once.
 func (h *hunt) workers() int {
 	if *flagWorkers == 0 {
 		return runtime.NumCPU()
@@ -296,7 +296,7 @@ func (h *hunt) note(r report) {
 	}
 }
 
-// before reports whether a failure is shown rather than another one.
+// before reports whether this failure is shown rather than the other one.
 func (r *report) before(other *report) bool {
 	if (r.Kept != "") != (other.Kept != "") {
 		return r.Kept != ""

@@ -9,14 +9,14 @@ import (
 	"github.com/watchsim/watchsim/faults"
 )
 
-// schedules is how many seeds are tried with each smaller plan. From the first fault on that is
-// left out, everything is scheduled differently, so the same seed may pass although the failure
-// does not need that fault.
+// schedules is how many seeds are tried with each smaller plan. From the first dropped fault on,
+// everything is scheduled differently, so the same seed may pass although the failure does not need
+// that fault.
 const schedules = 8
 
-// shrink drops faults that a failure does not need, and then makes what was drawn simpler, with
-// fewer actions. It returns a run that fails alike with less, which may be that of another seed, and reports
-// whether nothing more can be dropped.
+// shrink drops faults that a failure does not need, and then makes drawn values simpler and actions fewer.
+// It returns a smaller run that fails alike, possibly of another seed, and reports whether nothing more can
+// be dropped.
 func (h *hunt) shrink(r report) (small report, whole bool) {
 	plan, err := faults.Parse(r.Plan)
 	if err != nil || len(plan) == 0 && len(r.Drawn) == 0 {
@@ -62,11 +62,11 @@ type shrinking struct {
 	crew  []*peer
 	until time.Time
 	small report
-	whole bool // all has been tried
+	whole bool // everything has been tried
 }
 
-// first runs a number of jobs, each with so many seeds, and returns the index of the first that
-// fails alike, which is the smallest run from then on, or -1.
+// first runs a number of jobs, each with that many seeds, and returns the index of the first that
+// fails alike, or -1. That one becomes the smallest run.
 func (s *shrinking) first(seeds uint64, number int, candidate func(int) job) int {
 	if !s.whole {
 		return -1
@@ -88,9 +88,9 @@ func (s *shrinking) first(seeds uint64, number int, candidate func(int) job) int
 	return found % number
 }
 
-// simplify has a value drawn from fewer and smaller words, which makes it simpler; an action of
-// [Repeat] without words is left out. It stays with one seed: there are many words, and what is
-// scheduled matters less than for faults.
+// simplify redraws a value from fewer and smaller words, which makes it simpler; an action of
+// [Repeat] without words is left out. It tries one seed only: there are many words, and the
+// schedule matters less than for faults.
 func (s *shrinking) simplify(name string) {
 	with := func(words []uint64) job {
 		drawn := maps.Clone(s.small.Drawn)
@@ -106,7 +106,7 @@ func (s *shrinking) simplify(name string) {
 			next[at] = word
 			return with(next)
 		}
-		var short []uint64 // nobody looks at the upper bits of most words
+		var short []uint64 // the upper bits of most words have no effect
 		for bits := 0; bits < 64; bits += 4 {
 			short = append(short, words[at]&(1<<bits-1))
 		}
@@ -125,8 +125,8 @@ func (s *shrinking) simplify(name string) {
 	}
 }
 
-// alike runs jobs until one fails with the signature, and returns its index, -1 if none does.
-// It reports whether every job that it began came to its end, and all began in time.
+// alike runs jobs until one fails with the signature, and returns its index, or -1. It reports
+// whether all jobs began in time and those that began completed.
 func alike(crew []*peer, jobs []job, signature string, until time.Time) (found int, failed report, tried bool) {
 	var mu sync.Mutex
 	next, found, tried := 0, -1, true

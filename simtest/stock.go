@@ -13,8 +13,8 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// simulates reports whether this binary has a cluster to boot. This one has not: it builds
-// another one that has.
+// simulates reports whether this binary has a cluster to boot. This one has none: it builds another
+// one that has.
 const simulates = false
 
 func bootWorld() sim.Config { return sim.Config{} }

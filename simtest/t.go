@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// T is the test as the run of one seed sees it. It works with assertions for testing.TB, and
-// must be used instead of the test outside. Nothing here is shared with other seeds.
+// T is the testing.TB of one seed's run. It works with assertion libraries, and must be used
+// instead of the outer test. Seeds share nothing of it.
 type T struct {
 	testing.TB
 	// Seed is the number of this run.
@@ -21,17 +21,17 @@ type T struct {
 	value   json.RawMessage
 }
 
-// Context is done when the function of the test has returned.
+// Context is done when the test function has returned.
 func (t *T) Context() context.Context { return t.ctx }
 
-// Sometimes says that a condition should hold in some run. The report of the test counts the
-// runs in which it did, and says if there were none: then the test does not reach what it is
-// meant to.
+// Sometimes says that a condition should hold in some run. The test's report counts the runs in
+// which it held, and says if there were none: then the test does not reach what it is meant to
+// test.
 func (t *T) Sometimes(what string, holds bool) {
 	t.reached.note(what, holds)
 }
 
-// reached counts what has held in a run, for any goroutine of it.
+// reached counts the conditions that held in a run, for any goroutine of it.
 type reached struct {
 	mu    sync.Mutex
 	times map[string]int

@@ -18,11 +18,11 @@ import (
 	"github.com/watchsim/watchsim/sim/isolate"
 )
 
-// workerVariable is the environment variable that names the test for which a process is a
-// worker. It reads jobs from its standard input and writes reports to a pipe.
+// workerVariable is the environment variable that names the test that a process works for. A worker
+// reads jobs from its standard input and writes reports to a pipe.
 const workerVariable = "WATCHSIM_SIMTEST_WORKER"
 
-// reportPipe is the descriptor of that pipe.
+// reportPipe is the file descriptor of that pipe.
 const reportPipe = 3
 
 // limits are those of the run of one seed.
@@ -34,25 +34,24 @@ type job struct {
 	// Plan replaces the faults that the seed draws if HasPlan is set.
 	Plan    string
 	HasPlan bool
-	// Kept is the file of a failure that was kept, "" for a seed with faults of its own.
+	// Kept is the file of a kept failure, "" for a seed with faults of its own.
 	Kept string
 	// Kinds are the kinds of faults to draw from; nil for all.
 	Kinds []string
-	// Drawn are the words from which values are drawn, by their names, where they are not those
-	// of the seed.
+	// Drawn are the words to draw values from, by name, where they differ from the seed's.
 	Drawn map[string][]uint64 `json:",omitempty"`
-	// Value is what the function of [Property] gets.
+	// Value is the argument for the function of [Property].
 	Value json.RawMessage `json:",omitempty"`
 }
 
-// report is what a run has to say.
+// report is the result of a run.
 type report struct {
 	Seed            uint64
 	Kept            string          // that of the job
 	Value           json.RawMessage `json:",omitempty"` // that of the job
 	Log             []string
 	Failed, Skipped bool
-	// Stop says why a run that did not come to its end ended, and Cause what has ended its process, empty if it left a report.
+	// Stop says why a run that did not complete ended, and Cause what ended its process, empty if the process left a report.
 	Stop  string
 	Cause fork.Cause `json:",omitempty"`
 	// PlainLists means that client-go's WatchListClient was off.
@@ -62,39 +61,39 @@ type report struct {
 	Faults    int
 	Hash      uint64
 	Simulated time.Duration
-	Began     time.Duration // from the boot to the run, by which histories are later than what people read
-	Injected  time.Duration // from the run's beginning to Faults or Inject, by which the times of Plan are less than those of requests
+	Began     time.Duration // from the boot to the run: subtract it from times in histories
+	Injected  time.Duration // from the run's beginning to Faults or Inject: add it to times in Plan
 	Processor time.Duration
 	Reached   map[string]int
 	// Drawn are the words from which the values of a failed run were drawn.
 	Drawn map[string][]uint64 `json:",omitempty"`
-	// Violations are the guarantees of the API that the servers have broken.
+	// Violations are the guarantees of the API that the servers broke.
 	Violations []violation
-	// Unjudged says what of it the oracle was not told, and why.
+	// Unjudged says what the oracle was not given, and why.
 	Unjudged []unjudged
 	// Histories are those of a failed run, by resource, as docs/history-format.md has them.
 	Histories map[string]string
-	// Requests are those of the programs, a line each.
+	// Requests are those of the programs, one line each.
 	Requests []string
 	// Output is what Kubernetes' libraries logged in a failed run.
 	Output string
-	// Stacks are those of all goroutines of a run that did not come to its end.
+	// Stacks are those of all goroutines of a run that did not complete.
 	Stacks string
-	// Broken says why the cluster did not boot: no fault of the test.
+	// Broken says why the cluster did not boot, which is not the test's fault.
 	Broken string
 }
 
-// unjudged is a part of what clients saw of a resource that the oracle was not told.
+// unjudged is a part of a resource's recording that the oracle was not given.
 type unjudged struct{ Resource, Why string }
 
-// violation is a guarantee that was broken, in what clients saw of a resource.
+// violation is a guarantee that was broken, and for which resource.
 type violation struct {
 	Resource  string `json:"resource"`
 	Guarantee string `json:"guarantee"`
 	Text      string `json:"text"`
 }
 
-// signature tells failures of different causes apart.
+// signature distinguishes failures with different causes.
 func (r report) signature() string {
 	text := r.Stop
 	for _, one := range r.Violations {
@@ -107,14 +106,14 @@ func (r report) signature() string {
 	return text
 }
 
-// work is what a worker does: it boots the cluster, and runs each job in a copy of itself.
-// It does not return.
+// work is the main function of a worker: it boots the cluster, and runs each job in a copy of
+// itself. It does not return.
 func work(t *testing.T, config Config, body func(*T, *Cluster)) {
 	settle()
 	out := os.NewFile(reportPipe, "reports")
 	w := &worker{lines: bufio.NewScanner(os.Stdin), out: out}
 	w.lines.Buffer(nil, 64<<20)
-	if !isolate.Raced { // which cannot be copied
+	if !isolate.Raced { // a raced process cannot be copied
 		if err := fork.OwnProgram(); err != nil {
 			w.give(report{Broken: err.Error()})
 			os.Exit(1)
@@ -138,11 +137,11 @@ func work(t *testing.T, config Config, body func(*T, *Cluster)) {
 	os.Exit(0)
 }
 
-// settle has every process that simulates begin alike.
+// settle makes every process that simulates begin in the same state.
 func settle() {
 	debug.SetGCPercent(-1)
 	runtime.MemProfileRate = 0
-	// client-go sends the name of the binary to API servers, and its length is time on the network.
+	// client-go sends the name of the binary to API servers, and its length affects the time on the network.
 	os.Args[0] = "watch.sim"
 	_, _ = json.Marshal(report{}) // fills the cache of encoding/json
 	_ = json.Unmarshal([]byte(`{}`), &job{})
@@ -156,11 +155,11 @@ type worker struct {
 	alone bool       // this process runs a job itself
 }
 
-// begin is called when the cluster has booted. It returns a job in a copy of the worker, and
-// io.EOF in the worker itself when there are no more jobs.
+// begin is called when the cluster has booted. It returns a job in a copy of the worker, and io.EOF
+// in the worker itself once there are no more jobs.
 func (w *worker) begin() (job, error) {
 	for w.lines.Scan() {
-		if isolate.Raced { // the detector has threads of its own, so that this process cannot be copied
+		if isolate.Raced { // the detector has threads of its own, which a copy would lack
 			w.alone = true
 			return decode(w.lines.Bytes())
 		}
@@ -184,7 +183,7 @@ func (w *worker) begin() (job, error) {
 	return job{}, io.EOF
 }
 
-// explain leaves, in another copy, with the report of a copy that left none.
+// explain writes, from another copy, the report for a copy that left none.
 func (w *worker) explain(another *fork.Copy, ended fork.Ended) {
 	w.copy = another
 	next, _ := decode(w.lines.Bytes())
@@ -201,7 +200,7 @@ func endedAs(ended fork.Ended, of job) report {
 	return report{Seed: of.Seed, Kept: of.Kept, Value: of.Value, Failed: true, Stop: ended.Why(), Cause: ended.Cause(), Log: []string{string(ended.Output)}, Plan: of.Plan, Processor: ended.Processor}
 }
 
-// give writes a report. It is the last thing that a copy does.
+// give writes a report. A copy does nothing after it.
 func (w *worker) give(r report) {
 	line, err := json.Marshal(r)
 	if err != nil {
