@@ -12,15 +12,15 @@ import (
 type Topology struct {
 	// Members are the etcd members, Servers the API servers.
 	Members, Servers []string
-	// Certified are the API servers that prove with certificates who they are.
+	// Certified are the API servers that serve HTTPS with certificates.
 	Certified []string
 	// Clients are all clients, Consumers those of them that read streams.
 	Clients, Consumers []string
-	// Programs are those of the clients that can crash.
+	// Programs are the clients that can crash.
 	Programs []string
 }
 
-// Misfit is an error that says why a fault of a plan cannot happen, however the run goes.
+// Misfit is an error that says why a fault of a plan can never happen in this cluster.
 type Misfit struct {
 	plan Plan
 	// fault is its index in the plan, and word the part of its line that is wrong: the
@@ -35,8 +35,8 @@ type Misfit struct {
 	line, column, otherLine int
 }
 
-// The parts of a line that are no parameters: its kind, the process at whose point the
-// fault waits, and the last of its times.
+// The parts of a line that are not parameters: its kind, the process whose point the fault waits
+// for, and the last of its times.
 const (
 	wordKind    = "kind"
 	wordProcess = "of"
@@ -62,9 +62,8 @@ func (m *Misfit) ofOther() string {
 	return fmt.Sprintf(" of line %d", m.otherLine)
 }
 
-// Locate adds to a [Misfit] the line and the column in the text that the plan was
-// parsed from, and returns any other error as it is. The text is empty for a generated
-// plan.
+// Locate adds line and column in the plan's text to a [Misfit], and returns any other error
+// unchanged. The text is empty for a generated plan.
 func Locate(err error, text string) error {
 	var m *Misfit
 	if text == "" || !errors.As(err, &m) {
@@ -78,8 +77,8 @@ func Locate(err error, text string) error {
 	return &located
 }
 
-// position returns where a fault of a plan's text has a word, in characters from 1. A word
-// that the line does not have stands for its beginning.
+// position returns the line and column, in characters from 1, of a word in a fault's line. A word
+// that is not in the line has the column of the line's beginning.
 func position(text string, fault int, word string) (number, column int) {
 	for number, line := range faultLines(text) {
 		if fault--; fault < 0 {
@@ -91,10 +90,9 @@ func position(text string, fault int, word string) (number, column int) {
 	return 0, 0
 }
 
-// Check returns a [Misfit] for the first fault that cannot happen in this topology,
-// however the run goes: because a name does not exist, there are too few members,
-// another fault acts on the same thing at that time, or it may outlast within, if that is
-// not 0.
+// Check returns a [Misfit] for the first fault that can never happen in this topology: because a
+// name does not exist, there are too few members, another fault acts on the same thing at that
+// time, or it may outlast within, unless that is 0.
 func (p Plan) Check(topology Topology, within time.Duration) error {
 	for i, fault := range p {
 		misfit := fault.check(topology, within)
@@ -111,8 +109,8 @@ func (p Plan) Check(topology Topology, within time.Duration) error {
 	return nil
 }
 
-// conflict returns what two faults are certain to act on at the same time. When a fault
-// that waits for a point begins is not known beforehand.
+// conflict returns what two faults are certain to act on at the same time. When a fault that waits
+// for a point begins is not known in advance.
 func conflict(one, other Fault, members []string) (name string, ok bool) {
 	if one.Point != "" || other.Point != "" {
 		return "", false

@@ -17,8 +17,7 @@ import (
 const (
 	// actionTimeout is how long one action may take.
 	actionTimeout = 10 * time.Second
-	// maxHealAttempts is how often the engine tries to heal one fault, with healPause in
-	// between.
+	// maxHealAttempts is how often the engine tries to heal a fault, healPause apart.
 	maxHealAttempts = 5
 	healPause       = 500 * time.Millisecond
 )
@@ -47,12 +46,12 @@ type Engine struct {
 	began   time.Time
 	members []string
 	entries []*entry
-	steps   []step // that are still to come
+	steps   []step // not yet taken
 	actions sync.WaitGroup
 
 	// mu guards inUse and the outcomes in entries.
 	mu    sync.Mutex
-	inUse map[string]string // what faults have claimed, by the name of their kind
+	inUse map[string]string // the kind of the fault that has claimed something
 }
 
 // NewEngine prepares to carry out a plan whose times count from began.
@@ -62,10 +61,10 @@ func NewEngine(plan Plan, surface Surface, began time.Time) *Engine {
 	return e
 }
 
-// Run carries out the plan and returns when the last fault has healed; if ctx is done
-// earlier, it heals at once what still lasts. Faults that cannot happen, such as a crash of
-// a process that is down, are reported as not fired. The error is about faults that could
-// not be healed and no others: nothing can be said about liveness after that.
+// Run carries out the plan and returns when the last fault has healed; if ctx is done earlier, it
+// heals lasting faults at once. Faults that cannot happen, such as a crash of a process that is
+// down, are reported as not fired. An error means that a fault could not be healed: nothing can be
+// said about liveness after that.
 func (e *Engine) Run(ctx context.Context) (Report, error) {
 	for len(e.steps) > 0 {
 		step := e.steps[0]
@@ -76,7 +75,7 @@ func (e *Engine) Run(ctx context.Context) (Report, error) {
 		e.steps = e.steps[1:]
 		switch {
 		case step.ends:
-			// Cut short or not, what began must end.
+			// Every fault that began must be ended, even if the run was cut short.
 			if step.entry.fired {
 				e.heal(ctx, step.entry)
 			}
@@ -92,10 +91,9 @@ func (e *Engine) Run(ctx context.Context) (Report, error) {
 	return e.report()
 }
 
-// Replan replaces the faults that have not begun, in a paused world. It wakes no
-// goroutine: faults that are due before the next step of the old plan begin with that step,
-// and if it has none left, no new fault begins. It returns by how many the number of
-// faults has grown.
+// Replan replaces the faults that have not begun, in a paused world. It wakes no goroutine: faults
+// that are due before the next step of the old plan begin with that step, and if there is none, no
+// new fault begins. It returns by how many the number of faults grew.
 func (e *Engine) Replan(plan Plan) int {
 	if len(e.steps) == 0 {
 		return 0
@@ -180,8 +178,8 @@ func (e *Engine) start(ctx context.Context, entry *entry) {
 	e.actions.Go(func() { e.begin(ctx, entry) })
 }
 
-// awaitPoint begins a fault when its point is reached, and ends it if it lasts. The
-// operation that reached it waits until the fault has begun.
+// awaitPoint begins a fault when its point is reached, and ends it if it lasts. The operation at
+// the point waits until the fault has begun.
 func (e *Engine) awaitPoint(ctx context.Context, entry *entry) {
 	fault := entry.fault
 	gate := e.surface.Await(fault.Point, fault.Process, fault.Number)
@@ -239,8 +237,7 @@ func (e *Engine) release(entry *entry) {
 	entry.claimed = nil
 }
 
-// begin makes the fault happen. One that fails is undone, as it may have
-// happened in part.
+// begin makes the fault happen. If that fails, it is undone, as it may have happened in part.
 func (e *Engine) begin(ctx context.Context, entry *entry) {
 	ctx, cancel := context.WithTimeout(ctx, actionTimeout)
 	defer cancel()
@@ -264,8 +261,7 @@ func (e *Engine) begin(ctx context.Context, entry *entry) {
 	}
 }
 
-// heal ends a fault. Only where that takes time, or has to be tried again, does
-// it use a goroutine of its own.
+// heal ends a fault. It starts a goroutine only if that takes time or has to be retried.
 func (e *Engine) heal(ctx context.Context, entry *entry) {
 	// Healing goes on even if the run is cut short.
 	ctx = context.WithoutCancel(ctx)
@@ -319,7 +315,7 @@ func (e *Engine) report() (Report, error) {
 	return report, errors.Join(problems...)
 }
 
-// describe returns what a report says of a fault besides its kind and its time.
+// describe returns what a report says of a fault besides its kind and time.
 func (e *entry) describe() string {
 	words := []string{e.fault.arguments(), e.note}
 	if e.fault.Point != "" {
@@ -329,8 +325,8 @@ func (e *entry) describe() string {
 	return strings.Join(words, " ")
 }
 
-// processes returns what a fault acted on. A fault that names no process, or that needs
-// several etcd members, acts on etcd as a whole.
+// processes returns what a fault acted on. A fault that names no process, or needs several etcd
+// members, acts on etcd as a whole.
 func (e *Engine) processes(entry *entry) []string {
 	named := entry.fault.named()
 	if len(named) == 0 || entry.kind.MinMembers > 0 {
@@ -342,7 +338,7 @@ func (e *Engine) processes(entry *entry) []string {
 // now returns the simulated nanoseconds since the run began.
 func (e *Engine) now() int64 { return int64(time.Since(e.began)) }
 
-// oneLine returns the text of an error that may join several.
+// oneLine returns the text of an error, which may have several lines, as one.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // sleepUntil returns false if ctx is done before the time has come.

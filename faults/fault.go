@@ -12,8 +12,7 @@ import (
 // A fault begins at a time or, if Point is set, when a process reaches that point
 // within a span of time.
 type Fault struct {
-	// At is when the fault begins, or from when on it waits for its point, since
-	// the start of the run.
+	// At is when the fault begins, or from when it waits for its point, since the start of the run.
 	At time.Duration
 	// Kind is the name of the fault's kind.
 	Kind string
@@ -29,38 +28,38 @@ type Fault struct {
 	Server  string // an API server
 	Client  string // a client that reads streams
 	Program string // a program that uses the cluster
-	Host    string // an etcd member or an API server, by its machine
-	// Watches are which watches of a program, as [Watches] has them.
+	Host    string // the machine of an etcd member or an API server
+	// Watches selects watches of a program; see [Watches].
 	Watches string
 	// Code is the status code of a failed request.
 	Code int
-	// OneIn has one in so many requests fail, at random; 1 is all.
+	// OneIn makes one request in this many fail, at random; 1 means all.
 	OneIn int64
 	// From and To are the two ends of a link, by the names of their processes.
 	From, To string
-	// Back is how far below the current revision a compaction is, or one of
-	// OldestKept and LastDeletion.
+	// Back is how many revisions below the current one a compaction is, or one of OldestKept and
+	// LastDeletion.
 	Back int64
 	// Delay is added to each message or event.
 	Delay time.Duration
 	// Rate is the bandwidth of a slow link or of watch streams, in bytes per second.
 	Rate int64
-	// Period is how much history etcd's own compactor retains, or the longest time between
-	// two deliveries of a watch.
+	// Period is how much history etcd's own compactor retains, or the longest interval between two
+	// deliveries of a watch.
 	Period time.Duration
 	// TTL is the time to live of objects that expire, in whole seconds.
 	TTL time.Duration
-	// Keep is what a failing disk keeps of what was not synced.
+	// Keep says which unsynced writes a failing disk keeps.
 	Keep Keep
-	// Bump is by how much a restore raises a member's revision.
+	// Bump is how much a restore adds to a member's revision.
 	Bump int64
-	// Jump is by how much a wall clock is moved, either way.
+	// Jump is how far a wall clock jumps, forwards or back.
 	Jump time.Duration
 	// Lasts is how long the fault lasts; 0 if it is over at once.
 	Lasts time.Duration
 }
 
-// Values of Fault.Back that are not distances.
+// Values of Fault.Back that are not counts.
 const (
 	// OldestKept is the oldest revision that a compaction can still discard.
 	OldestKept int64 = -1
@@ -68,8 +67,7 @@ const (
 	LastDeletion int64 = -2
 )
 
-// End returns when the fault should have healed at the latest, since the start of the
-// run.
+// End returns the latest time at which the fault should have healed, since the start of the run.
 func (f Fault) End() time.Duration { return max(f.At, f.Until) + f.Lasts }
 
 // String returns the fault as a line of a plan.
@@ -84,7 +82,7 @@ func (f Fault) String() string {
 // arrival says what a fault with a point waits for.
 func (f Fault) arrival() string { return fmt.Sprintf("%s %d of %s", f.Point, f.Number, f.Process) }
 
-// arguments returns the fault's parameters as a plan has them.
+// arguments returns the fault's parameters in the syntax of plans.
 func (f Fault) arguments() string {
 	kind, _ := Lookup(f.Kind)
 	var words []string

@@ -13,31 +13,29 @@ import (
 type GeneratorConfig struct {
 	Topology
 
-	// Kinds are the names of the kinds to draw from; nil means all. Those that are
-	// impossible in the topology are left out.
+	// Kinds are the names of the kinds to draw from; nil means all. Kinds that are impossible in
+	// the topology are left out.
 	Kinds []string
 	// Every makes every kind happen at least once, instead of a random subset.
 	Every bool
-	// Calm keeps about one in 2, 4, 8, 16 or 32 kinds, instead of one in 2, and none in half of
-	// the plans that have a pattern. Some bugs need much to go wrong at the same time; others are
-	// in what programs do, and show only if little goes wrong. The pattern still has all kinds to
-	// draw from.
+	// Calm keeps about one in 2, 4, 8, 16 or 32 kinds, instead of one in 2, and none in half of the
+	// plans that have a pattern. Some bugs need many concurrent faults; bugs in programs' own logic
+	// often show only with few. The pattern can still use all kinds.
 	Calm bool
-	// MaxLasts is how long faults of some kinds last at most, by their names, instead of what
-	// the kinds themselves say.
+	// MaxLasts bounds the duration of faults, by kind, instead of the kinds' own bounds.
 	MaxLasts map[string]time.Duration
-	// MaxCount is how many faults of one kind there are at most.
+	// MaxCount is the largest number of faults of one kind.
 	MaxCount int
-	// Pattern arranges some of the faults; "" leaves all independent of each other.
+	// Pattern arranges some of the faults; with "", all are independent.
 	Pattern string
-	// Late has the watches of some programs lag all the time.
+	// Late makes the watches of some programs lag all the time.
 	Late bool
 	// Start is when the first fault may begin and HealBy when the last must have
 	// healed, both since the start of the run.
 	Start, HealBy time.Duration
 }
 
-// The bounds of generated plans. parameter.go has those of values.
+// The bounds of generated plans. Those of values are in parameter.go.
 const (
 	// precision keeps the times of plans readable.
 	precision = time.Millisecond
@@ -46,17 +44,17 @@ const (
 	maxLasts = 8 * time.Second
 	// settleTime is kept free after an action that takes time, such as a start.
 	settleTime = 2 * time.Second
-	// maxWaiting is how many faults of a plan wait for points at most, unless there may be
-	// more of a kind than that; minWait and maxWait are how long they wait.
+	// maxWaiting is how many faults of a plan wait for points at most, unless more of one kind are
+	// allowed; minWait and maxWait are how long they wait.
 	maxWaiting = 4
 	minWait    = time.Second
 	maxWait    = 20 * time.Second
-	// maxFrequentWait bounds the wait of a fault whose kind always waits: its point is
-	// reached all the time.
+	// maxFrequentWait bounds the wait of a fault of a kind that always waits: its point is reached
+	// often.
 	maxFrequentWait = 4 * time.Second
-	// maxCalm is how many orders of magnitude calm plans differ by, in the share of kinds.
+	// maxCalm is by how many powers of two calm plans differ in the share of kinds.
 	maxCalm = 5
-	// maxPlacements is how often a fault is drawn until it clashes with no other.
+	// maxPlacements is how often a fault is redrawn until it clashes with no other.
 	maxPlacements = 20
 )
 
@@ -69,7 +67,7 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 		return nil, err
 	}
 	chosen := config.chooseKinds(random, candidates)
-	// What waits takes most room, so it is placed first.
+	// Kinds that wait need the most room, so they are placed first.
 	slices.SortStableFunc(chosen, func(a, b Kind) int { return cmp.Compare(b.waits, a.waits) })
 	counts := make([]int, len(chosen))
 	for i := range counts {
@@ -82,8 +80,7 @@ func Generate(random *rand.Rand, config GeneratorConfig) (Plan, error) {
 	if config.Calm && len(pattern) > 0 && random.IntN(2) == 0 {
 		chosen = nil
 	}
-	// Each kind gets its first fault before any gets its second: there may be no
-	// room for all.
+	// Each kind gets its first fault before any gets its second: there may not be room for all.
 	for round := range max(1, config.MaxCount) {
 		for i, kind := range chosen {
 			if round < counts[i] {
@@ -121,9 +118,9 @@ func (c GeneratorConfig) candidates() ([]Kind, error) {
 	return candidates, nil
 }
 
-// links returns the pairs of processes that talk to each other, in groups: a group is
-// drawn first, so that many clients do not make faults behind them rare. The links
-// between caches and etcd, where most can go wrong, are counted twice.
+// links returns the pairs of processes that communicate, in groups: a group is drawn first, so that
+// faults behind the clients are not rare if there are many clients. The links between caches and
+// etcd, where most can go wrong, count twice.
 func (t Topology) links() (groups [][][2]string) {
 	var toEtcd, withinEtcd, toServers [][2]string
 	for _, server := range t.Servers {
@@ -147,8 +144,8 @@ func (t Topology) links() (groups [][][2]string) {
 	return groups
 }
 
-// chooseKinds keeps each kind with a probability of one half, or a lower one in calm plans, and
-// at least one.
+// chooseKinds keeps each kind with a probability of one half, or less in calm plans, and at least
+// one.
 func (c GeneratorConfig) chooseKinds(random *rand.Rand, candidates []Kind) []Kind {
 	if c.Every || len(candidates) == 0 {
 		return candidates
@@ -169,7 +166,7 @@ func (c GeneratorConfig) chooseKinds(random *rand.Rand, candidates []Kind) []Kin
 	return chosen
 }
 
-// place adds a fault that clashes with none of the plan, if one can be found.
+// place adds a fault that clashes with none of the plan, if it finds one.
 func (c GeneratorConfig) place(random *rand.Rand, kind Kind, plan Plan, draw func(*rand.Rand, Kind) (Fault, bool)) Plan {
 	for range maxPlacements {
 		fault, ok := draw(random, kind)
@@ -183,7 +180,7 @@ func (c GeneratorConfig) place(random *rand.Rand, kind Kind, plan Plan, draw fun
 	return plan
 }
 
-// drawFirst draws a fault as its kind usually begins.
+// drawFirst draws a fault that begins in the way that its kind usually does.
 func (c GeneratorConfig) drawFirst(random *rand.Rand, kind Kind) (Fault, bool) {
 	if kind.waits != "" {
 		return c.drawWaiting(random, kind)
@@ -191,8 +188,8 @@ func (c GeneratorConfig) drawFirst(random *rand.Rand, kind Kind) (Fault, bool) {
 	return c.draw(random, kind)
 }
 
-// drawWaiting draws a fault that waits for a point, from its drawn time on and
-// for as long as it can still heal in time.
+// drawWaiting draws a fault that waits for a point, from its drawn time and for as long as it can
+// still heal in time.
 func (c GeneratorConfig) drawWaiting(random *rand.Rand, kind Kind) (Fault, bool) {
 	fault, ok := c.draw(random, kind)
 	if !ok {
@@ -200,7 +197,7 @@ func (c GeneratorConfig) drawWaiting(random *rand.Rand, kind Kind) (Fault, bool)
 	}
 	room := c.HealBy - fault.End() - kind.settling()
 	if room < minWait {
-		// It was drawn for the end; a little earlier there is time to wait.
+		// It was drawn close to the end; a little earlier there is time to wait.
 		fault.At, room = fault.At-(minWait-room), minWait
 	}
 	point, longest := pick(random, c.points()), maxWait
@@ -223,12 +220,12 @@ func (c GeneratorConfig) drawWaiting(random *rand.Rand, kind Kind) (Fault, bool)
 	return fault, true
 }
 
-// points returns those that a process of the topology reaches.
+// points returns the points that some process of the topology reaches.
 func (c GeneratorConfig) points() []Point {
 	return slices.DeleteFunc(Points(), func(point Point) bool { return len(c.passing(point.Name)) == 0 })
 }
 
-// draw draws a fault that heals in time. It fails if there is no time for one.
+// draw draws a fault that heals in time. It fails if there is no time left.
 func (c GeneratorConfig) draw(random *rand.Rand, kind Kind) (Fault, bool) {
 	room := c.HealBy - c.Start - kind.settling()
 	fault := Fault{Kind: kind.Name}
@@ -270,7 +267,7 @@ func sharedClaim(one, other Fault, members []string) (name string, ok bool) {
 	return "", false
 }
 
-// settled returns when the effects of a fault are over.
+// settled returns when the effects of a fault have ended.
 func (f Fault) settled() time.Duration {
 	kind, _ := Lookup(f.Kind)
 	return f.End() + kind.settling()
@@ -278,8 +275,8 @@ func (f Fault) settled() time.Duration {
 
 func pick[T any](random *rand.Rand, choices []T) T { return choices[random.IntN(len(choices))] }
 
-// drawBetween draws a duration whose order of magnitude is evenly distributed, so that
-// short faults are as likely as long ones.
+// drawBetween draws a duration with a log-uniform distribution, so that short faults are as likely
+// as long ones.
 func drawBetween(random *rand.Rand, shortest, longest time.Duration) time.Duration {
 	doublings := bits.Len64(uint64(longest / shortest)) // at least 1
 	low := shortest << random.IntN(doublings)

@@ -11,7 +11,7 @@ import (
 // Kind is something that can go wrong.
 type Kind struct {
 	Name string
-	// Doc says in one sentence what happens, and in another what must survive.
+	// Doc says in one sentence what happens, and in another what must still hold.
 	Doc string
 	// Parameters are all required, and printed in this order.
 	Parameters []Parameter
@@ -19,30 +19,29 @@ type Kind struct {
 	// with; a MaxMembers of 0 is no bound.
 	MinMembers, MaxMembers int
 
-	// begin makes the fault happen; the note says what a plan does not.
+	// begin makes the fault happen; the note adds what the plan does not say.
 	begin func(action) (note string, err error)
-	// end heals a fault that lasts; nil for what is over at once. It must be
-	// harmless where begin failed half-way.
+	// end heals a fault that lasts; nil if it does not last. It must be harmless after a begin that
+	// failed half-way.
 	end func(action) error
 	// slow reports whether end, or begin where there is no end, takes simulated time.
 	slow bool
-	// maxLasts bounds how long a drawn fault lasts, 0 for the usual bound.
+	// maxLasts bounds the duration of a drawn fault, 0 for the usual bound.
 	maxLasts time.Duration
-	// waits is the point that a drawn fault waits for; "" for mostly none.
+	// waits is the point that a drawn fault waits for; "" if most do not wait.
 	waits string
-	// settles is how long a fault that is not slow goes on having effects after its end.
+	// settles is how long a fault that is not slow has effects after its end.
 	settles time.Duration
-	// lags means that it leaves an API server behind etcd that goes on answering, switches
-	// that clients of API servers turn to another one, and forgets that those which do have
-	// forgotten what they had seen.
+	// lags means that it leaves an API server behind etcd while that goes on answering, switches
+	// that clients switch to another API server, and forgets that those clients have also forgotten
+	// what they had seen.
 	lags, switches, forgets bool
-	// claims returns what only one fault may act on at a time: a process by its name, or
-	// a property of a link or client. If it is nil, those are the processes that the
-	// parameters name.
+	// claims returns what only one fault at a time may act on: a process by its name, or a property
+	// of a link or client. If it is nil, those are the processes that the parameters name.
 	claims func(fault Fault, members []string) []string
 }
 
-// action is what a kind has to begin or end: a fault, on a cluster.
+// action is the beginning or the end of a fault, on a cluster.
 type action struct {
 	ctx context.Context
 	Surface
@@ -52,7 +51,7 @@ type action struct {
 // Lasts reports whether faults of this kind have a duration.
 func (k Kind) Lasts() bool { return k.end != nil }
 
-// lacks says what number of etcd members the kind takes if there is another number of them.
+// lacks says how many etcd members the kind needs, "" if the number is right.
 func (k Kind) lacks(members int) (expected string) {
 	switch {
 	case members < k.MinMembers:
@@ -82,8 +81,8 @@ func (f Fault) named() (names []string) {
 	return names
 }
 
-// settling returns how long to leave between the end of a fault and the time by which
-// it must have healed.
+// settling returns how much time to leave between the end of a fault and the time by which it must
+// have healed.
 func (k Kind) settling() time.Duration {
 	if k.slow {
 		return settleTime
@@ -91,8 +90,8 @@ func (k Kind) settling() time.Duration {
 	return k.settles
 }
 
-// Kinds returns all kinds, in a fixed order: new ones come last, so that plans
-// drawn from a seed change as little as possible.
+// Kinds returns all kinds, in a fixed order: new ones are appended, so that plans drawn from a seed
+// change as little as possible.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // Lookup finds a kind by its name.
@@ -110,7 +109,7 @@ func kindNames() string {
 	return listed(kinds, func(kind Kind) string { return kind.Name })
 }
 
-// claim makes the claims of a kind that claims one thing.
+// claim returns the claims of a kind that claims one thing.
 func claim(what func(Fault) string) func(Fault, []string) []string {
 	return func(fault Fault, _ []string) []string { return []string{what(fault)} }
 }
@@ -129,5 +128,5 @@ func claimsNothing(Fault, []string) []string { return nil }
 
 func claimsAllMembers(_ Fault, members []string) []string { return members }
 
-// link names the two ends of a link whichever way round they are given.
+// link names a link by its two ends, in either order.
 func link(one, other string) string { return min(one, other) + " and " + max(one, other) }

@@ -131,8 +131,8 @@ func (a action) setPeerLatency(delay time.Duration) error {
 	return a.eachOther(func(other string) error { return a.setLatency(a.Member, other, delay) })
 }
 
-// eachOther acts on all members but the fault's, in order. An error on one member keeps
-// no other from its turn.
+// eachOther acts on all members but the fault's, in order. An error on one member does not keep the
+// others from their turn.
 func (a action) eachOther(act func(member string) error) error {
 	var problems []error
 	for _, other := range a.Members() {
@@ -143,8 +143,8 @@ func (a action) eachOther(act func(member string) error) error {
 	return errors.Join(problems...)
 }
 
-// startOthers starts all members but the fault's at once: none of them might find a
-// quorum without the others.
+// startOthers starts all members but the fault's concurrently: none of them can find a quorum
+// without the others.
 func startOthers(a action) error {
 	members := a.Members()
 	problems := make([]error, len(members))

@@ -2,8 +2,8 @@ package faults
 
 import "github.com/watchsim/watchsim/model"
 
-// hostKinds are about the machines that processes run on, their disks and clocks, and
-// about the files of a member.
+// hostKinds are about the machines that processes run on, their disks and clocks, and the files of
+// a member.
 func hostKinds() []Kind {
 	return []Kind{{
 		Name: "slow-disk",

@@ -13,8 +13,8 @@ import (
 	"github.com/watchsim/watchsim/model"
 )
 
-// programKinds are about programs that use a cluster, such as controllers, and about what API
-// servers answer them.
+// programKinds are about programs that use a cluster, such as controllers, and API servers' answers
+// to them.
 func programKinds() []Kind {
 	return []Kind{{
 		Name: "program-crash",
@@ -52,7 +52,7 @@ func programKinds() []Kind {
 		Doc: "Ends the watches of a program, all of them or those of some resources, as API servers do after timeoutSeconds. " +
 			"The program resumes them without a gap.",
 		Parameters: []Parameter{parameterProgram, parameterWatches},
-		claims:     claimsNothing, // watches that are withheld can end, too
+		claims:     claimsNothing, // stalled watches can end, too
 		begin: func(a action) (string, error) {
 			ended, err := a.EndWatches(a.Program, a.Watches)
 			return model.Plural(ended, "stream"), err
@@ -69,14 +69,14 @@ func programKinds() []Kind {
 	}}
 }
 
-// AllWatches is what Fault.Watches is for the watches of all resources.
+// AllWatches is the Fault.Watches that selects the watches of all resources.
 const AllWatches = "all"
 
-// someWatches is what Fault.Watches begins with for the watches of some resources, which the number after it chooses: each of a half, a quarter or
-// an eighth of them. It is drawn when nobody knows yet what a program watches.
+// someWatches is the prefix of a Fault.Watches that selects the watches of some resources: the number after it chooses a half,
+// a quarter or an eighth of them. It is drawn before anybody knows what a program watches.
 const someWatches = "some-"
 
-// Watches reports whether a fault's Watches are those of a resource, too: [AllWatches], some-N, or the names of resources with commas between them.
+// Watches reports whether a fault's Watches select a resource: [AllWatches], some-N, or names of resources separated by commas.
 func Watches(watches, resource string) bool {
 	number, some := strings.CutPrefix(watches, someWatches)
 	if !some {
@@ -85,24 +85,24 @@ func Watches(watches, resource string) bool {
 	chosen, err := strconv.ParseUint(number, 10, 32)
 	hash := fnv.New32a()
 	fmt.Fprint(hash, number, resource)
-	return err == nil && hash.Sum32()>>16%(2<<(chosen%3)) == 0 // the lowest bits would be those of the number, for each resource
+	return err == nil && hash.Sum32()>>16%(2<<(chosen%3)) == 0 // the lowest bits would be the number's, for every resource
 }
 
-// watchStall is the kind that [PatternStale] has.
+// watchStall is the kind that [PatternStale] draws.
 const watchStall = "watch-stall"
 
-// maxWatchStall is longer than a node may be silent and than the lease of a leader, so that a
-// program decides by what it last saw of them.
+// maxWatchStall is longer than the grace period of a silent node and the lease of a leader, so that
+// a program decides by a stale view of them.
 const maxWatchStall = time.Minute
 
-// maxRequestFailure is long enough that a program meets failures in all that it does.
+// maxRequestFailure is long enough for failures in everything that a program does.
 const maxRequestFailure = time.Minute
 
-// watchLag is the kind that [GeneratorConfig.Late] has.
+// watchLag is the kind that [GeneratorConfig.Late] draws.
 const watchLag = "watch-lag"
 
-// maxWatchLag is longer than the faults of most runs take together: what a busy controller
-// knows is late all the time.
+// maxWatchLag is longer than the faults of most runs take together: a busy controller's cache lags
+// all the time.
 const maxWatchLag = 2 * time.Minute
 
 var (
@@ -132,9 +132,9 @@ var (
 		func(text string) (int64, bool) { return parseCount(text, 1, 63) },
 		func(random *rand.Rand) int64 { return pick(random, []int64{1, 1, 4, 16}) })
 
-	// failures are a client whose certificate or token has expired, too many requests, an internal error, and a server that does not serve now.
+	// failures are an expired certificate or token, too many requests, an internal error, and an unavailable server.
 	failures = []int{401, 429, 500, 503}
 )
 
-// drawWatches draws those of some resources.
+// drawWatches selects the watches of some resources.
 func drawWatches(random *rand.Rand) string { return fmt.Sprint(someWatches, random.IntN(1000)) }

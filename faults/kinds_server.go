@@ -89,9 +89,8 @@ func watchKind(name string, how WatchEnd, doc string) Kind {
 	}
 }
 
-// failureKind is a kind that fails what an API server reads from etcd. Readers back off
-// longer from attempt to attempt; a bound keeps them from waiting on when the failure is
-// long over.
+// failureKind is a kind that fails an API server's reads from etcd. Readers back off longer from
+// attempt to attempt; a bound keeps them from waiting long after the failure is over.
 func failureKind(name string, what Failure, doc string) Kind {
 	return Kind{
 		Name: name, Doc: doc,

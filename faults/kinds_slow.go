@@ -2,8 +2,8 @@ package faults
 
 import "time"
 
-// slowKinds are about what goes on serving, or looks as if it did: an API server whose
-// storage is replaced, a member that hangs, and a machine or streams that are slow.
+// slowKinds are about what keeps serving, or seems to: an API server whose storage is replaced, a
+// member that hangs, and a machine or streams that are slow.
 func slowKinds() []Kind {
 	return []Kind{{
 		Name: "storage-restart",
@@ -41,9 +41,9 @@ func slowKinds() []Kind {
 	}}
 }
 
-// maxHang is longer than an election and the retransmissions of TCP until then.
+// maxHang is longer than an election plus the TCP retransmissions until then.
 const maxHang = 4 * time.Second
 
-// maxSlowHost is longer than the faults of most runs take together: one machine may be
-// slower than all others all the time.
+// maxSlowHost is longer than the faults of most runs take together: one machine may be slower than
+// the others all the time.
 const maxSlowHost = 2 * time.Minute

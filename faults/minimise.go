@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// EveryItem is for lists of which Minimise tries each item by itself.
+// EveryItem as the number of pieces makes Minimise try each item by itself.
 const EveryItem = math.MaxInt
 
-// Minimise leaves out as many items of a list as it can, such as the faults of a plan, while
-// what is left still has some property. It is delta debugging (Zeller and Hildebrandt, 2002),
-// with large pieces first; a list that is longer than the number of pieces is cut into so
-// many at most. first returns the index of the first candidate that has the property, or -1;
-// it may stop looking at any time by returning -1. Unless it did, or there were too many
-// items, no single item of the result can be left out.
+// Minimise leaves out as many items of a list as it can, such as the faults of a plan, while what
+// is left still has some property. It is delta debugging (Zeller and Hildebrandt, 2002), with large
+// pieces first; a longer list is cut into at most that number of pieces. first returns the index of
+// the first candidate that has the property, or -1; it may give up at any time by returning -1.
+// Unless it did, or there were too many items, no single item of the result can be left out.
 func Minimise[T any](items []T, pieces int, first func(candidates [][]T) int) []T {
 	size := 1
 	if len(items) > fewItems {
@@ -43,10 +42,10 @@ func Minimise[T any](items []T, pieces int, first func(candidates [][]T) int) []
 	}
 }
 
-// fewItems is how many items are tried one by one at once.
+// fewItems is how many items are tried one by one in one call.
 const fewItems = 4
 
-// without are the lists that lack one piece of a size, from an index on.
+// without returns the lists that lack one piece of the given size, from an index on.
 func without[T any](items []T, from, size int) [][]T {
 	var lists [][]T
 	for ; from < len(items); from += size {

@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// Parameter is a named value of a fault, and all there is to know about it. Every
-// parameter of a kind is required.
+// Parameter is a named value of a fault. Every parameter of a kind is required.
 type Parameter struct {
 	Name string
 	// Expects describes a valid value, as in "expected ... after delay=".
 	Expects string
 
-	// print returns the value as a plan has it.
+	// print returns the value in the syntax of plans.
 	print func(Fault) string
-	// parse sets the value and reports whether the text is what the parameter expects.
+	// parse sets the value and reports whether the text is valid.
 	parse func(*Fault, string) bool
-	// draw sets a random value; nil if another parameter or the generator does.
+	// draw sets a random value; nil if another parameter or the generator sets it.
 	draw func(*Fault, *rand.Rand, Topology)
 	// processes returns the processes that the value may name; nil if it names none.
 	processes func(Topology) []string
@@ -42,7 +41,7 @@ var (
 		func(f *Fault) *string { return &f.Program }, func(t Topology) []string { return t.Programs })
 	parameterProcess = processParameter("process", "the name of an etcd member, an API server, or a program",
 		func(f *Fault) *string { return &f.Host }, func(t Topology) []string { return slices.Concat(t.Members, t.Servers, t.Programs) })
-	// Drawing from also draws to: the two are the ends of one link.
+	// Drawing from also draws to: they are the two ends of one link.
 	parameterFrom = Parameter{
 		Name: "from", Expects: parameterTo.Expects, print: func(f Fault) string { return f.From }, processes: linked,
 		parse: func(f *Fault, text string) bool { f.From = text; return text != "" },
@@ -149,7 +148,7 @@ const (
 	maxLatency = 2 * time.Second
 	maxTTL     = 4 * time.Second
 	maxBump    = 1000
-	// maxBack is how far below the current revision a compaction is at most.
+	// maxBack is how far below the current revision a drawn compaction is at most.
 	maxBack = 50
 )
 
@@ -158,7 +157,7 @@ var (
 	namedRevisions = map[string]int64{"current": 0, "oldest": OldestKept, "deletion": LastDeletion}
 )
 
-// newParameter returns a parameter whose value is one field of a fault.
+// newParameter returns a parameter that is one field of a fault.
 func newParameter[T any](name, expects string, field func(*Fault) *T, parse func(string) (T, bool), draw func(*rand.Rand) T) Parameter {
 	return Parameter{
 		Name: name, Expects: expects,
@@ -178,8 +177,8 @@ func processParameter(name, expects string, field func(*Fault) *string, processe
 	return parameter
 }
 
-// durationParameter returns a parameter that is drawn between two bounds, or not at all if
-// they are 0.
+// durationParameter returns a parameter that is drawn between two bounds, or not drawn if they are
+// 0.
 func durationParameter(name string, field func(*Fault) *time.Duration, shortest, longest time.Duration) Parameter {
 	parameter := newParameter(name, "a duration above zero such as 1.5s", field, parseDuration,
 		func(random *rand.Rand) time.Duration { return drawBetween(random, shortest, longest) })

@@ -17,8 +17,8 @@ const (
 	planVersion      = "v1"
 )
 
-// Plan is what goes wrong in one run. Its faults may be in any order; those at
-// the same time begin in the order of the plan.
+// Plan is the list of faults of a run, in any order. Faults with the same time begin in the order
+// of the plan.
 type Plan []Fault
 
 // String returns the plan as text that [Parse] reads back:
@@ -43,9 +43,8 @@ func (p Plan) String() string {
 //	at DURATION KIND NAME=VALUE...
 //	between DURATION and DURATION on POINT NUMBER of PROCESS KIND NAME=VALUE...
 //
-// An error names the line and the column, what was expected there, and what was
-// found. Whether a cluster has what the lines name, and whether they contradict
-// each other, is for [Plan.Check].
+// An error names the line and the column, what was expected there, and what was found. [Plan.Check]
+// checks whether a cluster has what the lines name, and whether they contradict each other.
 func Parse(text string) (Plan, error) {
 	if version, ok := strings.CutPrefix(text, planHeaderPrefix); ok {
 		version, _, _ = strings.Cut(version, "\n")
@@ -65,7 +64,7 @@ func Parse(text string) (Plan, error) {
 	return plan, nil
 }
 
-// faultLines yields the lines of a plan that have a fault, with their numbers from 1.
+// faultLines yields the lines of a plan that contain a fault, with their numbers from 1.
 func faultLines(text string) iter.Seq2[int, *line] {
 	return func(yield func(int, *line) bool) {
 		number := 0
@@ -80,12 +79,12 @@ func faultLines(text string) iter.Seq2[int, *line] {
 
 // line is a line of a plan, read word by word.
 type line struct {
-	words []word // those not read yet
+	words []word // not read yet
 	end   int    // the column where the line ends
 	// column is where the last word read begins, or where the line ends.
 	column int
-	// columns has the columns of words that [Plan.Check] may object to: parameters by their
-	// names, and kind, process and time.
+	// columns has the columns of words that [Plan.Check] may reject: parameters by name, and kind,
+	// process and time.
 	columns map[string]int
 }
 
@@ -118,7 +117,7 @@ func (l *line) next() string {
 	return next.text
 }
 
-// keyword reads a word that must be there.
+// keyword reads a required word.
 func (l *line) keyword(expected string) error {
 	if found := l.next(); found != expected {
 		return fmt.Errorf("expected %s, found %q", expected, found)

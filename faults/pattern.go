@@ -15,11 +15,11 @@ const (
 	PatternRotate = "rotate"
 	// PatternChain repeats two faults, the second right after the first has begun.
 	PatternChain = "chain"
-	// PatternLag leaves one API server after another behind etcd, for long, and has clients
-	// turn to another server meanwhile: some find an older state than they have seen (time
-	// travel, kubernetes #59848).
+	// PatternLag leaves one API server after another behind etcd for long, while clients switch to
+	// another server: some find an older state than they have seen (time travel, kubernetes
+	// #59848).
 	PatternLag = "lag"
-	// PatternStale withholds from some programs, for long, what happens to some of what they watch: they act on a state of which one
+	// PatternStale stalls, for long, watches of some programs on some resources: these programs act on a state of which one
 	// part is older than the others.
 	PatternStale = "stale"
 )
@@ -34,10 +34,10 @@ const (
 	// minPause and maxPause bound the time between two repetitions.
 	minPause = 100 * time.Millisecond
 	maxPause = 4 * time.Second
-	// maxAfter bounds how long the second fault of a chain begins after the first.
+	// maxAfter bounds how long after the first fault of a chain the second begins.
 	maxAfter = 100 * time.Millisecond
-	// minLag and maxLag bound how long a server stays behind, and minSwitchPause and maxLag how
-	// often faults have clients turn to another one in that time.
+	// minLag and maxLag bound how long a server lags, and minSwitchPause and maxLag how often
+	// faults make clients switch meanwhile.
 	minLag         = time.Second
 	maxLag         = 30 * time.Second
 	minSwitchPause = time.Second
@@ -67,7 +67,7 @@ func (c GeneratorConfig) drawPattern(random *rand.Rand, candidates []Kind) (plan
 		links = pick(random, groups)
 	}
 	pause := drawBetween(random, minPause, maxPause)
-	shift := c.Start - first.At // the pattern begins as early as it can
+	shift := c.Start - first.At // begin the pattern as early as possible
 	for number := range 1 + random.IntN(maxRepeats) {
 		fault := first.later(shift)
 		if c.Pattern == PatternRotate {
@@ -105,7 +105,7 @@ func (c GeneratorConfig) drawLags(random *rand.Rand, candidates []Kind) (plan Pl
 		pause := drawBetween(random, minSwitchPause, maxLag)
 		for at := began + drawBetween(random, precision, pause); at < lag.End(); at += pause {
 			kinds := switching
-			// Only who has forgotten what it had seen believes a server that is behind.
+			// Only a client that has forgotten what it had seen believes a server that lags.
 			if len(forgetting) > 0 && random.IntN(2) == 0 {
 				kinds = forgetting
 			}
@@ -119,8 +119,8 @@ func (c GeneratorConfig) drawLags(random *rand.Rand, candidates []Kind) (plan Pl
 	return plan
 }
 
-// drawStale draws the faults of PatternStale: for each program as often as not, one stall after another, each as likely to last for the
-// rest of the time as shorter.
+// drawStale draws the faults of PatternStale: for each program with a probability of one half, one stall after another, each
+// either until the end or shorter, with equal probability.
 func (c GeneratorConfig) drawStale(random *rand.Rand, candidates []Kind) (plan Plan) {
 	i := slices.IndexFunc(candidates, func(kind Kind) bool { return kind.Name == watchStall })
 	if i < 0 {
@@ -142,7 +142,7 @@ func (c GeneratorConfig) drawStale(random *rand.Rand, candidates []Kind) (plan P
 	return plan
 }
 
-// drawLate draws a lag of the watches of some programs, each as often as not.
+// drawLate makes the watches of each program lag with a probability of one half.
 func (c GeneratorConfig) drawLate(random *rand.Rand) (plan Plan) {
 	if !c.Late {
 		return nil
@@ -158,7 +158,7 @@ func (c GeneratorConfig) drawLate(random *rand.Rand) (plan Plan) {
 	return plan
 }
 
-// add adds a fault to a plan unless it clashes with one of it or does not heal in time.
+// add adds a fault to a plan unless it clashes with another one or does not heal in time.
 func (c GeneratorConfig) add(plan Plan, fault Fault) Plan {
 	if fault.settled() > c.HealBy || slices.ContainsFunc(plan, func(other Fault) bool { return c.clash(fault, other) }) {
 		return plan
@@ -166,7 +166,7 @@ func (c GeneratorConfig) add(plan Plan, fault Fault) Plan {
 	return append(plan, fault)
 }
 
-// later returns the fault at another time.
+// later returns the fault moved to a later time.
 func (f Fault) later(by time.Duration) Fault {
 	f.At += by
 	if f.Point != "" {
@@ -175,7 +175,7 @@ func (f Fault) later(by time.Duration) Fault {
 	return f
 }
 
-// rotate makes a fault one of the next process, or link.
+// rotate moves a fault to the next process, or link.
 func (c GeneratorConfig) rotate(fault *Fault, number int, links [][2]string) {
 	kind, _ := Lookup(fault.Kind)
 	waitsThere := fault.Process == fault.Server || fault.Process == fault.Member

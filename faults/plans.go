@@ -9,10 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Plans draws plans in tests with rapid, which looks for one with fewer and shorter faults once
-// a test fails. They have the faults of [Generate], without its patterns: some kinds, and up to
-// MaxCount faults of each in the mean. It fails the test if the configuration names a kind that
-// there is not.
+// Plans draws plans in tests with rapid, which looks for fewer and shorter faults once a test
+// fails. They have the faults of [Generate], without its patterns: some kinds, and up to MaxCount
+// faults of each on average. It fails the test if the configuration names an unknown kind.
 func Plans(config GeneratorConfig) *rapid.Generator[Plan] {
 	return rapid.Custom(func(t *rapid.T) (plan Plan) {
 		candidates, err := config.candidates()
@@ -44,6 +43,6 @@ func Plans(config GeneratorConfig) *rapid.Generator[Plan] {
 // words is a source of random numbers that rapid draws.
 type words struct{ t *rapid.T }
 
-// Uint64 implements rand.Source. Rapid prefers small numbers, and what is drawn follows from
-// the high bits: so the bits change places, and a number of few bits is still any choice.
+// Uint64 implements rand.Source. Rapid prefers small numbers, but consumers use the high bits:
+// reversing the bits lets a small number be any choice.
 func (w words) Uint64() uint64 { return bits.Reverse64(rapid.Uint64().Draw(w.t, "")) }

@@ -2,26 +2,24 @@ package faults
 
 import "slices"
 
-// Point is something that an API server or an etcd member does and that a fault can wait
-// for. An operation that reaches an armed point waits there until the fault has begun, for
-// [MaxGateWait] at most.
+// Point is an operation of an API server or an etcd member that a fault can wait for. An operation
+// that reaches an armed point waits there until the fault has begun, for [MaxGateWait] at most.
 //
-// Points are named after operations, not after places in the code, so that a plan
-// keeps its meaning when code changes.
+// Points are named after operations, not places in the code, so that plans keep their meaning when
+// the code changes.
 type Point struct {
 	Name string
 	// Doc describes in one clause how far the operation has come.
 	Doc string
-	// often is the highest drawn Fault.Number: for what happens all the time, a fault can
-	// wait longer than for what is rare.
+	// often is the highest drawn Fault.Number: a fault can wait for a later arrival at a point that
+	// is reached often.
 	often int
 	// ofMember reports whether etcd members reach the point, rather than API servers.
 	ofMember bool
 }
 
-// The names of the points. Those of the first group lie between an API server's
-// cache and etcd, those of the second between the server and its clients, those of the
-// third between an etcd member and its disk.
+// The names of the points. Those of the first group lie between an API server's cache and etcd, of
+// the second between the server and its clients, of the third between an etcd member and its disk.
 const (
 	PointList      = "list"
 	PointListed    = "listed"
@@ -58,7 +56,7 @@ var points = []Point{
 	{Name: PointSync, Doc: "an etcd member is about to sync what it has written to its log or its database, and has not acknowledged it", often: 8, ofMember: true},
 }
 
-// Points returns all points, in a fixed order: new ones come last.
+// Points returns all points, in a fixed order: new ones are appended.
 func Points() []Point { return slices.Clone(points) }
 
 func isPoint(name string) bool {

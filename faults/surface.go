@@ -8,15 +8,15 @@ import (
 // Surface is the simulated cluster that faults act on. Processes, which are etcd members,
 // API servers and clients, are identified by their names.
 //
-// A method that takes a context may take simulated time and returns soon after
-// the context is done; the others return at once. All may be called from
-// several goroutines. A method that heals does nothing where nothing is wrong.
+// A method that takes a context may take simulated time and returns soon after the context is done;
+// the others return at once. All may be called concurrently. Healing what is not broken does
+// nothing.
 type Surface interface {
 	// Members are the names of etcd's members, in a fixed order.
 	Members() []string
 
-	// Await arms a point: the number-th operation to reach it from now on waits until the
-	// gate is released.
+	// Await arms a point: the number-th operation to reach it from now on waits until its gate is
+	// released.
 	Await(point, process string, number int) Gate
 
 	// Compact compacts etcd's history at the revision that lies back below the
@@ -47,8 +47,8 @@ type Surface interface {
 	// SetClock sets the wall clock of a process ahead of the others; 0 heals it.
 	SetClock(process string, ahead time.Duration) error
 
-	// Hang makes a member hang, or go on: what it sends and receives is withheld, and its
-	// syncs do not end. Its timers go on.
+	// Hang makes a member hang, or resume: what it sends and receives is withheld, and its syncs do
+	// not end. Its timers keep running.
 	Hang(member string, hang bool) error
 
 	// Defragment makes a member rewrite its database file.
@@ -73,8 +73,7 @@ type Surface interface {
 	// SetLatency adds delay to everything sent from one process to another; 0
 	// heals it.
 	SetLatency(from, to string, delay time.Duration) error
-	// SlowHost adds delay to everything that a process sends to any other or receives; 0
-	// heals it.
+	// SlowHost adds delay to everything that a process sends or receives; 0 heals it.
 	SlowHost(process string, delay time.Duration) error
 	// SetRate limits what two processes send each other, in bytes per second and
 	// direction; 0 heals it.
@@ -119,7 +118,7 @@ type Surface interface {
 	Programs
 }
 
-// Consumers are the clients whose pace faults can change.
+// Consumers are the clients whose reading faults can slow down.
 type Consumers interface {
 	// SlowConsumer makes a client take delay for each event it reads.
 	SlowConsumer(client string, delay time.Duration) error
@@ -129,29 +128,28 @@ type Consumers interface {
 	HealConsumer(client string) error
 }
 
-// Programs are clients that faults can crash and start again, and whose requests and watches
-// they can disturb.
+// Programs are clients that faults can crash and restart, and whose requests and watches they can
+// disturb.
 type Programs interface {
 	// CrashProgram kills a program that uses the cluster.
 	CrashProgram(program string) error
 	// StartProgram starts a crashed program.
 	StartProgram(program string) error
 	// StallWatches withholds what the watches of a program receive, all of them or those of some
-	// resources (see [Watches]), and returns the resources of those that are open now.
+	// resources (see [Watches]), and returns the resources of the open ones.
 	StallWatches(program, watches string) (withheld []string, err error)
 	// ResumeWatches delivers what was withheld.
 	ResumeWatches(program string) error
-	// LagWatches delivers what the watches of a program receive only once in a while: those of
-	// each resource at times of its own, and at least once every so often. With 0 it is
-	// delivered as it comes.
+	// LagWatches delivers what the watches of a program receive only at intervals of at most every,
+	// which differ from resource to resource. With 0 it is delivered at once.
 	LagWatches(program string, every time.Duration) error
 	// EndWatches ends the watches of a program, all of them or those of some resources, and returns how many there were.
 	EndWatches(program, watches string) (ended int, err error)
-	// FailRequests makes one in so many requests of a program fail with that status code, at random; 0 heals it.
+	// FailRequests makes one request in oneIn of a program fail with that status code, at random; 0 heals it.
 	FailRequests(program string, code int, oneIn int64) error
 }
 
-// Gate is an armed point, where one operation waits when it gets there.
+// Gate is an armed point, where one operation waits when it arrives.
 type Gate interface {
 	// Reached is closed when the operation is there.
 	Reached() <-chan struct{}
@@ -160,7 +158,7 @@ type Gate interface {
 	Release()
 }
 
-// MaxGateWait is how long an operation waits at its point at most.
+// MaxGateWait is the longest that an operation waits at its point.
 const MaxGateWait = 2 * time.Second
 
 // WatchEnd is how the upstream watch of a cache ends.
@@ -192,8 +190,8 @@ type Failure string
 const (
 	// ListFailure fails the lists of the cache.
 	ListFailure Failure = "list"
-	// TransformFailure fails the decryption of values, and DecodeFailure their
-	// decoding, for all readers.
+	// TransformFailure fails the decryption of values, and DecodeFailure their decoding, for all
+	// readers.
 	TransformFailure Failure = "transform"
 	DecodeFailure    Failure = "decode"
 )
