@@ -15,27 +15,27 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
-// The exit codes that `git bisect run` knows, besides 0 and 1.
+// The exit codes of `git bisect run`, besides 0 and 1.
 const (
-	exitUntestable = 125 // it tries another commit
-	exitAbort      = 128 // it stops
+	exitUntestable = 125 // skip this commit
+	exitAbort      = 128 // stop bisecting
 )
 
-// bisectFlags are what `simrun bisect` takes.
+// bisectFlags are the flags of `simrun bisect`.
 type bisectFlags struct {
 	runFlags
 	good, bad, guarantee string
 }
 
-// bisectCommand finds the release between which a guarantee breaks.
+// bisectCommand finds the release with which a guarantee breaks.
 func bisectCommand() *cobra.Command {
 	var flags bisectFlags
 	command := &cobra.Command{
 		Use:   "bisect --use MODULE --good V --bad V --seeds A-B",
-		Short: "find the release of a module between which and the one before it a guarantee breaks",
-		Long: "bisect runs the seeds with versions between a good and a bad one, by halves. A version is bad if a seed\n" +
+		Short: "find the first release of a module that breaks a guarantee",
+		Long: "bisect runs the seeds in versions between a good and a bad one, by bisection. A version is bad if a seed\n" +
 			"breaks a guarantee that seeds break in the bad version and not in the good one, or --guarantee. The bad\n" +
-			"version may be older: then it names the release that mends it. Versions that cannot be built are left out.\n\n" +
+			"version may be older: then it finds the release with the fix. Versions that cannot be built are skipped.\n\n" +
 			"Without --good and --bad it tests one version or folder, as a command for `git bisect run`: it exits with\n" +
 			"0 if no seed breaks anything, with 1 if one does, with 125 if it cannot be built or nothing was decided, and\n" +
 			"with 128, which stops the search, if it was used wrongly.",
@@ -80,7 +80,7 @@ func (f *bisectFlags) bisect(command *cobra.Command) error {
 	return f.search(command)
 }
 
-// testOne tests what --use says, for `git bisect run`.
+// testOne tests the code that --use names, for `git bisect run`.
 func (f *bisectFlags) testOne(command *cobra.Command) error {
 	notes := command.ErrOrStderr()
 	if uses, err := selfbuild.ParseUses(f.use...); err != nil || len(uses) == 0 {
@@ -109,7 +109,7 @@ func (f *bisectFlags) testOne(command *cobra.Command) error {
 	return nil
 }
 
-// search finds the release by halves.
+// search finds the release by bisection.
 func (f *bisectFlags) search(command *cobra.Command) error {
 	path, rest, err := f.searched()
 	if err != nil {
@@ -168,7 +168,7 @@ func (f *bisectFlags) search(command *cobra.Command) error {
 	return nil
 }
 
-// searched is the module without a version among those of --use, and the others.
+// searched returns the module of --use that has no version, and the other modules.
 func (f *bisectFlags) searched() (path string, rest []string, err error) {
 	for _, text := range f.use {
 		switch {
@@ -187,8 +187,8 @@ func (f *bisectFlags) searched() (path string, rest []string, err error) {
 	return path, rest, nil
 }
 
-// between are the versions from the older to the newer one. Those before a release count
-// only if one of the two is such a version.
+// between returns the versions from the older to the newer one. Pre-releases count only if one of
+// the two is a pre-release.
 func (f *bisectFlags) between(path string) ([]string, error) {
 	if f.good == f.bad {
 		return nil, fmt.Errorf("expected two versions, found %s as --good and as --bad", f.good)
@@ -212,7 +212,7 @@ func (f *bisectFlags) between(path string) ([]string, error) {
 	}), nil
 }
 
-// telling are the guarantees that tell a bad version from a good one, sorted.
+// telling returns the guarantees that distinguish a bad version from a good one, sorted.
 func (f *bisectFlags) telling(good, bad map[string][]uint64) (names []string) {
 	for _, guarantee := range slices.Sorted(maps.Keys(bad)) {
 		if len(good[guarantee]) == 0 && (f.guarantee == "" || f.guarantee == guarantee) {
@@ -226,7 +226,7 @@ func anyBroken(broken map[string][]uint64, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return len(broken[name]) > 0 })
 }
 
-// say prints what came of a version. told is nil where it is not known what counts.
+// say prints the result of a version. told is nil until it is known which guarantees count.
 func (f *bisectFlags) say(out io.Writer, version string, broken map[string][]uint64, told []string) {
 	var words []string
 	for _, guarantee := range slices.Sorted(maps.Keys(broken)) {
@@ -246,10 +246,10 @@ func (f *bisectFlags) say(out io.Writer, version string, broken map[string][]uin
 	fmt.Fprintf(out, "%s: %s%s\n", version, verdict, text)
 }
 
-// halve finds the place in a list at which a test turns, between its first entry, which is
-// bad or not as firstIsBad says, and its last, which is the other. It returns the last
-// tested entry that is like the first, and the first tested one that is not; entries
-// between them could not be tested.
+// halve finds the place in a list at which a test turns, between its first entry, which is bad or
+// not as firstIsBad says, and its last, which is the opposite. It returns the last tested entry
+// that is like the first, and the first tested one that is not; entries between them could not be
+// tested.
 func halve(list []string, test func(string) (bad, tested bool, err error), firstIsBad bool) (from, to int, err error) {
 	from, to = 0, len(list)-1
 	untestable := map[int]bool{}

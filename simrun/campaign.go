@@ -18,26 +18,25 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// campaignFlags are what `simrun campaign` takes.
+// campaignFlags are the flags of `simrun campaign`.
 type campaignFlags struct {
 	runFlags
 	shard        string
 	shards, keep int
 }
 
-// progressEvery is how much real time passes between two lines of progress.
+// progressEvery is the real time between two lines of progress.
 const progressEvery = 30 * time.Second
 
-// campaignCommand runs one shard of a range. It is a command of its own, and no
-// flag of the root, because it keeps results and resumes from them where the
-// root starts over, and keeps a few artifacts where the root keeps all.
+// campaignCommand runs one shard of a range. It is not a flag of the root command, because it
+// resumes from kept results and keeps few artifacts, where the root starts over and keeps all.
 func campaignCommand() *cobra.Command {
 	var flags campaignFlags
 	command := &cobra.Command{
 		Use:   "campaign --seeds A-B [--shard I/N]",
-		Short: "run one shard of a range of seeds, keep its results, and go on with them after a kill",
+		Short: "run one shard of a range of seeds, and resume it after a kill",
 		Long: "campaign runs every N-th seed of the range, beginning with the I-th, and appends a line to a file of\n" +
-			"results in --out for each. Started again with the same flags, it does what is still missing.\n" +
+			"results in --out for each. Started again with the same flags, it resumes.\n" +
 			"Processes share nothing; `simrun merge` puts their files together. In a pod of a Kubernetes Indexed\n" +
 			"Job, give --shards N: which shard it is comes from the variable " + campaign.CompletionIndexVariable + ".\n\n" +
 			"Failures that look alike are one signature; the artifacts of the lowest --keep seeds of each stay.\n\n" +
@@ -85,7 +84,7 @@ func (f *campaignFlags) run(command *cobra.Command) error {
 	return s.run(command.Context(), config)
 }
 
-// chosenShard checks the flags that runs of the root do not have.
+// chosenShard checks the flags that only campaigns have.
 func (f *campaignFlags) chosenShard() (campaign.Shard, error) {
 	switch {
 	case f.keepAll:
@@ -96,13 +95,13 @@ func (f *campaignFlags) chosenShard() (campaign.Shard, error) {
 	return campaign.ChooseShard(f.shard, f.shards, os.Getenv(campaign.CompletionIndexVariable))
 }
 
-// command runs a seed of the campaign again.
+// command is the command line that runs a seed of the campaign again.
 func (f *campaignFlags) command(spec scenario.Spec) string {
 	line := f.reproduce(scenario.Verdict{Seed: spec.Seed, Target: spec.Target, Scenario: spec.Scenario, Mutant: spec.Mutant, Use: spec.Use})
 	return strings.Replace(line, fmt.Sprintf("--seed %d", spec.Seed), "--seed "+campaign.SeedPlaceholder, 1)
 }
 
-// shardRun is one process' part of a campaign.
+// shardRun is one process's part of a campaign.
 type shardRun struct {
 	flags              *campaignFlags
 	out, notes, people io.Writer
@@ -116,7 +115,7 @@ type shardRun struct {
 	problem            error
 }
 
-// run works off what is missing of the shard.
+// run runs the seeds that the shard still lacks.
 func (s *shardRun) run(ctx context.Context, config swarm.Config) (err error) {
 	done := map[uint64]bool{}
 	s.file, err = campaign.Open(s.flags.out, s.header, func(result campaign.Result) {
@@ -154,7 +153,7 @@ func (s *shardRun) banner(config swarm.Config) {
 	fmt.Fprintf(s.notes, "  keeps       the artifacts of the lowest %d seeds of each signature\n", s.flags.keep)
 }
 
-// take counts a result, and lets go of artifacts that there are enough of.
+// take counts a result, and deletes artifacts beyond those to keep.
 func (s *shardRun) take(result campaign.Result) (first bool) {
 	if err := s.keeper.Add(result); err != nil && s.problem == nil {
 		s.problem = err
@@ -197,12 +196,12 @@ func (s *shardRun) add(outcome swarm.Outcome) {
 	}
 }
 
-// pace is how fast this process is.
+// pace is the speed of this process.
 func (s *shardRun) pace() string {
 	return fmt.Sprintf("%.1f seeds/s", float64(s.summary.Done-s.resumed)/time.Since(s.began).Seconds())
 }
 
-// finish prints what the shard has come to and turns it into an exit code.
+// finish prints the shard's result and turns it into an exit code.
 func (s *shardRun) finish(interrupted bool) error {
 	fmt.Fprintf(s.people, "\nshard %s: %s", s.header.Shard, s.summary.Report())
 	fmt.Fprintf(s.notes, "%d seeds in %.1f s (%s)\n", s.summary.Done-s.resumed, time.Since(s.began).Seconds(), s.pace())
@@ -214,7 +213,7 @@ func (s *shardRun) finish(interrupted bool) error {
 	return summaryExit(s.summary)
 }
 
-// summaryExit is the exit code of what is known of a campaign.
+// summaryExit is the exit code for the results so far.
 func summaryExit(summary *campaign.Summary) error {
 	return seedsExit(summary.Failed > 0, summary.NotDeterministic > 0, summary.Inconclusive > 0 || !summary.Complete())
 }

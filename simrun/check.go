@@ -27,7 +27,7 @@ func checkCommand() *cobra.Command {
 			"runs, or - for standard input. Where they come from does not matter; --schema prints the format\n" +
 			"of a line, and docs/history-format.md describes the rest.\n\n" +
 			"All files are judged, and the exit code is the first of these that is true: 2 a file could not\n" +
-			"be read or makes no sense, 1 one broke a guarantee, 3 one is inconclusive, 0 all passed.",
+			"be read or is invalid, 1 one broke a guarantee, 3 one is inconclusive, 0 all passed.",
 		Example: "  simrun check out/cacher-minute-7\n  simrun check --json audit.jsonl.zst history.jsonl",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 && !schema {

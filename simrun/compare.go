@@ -20,11 +20,11 @@ func compareCommand() *cobra.Command {
 	var variants []string
 	command := &cobra.Command{
 		Use:   "compare --use A --use B --seeds 1-100",
-		Short: "run the same seeds with different versions or folders of modules, and say where their verdicts differ",
+		Short: "run the same seeds with different versions or folders of modules, and show where their verdicts differ",
 		Long: "compare builds a binary for each --use and runs all seeds with each. A comma joins several modules of one\n" +
 			"variant, and `" + asItIs + "` is the code that go.mod requires.\n\n" +
-			"A seed is another schedule in other code: one seed says little, and a hundred say more.\n" +
-			"What cannot be built is left out. It exits with 0 if all verdicts are the same, with 1 if one differs, and with 2 if a\n" +
+			"In other code, a seed has another schedule: one seed says little, a hundred say more.\n" +
+			"What cannot be built is skipped. It exits with 0 if all verdicts are the same, with 1 if one differs, and with 2 if a\n" +
 			"variant was left out and the verdicts of the others are the same.",
 		Example: "  simrun compare --use none --use go.etcd.io/etcd/server/v3=v3.7.3 --seeds 1-100 --target kubernetes",
 		Args:    cobra.NoArgs,
@@ -36,7 +36,7 @@ func compareCommand() *cobra.Command {
 		},
 	}
 	flags.register(command)
-	// Each text is a variant as it is: the --use of runs splits it at commas.
+	// Each text is a variant: the --use of other commands splits it at commas.
 	whole := pflag.NewFlagSet("", pflag.ContinueOnError)
 	whole.StringArrayVar(&variants, "use", nil, "")
 	command.Flags().Lookup("use").Value = whole.Lookup("use").Value
@@ -104,7 +104,7 @@ func (f *runFlags) compare(command *cobra.Command, texts []string) error {
 	return exit(exitFailed)
 }
 
-// verdictOf is what a seed came to, and what it broke.
+// verdictOf returns the outcome of a seed, and what it broke.
 func (v variant) verdictOf(seed uint64) string {
 	verdict, ran := v.verdicts[seed]
 	if !ran {
@@ -114,8 +114,7 @@ func (v variant) verdictOf(seed uint64) string {
 	return strings.TrimSpace(string(verdict.Outcome) + " " + strings.Join(words, ", "))
 }
 
-// differing are the seeds whose verdicts are not the same in all variants, in ascending
-// order.
+// differing returns the seeds whose verdicts are not the same in all variants, in ascending order.
 func differing(all []variant) (seeds []uint64) {
 	ran := map[uint64]bool{}
 	for _, v := range all {

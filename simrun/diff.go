@@ -21,13 +21,13 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// diffCommand says where two runs or histories diverge.
+// diffCommand finds where two runs or histories diverge.
 func diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff A B",
-		Short: "say where two runs or histories diverge, side by side",
-		Long: "diff compares two folders of runs, or two recorded histories, and shows side by side what came last in\n" +
-			"both and what then came in each. Of folders it compares what the runs are a function of, the decisions\n" +
+		Short: "show where two runs or histories diverge, side by side",
+		Long: "diff compares two folders of runs, or two recorded histories, and shows side by side the end of what\n" +
+			"they share and how each continues. Of folders it compares what the runs are a function of, the decisions\n" +
 			"of the scheduler, and the histories; of histories, what clients did and saw, and the faults.\n\n" +
 			"Exit codes: 0 they are the same, 1 they differ, 2 bad usage or input.",
 		Example: "  simrun diff out/cacher-minute-7 out/cacher-minute-7/replay",
@@ -109,7 +109,7 @@ func specDifferences(a, b scenario.Spec) []string {
 	return different
 }
 
-// shortened is a value for a sentence.
+// shortened shortens a value for a sentence.
 func shortened(value string) string {
 	const most = 40
 	switch {
@@ -121,13 +121,13 @@ func shortened(value string) string {
 	return value
 }
 
-// What is shown around a difference.
+// How much is shown around a difference.
 const (
 	shownBefore = 4
 	shownAfter  = 8
 )
 
-// diffDecisions says where the decisions of two runs diverge.
+// diffDecisions shows where the decisions of two runs diverge.
 func diffDecisions(out io.Writer, a, b string) error {
 	one, errA := scenario.Decisions(a)
 	two, errB := scenario.Decisions(b)
@@ -148,7 +148,7 @@ func diffDecisions(out io.Writer, a, b string) error {
 	return nil
 }
 
-// linesAround are the lines around the first difference, which is marked.
+// linesAround returns the lines around the first difference, which is marked.
 func linesAround[T any](list []T, at int, line func(T) string) (lines []string) {
 	for i := max(0, at-shownBefore); i < min(len(list), at+shownAfter); i++ {
 		mark := ""
@@ -160,7 +160,7 @@ func linesAround[T any](list []T, at int, line func(T) string) (lines []string) 
 	return lines
 }
 
-// beside lays two lists out below the last parts of two paths.
+// beside lays out two lists side by side, below the ends of two paths.
 func beside(a, b string, left, right []string) string {
 	nameA, nameB := filepath.Base(a), filepath.Base(b)
 	if nameA == nameB {
@@ -169,7 +169,7 @@ func beside(a, b string, left, right []string) string {
 	return explain.Beside(nameA, nameB, left, right)
 }
 
-// diffHistories says where two histories diverge.
+// diffHistories shows where two histories diverge.
 func diffHistories(out io.Writer, a, b string) (same bool, err error) {
 	one, err := momentsOf(a)
 	if err != nil {
@@ -192,7 +192,7 @@ func diffHistories(out io.Writer, a, b string) (same bool, err error) {
 	return false, nil
 }
 
-// momentsOf reads the moments of a history, or of the history in a run's folder.
+// momentsOf reads the moments of a history file, or of a run's folder.
 func momentsOf(path string) ([]explain.Moment, error) {
 	history, err := historyAt(path)
 	if err != nil {
@@ -201,7 +201,7 @@ func momentsOf(path string) ([]explain.Moment, error) {
 	return explain.New(history).Moments(), nil
 }
 
-// historyAt reads the history at a path, or in the folder there.
+// historyAt reads the history at a path or in that folder.
 func historyAt(path string) (*model.History, error) {
 	recorded, err := judge.Read(path, strings.NewReader(""))
 	return recorded.History, err

@@ -22,16 +22,16 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// codeUnderTest is where an explanation says what goroutines did, the caches first.
+// codeUnderTest are the packages in which an explanation shows what goroutines did, caches first.
 var codeUnderTest = []string{
 	"k8s.io/apiserver/pkg/storage/cacher", "github.com/watchsim/watchsim/cacher",
 	"k8s.io/apiserver/pkg/storage/etcd3", "k8s.io/client-go/tools/cache", "go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/server/v3/storage/mvcc",
 }
 
-// caches is how many of them are caches.
+// caches is how many of those are caches.
 const caches = 2
 
-// explainFlags are what explain takes.
+// explainFlags are the flags of `simrun explain`.
 type explainFlags struct {
 	budget  time.Duration
 	workers int
@@ -39,21 +39,21 @@ type explainFlags struct {
 	out     string
 }
 
-// explainCommand says why a history is illegal and what led to it.
+// explainCommand explains why a history is illegal.
 func explainCommand() *cobra.Command {
 	var flags explainFlags
 	command := &cobra.Command{
 		Use:   "explain FOLDER|HISTORY",
 		Short: "say why a guarantee is broken, and what led to it, step by step",
-		Long: "explain checks the folder of a run, or a recorded history whoever recorded it, and says of each violation\n" +
-			"what should have come and what came, and what led to it: the requests, changes, events and faults, as a list and\n" +
+		Long: "explain checks the folder of a run, or a recorded history whoever recorded it, and says for each violation\n" +
+			"what was expected, what was seen, and what led to it: the requests, changes, events and faults, as a list and\n" +
 			"as a timeline of text.\n\n" +
 			"Of a run it also says which decisions of the scheduler matter. It runs the failure again for each of\n" +
-			"them, with the plain choice in its place, and keeps those without which the guarantee holds; then it\n" +
-			"says where the goroutine was and what others did meanwhile. That needs a run with few decisions: one\n" +
-			"that `simrun shrink` has not made smaller is made so first. Nothing of that stays, unless --out says where.\n\n" +
+			"them, with the default one in its place, and keeps those without which the guarantee holds; then it\n" +
+			"says where the goroutine was and what others did meanwhile. That needs a run with few decisions, so\n" +
+			"it shrinks the run first, unless `simrun shrink` has done so. It keeps nothing of that without --out.\n\n" +
 			"Of a run of the targets http and controlplane it explains the histories of the failure that was kept,\n" +
-			"and what else is wrong.\n\n" +
+			"and whatever else failed.\n\n" +
 			"Exit codes: 0 nothing is broken, 1 a guarantee is, 2 bad usage or input, 3 inconclusive.",
 		Example: "  simrun explain out/cacher-minute-7\n" +
 			"  simrun explain --budget 3m -o small out/cacher-minute-7\n" +
@@ -106,8 +106,8 @@ func (f *explainFlags) explain(command *cobra.Command, path string) error {
 	}[verdict.Severity()]
 }
 
-// decisions says which decisions a failing run needs. What it makes for that goes to a
-// temporary folder; --out keeps the smaller run.
+// decisions prints which decisions a failing run needs. Its intermediate runs go to a temporary
+// folder; --out keeps the smaller run.
 func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee string) error {
 	out := command.OutOrStdout()
 	say := func(format string, arguments ...any) {
@@ -159,8 +159,8 @@ func (f *explainFlags) decisions(command *cobra.Command, folder, guarantee strin
 	return scenario.WriteDecisive(kept.Verdict.Folder, append(content, '\n'))
 }
 
-// decisive finds the decisions that the run in a folder needs, and returns the same run
-// without any choice after the last of them.
+// decisive finds the decisions that the run in a folder needs, and returns the same run with only
+// default decisions after the last of them.
 func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded scenario.Recorded, folder, guarantee, calmFolder string) (decisive.Explained, shrink.Case, error) {
 	explained := decisive.Explained{Guarantee: guarantee, Began: recorded.Began}
 	run := shrink.Case{Spec: recorded.Spec, Tape: recorded.Tape}
@@ -187,7 +187,7 @@ func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded 
 	if err != nil || found.Last == 0 {
 		return explained, run, err
 	}
-	// The calmer run is made once more, with everything that happens in it written down.
+	// The calmer run is run once more, to record everything that happens in it.
 	job := swarm.Job{Spec: calmer.Spec, Tape: calmer.Tape, Details: true, Folder: calmFolder, Trace: calmFolder + "-trace.gz"}
 	answer, err := swarm.Once(command.Context(), binary, job, swarm.DefaultLimits())
 	if err == nil && !shrink.Breaks(answer.Verdict, guarantee) {
@@ -209,12 +209,11 @@ func (f *explainFlags) decisive(command *cobra.Command, binary string, recorded 
 	return explained, calmer, err
 }
 
-// maxPoints bounds how much of a run is looked at.
+// maxPoints bounds how much of a run is searched.
 const maxPoints = 4 << 20
 
-// moments are when the guarantee is seen to be broken in the run of a folder, and when
-// what was asked for came in which it is, both on the history's clock. They are 0 where
-// that is not known.
+// moments returns when the violation shows in the run of a folder, and when the request came in
+// whose answer it is, both on the history's clock. They are 0 if that is not known.
 func moments(folder, guarantee string) (shows, asked time.Duration) {
 	config := scenario.OracleConfig()
 	config.Minimum = linearizability.Counts{}
@@ -236,8 +235,8 @@ func moments(folder, guarantee string) (shows, asked time.Duration) {
 	return 0, 0
 }
 
-// smaller makes a run smaller in a temporary folder, unless `simrun shrink` has done so
-// before, and returns what is left with its folder.
+// smaller shrinks a run in a temporary folder, unless `simrun shrink` has already done so, and
+// returns the smaller run and its folder.
 func (f *explainFlags) smaller(command *cobra.Command, binary string, whole scenario.Recorded, folder, guarantee, temporary string) (scenario.Recorded, string, error) {
 	shrunk := filepath.Clean(folder) + "-shrunk"
 	if before, err := scenario.Load(shrunk); err == nil && before.Spec.Reduced != nil && before.Spec.Seed == whole.Spec.Seed && before.Spec.Mutant == whole.Spec.Mutant && before.Spec.Use == whole.Spec.Use {

@@ -17,7 +17,7 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// exploreFlags are what explore takes.
+// exploreFlags are the flags of `simrun explore`.
 type exploreFlags struct {
 	runFlags
 	strategy, scope      string
@@ -29,7 +29,7 @@ type exploreFlags struct {
 	windowFrom, windowTo time.Duration
 }
 
-// The strategies, as --strategy names them.
+// The strategies, by their names for --strategy.
 const (
 	byRandom     = "random"
 	byPriorities = "pct"
@@ -44,7 +44,7 @@ func strategyNames() []named {
 	}
 }
 
-// everything as a scope is all the code that runs.
+// everything is the scope that contains all code.
 const everything = "all"
 
 // exploreCommand searches the schedules of a scenario.
@@ -60,11 +60,11 @@ func exploreCommand() *cobra.Command {
 			"              a probability that can be stated\n" +
 			"  exhaustive  every schedule that deviates at most --bound times from the default one, in which goroutines\n" +
 			"              take turns\n" +
-			"  branch      random walks that go back to states that few runs have come to, and on from there with\n" +
+			"  branch      random walks that resume from states that few runs have reached, with\n" +
 			"              another schedule, other requests and other faults\n\n" +
 			"pct and exhaustive decide within a window of simulated time only, and at synchronisation points in the code\n" +
 			"of --scope: there a goroutine continues, yields, or is delayed by one of --delays. Two runs have\n" +
-			"one shape if they differ only in the order of what does not depend on each other. \"Exhausted\" is printed only\n" +
+			"one shape if they differ only in the order of independent steps. \"Exhausted\" is printed only\n" +
 			"when nothing was left out. Failing runs leave folders as those of simrun do, to be replayed.\n\n" +
 			"Exit codes: 0 no failure, and with exhaustive everything tried; 1 a guarantee was broken; 2 bad usage;\n" +
 			"3 inconclusive, or a limit came before the end of an exhaustive search.",
@@ -91,7 +91,7 @@ func exploreCommand() *cobra.Command {
 	return command
 }
 
-// exploredSpec is the scenario with how it is explored.
+// exploredSpec is the spec of the scenario and of how it is explored.
 func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 	spec, err := f.spec()
 	if err != nil {
@@ -129,7 +129,7 @@ func (f *exploreFlags) exploredSpec() (scenario.Spec, error) {
 // maxDelay keeps a goroutine from being delayed until after the run.
 const maxDelay = 3 * time.Second
 
-// search is the strategy that was asked for.
+// search returns the chosen strategy.
 func (f *exploreFlags) search(seed uint64) (explore.Strategy, error) {
 	switch {
 	case f.runs < 0 || f.failures < 0 || f.budget < 0:
@@ -222,7 +222,7 @@ func (f *exploreFlags) exploreBanner(w io.Writer, spec scenario.Spec, limits swa
 	bannerOfLimits(w, spec, limits)
 }
 
-// ends are the limits of the search.
+// ends returns the limits of the search.
 func (f *exploreFlags) ends() []string {
 	var ends []string
 	if f.runs > 0 {
@@ -237,7 +237,7 @@ func (f *exploreFlags) ends() []string {
 	return append(ends, "Ctrl-C")
 }
 
-// sum prints what the search came to.
+// sum prints the result of the search.
 func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explore.Strategy, took time.Duration) {
 	fmt.Fprintf(out, "%d runs: %d failed, %d inconclusive, in %.1f s (%.1f runs/s)\n",
 		result.Runs, result.Failed, result.Inconclusive, took.Seconds(), float64(result.Runs)/took.Seconds())
@@ -283,7 +283,7 @@ func (f *exploreFlags) sum(out io.Writer, result explore.Result, strategy explor
 	}
 }
 
-// maxFolders is how many failing runs leave a folder.
+// maxFolders is the largest number of failing runs that leave a folder.
 const maxFolders = 20
 
 // keeper repeats failing attempts in fresh workers, which write their artifacts.
@@ -328,7 +328,7 @@ func (k *keeper) keep(attempt explore.Attempt) {
 		paint(k.report, answer.Report), attempt.Number+1, deviations(attempt), shown(job.Folder))
 }
 
-// deviations describes those of an attempt.
+// deviations describes the deviations of an attempt.
 func deviations(attempt explore.Attempt) string {
 	if n := len(attempt.Branches); n > 0 {
 		return fmt.Sprintf("those of the seed, and of others from %d instants on, the last of them %v", n, attempt.Branches[n-1].At)

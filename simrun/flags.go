@@ -22,7 +22,7 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// runFlags are what the root command takes.
+// runFlags are the flags of the root command.
 type runFlags struct {
 	seed, seeds            string
 	scenario, target       string
@@ -37,7 +37,7 @@ type runFlags struct {
 	branches, set          []string
 }
 
-// register adds the flags of commands that run seeds.
+// register adds the flags of all commands that run seeds.
 func (f *runFlags) register(command *cobra.Command) {
 	f.registerSpec(command)
 	flags := command.Flags()
@@ -52,7 +52,7 @@ func (f *runFlags) register(command *cobra.Command) {
 	flags.BoolVar(&f.noFork, "no-fork", false, "boot each run in a process of its own instead of copying one that has booted; the runs are the same")
 }
 
-// registerSpec adds the flags that say what to run. Values that are set are the defaults.
+// registerSpec adds the flags that say what to run. Values that are already set are the defaults.
 func (f *runFlags) registerSpec(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&f.seed, "seed", f.seed, "the `seed`, a whole number")
@@ -147,8 +147,8 @@ func (f *runFlags) spec() (scenario.Spec, error) {
 	return spec, nil
 }
 
-// chosenTarget is the cacher asked for, else the one that has the mutants, else
-// the default.
+// chosenTarget returns the requested target, or else the one that has the mutants, or else the
+// default.
 func (f *runFlags) chosenTarget() (string, error) {
 	for _, name := range f.mutants {
 		if err := checkName("mutant", name, mutantNames()); err != nil {
@@ -222,8 +222,8 @@ func (f *runFlags) chooseFaults(spec *scenario.Spec) error {
 	return spec.Set("kinds", strings.Join(kinds, "+"))
 }
 
-// readPlan reads the text of a plan file. One without any fault, or anything at all, means
-// that there are no faults.
+// readPlan reads the text of a plan file. A plan without any fault, even an empty file, means no
+// faults.
 func (f *runFlags) readPlan(spec *scenario.Spec, text string) error {
 	plan, err := faults.Parse(text)
 	if err != nil {
@@ -271,8 +271,7 @@ func (f *runFlags) seedRange() (first, last uint64, err error) {
 	return 0, 0, fmt.Errorf("expected --seed or --seeds, found neither; try `simrun --seed 7` or `simrun --help`")
 }
 
-// config checks all flags, in the order in which a user would, and says what
-// to run.
+// config checks all flags, in the order in which users think of them, and says what to run.
 func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
 	first, last, err := f.seedRange()
 	if err != nil {
@@ -298,7 +297,7 @@ func (f *runFlags) config(notes io.Writer) (swarm.Config, error) {
 	}, err
 }
 
-// ofPlan names the plan file in an error about what it says.
+// ofPlan adds the name of the plan file to an error about its content.
 func (f *runFlags) ofPlan(err error) error {
 	if _, is := errors.AsType[*faults.Misfit](err); is {
 		return fmt.Errorf("--faults %s: %w", f.faults, err)
@@ -306,8 +305,8 @@ func (f *runFlags) ofPlan(err error) error {
 	return err
 }
 
-// prepareOut makes the folder for artifacts and tries to write there, which is
-// better found out now than after the first failure.
+// prepareOut creates the folder for artifacts and tries to write there: better to fail now than
+// after the first failing run.
 func (f *runFlags) prepareOut() error {
 	if err := cmp.Or(os.MkdirAll(f.out, 0o755), tryToWrite(f.out)); err != nil {
 		return fmt.Errorf("--out: cannot write to %s: %w", f.out, err)
@@ -315,7 +314,7 @@ func (f *runFlags) prepareOut() error {
 	return nil
 }
 
-// tryToWrite makes a file in a folder, and removes it.
+// tryToWrite creates a file in a folder, and removes it.
 func tryToWrite(folder string) error {
 	probe, err := os.CreateTemp(folder, ".simrun-*")
 	if err != nil {
@@ -324,8 +323,8 @@ func tryToWrite(folder string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// recordedRun reads the folder of a run, and returns the command that can run it
-// again: this one, or one with the run's mutant.
+// recordedRun reads the folder of a run, and returns the binary that can run it again: this one, or
+// one with the run's mutant.
 func recordedRun(notes io.Writer, folder string) (recorded scenario.Recorded, binary string, err error) {
 	if recorded, err = scenario.Load(folder); err != nil {
 		return recorded, "", err
@@ -343,8 +342,8 @@ func recordedRun(notes io.Writer, folder string) (recorded scenario.Recorded, bi
 	return recorded, binary, err
 }
 
-// binaryFor is the program that workers of a target are started from: this one, or
-// one with a released version, other code or known bugs inside, which is built first.
+// binaryFor returns the binary that a target's workers are started from: this one, or one with a
+// released version, other code or mutants, which it builds first.
 func binaryFor(notes io.Writer, spec scenario.Spec) (string, error) {
 	mutants, _, err := mutant.FindAll(spec.Mutant)
 	if err != nil {
@@ -372,7 +371,7 @@ func binaryFor(notes io.Writer, spec scenario.Spec) (string, error) {
 	return built(notes, what, func(progress selfbuild.Progress) (string, error) { return selfbuild.Build(progress, uses, mutants...) })
 }
 
-// built builds a program, and says so and how far it is if there is anything to compile.
+// built builds a program, and shows progress if there is anything to compile.
 func built(notes io.Writer, what string, build func(selfbuild.Progress) (string, error)) (string, error) {
 	status, began, packages := newStatusLine(notes), time.Now(), 0
 	binary, err := build(func(pkg string) {

@@ -15,7 +15,7 @@ import (
 	"github.com/watchsim/watchsim/traces/importer"
 )
 
-// importCommand makes a history of what real clusters leave behind.
+// importCommand makes a history from the files of a real cluster.
 func importCommand() *cobra.Command {
 	options := importer.Options{}
 	out := ""
@@ -28,7 +28,7 @@ func importCommand() *cobra.Command {
 			"  kubectl   kubectl get RESOURCE --watch --output-watch-events -o json\n" +
 			"  etcdctl   etcdctl get --prefix KEY -w json, and etcdctl watch --prefix --rev N KEY -w json\n" +
 			"  history   histories that `simrun record` or this command has written\n\n" +
-			"Files may be compressed with gzip, and histories with zstd. What cannot be judged is left out, and said on standard error.\n" +
+			"Files may be compressed with gzip, and histories with zstd. What cannot be judged is left out, and named on standard error.\n" +
 			"docs/real-clusters.md says how to get these files, and what each of them can show.",
 		Example: "  simrun import audit a=audit-a.log b=audit-b.log --resource pods -o history.jsonl\n" +
 			"  simrun import audit a=audit.log etcdctl state.json changes.json --etcd-rev 4711 --resource pods | simrun check -",
@@ -54,7 +54,7 @@ func importCommand() *cobra.Command {
 	return command
 }
 
-// writeHistory writes a history to a file, or to standard output, and says what was left out.
+// writeHistory writes a history to a file or to standard output, and says what was left out.
 func writeHistory(command *cobra.Command, path string, header traces.Header, h *model.History, notes []string) error {
 	for _, note := range notes {
 		fmt.Fprintf(traces.PrintableWriter(command.ErrOrStderr()), "left out: %s\n", note)
@@ -66,8 +66,8 @@ func writeHistory(command *cobra.Command, path string, header traces.Header, h *
 	return writeFile(path, write)
 }
 
-// writeFile writes a file so that there is a whole one at any time: beside its place
-// first. What is no file, such as a pipe, is written to as it is.
+// writeFile replaces a file atomically: it first writes a file beside it. Anything but a regular
+// file, such as a pipe, is written to directly.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	if isFile(path) {
 		return replaceFile(path, write)
@@ -79,7 +79,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	return errors.Join(write(file), file.Close())
 }
 
-// isFile reports whether a path names a regular file, or nothing yet.
+// isFile reports whether a path is a regular file, or does not exist yet.
 func isFile(path string) bool {
 	about, err := os.Lstat(path)
 	return err != nil || about.Mode().IsRegular()
@@ -101,7 +101,7 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// notWritten names the path once.
+// notWritten is the error of a path that cannot be written; it names the path once.
 func notWritten(path string, err error) error {
 	if of, is := errors.AsType[*fs.PathError](err); is {
 		err = of.Err

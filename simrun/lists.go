@@ -66,7 +66,7 @@ func printList(out io.Writer, list []named) error {
 	return table.Flush()
 }
 
-// kindsCommand lists all that the lines of a plan are made of.
+// kindsCommand lists the elements of the lines of a plan.
 func kindsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kinds [KIND...]",
@@ -95,7 +95,7 @@ func kindsCommand() *cobra.Command {
 	}
 }
 
-// examplePlan is a plan for every scenario.
+// examplePlan is valid in every scenario.
 const examplePlan = `
 # watchsim plan v1
 at 12.5s etcd-crash member=etcd-0 down=2s

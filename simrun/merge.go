@@ -11,16 +11,16 @@ import (
 	"github.com/watchsim/watchsim/search/campaign"
 )
 
-// mergeCommand puts the results of shards together.
+// mergeCommand merges the results of shards.
 func mergeCommand() *cobra.Command {
 	var asJSON bool
 	var write string
 	command := &cobra.Command{
 		Use:   "merge RESULTS...",
-		Short: "put the results of a campaign's shards together",
-		Long: "merge reads the results of the shards of one campaign, files or folders with such, and prints what is\n" +
+		Short: "merge the results of a campaign's shards",
+		Long: "merge reads the results of the shards of one campaign, in files or folders, and prints what is\n" +
 			"missing, how many seeds passed, and the failures by signature with the lowest seeds of each and the\n" +
-			"command that shows it. Shards that are still under way do no harm.\n\n" +
+			"command that shows it. It also works while shards are running.\n\n" +
 			"It exits with 1 if a seed failed, with 2 if the files do not belong together, and with 3 if results\n" +
 			"are missing or inconclusive.",
 		Example: "  simrun merge out\n  simrun merge --json -o merged.jsonl out",
@@ -59,7 +59,7 @@ func mergeCommand() *cobra.Command {
 	return command
 }
 
-// writeMerged never writes over a file, which may be one of those that are read.
+// writeMerged never overwrites a file, as it may be one of the inputs.
 func writeMerged(path string, merged *campaign.Merged) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

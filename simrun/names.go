@@ -15,10 +15,10 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
-// named is something that a flag takes by its name.
+// named is a name that a flag accepts.
 type named struct{ name, summary string }
 
-// namesOf are the names of the elements of a list.
+// namesOf returns the names of the elements of a list.
 func namesOf[T any](list []T, name func(T) named) (names []named) {
 	for _, element := range list {
 		names = append(names, name(element))
@@ -35,7 +35,7 @@ func targetNames() []named {
 		namesOf(target.Releases(), func(r target.Release) named { return named{r.Name, r.Summary + " (built on first use)"} })...)
 }
 
-// allTargetNames are those and the targets whose scenarios are tests.
+// allTargetNames adds the targets whose scenarios are tests.
 func allTargetNames() []named {
 	return append(targetNames(), namesOf(testedTargets, func(t selfbuild.Tested) named { return named{t.Name, t.Summary} })...)
 }
@@ -54,7 +54,7 @@ func faultNames() []named {
 		namesOf(faults.Kinds(), func(kind faults.Kind) named { return named{kind.Name, kind.Doc} })...)
 }
 
-// complete has the shell complete the values of a flag.
+// complete registers shell completion for the values of a flag.
 func complete(command *cobra.Command, flag string, names func() []named) {
 	err := command.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var choices []string
@@ -68,10 +68,10 @@ func complete(command *cobra.Command, flag string, names func() []named) {
 	}
 }
 
-// maxListed is how many names an error lists.
+// maxListed is the largest number of names in an error.
 const maxListed = 24
 
-// checkName reports a name that is none of some, with the nearest of them.
+// checkName reports an unknown name, with the nearest known one.
 func checkName(what, name string, names []named) error {
 	var list []string
 	for _, n := range names {
@@ -89,7 +89,7 @@ func checkName(what, name string, names []named) error {
 	return fmt.Errorf("unknown %s %q: expected one of %s", what, name, strings.Join(list, ", "))
 }
 
-// nearest is the name that somebody who wrote another one may have meant, "" for none.
+// nearest returns the name that the user may have meant, "" for none.
 func nearest(wrote string, names []string) (near string) {
 	least := max(len(wrote)/3, 1) + 1
 	for _, name := range names {
@@ -100,8 +100,8 @@ func nearest(wrote string, names []string) (near string) {
 	return near
 }
 
-// distance is how many bytes have to be added, removed, replaced or swapped with the next
-// to make one word of another.
+// distance is the number of bytes to add, remove, replace or swap with the next to turn one word
+// into the other.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
@@ -126,7 +126,7 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// expecting says how many arguments a command takes, and what they are.
+// expecting returns a check of the number of a command's arguments.
 func expecting(number int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, arguments []string) error {
 		if len(arguments) != number {
@@ -151,7 +151,7 @@ func noSuchCommand(root *cobra.Command, arguments []string) error {
 	return checkName("command", arguments[0], list)
 }
 
-// guaranteeNames are those of the oracle, and that of runs that do not end.
+// guaranteeNames are the oracle's guarantees, and the one that a run ends.
 func guaranteeNames() (list []named) {
 	for _, rule := range linearizability.Rules {
 		if g := rule.Guarantee; g != nil && !slices.ContainsFunc(list, func(n named) bool { return n.name == g.Name }) {

@@ -14,7 +14,7 @@ import (
 	"github.com/watchsim/watchsim/traces"
 )
 
-// terminal is the file behind a writer if that is a terminal, nil if it is not.
+// terminal returns the file behind a writer if that is a terminal, else nil.
 func terminal(w io.Writer) *os.File {
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		return file
@@ -22,16 +22,16 @@ func terminal(w io.Writer) *os.File {
 	return nil
 }
 
-// The parts of a report that have a color: the verdict, the violation in a sentence, and
-// where in the drawing it shows.
+// The parts of a report that are coloured: the verdict, the sentence about the violation, and where
+// the drawing shows it.
 var (
 	verdictWord   = regexp.MustCompile(`(?m)^(PASSED|FAILED|INCONCLUSIVE)(  .*)$`)
 	violationText = regexp.MustCompile(`(?m)^(\x1b\[1;31mFAILED.*\n)((?:  [^g\n].*\n)+)`)
 	drawnMark     = regexp.MustCompile(`(?m)^(.{0,24})>>`)
 )
 
-// paint escapes what a terminal would take for orders in a report, whose names others may
-// have chosen, and colors it for a terminal, as https://no-color.org has it.
+// paint escapes control sequences in a report, whose names may come from others, and colours it for
+// a terminal, following https://no-color.org.
 func paint(w io.Writer, report string) string {
 	var printable strings.Builder
 	_, _ = io.WriteString(traces.PrintableWriter(&printable), report)
@@ -48,7 +48,7 @@ func paint(w io.Writer, report string) string {
 	return drawnMark.ReplaceAllString(report, "$1\x1b[31m>>\x1b[0m")
 }
 
-// shown is a path as short as it can be from here.
+// shown is the shortest form of a path, relative to here if possible.
 func shown(path string) string {
 	if here, err := os.Getwd(); err == nil {
 		if relative, err := filepath.Rel(here, path); err == nil && !strings.HasPrefix(relative, "..") {
@@ -58,8 +58,8 @@ func shown(path string) string {
 	return path
 }
 
-// statusLine shows what comes last: over itself on a terminal, and otherwise a line
-// now and then.
+// statusLine shows the latest status: on a terminal it overwrites itself, and otherwise it prints a
+// line now and then.
 type statusLine struct {
 	out      io.Writer
 	terminal *os.File

@@ -16,7 +16,7 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// promptHelp lists what the prompt understands.
+// promptHelp lists the commands of the prompt.
 const promptHelp = `  to PLACE     go to a place, forwards or backwards: ` + whereForms + `
   step [N]     go N decisions forwards, 1 if N is left out
   back [N]     go N decisions backwards; or back 500ms
@@ -26,17 +26,17 @@ const promptHelp = `  to PLACE     go to a place, forwards or backwards: ` + whe
   quit         end
 `
 
-// prompt is a recorded run that somebody walks through.
+// prompt is an interactive walk through a recorded run.
 type prompt struct {
 	out     io.Writer
 	folder  string
-	began   time.Duration // where the history's times begin
+	began   time.Duration // origin of the history's times
 	session *swarm.Session
 	here    swarm.Standing
 	moments []explain.Moment
 }
 
-// walk reads commands and has the run stand where they say.
+// walk reads commands and moves the run to the places that they name.
 func (f *replayFlags) walk(command *cobra.Command, binary, folder string, recorded scenario.Recorded) error {
 	job := swarm.Job{Spec: recorded.Spec, Tape: recorded.Tape}
 	session, here, err := swarm.Visiting(command.Context(), binary, job, swarm.DefaultLimits())
@@ -61,14 +61,14 @@ func (f *replayFlags) walk(command *cobra.Command, binary, folder string, record
 	return lines.Err()
 }
 
-// at is where the run stands, on the history's clock.
+// at is where the run is, on the history's clock.
 func (p *prompt) at() time.Duration { return p.here.At - p.began }
 
 func (p *prompt) ask() {
 	fmt.Fprintf(p.out, "%.6fs, decision %d> ", p.at().Seconds(), p.here.Decisions)
 }
 
-// obey does what a line says, and reports whether there may be another.
+// obey carries out a command, and reports whether to read another one.
 func (p *prompt) obey(words []string) (again bool, err error) {
 	if len(words) == 0 {
 		return true, nil
@@ -102,7 +102,7 @@ func (p *prompt) obey(words []string) (again bool, err error) {
 	return true, fmt.Errorf("expected to, step, back, stacks, last, help or quit, found %q", words[0])
 }
 
-// count reads how many, which is n if nothing is said.
+// count parses a number; the default is n.
 func count(text string, n uint64) (uint64, error) {
 	if text == "" {
 		return n, nil
@@ -142,7 +142,7 @@ func (p *prompt) stacks() error {
 	return err
 }
 
-// visit goes to a place and says what happened on the way.
+// visit goes to a place and shows what happened on the way.
 func (p *prompt) visit(to swarm.Visit) error {
 	from := p.at()
 	here, err := p.session.Go(to)
@@ -160,7 +160,7 @@ func (p *prompt) visit(to swarm.Visit) error {
 	return nil
 }
 
-// between are the events of the history after one time and up to another.
+// between returns the history's events after one time and up to another.
 func (p *prompt) between(from, to time.Duration) (list []explain.Moment) {
 	for _, m := range p.moments {
 		if m.Time > int64(from) && m.Time <= int64(to) {

@@ -17,7 +17,7 @@ import (
 	"github.com/watchsim/watchsim/traces/recorder"
 )
 
-// recordFlags are what `simrun record` takes.
+// recordFlags are the flags of `simrun record`.
 type recordFlags struct {
 	kubeconfig, context, tokenFile, authority, tlsServerName string
 	insecure                                                 bool
@@ -28,17 +28,17 @@ type recordFlags struct {
 	out                                                      string
 }
 
-// recordCommand records what API servers show.
+// recordCommand records what API servers answer.
 func recordCommand() *cobra.Command {
 	var f recordFlags
 	command := &cobra.Command{
 		Use:   "record --resource RESOURCE",
-		Short: "record what one or several real API servers show, as a history",
+		Short: "record what real API servers answer, as a history",
 		Long: "record lists and watches a resource with an informer on each server, lists it at resourceVersion 0 from\n" +
-			"each in turn, and writes down what came, for `simrun check` to judge. It needs the verbs list and watch.\n\n" +
+			"each in turn, and records the answers, for `simrun check` to judge. It needs the verbs list and watch.\n\n" +
 			"Objects are redacted to their names, UIDs and resourceVersions, and a digest that contents cannot be\n" +
 			"guessed from. Contents of Secrets and credentials are never written. Ctrl-C ends the recording early\n" +
-			"and writes it. What there is so far is written every few seconds, and is there if record is killed.\n" +
+			"and writes it. It also writes every few seconds, so that a kill loses little.\n" +
 			"docs/real-clusters.md says what it can show.",
 		Example: "  simrun record --resource pods --duration 10m -o history.jsonl\n" +
 			"  simrun record --resource leases.coordination.k8s.io --namespace kube-system \\\n" +
@@ -98,16 +98,14 @@ func (f *recordFlags) run(command *cobra.Command) error {
 }
 
 const (
-	// writeEvery is how often what was recorded so far is written, so that it is there
-	// if the command is killed.
+	// writeEvery is how often the recording is written, in case the command is killed.
 	writeEvery = 2 * time.Second
-	// writeShare is how much of the time that may take, at most: one part in so many.
+	// writeShare bounds the part of the time that this takes: one in this many.
 	writeShare = 20
 )
 
-// keepWriting writes what was recorded so far, again and again, until the command is interrupted
-// or the time is up. Each history takes the place of the one before at once, so that there
-// is a whole one whenever the command is killed.
+// keepWriting writes the recording again and again until the command is interrupted or the time is
+// up. Each history replaces the last one atomically, so that a killed command leaves a whole one.
 func (f *recordFlags) keepWriting(command *cobra.Command, r *recorder.Recorder) error {
 	end := time.After(f.duration)
 	pause := writeEvery
@@ -120,7 +118,7 @@ func (f *recordFlags) keepWriting(command *cobra.Command, r *recorder.Recorder) 
 		case <-time.After(pause):
 		}
 		if f.out == "-" || !isFile(f.out) {
-			pause = f.duration // who reads from a pipe wants one history
+			pause = f.duration // a reader of a pipe wants one history
 			continue
 		}
 		began := time.Now()
@@ -179,8 +177,8 @@ func (f *recordFlags) apiServers() ([]recorder.Server, error) {
 	return servers, nil
 }
 
-// credentials are those of the token file, of the kubeconfig, or of the pod that this
-// runs in, whichever there is first. A server may need none.
+// credentials come from the token file, the kubeconfig, or the pod that this runs in, whichever is
+// found first. A server may need none.
 func (f *recordFlags) credentials() (*rest.Config, error) {
 	if f.tokenFile != "" {
 		if _, err := os.ReadFile(f.tokenFile); err != nil {

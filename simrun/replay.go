@@ -19,7 +19,7 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// replayFlags are what replay takes.
+// replayFlags are the flags of `simrun replay`.
 type replayFlags struct {
 	json, trace, log, stacks bool
 	prompt, verbose          bool
@@ -27,7 +27,7 @@ type replayFlags struct {
 	branches                 []string
 }
 
-// replayCommand runs a recorded tape again.
+// replayCommand replays a recorded tape.
 func replayCommand() *cobra.Command {
 	var flags replayFlags
 	command := &cobra.Command{
@@ -36,13 +36,13 @@ func replayCommand() *cobra.Command {
 		Long: "replay runs a recorded tape again, writes the artifacts into a folder below, and says whether the hash\n" +
 			"agrees; if it does not, which decision is the first that differs, and what the run was doing.\n\n" +
 			"--prompt walks through the run, forwards and backwards: checkpoints make going back as quick as going on.\n" +
-			"--branch has the schedule go on by another seed from a place on, which makes another run, in a folder of its own.\n" +
+			"--branch continues with the schedule of another seed from a place on: another run, in a folder of its own.\n" +
 			"--until stops early, at " + whereForms + ".\n" +
 			"It says what had happened last, and --stacks where every goroutine is then. --break-at stops at such a\n" +
 			"place under the debugger Delve. --log writes down what the cacher's libraries and etcd log, in simulated\n" +
 			"time; --trace every goroutine switch, synchronisation point, decision and random number, with callers.\n" +
 			"docs/replay.md has examples.\n\n" +
-			"Of a run of the targets http and controlplane it runs the failure again that was kept, without any of the flags.",
+			"Of a run of the targets http and controlplane it runs the kept failure again, without any of the flags.",
 		Example: "  simrun replay out/cacher-minute-7\n" +
 			"  simrun replay --prompt out/cacher-minute-7\n" +
 			"  simrun replay --until rv=32 --stacks out/cacher-minute-7\n" +
@@ -163,8 +163,8 @@ func (f *replayFlags) replay(command *cobra.Command, folder string) error {
 	return outcomeExit(answer.Verdict)
 }
 
-// branch adds the branches to a recorded run, which then follows its seed and no tape,
-// and returns the folder for the run that this makes, beside the recorded one.
+// branch adds branches to a recorded run, which then follows its seed instead of its tape, and
+// returns the folder for the new run, beside the recorded one.
 func (f *replayFlags) branch(folder string, recorded *scenario.Recorded) (string, error) {
 	if recorded.Spec.Reduced != nil || recorded.Spec.Explore != nil {
 		return "", fmt.Errorf("--branch: expected a run that follows its seed, found one in %s that follows its tape", folder)
@@ -189,7 +189,7 @@ func outcomeExit(verdict scenario.Verdict) error {
 	return seedsExit(verdict.Outcome == linearizability.Failed, false, verdict.Outcome != linearizability.Passed)
 }
 
-// died is the end of a replay whose worker died in the middle of it.
+// died reports a replay whose worker died in the middle of it.
 func died(out io.Writer, recorded scenario.Recorded, again string, err error) error {
 	fmt.Fprintf(out, "%v\n\n", err)
 	repeated, loadErr := scenario.Load(again)
@@ -205,8 +205,8 @@ func died(out io.Writer, recorded scenario.Recorded, again string, err error) er
 	return exit(exitFailed)
 }
 
-// firstDifference says which decision is the first that differs from the recorded
-// ones, and what was going on.
+// firstDifference names the first decision that differs from the recorded ones, and what the run
+// was doing.
 func firstDifference(out io.Writer, folder, again string, build scenario.Build) error {
 	for _, difference := range build.Differences(scenario.CurrentBuild()) {
 		fmt.Fprintln(out, explain.Wrap(2, "built from: "+difference))
@@ -214,8 +214,8 @@ func firstDifference(out io.Writer, folder, again string, build scenario.Build) 
 	return diffDecisions(out, folder, again)
 }
 
-// differs is the end of a replay that is another run. One of a reduced run may
-// show the failure all the same, and is then as good as the one that was recorded.
+// differs reports a replay that is another run. One of a reduced run may show the failure
+// nevertheless, and is then as good as the recorded one.
 func differs(out io.Writer, spec scenario.Spec, verdict scenario.Verdict) error {
 	switch {
 	case spec.Reduced == nil:

@@ -28,12 +28,12 @@ const (
 	exitInconclusive = 3
 )
 
-// exit is an error that only carries an exit code: all has been said.
+// exit is an error that only carries an exit code: everything has been printed.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// run is the whole command. It returns the exit code.
+// run runs the whole command and returns its exit code.
 func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -58,8 +58,8 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 }
 
-// prepare runs before a command does. In a binary that was built without the overlay it
-// turns a command that simulates into one of a binary that was built with it.
+// prepare runs before every command. In a binary that was built without the overlay, it hands a
+// command that simulates to a binary built with it.
 func prepare(command *cobra.Command, arguments []string) error {
 	if command.Hidden {
 		return nil
@@ -78,7 +78,7 @@ func prepare(command *cobra.Command, arguments []string) error {
 	return syscall.Exec(binary, append([]string{binary}, os.Args[1:]...), os.Environ())
 }
 
-// simulating is the annotation of commands that cannot do without the overlay.
+// simulating is the annotation of commands that need the overlay.
 const simulating = "simulating"
 
 func rootCommand(stdin io.Reader) *cobra.Command {
@@ -118,7 +118,7 @@ func rootCommand(stdin io.Reader) *cobra.Command {
 	return root
 }
 
-// unknownFlag adds the nearest flag to an error about one that there is not.
+// unknownFlag adds the nearest known flag to an error about an unknown one.
 func unknownFlag(command *cobra.Command, err error) error {
 	missing, is := errors.AsType[*pflag.NotExistError](err)
 	if !is {

@@ -13,8 +13,8 @@ import (
 // scratchPrefix begins the names of the temporary folders of this command.
 const scratchPrefix = "watchsim-simrun-"
 
-// scratch is a temporary folder. A lock on it, which the system releases however its owner
-// ends, tells a folder in use from one that was left behind.
+// scratch is a temporary folder. A lock on it, which the system releases when its owner ends, tells
+// a folder in use from an abandoned one.
 type scratch struct {
 	path string
 	lock *os.File
@@ -29,13 +29,13 @@ func newScratch(purpose string) (scratch, error) {
 	return scratch{path, lock}, err
 }
 
-// remove removes the folder. An error leaves it to the next start.
+// remove removes the folder. If it fails, the next start does.
 func (s scratch) remove() {
 	_ = os.RemoveAll(s.path)
 	s.lock.Close()
 }
 
-// lockFolder locks a folder. It fails where another process has it locked.
+// lockFolder locks a folder. It fails if another process holds the lock.
 func lockFolder(path string) (*os.File, error) {
 	folder, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -48,11 +48,11 @@ func lockFolder(path string) (*os.File, error) {
 	return folder, nil
 }
 
-// sweepAge is how old a folder is at least that is swept: its owner has locked it by then.
+// sweepAge is the minimum age of a folder that is swept: by then its owner has locked it.
 const sweepAge = time.Minute
 
-// sweep removes the temporary folders that commands of this user have left when they were
-// killed, from the folders for temporary files and for shared memory.
+// sweep removes temporary folders that killed commands of this user have left, from the temporary
+// and the shared-memory file systems.
 func sweep() {
 	for _, parent := range []string{os.TempDir(), "/dev/shm"} {
 		entries, _ := os.ReadDir(parent)

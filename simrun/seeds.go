@@ -33,7 +33,7 @@ func (f *runFlags) run(command *cobra.Command) error {
 	}
 	f.banner(command.ErrOrStderr(), config)
 
-	// What goes wrong outside of the runs would go wrong with the next one, too.
+	// A problem outside of the runs would also hit the next one.
 	ctx, abandon := context.WithCancel(command.Context())
 	defer abandon()
 	tally := newTally(f, command, config.Last-config.First+1)
@@ -47,7 +47,7 @@ func (f *runFlags) run(command *cobra.Command) error {
 	return tally.finish(command.Context().Err() != nil, time.Since(start))
 }
 
-// people is where to print for people: standard output, unless that is for JSON.
+// people is where to print for people: standard output, unless it is for JSON.
 func (f *runFlags) people(command *cobra.Command) io.Writer {
 	if f.json {
 		return command.ErrOrStderr()
@@ -86,7 +86,7 @@ func (f *runFlags) banner(w io.Writer, config swarm.Config) {
 	bannerOfLimits(w, spec, config.Limits)
 }
 
-// bannerOfCode says what other code the binary has, if any.
+// bannerOfCode prints what other code the binary contains, if any.
 func bannerOfCode(w io.Writer, spec scenario.Spec) {
 	if spec.Mutant != "" {
 		fmt.Fprintf(w, "  mutant      %s\n", spec.Mutant)
@@ -100,7 +100,7 @@ func bannerOfLimits(w io.Writer, spec scenario.Spec, limits swarm.Limits) {
 	fmt.Fprintf(w, "  limits      %s\n  oracle      %s\n  workers     %s\n", spec.Limits(), scenario.OracleLimits(), limits)
 }
 
-// tally counts and prints outcomes as they come.
+// tally counts and prints outcomes as they arrive.
 type tally struct {
 	flags              *runFlags
 	out, notes, people io.Writer
@@ -113,8 +113,8 @@ type tally struct {
 	simulated, wall, check float64
 	guarantees             map[string]int
 
-	// undetermined counts seeds that were two different runs; problem is why no
-	// more seeds can be run.
+	// undetermined counts seeds that were two different runs; problem is why no more seeds can be
+	// run.
 	undetermined uint64
 	problem      error
 }
@@ -190,7 +190,7 @@ func (t *tally) say(format string, arguments ...any) {
 	fmt.Fprintf(t.people, format+"\n", arguments...)
 }
 
-// reproduce is the command that runs a seed again.
+// reproduce is the command line that runs a seed again.
 func (f *runFlags) reproduce(v scenario.Verdict) string {
 	words := []string{"simrun", "--seed", fmt.Sprint(v.Seed)}
 	add := func(flag string, value any, isDefault bool) {
@@ -216,7 +216,7 @@ func (f *runFlags) reproduce(v scenario.Verdict) string {
 	return strings.Join(words, " ")
 }
 
-// finish prints the sum and turns it into an exit code.
+// finish prints the totals and turns them into an exit code.
 func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
 	if t.bar != nil {
 		_ = t.bar.Finish()
@@ -240,7 +240,7 @@ func (t *tally) finish(interrupted bool, elapsed time.Duration) error {
 	return seedsExit(failed > 0, t.undetermined > 0, inconclusive > 0 || t.done < t.total)
 }
 
-// seedsExit is the exit code of what seeds have come to.
+// seedsExit is the exit code for the seeds' outcomes.
 func seedsExit(failed, undetermined, undecided bool) error {
 	switch {
 	case failed:

@@ -18,7 +18,7 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// shrinkFlags are what shrink takes.
+// shrinkFlags are the flags of `simrun shrink`.
 type shrinkFlags struct {
 	guarantee, out string
 	budget         time.Duration
@@ -83,7 +83,7 @@ func (f *shrinkFlags) shrink(command *cobra.Command, folder string) error {
 	if err != nil {
 		return f.refuse(err, folder, command.ErrOrStderr())
 	}
-	// The best so far is written also after an interrupt.
+	// The best so far is written even after an interrupt.
 	answer, err := write(context.WithoutCancel(command.Context()), binary, result.Case, f.guarantee, f.out, f.verbose)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (f *shrinkFlags) broken(ctx context.Context, binary string, whole shrink.Ca
 	return "", shrink.ErrNotBroken
 }
 
-// refuse turns a run that does not fail into a sentence and an exit code.
+// refuse turns a run that does not fail into a message and an exit code.
 func (f *shrinkFlags) refuse(err error, folder string, notes io.Writer) error {
 	if !errors.Is(err, shrink.ErrNotBroken) {
 		return err
@@ -114,7 +114,7 @@ func (f *shrinkFlags) refuse(err error, folder string, notes io.Writer) error {
 	return exit(exitInconclusive)
 }
 
-// search makes the run smaller and says on standard error how far it is.
+// search shrinks the run and shows progress on standard error.
 func (f *shrinkFlags) search(command *cobra.Command, binary string, whole shrink.Case) (shrink.Result, time.Duration, error) {
 	limits, err := workerLimits(f.workers)
 	if err != nil {
@@ -154,7 +154,7 @@ func write(ctx context.Context, binary string, smaller shrink.Case, guarantee, o
 	return answer, err
 }
 
-// report prints what was left out, and how to see the rest.
+// report prints what was left out, and how to see the smaller run.
 func (f *shrinkFlags) report(out io.Writer, result shrink.Result, answer swarm.Answer, took time.Duration, folder string) {
 	fmt.Fprintf(out, "%s\n", paint(out, answer.Report))
 	before, after := result.Before, answer.Details

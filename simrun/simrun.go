@@ -1,8 +1,8 @@
-// Package simrun is the command of that name: it reads flags, prints and exits. It answers
-// one question: what has somebody asked for on the command line?
+// Package simrun is the command of that name: it reads flags, prints and exits. It answers one
+// question: what does the user ask for on the command line?
 //
-// A command of your own that calls [Main] with targets has everything that simrun has, with
-// your watch cache or storage under test:
+// A command of your own that calls [Main] with targets has all features of simrun, with your watch
+// cache or storage under test:
 //
 //	func main() { simrun.Main(simrun.Target{Name: "mine", Summary: "my cache", New: newTarget}) }
 //
@@ -21,9 +21,9 @@ import (
 	"github.com/watchsim/watchsim/search/selfbuild"
 )
 
-// Target is something to put under test.
+// Target is a watch cache or a storage to test.
 type Target struct {
-	// Name is what --target calls it, and Summary says in half a sentence what it is.
+	// Name is its name for --target, and Summary says in half a sentence what it is.
 	Name, Summary string
 	// New makes it; nil stands for Kubernetes' own cache, if there is a Store.
 	New func() target.Target
@@ -31,9 +31,9 @@ type Target struct {
 	Store *etcd.Store
 }
 
-// Main runs the command and exits. Targets of your own come before those of this project,
-// so that the first of them is the default. The package main that calls it must be where its
-// source is: Main builds it again with the toolchain overlay.
+// Main runs the command and exits. Targets of your own precede those of this project, so that the
+// first of them is the default. The source of the package main that calls it must be available:
+// Main rebuilds it with the toolchain overlay.
 func Main(own ...Target) {
 	if len(own) > 0 {
 		if err := add(own); err != nil {
@@ -46,7 +46,7 @@ func Main(own ...Target) {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// add puts targets before those that there are.
+// add puts targets before the existing ones.
 func add(own []Target) error {
 	for i, t := range own {
 		if t.Store != nil {

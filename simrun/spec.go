@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// specCommand prints the spec of the runs that flags stand for. Hunts for mutants ask it, so
-// that they take every flag that says what a run is, as simrun does.
+// specCommand prints the spec of the runs that flags describe. Hunts for mutants call it, so that
+// they accept the same flags as simrun.
 func specCommand() *cobra.Command {
 	var flags runFlags
 	command := &cobra.Command{

@@ -41,7 +41,7 @@ func (f *replayFlags) stop(command *cobra.Command, binary, folder string, record
 		began = answer.Began
 	}
 	if job.BreakAt = place.decision; place.decision == 0 {
-		// At the time itself, and not the moment before.
+		// Include what happens at that instant.
 		job.Until = began + place.at + 1
 	}
 	if f.breakAt != "" {
@@ -57,10 +57,10 @@ func (f *replayFlags) stop(command *cobra.Command, binary, folder string, record
 	return f.stopped(command.OutOrStdout(), folder, recorded, job, answer, began)
 }
 
-// lastShown is how much of what had happened is told at a stop.
+// lastShown is how many past events a stop shows.
 const lastShown = 8
 
-// stopped says what a run that was stopped was doing.
+// stopped shows what a stopped run was doing.
 func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Recorded, job swarm.Job, answer swarm.Answer, began time.Duration) error {
 	tape, err := traces.ReadFile(filepath.Join(job.Folder, "tape.bin"))
 	if err != nil {
@@ -95,8 +95,8 @@ func (f *replayFlags) stopped(out io.Writer, folder string, recorded scenario.Re
 	return nil
 }
 
-// follows reports whether a tape that was cut short begins as another one does, which may
-// leave out the plain choices at its end.
+// follows reports whether a truncated tape begins like another one, which may lack the default
+// choices at its end.
 func follows(begun, whole []byte) bool {
 	for i, b := range begun {
 		if i < len(whole) && b != whole[i] || i >= len(whole) && b != 0 {
@@ -106,12 +106,12 @@ func follows(begun, whole []byte) bool {
 	return true
 }
 
-// delveScript is what the debugger does first.
+// delveScript are the debugger's first commands.
 const delveScript = `break watchsim github.com/watchsim/watchsim/sim.Here
 continue
 `
 
-// underDelve has one run stop in a debugger.
+// underDelve stops a run in a debugger.
 func underDelve(command *cobra.Command, binary string, job swarm.Job, place string) error {
 	job.Stop = true
 	line, err := json.Marshal(swarm.Sealed(job))
@@ -133,8 +133,7 @@ func underDelve(command *cobra.Command, binary string, job swarm.Job, place stri
 	return syscall.Exec(delve, append([]string{"dlv"}, arguments...), append(os.Environ(), "GOMAXPROCS=1"))
 }
 
-// hereArgument is the hidden command that does one job in this process, where a
-// debugger can look at it.
+// hereArgument is the hidden command that does one job in this process, for a debugger.
 const hereArgument = "here"
 
 func hereCommand() *cobra.Command {

@@ -10,8 +10,7 @@ import (
 	"github.com/watchsim/watchsim/cluster/target/kubernetes"
 )
 
-// targets are the cachers that can be run; the first is the default, but for
-// mutants of another.
+// targets are the built-in targets; the first is the default, except for mutants of another one.
 var targets = []Target{
 	{Name: "cacher", Summary: "the project's own watch cache over k8s.io/apiserver's etcd3 store", New: cacher.New},
 	{Name: "kubernetes", Summary: "k8s.io/apiserver's etcd3 store and Cacher, unmodified", New: newKubernetes},
@@ -22,7 +21,7 @@ func newKubernetes() target.Target { return kubernetes.New("kubernetes", current
 
 func newUncached() target.Target { return apiserver.NewUncached(current.Release{}) }
 
-// hasStore reports whether a target has another store than etcd.
+// hasStore reports whether a target has a store in etcd's place.
 func hasStore(name string) bool {
 	return slices.ContainsFunc(targets, func(t Target) bool { return t.Name == name && t.Store != nil })
 }

@@ -21,7 +21,7 @@ import (
 // testedTargets are those whose scenarios are tests of package simtest.
 var testedTargets = selfbuild.AllTested()
 
-// testedTarget is the target of this kind that the flags ask for, by its name or by a mutant that no other target has; nil for another.
+// testedTarget returns the target of this kind that the flags ask for, by name or by a mutant that no other target has; else nil.
 func (f *runFlags) testedTarget() *selfbuild.Tested {
 	for i := range testedTargets {
 		one := &testedTargets[i]
@@ -33,10 +33,10 @@ func (f *runFlags) testedTarget() *selfbuild.Tested {
 	return nil
 }
 
-// testedFlags are the flags that such a run can have.
+// testedFlags are the flags that such a run accepts.
 var testedFlags = []string{"target", "scenario", "seed", "seeds", "faults", "mutant", "use", "workers", "out", "verbose", "json"}
 
-// runTested builds the tests and runs seeds of one of the scenarios.
+// runTested builds the tests and runs seeds of one of their scenarios.
 func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error {
 	var other error
 	command.Flags().Visit(func(flag *pflag.Flag) {
@@ -97,15 +97,15 @@ func (f *runFlags) runTested(command *cobra.Command, t *selfbuild.Tested) error 
 	return cmp.Or(err, missing)
 }
 
-// builtTests is the binary with the tests of a target.
+// builtTests returns the binary with the tests of a target.
 func builtTests(notes io.Writer, t *selfbuild.Tested, uses []selfbuild.Use, mutants []mutant.Mutant) (string, error) {
 	return built(notes, "target "+t.Name, func(progress selfbuild.Progress) (string, error) {
 		return selfbuild.BuildTests(progress, t.Tests, uses, mutants)
 	})
 }
 
-// testedScenario returns the scenario that the flags ask for, or else the first that can have the mutants, and all
-// mutants to build with: none if none is asked for.
+// testedScenario returns the requested scenario, or else the first that can have the mutants, and the mutants to
+// build with: none if none is requested.
 func (f *runFlags) testedScenario(t *selfbuild.Tested) (selfbuild.TestedScenario, []mutant.Mutant, error) {
 	if f.scenario != "" {
 		known := namesOf(t.Scenarios, func(one selfbuild.TestedScenario) named { return named{one.Name, one.Summary} })

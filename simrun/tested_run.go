@@ -24,18 +24,18 @@ import (
 	"github.com/watchsim/watchsim/traces/judge"
 )
 
-// testedRun is what was asked of the tests of a target, as testedFile in the folder of their run has it.
+// testedRun is a request to run a target's tests, as testedFile in the run's folder stores it.
 type testedRun struct {
 	Target   string   `json:"target"`
 	Scenario string   `json:"scenario"`
 	Mutants  []string `json:"mutants,omitempty"`
 	Use      []string `json:"use,omitempty"`
-	// Seeds are the first and the last, with a hyphen between them, and Faults the kinds, empty for all.
+	// Seeds are the first and the last, separated by a hyphen, and Faults the kinds, empty for all.
 	Seeds  string `json:"seeds"`
 	Faults string `json:"faults,omitempty"`
 }
 
-// The files of such a run, in its folder: what was asked, what came of it, and the failures that tests have kept.
+// The files in the folder of such a run: the request, the result, and the failures that tests have kept.
 const (
 	testedFile = "tested.json"
 	reportFile = "report.json"
@@ -86,11 +86,11 @@ func (r testedRun) run(ctx context.Context, out io.Writer, folder, binary, test 
 	return cmp.Or(ctx.Err(), err)
 }
 
-// simtestAgain is the environment variable with the command that simtest tells users to run a
-// seed with.
+// simtestAgain is the environment variable with the command that simtest tells users for running a
+// seed again.
 const simtestAgain = "WATCHSIM_SIMTEST_AGAIN"
 
-// testedFailure is what is used of the report of a run that has failed: its smaller run.
+// testedFailure is the used part of a failed run's report: its smaller run.
 type testedFailure struct {
 	ShownSeed uint64   `json:"shownSeed"`
 	ShownHash string   `json:"shownHash"`
@@ -98,7 +98,7 @@ type testedFailure struct {
 	Stop      string   `json:"stop"`
 }
 
-// readFailure reads the report of a run, nil if none has failed.
+// readFailure reads the report of a run, nil if nothing failed.
 func readFailure(folder string) (*testedFailure, error) {
 	text, err := os.ReadFile(filepath.Join(folder, reportFile))
 	if err != nil {
@@ -108,7 +108,7 @@ func readFailure(folder string) (*testedFailure, error) {
 	return report.Failure, json.Unmarshal(text, &report)
 }
 
-// replayTested runs the failure of a folder again, and says whether it is the same run.
+// replayTested runs the failure in a folder again, and says whether it is the same run.
 func (f *replayFlags) replayTested(command *cobra.Command, folder string, r testedRun) error {
 	var other error
 	command.Flags().Visit(func(flag *pflag.Flag) {
@@ -145,7 +145,7 @@ func (f *replayFlags) replayTested(command *cobra.Command, folder string, r test
 	if err != nil {
 		return err
 	}
-	// What was kept is run first, and has the faults and the values of the smaller run.
+	// The kept failure runs first, with the faults and values of the smaller run.
 	if err := os.CopyFS(filepath.Join(again, keptFolder), os.DirFS(filepath.Join(folder, keptFolder))); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (f *replayFlags) replayTested(command *cobra.Command, folder string, r test
 	return exit(exitInconclusive)
 }
 
-// explainTested explains each history of the failure of a folder in which a guarantee is broken, and says what else failed.
+// explainTested explains each history of a folder's failure that breaks a guarantee, and says what else failed.
 func (f *explainFlags) explainTested(command *cobra.Command, folder string, r testedRun) error {
 	if f.json || f.out != "" {
 		return fmt.Errorf("--json, --out: expected neither with the folder of a run of target %s: give one of its histories", r.Target)

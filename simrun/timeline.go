@@ -21,7 +21,7 @@ func timelineCommand() *cobra.Command {
 	var out string
 	command := &cobra.Command{
 		Use:   "timeline HISTORY...",
-		Short: "draw a recorded history as one HTML page that needs no network",
+		Short: "draw a recorded history as one HTML page that works offline",
 		Long: "timeline judges a recorded history and draws it: a file, the folder of a run, or - for standard\n" +
 			"input. Of several resources of one cluster it draws the histories on one page. The page is one\n" +
 			"file that works without a network; docs/timeline.md says how to read it.\n\n" +
@@ -38,7 +38,7 @@ func timelineCommand() *cobra.Command {
 			return drawTimeline(command, arguments, out)
 		},
 	}
-	command.Flags().StringVarP(&out, "out", "o", "", "`file` to write, or - for standard output (default: "+timeline.File+" beside the history, or here for standard input)")
+	command.Flags().StringVarP(&out, "out", "o", "", "`file` to write, or - for standard output (default: "+timeline.File+" beside the history, or in this folder for standard input)")
 	return command
 }
 
@@ -58,7 +58,7 @@ func drawTimeline(command *cobra.Command, paths []string, out string) error {
 	}
 	put := writeFile
 	if out == "" {
-		put = replaceFile // a link that the folder came with is not followed
+		put = replaceFile // do not follow a link that came with the folder
 		out = timeline.File
 		if paths[0] != judge.Stdin {
 			out = filepath.Join(filepath.Dir(parts[0].Name), timeline.File)

@@ -18,17 +18,17 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// asItIs is the variant that is built from what go.mod requires.
+// asItIs is the variant with the versions that go.mod requires.
 const asItIs = "none"
 
-// variant is what seeds came to with other code, or with none.
+// variant is the results of seeds with other code, or with none.
 type variant struct {
 	name     string
 	config   swarm.Config
 	verdicts map[uint64]scenario.Verdict
 }
 
-// buildVariant builds what runs the seeds of the flags with some code.
+// buildVariant builds the binary for a variant.
 func (f *runFlags) buildVariant(notes io.Writer, uses []string) (variant, error) {
 	flags := *f
 	flags.use = uses
@@ -41,8 +41,8 @@ func (f *runFlags) buildVariant(notes io.Writer, uses []string) (variant, error)
 	return v, nil
 }
 
-// runVariant runs the seeds of the flags with some code. What fails keeps its folder, as in
-// a range.
+// runVariant runs the seeds of the flags with a variant. Failing seeds keep their folders, as in a
+// range.
 func (f *runFlags) runVariant(command *cobra.Command, uses []string) (variant, error) {
 	v, err := f.buildVariant(command.ErrOrStderr(), uses)
 	if err != nil {
@@ -71,10 +71,10 @@ func (f *runFlags) runBuilt(command *cobra.Command, v variant) error {
 	return cmp.Or(problem, command.Context().Err())
 }
 
-// unbuildable says that there is no binary for a variant.
+// unbuildable is the error of a variant that cannot be built.
 type unbuildable struct{ error }
 
-// count is how many seeds ended so.
+// count is how many seeds had this outcome.
 func (v variant) count(outcome linearizability.Outcome) (n int) {
 	for _, verdict := range v.verdicts {
 		if verdict.Outcome == outcome {
@@ -84,7 +84,7 @@ func (v variant) count(outcome linearizability.Outcome) (n int) {
 	return n
 }
 
-// broken are the guarantees that seeds broke, with the seeds in ascending order.
+// broken returns the broken guarantees, with the seeds in ascending order.
 func (v variant) broken() map[string][]uint64 {
 	seeds := map[string][]uint64{}
 	for _, seed := range slices.Sorted(maps.Keys(v.verdicts)) {
@@ -95,7 +95,7 @@ func (v variant) broken() map[string][]uint64 {
 	return seeds
 }
 
-// brokenIn are the guarantees that a run broke.
+// brokenIn returns the guarantees that a run broke.
 func brokenIn(v scenario.Verdict) map[string]bool {
 	broken := map[string]bool{}
 	for _, violation := range v.Violations {
@@ -104,10 +104,10 @@ func brokenIn(v scenario.Verdict) map[string]bool {
 	return broken
 }
 
-// maxSeedsShown is how many seeds a line lists.
+// maxSeedsShown is the largest number of seeds in a line.
 const maxSeedsShown = 8
 
-// seedList is the first seeds of a list as text.
+// seedList lists the first seeds as text.
 func seedList(seeds []uint64) string {
 	text := strings.Trim(fmt.Sprint(seeds[:min(len(seeds), maxSeedsShown)]), "[]")
 	if len(seeds) > maxSeedsShown {

@@ -9,7 +9,7 @@ import (
 	"github.com/watchsim/watchsim/search/swarm"
 )
 
-// verifyCommand checks that seeds are runs.
+// verifyCommand checks that each seed is one run.
 func verifyCommand() *cobra.Command {
 	var flags runFlags
 	var processes int

@@ -13,8 +13,8 @@ import (
 	"github.com/watchsim/watchsim/sim/overlay"
 )
 
-// versionCommand says what this binary was built from, which is what a run is a function
-// of besides its seed and options.
+// versionCommand prints what this binary was built from, on which a run depends besides its seed
+// and options.
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",

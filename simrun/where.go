@@ -13,10 +13,10 @@ import (
 	"github.com/watchsim/watchsim/sim"
 )
 
-// errWhere means that a place in a run was not understood, or is not there.
+// errWhere means that a place in a run is malformed or does not exist.
 var errWhere = errors.New("no such place in the run")
 
-// whereForms says how a place is named.
+// whereForms lists the forms of a place.
 const whereForms = "a simulated time such as 12.5s, or rv=32, operation=88, stream=92, event=92/3, decision=812"
 
 // where is a place in a run: a time of its history, or a decision.
@@ -25,9 +25,9 @@ type where struct {
 	decision uint64
 }
 
-// parseWhere reads a place. A revision, an operation, a stream and an event are
-// looked up in the history: the place is when the change was first seen, the answer
-// came, the watch was asked for, and the event arrived.
+// parseWhere parses a place. It looks up a revision, an operation, a stream or an event in the
+// history: the place is when the change was first seen, the answer came, the watch was requested,
+// or the event arrived.
 func parseWhere(text string, history func() (*model.History, error)) (where, error) {
 	name, value, named := strings.Cut(text, "=")
 	if !named {
@@ -82,7 +82,7 @@ func parseWhere(text string, history func() (*model.History, error)) (where, err
 	return where{at: time.Duration(at)}, nil
 }
 
-// parseBranch reads from where on a run follows another seed, and which.
+// parseBranch parses where a run begins to follow another seed, and which.
 func parseBranch(text string, spec scenario.Spec, history func() (*model.History, error)) (scenario.Branch, error) {
 	rest, redraw := strings.CutSuffix(text, ",redraw")
 	place, seed, found := strings.Cut(rest, ",seed=")
@@ -103,7 +103,7 @@ func parseBranch(text string, spec scenario.Spec, history func() (*model.History
 	return scenario.Branch{At: sim.Mark{Decision: at.decision, Instant: at.at}, Seed: number}, nil
 }
 
-// noHistory is for runs that have not been made yet.
+// noHistory is for runs that do not exist yet.
 func noHistory() (*model.History, error) {
 	return nil, fmt.Errorf("%w: expected a time or a decision of a run that is yet to be made; `simrun replay --branch` finds other places", errWhere)
 }
